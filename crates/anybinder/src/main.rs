@@ -1,0 +1,2 @@
+//! Binder on any Linux, without a kernel module.
+fn main() {}

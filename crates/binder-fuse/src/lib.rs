@@ -1,0 +1,1 @@
+//! Serves binderfs over /dev/fuse: FUSE requests in, binder-core, replies out.

@@ -1,0 +1,1 @@
+//! Every system call and every unsafe block of the driver side.

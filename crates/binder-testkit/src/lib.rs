@@ -1,0 +1,1 @@
+//! Fakes, rigs, a reference model and counters for tests of the driver.

@@ -1,0 +1,27 @@
+//! The layouts, ioctl numbers and codes of Linux's binder.h and binderfs.h.
+//!
+//! Protocol version 8: 64-bit little-endian sizes, whatever the machine. No behaviour; the driver
+//! ([`BC_TRANSACTION`] and the rest) and its clients read the same numbers from here. Constants
+//! keep their C names, structures are spelled as words.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod binderfs;
+mod code;
+mod command;
+mod info;
+mod ioctl;
+mod layout;
+mod object;
+mod returned;
+mod transaction;
+
+pub use binderfs::*;
+pub use code::{name_of, payload_len};
+pub use command::*;
+pub use info::*;
+pub use ioctl::*;
+pub use object::*;
+pub use returned::*;
+pub use transaction::*;

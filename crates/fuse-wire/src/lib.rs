@@ -1,0 +1,4 @@
+//! FUSE requests and replies as typed bytes.
+
+#![no_std]
+#![forbid(unsafe_code)]

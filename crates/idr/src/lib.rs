@@ -1,0 +1,3 @@
+//! Small ids: a pool that hands out the smallest free one.
+
+#![no_std]

@@ -1,0 +1,1 @@
+//! The numbered checks of the driver's specification, and foreign clients.

@@ -1,0 +1,2 @@
+//! Checks, conformance table and oracle runs of this workspace.
+fn main() {}
