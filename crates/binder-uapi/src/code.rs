@@ -50,10 +50,7 @@ pub(crate) const fn iowr<T>(letter: u8, number: u8) -> u32 {
 #[expect(clippy::cast_possible_truncation, reason = "checked against the 14 bits of the field")]
 const fn encode(direction: u32, letter: u8, number: u8, size_bytes: usize) -> u32 {
     assert!(size_bytes <= SIZE_MASK as usize, "an argument size has 14 bits");
-    (direction << 30)
-        | ((size_bytes as u32) << SIZE_SHIFT)
-        | ((letter as u32) << 8)
-        | number as u32
+    (direction << 30) | ((size_bytes as u32) << SIZE_SHIFT) | ((letter as u32) << 8) | number as u32
 }
 
 /// Declares public codes and the table `NAMES` that pairs each with its C name.
