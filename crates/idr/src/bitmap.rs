@@ -1,0 +1,212 @@
+//! A bitmap that finds its lowest clear bit without reading the full words before it.
+//!
+//! Above the words lie levels of summaries: a bit of level `n + 1` is set when its word of level
+//! `n` is full. Capacities are 64 times a power of two, so every word is used whole except the one
+//! word of the top level, whose unused bits are set: what does not exist is not free.
+
+use alloc::vec::Vec;
+
+const WORD_BITS: u32 = u64::BITS;
+
+/// The levels below the top one of the largest capacity, 2^30.
+const MAX_LOWER_LEVELS: usize = 4;
+
+/// Memory for a bitmap could not be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no memory for a bitmap of {bytes} bytes")]
+pub struct AllocError {
+    /// The size asked for.
+    pub bytes: usize,
+}
+
+/// Bits with summaries, never moved and never resized.
+#[derive(Clone)]
+pub(crate) struct Bitmap {
+    /// The single word of the top level. At the smallest capacity it is the bits themselves, so
+    /// that a bitmap of 64 bits needs no further memory.
+    top: u64,
+    /// The levels below the top, the bits first.
+    lower: Vec<u64>,
+    /// Where each lower level starts in `lower`.
+    starts: [u32; MAX_LOWER_LEVELS],
+    top_level: u32,
+    capacity: u32,
+}
+
+impl Bitmap {
+    /// The bits of one word, which is what fits without memory from the heap.
+    pub(crate) const MIN_CAPACITY: u32 = WORD_BITS;
+
+    /// The most bits that the levels reach.
+    pub(crate) const MAX_CAPACITY: u32 = 1 << 30;
+
+    /// Makes a bitmap of [`Self::MIN_CAPACITY`] clear bits.
+    pub(crate) const fn new() -> Self {
+        Self {
+            top: 0,
+            lower: Vec::new(),
+            starts: [0; MAX_LOWER_LEVELS],
+            top_level: 0,
+            capacity: Self::MIN_CAPACITY,
+        }
+    }
+
+    /// Makes a bitmap of `capacity` clear bits.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when the heap is exhausted.
+    pub(crate) fn with_capacity(capacity: u32) -> Result<Self, AllocError> {
+        debug_assert!(capacity.is_power_of_two(), "summaries need whole words: {capacity}");
+        debug_assert!((Self::MIN_CAPACITY..=Self::MAX_CAPACITY).contains(&capacity));
+        let mut bitmap = Self { capacity, ..Self::new() };
+        let mut words = 0;
+        let mut level_bits = capacity;
+        while level_bits > WORD_BITS {
+            bitmap.starts[bitmap.top_level as usize] = words;
+            bitmap.top_level += 1;
+            level_bits /= WORD_BITS;
+            words += level_bits;
+        }
+        if level_bits < WORD_BITS {
+            bitmap.top = u64::MAX << level_bits;
+        }
+        let words = words as usize;
+        bitmap
+            .lower
+            .try_reserve_exact(words)
+            .map_err(|_| AllocError { bytes: words * size_of::<u64>() })?;
+        bitmap.lower.resize(words, 0);
+        Ok(bitmap)
+    }
+
+    /// The number of bits.
+    pub(crate) const fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// Whether `bit` is set; bits that do not exist are not.
+    pub(crate) fn contains(&self, bit: u32) -> bool {
+        bit < self.capacity && self.word(0, bit / WORD_BITS) & mask(bit) != 0
+    }
+
+    /// Sets `bit`, which must exist.
+    pub(crate) fn set(&mut self, bit: u32) {
+        let mut position = bit;
+        for level in 0..=self.top_level {
+            let word = self.word_mut(level, position / WORD_BITS);
+            *word |= mask(position);
+            if *word != u64::MAX {
+                break;
+            }
+            position /= WORD_BITS;
+        }
+    }
+
+    /// Clears `bit`, which must exist.
+    pub(crate) fn clear(&mut self, bit: u32) {
+        let mut position = bit;
+        for level in 0..=self.top_level {
+            let word = self.word_mut(level, position / WORD_BITS);
+            let was_full = *word == u64::MAX;
+            *word &= !mask(position);
+            if !was_full {
+                break;
+            }
+            position /= WORD_BITS;
+        }
+    }
+
+    /// The lowest clear bit at or after `start`.
+    ///
+    /// Climbs past full words until a summary knows of room, then descends into it: at most two
+    /// words are read on each level.
+    pub(crate) fn next_clear(&self, start: u32) -> Option<u32> {
+        if start >= self.capacity {
+            return None;
+        }
+        let mut level = 0;
+        let mut position = start;
+        loop {
+            let index = position / WORD_BITS;
+            let room = !self.word(level, index) & (u64::MAX << (position % WORD_BITS));
+            if room != 0 {
+                position = index * WORD_BITS + room.trailing_zeros();
+                break;
+            }
+            position = index + 1;
+            if level == self.top_level || position == self.words_in(level) {
+                return None;
+            }
+            level += 1;
+        }
+        while level > 0 {
+            level -= 1;
+            position = position * WORD_BITS + self.word(level, position).trailing_ones();
+        }
+        Some(position)
+    }
+
+    /// The highest set bit below `end`.
+    #[expect(clippy::cast_possible_truncation, reason = "a bit is below the capacity")]
+    pub(crate) fn last_set(&self, end: u32) -> Option<u32> {
+        bitsearch::last_bit(self.bits(), end as usize).map(|bit| bit as u32)
+    }
+
+    /// Takes over as many bits of `other` as there is room for, into an empty bitmap.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        let (bits, others) = (self.bits_mut(), other.bits());
+        let common = bits.len().min(others.len());
+        bits[..common].copy_from_slice(&others[..common]);
+        for level in 0..self.top_level {
+            for index in 0..self.words_in(level) {
+                if self.word(level, index) == u64::MAX {
+                    *self.word_mut(level + 1, index / WORD_BITS) |= mask(index);
+                }
+            }
+        }
+    }
+
+    fn bits(&self) -> &[u64] {
+        match self.top_level {
+            0 => core::slice::from_ref(&self.top),
+            _ => &self.lower[..self.words_in(0) as usize],
+        }
+    }
+
+    fn bits_mut(&mut self) -> &mut [u64] {
+        match self.top_level {
+            0 => core::slice::from_mut(&mut self.top),
+            _ => {
+                let words = self.words_in(0) as usize;
+                &mut self.lower[..words]
+            }
+        }
+    }
+
+    /// How many words a lower level has.
+    const fn words_in(&self, level: u32) -> u32 {
+        self.capacity >> (WORD_BITS.ilog2() * (level + 1))
+    }
+
+    fn word(&self, level: u32, index: u32) -> u64 {
+        if level == self.top_level {
+            self.top
+        } else {
+            self.lower[(self.starts[level as usize] + index) as usize]
+        }
+    }
+
+    fn word_mut(&mut self, level: u32, index: u32) -> &mut u64 {
+        if level == self.top_level {
+            &mut self.top
+        } else {
+            &mut self.lower[(self.starts[level as usize] + index) as usize]
+        }
+    }
+}
+
+/// The bit of its word that stands for `position`.
+const fn mask(position: u32) -> u64 {
+    1 << (position % WORD_BITS)
+}

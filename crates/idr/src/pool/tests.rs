@@ -1,0 +1,184 @@
+use super::*;
+
+/// A pool of `len` ids, lowest first.
+fn filled(len: u32) -> IdPool {
+    let mut pool = IdPool::new();
+    for id in 0..len {
+        assert_eq!(pool.acquire_lowest(0), Ok(id));
+    }
+    pool
+}
+
+fn release(pool: &mut IdPool, ids: impl IntoIterator<Item = u32>) {
+    for id in ids {
+        assert!(pool.release_id(id), "{id} was in use");
+    }
+}
+
+#[test]
+fn the_lowest_free_id_comes_first() {
+    let mut pool = filled(1000);
+    release(&mut pool, [700, 3, 64]);
+    assert_eq!(pool.acquire_lowest(0), Ok(3));
+    assert_eq!(pool.acquire_lowest(65), Ok(700));
+    assert_eq!(pool.acquire_lowest(1), Ok(64));
+    assert_eq!(pool.acquire_lowest(1), Ok(1000));
+}
+
+#[test]
+fn a_dropped_reservation_changes_nothing() {
+    let mut pool = filled(5);
+    assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Some(5));
+    assert_eq!((pool.len(), pool.last_id()), (5, Some(4)));
+    assert!(!pool.contains(5));
+    assert_eq!(pool.find_unused_id(0).map(Reservation::acquire), Some(5));
+    assert_eq!((pool.len(), pool.last_id()), (6, Some(5)));
+}
+
+#[test]
+fn an_owner_may_fill_its_other_fields_between_the_steps() {
+    struct Owner {
+        ids: IdPool,
+        names: [Option<&'static str>; 2],
+    }
+    let mut owner = Owner { ids: IdPool::new(), names: [None; 2] };
+    let reservation = owner.ids.find_unused_id(1).expect("an empty pool");
+    owner.names[reservation.id() as usize] = Some("first");
+    assert_eq!(reservation.acquire(), 1);
+    assert_eq!(owner.names, [None, Some("first")]);
+}
+
+// C055
+#[test]
+fn a_full_pool_doubles() {
+    let mut pool = IdPool::new();
+    for id in 1..=1000 {
+        assert_eq!(pool.acquire_lowest(1), Ok(id));
+        assert_eq!(pool.capacity(), (id + 1).next_power_of_two().max(64), "with {id} ids");
+    }
+}
+
+// C056
+#[test]
+fn a_pool_that_empties_to_its_low_ids_returns_to_64() {
+    let mut pool = filled(128);
+    for id in (16..128).rev() {
+        assert!(pool.release_and_shrink(id));
+    }
+    assert_eq!((pool.capacity(), pool.len()), (64, 16));
+    assert_eq!(pool.acquire_lowest(0), Ok(16));
+}
+
+// C057
+#[test]
+fn a_pool_halves_only_if_its_highest_id_is_below_a_quarter() {
+    let mut pool = filled(128);
+    release(&mut pool, 33..128);
+    assert_eq!((pool.last_id(), pool.shrink_request()), (Some(32), None));
+    release(&mut pool, [32]);
+    assert_eq!(pool.last_id(), Some(31));
+    let request = pool.shrink_request().expect("31 is below a quarter of 128");
+    pool.shrink(request.realloc().expect("memory"));
+    assert_eq!(pool.capacity(), 64);
+}
+
+#[test]
+fn a_large_pool_loses_half_at_each_shrink() {
+    let mut pool = filled(4096);
+    release(&mut pool, (1..4096).rev());
+    for capacity in [2048, 1024, 512, 256, 128, 64] {
+        let request = pool.shrink_request().expect("one id in a large pool");
+        pool.shrink(request.realloc().expect("memory"));
+        assert_eq!(pool.capacity(), capacity);
+    }
+    assert_eq!(pool.shrink_request(), None);
+    assert!(pool.contains(0));
+}
+
+#[test]
+fn an_empty_pool_shrinks_to_64_at_once() {
+    let mut pool = filled(4096);
+    release(&mut pool, 0..4095);
+    assert_eq!(pool.shrink_request(), None);
+    assert!(pool.release_and_shrink(4095));
+    assert_eq!(pool.capacity(), 64);
+    assert_eq!(pool.shrink_request(), None);
+}
+
+// C058
+#[test]
+fn memory_from_before_another_grew_is_discarded() {
+    let mut pool = filled(64);
+    let (ours, theirs) = (pool.grow_request(), pool.grow_request());
+    let realloc = |request: Option<GrowRequest>| request.expect("room").realloc().expect("memory");
+    pool.grow(realloc(theirs));
+    assert_eq!(pool.acquire_lowest(0), Ok(64));
+    pool.grow(realloc(ours));
+    assert_eq!((pool.capacity(), pool.len()), (128, 65));
+    assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Some(65));
+}
+
+#[test]
+fn a_shrink_that_is_no_longer_due_is_discarded() {
+    let mut pool = filled(256);
+    release(&mut pool, 10..256);
+    let smaller = pool.shrink_request().expect("due").realloc().expect("memory");
+    assert_eq!(pool.find_unused_id(64).map(Reservation::acquire), Some(64));
+    pool.shrink(smaller);
+    assert_eq!((pool.capacity(), pool.last_id()), (256, Some(64)));
+}
+
+#[test]
+fn a_shrink_may_be_larger_than_due_but_never_too_small_or_no_gain() {
+    let smaller_than = |capacity| {
+        let request = ShrinkRequest { capacity };
+        request.realloc().expect("memory")
+    };
+    let mut pool = filled(512);
+    release(&mut pool, 10..512);
+    pool.shrink(smaller_than(128));
+    assert_eq!(pool.capacity(), 512, "256 is due");
+    pool.shrink(smaller_than(512));
+    assert_eq!(pool.capacity(), 512, "nothing would be gained");
+    release(&mut pool, 0..10);
+    pool.shrink(smaller_than(256));
+    assert_eq!(pool.capacity(), 256, "64 is due, and 256 is a gain");
+}
+
+// C059
+#[test]
+fn all_64_first_ids_are_used_before_the_pool_grows() {
+    let mut pool = IdPool::new();
+    for id in 1..64 {
+        assert_eq!(pool.acquire_lowest(1), Ok(id));
+    }
+    assert!(pool.find_unused_id(1).is_none());
+    assert_eq!(pool.find_unused_id(0).map(Reservation::acquire), Some(0));
+    assert!(pool.find_unused_id(0).is_none());
+    assert_eq!((pool.capacity(), pool.len()), (64, 64));
+}
+
+#[test]
+fn the_capacity_stays_below_two_to_the_31() {
+    assert_eq!(doubled(64), Some(128));
+    assert_eq!(doubled(1 << 29), Some(1 << 30));
+    assert_eq!(doubled(1 << 30), None);
+}
+
+#[test]
+fn releasing_a_free_or_unknown_id_is_ignored() {
+    let mut pool = filled(3);
+    for id in [3, 64, u32::MAX] {
+        assert!(!pool.release_id(id));
+    }
+    assert_eq!((pool.len(), pool.last_id()), (3, Some(2)));
+}
+
+#[test]
+fn a_start_beyond_the_capacity_grows_the_pool_to_it() {
+    let mut pool = IdPool::new();
+    assert!(pool.find_unused_id(5000).is_none());
+    assert_eq!(pool.acquire_lowest(5000), Ok(5000));
+    assert_eq!((pool.capacity(), pool.len()), (8192, 1));
+    assert_eq!(pool.acquire_lowest(0), Ok(0));
+}
