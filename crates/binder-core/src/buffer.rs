@@ -1,0 +1,282 @@
+//! The buffers in a process's mapping: reserve, commit, abort, free.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::context::Context;
+use crate::env::{ClientMemory, MappingArea};
+use crate::error::Errno;
+use crate::handle::ReferenceKey;
+use crate::node::{NodeKey, Strength};
+use crate::pages::{PageCounts, Pages};
+use crate::process::ProcessKey;
+use crate::ranges::Ranges;
+use crate::transaction::TransactionKey;
+
+/// Only this much of a mapping is ever used.
+const MAX_AREA_BYTES: u32 = 4 << 20;
+
+/// One-ways of one sender, or their share of the area in percent, that look like a flood.
+const SPAM_BUFFERS: usize = 50;
+const SPAM_SHARE_PERCENT: u32 = 25;
+/// A flood is looked for only while less than this share of the area is left for one-ways.
+const SPAM_ROOM_PERCENT: u32 = 10;
+
+/// The sizes of one transaction's parts, in bytes, as the sender claims them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Sizes {
+    pub(crate) data: u64,
+    pub(crate) offsets: u64,
+    pub(crate) extra: u64,
+}
+
+/// Where the parts of a buffer lie, in bytes from the start of the mapping.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Layout {
+    pub(crate) start: u32,
+    pub(crate) data_len: u32,
+    pub(crate) offsets_start: u32,
+    pub(crate) offsets_len: u32,
+    pub(crate) extra_start: u32,
+    /// Length of the whole slot.
+    pub(crate) slot_len: u32,
+}
+
+impl Sizes {
+    /// Works out the layout of a buffer at 0.
+    ///
+    /// Each part is rounded up to 8 bytes, and an empty buffer takes 8, so that every buffer has
+    /// an address of its own.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when the sum overflows; `ENOSPC` when it exceeds any mapping.
+    pub(crate) fn layout(self) -> Result<Layout, Errno> {
+        let up8 = |bytes: u64| bytes.checked_next_multiple_of(8).ok_or(Errno::EINVAL);
+        let (data, offsets, extra) = (up8(self.data)?, up8(self.offsets)?, up8(self.extra)?);
+        let sum = data.checked_add(offsets).and_then(|sum| sum.checked_add(extra));
+        let slot_len = sum.ok_or(Errno::EINVAL)?.max(8);
+        let narrow = |bytes: u64| u32::try_from(bytes).map_err(|_| Errno::ENOSPC);
+        if slot_len > u64::from(MAX_AREA_BYTES) {
+            return Err(Errno::ENOSPC);
+        }
+        Ok(Layout {
+            start: 0,
+            data_len: narrow(self.data)?,
+            offsets_start: narrow(data)?,
+            offsets_len: narrow(self.offsets)?,
+            extra_start: narrow(data + offsets)?,
+            slot_len: narrow(slot_len)?,
+        })
+    }
+}
+
+/// What a buffer keeps alive through the objects in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Held {
+    /// A node of the buffer's own process.
+    Node(NodeKey, Strength),
+    /// A reference of the buffer's own process.
+    Reference(ReferenceKey, Strength),
+}
+
+/// One transaction's data in its receiver's mapping.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    pub(crate) layout: Layout,
+    /// The node the transaction is addressed to; none for a reply.
+    pub(crate) target: Option<NodeKey>,
+    /// The transaction, until it has come to its end.
+    pub(crate) transaction: Option<TransactionKey>,
+    pub(crate) is_oneway: bool,
+    /// Zeroed when it is freed.
+    pub(crate) clears_on_free: bool,
+    /// Where the sender's security label lies, if the node asked for it.
+    pub(crate) label_start: Option<u32>,
+    /// The receiver has seen it and may free it.
+    pub(crate) is_delivered: bool,
+    pub(crate) sender_pid: u32,
+    pub(crate) held: Vec<Held>,
+}
+
+/// Room that was found for a transaction and is not a buffer yet.
+///
+/// Becomes one by [`Arena::commit`], or goes back by [`Arena::abort`].
+#[derive(Debug)]
+#[must_use = "room that is neither committed nor aborted is lost"]
+pub(crate) struct Reservation {
+    pub(crate) layout: Layout,
+    is_oneway: bool,
+}
+
+/// The receive buffer of one process.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    base: u64,
+    len_bytes: u32,
+    ranges: Ranges,
+    pages: Pages,
+    buffers: BTreeMap<u32, Buffer>,
+    /// What one-ways may still take of the area.
+    oneway_room: u32,
+    /// A flood was reported and the room has not recovered since.
+    has_reported_spam: bool,
+}
+
+impl Arena {
+    pub(crate) fn new(area: MappingArea) -> Self {
+        let len_bytes = u32::try_from(area.len_bytes).unwrap_or(u32::MAX).min(MAX_AREA_BYTES);
+        Self {
+            base: area.base,
+            len_bytes,
+            ranges: Ranges::new(len_bytes),
+            pages: Pages::new(),
+            buffers: BTreeMap::new(),
+            oneway_room: len_bytes / 2,
+            has_reported_spam: false,
+        }
+    }
+
+    /// The address of a byte of the area, as the process sees it.
+    pub(crate) fn address_of(&self, offset: u32) -> u64 {
+        self.base.wrapping_add(u64::from(offset))
+    }
+
+    fn offset_of(&self, address: u64) -> Option<u32> {
+        u32::try_from(address.checked_sub(self.base)?).ok()
+    }
+
+    /// Finds room for a transaction.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when the sizes overflow; `ENOSPC` when no free range is long enough, or the share
+    /// of one-ways (half of the area) is used up.
+    pub(crate) fn reserve(&mut self, sizes: Sizes, is_oneway: bool) -> Result<Reservation, Errno> {
+        let mut layout = sizes.layout()?;
+        if is_oneway && self.oneway_room < layout.slot_len {
+            return Err(Errno::ENOSPC);
+        }
+        let start = self.ranges.take(layout.slot_len).map_err(|_| Errno::ENOSPC)?;
+        layout.start += start;
+        layout.offsets_start += start;
+        layout.extra_start += start;
+        if is_oneway {
+            self.oneway_room -= layout.slot_len;
+        }
+        self.pages.use_range(start, layout.slot_len);
+        Ok(Reservation { layout, is_oneway })
+    }
+
+    /// Makes the reservation a buffer.
+    pub(crate) fn commit(&mut self, reservation: Reservation, buffer: Buffer) {
+        self.buffers.insert(reservation.layout.start, buffer);
+    }
+
+    /// Gives the room back.
+    pub(crate) fn abort(&mut self, reservation: Reservation) {
+        self.give_back(&reservation.layout, reservation.is_oneway);
+    }
+
+    fn give_back(&mut self, layout: &Layout, is_oneway: bool) {
+        if is_oneway {
+            self.oneway_room += layout.slot_len;
+        }
+        self.ranges.give_back(layout.start, layout.slot_len);
+        self.pages.leave_range(layout.start, layout.slot_len);
+    }
+
+    pub(crate) fn get_mut(&mut self, start: u32) -> Option<&mut Buffer> {
+        self.buffers.get_mut(&start)
+    }
+
+    pub(crate) fn get(&self, start: u32) -> Option<&Buffer> {
+        self.buffers.get(&start)
+    }
+
+    /// Whether the newest one-way makes a flood of its sender's, told once per dip of the room.
+    pub(crate) fn reports_spam(&mut self, sender_pid: u32) -> bool {
+        if self.oneway_room >= self.len_bytes / 100 * SPAM_ROOM_PERCENT {
+            self.has_reported_spam = false;
+            return false;
+        }
+        if self.has_reported_spam {
+            return false;
+        }
+        let own = self.buffers.values().filter(|b| b.is_oneway && b.sender_pid == sender_pid);
+        let (count, bytes) =
+            own.fold((0, 0), |(count, bytes), b| (count + 1, bytes + b.layout.slot_len));
+        self.has_reported_spam =
+            count > SPAM_BUFFERS || bytes > self.len_bytes / 100 * SPAM_SHARE_PERCENT;
+        self.has_reported_spam
+    }
+
+    /// Live buffers and the bytes they take.
+    pub(crate) fn usage(&self) -> (usize, u64) {
+        let bytes = self.buffers.values().map(|b| u64::from(b.layout.slot_len)).sum();
+        (self.buffers.len(), bytes)
+    }
+
+    pub(crate) fn page_counts(&self) -> PageCounts {
+        self.pages.counts()
+    }
+}
+
+impl Context {
+    /// Handles `BC_FREE_BUFFER`; an address that is not a delivered buffer's is ignored.
+    pub(crate) fn free_buffer_at(
+        &mut self,
+        process: ProcessKey,
+        address: u64,
+        memory: &mut dyn ClientMemory,
+    ) {
+        let Some(arena) = &self.processes[process].arena else { return };
+        let Some(start) = arena.offset_of(address) else { return };
+        let Some(buffer) = arena.get(start) else { return };
+        if !buffer.is_delivered {
+            return;
+        }
+        if let Some(transaction) = buffer.transaction {
+            self.transactions[transaction].buffer = None;
+        }
+        if buffer.clears_on_free {
+            let (offset, len) = (buffer.layout.start, buffer.layout.slot_len);
+            memory.clear(process, offset, len);
+        }
+        self.free_buffer(process, start);
+    }
+
+    /// Ends a buffer: the next one-way of its node goes out, and all that it holds is let go.
+    pub(crate) fn free_buffer(&mut self, process: ProcessKey, start: u32) {
+        let Some(arena) = &mut self.processes[process].arena else { return };
+        let Some(buffer) = arena.buffers.remove(&start) else { return };
+        if buffer.is_oneway
+            && let Some(node) = buffer.target
+        {
+            self.release_next_oneway(process, node);
+        }
+        if let Some(node) = buffer.target {
+            self.unhold_locally(node, Strength::Strong);
+        }
+        self.let_go(&buffer.held);
+        if let Some(arena) = &mut self.processes[process].arena {
+            arena.give_back(&buffer.layout, buffer.is_oneway);
+        }
+    }
+
+    /// Takes back what the objects in a buffer counted.
+    pub(crate) fn let_go(&mut self, held: &[Held]) {
+        for held in held {
+            match *held {
+                Held::Node(node, strength) => self.unhold_locally(node, strength),
+                Held::Reference(reference, strength) => self.uncount_on(reference, strength),
+            }
+        }
+    }
+
+    /// Gives up the page of a process's mapping that has been idle longest, counted from the start
+    /// of the mapping. The caller releases its memory before the next call.
+    pub fn reclaim_idle_page(&mut self, process: ProcessKey) -> Option<u32> {
+        self.processes.get_mut(process)?.arena.as_mut()?.pages.reclaim()
+    }
+}

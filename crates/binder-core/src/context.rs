@@ -1,0 +1,234 @@
+//! One Binder device: its processes, its context manager, the effects of the calls into it.
+
+use alloc::collections::VecDeque;
+
+use binder_uapi::{
+    BinderExtendedError, BinderNodeDebugInfo, BinderNodeInfoForRef, FlatBinderObject,
+};
+
+use crate::death::Death;
+use crate::effect::Effect;
+use crate::error::Errno;
+use crate::handle::Reference;
+use crate::node::{Node, NodeKey, OwnerView, Strength};
+use crate::process::{Process, ProcessKey};
+use crate::stats::DebugIds;
+use crate::table::Table;
+use crate::thread::{Thread, no_error};
+use crate::transaction::Transaction;
+
+/// One Binder device. Handles and nodes never cross from one context into another.
+#[derive(Debug)]
+pub struct Context {
+    pub(crate) processes: Table<Process>,
+    pub(crate) threads: Table<Thread>,
+    pub(crate) nodes: Table<Node>,
+    pub(crate) references: Table<Reference>,
+    pub(crate) transactions: Table<Transaction>,
+    pub(crate) deaths: Table<Death>,
+    pub(crate) effects: VecDeque<Effect>,
+    /// The node that handle 0 means.
+    pub(crate) manager: Option<NodeKey>,
+    /// The uid of the first manager; only the same uid may follow it.
+    pub(crate) manager_uid: Option<u32>,
+    pub(crate) ids: DebugIds,
+    pub(crate) next_told_death: u64,
+}
+
+/// Who makes a call, as the front end knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Caller {
+    /// The open file it calls through.
+    pub process: ProcessKey,
+    /// The number of its thread.
+    pub tid: u32,
+    /// Its effective uid now, as the driver sees it.
+    pub euid: u32,
+    /// What it wants a read to do that finds nothing.
+    pub waits: Waits,
+}
+
+/// What a read does that finds nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waits {
+    /// It sleeps.
+    UntilReady,
+    /// It fails with `EAGAIN` (`O_NONBLOCK`).
+    Never,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Context {
+    /// A device without processes.
+    pub fn new() -> Self {
+        Self {
+            processes: Table::new(),
+            threads: Table::new(),
+            nodes: Table::new(),
+            references: Table::new(),
+            transactions: Table::new(),
+            deaths: Table::new(),
+            effects: VecDeque::new(),
+            manager: None,
+            manager_uid: None,
+            ids: DebugIds::default(),
+            next_told_death: 0,
+        }
+    }
+
+    /// Takes the next effect of the calls so far.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// Handles `BINDER_SET_MAX_THREADS`.
+    pub fn set_max_threads(&mut self, caller: &Caller, max_threads: u32) {
+        self.enter(caller);
+        self.processes[caller.process].max_threads = max_threads;
+        self.leave(caller);
+    }
+
+    /// Handles `BINDER_ENABLE_ONEWAY_SPAM_DETECTION`.
+    pub fn detect_oneway_spam(&mut self, caller: &Caller, is_wanted: bool) {
+        self.enter(caller);
+        self.processes[caller.process].detects_oneway_spam = is_wanted;
+        self.leave(caller);
+    }
+
+    /// Handles `BINDER_SET_CONTEXT_MGR` (with an object of zeros) and `BINDER_SET_CONTEXT_MGR_EXT`.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` while there is a manager; `EPERM` when the device had one of another uid.
+    pub fn become_context_manager(
+        &mut self,
+        caller: &Caller,
+        object: &FlatBinderObject,
+    ) -> Result<(), Errno> {
+        self.enter(caller);
+        let result = self.install_manager(caller, object);
+        self.leave(caller);
+        result
+    }
+
+    fn install_manager(&mut self, caller: &Caller, object: &FlatBinderObject) -> Result<(), Errno> {
+        if self.manager.is_some() {
+            return Err(Errno::EBUSY);
+        }
+        if *self.manager_uid.get_or_insert(caller.euid) != caller.euid {
+            return Err(Errno::EPERM);
+        }
+        let node = match self.processes[caller.process].nodes.get(&object.binder) {
+            Some(node) => *node,
+            None => self.new_node(caller.process, object),
+        };
+        self.hold_locally(node, Strength::Strong);
+        self.hold_locally(node, Strength::Weak);
+        // The manager knows itself: it is told of nobody who counts on it.
+        self.nodes[node].strong_view = OwnerView::Acquired;
+        self.nodes[node].weak_view = OwnerView::Acquired;
+        self.manager = Some(node);
+        Ok(())
+    }
+
+    /// Handles `BINDER_THREAD_EXIT`.
+    pub fn exit_thread(&mut self, caller: &Caller) {
+        let thread = self.enter(caller);
+        self.remove_thread(thread);
+    }
+
+    /// Handles `BINDER_GET_NODE_DEBUG_INFO`: the own node with the smallest pointer above `ptr`, or
+    /// zeros.
+    pub fn node_debug_info(&mut self, caller: &Caller, ptr: u64) -> BinderNodeDebugInfo {
+        self.enter(caller);
+        let above = (core::ops::Bound::Excluded(ptr), core::ops::Bound::Unbounded);
+        let next = self.processes[caller.process].nodes.range(above).next();
+        let info = next.map_or_else(BinderNodeDebugInfo::default, |(ptr, node)| {
+            let node = &self.nodes[*node];
+            BinderNodeDebugInfo {
+                ptr: *ptr,
+                cookie: node.cookie,
+                has_strong_ref: u32::from(node.strong_view != OwnerView::Released),
+                has_weak_ref: u32::from(node.weak_view != OwnerView::Released),
+            }
+        });
+        self.leave(caller);
+        info
+    }
+
+    /// Handles `BINDER_GET_NODE_INFO_FOR_REF`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when a field other than the handle is set or the handle is not a strong one of the
+    /// caller; `EPERM` when the caller is not the context manager.
+    pub fn node_info_for_ref(
+        &mut self,
+        caller: &Caller,
+        request: &BinderNodeInfoForRef,
+    ) -> Result<BinderNodeInfoForRef, Errno> {
+        self.enter(caller);
+        let answer = self.counts_for_manager(caller.process, request);
+        self.leave(caller);
+        answer
+    }
+
+    fn counts_for_manager(
+        &self,
+        process: ProcessKey,
+        request: &BinderNodeInfoForRef,
+    ) -> Result<BinderNodeInfoForRef, Errno> {
+        let handle = request.handle;
+        let blank = BinderNodeInfoForRef { handle, ..BinderNodeInfoForRef::default() };
+        if *request != blank {
+            return Err(Errno::EINVAL);
+        }
+        if self.manager.and_then(|node| self.nodes[node].owner) != Some(process) {
+            return Err(Errno::EPERM);
+        }
+        let reference = self.strong_reference(process, handle).ok_or(Errno::EINVAL)?;
+        let node = &self.nodes[self.references[reference].node];
+        Ok(BinderNodeInfoForRef {
+            strong_count: node.total_strong(),
+            weak_count: node.total_local_weak(),
+            ..blank
+        })
+    }
+
+    /// Handles `BINDER_GET_EXTENDED_ERROR`: the thread's last transaction error, told once.
+    pub fn take_extended_error(&mut self, caller: &Caller) -> BinderExtendedError {
+        let thread = self.enter(caller);
+        let error = core::mem::replace(&mut self.threads[thread].extended_error, no_error(0));
+        self.leave(caller);
+        error
+    }
+
+    /// Handles `BINDER_VERSION`, and any other ioctl that only shows that the thread was here.
+    pub fn note_call(&mut self, caller: &Caller) {
+        self.enter(caller);
+        self.leave(caller);
+    }
+
+    /// Handles poll(2): whether a read of the calling thread would return at once.
+    pub fn poll(&mut self, caller: &Caller) -> bool {
+        let thread = self.enter(caller);
+        self.threads[thread].polls = true;
+        self.is_ready(thread)
+    }
+
+    pub(crate) fn enter(&mut self, caller: &Caller) -> crate::thread::ThreadKey {
+        self.thread_of(caller.process, caller.tid)
+    }
+
+    /// The end of every ioctl: a request to return has been met.
+    pub(crate) fn leave(&mut self, caller: &Caller) {
+        if let Some(thread) = self.processes[caller.process].threads.get(&caller.tid) {
+            self.threads[*thread].need_return = false;
+        }
+    }
+}

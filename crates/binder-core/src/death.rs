@@ -1,0 +1,160 @@
+//! Death links: a process asks to be told when the owner of a node is gone.
+//!
+//! A link is idle, then queued, then told, and with the acknowledgement idle again: it tells once.
+//! Clearing it detaches it from its reference at once, but the answer to that waits until a death
+//! that is on its way has been told and acknowledged.
+
+use crate::context::Context;
+use crate::handle::ReferenceKey;
+use crate::process::ProcessKey;
+use crate::table::Key;
+use crate::thread::{Looper, ThreadKey};
+use crate::work::{Queued, Work};
+
+/// Names a death link.
+pub(crate) type DeathKey = Key<Death>;
+
+/// Where a death link stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Nothing to tell: the owner lives, or its death has been acknowledged.
+    Idle,
+    /// `BR_DEAD_BINDER` waits to be read.
+    DeathQueued(Queued),
+    /// The same, and the link was cleared meanwhile.
+    DeathQueuedThenClear(Queued),
+    /// `BR_DEAD_BINDER` was read and not acknowledged; the number orders equal cookies.
+    DeathTold(u64),
+    /// The same, and the link was cleared meanwhile.
+    DeathToldThenClear(u64),
+    /// `BR_CLEAR_DEATH_NOTIFICATION_DONE` waits to be read.
+    ClearQueued(Queued),
+}
+
+/// One registration.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Death {
+    process: ProcessKey,
+    cookie: u64,
+    state: State,
+}
+
+/// What a read tells of a death link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DeathNews {
+    Died { cookie: u64 },
+    Cleared { cookie: u64 },
+}
+
+impl Context {
+    /// Handles `BC_REQUEST_DEATH_NOTIFICATION`. Ignores a handle without reference, and a
+    /// reference that has a link.
+    pub(crate) fn request_death(&mut self, process: ProcessKey, handle: u32, cookie: u64) {
+        let Some(reference) = self.reference(process, handle) else { return };
+        if self.references[reference].death.is_some() {
+            return;
+        }
+        let death = self.deaths.insert(Death { process, cookie, state: State::Idle });
+        let node = self.references[reference].node;
+        self.references[reference].death = Some(death);
+        self.nodes[node].watchers.insert(reference);
+        if self.nodes[node].owner.is_none() {
+            self.announce_death(reference);
+        }
+    }
+
+    /// Queues the death of the node for the process that watches it through this reference.
+    pub(crate) fn announce_death(&mut self, reference: ReferenceKey) {
+        let Some(death) = self.references[reference].death else { return };
+        let process = self.deaths[death].process;
+        let queued = self.queue_on_process(process, Work::Death(death));
+        self.deaths[death].state = State::DeathQueued(queued);
+    }
+
+    /// Handles `BC_CLEAR_DEATH_NOTIFICATION` from `thread`. Ignores what does not fit.
+    pub(crate) fn clear_death(&mut self, thread: ThreadKey, handle: u32, cookie: u64) {
+        let process = self.threads[thread].process;
+        let Some(reference) = self.reference(process, handle) else { return };
+        let Some(death) = self.references[reference].death else { return };
+        if self.deaths[death].cookie != cookie {
+            return;
+        }
+        let node = self.references[reference].node;
+        self.references[reference].death = None;
+        self.nodes[node].watchers.remove(&reference);
+        match self.deaths[death].state {
+            State::Idle => self.queue_cleared(thread, death),
+            State::DeathQueued(queued) => {
+                self.deaths[death].state = State::DeathQueuedThenClear(queued);
+            }
+            State::DeathTold(order) => self.deaths[death].state = State::DeathToldThenClear(order),
+            State::DeathQueuedThenClear(_)
+            | State::DeathToldThenClear(_)
+            | State::ClearQueued(_) => {
+                debug_assert!(false, "a cleared link is no longer found through its reference");
+            }
+        }
+    }
+
+    /// Queues the answer to a clear: for the calling thread if it reads, else for any.
+    fn queue_cleared(&mut self, thread: ThreadKey, death: DeathKey) {
+        let caller = &self.threads[thread];
+        let queued = if caller.looper.intersects(Looper::ENTERED | Looper::REGISTERED) {
+            self.queue_on_thread(thread, Work::Death(death))
+        } else {
+            self.queue_on_process(caller.process, Work::Death(death))
+        };
+        self.deaths[death].state = State::ClearQueued(queued);
+    }
+
+    /// Handles `BC_DEAD_BINDER_DONE` from `thread`. Ignores a cookie that was not told.
+    pub(crate) fn acknowledge_death(&mut self, thread: ThreadKey, cookie: u64) {
+        let process = self.threads[thread].process;
+        let told = &mut self.processes[process].told_deaths;
+        let Some((&place, &death)) = told.range((cookie, 0)..=(cookie, u64::MAX)).next() else {
+            return;
+        };
+        told.remove(&place);
+        match self.deaths[death].state {
+            State::DeathToldThenClear(_) => self.queue_cleared(thread, death),
+            State::DeathTold(_) => self.deaths[death].state = State::Idle,
+            State::Idle
+            | State::DeathQueued(_)
+            | State::DeathQueuedThenClear(_)
+            | State::ClearQueued(_) => {
+                debug_assert!(false, "only links that were told are listed as told");
+            }
+        }
+    }
+
+    /// What a read tells of a link that it took from a queue.
+    pub(crate) fn take_death_news(&mut self, death: DeathKey) -> DeathNews {
+        let Death { process, cookie, state } = self.deaths[death];
+        if let State::ClearQueued(_) = state {
+            self.deaths.remove(death);
+            return DeathNews::Cleared { cookie };
+        }
+        let order = self.next_told_death;
+        self.next_told_death += 1;
+        self.processes[process].told_deaths.insert((cookie, order), death);
+        self.deaths[death].state = match state {
+            State::DeathQueuedThenClear(_) => State::DeathToldThenClear(order),
+            _ => State::DeathTold(order),
+        };
+        DeathNews::Died { cookie }
+    }
+
+    /// Ends a link silently, wherever it stands: its reference, or its process, goes.
+    pub(crate) fn drop_death(&mut self, death: DeathKey) {
+        let Some(Death { process, cookie, state }) = self.deaths.remove(death) else { return };
+        match state {
+            State::Idle => {}
+            State::DeathQueued(queued)
+            | State::DeathQueuedThenClear(queued)
+            | State::ClearQueued(queued) => self.unqueue(queued),
+            State::DeathTold(order) | State::DeathToldThenClear(order) => {
+                self.processes[process].told_deaths.remove(&(cookie, order));
+            }
+        }
+    }
+}

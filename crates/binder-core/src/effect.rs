@@ -1,0 +1,14 @@
+//! What the core wants done after a call has returned.
+
+use crate::process::ProcessKey;
+use crate::thread::ThreadKey;
+
+/// What the front end must do after the call returns, in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Effect {
+    /// Resume the parked read of this thread.
+    Wake(ThreadKey),
+    /// Tell the poll(2) waiters of this process to look again.
+    NotifyPoll(ProcessKey),
+}

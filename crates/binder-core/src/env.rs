@@ -1,0 +1,85 @@
+//! What the core asks of its front end during a call: access to the memory of clients.
+
+use crate::process::ProcessKey;
+
+/// An address that a client named; nothing is known of it until a copy succeeds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClaimedAddr(pub u64);
+
+/// A client's memory could not be read or written at the address it named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the address is not mapped in the client")]
+pub struct CopyFault;
+
+/// Where a process mapped its receive buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MappingArea {
+    /// First address, as the process sees it.
+    pub base: u64,
+    /// Length in bytes, as the process asked for it.
+    pub len_bytes: u64,
+}
+
+/// Access to the memory of clients during one call into the driver.
+///
+/// Offsets into a receive buffer come from the core's own allocator and lie within the length that
+/// [`locate_mapping`](Self::locate_mapping) gave, and within 4 MiB.
+pub trait ClientMemory {
+    /// Fills `into` from `address` of `process`, or faults having written nothing that counts.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyFault`] if any byte of the range cannot be read.
+    fn read(
+        &mut self,
+        process: ProcessKey,
+        address: ClaimedAddr,
+        into: &mut [u8],
+    ) -> Result<(), CopyFault>;
+
+    /// Writes `bytes` to `address` of `process`.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyFault`] if any byte of the range cannot be written.
+    fn write(
+        &mut self,
+        process: ProcessKey,
+        address: ClaimedAddr,
+        bytes: &[u8],
+    ) -> Result<(), CopyFault>;
+
+    /// Finds the receive buffer of `process`, or `None` while it has not mapped one.
+    fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea>;
+
+    /// Copies `len` bytes at `address` of `from` to `offset` of `to`'s receive buffer, in one go.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyFault`] if any byte of the source cannot be read.
+    fn copy_in(
+        &mut self,
+        from: ProcessKey,
+        address: ClaimedAddr,
+        to: ProcessKey,
+        offset: u32,
+        len: u32,
+    ) -> Result<(), CopyFault>;
+
+    /// Puts `bytes` at `offset` of `to`'s receive buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyFault`] if the buffer is out of reach.
+    fn store(&mut self, to: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault>;
+
+    /// Makes `len` bytes at `offset`, complete by now, visible to `to`.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyFault`] if the buffer is out of reach.
+    fn publish(&mut self, to: ProcessKey, offset: u32, len: u32) -> Result<(), CopyFault>;
+
+    /// Overwrites `len` bytes at `offset` of `to`'s receive buffer with zeros, visibly at once.
+    fn clear(&mut self, to: ProcessKey, offset: u32, len: u32);
+}

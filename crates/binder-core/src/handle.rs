@@ -1,0 +1,193 @@
+//! A process's numbers for nodes of others, and what it counts on them.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use idr::IdPool;
+
+use crate::context::Context;
+use crate::death::DeathKey;
+use crate::error::Errno;
+use crate::node::{NodeKey, Strength};
+use crate::process::ProcessKey;
+use crate::table::Key;
+use crate::thread::ThreadKey;
+
+/// Names a reference.
+pub(crate) type ReferenceKey = Key<Reference>;
+
+/// A process's reference to a node of another: one per process and node.
+#[derive(Debug)]
+pub(crate) struct Reference {
+    pub(crate) process: ProcessKey,
+    pub(crate) node: NodeKey,
+    pub(crate) handle: u32,
+    pub(crate) strong: u32,
+    pub(crate) weak: u32,
+    pub(crate) death: Option<DeathKey>,
+}
+
+/// The references of one process, by handle and by node.
+#[derive(Debug)]
+pub(crate) struct Handles {
+    ids: IdPool,
+    /// As long as the highest handle in use; ids are dense, so this wastes little.
+    by_handle: Vec<Option<ReferenceKey>>,
+    by_node: BTreeMap<NodeKey, ReferenceKey>,
+}
+
+impl Handles {
+    pub(crate) fn new() -> Self {
+        Self { ids: IdPool::new(), by_handle: Vec::new(), by_node: BTreeMap::new() }
+    }
+
+    fn get(&self, handle: u32) -> Option<ReferenceKey> {
+        *self.by_handle.get(usize::try_from(handle).ok()?)?
+    }
+
+    fn insert(&mut self, handle: u32, node: NodeKey, reference: ReferenceKey) {
+        let at = handle as usize;
+        if at >= self.by_handle.len() {
+            self.by_handle.resize(at + 1, None);
+        }
+        self.by_handle[at] = Some(reference);
+        self.by_node.insert(node, reference);
+    }
+
+    fn remove(&mut self, handle: u32, node: NodeKey) {
+        self.by_node.remove(&node);
+        self.by_handle[handle as usize] = None;
+        while let Some(None) = self.by_handle.last() {
+            self.by_handle.pop();
+        }
+        if self.by_handle.len() < self.by_handle.capacity() / 4 {
+            self.by_handle.shrink_to(self.by_handle.capacity() / 2);
+        }
+        self.ids.release_and_shrink(handle);
+    }
+
+    /// Forgets all references at once, for a process that ends.
+    pub(crate) fn take_all(&mut self) -> Vec<ReferenceKey> {
+        let all = core::mem::replace(self, Self::new());
+        all.by_handle.into_iter().flatten().collect()
+    }
+}
+
+impl Context {
+    /// The process's reference with this handle.
+    pub(crate) fn reference(&self, process: ProcessKey, handle: u32) -> Option<ReferenceKey> {
+        self.processes[process].handles.get(handle)
+    }
+
+    /// The same, if it holds the node strongly.
+    pub(crate) fn strong_reference(
+        &self,
+        process: ProcessKey,
+        handle: u32,
+    ) -> Option<ReferenceKey> {
+        let reference = self.reference(process, handle)?;
+        (self.references[reference].strong > 0).then_some(reference)
+    }
+
+    /// Counts once more on the node, for `process`; makes the reference if it is the first.
+    ///
+    /// # Errors
+    ///
+    /// As [`count_strong`](Self::count_strong); `ENOMEM` when no handle is left.
+    pub(crate) fn refer(
+        &mut self,
+        process: ProcessKey,
+        node: NodeKey,
+        strength: Strength,
+        by: Option<ThreadKey>,
+    ) -> Result<ReferenceKey, Errno> {
+        let known = self.processes[process].handles.by_node.get(&node).copied();
+        let reference = match known {
+            Some(reference) => reference,
+            None => self.new_reference(process, node)?,
+        };
+        let counted = self.count_on(reference, strength, by);
+        if counted.is_err() && known.is_none() {
+            self.delete_reference(reference);
+        }
+        counted.map(|()| reference)
+    }
+
+    fn new_reference(&mut self, process: ProcessKey, node: NodeKey) -> Result<ReferenceKey, Errno> {
+        let lowest = u32::from(self.manager != Some(node));
+        let handles = &mut self.processes[process].handles;
+        let handle = handles.ids.acquire_lowest(lowest).map_err(|_| Errno::ENOMEM)?;
+        let reference = Reference { process, node, handle, strong: 0, weak: 0, death: None };
+        let reference = self.references.insert(reference);
+        handles.insert(handle, node, reference);
+        self.attach_reference(node);
+        self.ids.next();
+        Ok(reference)
+    }
+
+    /// Adds to the counts of a reference that exists.
+    pub(crate) fn count_on(
+        &mut self,
+        reference: ReferenceKey,
+        strength: Strength,
+        by: Option<ThreadKey>,
+    ) -> Result<(), Errno> {
+        let state = &self.references[reference];
+        let node = state.node;
+        match strength {
+            Strength::Strong => {
+                if state.strong == 0 {
+                    self.count_strong(node, by)?;
+                }
+                self.references[reference].strong += 1;
+            }
+            Strength::Weak => {
+                if state.weak == 0 {
+                    self.announce_weak(node, by);
+                }
+                self.references[reference].weak += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one count back; the last one takes the reference with it. Ignores what is not there.
+    pub(crate) fn uncount_on(&mut self, reference: ReferenceKey, strength: Strength) {
+        let Some(state) = self.references.get_mut(reference) else { return };
+        let node = state.node;
+        let count = match strength {
+            Strength::Strong => &mut state.strong,
+            Strength::Weak => &mut state.weak,
+        };
+        let Some(left) = count.checked_sub(1) else { return };
+        *count = left;
+        let is_last = state.strong == 0 && state.weak == 0;
+        if left == 0 && strength == Strength::Strong {
+            self.uncount_strong(node);
+        }
+        if is_last {
+            self.delete_reference(reference);
+        }
+    }
+
+    /// Removes a reference without counts, and with it its handle and its death link.
+    fn delete_reference(&mut self, reference: ReferenceKey) {
+        let state = &self.references[reference];
+        let (process, handle, node) = (state.process, state.handle, state.node);
+        self.processes[process].handles.remove(handle, node);
+        self.drop_reference(reference);
+    }
+
+    /// Takes back all that a reference counts on its node; its process has forgotten it already.
+    pub(crate) fn drop_reference(&mut self, reference: ReferenceKey) {
+        let Some(state) = self.references.remove(reference) else { return };
+        if let Some(death) = state.death {
+            self.nodes[state.node].watchers.remove(&reference);
+            self.drop_death(death);
+        }
+        if state.strong > 0 {
+            self.uncount_strong(state.node);
+        }
+        self.detach_reference(state.node);
+    }
+}

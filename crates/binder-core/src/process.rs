@@ -1,0 +1,142 @@
+//! An open file of a device: its nodes, handles, threads, receive buffer and queue.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::buffer::Arena;
+use crate::context::Context;
+use crate::death::DeathKey;
+use crate::env::ClientMemory;
+use crate::error::{Errno, Verdict};
+use crate::handle::Handles;
+use crate::identity::Opener;
+use crate::node::NodeKey;
+use crate::table::Key;
+use crate::thread::ThreadKey;
+use crate::work::{Work, WorkQueue};
+
+/// Names a process: one open file of a device.
+pub type ProcessKey = Key<Process>;
+
+/// One open file of a device. A program that opens the device twice is two of these.
+#[derive(Debug)]
+pub struct Process {
+    pub(crate) opener: Opener,
+    pub(crate) threads: BTreeMap<u32, ThreadKey>,
+    /// Own nodes by their owner's pointer, in the order in which they are listed.
+    pub(crate) nodes: BTreeMap<u64, NodeKey>,
+    pub(crate) handles: Handles,
+    pub(crate) todo: WorkQueue,
+    /// Idle threads parked in a read, the most recently parked last.
+    pub(crate) waiting: Vec<ThreadKey>,
+    /// Deaths that were told and not acknowledged, by cookie and then by order of telling.
+    pub(crate) told_deaths: BTreeMap<(u64, u64), DeathKey>,
+    pub(crate) max_threads: u32,
+    /// A thread was asked for and has not come yet.
+    pub(crate) has_requested_thread: bool,
+    pub(crate) started_threads: u32,
+    /// Wants to read `BR_ONEWAY_SPAM_SUSPECT` about its own sends.
+    pub(crate) detects_oneway_spam: bool,
+    /// The receive buffer; `None` until a mapping of it has been found.
+    pub(crate) arena: Option<Arena>,
+}
+
+impl Process {
+    fn new(opener: Opener) -> Self {
+        Self {
+            opener,
+            threads: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            handles: Handles::new(),
+            todo: WorkQueue::default(),
+            waiting: Vec::new(),
+            told_deaths: BTreeMap::new(),
+            max_threads: 0,
+            has_requested_thread: false,
+            started_threads: 0,
+            detects_oneway_spam: false,
+            arena: None,
+        }
+    }
+}
+
+impl Context {
+    /// Makes a process for a newly opened file.
+    pub fn open(&mut self, opener: Opener) -> ProcessKey {
+        self.processes.insert(Process::new(opener))
+    }
+
+    /// Lets every parked thread of the process return: some descriptor of the file was closed.
+    pub fn flush(&mut self, process: ProcessKey) {
+        let Some(state) = self.processes.get(process) else { return };
+        let threads: Vec<ThreadKey> = state.threads.values().copied().collect();
+        for thread in threads {
+            self.threads[thread].need_return = true;
+            self.wake_thread(thread);
+        }
+    }
+
+    /// Ends the process: the last descriptor of the file is gone.
+    ///
+    /// The order is that of the specification (6.3): from the first step on, sends to it are
+    /// answered with `BR_DEAD_REPLY`.
+    pub fn release(&mut self, process: ProcessKey) {
+        let Some(state) = self.processes.get_mut(process) else { return };
+        // The buffers go first, in one piece: what they hold is held through references and nodes
+        // of this same process, which are about to go as well.
+        state.arena = None;
+        if self.manager.is_some_and(|node| self.nodes[node].owner == Some(process)) {
+            self.manager = None;
+        }
+        while let Some((_, thread)) = self.processes[process].threads.first_key_value() {
+            self.remove_thread(*thread);
+        }
+        self.release_process_queue(process);
+        while let Some((_, node)) = self.processes[process].nodes.pop_first() {
+            self.orphan_node(node);
+        }
+        for reference in self.processes[process].handles.take_all() {
+            self.drop_reference(reference);
+        }
+        // Orphaning a node may have told this very process of the death of its own node.
+        self.release_process_queue(process);
+        while let Some((_, death)) = self.processes[process].told_deaths.pop_first() {
+            self.deaths.remove(death);
+        }
+        self.processes.remove(process);
+    }
+
+    fn release_process_queue(&mut self, process: ProcessKey) {
+        while let Some(work) = self.processes[process].todo.pop_front() {
+            match work {
+                Work::Transaction(transaction) => {
+                    self.discard_undelivered(transaction, Verdict::Dead)
+                }
+                Work::Node(node) => self.nodes[node].queued = None,
+                Work::Death(death) => self.drop_death(death),
+                Work::TransactionComplete
+                | Work::OnewaySpamSuspect
+                | Work::ReturnError
+                | Work::ReplyError => {}
+            }
+        }
+    }
+
+    /// The receive buffer of a process, found on first need.
+    ///
+    /// # Errors
+    ///
+    /// `ESRCH` while the process has not mapped it.
+    pub(crate) fn arena_of(
+        &mut self,
+        process: ProcessKey,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<&mut Arena, Errno> {
+        let state = &mut self.processes[process];
+        if state.arena.is_none() {
+            let area = memory.locate_mapping(process).ok_or(Errno::ESRCH)?;
+            state.arena = Some(Arena::new(area));
+        }
+        state.arena.as_mut().ok_or(Errno::ESRCH)
+    }
+}

@@ -1,0 +1,197 @@
+//! Replies, and what becomes of a call that gets none.
+
+use binder_uapi::{BR_OK, BR_TRANSACTION_COMPLETE, BinderExtendedError, BinderTransactionDataSg};
+
+use crate::context::{Caller, Context};
+use crate::env::ClientMemory;
+use crate::error::{Errno, Refusal, Verdict};
+use crate::process::ProcessKey;
+use crate::thread::{ThreadKey, no_error};
+use crate::transaction::{Draft, Kind, Transaction, TransactionKey};
+use crate::work::Work;
+
+impl Context {
+    /// Handles `BC_REPLY`: answers the call that the thread serves.
+    ///
+    /// Once that call is identified the replier always reads a completion, and the call is over;
+    /// a reply that cannot be built becomes an error for the caller.
+    pub(crate) fn reply(
+        &mut self,
+        caller: &Caller,
+        thread: ThreadKey,
+        data: &BinderTransactionDataSg,
+        memory: &mut dyn ClientMemory,
+    ) {
+        let id = self.ids.next();
+        self.threads[thread].extended_error = no_error(id);
+        let call = match self.take_served_call(thread) {
+            Ok(call) => call,
+            Err(cause) => return self.refuse_send(thread, id, Refusal::failed(cause)),
+        };
+        match self.try_reply(caller, thread, call, data, memory) {
+            Ok(()) => {
+                self.transactions.remove(call);
+                self.queue_on_thread(thread, Work::TransactionComplete);
+            }
+            Err(refusal) => {
+                self.threads[thread].return_error = Some(BR_TRANSACTION_COMPLETE);
+                self.queue_on_thread(thread, Work::ReturnError);
+                if let Some(from) = self.transactions[call].from
+                    && self.threads[from].extended_error.command == BR_OK
+                {
+                    self.threads[from].extended_error = extended_error(id, refusal);
+                }
+                self.fail_call(call, refusal.verdict);
+            }
+        }
+    }
+
+    /// Takes the call that the thread serves off its stack.
+    fn take_served_call(&mut self, thread: ThreadKey) -> Result<TransactionKey, Errno> {
+        let call = self.threads[thread].stack.ok_or(Errno::EPROTO)?;
+        let Transaction { to_thread, to_parent, from, .. } = self.transactions[call];
+        if to_thread != Some(thread) {
+            return Err(Errno::EPROTO);
+        }
+        debug_assert!(
+            from.is_none_or(|from| self.threads[from].stack == Some(call)),
+            "a caller waits for its innermost call"
+        );
+        self.threads[thread].stack = to_parent;
+        Ok(call)
+    }
+
+    fn try_reply(
+        &mut self,
+        caller: &Caller,
+        thread: ThreadKey,
+        call: TransactionKey,
+        data: &BinderTransactionDataSg,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<(), Refusal> {
+        let waiting = self.transactions[call].from.ok_or(Refusal::dead(Errno::ESRCH))?;
+        let receiver = self.threads[waiting].process;
+        let draft = Draft {
+            sender: caller.process,
+            thread,
+            receiver,
+            target: None,
+            data,
+            is_oneway: false,
+        };
+        let buffer = self.build_buffer(&draft, memory)?;
+        let reply = self.transactions.insert(Transaction {
+            kind: Kind::Reply,
+            from: None,
+            from_parent: None,
+            to_process: Some(receiver),
+            to_thread: Some(waiting),
+            to_parent: None,
+            code: data.transaction_data.code,
+            flags: data.transaction_data.flags,
+            sender_euid: caller.euid,
+            buffer: Some(buffer),
+        });
+        self.attach_buffer(receiver, buffer, reply);
+        self.threads[waiting].stack = self.transactions[call].from_parent;
+        self.unlink_buffer(call);
+        self.queue_on_thread(waiting, Work::Transaction(reply));
+        Ok(())
+    }
+
+    /// Tells a sender that its transaction was not accepted.
+    pub(crate) fn refuse_send(&mut self, thread: ThreadKey, id: u32, refusal: Refusal) {
+        let state = &mut self.threads[thread];
+        state.extended_error = extended_error(id, refusal);
+        state.return_error = Some(refusal.verdict.code());
+        self.queue_on_thread(thread, Work::ReturnError);
+    }
+
+    /// Ends a call without a reply: its caller, or the nearest one up the chain that lives, is told.
+    pub(crate) fn fail_call(&mut self, call: TransactionKey, verdict: Verdict) {
+        let mut next = Some(call);
+        while let Some(call) = next {
+            self.unlink_buffer(call);
+            let Some(Transaction { from, from_parent, .. }) = self.transactions.remove(call) else {
+                return;
+            };
+            let Some(thread) = from else {
+                next = from_parent;
+                continue;
+            };
+            let state = &mut self.threads[thread];
+            state.stack = from_parent;
+            if state.reply_error.replace(verdict.code()).is_none() {
+                self.queue_on_thread(thread, Work::ReplyError);
+            }
+            return;
+        }
+    }
+
+    /// Parts a transaction from its buffer, which lives on until the receiver frees it.
+    pub(crate) fn unlink_buffer(&mut self, transaction: TransactionKey) {
+        let state = &mut self.transactions[transaction];
+        let (Some(start), Some(process)) = (state.buffer.take(), state.to_process) else { return };
+        let arena = self.processes.get_mut(process).and_then(|process| process.arena.as_mut());
+        if let Some(buffer) = arena.and_then(|arena| arena.get_mut(start)) {
+            buffer.transaction = None;
+        }
+    }
+
+    /// Ends what the thread was doing: it will not serve its calls, nor hear of their replies.
+    ///
+    /// Only the innermost call is answered now if the thread was serving it. A call further out is
+    /// answered when the one that the thread had made itself comes back and finds nobody.
+    pub(crate) fn abandon_stack(&mut self, thread: ThreadKey) {
+        let top = self.threads[thread].stack.take();
+        let mut next = top;
+        while let Some(transaction) = next {
+            if self.transactions[transaction].to_thread == Some(thread) {
+                self.unlink_buffer(transaction);
+                let state = &mut self.transactions[transaction];
+                state.to_process = None;
+                state.to_thread = None;
+                next = state.to_parent.take();
+            } else {
+                let state = &mut self.transactions[transaction];
+                state.from = None;
+                next = state.from_parent;
+            }
+        }
+        if let Some(top) = top
+            && self.transactions[top].to_process.is_none()
+        {
+            self.fail_call(top, Verdict::Dead);
+        }
+    }
+
+    /// Deals with a transaction that a leaving thread was handed and has not read.
+    pub(crate) fn return_unread(&mut self, process: ProcessKey, transaction: TransactionKey) {
+        match self.transactions[transaction].kind {
+            Kind::Oneway => {
+                self.requeue_on_process(process, Work::Transaction(transaction));
+            }
+            Kind::Call | Kind::Reply => self.discard_undelivered(transaction, Verdict::Dead),
+        }
+    }
+
+    /// Drops a transaction that its receiver will not see, and its buffer. Only a call's sender is
+    /// told.
+    pub(crate) fn discard_undelivered(&mut self, transaction: TransactionKey, verdict: Verdict) {
+        let Transaction { kind, buffer, to_process, .. } = self.transactions[transaction];
+        self.unlink_buffer(transaction);
+        match kind {
+            Kind::Call => self.fail_call(transaction, verdict),
+            Kind::Oneway | Kind::Reply => {
+                self.transactions.remove(transaction);
+            }
+        }
+        if let (Some(start), Some(process)) = (buffer, to_process) {
+            self.free_buffer(process, start);
+        }
+    }
+}
+
+fn extended_error(id: u32, refusal: Refusal) -> BinderExtendedError {
+    BinderExtendedError { id, command: refusal.verdict.code(), param: -refusal.cause.number() }
+}

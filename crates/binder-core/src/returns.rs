@@ -1,0 +1,276 @@
+//! Turns queued work into the returns (`BR_*`) of a read buffer.
+
+use alloc::vec::Vec;
+
+use binder_uapi::{
+    BR_CLEAR_DEATH_NOTIFICATION_DONE, BR_DEAD_BINDER, BR_NOOP, BR_ONEWAY_SPAM_SUSPECT, BR_REPLY,
+    BR_SPAWN_LOOPER, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BR_TRANSACTION_SEC_CTX,
+    BinderPtrCookie, BinderTransactionData, BinderTransactionDataSecctx, BinderWriteRead,
+};
+use zerocopy::{Immutable, IntoBytes};
+
+use crate::context::{Context, Waits};
+use crate::death::DeathNews;
+use crate::env::{ClaimedAddr, ClientMemory};
+use crate::error::{Errno, Verdict};
+use crate::node::NodeKey;
+use crate::thread::{Looper, ThreadKey};
+use crate::transaction::{Kind, TransactionKey};
+use crate::work::Work;
+use crate::write_read::Outcome;
+
+/// Room that must be left before an item is taken: a code and the largest payload.
+const MAX_RETURN_BYTES: usize = 4 + size_of::<BinderTransactionDataSecctx>();
+const CODE_BYTES: usize = 4;
+
+/// What is to be written to the caller's read buffer.
+struct Returns {
+    bytes: Vec<u8>,
+    room: usize,
+    begins_with_noop: bool,
+}
+
+/// Why the queues are left alone for now.
+enum Stop {
+    /// They are empty.
+    Dry,
+    /// The next item might not fit.
+    Full,
+    /// The last item ends the read; a transaction is final only once the client has it.
+    AfterLast(Option<TransactionKey>),
+}
+
+impl Returns {
+    fn new(room: usize, is_fresh: bool) -> Self {
+        let mut returns = Self { bytes: Vec::with_capacity(256), room, begins_with_noop: is_fresh };
+        if is_fresh {
+            returns.put(BR_NOOP);
+        }
+        returns
+    }
+
+    fn has_room(&self) -> bool {
+        self.room.saturating_sub(self.bytes.len()) >= MAX_RETURN_BYTES
+    }
+
+    fn is_only_noop(&self) -> bool {
+        self.begins_with_noop && self.bytes.len() == CODE_BYTES
+    }
+
+    fn put(&mut self, code: u32) {
+        self.bytes.extend_from_slice(code.as_bytes());
+    }
+
+    fn put_with(&mut self, code: u32, payload: &(impl IntoBytes + Immutable + ?Sized)) {
+        self.put(code);
+        self.bytes.extend_from_slice(payload.as_bytes());
+    }
+
+    fn ask_for_thread(&mut self) {
+        self.bytes[..CODE_BYTES].copy_from_slice(BR_SPAWN_LOOPER.as_bytes());
+    }
+}
+
+impl Context {
+    /// Fills the caller's read buffer with what it is owed, or parks it.
+    pub(crate) fn read_returns(
+        &mut self,
+        thread: ThreadKey,
+        waits: Waits,
+        request: &mut BinderWriteRead,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Outcome, Errno> {
+        let is_fresh = request.read_consumed == 0;
+        let room = request.read_size.saturating_sub(request.read_consumed);
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        if is_fresh && room < CODE_BYTES {
+            return Err(Errno::EFAULT);
+        }
+        let mut returns = Returns::new(room, is_fresh);
+        let last = loop {
+            if !self.is_ready(thread) {
+                return match waits {
+                    Waits::Never => Err(Errno::EAGAIN),
+                    Waits::UntilReady => {
+                        self.park(thread);
+                        Ok(Outcome::Park(thread))
+                    }
+                };
+            }
+            match self.take_work(thread, &mut returns) {
+                Stop::Dry if returns.is_only_noop() && !self.threads[thread].need_return => {}
+                Stop::Dry | Stop::Full => break None,
+                Stop::AfterLast(transaction) => break transaction,
+            }
+        };
+        let asks_for_thread = returns.begins_with_noop && self.wants_another_thread(thread);
+        if asks_for_thread {
+            returns.ask_for_thread();
+        }
+        let process = self.threads[thread].process;
+        let address = request.read_buffer.checked_add(request.read_consumed).map(ClaimedAddr);
+        let written = address
+            .ok_or(Errno::EFAULT)
+            .and_then(|address| Ok(memory.write(process, address, &returns.bytes)?));
+        match (written, last) {
+            (Ok(()), Some(transaction)) => self.note_delivery(thread, transaction),
+            (Ok(()), None) => {}
+            (Err(error), Some(transaction)) => {
+                self.discard_undelivered(transaction, Verdict::Failed);
+                return Err(error);
+            }
+            (Err(error), None) => return Err(error),
+        }
+        if asks_for_thread {
+            self.processes[process].has_requested_thread = true;
+        }
+        request.read_consumed += returns.bytes.len() as u64;
+        Ok(Outcome::Done)
+    }
+
+    /// Whether the process should start another thread: this one is about to be busy, none is idle.
+    fn wants_another_thread(&self, thread: ThreadKey) -> bool {
+        let state = &self.threads[thread];
+        let process = &self.processes[state.process];
+        !process.has_requested_thread
+            && process.waiting.is_empty()
+            && process.started_threads < process.max_threads
+            && state.looper.intersects(Looper::ENTERED | Looper::REGISTERED)
+    }
+
+    /// Takes items from the thread's queue, then from its process's if the thread is free.
+    fn take_work(&mut self, thread: ThreadKey, returns: &mut Returns) -> Stop {
+        let is_free = self.threads[thread].may_take_process_work();
+        loop {
+            if !returns.has_room() {
+                let process = self.threads[thread].process;
+                let has_more = !self.threads[thread].todo.is_empty()
+                    || (is_free && !self.processes[process].todo.is_empty());
+                return if has_more { Stop::Full } else { Stop::Dry };
+            }
+            let Some(work) = self.next_work(thread, is_free) else { return Stop::Dry };
+            match work {
+                Work::Transaction(transaction) => {
+                    self.put_transaction(thread, transaction, returns);
+                    return Stop::AfterLast(Some(transaction));
+                }
+                Work::TransactionComplete => returns.put(BR_TRANSACTION_COMPLETE),
+                Work::OnewaySpamSuspect => returns.put(self.spam_code(thread)),
+                Work::ReturnError => {
+                    if let Some(code) = self.threads[thread].return_error.take() {
+                        returns.put(code);
+                    }
+                }
+                Work::ReplyError => {
+                    if let Some(code) = self.threads[thread].reply_error.take() {
+                        returns.put(code);
+                    }
+                }
+                Work::Node(node) => self.put_notices(node, returns),
+                Work::Death(death) => match self.take_death_news(death) {
+                    DeathNews::Died { cookie } => {
+                        returns.put_with(BR_DEAD_BINDER, &cookie);
+                        return Stop::AfterLast(None);
+                    }
+                    DeathNews::Cleared { cookie } => {
+                        returns.put_with(BR_CLEAR_DEATH_NOTIFICATION_DONE, &cookie);
+                    }
+                },
+            }
+        }
+    }
+
+    fn next_work(&mut self, thread: ThreadKey, is_free: bool) -> Option<Work> {
+        let state = &mut self.threads[thread];
+        let own = state.todo.pop_front();
+        state.note_taken_work();
+        if own.is_none() && is_free {
+            return self.processes[state.process].todo.pop_front();
+        }
+        own
+    }
+
+    fn spam_code(&self, thread: ThreadKey) -> u32 {
+        if self.processes[self.threads[thread].process].detects_oneway_spam {
+            BR_ONEWAY_SPAM_SUSPECT
+        } else {
+            BR_TRANSACTION_COMPLETE
+        }
+    }
+
+    fn put_notices(&mut self, node: NodeKey, returns: &mut Returns) {
+        let who = BinderPtrCookie { ptr: self.nodes[node].ptr, cookie: self.nodes[node].cookie };
+        for code in self.take_notices(node).into_iter().flatten() {
+            returns.put_with(code, &who);
+        }
+    }
+
+    /// Writes a call, one-way or reply as its receiver sees it.
+    fn put_transaction(
+        &self,
+        reader: ThreadKey,
+        transaction: TransactionKey,
+        returns: &mut Returns,
+    ) {
+        let state = &self.transactions[transaction];
+        let process = &self.processes[self.threads[reader].process];
+        let found =
+            process.arena.as_ref().and_then(|arena| Some((arena, arena.get(state.buffer?)?)));
+        let Some((arena, buffer)) = found else {
+            debug_assert!(false, "a transaction that waits has its buffer");
+            return;
+        };
+        let layout = buffer.layout;
+        let sender = state.from.map(|thread| &self.processes[self.threads[thread].process]);
+        let sender_pid =
+            sender.map_or(0, |sender| sender.opener.numbers.seen_by(&process.opener.numbers));
+        let node = buffer.target.map(|node| &self.nodes[node]);
+        let transaction_data = BinderTransactionData {
+            target: node.map_or(0, |node| node.ptr),
+            cookie: node.map_or(0, |node| node.cookie),
+            code: state.code,
+            flags: state.flags,
+            sender_pid: i32::try_from(sender_pid).unwrap_or(0),
+            sender_euid: process.opener.uids.to_inside(state.sender_euid),
+            data_size: u64::from(layout.data_len),
+            offsets_size: u64::from(layout.offsets_len),
+            buffer: arena.address_of(layout.start),
+            offsets: arena.address_of(layout.offsets_start),
+        };
+        match (state.kind, buffer.label_start) {
+            (Kind::Reply, _) => returns.put_with(BR_REPLY, &transaction_data),
+            (Kind::Call | Kind::Oneway, None) => {
+                returns.put_with(BR_TRANSACTION, &transaction_data)
+            }
+            (Kind::Call | Kind::Oneway, Some(label_start)) => {
+                let secctx = arena.address_of(label_start);
+                let labelled = BinderTransactionDataSecctx { transaction_data, secctx };
+                returns.put_with(BR_TRANSACTION_SEC_CTX, &labelled);
+            }
+        }
+    }
+
+    /// The client has it: a call goes onto the reader's stack, all others are over.
+    fn note_delivery(&mut self, reader: ThreadKey, transaction: TransactionKey) {
+        let process = self.threads[reader].process;
+        let start = self.transactions[transaction].buffer;
+        let arena = self.processes[process].arena.as_mut();
+        if let (Some(arena), Some(start)) = (arena, start)
+            && let Some(buffer) = arena.get_mut(start)
+        {
+            buffer.is_delivered = true;
+        }
+        match self.transactions[transaction].kind {
+            Kind::Call => {
+                let top = self.threads[reader].stack.replace(transaction);
+                let state = &mut self.transactions[transaction];
+                state.to_parent = top;
+                state.to_thread = Some(reader);
+            }
+            Kind::Oneway | Kind::Reply => {
+                self.unlink_buffer(transaction);
+                self.transactions.remove(transaction);
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Numbers for people: debug ids, and how many objects of each kind live.
+
+use crate::context::Context;
+
+/// The numbers by which logs and extended errors name nodes, references and transactions.
+#[derive(Debug, Default)]
+pub(crate) struct DebugIds(u32);
+
+impl DebugIds {
+    pub(crate) fn next(&mut self) -> u32 {
+        self.0 = self.0.wrapping_add(1);
+        self.0
+    }
+}
+
+/// Live objects of a context, by kind. All zero when every process is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Census {
+    /// Open files.
+    pub processes: usize,
+    /// Caller threads.
+    pub threads: usize,
+    /// Objects on offer, also those whose owner is gone.
+    pub nodes: usize,
+    /// References to objects of others.
+    pub references: usize,
+    /// Calls, one-ways and replies that have not come to their end.
+    pub transactions: usize,
+    /// Death links.
+    pub deaths: usize,
+    /// Buffers in receive mappings.
+    pub buffers: usize,
+    /// The bytes that these take.
+    pub buffer_bytes: u64,
+    /// Pages that a live buffer touches.
+    pub pages_in_use: u64,
+    /// Items that wait in queues of threads and processes.
+    pub queued: usize,
+}
+
+impl Context {
+    /// Counts the live objects.
+    pub fn census(&self) -> Census {
+        let mut census = Census {
+            processes: self.processes.len(),
+            threads: self.threads.len(),
+            nodes: self.nodes.len(),
+            references: self.references.len(),
+            transactions: self.transactions.len(),
+            deaths: self.deaths.len(),
+            ..Census::default()
+        };
+        for process in self.processes.values() {
+            census.queued += process.todo.len();
+            if let Some(arena) = &process.arena {
+                let (buffers, bytes) = arena.usage();
+                census.buffers += buffers;
+                census.buffer_bytes += bytes;
+                census.pages_in_use += u64::from(arena.page_counts().in_use);
+            }
+        }
+        census.queued += self.threads.values().map(|thread| thread.todo.len()).sum::<usize>();
+        census
+    }
+}

@@ -1,0 +1,142 @@
+//! Tables of a context's objects, and the typed keys by which objects name each other.
+
+use core::cmp::Ordering;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Index, IndexMut};
+
+use slab::Slab;
+
+/// Names one entry of a [`Table`] for as long as that entry lives.
+///
+/// The generation tells a later tenant of the same slot from this one; it repeats only after 2^32
+/// insertions, which no key outlives.
+pub struct Key<T> {
+    slot: u32,
+    generation: u32,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Key<T> {
+    /// The key as one number, for maps and logs of a front end.
+    pub fn to_u64(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.slot)
+    }
+
+    fn index(self) -> usize {
+        self.slot as usize
+    }
+}
+
+impl<T> Clone for Key<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Key<T> {}
+impl<T> PartialEq for Key<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_u64() == other.to_u64()
+    }
+}
+impl<T> Eq for Key<T> {}
+impl<T> PartialOrd for Key<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<T> Ord for Key<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.to_u64().cmp(&other.to_u64())
+    }
+}
+impl<T> core::hash::Hash for Key<T> {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.to_u64().hash(state);
+    }
+}
+impl<T> fmt::Debug for Key<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.slot, self.generation)
+    }
+}
+
+/// Objects of one kind, found by key in constant time.
+#[derive(Debug)]
+pub(crate) struct Table<T> {
+    slots: Slab<(u32, T)>,
+    next_generation: u32,
+}
+
+impl<T> Table<T> {
+    pub(crate) fn new() -> Self {
+        Self { slots: Slab::new(), next_generation: 0 }
+    }
+
+    /// Adds `value` and names it.
+    pub(crate) fn insert(&mut self, value: T) -> Key<T> {
+        let generation = self.next_generation;
+        self.next_generation = generation.wrapping_add(1);
+        let slot = self.slots.insert((generation, value));
+        let slot = u32::try_from(slot).expect("fewer than 2^32 objects fit into memory");
+        Key { slot, generation, of: PhantomData }
+    }
+
+    /// Takes the entry out, if it still lives.
+    pub(crate) fn remove(&mut self, key: Key<T>) -> Option<T> {
+        self.get(key)?;
+        Some(self.slots.remove(key.index()).1)
+    }
+
+    pub(crate) fn get(&self, key: Key<T>) -> Option<&T> {
+        let (generation, value) = self.slots.get(key.index())?;
+        (*generation == key.generation).then_some(value)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: Key<T>) -> Option<&mut T> {
+        let (generation, value) = self.slots.get_mut(key.index())?;
+        (*generation == key.generation).then_some(value)
+    }
+
+    pub(crate) fn contains(&self, key: Key<T>) -> bool {
+        self.get(key).is_some()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().map(|(_, (_, value))| value)
+    }
+}
+
+impl<T> Index<Key<T>> for Table<T> {
+    type Output = T;
+    fn index(&self, key: Key<T>) -> &T {
+        self.get(key).expect("objects that name each other live equally long")
+    }
+}
+
+impl<T> IndexMut<Key<T>> for Table<T> {
+    fn index_mut(&mut self, key: Key<T>) -> &mut T {
+        self.get_mut(key).expect("objects that name each other live equally long")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_does_not_find_a_later_tenant_of_its_slot() {
+        let mut table = Table::new();
+        let first = table.insert('a');
+        assert_eq!(table.remove(first), Some('a'));
+        let second = table.insert('b');
+        assert_eq!(table.get(first), None);
+        assert_eq!(table.remove(first), None);
+        assert_eq!(table[second], 'b');
+        assert_eq!(table.len(), 1);
+    }
+}

@@ -1,0 +1,331 @@
+//! Calls and one-ways: who gets them, in which buffer, in which queue.
+
+use alloc::vec::Vec;
+
+use binder_uapi::{BinderTransactionDataSg, TF_CLEAR_BUF, TF_ONE_WAY};
+
+use crate::buffer::{Buffer, Held, Reservation, Sizes};
+use crate::context::{Caller, Context};
+use crate::env::ClientMemory;
+use crate::error::{Errno, Refusal};
+use crate::node::{NodeKey, Strength};
+use crate::process::ProcessKey;
+use crate::table::Key;
+use crate::thread::{ThreadKey, no_error};
+use crate::work::Work;
+
+/// Names a transaction.
+pub(crate) type TransactionKey = Key<Transaction>;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Its sender waits for a reply.
+    Call,
+    /// Nobody waits.
+    Oneway,
+    /// The answer to a call.
+    Reply,
+}
+
+/// A call, one-way or reply on its way, or a call that is being served.
+#[derive(Debug)]
+pub(crate) struct Transaction {
+    pub(crate) kind: Kind,
+    /// The thread that waits for the reply; `None` once it is gone, and if none waits.
+    pub(crate) from: Option<ThreadKey>,
+    /// What that thread was doing when it sent this.
+    pub(crate) from_parent: Option<TransactionKey>,
+    /// The receiver; `None` once it is gone.
+    pub(crate) to_process: Option<ProcessKey>,
+    /// The thread that serves it.
+    pub(crate) to_thread: Option<ThreadKey>,
+    /// What that thread was doing when it took this.
+    pub(crate) to_parent: Option<TransactionKey>,
+    pub(crate) code: u32,
+    pub(crate) flags: u32,
+    pub(crate) sender_euid: u32,
+    /// Start of its buffer in the receiver's mapping; `None` once freed.
+    pub(crate) buffer: Option<u32>,
+}
+
+/// Where a call or one-way goes.
+struct Target {
+    node: NodeKey,
+    owner: ProcessKey,
+    /// The thread of the owner that waits in the same chain of calls.
+    thread: Option<ThreadKey>,
+}
+
+/// What a buffer is built from, and for whom.
+pub(crate) struct Draft<'a> {
+    pub(crate) sender: ProcessKey,
+    pub(crate) thread: ThreadKey,
+    pub(crate) receiver: ProcessKey,
+    /// The node it is addressed to; none for a reply.
+    pub(crate) target: Option<NodeKey>,
+    pub(crate) data: &'a BinderTransactionDataSg,
+    pub(crate) is_oneway: bool,
+}
+
+impl Context {
+    /// Handles `BC_TRANSACTION`: afterwards the sender is owed a completion or an error.
+    pub(crate) fn transact(
+        &mut self,
+        caller: &Caller,
+        thread: ThreadKey,
+        data: &BinderTransactionDataSg,
+        memory: &mut dyn ClientMemory,
+    ) {
+        let id = self.ids.next();
+        self.threads[thread].extended_error = no_error(id);
+        if let Err(refusal) = self.try_transact(caller, thread, data, memory) {
+            self.refuse_send(thread, id, refusal);
+        }
+    }
+
+    fn try_transact(
+        &mut self,
+        caller: &Caller,
+        thread: ThreadKey,
+        data: &BinderTransactionDataSg,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<(), Refusal> {
+        let header = &data.transaction_data;
+        let is_oneway = header.flags & TF_ONE_WAY != 0;
+        // The target field is a union: a handle is its low half.
+        #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+        let handle = header.target as u32;
+        let mut target = self.resolve_target(caller.process, handle)?;
+        if !is_oneway {
+            target.thread = self.thread_in_chain(thread, target.owner)?;
+        }
+        let draft = Draft {
+            sender: caller.process,
+            thread,
+            receiver: target.owner,
+            target: Some(target.node),
+            data,
+            is_oneway,
+        };
+        let buffer = self.build_buffer(&draft, memory)?;
+        let transaction = self.transactions.insert(Transaction {
+            kind: if is_oneway { Kind::Oneway } else { Kind::Call },
+            from: (!is_oneway).then_some(thread),
+            from_parent: if is_oneway { None } else { self.threads[thread].stack },
+            to_process: Some(target.owner),
+            to_thread: None,
+            to_parent: None,
+            code: header.code,
+            flags: header.flags,
+            sender_euid: caller.euid,
+            buffer: Some(buffer),
+        });
+        self.attach_buffer(target.owner, buffer, transaction);
+        if is_oneway {
+            let completion = self.completion_of_oneway(caller.process, target.owner);
+            self.send_oneway(&target, transaction);
+            self.queue_on_thread(thread, completion);
+        } else {
+            self.threads[thread].stack = Some(transaction);
+            self.queue_deferred(thread, Work::TransactionComplete);
+            self.queue_transaction(&target, transaction);
+        }
+        Ok(())
+    }
+
+    /// Finds the node that a handle of the sender means.
+    fn resolve_target(&self, sender: ProcessKey, handle: u32) -> Result<Target, Refusal> {
+        let node = if handle == 0 {
+            self.manager.ok_or(Refusal::dead(Errno::EINVAL))?
+        } else {
+            let reference = self.strong_reference(sender, handle).ok_or(Errno::EINVAL)?;
+            self.references[reference].node
+        };
+        let owner = self.nodes[node].owner.ok_or(Refusal::dead(Errno::EINVAL))?;
+        let pid = |process: ProcessKey| self.processes[process].opener.pid;
+        if owner == sender || (handle == 0 && pid(owner) == pid(sender)) {
+            return Err(Errno::EINVAL.into());
+        }
+        Ok(Target { node, owner, thread: None })
+    }
+
+    /// Finds the thread of `owner` that waits, directly or through others, for this very sender.
+    ///
+    /// # Errors
+    ///
+    /// `EPROTO` when the sender may not call now: it waits for a reply already, or has a
+    /// transaction to read first.
+    fn thread_in_chain(
+        &self,
+        sender: ThreadKey,
+        owner: ProcessKey,
+    ) -> Result<Option<ThreadKey>, Errno> {
+        let state = &self.threads[sender];
+        if let Some(Work::Transaction(_)) = state.todo.front() {
+            return Err(Errno::EPROTO);
+        }
+        if let Some(top) = state.stack
+            && self.transactions[top].to_thread != Some(sender)
+        {
+            return Err(Errno::EPROTO);
+        }
+        let mut next = state.stack;
+        while let Some(transaction) = next {
+            let transaction = &self.transactions[transaction];
+            if let Some(from) = transaction.from
+                && self.threads[from].process == owner
+            {
+                return Ok(Some(from));
+            }
+            next = transaction.from_parent;
+        }
+        Ok(None)
+    }
+
+    /// Builds the receiver's buffer: room, data, offsets, security context, objects translated.
+    ///
+    /// A refusal leaves nothing behind.
+    pub(crate) fn build_buffer(
+        &mut self,
+        draft: &Draft<'_>,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<u32, Refusal> {
+        let label_len = self.label_len(draft);
+        let header = &draft.data.transaction_data;
+        let extra =
+            draft.data.buffers_size.checked_add(u64::from(label_len)).ok_or(Errno::EINVAL)?;
+        let sizes = Sizes { data: header.data_size, offsets: header.offsets_size, extra };
+        let arena = self.arena_of(draft.receiver, memory).map_err(Refusal::dead)?;
+        let reservation = arena.reserve(sizes, draft.is_oneway)?;
+        if let Some(node) = draft.target {
+            self.hold_locally(node, Strength::Strong);
+        }
+        let mut held = Vec::new();
+        match self.fill_buffer(draft, &reservation, label_len, &mut held, memory) {
+            Ok(label_start) => Ok(self.commit_buffer(draft, reservation, label_start, held)),
+            Err(cause) => {
+                self.let_go(&held);
+                if let Some(node) = draft.target {
+                    self.unhold_locally(node, Strength::Strong);
+                }
+                if let Some(arena) = &mut self.processes[draft.receiver].arena {
+                    arena.abort(reservation);
+                }
+                Err(cause.into())
+            }
+        }
+    }
+
+    fn fill_buffer(
+        &mut self,
+        draft: &Draft<'_>,
+        reservation: &Reservation,
+        label_len: u32,
+        held: &mut Vec<Held>,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Option<u32>, Errno> {
+        let layout = reservation.layout;
+        let receiver = draft.receiver;
+        let label_start = (label_len > 0).then_some(layout.start + layout.slot_len - label_len);
+        if let Some(label_start) = label_start {
+            let mut label = self.processes[draft.sender].opener.security_label.to_vec();
+            label.resize(label_len as usize, 0);
+            memory.store(receiver, label_start, &label)?;
+        }
+        self.fill_data(draft, &layout, held, memory)?;
+        memory.publish(receiver, layout.start, layout.slot_len)?;
+        Ok(label_start)
+    }
+
+    fn commit_buffer(
+        &mut self,
+        draft: &Draft<'_>,
+        reservation: Reservation,
+        label_start: Option<u32>,
+        held: Vec<Held>,
+    ) -> u32 {
+        let layout = reservation.layout;
+        let buffer = Buffer {
+            layout,
+            target: draft.target,
+            transaction: None,
+            is_oneway: draft.is_oneway,
+            clears_on_free: draft.data.transaction_data.flags & TF_CLEAR_BUF != 0,
+            label_start,
+            is_delivered: false,
+            sender_pid: self.processes[draft.sender].opener.pid,
+            held,
+        };
+        if let Some(arena) = &mut self.processes[draft.receiver].arena {
+            arena.commit(reservation, buffer);
+        }
+        layout.start
+    }
+
+    /// Bytes that the sender's security label takes in the buffer, with its NUL and padding; 0 if
+    /// the node did not ask for labels.
+    fn label_len(&self, draft: &Draft<'_>) -> u32 {
+        match draft.target {
+            Some(node) if self.nodes[node].wants_security_context => {
+                let label = &self.processes[draft.sender].opener.security_label;
+                u32::try_from(label.len()).map_or(0, |len| (len + 1).next_multiple_of(8))
+            }
+            Some(_) | None => 0,
+        }
+    }
+
+    /// Lets a buffer and its transaction know each other.
+    pub(crate) fn attach_buffer(
+        &mut self,
+        receiver: ProcessKey,
+        start: u32,
+        transaction: TransactionKey,
+    ) {
+        let arena = self.processes[receiver].arena.as_mut();
+        if let Some(buffer) = arena.and_then(|arena| arena.get_mut(start)) {
+            buffer.transaction = Some(transaction);
+        }
+    }
+
+    /// Queues a transaction: for the thread in the chain, else for the latest idle one, else for
+    /// any thread of the owner that comes to read.
+    fn queue_transaction(&mut self, target: &Target, transaction: TransactionKey) {
+        let work = Work::Transaction(transaction);
+        match target.thread.or_else(|| self.latest_waiting_thread(target.owner)) {
+            Some(thread) => self.queue_on_thread(thread, work),
+            None => self.queue_on_process(target.owner, work),
+        };
+    }
+
+    /// Queues a one-way, or puts it in line behind the one that its node has in flight.
+    fn send_oneway(&mut self, target: &Target, transaction: TransactionKey) {
+        let node = &mut self.nodes[target.node];
+        if node.has_oneway_in_flight {
+            node.waiting_oneways.push_back(transaction);
+        } else {
+            node.has_oneway_in_flight = true;
+            self.queue_transaction(target, transaction);
+        }
+    }
+
+    /// The receiver is done with a one-way: the next in line goes out.
+    pub(crate) fn release_next_oneway(&mut self, owner: ProcessKey, node: NodeKey) {
+        let state = &mut self.nodes[node];
+        match state.waiting_oneways.pop_front() {
+            Some(transaction) => {
+                self.queue_on_process(owner, Work::Transaction(transaction));
+            }
+            None => state.has_oneway_in_flight = false,
+        }
+    }
+
+    fn completion_of_oneway(&mut self, sender: ProcessKey, receiver: ProcessKey) -> Work {
+        let sender_pid = self.processes[sender].opener.pid;
+        let arena = self.processes[receiver].arena.as_mut();
+        if arena.is_some_and(|arena| arena.reports_spam(sender_pid)) {
+            Work::OnewaySpamSuspect
+        } else {
+            Work::TransactionComplete
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! A transaction's data on its way into the receiver's buffer, and the objects in it.
+//!
+//! An object names a node in its sender's terms: by pointer if it owns the node, by handle if not.
+//! The receiver gets it in its own terms, and the buffer holds on to it until it is freed.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use binder_uapi::{
+    BINDER_TYPE_BINDER, BINDER_TYPE_FD, BINDER_TYPE_FDA, BINDER_TYPE_HANDLE,
+    BINDER_TYPE_WEAK_BINDER, BINDER_TYPE_WEAK_HANDLE, FlatBinderObject,
+};
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::buffer::{Held, Layout};
+use crate::context::Context;
+use crate::env::{ClaimedAddr, ClientMemory};
+use crate::error::Errno;
+use crate::node::{NodeKey, Strength};
+use crate::process::ProcessKey;
+use crate::transaction::Draft;
+
+impl Context {
+    /// Copies data and offsets into the buffer, each object translated.
+    ///
+    /// Data with objects passes through memory of our own, so that the receiver never sees an
+    /// object as its sender wrote it and the sender cannot change one after it was checked. Data
+    /// without goes straight from one process to the other.
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT`, `EINVAL`, `EPERM` or `ENOMEM`; `held` then lists what was counted so far.
+    pub(crate) fn fill_data(
+        &mut self,
+        draft: &Draft<'_>,
+        layout: &Layout,
+        held: &mut Vec<Held>,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<(), Errno> {
+        let header = &draft.data.transaction_data;
+        let offsets = self.read_offsets(draft, layout, memory)?;
+        if !draft.data.buffers_size.is_multiple_of(8) {
+            return Err(Errno::EINVAL);
+        }
+        let address = ClaimedAddr(header.buffer);
+        if offsets.is_empty() {
+            if layout.data_len > 0 {
+                memory.copy_in(
+                    draft.sender,
+                    address,
+                    draft.receiver,
+                    layout.start,
+                    layout.data_len,
+                )?;
+            }
+            return Ok(());
+        }
+        let mut data = vec![0; layout.data_len as usize];
+        memory.read(draft.sender, address, &mut data)?;
+        let mut end_of_previous = 0;
+        for offset in &offsets {
+            end_of_previous =
+                self.translate_at(draft, &mut data, *offset, end_of_previous, held)?;
+        }
+        memory.store(draft.receiver, layout.start, &data)?;
+        memory.store(draft.receiver, layout.offsets_start, offsets.as_bytes())?;
+        Ok(())
+    }
+
+    fn read_offsets(
+        &self,
+        draft: &Draft<'_>,
+        layout: &Layout,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Vec<u64>, Errno> {
+        let len = layout.offsets_len as usize;
+        let mut offsets = vec![0u64; len.div_ceil(8)];
+        if len > 0 {
+            let address = ClaimedAddr(draft.data.transaction_data.offsets);
+            memory.read(draft.sender, address, &mut offsets.as_mut_bytes()[..len])?;
+        }
+        if !len.is_multiple_of(8) {
+            return Err(Errno::EINVAL);
+        }
+        Ok(offsets)
+    }
+
+    /// Translates the object at `offset` in place and returns where it ends.
+    fn translate_at(
+        &mut self,
+        draft: &Draft<'_>,
+        data: &mut [u8],
+        offset: u64,
+        end_of_previous: usize,
+        held: &mut Vec<Held>,
+    ) -> Result<usize, Errno> {
+        let start = usize::try_from(offset).map_err(|_| Errno::EINVAL)?;
+        if !start.is_multiple_of(4) || start < end_of_previous {
+            return Err(Errno::EINVAL);
+        }
+        let end = start.checked_add(size_of::<FlatBinderObject>()).ok_or(Errno::EINVAL)?;
+        let bytes = data.get_mut(start..end).ok_or(Errno::EINVAL)?;
+        let object = FlatBinderObject::read_from_bytes(bytes).map_err(|_| Errno::EINVAL)?;
+        let translated = match object.kind {
+            BINDER_TYPE_BINDER => self.translate_own(draft, &object, Strength::Strong, held)?,
+            BINDER_TYPE_WEAK_BINDER => self.translate_own(draft, &object, Strength::Weak, held)?,
+            BINDER_TYPE_HANDLE => self.translate_handle(draft, &object, Strength::Strong, held)?,
+            BINDER_TYPE_WEAK_HANDLE => {
+                self.translate_handle(draft, &object, Strength::Weak, held)?
+            }
+            // A receiver that takes no descriptors answers so; nobody takes them here yet.
+            BINDER_TYPE_FD | BINDER_TYPE_FDA => return Err(Errno::EPERM),
+            // Scatter-gather pieces, and what nobody knows.
+            _ => return Err(Errno::EINVAL),
+        };
+        bytes.copy_from_slice(translated.as_bytes());
+        Ok(end)
+    }
+
+    /// The sender's own node becomes a handle of the receiver.
+    fn translate_own(
+        &mut self,
+        draft: &Draft<'_>,
+        object: &FlatBinderObject,
+        strength: Strength,
+        held: &mut Vec<Held>,
+    ) -> Result<FlatBinderObject, Errno> {
+        let node = self.own_node(draft.sender, object)?;
+        let reference = self.refer(draft.receiver, node, strength, Some(draft.thread))?;
+        held.push(Held::Reference(reference, strength));
+        Ok(as_handle(object, strength, self.references[reference].handle))
+    }
+
+    /// A handle of the sender becomes the receiver's own node, or a handle of the receiver.
+    fn translate_handle(
+        &mut self,
+        draft: &Draft<'_>,
+        object: &FlatBinderObject,
+        strength: Strength,
+        held: &mut Vec<Held>,
+    ) -> Result<FlatBinderObject, Errno> {
+        let node = self.node_of_handle(draft.sender, object.handle(), strength)?;
+        let state = &self.nodes[node];
+        if state.owner == Some(draft.receiver) {
+            let kind = match strength {
+                Strength::Strong => BINDER_TYPE_BINDER,
+                Strength::Weak => BINDER_TYPE_WEAK_BINDER,
+            };
+            let own = FlatBinderObject {
+                kind,
+                flags: object.flags,
+                binder: state.ptr,
+                cookie: state.cookie,
+            };
+            self.hold_locally(node, strength);
+            held.push(Held::Node(node, strength));
+            return Ok(own);
+        }
+        let reference = self.refer(draft.receiver, node, strength, None)?;
+        held.push(Held::Reference(reference, strength));
+        Ok(as_handle(object, strength, self.references[reference].handle))
+    }
+
+    fn node_of_handle(
+        &self,
+        process: ProcessKey,
+        handle: u32,
+        strength: Strength,
+    ) -> Result<NodeKey, Errno> {
+        let reference = match strength {
+            Strength::Strong => self.strong_reference(process, handle),
+            Strength::Weak => self.reference(process, handle),
+        };
+        reference.map(|reference| self.references[reference].node).ok_or(Errno::EINVAL)
+    }
+}
+
+fn as_handle(object: &FlatBinderObject, strength: Strength, handle: u32) -> FlatBinderObject {
+    let kind = match strength {
+        Strength::Strong => BINDER_TYPE_HANDLE,
+        Strength::Weak => BINDER_TYPE_WEAK_HANDLE,
+    };
+    FlatBinderObject { kind, flags: object.flags, binder: u64::from(handle), cookie: 0 }
+}

@@ -1,0 +1,191 @@
+//! All that a read can deliver, and the queues it waits in.
+
+use alloc::collections::VecDeque;
+
+use crate::context::Context;
+use crate::death::DeathKey;
+use crate::node::NodeKey;
+use crate::process::ProcessKey;
+use crate::thread::ThreadKey;
+use crate::transaction::TransactionKey;
+
+/// One item of a todo list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Work {
+    /// A call, one-way or reply to deliver.
+    Transaction(TransactionKey),
+    /// The thread's own call, one-way or reply was accepted.
+    TransactionComplete,
+    /// The same, and the receiver has more unread one-ways of this sender than is healthy.
+    OnewaySpamSuspect,
+    /// The thread's `return_error` slot holds a code.
+    ReturnError,
+    /// The thread's `reply_error` slot holds a code.
+    ReplyError,
+    /// The owner of a node may be owed a notice about references.
+    Node(NodeKey),
+    /// A death link has something to tell.
+    Death(DeathKey),
+}
+
+/// Whose todo list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum QueueOf {
+    Thread(ThreadKey),
+    Process(ProcessKey),
+}
+
+/// The place of one item, so that it can be taken out of the middle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Queued {
+    pub(crate) on: QueueOf,
+    ticket: i64,
+}
+
+/// A todo list: first in, first out, with removal from the middle.
+///
+/// Entries are sorted by ticket. A removed entry stays as an empty one until it reaches an end or
+/// half of the entries are empty; so every operation takes amortised constant or logarithmic time.
+#[derive(Debug, Default)]
+pub(crate) struct WorkQueue {
+    entries: VecDeque<(i64, Option<Work>)>,
+    live: usize,
+    next_ticket: i64,
+    front_ticket: i64,
+}
+
+impl WorkQueue {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.live
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Work> {
+        self.entries.iter().filter_map(|(_, work)| *work)
+    }
+
+    /// The next item, left in place.
+    pub(crate) fn front(&self) -> Option<Work> {
+        self.iter().next()
+    }
+
+    fn push_back(&mut self, work: Work) -> i64 {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.entries.push_back((ticket, Some(work)));
+        self.live += 1;
+        ticket
+    }
+
+    fn push_front(&mut self, work: Work) -> i64 {
+        self.front_ticket -= 1;
+        self.entries.push_front((self.front_ticket, Some(work)));
+        self.live += 1;
+        self.front_ticket
+    }
+
+    pub(crate) fn pop_front(&mut self) -> Option<Work> {
+        loop {
+            let (_, work) = self.entries.pop_front()?;
+            if work.is_some() {
+                self.live -= 1;
+                return work;
+            }
+        }
+    }
+
+    fn remove(&mut self, ticket: i64) -> Option<Work> {
+        let at = self.entries.binary_search_by_key(&ticket, |(ticket, _)| *ticket).ok()?;
+        let work = self.entries[at].1.take()?;
+        self.live -= 1;
+        while self.entries.back().is_some_and(|(_, work)| work.is_none()) {
+            self.entries.pop_back();
+        }
+        if self.entries.len() > 2 * self.live + 16 {
+            self.entries.retain(|(_, work)| work.is_some());
+        }
+        Some(work)
+    }
+}
+
+impl Context {
+    fn queue_mut(&mut self, on: QueueOf) -> &mut WorkQueue {
+        match on {
+            QueueOf::Thread(thread) => &mut self.threads[thread].todo,
+            QueueOf::Process(process) => &mut self.processes[process].todo,
+        }
+    }
+
+    /// Queues an item that makes a read of `thread` return, and wakes it.
+    pub(crate) fn queue_on_thread(&mut self, thread: ThreadKey, work: Work) -> Queued {
+        let queued = self.queue_deferred(thread, work);
+        self.threads[thread].has_urgent_work = true;
+        self.wake_thread(thread);
+        queued
+    }
+
+    /// Queues an item that rides along with the next one that makes a read return.
+    pub(crate) fn queue_deferred(&mut self, thread: ThreadKey, work: Work) -> Queued {
+        let ticket = self.threads[thread].todo.push_back(work);
+        Queued { on: QueueOf::Thread(thread), ticket }
+    }
+
+    /// Queues an item for any thread of the process, and wakes one.
+    pub(crate) fn queue_on_process(&mut self, process: ProcessKey, work: Work) -> Queued {
+        let ticket = self.processes[process].todo.push_back(work);
+        self.wake_for_process_work(process);
+        Queued { on: QueueOf::Process(process), ticket }
+    }
+
+    /// Puts back an item that no thread of the process has seen, ahead of all others.
+    pub(crate) fn requeue_on_process(&mut self, process: ProcessKey, work: Work) -> Queued {
+        let ticket = self.processes[process].todo.push_front(work);
+        self.wake_for_process_work(process);
+        Queued { on: QueueOf::Process(process), ticket }
+    }
+
+    /// Takes an item back out of its queue, unless a reader has taken it already.
+    pub(crate) fn unqueue(&mut self, queued: Queued) {
+        self.queue_mut(queued.on).remove(queued.ticket);
+        if let QueueOf::Thread(thread) = queued.on {
+            self.threads[thread].note_taken_work();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_leave_in_order_also_after_one_was_taken_from_the_middle() {
+        let mut queue = WorkQueue::default();
+        queue.push_back(Work::ReturnError);
+        let middle = queue.push_back(Work::ReplyError);
+        queue.push_back(Work::TransactionComplete);
+        queue.push_front(Work::OnewaySpamSuspect);
+        assert_eq!(queue.remove(middle), Some(Work::ReplyError));
+        assert_eq!(queue.remove(middle), None);
+        assert_eq!(queue.len(), 3);
+        let order: alloc::vec::Vec<_> = core::iter::from_fn(|| queue.pop_front()).collect();
+        assert_eq!(order, [Work::OnewaySpamSuspect, Work::ReturnError, Work::TransactionComplete]);
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn churn_behind_a_waiting_item_does_not_grow_the_queue() {
+        let mut queue = WorkQueue::default();
+        queue.push_back(Work::ReturnError);
+        let mut last = queue.push_back(Work::ReplyError);
+        for _ in 0..10_000 {
+            let next = queue.push_back(Work::ReplyError);
+            queue.remove(last);
+            last = next;
+        }
+        assert_eq!(queue.len(), 2);
+        assert!(queue.entries.len() < 32);
+    }
+}

@@ -1,0 +1,92 @@
+//! `BINDER_WRITE_READ`: run the caller's commands, then fetch what it is owed.
+
+use binder_uapi::BinderWriteRead;
+
+use crate::context::{Caller, Context, Waits};
+use crate::env::ClientMemory;
+use crate::error::Errno;
+use crate::thread::ThreadKey;
+
+/// How a call that did not fail stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It is over.
+    Done,
+    /// Its read found nothing and sleeps; [`Effect::Wake`](crate::Effect::Wake) with this key, or a
+    /// signal, ends the sleep.
+    Park(ThreadKey),
+}
+
+impl Context {
+    /// Runs the write phase and the read phase of one ioctl.
+    ///
+    /// `request` shows the progress afterwards, also after an error: the front end copies it out in
+    /// both cases, so that a caller that repeats the ioctl does not repeat commands.
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT` and `EINVAL` for commands that cannot be read or understood, `EFAULT` for a read
+    /// buffer that cannot be written, `EAGAIN` when there is nothing to read and the caller does
+    /// not wait.
+    pub fn write_read(
+        &mut self,
+        caller: &Caller,
+        request: &mut BinderWriteRead,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Outcome, Errno> {
+        let thread = self.enter(caller);
+        if request.write_size > 0
+            && let Err(error) = self.run_commands(caller, thread, request, memory)
+        {
+            request.read_consumed = 0;
+            self.leave(caller);
+            return Err(error);
+        }
+        if request.read_size == 0 {
+            self.leave(caller);
+            return Ok(Outcome::Done);
+        }
+        self.read_phase(thread, caller.waits, request, memory)
+    }
+
+    /// Continues the read of a thread that was woken.
+    ///
+    /// # Errors
+    ///
+    /// As [`write_read`](Self::write_read); `EINVAL` when the thread is gone.
+    pub fn resume(
+        &mut self,
+        thread: ThreadKey,
+        request: &mut BinderWriteRead,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Outcome, Errno> {
+        if !self.threads.contains(thread) {
+            return Err(Errno::EINVAL);
+        }
+        self.read_phase(thread, Waits::UntilReady, request, memory)
+    }
+
+    /// Ends the sleep of a parked thread because of a signal. Says whether it slept.
+    pub fn interrupt(&mut self, thread: ThreadKey) -> bool {
+        self.threads.contains(thread) && self.unpark(thread)
+    }
+
+    fn read_phase(
+        &mut self,
+        thread: ThreadKey,
+        waits: Waits,
+        request: &mut BinderWriteRead,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Outcome, Errno> {
+        let result = self.read_returns(thread, waits, request, memory);
+        if let Ok(Outcome::Park(_)) = result {
+            return result;
+        }
+        let process = self.threads[thread].process;
+        if !self.processes[process].todo.is_empty() {
+            self.wake_for_process_work(process);
+        }
+        self.threads[thread].need_return = false;
+        result
+    }
+}
