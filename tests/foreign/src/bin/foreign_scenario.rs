@@ -1,0 +1,209 @@
+//! Plays rsbinder's service manager, a service and clients against each other, on whatever Binder device is there.
+//!
+//! Looks for the programs beside itself, ends those that it started, and nothing else. Status 0 says that every step
+//! went as it should; otherwise the last line says which did not.
+
+use std::error::Error;
+use std::io::{BufRead as _, BufReader, ErrorKind};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{self, Child, Command, ExitCode, ExitStatus, Stdio};
+use std::time::Duration;
+use std::{env, thread};
+
+use foreign::{HOST_NAME, READY};
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// How long all steps together may take before they count as hanging.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// The first argument with which this program becomes another, which then does not outlive its parent.
+const AS_CHILD: &str = "--as-child";
+
+fn main() -> ExitCode {
+    let mut args = env::args_os().skip(1);
+    let outcome = match (args.next(), args.next()) {
+        (None, _) => play(),
+        (Some(first), Some(name)) if first == AS_CHILD => {
+            become_child(Command::new(name).args(args))
+        }
+        _ => Err("this program takes no arguments".into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("foreign_scenario: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn play() -> Outcome {
+    thread::spawn(|| {
+        thread::sleep(DEADLINE);
+        eprintln!("foreign_scenario: this step hangs, or all are too slow ({DEADLINE:?})");
+        process::exit(1);
+    });
+
+    step("rsb_hub becomes the context manager");
+    let hub = start_hub()?;
+
+    step("a service registers");
+    let service = Program::start("rsbinder_service", &[])?.ready()?;
+
+    step("rsb_service finds it");
+    let listed = Program::start("rsb_service", &["list"])?.succeed()?;
+    if !listed.lines().any(|name| name == HOST_NAME) {
+        return Err(format!("rsb_service list does not show {HOST_NAME}, but:\n{listed}").into());
+    }
+    let checked = Program::start("rsb_service", &["check", HOST_NAME])?.succeed()?;
+    if !checked.contains("(foreign.IHost)") {
+        return Err(format!("rsb_service check says: {checked}").into());
+    }
+
+    step("a client makes every call");
+    Program::start("rsbinder_client", &["check"])?.succeed()?;
+
+    step("eight clients at once make every call");
+    let start = |_| Program::start("rsbinder_client", &["check"]);
+    for client in (0..8).map(start).collect::<Vec<_>>() {
+        client?.succeed()?;
+    }
+
+    step("a client calls another, that one is killed, service and client hear of it");
+    let guest = Program::start("rsbinder_client", &["stay", "Zoe"])?.ready()?;
+    let visitor = Program::start("rsbinder_client", &["visit", "Zoe"])?.ready()?;
+    guest.kill()?;
+    visitor.succeed()?;
+
+    step("the service is killed, its client and the service manager hear of it");
+    let survivor = Program::start("rsbinder_client", &["outlive"])?.ready()?;
+    service.kill()?;
+    survivor.succeed()?;
+    while is_registered()? {
+        thread::yield_now();
+    }
+
+    step("another service takes its place");
+    let service = Program::start("rsbinder_service", &[])?.ready()?;
+    Program::start("rsbinder_client", &["check"])?.succeed()?;
+    service.kill()?;
+
+    step("rsb_hub ends when asked");
+    hub.terminate()?;
+    step("done");
+    Ok(())
+}
+
+/// Says on standard output what comes next.
+fn step(what: &str) {
+    println!("foreign_scenario: {what}");
+}
+
+/// Starts rsbinder's service manager and waits until it says, as to systemd, that it serves.
+fn start_hub() -> Outcome<Program> {
+    let name = format!("anybinder-foreign-{}", process::id());
+    let notices = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+    notices.set_read_timeout(Some(Duration::from_millis(100)))?;
+    let mut command = Program::command("rsb_hub", &["--insecure-allow-all"])?;
+    let mut hub = Program::spawn("rsb_hub", command.env("NOTIFY_SOCKET", format!("@{name}")))?;
+    let mut notice = [0; 256];
+    loop {
+        match notices.recv(&mut notice) {
+            Ok(len) if notice[..len].starts_with(b"READY=1\n") => return Ok(hub),
+            Ok(len) => {
+                return Err(
+                    format!("rsb_hub: {:?}", String::from_utf8_lossy(&notice[..len])).into()
+                );
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error.into()),
+        }
+        if let Some(status) = hub.child.try_wait()? {
+            return Err(format!("rsb_hub does not serve: {status}").into());
+        }
+    }
+}
+
+/// Asks the service manager whether the host is there.
+fn is_registered() -> Outcome<bool> {
+    let status = Program::start("rsb_service", &["check", HOST_NAME])?.child.wait()?;
+    match status.code() {
+        Some(0) => Ok(true),
+        Some(1) => Ok(false),
+        _ => Err(format!("rsb_service check: {status}").into()),
+    }
+}
+
+/// Turns this process into `command`, which is killed when the scenario ends.
+fn become_child(command: &mut Command) -> Outcome {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    Err(command.exec().into())
+}
+
+/// A program that this one started.
+struct Program {
+    what: String,
+    child: Child,
+}
+
+impl Program {
+    /// Starts the program `name` that lies beside this one.
+    fn start(name: &str, args: &[&str]) -> Outcome<Self> {
+        Self::spawn(name, &mut Self::command(name, args)?)
+    }
+
+    fn command(name: &str, args: &[&str]) -> Outcome<Command> {
+        let myself = env::current_exe()?;
+        let mut command = Command::new(&myself);
+        command.arg(AS_CHILD).arg(myself.with_file_name(name)).args(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        Ok(command)
+    }
+
+    fn spawn(name: &str, command: &mut Command) -> Outcome<Self> {
+        let child = command.spawn()?;
+        let what = format!("{name}[{}]", child.id());
+        Ok(Self { what, child })
+    }
+
+    /// Waits until the program says that others may rely on it.
+    fn ready(mut self) -> Outcome<Self> {
+        let mut line = String::new();
+        if let Some(stdout) = &mut self.child.stdout {
+            BufReader::new(stdout).read_line(&mut line)?;
+        }
+        if line.trim_end() == READY {
+            return Ok(self);
+        }
+        Err(format!("{} says {line:?} and not that it is ready", self.what).into())
+    }
+
+    /// Waits until the program ends by itself and returns what it printed.
+    fn succeed(self) -> Outcome<String> {
+        let output = self.child.wait_with_output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8(output.stdout)?);
+        }
+        Err(format!("{}: {}", self.what, output.status).into())
+    }
+
+    /// Kills the program, which must still run.
+    fn kill(self) -> Outcome {
+        self.end(Signal::KILL, |status| status.signal() == Some(Signal::KILL.as_raw()))
+    }
+
+    /// Asks the program to end, which it must do well.
+    fn terminate(self) -> Outcome {
+        self.end(Signal::TERM, |status| status.success())
+    }
+
+    fn end(mut self, signal: Signal, is_good: impl Fn(ExitStatus) -> bool) -> Outcome {
+        kill_process(Pid::from_child(&self.child), signal)?;
+        let status = self.child.wait()?;
+        if is_good(status) { Ok(()) } else { Err(format!("{}: {status}", self.what).into()) }
+    }
+}

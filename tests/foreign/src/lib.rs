@@ -1,0 +1,27 @@
+//! Binder programs that know nothing of this project, and the ground they are tested on.
+//!
+//! `rsbinder_service` and `rsbinder_client` are written for [rsbinder](https://docs.rs/rsbinder), an independent
+//! Binder library, over the interfaces in `aidl/`. `foreign_scenario` plays them against each other and against
+//! rsbinder's own service manager. Any kernel with Binder can run all three; `tests/` runs them, and C programs that use
+//! the bare driver, inside `anybinder run`.
+
+/// The Rust that rsbinder's AIDL compiler makes of `aidl/`.
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    unused_qualifications,
+    reason = "generated: its shape is not ours to choose"
+)]
+mod interfaces {
+    rsbinder::include_aidl!("interfaces");
+}
+
+pub mod stage;
+
+pub use interfaces::foreign::{IHost, ISession, IVisitor};
+
+/// The name under which `rsbinder_service` registers its [`IHost`].
+pub const HOST_NAME: &str = "foreign.IHost/default";
+
+/// What a program prints, alone on a line, once others may rely on it.
+pub const READY: &str = "ready";

@@ -1,0 +1,160 @@
+//! Where foreign programs meet our driver: a directory of programs, run inside `anybinder run` by different users.
+//!
+//! Only tests come here, so what goes wrong is a panic that says what.
+
+use std::env;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The release of rsbinder's tools that the tests run.
+const TOOLS_VERSION: &str = "0.12.0";
+
+/// What ends a run that hangs. It gives itself a process group and signals all of it.
+const WITH_A_LIMIT: [&str; 3] = ["timeout", "--kill-after=10", "240"];
+
+/// Becomes an ordinary user who may open `/dev/fuse`, as on most machines, whatever this one's node allows.
+const AS_ORDINARY_USER: &str = r#"
+mount -t tmpfs -o mode=0755 anybinder-foreign "$1"
+mknod -m 0666 "$1/fuse" c 10 229
+mount --bind "$1/fuse" /dev/fuse
+shift
+exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"
+"#;
+
+/// Who runs a program.
+#[derive(Clone, Copy, Debug)]
+pub enum User {
+    /// Whoever runs the tests.
+    Myself,
+    /// A user without any privilege, in a mount namespace that root has prepared.
+    Ordinary,
+}
+
+impl User {
+    /// All users that this process can act for.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        if rustix::process::geteuid().is_root() {
+            &[Self::Myself, Self::Ordinary]
+        } else {
+            &[Self::Myself]
+        }
+    }
+}
+
+/// A directory of programs that every user may run; it goes when this goes.
+pub struct Stage {
+    dir: PathBuf,
+}
+
+impl Stage {
+    /// Makes a directory that holds `anybinder`, built with the profile of this very program, and `programs`.
+    ///
+    /// `target_dir` is cargo's.
+    ///
+    /// # Panics
+    ///
+    /// When the directory cannot be made or `anybinder` does not build.
+    #[must_use]
+    pub fn new(target_dir: &Path, programs: &[&Path]) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let dir = env::temp_dir().join(format!("anybinder-foreign-{}-{number}", process::id()));
+        let anybinder = build_anybinder(target_dir);
+        fs::create_dir(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
+        let stage = Self { dir };
+        let_all_read(&stage.dir);
+        stage.add(&anybinder);
+        programs.iter().for_each(|program| stage.add(program));
+        stage
+    }
+
+    fn add(&self, program: &Path) {
+        let place = self.dir.join(program.file_name().expect("a program has a name"));
+        fs::copy(program, &place).unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+        let_all_read(&place);
+    }
+
+    /// Runs the program `name` of this stage in a Binder world of its own and returns what it printed.
+    ///
+    /// # Panics
+    ///
+    /// When the program does not end with status 0; the message holds all its output.
+    #[must_use]
+    pub fn run(&self, user: User, name: &str, args: &[&str]) -> String {
+        let mut command = Command::new(WITH_A_LIMIT[0]);
+        command.args(&WITH_A_LIMIT[1..]).stdin(Stdio::null());
+        match user {
+            User::Myself => {}
+            User::Ordinary => {
+                let devices = self.dir.join("dev");
+                fs::create_dir_all(&devices).expect("our own directory can be written to");
+                command.args(["unshare", "--mount", "--propagation", "private"]);
+                command.args(["sh", "-e", "-c", AS_ORDINARY_USER, "sh"]).arg(devices);
+                command.env("HOME", "/").env_remove("XDG_RUNTIME_DIR");
+            }
+        }
+        command.arg(self.dir.join("anybinder")).args(["run", "--"]);
+        command.arg(self.dir.join(name)).args(args);
+        let output = command.output().expect("timeout(1) is installed");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let status = output.status;
+        assert!(status.success(), "{name} {args:?} as {user:?}: {status}\n{stdout}{stderr}");
+        stdout.into_owned()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.dir) {
+            eprintln!("{} stays: {error}", self.dir.display());
+        }
+    }
+}
+
+fn let_all_read(path: &Path) {
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(path, mode).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+/// Builds the program under test and returns its path.
+fn build_anybinder(target_dir: &Path) -> PathBuf {
+    let (profile, directory) =
+        if cfg!(debug_assertions) { ("dev", "debug") } else { ("release", "release") };
+    cargo(target_dir, &["build", "--quiet", "--package", "anybinder", "--profile", profile]);
+    target_dir.join(directory).join("anybinder")
+}
+
+/// Installs rsbinder's own tools below `target_dir`, unless they are there, and returns their directory.
+///
+/// # Panics
+///
+/// When they cannot be fetched or do not build.
+#[must_use]
+pub fn rsbinder_tools(target_dir: &Path) -> PathBuf {
+    let place = target_dir.join("foreign");
+    let root = place.join(format!("rsbinder-tools-{TOOLS_VERSION}"));
+    let bin = root.join("bin");
+    if !bin.join("rsb_hub").exists() {
+        // Past the test harness, which keeps back what eprintln! says.
+        let notice = format!("installing rsbinder-tools {TOOLS_VERSION}, once: about two minutes");
+        writeln!(io::stderr(), "{notice}").expect("standard error can be written to");
+        let version = format!("rsbinder-tools@{TOOLS_VERSION}");
+        let root = root.to_string_lossy();
+        cargo(&place, &["install", "--quiet", "--locked", "--root", &root, &version]);
+    }
+    bin
+}
+
+fn cargo(target_dir: &Path, args: &[&str]) {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    command.env("CARGO_TARGET_DIR", target_dir).args(args);
+    let status = command.status().expect("cargo started these tests, so it is installed");
+    assert!(status.success(), "cargo {args:?}: {status}");
+}
