@@ -182,3 +182,16 @@ fn a_start_beyond_the_capacity_grows_the_pool_to_it() {
     assert_eq!((pool.capacity(), pool.len()), (8192, 1));
     assert_eq!(pool.acquire_lowest(0), Ok(0));
 }
+
+#[test]
+fn a_hole_is_found_beyond_any_number_of_full_words() {
+    let mut pool = filled(300_000);
+    assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Some(300_000));
+    for hole in [0, 63, 64, 4_095, 4_096, 262_143, 262_144, 299_999] {
+        release(&mut pool, [hole]);
+        assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Some(hole));
+        assert_eq!(pool.find_unused_id(hole).map(|found| found.id()), Some(hole));
+        assert_eq!(pool.find_unused_id(hole + 1).map(|found| found.id()), Some(300_000));
+        assert_eq!(pool.acquire_lowest(0), Ok(hole));
+    }
+}
