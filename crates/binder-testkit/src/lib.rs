@@ -1,1 +1,25 @@
-//! Fakes, rigs, a reference model and counters for tests of the driver.
+//! Rigs, a reference model and counters for tests of the driver.
+//!
+//! A check is written once, as a function of a [`Stage`]: parties write [`Commands`] and read
+//! [`Return`]s. The stage stands on a [`Rig`].
+
+mod command;
+mod device;
+mod message;
+mod party;
+mod returned;
+mod rig;
+mod scene;
+mod stage;
+
+pub use command::{Commands, commands};
+pub use device::{DeviceRig, act_if_asked};
+pub use message::Message;
+pub use party::{Area, Attempt, Party};
+pub use returned::{Return, parse_returns};
+pub use rig::{
+    Caller, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig, System,
+    Thread, Waiter,
+};
+pub use scene::{close_before, introduce, kill_before};
+pub use stage::{AREA_LEN_BYTES, Entrance, Skipped, Stage};

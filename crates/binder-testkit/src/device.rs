@@ -1,0 +1,272 @@
+//! A rig of real processes on a real device node.
+//!
+//! Every host is a process of its own that is told over a socket what to do ([`actor`]). Nothing
+//! here waits a fixed time: a call counts as parked once its thread is seen asleep in the system
+//! call and the driver has had every occasion to answer.
+
+mod actor;
+mod host;
+mod sys;
+mod wire;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use binder_uapi::{BINDER_VERSION, BinderVersion};
+use rustix::io::Errno;
+
+pub use actor::act_if_asked;
+use host::HostProcess;
+use wire::Order;
+
+use crate::{
+    Caller, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig, Thread,
+    Waiter, rig::System,
+};
+
+/// `f_type` of a FUSE file system in `statfs(2)`.
+const FUSE_SUPER_MAGIC: u64 = 0x6573_5546;
+
+/// How often a call must be seen asleep in the driver to count as parked.
+const LOOKS: u32 = 3;
+
+/// A rig on a device node.
+pub struct DeviceRig {
+    driver: Driver,
+    devices: [PathBuf; 2],
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    hosts: Vec<HostProcess>,
+    /// Host and descriptor of every open file.
+    processes: Vec<(Host, u64)>,
+    /// Host and number within it of every thread.
+    threads: Vec<(Host, u32)>,
+    /// A file of nobody's: whatever was asked of the driver before it is answered before it.
+    fence: Option<(Caller, u64)>,
+}
+
+impl DeviceRig {
+    /// A rig on the device at `first`, with `second` as another device.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such file.
+    pub fn new(first: &Path, second: &Path) -> Result<Self, Errno> {
+        let first = std::fs::canonicalize(first).map_err(|_| Errno::NOENT)?;
+        let file_system = rustix::fs::statfs(&first)?;
+        let is_fuse = u64::try_from(file_system.f_type) == Ok(FUSE_SUPER_MAGIC);
+        let driver = if is_fuse { Driver::UserSpace } else { Driver::Kernel };
+        let devices = [first, second.to_owned()];
+        Ok(Self { driver, devices, state: RefCell::default() })
+    }
+
+    /// Has the main thread of a host obey.
+    fn order(&self, host: Host, order: Order, operands: [u64; 3]) -> Result<u64, Errno> {
+        self.state.borrow_mut().hosts[host.0].order(order, operands)
+    }
+
+    fn order_on(&self, process: Process, order: Order, b: u64, c: u64) -> Result<u64, Errno> {
+        let (host, fd) = self.state.borrow().processes[process.0];
+        self.order(host, order, [fd, b, c])
+    }
+
+    fn begin(&self, caller: Caller, order: Order, b: u64, c: u64) {
+        let mut state = self.state.borrow_mut();
+        let (_, fd) = state.processes[caller.process.0];
+        let (host, thread) = state.threads[caller.thread.0];
+        state.hosts[host.0].begin(order, thread, [fd, b, c]);
+    }
+
+    /// Looks for the end of the call that `thread` has begun.
+    fn look(&self, thread: Thread) -> Look {
+        let mut state = self.state.borrow_mut();
+        let (host, number) = state.threads[thread.0];
+        state.hosts[host.0].look(number)
+    }
+
+    /// Lets the driver answer everything asked so far, as far as it answers in order.
+    fn pass_fence(&self) {
+        if self.driver == Driver::Kernel {
+            return; // It answers on the caller's own time.
+        }
+        let fence = self.state.borrow().fence;
+        let (caller, argument) = fence.unwrap_or_else(|| {
+            let host = self.start_host();
+            let process = self.open(host, Device::First, Mode::Blocking).expect("open");
+            let caller = Caller { process, thread: self.start_thread(host) };
+            let fence = (caller, self.allocate(host, size_of::<BinderVersion>()));
+            self.state.borrow_mut().fence = Some(fence);
+            fence
+        });
+        self.begin(caller, Order::Ioctl, BINDER_VERSION.into(), argument);
+        self.finish(caller.thread).expect("BINDER_VERSION");
+    }
+}
+
+/// What a look at a thread showed.
+enum Look {
+    /// Its call has returned, with this value.
+    Ended(Result<u64, Errno>),
+    /// It sleeps in the call.
+    Asleep,
+    /// It runs.
+    Running,
+}
+
+impl Rig for DeviceRig {
+    fn driver(&self) -> Driver {
+        self.driver
+    }
+
+    fn start_host(&self) -> Host {
+        let host = HostProcess::start(&self.devices);
+        let mut state = self.state.borrow_mut();
+        state.hosts.push(host);
+        Host(state.hosts.len() - 1)
+    }
+
+    fn set_user(&self, host: Host, uid: u32) -> Result<(), Errno> {
+        self.order(host, Order::SetUser, [uid.into(), 0, 0]).map(|_| ())
+    }
+
+    fn pid(&self, host: Host) -> i32 {
+        self.state.borrow().hosts[host.0].pid()
+    }
+
+    fn kill(&self, host: Host) {
+        self.state.borrow_mut().hosts[host.0].kill();
+    }
+
+    fn start_thread(&self, host: Host) -> Thread {
+        let mut state = self.state.borrow_mut();
+        let number = state.hosts[host.0].start_thread();
+        state.threads.push((host, number));
+        Thread(state.threads.len() - 1)
+    }
+
+    fn open(&self, host: Host, device: Device, mode: Mode) -> Result<Process, Errno> {
+        let device = u64::from(device == Device::Second);
+        let nonblocking = u64::from(mode == Mode::Nonblocking);
+        let fd = self.order(host, Order::Open, [device, nonblocking, 0])?;
+        let mut state = self.state.borrow_mut();
+        state.processes.push((host, fd));
+        Ok(Process(state.processes.len() - 1))
+    }
+
+    fn map(&self, process: Process, len: usize, protection: Protection) -> Result<u64, Errno> {
+        let writable = u64::from(protection == Protection::Writable);
+        self.order_on(process, Order::Map, len as u64, writable)
+    }
+
+    fn set_mode(&self, process: Process, mode: Mode) {
+        let nonblocking = u64::from(mode == Mode::Nonblocking);
+        self.order_on(process, Order::SetMode, nonblocking, 0).expect("fcntl");
+    }
+
+    fn close_duplicate(&self, process: Process) {
+        self.order_on(process, Order::CloseDuplicate, 0, 0).expect("dup");
+    }
+
+    fn close(&self, process: Process) {
+        self.order_on(process, Order::Close, 0, 0).expect("close");
+    }
+
+    fn ioctl(&self, caller: Caller, request: u32, argument: u64) -> Progress {
+        self.begin(caller, Order::Ioctl, request.into(), argument);
+        self.settle(caller.thread)
+    }
+
+    fn wait_readable(&self, caller: Caller, waiter: Waiter) -> Progress {
+        self.begin(caller, Order::WaitReadable, u64::from(waiter == Waiter::Epoll), 0);
+        self.settle(caller.thread)
+    }
+
+    fn settle(&self, thread: Thread) -> Progress {
+        let mut asleep = 0;
+        while asleep < LOOKS {
+            match self.look(thread) {
+                Look::Ended(result) => return Progress::Done(result.map(|_| ())),
+                Look::Asleep => {
+                    asleep += 1;
+                    self.pass_fence();
+                }
+                Look::Running => asleep = 0,
+            }
+        }
+        Progress::Parked
+    }
+
+    fn finish(&self, thread: Thread) -> Result<(), Errno> {
+        let mut state = self.state.borrow_mut();
+        let (host, number) = state.threads[thread.0];
+        state.hosts[host.0].finish(number).map(|_| ())
+    }
+
+    fn interrupt(&self, thread: Thread) {
+        let state = self.state.borrow();
+        let (host, number) = state.threads[thread.0];
+        state.hosts[host.0].interrupt(number);
+    }
+
+    fn poll(&self, caller: Caller) -> Readiness {
+        self.begin(caller, Order::Poll, 0, 0);
+        let mut state = self.state.borrow_mut();
+        let (host, number) = state.threads[caller.thread.0];
+        let bits = state.hosts[host.0].finish(number).expect("poll");
+        Readiness {
+            is_readable: bits & actor::READABLE != 0,
+            is_writable: bits & actor::WRITABLE != 0,
+            has_failed: bits & actor::FAILED != 0,
+        }
+    }
+
+    fn allocate(&self, host: Host, len: usize) -> u64 {
+        self.state.borrow_mut().hosts[host.0].allocate(len)
+    }
+
+    fn guard(&self, host: Host) -> u64 {
+        self.state.borrow().hosts[host.0].guard()
+    }
+
+    fn poke(&self, host: Host, address: u64, bytes: &[u8]) {
+        self.state.borrow().hosts[host.0].poke(address, bytes);
+    }
+
+    fn peek(&self, host: Host, address: u64, bytes: &mut [u8]) -> Result<(), Errno> {
+        self.state.borrow().hosts[host.0].peek(address, bytes)
+    }
+
+    fn system(&self) -> Option<&dyn System> {
+        Some(self)
+    }
+
+    fn tear_down(&self) {
+        for host in &mut self.state.borrow_mut().hosts {
+            host.kill();
+        }
+    }
+}
+
+impl System for DeviceRig {
+    fn make_writable(&self, host: Host, address: u64, len: usize) -> Result<(), Errno> {
+        self.order(host, Order::MakeWritable, [address, len as u64, 0]).map(|_| ())
+    }
+
+    fn map_as(&self, host: Host, process: Process, len: usize) -> Result<u64, Errno> {
+        let (owner, fd) = self.state.borrow().processes[process.0];
+        let pid = self.pid(owner).unsigned_abs().into();
+        let fetched = self.order(host, Order::FetchDescriptor, [pid, fd, 0])?;
+        self.order(host, Order::Map, [fetched, len as u64, 0])
+    }
+
+    fn is_mapped_in_child(&self, host: Host, address: u64) -> bool {
+        self.order(host, Order::ProbeChild, [address, 0, 0]).expect("fork") != 0
+    }
+
+    fn device_path(&self) -> &Path {
+        &self.devices[0]
+    }
+}

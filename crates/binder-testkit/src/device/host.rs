@@ -1,0 +1,195 @@
+//! The rig's side of one actor: its socket, its memory, its threads.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socketpair};
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::actor::{ACTOR_ARGUMENT, ARENA_LEN_BYTES};
+use super::wire::{Answer, MAIN, Order, Request};
+use super::{Look, sys};
+
+/// How long a rig waits for anything at all; a run under emulation is slow.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a look waits for an answer before it looks at the thread.
+const GLANCE: Duration = Duration::from_millis(1);
+
+pub(super) struct HostProcess {
+    child: Child,
+    socket: OwnedFd,
+    memory: File,
+    arena: u64,
+    allocated: u64,
+    /// Thread ids by number.
+    tids: Vec<i32>,
+    /// Answers that nobody has asked for yet.
+    answers: BTreeMap<u32, Result<u64, Errno>>,
+    is_killed: bool,
+}
+
+impl HostProcess {
+    pub(super) fn start(devices: &[PathBuf]) -> Self {
+        let (socket, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+                .expect("a socket pair");
+        let child = Command::new("/proc/self/exe")
+            .arg(ACTOR_ARGUMENT)
+            .args(devices)
+            .stdin(Stdio::from(theirs))
+            .spawn()
+            .expect("starts an actor");
+        // The file belongs to the address space of its open: the actor's, for `spawn` returns
+        // once the child has become the actor.
+        let memory = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(format!("/proc/{}/mem", child.id()))
+            .expect("a child's memory");
+        let mut host = Self {
+            child,
+            socket,
+            memory,
+            arena: 0,
+            allocated: 0,
+            tids: Vec::new(),
+            answers: BTreeMap::new(),
+            is_killed: false,
+        };
+        host.arena = host.finish(MAIN).expect("the actor's arena");
+        host
+    }
+
+    pub(super) fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).expect("a process number")
+    }
+
+    pub(super) fn kill(&mut self) {
+        if !self.is_killed {
+            self.is_killed = true;
+            self.child.kill().expect("kills an actor");
+            self.child.wait().expect("reaps an actor");
+        }
+    }
+
+    // --- orders ---
+
+    pub(super) fn order(&mut self, order: Order, operands: [u64; 3]) -> Result<u64, Errno> {
+        self.begin(order, MAIN, operands);
+        self.finish(MAIN)
+    }
+
+    pub(super) fn start_thread(&mut self) -> u32 {
+        let number = u32::try_from(self.tids.len()).expect("few threads");
+        self.begin(Order::StartThread, number, [0; 3]);
+        let tid = self.finish(MAIN).expect("starts a thread");
+        self.tids.push(i32::try_from(tid).expect("a thread number"));
+        number
+    }
+
+    pub(super) fn begin(&mut self, order: Order, thread: u32, operands: [u64; 3]) {
+        self.answers.remove(if order.is_for_threads() { &thread } else { &MAIN });
+        let request = Request::new(order, thread, operands);
+        rustix::net::send(&self.socket, request.as_bytes(), SendFlags::NOSIGNAL)
+            .expect("the actor lives");
+    }
+
+    /// The answer of `thread`, which must come.
+    pub(super) fn finish(&mut self, thread: u32) -> Result<u64, Errno> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(answer) = self.answers.get(&thread) {
+                return *answer;
+            }
+            assert!(Instant::now() < deadline, "the call does not return");
+            self.receive(Duration::from_millis(100));
+        }
+    }
+
+    /// Looks what has become of the call that `thread` was told to make.
+    pub(super) fn look(&mut self, thread: u32) -> Look {
+        self.receive(GLANCE);
+        if let Some(answer) = self.answers.get(&thread) {
+            return Look::Ended(*answer);
+        }
+        // "running", or the number of the system call that the thread sleeps in. Between orders,
+        // and while it sends an answer, it sleeps on a futex if at all.
+        let path = format!("/proc/{}/task/{}/syscall", self.pid(), self.tids[thread as usize]);
+        let sleeps_in = std::fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{path}: {error}"))
+            .split_whitespace()
+            .next()
+            .and_then(|number| number.parse::<i64>().ok());
+        match sleeps_in {
+            Some(number) if number != libc::SYS_futex && number >= 0 => Look::Asleep,
+            _ => Look::Running,
+        }
+    }
+
+    pub(super) fn interrupt(&self, thread: u32) {
+        sys::interrupt(self.pid(), self.tids[thread as usize]).expect("tgkill");
+    }
+
+    /// Receives the answers that come within `patience`, at least those that are there.
+    fn receive(&mut self, patience: Duration) {
+        let mut patience = patience;
+        while self.has_answer(patience) {
+            let mut answer = [0; size_of::<Answer>()];
+            let (len, _) = rustix::net::recv(&self.socket, &mut answer, RecvFlags::empty())
+                .expect("the actor's answer");
+            assert_eq!(len, answer.len(), "the actor is gone");
+            let Answer { thread, errno, value } =
+                Answer::read_from_bytes(&answer).expect("an answer");
+            let result = if errno == 0 { Ok(value) } else { Err(Errno::from_raw_os_error(errno)) };
+            self.answers.insert(thread, result);
+            patience = Duration::ZERO;
+        }
+    }
+
+    fn has_answer(&self, patience: Duration) -> bool {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: patience.subsec_nanos().into() };
+        let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
+        poll(&mut fds, Some(&timeout)).expect("poll") > 0
+    }
+
+    // --- memory ---
+
+    pub(super) fn allocate(&mut self, len: usize) -> u64 {
+        let address = self.arena + self.allocated;
+        self.allocated += (len as u64).next_multiple_of(8);
+        // The last page is left to `guard`.
+        assert!(address + (1 << 16) < self.guard(), "the check uses too much memory");
+        address
+    }
+
+    pub(super) fn guard(&self) -> u64 {
+        self.arena + ARENA_LEN_BYTES as u64
+    }
+
+    pub(super) fn poke(&self, address: u64, bytes: &[u8]) {
+        self.memory.write_all_at(bytes, address).expect("writes an actor's memory");
+    }
+
+    pub(super) fn peek(&self, address: u64, bytes: &mut [u8]) -> Result<(), Errno> {
+        let read = self.memory.read_exact_at(bytes, address);
+        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::FAULT))
+    }
+}
+
+impl Drop for HostProcess {
+    fn drop(&mut self) {
+        if !self.is_killed {
+            // A check that failed leaves its actors to us; they may be gone already.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}

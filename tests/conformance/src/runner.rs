@@ -1,0 +1,76 @@
+//! Makes a test program of the checks.
+//!
+//! Every check becomes a test with the name and the filters that `cargo test` is used to. Checks
+//! on a device are ignored, visibly, where there is no device.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+use binder_testkit::{DeviceRig, Driver, Skipped, Stage, act_if_asked};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+use crate::checks;
+use crate::registry::{Check, difference};
+
+/// Names the device that the checks run on.
+pub const DEVICE_VARIABLE: &str = "ANYBINDER_TEST_DEVICE";
+
+/// A device has one context manager: checks take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The main function of a test program.
+#[must_use]
+pub fn main() -> ExitCode {
+    act_if_asked();
+    let arguments = Arguments::from_args();
+    let device = std::env::var_os(DEVICE_VARIABLE).map(PathBuf::from);
+    let on_a_device = checks::all()
+        .filter(Check::is_for_devices)
+        .map(|check| device_trial(check, device.clone()));
+    let trials = on_a_device.collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn device_trial(check: Check, device: Option<PathBuf>) -> Trial {
+    Trial::ignorable_test(format!("device::{}", check.name), move || match device {
+        Some(device) => run_on_device(&check, &device),
+        None => Ok(Completion::ignored_with(format!("{DEVICE_VARIABLE} names no device"))),
+    })
+}
+
+fn run_on_device(check: &Check, device: &Path) -> Result<Completion, Failed> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let second = device.with_file_name("hwbinder");
+    let rig = DeviceRig::new(device, &second).map_err(|error| format!("{device:?}: {error}"))?;
+    let stage = Stage::new(Box::new(rig));
+    if let Some(difference) = difference(check, stage.driver()) {
+        return Ok(Completion::ignored_with(difference.reason));
+    }
+    Ok(run(check, &stage))
+}
+
+fn run(check: &Check, stage: &Stage) -> Completion {
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| (check.run)(stage)));
+    match outcome {
+        Ok(()) => {
+            stage.tear_down();
+            Completion::Completed
+        }
+        Err(cause) => match cause.downcast_ref() {
+            Some(Skipped(reason)) => Completion::ignored_with(reason),
+            None => panic::resume_unwind(cause),
+        },
+    }
+}
+
+/// The name of a driver in reports.
+#[must_use]
+pub fn name_of(driver: Driver) -> &'static str {
+    match driver {
+        Driver::Core => "core",
+        Driver::UserSpace => "user space",
+        Driver::Kernel => "kernel",
+    }
+}
