@@ -55,13 +55,18 @@ fn play() -> Outcome {
     let service = Program::start("rsbinder_service", &[])?.ready()?;
 
     step("rsb_service finds it");
-    let listed = Program::start("rsb_service", &["list"])?.succeed()?;
-    if !listed.lines().any(|name| name == HOST_NAME) {
-        return Err(format!("rsb_service list does not show {HOST_NAME}, but:\n{listed}").into());
-    }
-    let checked = Program::start("rsb_service", &["check", HOST_NAME])?.succeed()?;
-    if !checked.contains("(foreign.IHost)") {
-        return Err(format!("rsb_service check says: {checked}").into());
+    let owner = format!("pid={}", service.child.id());
+    let answers: [(&[&str], &str); 4] = [
+        (&["list"], HOST_NAME),
+        (&["check", HOST_NAME], "(foreign.IHost)"),
+        (&["info"], &owner),
+        (&["dump", HOST_NAME], "0 guests"),
+    ];
+    for (question, wanted) in answers {
+        let answer = Program::start("rsb_service", question)?.succeed()?;
+        if !answer.contains(wanted) {
+            return Err(format!("rsb_service {question:?}: no {wanted:?} in\n{answer}").into());
+        }
     }
 
     step("a client makes every call");
@@ -109,7 +114,10 @@ fn start_hub() -> Outcome<Program> {
     let notices = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
     notices.set_read_timeout(Some(Duration::from_millis(100)))?;
     let mut command = Program::command("rsb_hub", &["--insecure-allow-all"])?;
-    let mut hub = Program::spawn("rsb_hub", command.env("NOTIFY_SOCKET", format!("@{name}")))?;
+    let mut hub = Program::spawn(
+        "rsb_hub",
+        command.env("NOTIFY_SOCKET", format!("@{name}")).env("RUST_LOG", "error"),
+    )?;
     let mut notice = [0; 256];
     loop {
         match notices.recv(&mut notice) {

@@ -82,7 +82,11 @@ impl DeathRecipient for Obituary {
     }
 }
 
-impl Interface for Host {}
+impl Interface for Host {
+    fn dump(&self, writer: &mut dyn io::Write, _args: &[String]) -> rsbinder::Result<()> {
+        Ok(writeln!(writer, "{} guests", self.guests.lock().len())?)
+    }
+}
 
 impl IHost for Host {
     fn greet(&self, name: &str) -> BinderResult<String> {
