@@ -1,0 +1,5 @@
+//! What the fuzz targets check, one module per target, each a function of the input bytes.
+
+#![forbid(unsafe_code)]
+
+pub mod fuse_request;
