@@ -1,0 +1,308 @@
+//! The memory of a client, read and written from outside.
+
+#![expect(unsafe_code, reason = "process_vm_readv and process_vm_writev have no safe wrapper")]
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::fs::{Dir, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::mapping::{Mapping, OutOfBounds};
+
+/// The memory of one client process.
+///
+/// Two ways lead there. process_vm_readv(2) and process_vm_writev(2) respect the protection of
+/// every page, so they decide what faults. /proc/PID/mem takes two thirds of the time for short
+/// transfers but ignores protections; it serves accesses below [`SHORT_BYTES`] whose pages the
+/// first way has already found accessible. If a client protects such a page later, the driver may
+/// still reach it: `Differs from Linux:` a fault may come late, for memory the client owns anyway.
+///
+/// The process must be one of whose requests at least one is unanswered: the kernel cannot reuse
+/// its number before the answer.
+#[derive(Debug)]
+pub struct ClientMemory {
+    /// /proc/TGID. It stays with this process even after its number goes to another.
+    dir: OwnedFd,
+    /// A living thread of the process: the first one, until that exits before the others.
+    tid: i32,
+    mem: MemFile,
+    readable: PageSet,
+    writable: PageSet,
+}
+
+/// A range of a client's memory that could not be transferred as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("client memory is not accessible: {len_bytes} bytes at {address:#x}")]
+pub struct Fault {
+    /// Where the range starts.
+    pub address: u64,
+    /// How long it is.
+    pub len_bytes: usize,
+}
+
+/// Why nothing was read into a mapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ReadIntoError {
+    /// The source is not accessible; the destination may hold a part of it.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// The destination lies outside the mapping, of which nothing changed.
+    #[error(transparent)]
+    OutOfBounds(#[from] OutOfBounds),
+}
+
+/// Transfers of fewer bytes go through /proc/PID/mem; beyond, the other way is the faster one.
+pub const SHORT_BYTES: usize = 2048;
+
+impl ClientMemory {
+    /// Opens the memory of process `tgid`, as numbered in the pid namespace of /proc.
+    ///
+    /// Nothing of the memory is touched: whether the client may be accessed shows at the first
+    /// transfer.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if there is no such process.
+    pub fn open(tgid: u32) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(format!("/proc/{tgid}"), flags, Mode::empty())?;
+        let tid = i32::try_from(tgid).map_err(|_| io::Error::from(Errno::SRCH))?;
+        let (readable, writable) = (PageSet::EMPTY, PageSet::EMPTY);
+        Ok(Self { dir, tid, mem: MemFile::Unopened, readable, writable })
+    }
+
+    /// Fills `into` from `address`.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if any byte is not readable by the client; `into` may hold a part.
+    pub fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        // SAFETY: `into` is writable for its length, and borrowed for the call.
+        unsafe { self.fetch(address, into.as_mut_ptr(), into.len()) }
+    }
+
+    /// Writes `bytes` to `address`.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if any byte is not writable by the client; a part may have been written.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        let len_bytes = bytes.len();
+        let fault = Fault { address, len_bytes };
+        let target = Range::new(address, len_bytes).ok_or(fault)?;
+        if target.is_short() && self.writable.holds(target) {
+            let written =
+                self.mem_file().and_then(|mem| rustix::io::pwrite(mem, bytes, target.start).ok());
+            if written == Some(len_bytes) {
+                return Ok(());
+            }
+            self.forget();
+        }
+        let local = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: len_bytes };
+        let transferred = self.with_living_thread(|tid| {
+            let remote = target.iovec();
+            // SAFETY: the kernel reads `local` for its length, a borrowed slice, and both iovecs
+            // during the call; `remote` names memory of another process and is not dereferenced
+            // here.
+            unsafe { libc::process_vm_writev(tid, &raw const local, 1, &raw const remote, 1, 0) }
+        });
+        if transferred != Some(len_bytes) {
+            return Err(fault);
+        }
+        if target.is_short() {
+            self.writable.insert(target);
+        }
+        Ok(())
+    }
+
+    /// Copies `len_bytes` from `address` straight to `offset` of `mapping`.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadIntoError`], for either end.
+    pub fn read_into(
+        &mut self,
+        address: u64,
+        mapping: &Mapping,
+        offset: usize,
+        len_bytes: usize,
+    ) -> Result<(), ReadIntoError> {
+        mapping.with_range(offset, len_bytes, |start| {
+            // SAFETY: `with_range` passes a pointer valid for `len_bytes` until we return.
+            unsafe { self.fetch(address, start, len_bytes) }
+        })??;
+        Ok(())
+    }
+
+    /// Copies from the client to `into`.
+    ///
+    /// # Safety
+    ///
+    /// `into` must be valid for writes of `len_bytes`, with no reference to them alive elsewhere.
+    unsafe fn fetch(&mut self, address: u64, into: *mut u8, len_bytes: usize) -> Result<(), Fault> {
+        let fault = Fault { address, len_bytes };
+        let source = Range::new(address, len_bytes).ok_or(fault)?;
+        if source.is_short() && self.readable.holds(source) {
+            let read = self.mem_file().and_then(|mem| {
+                let offset = libc::off_t::try_from(source.start).ok()?;
+                // SAFETY: the caller vouches for `into`; the descriptor is open for the call.
+                let read = unsafe { libc::pread(mem.as_raw_fd(), into.cast(), len_bytes, offset) };
+                usize::try_from(read).ok()
+            });
+            if read == Some(len_bytes) {
+                return Ok(());
+            }
+            self.forget();
+        }
+        let local = libc::iovec { iov_base: into.cast(), iov_len: len_bytes };
+        let transferred = self.with_living_thread(|tid| {
+            let remote = source.iovec();
+            // SAFETY: the kernel writes at most `len_bytes` to `into`, for which the caller
+            // vouches, and reads both iovecs during the call; `remote` names memory of another
+            // process and is not dereferenced here.
+            unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) }
+        });
+        if transferred != Some(len_bytes) {
+            return Err(fault);
+        }
+        if source.is_short() {
+            self.readable.insert(source);
+        }
+        Ok(())
+    }
+
+    /// Runs `transfer` with the number of a thread that still has the process's memory.
+    ///
+    /// The first thread may exit before the others; its number then names the process but has no
+    /// memory any more, and the system answers ESRCH.
+    fn with_living_thread(&mut self, transfer: impl Fn(i32) -> isize) -> Option<usize> {
+        let transferred = transfer(self.tid);
+        if let Ok(len_bytes) = usize::try_from(transferred) {
+            return Some(len_bytes);
+        }
+        if io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH) {
+            return None;
+        }
+        for tid in self.threads() {
+            if let Ok(len_bytes) = usize::try_from(transfer(tid)) {
+                self.tid = tid;
+                return Some(len_bytes);
+            }
+        }
+        None
+    }
+
+    fn threads(&self) -> Vec<i32> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(task) = rustix::fs::openat(&self.dir, "task", flags, Mode::empty()) else {
+            return Vec::new();
+        };
+        let entries = Dir::new(task).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok()).collect()
+    }
+
+    fn mem_file(&mut self) -> Option<&OwnedFd> {
+        if let MemFile::Unopened = self.mem {
+            let path = format!("task/{}/mem", self.tid);
+            let flags = OFlags::RDWR | OFlags::CLOEXEC;
+            self.mem = match rustix::fs::openat(&self.dir, path, flags, Mode::empty()) {
+                Ok(file) => MemFile::Open(file),
+                Err(_) => MemFile::Refused,
+            };
+        }
+        match &self.mem {
+            MemFile::Open(file) => Some(file),
+            MemFile::Unopened | MemFile::Refused => None,
+        }
+    }
+
+    /// Drops what was learned about the address space, which execve(2) may have replaced.
+    fn forget(&mut self) {
+        self.readable = PageSet::EMPTY;
+        self.writable = PageSet::EMPTY;
+        if let MemFile::Open(_) = self.mem {
+            self.mem = MemFile::Unopened;
+        }
+    }
+}
+
+/// /proc/PID/mem, which belongs to the address space that was current when it was opened.
+#[derive(Debug)]
+enum MemFile {
+    Unopened,
+    Open(OwnedFd),
+    Refused,
+}
+
+/// A non-wrapping range in the user half of a client's address space.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    start: u64,
+    len_bytes: usize,
+}
+
+impl Range {
+    fn new(address: u64, len_bytes: usize) -> Option<Self> {
+        let start = untagged(address);
+        let end = start.checked_add(u64::try_from(len_bytes).ok()?)?;
+        // The upper half is the kernel's, and beyond the reach of a file offset.
+        (i64::try_from(end).is_ok() && usize::try_from(end).is_ok())
+            .then_some(Self { start, len_bytes })
+    }
+
+    fn is_short(self) -> bool {
+        0 < self.len_bytes && self.len_bytes < SHORT_BYTES
+    }
+
+    /// The first and the last page of a short range; it has no others.
+    fn pages(self) -> [u64; 2] {
+        let last = self.start + (self.len_bytes as u64).saturating_sub(1);
+        [self.start / PAGE_BYTES, last / PAGE_BYTES]
+    }
+
+    fn iovec(self) -> libc::iovec {
+        let address = usize::try_from(self.start).expect("checked when the range was made");
+        libc::iovec { iov_base: std::ptr::without_provenance_mut(address), iov_len: self.len_bytes }
+    }
+}
+
+/// Returns `address` without the tag that arm64 lets user space keep in the top byte.
+fn untagged(address: u64) -> u64 {
+    let is_user_address = address & (1 << 55) == 0;
+    if cfg!(target_arch = "aarch64") && is_user_address {
+        address & (u64::MAX >> 8)
+    } else {
+        address
+    }
+}
+
+/// The unit of [`PageSet`]: the smallest page of any system, for which protections can differ.
+const PAGE_BYTES: u64 = 4096;
+
+/// The pages last found accessible, as a direct-mapped cache of page numbers.
+#[derive(Debug)]
+struct PageSet([u64; Self::SLOTS]);
+
+impl PageSet {
+    const SLOTS: usize = 16;
+    /// No page has the number `u64::MAX`.
+    const EMPTY: Self = Self([u64::MAX; Self::SLOTS]);
+
+    fn slot(page: u64) -> usize {
+        usize::try_from(page % Self::SLOTS as u64).expect("less than SLOTS")
+    }
+
+    fn holds(&self, range: Range) -> bool {
+        range.pages().iter().all(|&page| self.0[Self::slot(page)] == page)
+    }
+
+    fn insert(&mut self, range: Range) {
+        for page in range.pages() {
+            self.0[Self::slot(page)] = page;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

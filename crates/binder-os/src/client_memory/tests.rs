@@ -1,0 +1,260 @@
+//! Against real processes: children of the test that hold still.
+
+use std::ptr;
+
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
+
+use super::*;
+
+const PAGE: usize = 4096;
+
+/// Three pages, filled with a pattern; a child forked afterwards has its own copy of them.
+struct Pages(*mut u8);
+
+impl Pages {
+    fn new() -> Self {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a null hint lets the kernel choose a free range.
+        let start = unsafe {
+            let flags = MapFlags::PRIVATE;
+            rustix::mm::mmap_anonymous(ptr::null_mut(), 3 * PAGE, protection, flags)
+        };
+        let pages = Self(start.unwrap().cast());
+        for at in 0..3 * PAGE {
+            // SAFETY: within the three pages just mapped for writing.
+            unsafe { pages.0.wrapping_add(at).write(pattern(at)) };
+        }
+        pages
+    }
+
+    fn protect(&self, page: usize, protection: MprotectFlags) {
+        let start = self.0.wrapping_add(page * PAGE).cast();
+        // SAFETY: one whole page of ours, of which no reference exists.
+        unsafe { rustix::mm::mprotect(start, PAGE, protection) }.unwrap();
+    }
+
+    fn address(&self, offset: usize) -> u64 {
+        (self.0 as usize + offset) as u64
+    }
+}
+
+fn pattern(at: usize) -> u8 {
+    u8::try_from(at % 251).unwrap()
+}
+
+fn patterns(at: usize, len_bytes: usize) -> Vec<u8> {
+    (at..at + len_bytes).map(pattern).collect()
+}
+
+/// A forked child that runs `act` and then waits to be killed.
+struct Victim {
+    pid: i32,
+}
+
+impl Victim {
+    fn idle() -> Self {
+        Self::acting(|| ())
+    }
+
+    fn acting(act: impl FnOnce()) -> Self {
+        // SAFETY: the child only runs system calls: `act` of the callers below, and pause.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            act();
+            loop {
+                // SAFETY: pause has no arguments.
+                unsafe { libc::pause() };
+            }
+        }
+        assert!(pid > 0);
+        Self { pid }
+    }
+
+    fn memory(&self) -> ClientMemory {
+        ClientMemory::open(u32::try_from(self.pid).unwrap()).unwrap()
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        // SAFETY: `pid` is a child that was not waited for, so its number is still its own.
+        unsafe { libc::kill(self.pid, libc::SIGKILL) };
+        // SAFETY: a null pointer asks for no status.
+        unsafe { libc::waitpid(self.pid, ptr::null_mut(), 0) };
+    }
+}
+
+fn read(memory: &mut ClientMemory, address: u64, len_bytes: usize) -> Result<Vec<u8>, Fault> {
+    let mut bytes = vec![0; len_bytes];
+    memory.read(address, &mut bytes).map(|()| bytes)
+}
+
+#[test]
+fn both_ways_read_what_the_client_holds() {
+    let pages = Pages::new();
+    let victim = Victim::idle();
+    let mut memory = victim.memory();
+    for _ in ["first through process_vm_readv", "then through the mem file"] {
+        for (at, len_bytes) in [(0, 1), (100, 48), (4090, 12), (8, 2047), (8, 2048), (0, 12288)] {
+            let bytes = read(&mut memory, pages.address(at), len_bytes).unwrap();
+            assert_eq!(bytes, patterns(at, len_bytes), "{len_bytes} bytes at {at}");
+        }
+    }
+    assert!(matches!(memory.mem, MemFile::Open(_)));
+}
+
+#[test]
+fn both_ways_write_to_the_client_alone() {
+    let pages = Pages::new();
+    let victim = Victim::idle();
+    let mut memory = victim.memory();
+    for round in [1, 2] {
+        for len_bytes in [1, 48, 2047, 2048, 8000] {
+            let bytes = vec![0x80 + round; len_bytes];
+            memory.write(pages.address(60), &bytes).unwrap();
+            assert_eq!(read(&mut memory, pages.address(60), len_bytes).unwrap(), bytes);
+        }
+    }
+    assert!(matches!(memory.mem, MemFile::Open(_)));
+    // SAFETY: within the pages, which stay mapped.
+    assert_eq!(unsafe { pages.0.wrapping_add(60).read() }, pattern(60));
+}
+
+#[test]
+fn protected_pages_fault_however_they_are_reached() {
+    let pages = Pages::new();
+    pages.protect(1, MprotectFlags::READ);
+    pages.protect(2, MprotectFlags::empty());
+    let victim = Victim::idle();
+    let mut memory = victim.memory();
+    for _ in [1, 2] {
+        for len_bytes in [1, 100, 2048, 4096] {
+            let address = pages.address(2 * PAGE);
+            let fault = Fault { address, len_bytes };
+            assert_eq!(memory.read(address, &mut vec![0; len_bytes]), Err(fault));
+            assert_eq!(memory.write(address, &vec![0; len_bytes]), Err(fault));
+        }
+        assert!(read(&mut memory, pages.address(2 * PAGE - 10), 20).is_err());
+        assert!(read(&mut memory, pages.address(0), 3 * PAGE).is_err());
+
+        // Readable, and known as such, does not mean writable.
+        assert_eq!(read(&mut memory, pages.address(PAGE), 48).unwrap(), patterns(PAGE, 48));
+        assert!(memory.write(pages.address(PAGE), &[0; 48]).is_err());
+        memory.write(pages.address(PAGE - 10), &[1; 10]).unwrap();
+        assert!(memory.write(pages.address(PAGE - 10), &[1; 20]).is_err());
+    }
+    assert_eq!(read(&mut memory, pages.address(PAGE), 48).unwrap(), patterns(PAGE, 48));
+}
+
+#[test]
+fn impossible_addresses_fault() {
+    let victim = Victim::idle();
+    let mut memory = victim.memory();
+    let len_bytes = 16;
+    for address in [0, u64::MAX, u64::MAX - 7, 1 << 63, (1 << 63) - 1, 0xffff_ffff_ff60_0000] {
+        let fault = Err(Fault { address, len_bytes });
+        assert_eq!(memory.read(address, &mut [0; 16]), fault);
+        assert_eq!(memory.write(address, &[0; 16]), fault);
+    }
+}
+
+#[test]
+fn a_client_that_has_ended_faults() {
+    let pages = Pages::new();
+    let victim = Victim::idle();
+    let mut memory = victim.memory();
+    for _ in [1, 2] {
+        read(&mut memory, pages.address(0), 48).unwrap();
+    }
+    drop(victim);
+    assert!(read(&mut memory, pages.address(0), 48).is_err());
+    assert!(memory.write(pages.address(0), &[0; 48]).is_err());
+    assert!(ClientMemory::open(u32::MAX).is_err());
+}
+
+#[test]
+fn a_new_program_is_seen_instead_of_the_old_one() {
+    let pages = Pages::new();
+    let (reader, mut writer) = io::pipe().unwrap();
+    let command = [c"/bin/sleep".as_ptr(), c"1000".as_ptr(), ptr::null()];
+    let victim = Victim::acting(|| {
+        let mut byte = 0_u8;
+        // SAFETY: one byte is read to a variable of one byte.
+        unsafe { libc::read(reader.as_raw_fd(), (&raw mut byte).cast(), 1) };
+        // SAFETY: both are lists of C strings, the first ended by a null pointer.
+        unsafe { libc::execv(command[0], command.as_ptr()) };
+    });
+    let mut memory = victim.memory();
+    for _ in [1, 2] {
+        read(&mut memory, pages.address(0), 48).unwrap();
+    }
+    assert!(matches!(memory.mem, MemFile::Open(_)));
+    io::Write::write_all(&mut writer, b"!").unwrap();
+    let first = loop {
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", victim.pid)).unwrap();
+        if let Some(line) = maps.lines().find(|line| {
+            line.contains("/bin/sleep") || line.contains("/coreutils") || line.contains("/busybox")
+        }) {
+            break u64::from_str_radix(line.split('-').next().unwrap(), 16).unwrap();
+        }
+        std::thread::yield_now();
+    };
+    for _ in [1, 2, 3] {
+        assert!(read(&mut memory, pages.address(0), 48).is_err(), "of the old program");
+        assert_eq!(read(&mut memory, first, 4).unwrap(), b"\x7fELF", "of the new program");
+    }
+    assert!(matches!(memory.mem, MemFile::Open(_)));
+}
+
+#[test]
+fn the_end_of_the_first_thread_is_not_the_end() {
+    extern "C" fn wait_for_ever(_: *mut libc::c_void) -> *mut libc::c_void {
+        loop {
+            // SAFETY: pause has no arguments.
+            unsafe { libc::pause() };
+        }
+    }
+    let pages = Pages::new();
+    let victim = Victim::acting(|| {
+        let mut thread = 0;
+        // SAFETY: the function never returns and ignores its argument.
+        unsafe {
+            libc::pthread_create(&raw mut thread, ptr::null(), wait_for_ever, ptr::null_mut())
+        };
+        // SAFETY: ends this thread alone; nothing of it needs to be dropped.
+        unsafe { libc::syscall(libc::SYS_exit, 0) };
+    });
+    let state = format!("/proc/{}/stat", victim.pid);
+    while !std::fs::read_to_string(&state).unwrap().contains(") Z ") {
+        std::thread::yield_now();
+    }
+    let mut memory = victim.memory();
+    for _ in [1, 2] {
+        assert_eq!(read(&mut memory, pages.address(7), 48).unwrap(), patterns(7, 48));
+        memory.write(pages.address(PAGE), b"still there").unwrap();
+    }
+    assert!(matches!(memory.mem, MemFile::Open(_)));
+    assert_eq!(read(&mut memory, pages.address(PAGE), 5).unwrap(), b"still");
+}
+
+#[test]
+fn a_mapping_is_filled_straight_from_the_client() {
+    let pages = Pages::new();
+    let victim = Victim::idle();
+    let mut memory = victim.memory();
+    for mapping in [Mapping::shared(1 << 16).unwrap(), Mapping::private(1 << 16).unwrap()] {
+        for _ in [1, 2] {
+            for len_bytes in [0, 48, 9000] {
+                mapping.clear(0, mapping.len()).unwrap();
+                memory.read_into(pages.address(3), &mapping, 10, len_bytes).unwrap();
+                let mut bytes = vec![0; len_bytes + 1];
+                mapping.read(10, &mut bytes).unwrap();
+                assert_eq!(bytes[..len_bytes], patterns(3, len_bytes));
+                assert_eq!(bytes[len_bytes], 0);
+            }
+        }
+        let outside = memory.read_into(pages.address(0), &mapping, (1 << 16) - 1, 2);
+        assert!(matches!(outside, Err(ReadIntoError::OutOfBounds(_))));
+        assert!(matches!(memory.read_into(8, &mapping, 0, 2), Err(ReadIntoError::Fault(_))));
+    }
+}

@@ -1,0 +1,302 @@
+//! The kernel's end of a FUSE file system: open, mount, requests in, replies out.
+
+#![expect(unsafe_code, reason = "the ioctls of passthrough have no safe wrapper")]
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::mem::size_of;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::ioctl::opcode;
+use rustix::mount::MountFlags;
+
+/// The least length of a buffer that the kernel accepts for [`FuseDevice::read`], in bytes.
+pub const READ_BUFFER_MIN_BYTES: usize = 8192;
+
+/// An open /dev/fuse: one file system, once mounted.
+///
+/// All calls take `&self`: several threads may read, and any thread may answer any request.
+#[derive(Debug)]
+pub struct FuseDevice {
+    fd: OwnedFd,
+}
+
+/// How a FUSE file system is mounted.
+#[derive(Debug, Clone)]
+pub struct MountOptions {
+    /// The source shown in /proc/mounts, and the part of the type after `fuse.`.
+    pub name: String,
+    /// The owner of the mount, as the caller's user namespace numbers it.
+    pub user_id: u32,
+    /// The group of the mount, likewise.
+    pub group_id: u32,
+    /// Whether users other than `user_id` may enter.
+    ///
+    /// In a user namespace this admits that namespace and those below it, never the host.
+    pub allow_other: bool,
+    /// Whether the kernel checks mode bits itself.
+    pub default_permissions: bool,
+    /// The longest FUSE_READ in bytes; the kernel's own limit if absent.
+    pub max_read_bytes: Option<u32>,
+}
+
+/// Why no request was read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file system was unmounted or its connection aborted: there will be no more requests.
+    #[error("the file system is no longer mounted")]
+    Unmounted,
+    /// The kernel refused the read.
+    #[error("reading /dev/fuse: {0}")]
+    Io(#[source] io::Error),
+}
+
+/// What became of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a reply that found no request may carry resources to take back"]
+pub enum Written {
+    /// The kernel took it.
+    Delivered,
+    /// The request, or the inode or poll handle of a notification, no longer exists.
+    Gone,
+}
+
+/// A file that the kernel reads and maps in place of a FUSE file, until unregistered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BackingId(u32);
+
+impl BackingId {
+    /// Returns the number that goes into the reply to FUSE_OPEN.
+    #[must_use]
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl FuseDevice {
+    /// Opens /dev/fuse.
+    ///
+    /// The file remembers the user namespace of its opener, and only a mount from that namespace
+    /// accepts it: open it after entering the namespace.
+    ///
+    /// # Errors
+    ///
+    /// As open(2): `NotFound` without the fuse module, `PermissionDenied` where the node is closed
+    /// to this user.
+    pub fn open() -> io::Result<Self> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
+        Ok(Self { fd: rustix::fs::open("/dev/fuse", flags, Mode::empty())? })
+    }
+
+    /// Mounts the file system at `dir` and returns; requests wait for [`read`](Self::read).
+    ///
+    /// The mount is `nosuid,nodev,noexec`: it holds no programs and no real device nodes, and
+    /// `noexec` also keeps what one client sends from being mapped executable by another. All
+    /// three are allowed to every user namespace.
+    ///
+    /// # Errors
+    ///
+    /// As mount(2): `PermissionDenied` without CAP_SYS_ADMIN in the namespace that owns the mount
+    /// namespace.
+    pub fn mount(&self, dir: &Path, options: &MountOptions) -> io::Result<()> {
+        let source = CString::new(options.name.as_str())?;
+        let kind = CString::new(format!("fuse.{}", options.name))?;
+        let data = CString::new(options.data(self.fd.as_raw_fd()))?;
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        rustix::mount::mount(source.as_c_str(), dir, kind.as_c_str(), flags, data.as_c_str())?;
+        Ok(())
+    }
+
+    /// Waits for one request and copies it into `buffer`, returning its length.
+    ///
+    /// Signals, and requests that were withdrawn while they were being read, are passed over.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Unmounted`] once and for all when the file system is gone; `InvalidInput`
+    /// inside [`ReadError::Io`] for a buffer below [`READ_BUFFER_MIN_BYTES`].
+    pub fn read(&self, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        loop {
+            match rustix::io::read(&self.fd, &mut *buffer) {
+                // A read of no bytes does not happen on a live connection.
+                Ok(0) | Err(Errno::NODEV | Errno::CONNABORTED) => return Err(ReadError::Unmounted),
+                Ok(len_bytes) => return Ok(len_bytes),
+                // The request was interrupted before it left the kernel's queue.
+                Err(Errno::INTR | Errno::NOENT) => {}
+                Err(errno) => return Err(ReadError::Io(errno.into())),
+            }
+        }
+    }
+
+    /// Writes one reply or notification, given in pieces.
+    ///
+    /// # Errors
+    ///
+    /// As the kernel reports; a reply to a request that no longer exists is not an error but
+    /// [`Written::Gone`].
+    pub fn write(&self, parts: &[IoSlice<'_>]) -> io::Result<Written> {
+        match rustix::io::retry_on_intr(|| rustix::io::writev(&self.fd, parts)) {
+            Ok(_) => Ok(Written::Delivered),
+            Err(Errno::NOENT | Errno::NODEV) => Ok(Written::Gone),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Registers `file` for passthrough.
+    ///
+    /// The connection must have agreed on FUSE_PASSTHROUGH at FUSE_INIT.
+    ///
+    /// # Errors
+    ///
+    /// `PermissionDenied` without CAP_SYS_ADMIN in the initial user namespace.
+    pub fn register_backing(&self, file: BorrowedFd<'_>) -> io::Result<BackingId> {
+        let map = BackingMap { fd: file.as_raw_fd(), flags: 0, padding: 0 };
+        // SAFETY: FUSE_DEV_IOC_BACKING_OPEN reads one `fuse_backing_map` through its argument and
+        // writes nothing; `map` has that layout (checked below) and outlives the call.
+        let id = unsafe { libc::ioctl(self.fd.as_raw_fd(), BACKING_OPEN, &raw const map) };
+        // A negative result is the error; ids are positive.
+        u32::try_from(id).map(BackingId).map_err(|_| io::Error::last_os_error())
+    }
+
+    /// Takes a registration back; files already open keep their backing.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` for an id that is not registered.
+    pub fn unregister_backing(&self, id: BackingId) -> io::Result<()> {
+        // SAFETY: FUSE_DEV_IOC_BACKING_CLOSE reads one u32 through its argument and writes nothing.
+        let result = unsafe { libc::ioctl(self.fd.as_raw_fd(), BACKING_CLOSE, &raw const id.0) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Returns a second descriptor of the same connection.
+    ///
+    /// # Errors
+    ///
+    /// As dup(2).
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { fd: self.fd.try_clone()? })
+    }
+}
+
+impl AsFd for FuseDevice {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl From<FuseDevice> for File {
+    fn from(device: FuseDevice) -> Self {
+        device.fd.into()
+    }
+}
+
+impl MountOptions {
+    fn data(&self, fd: i32) -> String {
+        let mut data =
+            format!("fd={fd},rootmode=40000,user_id={},group_id={}", self.user_id, self.group_id);
+        if self.allow_other {
+            data.push_str(",allow_other");
+        }
+        if self.default_permissions {
+            data.push_str(",default_permissions");
+        }
+        if let Some(bytes) = self.max_read_bytes {
+            data.push_str(&format!(",max_read={bytes}"));
+        }
+        data
+    }
+}
+
+/// The argument of FUSE_DEV_IOC_BACKING_OPEN.
+#[repr(C)]
+struct BackingMap {
+    fd: i32,
+    flags: u32,
+    padding: u64,
+}
+
+const _: () = assert!(size_of::<BackingMap>() == 16);
+
+/// The ioctl group of /dev/fuse.
+const GROUP: u8 = 229;
+const BACKING_OPEN: libc::Ioctl = opcode::write::<BackingMap>(GROUP, 1) as libc::Ioctl;
+const BACKING_CLOSE: libc::Ioctl = opcode::write::<u32>(GROUP, 2) as libc::Ioctl;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use super::*;
+    use crate::namespaces;
+
+    fn options() -> MountOptions {
+        MountOptions {
+            name: "anybinder".into(),
+            user_id: 0,
+            group_id: 0,
+            allow_other: true,
+            default_permissions: true,
+            max_read_bytes: Some(4096),
+        }
+    }
+
+    /// Runs `act` in a mount namespace that ends with it, where that is allowed.
+    fn in_private_mounts(act: impl FnOnce() + Send + 'static) {
+        let body = move || match namespaces::enter_mount_namespace() {
+            Ok(_) => act(),
+            Err(error) => eprintln!("skipped: {error}"),
+        };
+        thread::spawn(body).join().unwrap();
+    }
+
+    #[test]
+    fn requests_arrive_until_the_file_system_is_unmounted() {
+        in_private_mounts(|| {
+            let device = Arc::new(FuseDevice::open().unwrap());
+            device.mount(Path::new("/mnt"), &options()).unwrap();
+            let mounts = std::fs::read_to_string("/proc/thread-self/mounts").unwrap();
+            let line = mounts.lines().find(|line| line.starts_with("anybinder /mnt ")).unwrap();
+            for option in ["fuse.anybinder", "nosuid", "nodev", "noexec", "max_read=4096"] {
+                assert!(line.contains(option), "{option} is missing from {line}");
+            }
+
+            let mut buffer = [0; READ_BUFFER_MIN_BYTES];
+            let refused = device.read(&mut buffer[..100]).unwrap_err();
+            assert!(
+                matches!(refused, ReadError::Io(error) if error.kind() == io::ErrorKind::InvalidInput)
+            );
+            assert!(device.read(&mut buffer).unwrap() >= 40);
+            assert_eq!(buffer[4..8], 26_u32.to_ne_bytes(), "FUSE_INIT comes first");
+
+            let mut reply = [0; 16];
+            reply[0] = 16;
+            reply[8..].fill(0xaa);
+            let halves = [IoSlice::new(&reply[..8]), IoSlice::new(&reply[8..])];
+            assert_eq!(device.write(&halves).unwrap(), Written::Gone);
+
+            let reader = Arc::clone(&device);
+            let reader = thread::spawn(move || reader.read(&mut [0; READ_BUFFER_MIN_BYTES]));
+            namespaces::unmount(Path::new("/mnt")).unwrap();
+            assert!(matches!(reader.join().unwrap(), Err(ReadError::Unmounted)));
+            assert!(matches!(device.read(&mut buffer), Err(ReadError::Unmounted)));
+            assert_eq!(device.write(&halves).unwrap(), Written::Gone);
+        });
+    }
+
+    #[test]
+    fn a_backing_file_needs_a_connection_that_agreed_to_it() {
+        in_private_mounts(|| {
+            let device = FuseDevice::open().unwrap();
+            device.mount(Path::new("/mnt"), &options()).unwrap();
+            let backing = crate::Mapping::shared(4096).unwrap();
+            assert!(device.register_backing(backing.as_fd().unwrap()).is_err());
+            assert!(device.unregister_backing(BackingId(1)).is_err());
+        });
+    }
+}

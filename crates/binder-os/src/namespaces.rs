@@ -1,0 +1,241 @@
+//! Namespaces: entering private ones, a /dev of one's own, and who else is inside.
+
+#![expect(unsafe_code, reason = "the ioctl that opens a parent namespace has no safe wrapper")]
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::ioctl::opcode;
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+use rustix::thread::UnshareFlags;
+
+/// The namespaces that this process entered, known to differ from those it came from.
+///
+/// The proof matters: [`members`](Self::members) are processes to be ended, and the namespaces of
+/// the host have many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrivateNamespaces {
+    mount: u64,
+    user: Option<u64>,
+}
+
+/// A step of setting up namespaces or mounts that the system refused.
+#[derive(Debug, thiserror::Error)]
+#[error("{tried}: {source}")]
+pub struct SetupError {
+    /// What was tried, as a phrase.
+    pub tried: String,
+    /// What the system answered.
+    pub source: io::Error,
+}
+
+/// The directory below /dev where binderfs belongs.
+pub const BINDERFS_DIR: &str = "/dev/binderfs";
+
+/// Moves this process into a mount namespace of its own, from which nothing propagates.
+///
+/// # Errors
+///
+/// [`SetupError`]; with `PermissionDenied` inside for lack of CAP_SYS_ADMIN.
+pub fn enter_mount_namespace() -> Result<PrivateNamespaces, SetupError> {
+    let before = own("mnt")?;
+    unshare(UnshareFlags::NEWNS, "creating a mount namespace")?;
+    let mount = own_other_than("mnt", before)?;
+    make_all_mounts_private()?;
+    Ok(PrivateNamespaces { mount, user: None })
+}
+
+/// Moves this process into a user and a mount namespace of its own, where `uid` and `gid`, the
+/// caller's, keep their numbers and nobody else exists.
+///
+/// The process holds every capability inside until it executes a program as other than user 0.
+///
+/// # Errors
+///
+/// [`SetupError`]; with `InvalidInput` inside if the process has several threads, `StorageFull` or
+/// `PermissionDenied` where user namespaces are limited or turned off.
+pub fn enter_user_and_mount_namespace(uid: u32, gid: u32) -> Result<PrivateNamespaces, SetupError> {
+    let (before_mount, before_user) = (own("mnt")?, own("user")?);
+    let both = UnshareFlags::NEWUSER | UnshareFlags::NEWNS;
+    unshare(both, "creating a user and a mount namespace")?;
+    let mount = own_other_than("mnt", before_mount)?;
+    let user = own_other_than("user", before_user)?;
+    // Groups must be given up before an unprivileged process may map one.
+    for (file, line) in [
+        ("setgroups", "deny".to_owned()),
+        ("uid_map", format!("{uid} {uid} 1")),
+        ("gid_map", format!("{gid} {gid} 1")),
+    ] {
+        let path = format!("/proc/self/{file}");
+        fs::write(&path, &line).map_err(refused(|| format!("writing '{line}' to {path}")))?;
+    }
+    make_all_mounts_private()?;
+    Ok(PrivateNamespaces { mount, user: Some(user) })
+}
+
+impl PrivateNamespaces {
+    /// Returns the processes inside, other than the caller: all whose mount namespace is ours, and
+    /// all in our user namespace or below it, whatever they mount.
+    ///
+    /// Processes that we may not inspect and zombies are left out.
+    ///
+    /// # Errors
+    ///
+    /// As reading /proc.
+    pub fn members(&self) -> io::Result<Vec<u32>> {
+        let processes = fs::read_dir("/proc")?.flatten();
+        let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let own_pid = std::process::id();
+        Ok(pids.filter(|&pid| pid != own_pid && self.holds(pid)).collect())
+    }
+
+    fn holds(&self, pid: u32) -> bool {
+        let mount = fs::metadata(format!("/proc/{pid}/ns/mnt")).map(|ns| ns.ino());
+        mount.is_ok_and(|mount| mount == self.mount)
+            || self.user.is_some_and(|user| {
+                let path = format!("/proc/{pid}/ns/user");
+                ancestry(Path::new(&path)).is_ok_and(|chain| chain.contains(&user))
+            })
+    }
+}
+
+/// Replaces /dev, in a private mount namespace, by one that holds the same entries except for
+/// binder's: an empty [`BINDERFS_DIR`] and, for each of `devices`, a link into it.
+///
+/// Entries are bound one by one, because a user namespace may neither create device nodes nor
+/// change the /dev it was given. Those that could not be bound are returned with the reason.
+///
+/// # Errors
+///
+/// [`SetupError`] for anything that leaves the new /dev without its purpose.
+pub fn private_dev<S: AsRef<str>>(devices: &[S]) -> Result<Vec<(OsString, io::Error)>, SetupError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let old = rustix::fs::open("/dev", flags, Mode::empty())
+        .map_err(refused(|| "opening /dev".to_owned()))?;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    rustix::mount::mount("tmpfs", "/dev", "tmpfs", flags, c"mode=0755")
+        .map_err(refused(|| "mounting a tmpfs over /dev".to_owned()))?;
+
+    let is_ours = |name: &[u8]| {
+        name == b"binderfs" || devices.iter().any(|ours| ours.as_ref().as_bytes() == name)
+    };
+    let entries = Dir::read_from(&old).map_err(refused(|| "listing /dev".to_owned()))?;
+    let mut skipped = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(refused(|| "listing /dev".to_owned()))?;
+        let name = entry.file_name().to_bytes();
+        if matches!(name, b"." | b"..") || is_ours(name) {
+            continue;
+        }
+        let name = OsStr::from_bytes(name);
+        if let Err(error) = adopt(old.as_fd(), name) {
+            skipped.push((name.to_owned(), error));
+        }
+    }
+
+    fs::create_dir(BINDERFS_DIR).map_err(refused(|| format!("creating {BINDERFS_DIR}")))?;
+    for device in devices {
+        let (link, target) =
+            (format!("/dev/{}", device.as_ref()), format!("binderfs/{}", device.as_ref()));
+        std::os::unix::fs::symlink(&target, &link)
+            .map_err(refused(|| format!("creating the link {link}")))?;
+    }
+    Ok(skipped)
+}
+
+/// Detaches what is mounted at `dir`; it ends when its last user is gone.
+///
+/// # Errors
+///
+/// As umount(2): `InvalidInput` if nothing is mounted there.
+pub fn unmount(dir: &Path) -> io::Result<()> {
+    Ok(rustix::mount::unmount(dir, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)?)
+}
+
+/// Returns the namespace that the file `path` of /proc/PID/ns names, after those it lies in, as
+/// inode numbers, from ours, or the highest we may look at, downwards.
+pub(crate) fn ancestry(path: &Path) -> io::Result<Vec<u64>> {
+    let kind = path.file_name().unwrap_or_default();
+    let ours = fs::metadata(Path::new("/proc/thread-self/ns").join(kind))?.ino();
+    let mut namespace = OwnedFd::from(fs::File::open(path)?);
+    let mut chain = Vec::new();
+    loop {
+        let id = rustix::fs::fstat(&namespace)?.st_ino;
+        chain.push(id);
+        if id == ours {
+            break;
+        }
+        match parent(namespace.as_fd()) {
+            Ok(above) => namespace = above,
+            Err(Errno::PERM) => break,
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    chain.reverse();
+    Ok(chain)
+}
+
+/// Opens the namespace that holds `namespace`; EPERM at the top, or of what we may see.
+fn parent(namespace: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    const NS_GET_PARENT: libc::Ioctl = opcode::none(0xb7, 2) as libc::Ioctl;
+    // SAFETY: NS_GET_PARENT takes no argument.
+    let fd = unsafe { libc::ioctl(namespace.as_raw_fd(), NS_GET_PARENT) };
+    if fd < 0 {
+        return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO));
+    }
+    // SAFETY: a successful NS_GET_PARENT returns a new descriptor, which is ours alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Makes the entry `name` of the /dev opened as `old` appear in the present one.
+fn adopt(old: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+    let source = Path::new("/proc/self/fd").join(old.as_raw_fd().to_string()).join(name);
+    let target = Path::new("/dev").join(name);
+    let stat = rustix::fs::statat(old, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Symlink => return std::os::unix::fs::symlink(fs::read_link(source)?, target),
+        FileType::Directory => fs::create_dir(&target)?,
+        _ => drop(fs::File::create(&target)?),
+    }
+    // Recursively: in a user namespace a mount may not be shown without those on top of it.
+    Ok(rustix::mount::mount_bind_recursive(source, target)?)
+}
+
+fn make_all_mounts_private() -> Result<(), SetupError> {
+    let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    rustix::mount::mount_change("/", flags)
+        .map_err(refused(|| "making every mount private".to_owned()))
+}
+
+fn unshare(flags: UnshareFlags, what: &str) -> Result<(), SetupError> {
+    // SAFETY: the flags of our callers create namespaces only; none of them unshares the table of
+    // descriptors, which is what makes this call dangerous to other owners of descriptors.
+    unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(refused(|| what.to_owned()))
+}
+
+/// Returns the id of this process's namespace of kind `kind`.
+fn own(kind: &str) -> Result<u64, SetupError> {
+    let path = format!("/proc/thread-self/ns/{kind}");
+    let namespace = fs::metadata(&path).map_err(refused(|| format!("inspecting {path}")))?;
+    Ok(namespace.ino())
+}
+
+fn own_other_than(kind: &str, before: u64) -> Result<u64, SetupError> {
+    let now = own(kind)?;
+    if now == before {
+        let tried = format!("leaving the {kind} namespace of the caller");
+        return Err(SetupError { tried, source: io::Error::other("still in it") });
+    }
+    Ok(now)
+}
+
+fn refused<E: Into<io::Error>>(tried: impl FnOnce() -> String) -> impl FnOnce(E) -> SetupError {
+    |error| SetupError { tried: tried(), source: error.into() }
+}

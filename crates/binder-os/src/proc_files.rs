@@ -1,0 +1,313 @@
+//! What /proc tells of a client: names, numbers, mappings and open files.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::str::FromStr;
+
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
+use rustix::io::Errno;
+
+use crate::namespaces;
+
+/// A file, as the kernel tells it apart from all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileId {
+    /// The device of its file system.
+    pub device: Device,
+    /// Its inode number there.
+    pub inode: u64,
+}
+
+/// The number of a mounted file system, as major and minor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Device {
+    /// The major number; 0 for a file system without a block device.
+    pub major: u32,
+    /// The minor number.
+    pub minor: u32,
+}
+
+/// A run of user numbers of a user namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UidRange {
+    /// The first number inside.
+    pub inside: u32,
+    /// The number outside, as the reader's namespace sees it, that `inside` stands for.
+    pub outside: u32,
+    /// How many numbers follow one another.
+    pub count: u32,
+}
+
+/// Returns the process of thread `tid`.
+///
+/// # Errors
+///
+/// `NotFound` if the thread has ended.
+pub fn tgid_of(tid: u32) -> io::Result<u32> {
+    let status = fs::read(format!("/proc/{tid}/status"))?;
+    number(field(&status, b"Tgid:")?)
+}
+
+/// Returns whether `tid` is a living thread of process `tgid`.
+#[must_use]
+pub fn is_thread_of(tgid: u32, tid: u32) -> bool {
+    rustix::fs::access(format!("/proc/{tgid}/task/{tid}"), rustix::fs::Access::EXISTS).is_ok()
+}
+
+/// Returns the numbers of process `tgid`, from the namespace of /proc to the process's own.
+///
+/// # Errors
+///
+/// `NotFound` if the process has ended.
+pub fn pid_numbers(tgid: u32) -> io::Result<Vec<u32>> {
+    let status = fs::read(format!("/proc/{tgid}/status"))?;
+    words(field(&status, b"NSpid:")?).map(number).collect()
+}
+
+/// Returns the pid namespaces of process `tgid`, from ours to its own, as inode numbers.
+///
+/// For a process that is not below our namespace the chain ends as far up as we may look.
+///
+/// # Errors
+///
+/// `NotFound` if the process has ended, `PermissionDenied` if we may not inspect it.
+pub fn pid_namespaces(tgid: u32) -> io::Result<Vec<u64>> {
+    namespaces::ancestry(Path::new(&format!("/proc/{tgid}/ns/pid")))
+}
+
+/// Whether process `tgid` is in our own user namespace, whose numbers need no translation.
+///
+/// # Errors
+///
+/// `NotFound` if the process has ended, `PermissionDenied` if we may not inspect it.
+pub fn shares_user_namespace(tgid: u32) -> io::Result<bool> {
+    let its = fs::read_link(format!("/proc/{tgid}/ns/user"))?;
+    Ok(its == fs::read_link("/proc/self/ns/user")?)
+}
+
+/// Returns the user numbers that exist in the user namespace of process `tgid`.
+///
+/// # Errors
+///
+/// `NotFound` if the process has ended.
+pub fn uid_map(tgid: u32) -> io::Result<Vec<UidRange>> {
+    let map = fs::read(format!("/proc/{tgid}/uid_map"))?;
+    lines(&map)
+        .map(|line| {
+            let mut numbers = words(line).map(number);
+            let mut next = || numbers.next().unwrap_or_else(|| Err(malformed()));
+            Ok(UidRange { inside: next()?, outside: next()?, count: next()? })
+        })
+        .collect()
+}
+
+/// Returns the security label of process `tgid`, if a security module gives it one.
+#[must_use]
+pub fn security_label(tgid: u32) -> Option<Vec<u8>> {
+    let mut label = fs::read(format!("/proc/{tgid}/attr/current")).ok()?;
+    while matches!(label.last(), Some(b'\n' | 0)) {
+        label.pop();
+    }
+    (!label.is_empty()).then_some(label)
+}
+
+/// Returns the command line of process `tgid`, one word each; none for a zombie.
+///
+/// # Errors
+///
+/// `NotFound` if the process has ended.
+pub fn command_line(tgid: u32) -> io::Result<Vec<OsString>> {
+    let line = fs::read(format!("/proc/{tgid}/cmdline"))?;
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    if line.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(line.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect())
+}
+
+/// Returns the short name of thread or process `pid`.
+///
+/// # Errors
+///
+/// `NotFound` if it has ended.
+pub fn comm(pid: u32) -> io::Result<OsString> {
+    let mut name = fs::read(format!("/proc/{pid}/comm"))?;
+    if name.last() == Some(&b'\n') {
+        name.pop();
+    }
+    Ok(OsString::from_vec(name))
+}
+
+/// Returns the device of the file system that holds `path`, without asking that file system.
+///
+/// So it may be called by the very process that serves it.
+///
+/// # Errors
+///
+/// As statx(2).
+pub fn device_of(path: &Path) -> io::Result<Device> {
+    Ok(cached_id(rustix::fs::CWD, path)?.device)
+}
+
+/// Returns where process `tgid` maps `file`: start and length in bytes, the lowest such range.
+///
+/// Lines that follow one another without a gap, as after mprotect(2) of a part, count as one.
+///
+/// # Errors
+///
+/// `NotFound` if the process has ended, `PermissionDenied` if we may not inspect it.
+pub fn find_mapping(tgid: u32, file: FileId) -> io::Result<Option<(u64, u64)>> {
+    let mut search = MappingSearch::new(file);
+    let mut maps = File::open(format!("/proc/{tgid}/maps"))?;
+    // The kernel returns whole lines, about a page at a time; a line longer than that is carried
+    // over to the next read.
+    let mut chunk = vec![0; 64 << 10];
+    let mut filled = 0;
+    loop {
+        let read = maps.read(&mut chunk[filled..])?;
+        if read == 0 {
+            return Ok(search.found);
+        }
+        filled += read;
+        let mut consumed = 0;
+        while let Some(len) = chunk[consumed..filled].iter().position(|&byte| byte == b'\n') {
+            if search.take_line(&chunk[consumed..consumed + len]).is_done() {
+                return Ok(search.found);
+            }
+            consumed += len + 1;
+        }
+        chunk.copy_within(consumed..filled, 0);
+        filled -= consumed;
+        if filled == chunk.len() {
+            chunk.resize(2 * filled, 0);
+        }
+    }
+}
+
+/// Returns the flags (O_NONBLOCK and so on) of process `tgid`'s first descriptor of `file`.
+///
+/// # Errors
+///
+/// `NotFound` if the process has ended, `PermissionDenied` if we may not inspect it.
+pub fn file_flags(tgid: u32, file: FileId) -> io::Result<Option<u32>> {
+    let dir = open_dir(&format!("/proc/{tgid}/fd"))?;
+    for entry in rustix::fs::Dir::read_from(&dir)? {
+        let entry = entry?;
+        // The dots are no links, and a descriptor may be closed while we look.
+        if cached_id(&dir, entry.file_name()).ok() != Some(file) {
+            continue;
+        }
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Ok(info) = fs::read(format!("/proc/{tgid}/fdinfo/{name}")) else { continue };
+        let flags = str::from_utf8(field(&info, b"flags:")?.trim_ascii()).ok();
+        let flags = flags.and_then(|octal| u32::from_str_radix(octal, 8).ok());
+        return flags.map(Some).ok_or_else(malformed);
+    }
+    Ok(None)
+}
+
+/// The walk through the lines of /proc/PID/maps.
+struct MappingSearch {
+    file: FileId,
+    found: Option<(u64, u64)>,
+}
+
+enum Progress {
+    More,
+    Done,
+}
+
+impl Progress {
+    fn is_done(&self) -> bool {
+        matches!(self, Self::Done)
+    }
+}
+
+impl MappingSearch {
+    fn new(file: FileId) -> Self {
+        Self { file, found: None }
+    }
+
+    fn take_line(&mut self, line: &[u8]) -> Progress {
+        match (self.found, self.range_of_file(line)) {
+            (None, None) => Progress::More,
+            (None, Some((start, end))) => {
+                self.found = Some((start, end - start));
+                Progress::More
+            }
+            (Some((start, len)), Some((next, end))) if start + len == next => {
+                self.found = Some((start, end - start));
+                Progress::More
+            }
+            (Some(_), _) => Progress::Done,
+        }
+    }
+
+    /// Returns start and end of a line `start-end perms offset major:minor inode path`.
+    fn range_of_file(&self, line: &[u8]) -> Option<(u64, u64)> {
+        let mut words = words(line);
+        let range = words.next()?;
+        let device = words.nth(2)?;
+        let inode: u64 = number(words.next()?).ok()?;
+        if inode != self.file.inode {
+            return None;
+        }
+        let (major, minor) = hex_pair(device, b':')?;
+        let Device { major: our_major, minor: our_minor } = self.file.device;
+        if (major, minor) != (our_major.into(), our_minor.into()) {
+            return None;
+        }
+        hex_pair(range, b'-').filter(|(start, end)| start < end)
+    }
+}
+
+/// Opens a directory for reading.
+fn open_dir(path: &str) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+/// Returns what the kernel remembers of a file's identity.
+///
+/// No mask and no sync: a FUSE file is not asked for, which would wait for ourselves.
+fn cached_id<P: rustix::path::Arg>(dir: impl rustix::fd::AsFd, path: P) -> io::Result<FileId> {
+    let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
+    let statx = rustix::fs::statx(dir, path, flags, StatxFlags::empty())?;
+    let device = Device { major: statx.stx_dev_major, minor: statx.stx_dev_minor };
+    Ok(FileId { device, inode: statx.stx_ino })
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty())
+}
+
+fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
+/// Returns what follows `name` in its line of `text`.
+fn field<'a>(text: &'a [u8], name: &[u8]) -> io::Result<&'a [u8]> {
+    lines(text).find_map(|line| line.strip_prefix(name)).ok_or_else(malformed)
+}
+
+fn number<T: FromStr>(word: &[u8]) -> io::Result<T> {
+    let text = str::from_utf8(word.trim_ascii()).ok();
+    text.and_then(|text| text.parse().ok()).ok_or_else(malformed)
+}
+
+fn hex_pair(word: &[u8], separator: u8) -> Option<(u64, u64)> {
+    let text = str::from_utf8(word).ok()?;
+    let (left, right) = text.split_once(char::from(separator))?;
+    Some((u64::from_str_radix(left, 16).ok()?, u64::from_str_radix(right, 16).ok()?))
+}
+
+fn malformed() -> io::Error {
+    Errno::PROTO.into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! Processes of our own: forking, ending, waiting, limits.
+
+#![expect(unsafe_code, reason = "fork has no safe wrapper")]
+
+use std::ffi::CStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, WaitOptions};
+
+pub use crate::signals::Signal;
+
+/// Which of the two processes that fork(2) leaves is running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fork {
+    /// The new one.
+    Child,
+    /// The old one, which must wait for the child.
+    Parent(Child),
+}
+
+/// A child process that was not waited for yet, so that its number is still its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Child {
+    pid: Pid,
+}
+
+/// What became of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It ended by itself with this status.
+    Exited(u8),
+    /// It was ended by this signal.
+    Killed(i32),
+    /// It was stopped by this signal and may be continued.
+    Stopped(i32),
+}
+
+/// Divides the process in two, both of which return from here.
+///
+/// # Errors
+///
+/// `ResourceBusy` if the process has more than one thread: in the child the others would be
+/// missing, with their locks held for ever. Else as fork(2).
+pub fn fork() -> io::Result<Fork> {
+    if fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(io::ErrorKind::ResourceBusy.into());
+    }
+    // SAFETY: this is the only thread, as just counted, and nobody but itself could start another;
+    // so the child has all threads of the parent and every lock is in a state it can go on from.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Fork::Child),
+        pid => {
+            let pid = Pid::from_raw(pid).expect("fork returns a positive number to the parent");
+            Ok(Fork::Parent(Child { pid }))
+        }
+    }
+}
+
+impl Child {
+    /// Returns the process number.
+    #[must_use]
+    pub fn pid(self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// Sends `signal`; a child that has ended takes no notice.
+    ///
+    /// # Errors
+    ///
+    /// As kill(2).
+    pub fn signal(self, signal: Signal) -> io::Result<()> {
+        match rustix::process::kill_process(self.pid, signal) {
+            Err(Errno::SRCH) => Ok(()),
+            result => Ok(result?),
+        }
+    }
+
+    /// Waits for the child's end.
+    ///
+    /// # Errors
+    ///
+    /// As waitpid(2).
+    pub fn wait(self) -> io::Result<Change> {
+        loop {
+            let options = WaitOptions::empty();
+            let waited =
+                rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(self.pid), options))?;
+            if let Some(change) = waited.and_then(|(_, status)| Change::of(status)) {
+                return Ok(change);
+            }
+        }
+    }
+}
+
+/// Collects the next child that ended or stopped, whichever it is, without waiting.
+///
+/// # Errors
+///
+/// As waitpid(2); having no children is not an error.
+pub fn next_change() -> io::Result<Option<(u32, Change)>> {
+    loop {
+        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
+        match rustix::io::retry_on_intr(|| rustix::process::wait(options)) {
+            Ok(Some((pid, status))) => {
+                if let Some(change) = Change::of(status) {
+                    return Ok(Some((pid.as_raw_nonzero().get().unsigned_abs(), change)));
+                }
+            }
+            Ok(None) | Err(Errno::CHILD) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+impl Change {
+    fn of(status: rustix::process::WaitStatus) -> Option<Self> {
+        if let Some(code) = status.exit_status() {
+            return Some(Self::Exited(u8::try_from(code & 0xff).expect("masked")));
+        }
+        let killed = status.terminating_signal().map(Self::Killed);
+        killed.or_else(|| status.stopping_signal().map(Self::Stopped))
+    }
+
+    /// Returns the exit status by which a shell tells of this end: 128 and the signal for a
+    /// violent one; `None` for a child that has not ended.
+    #[must_use]
+    pub fn exit_status(self) -> Option<u8> {
+        match self {
+            Self::Exited(status) => Some(status),
+            Self::Killed(signal) => Some(128 | u8::try_from(signal & 0x7f).expect("masked")),
+            Self::Stopped(_) => None,
+        }
+    }
+}
+
+/// Sends `signal` to the process with this number, returning whether there was one.
+///
+/// # Errors
+///
+/// As kill(2): `PermissionDenied` for a process of another user.
+pub fn signal(pid: u32, signal: Signal) -> io::Result<bool> {
+    match rustix::process::kill_process(pid_of(pid)?, signal) {
+        Ok(()) => Ok(true),
+        Err(Errno::SRCH) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Stops the calling process until somebody continues it.
+///
+/// # Errors
+///
+/// As kill(2).
+pub fn stop_self() -> io::Result<()> {
+    Ok(rustix::process::kill_process(rustix::process::getpid(), Signal::STOP)?)
+}
+
+/// Opens a descriptor that stays with the process even when its number goes to another.
+///
+/// # Errors
+///
+/// As pidfd_open(2).
+pub fn pidfd(pid: u32) -> io::Result<OwnedFd> {
+    Ok(rustix::process::pidfd_open(pid_of(pid)?, PidfdFlags::empty())?)
+}
+
+/// Has the kernel send `signal` to this process when the thread that created it ends.
+///
+/// The wish is forgotten by executing a program that gains privileges. It does not look back: the
+/// caller must check afterwards that its parent is still the one it knew.
+///
+/// # Errors
+///
+/// As prctl(2).
+pub fn die_with_parent(signal: Signal) -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(signal))?)
+}
+
+/// Returns the number of the parent, or `None` if that is outside our pid namespace.
+#[must_use]
+pub fn parent() -> Option<u32> {
+    rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs())
+}
+
+/// Makes this process the new parent of descendants whose parent ends.
+///
+/// # Errors
+///
+/// As prctl(2).
+pub fn adopt_orphans() -> io::Result<()> {
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
+/// Leaves the session of the terminal, and with it the reach of its signals.
+///
+/// # Errors
+///
+/// As setsid(2): `PermissionDenied` for the leader of a process group.
+pub fn leave_session() -> io::Result<()> {
+    rustix::process::setsid()?;
+    Ok(())
+}
+
+/// Names the calling thread for ps(1); 15 bytes are kept.
+///
+/// # Errors
+///
+/// As prctl(2).
+pub fn set_name(name: &CStr) -> io::Result<()> {
+    Ok(rustix::thread::set_name(name)?)
+}
+
+/// Lets this process open as many files as the administrator allows.
+///
+/// # Errors
+///
+/// As setrlimit(2).
+pub fn raise_open_file_limit() -> io::Result<()> {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    Ok(rustix::process::setrlimit(Resource::Nofile, raised)?)
+}
+
+/// A standard stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Descriptor 0.
+    Input,
+    /// Descriptor 1.
+    Output,
+    /// Descriptor 2.
+    Error,
+}
+
+/// Connects a standard stream to /dev/null.
+///
+/// # Errors
+///
+/// As open(2) and dup2(2).
+pub fn silence(stream: Stream) -> io::Result<()> {
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    Ok(match stream {
+        Stream::Input => rustix::stdio::dup2_stdin(null),
+        Stream::Output => rustix::stdio::dup2_stdout(null),
+        Stream::Error => rustix::stdio::dup2_stderr(null),
+    }?)
+}
+
+/// Returns the real user and group of this process.
+#[must_use]
+pub fn user() -> (u32, u32) {
+    (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw())
+}
+
+fn pid_of(pid: u32) -> io::Result<Pid> {
+    let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    // Zero would name our own group, a negative number another one.
+    raw.ok_or_else(|| Errno::SRCH.into())
+}
