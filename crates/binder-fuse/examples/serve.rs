@@ -1,0 +1,16 @@
+//! Serves binderfs at the directory given, until it is unmounted.
+
+use std::path::Path;
+
+use binder_fuse::{Delivery, DeviceSpec, Options, Session};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut words = std::env::args().skip(1);
+    let dir = words.next().ok_or("usage: serve DIR [store]")?;
+    let delivery = if words.next().is_some() { Delivery::Store } else { Delivery::Auto };
+    let devices = ["binder", "hwbinder", "vndbinder"]
+        .map(|name| DeviceSpec { name: name.into(), mode: 0o666 })
+        .into();
+    Session::mount(Path::new(&dir), &Options { devices, delivery })?.serve()?;
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! The process behind an open file: who it is, its memory, its receive buffer.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::sync::Arc;
+
+use binder_core::{
+    ClaimedAddr, ClientMemory, CopyFault, MappingArea, NamespaceId, Opener, PidNumbers, ProcessKey,
+    UidMap, UidRange,
+};
+use binder_os::{FileId, FuseDevice, proc_files};
+
+use crate::mapping::ReceiveBuffer;
+
+/// The label of a process to which no security module gives one. A node that asks for labels gets
+/// a text always: servers that ask depend on it.
+const NO_LABEL: &[u8] = b"u:r:unlabeled:s0";
+
+/// One open file and the process that opened it.
+#[derive(Debug)]
+pub(crate) struct Client {
+    /// Thread-group id of the opener, in the daemon's pid namespace.
+    pub(crate) pid: u32,
+    /// The inode by which /proc shows this file.
+    pub(crate) file: FileId,
+    memory: binder_os::ClientMemory,
+    pub(crate) buffer: ReceiveBuffer,
+    /// Threads that were seen to belong to the opener.
+    threads: HashSet<u32>,
+    /// `O_NONBLOCK`, as far as it is known: the kernel does not tell of later changes.
+    pub(crate) is_nonblocking: bool,
+    /// Whom to notify when poll(2) may have something new.
+    pub(crate) poll_handle: Option<u64>,
+}
+
+impl Client {
+    pub(crate) fn new(
+        pid: u32,
+        file: FileId,
+        buffer: ReceiveBuffer,
+        is_nonblocking: bool,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            pid,
+            file,
+            memory: binder_os::ClientMemory::open(pid)?,
+            buffer,
+            threads: HashSet::new(),
+            is_nonblocking,
+            poll_handle: None,
+        })
+    }
+
+    /// Whether `tid` is a thread of the process that opened the file; others are refused, since
+    /// the addresses they name lie in memory of their own.
+    pub(crate) fn has_thread(&mut self, tid: u32) -> bool {
+        if self.threads.contains(&tid) {
+            return true;
+        }
+        let is_own = tid == self.pid || proc_files::is_thread_of(self.pid, tid);
+        if is_own {
+            self.threads.insert(tid);
+        }
+        is_own
+    }
+
+    /// The thread said that it ends; its number may come back as somebody else's.
+    pub(crate) fn forget_thread(&mut self, tid: u32) {
+        self.threads.remove(&tid);
+    }
+}
+
+/// Finds out who the process is that opens a file.
+pub(crate) fn identify(pid: u32) -> io::Result<Opener> {
+    let numbers = proc_files::pid_numbers(pid)?;
+    let namespaces = proc_files::pid_namespaces(pid).unwrap_or_default();
+    // Both end with the process's own namespace; what is further out than either knows is cut off.
+    let known = numbers.len().min(namespaces.len());
+    let levels = namespaces[namespaces.len() - known..].iter().map(|id| NamespaceId(*id));
+    let levels = levels.zip(numbers[numbers.len() - known..].iter().copied()).collect();
+    let label = proc_files::security_label(pid).unwrap_or_else(|| NO_LABEL.to_vec());
+    Ok(Opener {
+        pid,
+        numbers: if known == 0 { PidNumbers::single(pid) } else { PidNumbers::new(levels) },
+        uids: uids_of(pid),
+        security_label: label.into_boxed_slice(),
+    })
+}
+
+/// The uids that a process knows. A process of the daemon's own user namespace knows the same.
+fn uids_of(pid: u32) -> UidMap {
+    let in_same_namespace = proc_files::shares_user_namespace(pid).unwrap_or(true);
+    match proc_files::uid_map(pid) {
+        Ok(ranges) if !in_same_namespace => UidMap::new(
+            ranges
+                .iter()
+                .map(|range| UidRange {
+                    inside: range.inside,
+                    outside: range.outside,
+                    len: range.count,
+                })
+                .collect(),
+        ),
+        Ok(_) | Err(_) => UidMap::identity(),
+    }
+}
+
+/// All open files of a device.
+#[derive(Debug)]
+pub(crate) struct Clients {
+    device: Arc<FuseDevice>,
+    by_process: HashMap<ProcessKey, Client>,
+}
+
+impl Clients {
+    pub(crate) fn new(device: Arc<FuseDevice>) -> Self {
+        Self { device, by_process: HashMap::new() }
+    }
+
+    pub(crate) fn insert(&mut self, process: ProcessKey, client: Client) {
+        self.by_process.insert(process, client);
+    }
+
+    pub(crate) fn get_mut(&mut self, process: ProcessKey) -> Option<&mut Client> {
+        self.by_process.get_mut(&process)
+    }
+
+    /// Forgets the open file and gives back what the kernel holds for it.
+    pub(crate) fn remove(&mut self, process: ProcessKey) {
+        if let Some(client) = self.by_process.remove(&process) {
+            client.buffer.close(&self.device);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ProcessKey, &Client)> {
+        self.by_process.iter().map(|(process, client)| (*process, client))
+    }
+
+    /// Gives a page of a receive buffer back to the system.
+    pub(crate) fn release_page(&mut self, process: ProcessKey, page: u32) {
+        let Some(client) = self.by_process.get_mut(&process) else { return };
+        if let Err(error) = client.buffer.release_page(&self.device, page as usize) {
+            tracing::warn!(%error, pid = client.pid, page, "an idle page could not be given back");
+        }
+    }
+
+    fn client(&mut self, process: ProcessKey) -> Result<&mut Client, CopyFault> {
+        self.by_process.get_mut(&process).ok_or(CopyFault)
+    }
+}
+
+impl ClientMemory for Clients {
+    fn read(
+        &mut self,
+        process: ProcessKey,
+        address: ClaimedAddr,
+        into: &mut [u8],
+    ) -> Result<(), CopyFault> {
+        self.client(process)?.memory.read(address.0, into).map_err(|_| CopyFault)
+    }
+
+    fn write(
+        &mut self,
+        process: ProcessKey,
+        address: ClaimedAddr,
+        bytes: &[u8],
+    ) -> Result<(), CopyFault> {
+        self.client(process)?.memory.write(address.0, bytes).map_err(|_| CopyFault)
+    }
+
+    fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
+        let client = self.by_process.get(&process)?;
+        let (base, len_bytes) = proc_files::find_mapping(client.pid, client.file).ok()??;
+        Some(MappingArea { base, len_bytes })
+    }
+
+    fn copy_in(
+        &mut self,
+        from: ProcessKey,
+        address: ClaimedAddr,
+        to: ProcessKey,
+        offset: u32,
+        len: u32,
+    ) -> Result<(), CopyFault> {
+        let target = self.client(to)?.buffer.memory().clone();
+        let source = &mut self.client(from)?.memory;
+        source.read_into(address.0, &target, offset as usize, len as usize).map_err(|_| CopyFault)
+    }
+
+    fn store(&mut self, to: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault> {
+        self.client(to)?.buffer.memory().write(offset as usize, bytes).map_err(|_| CopyFault)
+    }
+
+    fn publish(&mut self, to: ProcessKey, offset: u32, len: u32) -> Result<(), CopyFault> {
+        let device = self.device.clone();
+        let client = self.client(to)?;
+        client.buffer.publish(&device, offset as usize, len as usize).map_err(|error| {
+            tracing::warn!(%error, pid = client.pid, "a receive buffer is out of reach");
+            CopyFault
+        })
+    }
+
+    fn clear(&mut self, to: ProcessKey, offset: u32, len: u32) {
+        let device = self.device.clone();
+        let Ok(client) = self.client(to) else { return };
+        let cleared = client
+            .buffer
+            .memory()
+            .clear(offset as usize, len as usize)
+            .map_err(io::Error::other)
+            .and_then(|()| client.buffer.publish(&device, offset as usize, len as usize));
+        if let Err(error) = cleared {
+            tracing::warn!(%error, pid = client.pid, "a buffer could not be cleared");
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! The devices of one mount: each job goes to its context, and its effects to the clients.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use binder_core::{Caller, Context, Effect, Errno, Opener, Outcome, ProcessKey, ThreadKey, Waits};
+use binder_os::FuseDevice;
+use binder_uapi::BinderWriteRead;
+use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
+use fuse_wire::{notify, reply};
+
+use crate::client::{Client, Clients};
+use crate::ioctl::{Answer, Call};
+use crate::parked::{Parked, ParkedReads};
+use crate::wire::send;
+
+/// Names a device of the mount, also after it was unlinked.
+pub(crate) type DeviceId = usize;
+
+const EIO: i32 = 5;
+const EAGAIN: i32 = 11;
+const POLLIN: u32 = 0x001;
+const POLLRDNORM: u32 = 0x040;
+
+/// Who asks: the calling thread, as the FUSE header shows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asker {
+    pub(crate) unique: u64,
+    pub(crate) device: DeviceId,
+    pub(crate) process: ProcessKey,
+    pub(crate) tid: u32,
+    pub(crate) uid: u32,
+}
+
+/// One thing to do with the state of the driver.
+pub(crate) enum Job {
+    AddDevice(DeviceId),
+    /// Makes a process and hands its key on, with which the open is answered.
+    Open {
+        unique: u64,
+        device: DeviceId,
+        opener: Opener,
+        client: Box<Client>,
+        opened: Opened,
+    },
+    Ioctl {
+        asker: Asker,
+        command: u32,
+        data: [u8; 48],
+        len: usize,
+    },
+    Poll {
+        asker: Asker,
+        handle: u64,
+        flags: u32,
+    },
+    Flush {
+        unique: u64,
+        device: DeviceId,
+        process: ProcessKey,
+    },
+    Release {
+        device: DeviceId,
+        process: ProcessKey,
+    },
+    /// A signal interrupts the request `target`; the interruption itself is request `unique`.
+    Interrupt {
+        unique: u64,
+        target: u64,
+    },
+    /// Finds reads whose files may have been made non-blocking while they slept.
+    ListSleepers {
+        slept_for: Duration,
+        found: Sleepers,
+    },
+    SetNonblocking {
+        device: DeviceId,
+        process: ProcessKey,
+        is_nonblocking: bool,
+    },
+    ReclaimIdlePages,
+}
+
+/// Answers FUSE_OPEN once the process exists.
+pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
+
+/// Takes the files that sleeping reads wait on: device, process, pid, file, flag as known.
+pub(crate) type Sleepers = Box<dyn FnOnce(Vec<Sleeper>) + Send>;
+
+/// A file with a sleeping read, to be looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sleeper {
+    pub(crate) device: DeviceId,
+    pub(crate) process: ProcessKey,
+    pub(crate) pid: u32,
+    pub(crate) file: binder_os::FileId,
+}
+
+/// One device: its context and the clients of it.
+struct Device {
+    context: Context,
+    clients: Clients,
+}
+
+/// All devices of a mount and the reads that sleep in them.
+pub(crate) struct Driver {
+    fuse: Arc<FuseDevice>,
+    devices: Vec<Device>,
+    parked: ParkedReads,
+}
+
+impl Driver {
+    pub(crate) fn new(fuse: Arc<FuseDevice>) -> Self {
+        Self { fuse, devices: Vec::new(), parked: ParkedReads::default() }
+    }
+
+    /// Does one job. A panic ends the job, not the daemon: whoever asked gets `EIO`.
+    pub(crate) fn run(&mut self, job: Job) {
+        let unique = job.answers();
+        if catch_unwind(AssertUnwindSafe(|| self.run_unguarded(job))).is_err() {
+            tracing::error!(unique, "a request met a bug in the driver and was refused");
+            if let Some(unique) = unique {
+                send(&self.fuse, &reply::error(unique, EIO));
+            }
+        }
+    }
+
+    fn run_unguarded(&mut self, job: Job) {
+        match job {
+            Job::AddDevice(device) => {
+                debug_assert_eq!(device, self.devices.len(), "devices are numbered in order");
+                let clients = Clients::new(self.fuse.clone());
+                self.devices.push(Device { context: Context::new(), clients });
+            }
+            Job::Open { device, opener, client, opened, .. } => {
+                let state = &mut self.devices[device];
+                let process = state.context.open(opener);
+                state.clients.insert(process, *client);
+                opened(process);
+            }
+            Job::Ioctl { asker, command, data, len } => {
+                self.ioctl(&asker, command, &data[..len]);
+                self.carry_out_effects(asker.device);
+            }
+            Job::Poll { asker, handle, flags } => self.poll(&asker, handle, flags),
+            Job::Flush { unique, device, process } => {
+                self.devices[device].context.flush(process);
+                send(&self.fuse, &reply::empty(unique));
+                self.carry_out_effects(device);
+            }
+            Job::Release { device, process } => {
+                self.devices[device].context.release(process);
+                self.devices[device].clients.remove(process);
+                self.carry_out_effects(device);
+            }
+            Job::Interrupt { unique, target } => self.interrupt(unique, target),
+            Job::ListSleepers { slept_for, found } => found(self.sleepers(slept_for)),
+            Job::SetNonblocking { device, process, is_nonblocking } => {
+                self.set_nonblocking(device, process, is_nonblocking);
+            }
+            Job::ReclaimIdlePages => self.reclaim_idle_pages(),
+        }
+    }
+
+    fn ioctl(&mut self, asker: &Asker, command: u32, data: &[u8]) {
+        let result =
+            self.caller(asker).and_then(|caller| Ok((caller, Call::decode(command, data)?)));
+        let (caller, call) = match result {
+            Ok(decoded) => decoded,
+            Err(error) => return self.answer(asker.unique, Err(error), &[]),
+        };
+        let state = &mut self.devices[asker.device];
+        if let Call::WriteRead(mut request) = call {
+            let outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
+            self.end_or_park(asker.device, asker.process, asker.unique, request, outcome);
+            return;
+        }
+        let answer = call.run(&mut state.context, &caller);
+        if call == Call::ExitThread
+            && let Some(client) = state.clients.get_mut(asker.process)
+        {
+            client.forget_thread(asker.tid);
+        }
+        let bytes = answer.as_ref().map_or(&[][..], Answer::bytes);
+        self.answer(asker.unique, answer.as_ref().map(|_| ()).map_err(|error| *error), bytes);
+    }
+
+    /// Checks that the caller belongs to the process that opened the file.
+    fn caller(&mut self, asker: &Asker) -> Result<Caller, Errno> {
+        let clients = &mut self.devices[asker.device].clients;
+        let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
+        if !client.has_thread(asker.tid) {
+            tracing::warn!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
+            return Err(Errno::EINVAL);
+        }
+        let waits = if client.is_nonblocking { Waits::Never } else { Waits::UntilReady };
+        Ok(Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits })
+    }
+
+    /// Answers a `BINDER_WRITE_READ`, unless its read sleeps. The caller's struct goes back in any
+    /// case: it shows how far the call came.
+    fn end_or_park(
+        &mut self,
+        device: DeviceId,
+        process: ProcessKey,
+        unique: u64,
+        request: BinderWriteRead,
+        outcome: Result<Outcome, Errno>,
+    ) {
+        let result = match outcome {
+            Ok(Outcome::Park(thread)) => {
+                return self.parked.insert(Parked {
+                    device,
+                    process,
+                    thread,
+                    unique,
+                    request,
+                    since: Instant::now(),
+                    was_checked: false,
+                });
+            }
+            Ok(Outcome::Done) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.answer(unique, result, Answer::of(&request).bytes());
+    }
+
+    fn answer(&self, unique: u64, result: Result<(), Errno>, data: &[u8]) {
+        let result = result.map_or_else(|error| -error.number(), |()| 0);
+        send(&self.fuse, &reply::ioctl(unique, result, data));
+    }
+
+    /// Does what the calls so far left to do, in order.
+    fn carry_out_effects(&mut self, device: DeviceId) {
+        while let Some(effect) = self.devices[device].context.poll_effect() {
+            match effect {
+                Effect::Wake(thread) => self.wake(device, thread),
+                Effect::NotifyPoll(process) => self.notify_poll(device, process),
+            }
+        }
+    }
+
+    fn wake(&mut self, device: DeviceId, thread: ThreadKey) {
+        let Some(parked) = self.parked.take_thread(device, thread) else { return };
+        let Parked { process, unique, mut request, .. } = parked;
+        let state = &mut self.devices[device];
+        let outcome = state.context.resume(thread, &mut request, &mut state.clients);
+        self.end_or_park(device, process, unique, request, outcome);
+    }
+
+    fn notify_poll(&mut self, device: DeviceId, process: ProcessKey) {
+        let client = self.devices[device].clients.get_mut(process);
+        if let Some(handle) = client.and_then(|client| client.poll_handle.take()) {
+            send(&self.fuse, &notify::poll(handle));
+        }
+    }
+
+    fn poll(&mut self, asker: &Asker, handle: u64, flags: u32) {
+        let caller = match self.caller(asker) {
+            Ok(caller) => caller,
+            Err(error) => return send(&self.fuse, &reply::error(asker.unique, error.number())),
+        };
+        let state = &mut self.devices[asker.device];
+        if flags & FUSE_POLL_SCHEDULE_NOTIFY != 0
+            && let Some(client) = state.clients.get_mut(asker.process)
+        {
+            client.poll_handle = Some(handle);
+        }
+        let events = if state.context.poll(&caller) { POLLIN | POLLRDNORM } else { 0 };
+        send(&self.fuse, &reply::poll(asker.unique, events));
+    }
+
+    /// Ends the sleep of the read behind request `target`. If it does not sleep (yet), the kernel
+    /// is asked to repeat the interruption, and forgets it if the request is gone.
+    fn interrupt(&mut self, unique: u64, target: u64) {
+        let Some(parked) = self.parked.take_request(target) else {
+            return send(&self.fuse, &reply::error(unique, EAGAIN));
+        };
+        self.devices[parked.device].context.interrupt(parked.thread);
+        self.answer(target, Err(Errno::EINTR), Answer::of(&parked.request).bytes());
+    }
+
+    /// Lists the files of reads that have slept for a while, once each.
+    fn sleepers(&mut self, slept_for: Duration) -> Vec<Sleeper> {
+        let now = Instant::now();
+        let mut found = Vec::new();
+        for parked in self.parked.iter_mut() {
+            if !parked.was_checked && now.duration_since(parked.since) >= slept_for {
+                parked.was_checked = true;
+                let clients = &mut self.devices[parked.device].clients;
+                if let Some(client) = clients.get_mut(parked.process) {
+                    let (device, process) = (parked.device, parked.process);
+                    found.push(Sleeper { device, process, pid: client.pid, file: client.file });
+                }
+            }
+        }
+        found
+    }
+
+    /// Notes what `O_NONBLOCK` has become; reads that sleep against it end with `EAGAIN`.
+    fn set_nonblocking(&mut self, device: DeviceId, process: ProcessKey, is_nonblocking: bool) {
+        let state = &mut self.devices[device];
+        let Some(client) = state.clients.get_mut(process) else { return };
+        client.is_nonblocking = is_nonblocking;
+        if !is_nonblocking {
+            return;
+        }
+        let of_process =
+            |parked: &&mut Parked| parked.device == device && parked.process == process;
+        let asleep: Vec<u64> =
+            self.parked.iter_mut().filter(of_process).map(|parked| parked.unique).collect();
+        for unique in asleep {
+            if let Some(parked) = self.parked.take_request(unique) {
+                self.devices[device].context.interrupt(parked.thread);
+                self.answer(unique, Err(Errno::EAGAIN), Answer::of(&parked.request).bytes());
+            }
+        }
+    }
+
+    /// Gives the memory of receive buffers back that no live transaction touches.
+    fn reclaim_idle_pages(&mut self) {
+        for Device { context, clients } in &mut self.devices {
+            let processes: Vec<ProcessKey> = clients.iter().map(|(process, _)| process).collect();
+            for process in processes {
+                while let Some(page) = context.reclaim_idle_page(process) {
+                    clients.release_page(process, page);
+                }
+            }
+        }
+    }
+}
+
+impl Job {
+    /// The request that a client waits on, if one does.
+    fn answers(&self) -> Option<u64> {
+        match self {
+            Self::Ioctl { asker, .. } | Self::Poll { asker, .. } => Some(asker.unique),
+            Self::Open { unique, .. } | Self::Flush { unique, .. } => Some(*unique),
+            Self::AddDevice(_)
+            | Self::Release { .. }
+            | Self::Interrupt { .. }
+            | Self::ListSleepers { .. }
+            | Self::SetNonblocking { .. }
+            | Self::ReclaimIdlePages => None,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The ioctls of a device: bytes to typed values, and answers to bytes.
+
+use binder_uapi::{
+    BINDER_CURRENT_PROTOCOL_VERSION, BINDER_ENABLE_ONEWAY_SPAM_DETECTION,
+    BINDER_GET_EXTENDED_ERROR, BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF,
+    BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT,
+    BINDER_VERSION, BINDER_WRITE_READ, BinderNodeDebugInfo, BinderNodeInfoForRef, BinderVersion,
+    BinderWriteRead, FlatBinderObject,
+};
+use zerocopy::{FromBytes, IntoBytes};
+
+use binder_core::{Caller, Context, Errno};
+
+/// What a client asks of the driver, apart from its memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Call {
+    WriteRead(BinderWriteRead),
+    Version,
+    SetMaxThreads(u32),
+    BecomeContextManager(FlatBinderObject),
+    ExitThread,
+    NodeDebugInfo(BinderNodeDebugInfo),
+    NodeInfoForRef(BinderNodeInfoForRef),
+    DetectOnewaySpam(bool),
+    ExtendedError,
+}
+
+/// The bytes that go back to a client: none, or one small structure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    bytes: [u8; size_of::<BinderWriteRead>()],
+    len: usize,
+}
+
+impl Answer {
+    const NOTHING: Self = Self { bytes: [0; size_of::<BinderWriteRead>()], len: 0 };
+
+    pub(crate) fn of<T: IntoBytes + zerocopy::Immutable>(value: &T) -> Self {
+        const { assert!(size_of::<T>() <= size_of::<BinderWriteRead>()) };
+        let mut answer = Self::NOTHING;
+        answer.len = size_of::<T>();
+        answer.bytes[..answer.len].copy_from_slice(value.as_bytes());
+        answer
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl Call {
+    /// Decodes an ioctl by its whole number, which holds the size too.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a number that is none of ours or too few bytes.
+    pub(crate) fn decode(command: u32, data: &[u8]) -> Result<Self, Errno> {
+        Ok(match command {
+            BINDER_WRITE_READ => Self::WriteRead(value(data)?),
+            BINDER_VERSION => Self::Version,
+            BINDER_SET_MAX_THREADS => Self::SetMaxThreads(value(data)?),
+            BINDER_SET_CONTEXT_MGR => Self::BecomeContextManager(FlatBinderObject::default()),
+            BINDER_SET_CONTEXT_MGR_EXT => Self::BecomeContextManager(value(data)?),
+            BINDER_THREAD_EXIT => Self::ExitThread,
+            BINDER_GET_NODE_DEBUG_INFO => Self::NodeDebugInfo(value(data)?),
+            BINDER_GET_NODE_INFO_FOR_REF => Self::NodeInfoForRef(value(data)?),
+            BINDER_ENABLE_ONEWAY_SPAM_DETECTION => Self::DetectOnewaySpam(value::<u32>(data)? != 0),
+            BINDER_GET_EXTENDED_ERROR => Self::ExtendedError,
+            _ => return Err(Errno::EINVAL),
+        })
+    }
+
+    /// Runs every call but [`Call::WriteRead`], which may sleep.
+    ///
+    /// # Errors
+    ///
+    /// As the context says.
+    pub(crate) fn run(&self, context: &mut Context, caller: &Caller) -> Result<Answer, Errno> {
+        match self {
+            Self::WriteRead(_) => {
+                debug_assert!(false, "a call that may sleep is run by the driver");
+                return Err(Errno::EINVAL);
+            }
+            Self::Version => {
+                context.note_call(caller);
+                let protocol_version = BINDER_CURRENT_PROTOCOL_VERSION;
+                return Ok(Answer::of(&BinderVersion { protocol_version }));
+            }
+            Self::SetMaxThreads(max_threads) => context.set_max_threads(caller, *max_threads),
+            Self::BecomeContextManager(object) => context.become_context_manager(caller, object)?,
+            Self::ExitThread => context.exit_thread(caller),
+            Self::NodeDebugInfo(info) => {
+                return Ok(Answer::of(&context.node_debug_info(caller, info.ptr)));
+            }
+            Self::NodeInfoForRef(info) => {
+                return Ok(Answer::of(&context.node_info_for_ref(caller, info)?));
+            }
+            Self::DetectOnewaySpam(is_wanted) => context.detect_oneway_spam(caller, *is_wanted),
+            Self::ExtendedError => return Ok(Answer::of(&context.take_extended_error(caller))),
+        }
+        Ok(Answer::NOTHING)
+    }
+}
+
+fn value<T: FromBytes>(data: &[u8]) -> Result<T, Errno> {
+    T::read_from_bytes(data).map_err(|_| Errno::EINVAL)
+}

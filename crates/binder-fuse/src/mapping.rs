@@ -1,0 +1,119 @@
+//! The receive buffer of an open file, and the two ways in which its bytes reach the client's
+//! mapping.
+
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+
+use binder_os::{BackingId, FuseDevice, Mapping, Written};
+use fuse_wire::notify;
+
+use crate::wire::send;
+
+/// Bytes of every receive buffer's file: the most that the driver ever uses of a mapping.
+pub(crate) const BUFFER_BYTES: usize = 4 << 20;
+const PAGE_BYTES: usize = 4096;
+const PAGES: usize = BUFFER_BYTES / PAGE_BYTES;
+
+/// How stored bytes reach a client's mapping.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Route {
+    /// The client maps the daemon's own memory file: a store is a copy, and no more.
+    Passthrough,
+    /// The client maps the page cache, into which the daemon has the kernel copy.
+    Store,
+}
+
+/// The receive buffer of one open file, as the daemon has it.
+#[derive(Debug)]
+pub(crate) struct ReceiveBuffer {
+    memory: Arc<Mapping>,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    Passthrough(BackingId),
+    Store {
+        node: u64,
+        /// Pages that the page cache has as a whole, one bit each.
+        cached: Box<[u64; PAGES / 64]>,
+    },
+}
+
+impl ReceiveBuffer {
+    /// Makes the buffer of a file that is being opened as inode `node`.
+    pub(crate) fn new(route: Route, device: &FuseDevice, node: u64) -> io::Result<Self> {
+        Ok(match route {
+            Route::Passthrough => {
+                let memory = Mapping::shared(BUFFER_BYTES)?;
+                let file = memory.as_fd().ok_or(io::ErrorKind::Unsupported)?;
+                let backing = device.register_backing(file)?;
+                Self { memory: Arc::new(memory), way: Way::Passthrough(backing) }
+            }
+            Route::Store => Self {
+                memory: Arc::new(Mapping::private(BUFFER_BYTES)?),
+                way: Way::Store { node, cached: Box::new([0; PAGES / 64]) },
+            },
+        })
+    }
+
+    /// The number that the reply to FUSE_OPEN passes on, if the client maps our memory itself.
+    pub(crate) fn backing(&self) -> Option<BackingId> {
+        match self.way {
+            Way::Passthrough(backing) => Some(backing),
+            Way::Store { .. } => None,
+        }
+    }
+
+    pub(crate) fn memory(&self) -> &Arc<Mapping> {
+        &self.memory
+    }
+
+    /// Makes bytes that were stored visible to the client.
+    pub(crate) fn publish(
+        &mut self,
+        device: &FuseDevice,
+        offset: usize,
+        len: usize,
+    ) -> io::Result<()> {
+        let Way::Store { node, cached } = &mut self.way else { return Ok(()) };
+        // A page that is not in the cache yet goes there whole: half a page would be read back
+        // from us when the client touches it.
+        let (first, end) = (offset / PAGE_BYTES, (offset + len).div_ceil(PAGE_BYTES));
+        let is_cached = |page: usize| cached[page / 64] & (1 << (page % 64)) != 0;
+        let start = if is_cached(first) { offset } else { first * PAGE_BYTES };
+        let stop = if is_cached(end - 1) { offset + len } else { end * PAGE_BYTES };
+        let mut bytes = vec![0; stop - start];
+        self.memory.read(start, &mut bytes).map_err(io::Error::other)?;
+        let message = notify::store(*node, start as u64, &bytes);
+        match device.write(&message.slices().map(IoSlice::new))? {
+            Written::Delivered => {
+                for page in first..end {
+                    cached[page / 64] |= 1 << (page % 64);
+                }
+                Ok(())
+            }
+            Written::Gone => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Gives a page's memory back to the system; it reads as zeros until it is stored to again.
+    pub(crate) fn release_page(&mut self, device: &FuseDevice, page: usize) -> io::Result<()> {
+        self.memory.release_pages(page * PAGE_BYTES, PAGE_BYTES)?;
+        if let Way::Store { node, cached } = &mut self.way {
+            cached[page / 64] &= !(1 << (page % 64));
+            let start = i64::try_from(page * PAGE_BYTES).map_err(io::Error::other)?;
+            send(device, &notify::inval_inode(*node, start, PAGE_BYTES as i64));
+        }
+        Ok(())
+    }
+
+    /// Takes back what the kernel holds for the buffer, at the end of the file.
+    pub(crate) fn close(&self, device: &FuseDevice) {
+        if let Way::Passthrough(backing) = self.way
+            && let Err(error) = device.unregister_backing(backing)
+        {
+            tracing::error!(%error, "a backing file could not be unregistered");
+        }
+    }
+}
