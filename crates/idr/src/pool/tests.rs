@@ -112,10 +112,12 @@ fn memory_from_before_another_grew_is_discarded() {
     let (ours, theirs) = (pool.grow_request(), pool.grow_request());
     let realloc = |request: Option<GrowRequest>| request.expect("room").realloc().expect("memory");
     pool.grow(realloc(theirs));
-    assert_eq!(pool.acquire_lowest(0), Ok(64));
+    for id in 64..=128 {
+        assert_eq!(pool.acquire_lowest(0), Ok(id));
+    }
     pool.grow(realloc(ours));
-    assert_eq!((pool.capacity(), pool.len()), (128, 65));
-    assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Some(65));
+    assert_eq!((pool.capacity(), pool.len(), pool.last_id()), (256, 129, Some(128)));
+    assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Some(129));
 }
 
 #[test]
@@ -130,18 +132,18 @@ fn a_shrink_that_is_no_longer_due_is_discarded() {
 
 #[test]
 fn a_shrink_may_be_larger_than_due_but_never_too_small_or_no_gain() {
-    let smaller_than = |capacity| {
+    let memory_for = |capacity| {
         let request = ShrinkRequest { capacity };
         request.realloc().expect("memory")
     };
     let mut pool = filled(512);
     release(&mut pool, 10..512);
-    pool.shrink(smaller_than(128));
+    pool.shrink(memory_for(128));
     assert_eq!(pool.capacity(), 512, "256 is due");
-    pool.shrink(smaller_than(512));
-    assert_eq!(pool.capacity(), 512, "nothing would be gained");
+    pool.shrink(memory_for(1024));
+    assert_eq!(pool.capacity(), 512, "a shrink never grows");
     release(&mut pool, 0..10);
-    pool.shrink(smaller_than(256));
+    pool.shrink(memory_for(256));
     assert_eq!(pool.capacity(), 256, "64 is due, and 256 is a gain");
 }
 
@@ -193,5 +195,18 @@ fn a_hole_is_found_beyond_any_number_of_full_words() {
         assert_eq!(pool.find_unused_id(hole).map(|found| found.id()), Some(hole));
         assert_eq!(pool.find_unused_id(hole + 1).map(|found| found.id()), Some(300_000));
         assert_eq!(pool.acquire_lowest(0), Ok(hole));
+    }
+}
+
+#[test]
+fn a_hole_before_the_start_is_not_found() {
+    for words in [1, 2, 63, 64, 65, 128, 4_096, 8_192] {
+        let len = words * 64;
+        let mut pool = filled(len);
+        release(&mut pool, [0]);
+        if len == pool.capacity() {
+            assert!(pool.find_unused_id(len - 1).is_none(), "of {len}");
+        }
+        assert_eq!(pool.acquire_lowest(len - 1), Ok(len));
     }
 }
