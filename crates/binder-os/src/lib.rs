@@ -4,6 +4,7 @@
 //! the kernel, is here behind safe functions, one noun per module. A module that needs `unsafe`
 //! says so at its head, and those heads are the list to audit.
 
+pub mod binder_client;
 pub mod client_memory;
 pub mod fuse_device;
 pub mod mapping;
@@ -12,6 +13,7 @@ pub mod proc_files;
 pub mod processes;
 pub mod signals;
 
+pub use binder_client::BinderClient;
 pub use client_memory::{ClientMemory, Fault, ReadIntoError};
 pub use fuse_device::{BackingId, FuseDevice, MountOptions, ReadError, Written};
 pub use mapping::{Mapping, OutOfBounds};

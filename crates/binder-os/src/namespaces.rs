@@ -16,6 +16,8 @@ use rustix::ioctl::opcode;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::thread::UnshareFlags;
 
+use crate::processes;
+
 /// The namespaces that this process entered, known to differ from those it came from.
 ///
 /// The proof matters: [`members`](Self::members) are processes to be ended, and the namespaces of
@@ -90,10 +92,28 @@ impl PrivateNamespaces {
     ///
     /// As reading /proc.
     pub fn members(&self) -> io::Result<Vec<u32>> {
-        let processes = fs::read_dir("/proc")?.flatten();
-        let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let own_pid = std::process::id();
-        Ok(pids.filter(|&pid| pid != own_pid && self.holds(pid)).collect())
+        Ok(processes::all()?.filter(|&pid| self.holds(pid)).collect())
+    }
+
+    /// Sends SIGKILL to every process inside, and to every descendant of the process `ancestor`
+    /// wherever that is now, except for the caller and for `ancestor` itself. Returns how many
+    /// there were; repeat until that is 0, because they may fork meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// As reading /proc.
+    pub fn kill_members(&self, ancestor: u32) -> io::Result<usize> {
+        let mut killed = 0;
+        for pid in processes::all()? {
+            // The descriptor comes first: should the number go to another process while we look,
+            // the one that we hold is dead and takes no signal.
+            let Ok(process) = processes::pidfd(pid) else { continue };
+            let belongs = self.holds(pid) || processes::descends_from(pid, ancestor);
+            if pid != ancestor && belongs && processes::kill(&process).is_ok() {
+                killed += 1;
+            }
+        }
+        Ok(killed)
     }
 
     fn holds(&self, pid: u32) -> bool {

@@ -161,11 +161,53 @@ pub fn stop_self() -> io::Result<()> {
 
 /// Opens a descriptor that stays with the process even when its number goes to another.
 ///
+/// It can be read, in the sense of poll(2), once the process has ended.
+///
 /// # Errors
 ///
 /// As pidfd_open(2).
 pub fn pidfd(pid: u32) -> io::Result<OwnedFd> {
     Ok(rustix::process::pidfd_open(pid_of(pid)?, PidfdFlags::empty())?)
+}
+
+/// Sends SIGKILL to the process behind a descriptor.
+///
+/// # Errors
+///
+/// As pidfd_send_signal(2): an error, too, if it has ended.
+pub(crate) fn kill(process: &OwnedFd) -> io::Result<()> {
+    Ok(rustix::process::pidfd_send_signal(process, Signal::KILL)?)
+}
+
+/// Returns the numbers of all processes but the calling one.
+pub(crate) fn all() -> io::Result<impl Iterator<Item = u32>> {
+    let own_pid = std::process::id();
+    let entries = fs::read_dir("/proc")?.flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Ok(pids.filter(move |&pid| pid != own_pid))
+}
+
+/// Returns whether the living process `pid` is a child of `ancestor`, or a child's child, and so
+/// on.
+pub(crate) fn descends_from(pid: u32, ancestor: u32) -> bool {
+    let Some((state, parent)) = state_and_parent(pid) else { return false };
+    // A zombie cannot be killed again.
+    if state == b'Z' || state == b'X' {
+        return false;
+    }
+    let parents = std::iter::successors(Some(parent), |&pid| Some(state_and_parent(pid)?.1));
+    // The chain ends at 0; the bound is for one that changes under our eyes.
+    parents.take(1 << 16).take_while(|&pid| pid != 0).any(|pid| pid == ancestor)
+}
+
+/// Reads the state letter and the parent of a process.
+fn state_and_parent(pid: u32) -> Option<(u8, u32)> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may hold anything, parentheses too.
+    let after_name = stat.iter().rposition(|&byte| byte == b')')? + 1;
+    let mut words = str::from_utf8(&stat[after_name..]).ok()?.split_ascii_whitespace();
+    let state = *words.next()?.as_bytes().first()?;
+    Some((state, words.next()?.parse().ok()?))
 }
 
 /// Has the kernel send `signal` to this process when the thread that created it ends.
@@ -250,10 +292,10 @@ pub fn silence(stream: Stream) -> io::Result<()> {
     }?)
 }
 
-/// Returns the real user and group of this process.
+/// Returns the effective user and group of this process.
 #[must_use]
 pub fn user() -> (u32, u32) {
-    (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw())
+    (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
 }
 
 fn pid_of(pid: u32) -> io::Result<Pid> {
