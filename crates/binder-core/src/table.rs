@@ -23,7 +23,9 @@ impl<T> Key<T> {
         u64::from(self.generation) << 32 | u64::from(self.slot)
     }
 
-    fn index(self) -> usize {
+    /// The place of the entry in its table: small numbers that are used again. A front end may
+    /// index its own tables by it, if it compares the whole key.
+    pub fn slot(self) -> usize {
         self.slot as usize
     }
 }
@@ -85,16 +87,16 @@ impl<T> Table<T> {
     /// Takes the entry out, if it still lives.
     pub(crate) fn remove(&mut self, key: Key<T>) -> Option<T> {
         self.get(key)?;
-        Some(self.slots.remove(key.index()).1)
+        Some(self.slots.remove(key.slot()).1)
     }
 
     pub(crate) fn get(&self, key: Key<T>) -> Option<&T> {
-        let (generation, value) = self.slots.get(key.index())?;
+        let (generation, value) = self.slots.get(key.slot())?;
         (*generation == key.generation).then_some(value)
     }
 
     pub(crate) fn get_mut(&mut self, key: Key<T>) -> Option<&mut T> {
-        let (generation, value) = self.slots.get_mut(key.index())?;
+        let (generation, value) = self.slots.get_mut(key.slot())?;
         (*generation == key.generation).then_some(value)
     }
 

@@ -1,6 +1,6 @@
 //! The process behind an open file: who it is, its memory, its receive buffer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
@@ -109,43 +109,54 @@ fn uids_of(pid: u32) -> UidMap {
 #[derive(Debug)]
 pub(crate) struct Clients {
     device: Arc<FuseDevice>,
-    by_process: HashMap<ProcessKey, Client>,
+    /// By the slot of their process.
+    by_slot: Vec<Option<(ProcessKey, Client)>>,
 }
 
 impl Clients {
     pub(crate) fn new(device: Arc<FuseDevice>) -> Self {
-        Self { device, by_process: HashMap::new() }
+        Self { device, by_slot: Vec::new() }
     }
 
     pub(crate) fn insert(&mut self, process: ProcessKey, client: Client) {
-        self.by_process.insert(process, client);
+        let slot = process.slot();
+        if slot >= self.by_slot.len() {
+            self.by_slot.resize_with(slot + 1, || None);
+        }
+        self.by_slot[slot] = Some((process, client));
     }
 
     pub(crate) fn get_mut(&mut self, process: ProcessKey) -> Option<&mut Client> {
-        self.by_process.get_mut(&process)
+        match self.by_slot.get_mut(process.slot())? {
+            Some((key, client)) if *key == process => Some(client),
+            Some(_) | None => None,
+        }
     }
 
     /// Forgets the open file and gives back what the kernel holds for it.
     pub(crate) fn remove(&mut self, process: ProcessKey) {
-        if let Some(client) = self.by_process.remove(&process) {
+        let place = self.by_slot.get_mut(process.slot());
+        if let Some((_, client)) = place.and_then(|place| place.take_if(|(key, _)| *key == process))
+        {
             client.buffer.close(&self.device);
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (ProcessKey, &Client)> {
-        self.by_process.iter().map(|(process, client)| (*process, client))
+    pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessKey> {
+        self.by_slot.iter().flatten().map(|(process, _)| *process)
     }
 
     /// Gives a page of a receive buffer back to the system.
     pub(crate) fn release_page(&mut self, process: ProcessKey, page: u32) {
-        let Some(client) = self.by_process.get_mut(&process) else { return };
-        if let Err(error) = client.buffer.release_page(&self.device, page as usize) {
+        let device = self.device.clone();
+        let Some(client) = self.get_mut(process) else { return };
+        if let Err(error) = client.buffer.release_page(&device, page as usize) {
             tracing::warn!(%error, pid = client.pid, page, "an idle page could not be given back");
         }
     }
 
     fn client(&mut self, process: ProcessKey) -> Result<&mut Client, CopyFault> {
-        self.by_process.get_mut(&process).ok_or(CopyFault)
+        self.get_mut(process).ok_or(CopyFault)
     }
 }
 
@@ -169,7 +180,7 @@ impl ClientMemory for Clients {
     }
 
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
-        let client = self.by_process.get(&process)?;
+        let client = self.get_mut(process)?;
         let (base, len_bytes) = proc_files::find_mapping(client.pid, client.file).ok()??;
         Some(MappingArea { base, len_bytes })
     }

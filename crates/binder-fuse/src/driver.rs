@@ -101,18 +101,18 @@ pub(crate) struct Sleeper {
 struct Device {
     context: Context,
     clients: Clients,
+    parked: ParkedReads,
 }
 
-/// All devices of a mount and the reads that sleep in them.
+/// All devices of a mount.
 pub(crate) struct Driver {
     fuse: Arc<FuseDevice>,
     devices: Vec<Device>,
-    parked: ParkedReads,
 }
 
 impl Driver {
     pub(crate) fn new(fuse: Arc<FuseDevice>) -> Self {
-        Self { fuse, devices: Vec::new(), parked: ParkedReads::default() }
+        Self { fuse, devices: Vec::new() }
     }
 
     /// Does one job. A panic ends the job, not the daemon: whoever asked gets `EIO`.
@@ -131,7 +131,8 @@ impl Driver {
             Job::AddDevice(device) => {
                 debug_assert_eq!(device, self.devices.len(), "devices are numbered in order");
                 let clients = Clients::new(self.fuse.clone());
-                self.devices.push(Device { context: Context::new(), clients });
+                let parked = ParkedReads::default();
+                self.devices.push(Device { context: Context::new(), clients, parked });
             }
             Job::Open { device, opener, client, opened, .. } => {
                 let state = &mut self.devices[device];
@@ -210,8 +211,7 @@ impl Driver {
     ) {
         let result = match outcome {
             Ok(Outcome::Park(thread)) => {
-                return self.parked.insert(Parked {
-                    device,
+                return self.devices[device].parked.insert(Parked {
                     process,
                     thread,
                     unique,
@@ -242,9 +242,9 @@ impl Driver {
     }
 
     fn wake(&mut self, device: DeviceId, thread: ThreadKey) {
-        let Some(parked) = self.parked.take_thread(device, thread) else { return };
-        let Parked { process, unique, mut request, .. } = parked;
         let state = &mut self.devices[device];
+        let Some(parked) = state.parked.take(thread) else { return };
+        let Parked { process, unique, mut request, .. } = parked;
         let outcome = state.context.resume(thread, &mut request, &mut state.clients);
         self.end_or_park(device, process, unique, request, outcome);
     }
@@ -274,24 +274,28 @@ impl Driver {
     /// Ends the sleep of the read behind request `target`. If it does not sleep (yet), the kernel
     /// is asked to repeat the interruption, and forgets it if the request is gone.
     fn interrupt(&mut self, unique: u64, target: u64) {
-        let Some(parked) = self.parked.take_request(target) else {
-            return send(&self.fuse, &reply::error(unique, EAGAIN));
-        };
-        self.devices[parked.device].context.interrupt(parked.thread);
-        self.answer(target, Err(Errno::EINTR), Answer::of(&parked.request).bytes());
+        for device in &mut self.devices {
+            if let Some(parked) = device.parked.take_request(target) {
+                device.context.interrupt(parked.thread);
+                return self.answer(target, Err(Errno::EINTR), Answer::of(&parked.request).bytes());
+            }
+        }
+        send(&self.fuse, &reply::error(unique, EAGAIN));
     }
 
     /// Lists the files of reads that have slept for a while, once each.
     fn sleepers(&mut self, slept_for: Duration) -> Vec<Sleeper> {
         let now = Instant::now();
         let mut found = Vec::new();
-        for parked in self.parked.iter_mut() {
-            if !parked.was_checked && now.duration_since(parked.since) >= slept_for {
+        for (device, state) in self.devices.iter_mut().enumerate() {
+            for parked in state.parked.iter_mut() {
+                if parked.was_checked || now.duration_since(parked.since) < slept_for {
+                    continue;
+                }
                 parked.was_checked = true;
-                let clients = &mut self.devices[parked.device].clients;
-                if let Some(client) = clients.get_mut(parked.process) {
-                    let (device, process) = (parked.device, parked.process);
-                    found.push(Sleeper { device, process, pid: client.pid, file: client.file });
+                if let Some(client) = state.clients.get_mut(parked.process) {
+                    let (process, pid, file) = (parked.process, client.pid, client.file);
+                    found.push(Sleeper { device, process, pid, file });
                 }
             }
         }
@@ -306,22 +310,18 @@ impl Driver {
         if !is_nonblocking {
             return;
         }
-        let of_process =
-            |parked: &&mut Parked| parked.device == device && parked.process == process;
-        let asleep: Vec<u64> =
-            self.parked.iter_mut().filter(of_process).map(|parked| parked.unique).collect();
-        for unique in asleep {
-            if let Some(parked) = self.parked.take_request(unique) {
-                self.devices[device].context.interrupt(parked.thread);
-                self.answer(unique, Err(Errno::EAGAIN), Answer::of(&parked.request).bytes());
-            }
+        while let Some(parked) = state.parked.take_first(|parked| parked.process == process) {
+            state.context.interrupt(parked.thread);
+            let data = Answer::of(&parked.request);
+            let error = -Errno::EAGAIN.number();
+            send(&self.fuse, &reply::ioctl(parked.unique, error, data.bytes()));
         }
     }
 
     /// Gives the memory of receive buffers back that no live transaction touches.
     fn reclaim_idle_pages(&mut self) {
-        for Device { context, clients } in &mut self.devices {
-            let processes: Vec<ProcessKey> = clients.iter().map(|(process, _)| process).collect();
+        for Device { context, clients, .. } in &mut self.devices {
+            let processes: Vec<ProcessKey> = clients.processes().collect();
             for process in processes {
                 while let Some(page) = context.reclaim_idle_page(process) {
                     clients.release_page(process, page);

@@ -1,13 +1,19 @@
-//! What nobody asks for: notices changes that the kernel does not tell of, and returns memory.
+//! What nobody asks for: a second reader when the first is stuck, a look at what the kernel does not
+//! tell of, memory that goes back.
+//!
+//! One thread answers all requests; a second reader would take every other request and pay for it
+//! with a switch between threads. But the one may be stuck: it touches client memory, and a page of
+//! that may be served by this very file system. So the housekeeper looks, while there is work, and
+//! reads requests itself for as long as the other does not come back.
 //!
 //! The kernel keeps fcntl(2) to itself, so a read that falls asleep may do so against an
 //! `O_NONBLOCK` that was set after the open. The housekeeper looks at the files of reads that have
-//! slept for a moment, each once, and ends those that should not sleep. Calls that are answered at
-//! once pay nothing for it.
+//! slept for a moment, each once, and ends those that should not sleep.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -16,57 +22,122 @@ use binder_os::proc_files;
 use crate::driver::Job;
 use crate::session::Shared;
 
-/// How often it looks.
-const ROUND: Duration = Duration::from_millis(20);
+/// How often it looks while requests come in.
+const ROUND: Duration = Duration::from_millis(10);
 /// How long a read sleeps before its file is looked at.
 const SLEPT_FOR: Duration = Duration::from_millis(2);
-/// How many rounds pass between returns of idle memory.
-const ROUNDS_PER_RECLAIM: u32 = 50;
+/// Rounds without a request after which idle memory is given back and the housekeeper rests.
+const ROUNDS_TO_REST: u32 = 100;
 const O_NONBLOCK: u32 = 0o4000;
+
+/// Where the answering thread stands, as the housekeeper sees it.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// Odd while it answers a request, even while it waits for one.
+    steps: AtomicU64,
+    is_resting: AtomicBool,
+    must_stop: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Watch {
+    /// The answering thread waits for a request.
+    pub(crate) fn begin_wait(&self) {
+        let steps = self.steps.load(Ordering::Relaxed);
+        self.steps.store((steps + 1) & !1, Ordering::Release);
+    }
+
+    /// The answering thread has a request.
+    pub(crate) fn end_wait(&self) {
+        self.steps.fetch_add(1, Ordering::SeqCst);
+        if self.is_resting.load(Ordering::SeqCst) {
+            self.notify();
+        }
+    }
+
+    fn notify(&self) {
+        drop(self.must_stop.lock());
+        self.changed.notify_one();
+    }
+
+    /// Sleeps for a round, or, to `rest`, until a request comes in. Says whether to go on.
+    fn sleep(&self, rest_at: Option<u64>) -> bool {
+        let Ok(must_stop) = self.must_stop.lock() else { return false };
+        let is_stopped = match rest_at {
+            None => {
+                self.changed.wait_timeout_while(must_stop, ROUND, |stop| !*stop).map(|(s, _)| *s)
+            }
+            Some(steps) => {
+                self.is_resting.store(true, Ordering::SeqCst);
+                let is_idle =
+                    |stop: &mut bool| !*stop && self.steps.load(Ordering::SeqCst) == steps;
+                let woken = self.changed.wait_while(must_stop, is_idle).map(|stop| *stop);
+                self.is_resting.store(false, Ordering::SeqCst);
+                return woken.is_ok_and(|stop| !stop);
+            }
+        };
+        is_stopped.is_ok_and(|stop| !stop)
+    }
+}
 
 /// A running housekeeper.
 pub(crate) struct Housekeeper {
     thread: JoinHandle<()>,
-    stop: Sender<()>,
+    shared: Arc<Shared>,
 }
 
 impl Housekeeper {
+    /// Starts the housekeeper of a session.
+    pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<Self> {
+        let kept = shared.clone();
+        let thread =
+            thread::Builder::new().name("housekeeper".into()).spawn(move || keep(&kept))?;
+        Ok(Self { thread, shared: shared.clone() })
+    }
+
     /// Ends it and waits for its end.
     pub(crate) fn stop(self) {
-        drop(self.stop);
+        if let Ok(mut must_stop) = self.shared.watch.must_stop.lock() {
+            *must_stop = true;
+        }
+        self.shared.watch.notify();
         if self.thread.join().is_err() {
             tracing::error!("the housekeeper met a bug");
         }
     }
 }
 
-/// Starts the housekeeper of a session.
-pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<Housekeeper> {
-    let (stop, stopped) = mpsc::channel();
-    let shared = Arc::downgrade(shared);
-    let thread = thread::Builder::new().name("housekeeper".into()).spawn(move || {
-        let mut round = 0;
-        while stopped.recv_timeout(ROUND) == Err(RecvTimeoutError::Timeout) {
-            let Some(shared) = shared.upgrade() else { return };
-            look_at_sleepers(&shared);
-            round += 1;
-            if round % ROUNDS_PER_RECLAIM == 0 {
-                shared.submit(Job::ReclaimIdlePages);
-            }
+fn keep(shared: &Shared) {
+    let watch = &shared.watch;
+    let mut buffer = Vec::new();
+    let (mut seen, mut quiet_rounds) = (0, 0);
+    let mut rest_at = None;
+    while watch.sleep(rest_at.take()) {
+        let steps = watch.steps.load(Ordering::Acquire);
+        while steps % 2 == 1 && watch.steps.load(Ordering::Acquire) == seen {
+            // The same request as a round ago: somebody else must read on.
+            shared.answer_one_request(&mut buffer);
         }
-    })?;
-    Ok(Housekeeper { thread, stop })
+        look_at_sleepers(shared);
+        quiet_rounds = if steps == seen { quiet_rounds + 1 } else { 0 };
+        seen = steps;
+        if quiet_rounds == ROUNDS_TO_REST {
+            shared.submit(Job::ReclaimIdlePages);
+            quiet_rounds = 0;
+            rest_at = Some(seen);
+        }
+    }
 }
 
-fn look_at_sleepers(shared: &Arc<Shared>) {
+fn look_at_sleepers(shared: &Shared) {
     let (found, sleepers) = mpsc::channel();
     let found = Box::new(move |list| {
         let _ = found.send(list);
     });
     shared.submit(Job::ListSleepers { slept_for: SLEPT_FOR, found });
-    for sleeper in sleepers.recv().unwrap_or_default() {
-        let flags = proc_files::file_flags(sleeper.pid, sleeper.file);
-        if let Ok(Some(flags)) = flags {
+    // If another thread has the state, that thread sends the list; a round later is soon enough.
+    for sleeper in sleepers.recv_timeout(ROUND).unwrap_or_default() {
+        if let Ok(Some(flags)) = proc_files::file_flags(sleeper.pid, sleeper.file) {
             let (device, process) = (sleeper.device, sleeper.process);
             let is_nonblocking = flags & O_NONBLOCK != 0;
             shared.submit(Job::SetNonblocking { device, process, is_nonblocking });

@@ -1,17 +1,13 @@
 //! Reads that sleep in the daemon: who sleeps, and which FUSE request waits for the answer.
 
-use std::collections::HashMap;
 use std::time::Instant;
 
 use binder_core::{ProcessKey, ThreadKey};
 use binder_uapi::BinderWriteRead;
 
-use crate::driver::DeviceId;
-
 /// A read that sleeps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parked {
-    pub(crate) device: DeviceId,
     pub(crate) process: ProcessKey,
     pub(crate) thread: ThreadKey,
     /// The FUSE request to answer.
@@ -23,32 +19,33 @@ pub(crate) struct Parked {
     pub(crate) was_checked: bool,
 }
 
-/// All sleeping reads, found by thread (to wake it) and by request (a signal names only that).
+/// The sleeping reads of one device, by the slot of their thread.
 #[derive(Debug, Default)]
-pub(crate) struct ParkedReads {
-    by_thread: HashMap<(DeviceId, ThreadKey), Parked>,
-    by_unique: HashMap<u64, (DeviceId, ThreadKey)>,
-}
+pub(crate) struct ParkedReads(Vec<Option<Parked>>);
 
 impl ParkedReads {
     pub(crate) fn insert(&mut self, parked: Parked) {
-        let place = (parked.device, parked.thread);
-        self.by_unique.insert(parked.unique, place);
-        self.by_thread.insert(place, parked);
+        let slot = parked.thread.slot();
+        if slot >= self.0.len() {
+            self.0.resize(slot + 1, None);
+        }
+        self.0[slot] = Some(parked);
     }
 
-    pub(crate) fn take_thread(&mut self, device: DeviceId, thread: ThreadKey) -> Option<Parked> {
-        let parked = self.by_thread.remove(&(device, thread))?;
-        self.by_unique.remove(&parked.unique);
-        Some(parked)
+    pub(crate) fn take(&mut self, thread: ThreadKey) -> Option<Parked> {
+        self.0.get_mut(thread.slot())?.take_if(|parked| parked.thread == thread)
     }
 
+    /// Takes the read behind a FUSE request: a search, which only a signal asks for.
     pub(crate) fn take_request(&mut self, unique: u64) -> Option<Parked> {
-        let place = self.by_unique.remove(&unique)?;
-        self.by_thread.remove(&place)
+        self.take_first(|parked| parked.unique == unique)
+    }
+
+    pub(crate) fn take_first(&mut self, is_wanted: impl Fn(&Parked) -> bool) -> Option<Parked> {
+        self.0.iter_mut().find_map(|place| place.take_if(|parked| is_wanted(parked)))
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Parked> {
-        self.by_thread.values_mut()
+        self.0.iter_mut().flatten()
     }
 }

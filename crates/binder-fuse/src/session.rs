@@ -4,7 +4,6 @@
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
-use std::thread;
 
 use binder_core::ProcessKey;
 use binder_os::{FileId, FuseDevice, Mapping, MountOptions, ReadError, proc_files};
@@ -21,7 +20,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::client::{self, Client};
 use crate::driver::{Asker, DeviceId, Driver, Job};
-use crate::housekeeper;
+use crate::housekeeper::{Housekeeper, Watch};
 use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
 use crate::tree::{Place, Refused, Tree};
 use crate::turn::Turn;
@@ -32,9 +31,6 @@ const ENOSYS: i32 = 38;
 const EPERM: i32 = 1;
 const EIO: i32 = 5;
 const O_NONBLOCK: u32 = 0o4000;
-
-/// Threads that read requests. One works at a time; another is free to read meanwhile.
-const THREADS: usize = 2;
 
 /// Room for one request: the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;
@@ -139,7 +135,8 @@ pub(crate) struct Shared {
     mount: proc_files::Device,
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
-    pub(crate) driver: Turn<Driver, Job>,
+    driver: Turn<Driver, Job>,
+    pub(crate) watch: Watch,
 }
 
 impl Session {
@@ -181,6 +178,7 @@ impl Session {
             tree: Mutex::new(tree),
             files: Arc::default(),
             driver,
+            watch: Watch::default(),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -192,38 +190,44 @@ impl Session {
     /// [`ServeError`] if it ends in any other way.
     pub fn serve(self) -> Result<(), ServeError> {
         let shared = &self.shared;
-        let housekeeper = housekeeper::start(shared).map_err(ServeError::Thread)?;
-        let result = thread::scope(|scope| {
-            let mut threads = Vec::new();
-            for _ in 0..THREADS {
-                let named = thread::Builder::new().name("binder-fuse".into());
-                let started = named.spawn_scoped(scope, || shared.answer_requests());
-                threads.push(started.map_err(ServeError::Thread)?);
-            }
-            let ends = threads.into_iter().map(|thread| thread.join().unwrap_or(Ok(())));
-            ends.fold(Ok(()), Result::and).map_err(ServeError::from)
-        });
+        let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
+        let result = shared.answer_requests();
         housekeeper.stop();
-        result
+        Ok(result?)
     }
 }
 
 impl Shared {
+    /// Answers requests until the file system is unmounted.
     fn answer_requests(&self) -> Result<(), ReadError> {
         let mut buffer = vec![0; REQUEST_BYTES];
         loop {
-            let len = match self.fuse.read(&mut buffer) {
-                Ok(len) => len,
+            self.watch.begin_wait();
+            let read = self.fuse.read(&mut buffer);
+            self.watch.end_wait();
+            match read {
+                Ok(len) => self.answer_request(&buffer[..len]),
                 Err(ReadError::Unmounted) => return Ok(()),
                 Err(error) => return Err(error),
-            };
-            match Request::parse(&buffer[..len]) {
-                Ok(request) => self.handle_guarded(&request),
-                Err(error) => {
-                    tracing::error!(%error, "a request of the kernel was not understood");
-                    if let Some(unique) = error.reply_to() {
-                        self.refuse(unique, EIO);
-                    }
+            }
+        }
+    }
+
+    /// Answers one request in place of the thread that should, and is stuck.
+    pub(crate) fn answer_one_request(&self, buffer: &mut Vec<u8>) {
+        buffer.resize(REQUEST_BYTES, 0);
+        if let Ok(len) = self.fuse.read(buffer) {
+            self.answer_request(&buffer[..len]);
+        }
+    }
+
+    fn answer_request(&self, bytes: &[u8]) {
+        match Request::parse(bytes) {
+            Ok(request) => self.handle_guarded(&request),
+            Err(error) => {
+                tracing::error!(%error, "a request of the kernel was not understood");
+                if let Some(unique) = error.reply_to() {
+                    self.refuse(unique, EIO);
                 }
             }
         }

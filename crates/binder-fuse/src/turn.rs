@@ -27,12 +27,17 @@ impl<S, J> Turn<S, J> {
     /// Has `job` run: here and now if the state is free, with all others in line, or else by the
     /// thread that has it.
     ///
-    /// No job is forgotten: it is in line before the state is tried, and a thread that gives the
+    /// No job is forgotten: once in line, the state is tried again, and a thread that gives the
     /// state back looks at the line afterwards.
     pub(crate) fn submit(&self, job: J, mut run: impl FnMut(&mut S, J)) {
-        self.line().push_back(job);
-        while let Some(mut state) = self.try_state() {
-            while let Some(job) = self.next() {
+        let mut job = Some(job);
+        loop {
+            let Some(mut state) = self.try_state() else {
+                let Some(job) = job.take() else { return };
+                self.line().push_back(job);
+                continue;
+            };
+            while let Some(job) = self.next().or_else(|| job.take()) {
                 run(&mut state, job);
             }
             drop(state);
