@@ -1,5 +1,10 @@
 //! Plays rsbinder's service manager, a service and clients against each other, on whatever Binder device is there.
 //!
+//! ```text
+//! foreign_scenario          everything but files
+//! foreign_scenario files    that too, on a device that passes descriptors
+//! ```
+//!
 //! Looks for the programs beside itself, ends those that it started, and nothing else. Status 0 says that every step
 //! went as it should; otherwise the last line says which did not.
 
@@ -26,11 +31,12 @@ const AS_CHILD: &str = "--as-child";
 fn main() -> ExitCode {
     let mut args = env::args_os().skip(1);
     let outcome = match (args.next(), args.next()) {
-        (None, _) => play(),
+        (None, _) => play(Files::Refused),
+        (Some(first), None) if first == "files" => play(Files::Pass),
         (Some(first), Some(name)) if first == AS_CHILD => {
             become_child(Command::new(name).args(args))
         }
-        _ => Err("this program takes no arguments".into()),
+        _ => Err("usage: foreign_scenario [files]".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -41,7 +47,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn play() -> Outcome {
+/// Whether the device passes file descriptors.
+#[derive(PartialEq)]
+enum Files {
+    Pass,
+    Refused,
+}
+
+fn play(files: Files) -> Outcome {
     thread::spawn(|| {
         thread::sleep(DEADLINE);
         eprintln!("foreign_scenario: this step hangs, or all are too slow ({DEADLINE:?})");
@@ -56,21 +69,20 @@ fn play() -> Outcome {
 
     step("rsb_service finds it");
     let owner = format!("pid={}", service.child.id());
-    let answers: [(&[&str], &str); 4] = [
-        (&["list"], HOST_NAME),
-        (&["check", HOST_NAME], "(foreign.IHost)"),
-        (&["info"], &owner),
-        (&["dump", HOST_NAME], "0 guests"),
-    ];
+    let answers: [(&[&str], &str); 3] =
+        [(&["list"], HOST_NAME), (&["check", HOST_NAME], "(foreign.IHost)"), (&["info"], &owner)];
     for (question, wanted) in answers {
-        let answer = Program::start("rsb_service", question)?.succeed()?;
-        if !answer.contains(wanted) {
-            return Err(format!("rsb_service {question:?}: no {wanted:?} in\n{answer}").into());
-        }
+        ask(question, wanted)?;
     }
 
     step("a client makes every call");
     Program::start("rsbinder_client", &["check"])?.succeed()?;
+
+    if files == Files::Pass {
+        step("files pass both ways");
+        Program::start("rsbinder_client", &["files"])?.succeed()?;
+        ask(&["dump", HOST_NAME], "0 guests")?;
+    }
 
     step("eight clients at once make every call");
     let start = |_| Program::start("rsbinder_client", &["check"]);
@@ -134,6 +146,15 @@ fn start_hub() -> Outcome<Program> {
             return Err(format!("rsb_hub does not serve: {status}").into());
         }
     }
+}
+
+/// Asks rsbinder's tool and looks for `wanted` in its answer.
+fn ask(question: &[&str], wanted: &str) -> Outcome {
+    let answer = Program::start("rsb_service", question)?.succeed()?;
+    if answer.contains(wanted) {
+        return Ok(());
+    }
+    Err(format!("rsb_service {question:?}: no {wanted:?} in\n{answer}").into())
 }
 
 /// Asks the service manager whether the host is there.
