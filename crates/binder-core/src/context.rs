@@ -100,6 +100,13 @@ impl Context {
         self.leave(caller);
     }
 
+    /// Handles `ANYBINDER_DEFER_COMPLETIONS`, for the calling thread.
+    pub fn defer_completions(&mut self, caller: &Caller, is_wanted: bool) {
+        let thread = self.enter(caller);
+        self.threads[thread].defers_completions = is_wanted;
+        self.leave(caller);
+    }
+
     /// Handles `BINDER_SET_CONTEXT_MGR` (with an object of zeros) and `BINDER_SET_CONTEXT_MGR_EXT`.
     ///
     /// # Errors

@@ -31,7 +31,11 @@ impl Context {
         match self.try_reply(caller, thread, call, data, memory) {
             Ok(()) => {
                 self.transactions.remove(call);
-                self.queue_on_thread(thread, Work::TransactionComplete);
+                if self.threads[thread].defers_completions {
+                    self.queue_deferred(thread, Work::TransactionComplete);
+                } else {
+                    self.queue_on_thread(thread, Work::TransactionComplete);
+                }
             }
             Err(refusal) => {
                 self.threads[thread].return_error = Some(BR_TRANSACTION_COMPLETE);

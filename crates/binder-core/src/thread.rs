@@ -58,6 +58,8 @@ pub struct Thread {
     pub(crate) parked: Parked,
     /// The thread has called poll(2) before.
     pub(crate) polls: bool,
+    /// Completions of its replies ride along with what it reads next.
+    pub(crate) defers_completions: bool,
 }
 
 impl Thread {
@@ -75,6 +77,7 @@ impl Thread {
             extended_error: no_error(0),
             parked: Parked::No,
             polls: false,
+            defers_completions: false,
         }
     }
 
@@ -87,7 +90,9 @@ impl Thread {
 
     /// Whether the thread is free to serve the process: nothing of its own is under way.
     pub(crate) fn may_take_process_work(&self) -> bool {
-        self.stack.is_none() && self.todo.is_empty()
+        let has_own_work =
+            self.has_urgent_work || !(self.todo.is_empty() || self.defers_completions);
+        self.stack.is_none() && !has_own_work
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use binder_core::{Caller, Context, Effect, Errno, Opener, Outcome, ProcessKey, ThreadKey, Waits};
-use binder_os::FuseDevice;
+use binder_os::{FuseDevice, proc_files};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
@@ -20,6 +20,8 @@ pub(crate) type DeviceId = usize;
 
 const EIO: i32 = 5;
 const EAGAIN: i32 = 11;
+/// The bit of open(2) as the kernel shows it everywhere.
+pub(crate) const O_NONBLOCK: u32 = 0o4000;
 const POLLIN: u32 = 0x001;
 const POLLRDNORM: u32 = 0x040;
 
@@ -173,7 +175,12 @@ impl Driver {
         };
         let state = &mut self.devices[asker.device];
         if let Call::WriteRead(mut request) = call {
-            let outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
+            let mut outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
+            if outcome == Err(Errno::EAGAIN) && state.has_become_blocking(asker.process) {
+                // The request shows what was done: the repetition only reads.
+                let caller = Caller { waits: Waits::UntilReady, ..caller };
+                outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
+            }
             self.end_or_park(asker.device, asker.process, asker.unique, request, outcome);
             return;
         }
@@ -328,6 +335,17 @@ impl Driver {
                 }
             }
         }
+    }
+}
+
+impl Device {
+    /// Whether `O_NONBLOCK`, known to have been set, is set no longer.
+    fn has_become_blocking(&mut self, process: ProcessKey) -> bool {
+        let Some(client) = self.clients.get_mut(process) else { return false };
+        let flags = proc_files::file_flags(client.pid, client.file);
+        let is_blocking = matches!(flags, Ok(Some(flags)) if flags & O_NONBLOCK == 0);
+        client.is_nonblocking = !is_blocking;
+        is_blocking
     }
 }
 

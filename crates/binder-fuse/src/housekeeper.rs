@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use binder_os::proc_files;
 
-use crate::driver::Job;
+use crate::driver::{Job, O_NONBLOCK};
 use crate::session::Shared;
 
 /// How often it looks while requests come in.
@@ -28,7 +28,6 @@ const ROUND: Duration = Duration::from_millis(10);
 const SLEPT_FOR: Duration = Duration::from_millis(2);
 /// Rounds without a request after which idle memory is given back and the housekeeper rests.
 const ROUNDS_TO_REST: u32 = 100;
-const O_NONBLOCK: u32 = 0o4000;
 
 /// Where the answering thread stands, as the housekeeper sees it.
 #[derive(Debug, Default)]

@@ -1,11 +1,11 @@
 //! The ioctls of a device: bytes to typed values, and answers to bytes.
 
 use binder_uapi::{
-    BINDER_CURRENT_PROTOCOL_VERSION, BINDER_ENABLE_ONEWAY_SPAM_DETECTION,
-    BINDER_GET_EXTENDED_ERROR, BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF,
-    BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT,
-    BINDER_VERSION, BINDER_WRITE_READ, BinderNodeDebugInfo, BinderNodeInfoForRef, BinderVersion,
-    BinderWriteRead, FlatBinderObject,
+    ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
+    BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_GET_EXTENDED_ERROR, BINDER_GET_NODE_DEBUG_INFO,
+    BINDER_GET_NODE_INFO_FOR_REF, BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT,
+    BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_VERSION, BINDER_WRITE_READ,
+    BinderNodeDebugInfo, BinderNodeInfoForRef, BinderVersion, BinderWriteRead, FlatBinderObject,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -22,6 +22,7 @@ pub(crate) enum Call {
     NodeDebugInfo(BinderNodeDebugInfo),
     NodeInfoForRef(BinderNodeInfoForRef),
     DetectOnewaySpam(bool),
+    DeferCompletions(bool),
     ExtendedError,
 }
 
@@ -65,6 +66,7 @@ impl Call {
             BINDER_GET_NODE_DEBUG_INFO => Self::NodeDebugInfo(value(data)?),
             BINDER_GET_NODE_INFO_FOR_REF => Self::NodeInfoForRef(value(data)?),
             BINDER_ENABLE_ONEWAY_SPAM_DETECTION => Self::DetectOnewaySpam(value::<u32>(data)? != 0),
+            ANYBINDER_DEFER_COMPLETIONS => Self::DeferCompletions(value::<u32>(data)? != 0),
             BINDER_GET_EXTENDED_ERROR => Self::ExtendedError,
             _ => return Err(Errno::EINVAL),
         })
@@ -96,6 +98,7 @@ impl Call {
                 return Ok(Answer::of(&context.node_info_for_ref(caller, info)?));
             }
             Self::DetectOnewaySpam(is_wanted) => context.detect_oneway_spam(caller, *is_wanted),
+            Self::DeferCompletions(is_wanted) => context.defer_completions(caller, *is_wanted),
             Self::ExtendedError => return Ok(Answer::of(&context.take_extended_error(caller))),
         }
         Ok(Answer::NOTHING)

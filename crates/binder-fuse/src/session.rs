@@ -19,7 +19,7 @@ use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::client::{self, Client};
-use crate::driver::{Asker, DeviceId, Driver, Job};
+use crate::driver::{Asker, DeviceId, Driver, Job, O_NONBLOCK};
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
 use crate::tree::{Place, Refused, Tree};
@@ -30,7 +30,6 @@ const EINVAL: i32 = 22;
 const ENOSYS: i32 = 38;
 const EPERM: i32 = 1;
 const EIO: i32 = 5;
-const O_NONBLOCK: u32 = 0o4000;
 
 /// Room for one request: the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;

@@ -10,6 +10,7 @@
 mod binderfs;
 mod code;
 mod command;
+mod extension;
 mod info;
 mod ioctl;
 mod layout;
@@ -20,6 +21,7 @@ mod transaction;
 pub use binderfs::*;
 pub use code::{name_of, payload_len};
 pub use command::*;
+pub use extension::*;
 pub use info::*;
 pub use ioctl::*;
 pub use object::*;
