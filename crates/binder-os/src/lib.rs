@@ -11,6 +11,7 @@ pub mod mapping;
 pub mod namespaces;
 pub mod proc_files;
 pub mod processes;
+pub mod shared_page;
 pub mod signals;
 
 pub use binder_client::BinderClient;
