@@ -40,8 +40,7 @@ pub struct DeviceRig {
 #[derive(Default)]
 struct State {
     hosts: Vec<HostProcess>,
-    /// Host and descriptor of every open file.
-    processes: Vec<(Host, u64)>,
+    processes: Vec<OpenFile>,
     /// Host and number within it of every thread.
     threads: Vec<(Host, u32)>,
     /// A file of nobody's: whatever was asked of the driver before it is answered before it.
@@ -69,13 +68,19 @@ impl DeviceRig {
     }
 
     fn order_on(&self, process: Process, order: Order, b: u64, c: u64) -> Result<u64, Errno> {
-        let (host, fd) = self.state.borrow().processes[process.0];
+        let (host, fd) = self.file(process);
         self.order(host, order, [fd, b, c])
     }
 
+    fn file(&self, process: Process) -> (Host, u64) {
+        let state = self.state.borrow();
+        let file = &state.processes[process.0];
+        (file.host, file.fd)
+    }
+
     fn begin(&self, caller: Caller, order: Order, b: u64, c: u64) {
+        let (_, fd) = self.file(caller.process);
         let mut state = self.state.borrow_mut();
-        let (_, fd) = state.processes[caller.process.0];
         let (host, thread) = state.threads[caller.thread.0];
         state.hosts[host.0].begin(order, thread, [fd, b, c]);
     }
@@ -104,6 +109,13 @@ impl DeviceRig {
         self.begin(caller, Order::Ioctl, BINDER_VERSION.into(), argument);
         self.finish(caller.thread).expect("BINDER_VERSION");
     }
+}
+
+struct OpenFile {
+    host: Host,
+    fd: u64,
+    /// Where its receive area is: a mapping keeps the file open.
+    area: (u64, usize),
 }
 
 /// What a look at a thread showed.
@@ -152,13 +164,15 @@ impl Rig for DeviceRig {
         let nonblocking = u64::from(mode == Mode::Nonblocking);
         let fd = self.order(host, Order::Open, [device, nonblocking, 0])?;
         let mut state = self.state.borrow_mut();
-        state.processes.push((host, fd));
+        state.processes.push(OpenFile { host, fd, area: (0, 0) });
         Ok(Process(state.processes.len() - 1))
     }
 
     fn map(&self, process: Process, len: usize, protection: Protection) -> Result<u64, Errno> {
         let writable = u64::from(protection == Protection::Writable);
-        self.order_on(process, Order::Map, len as u64, writable)
+        let base = self.order_on(process, Order::Map, len as u64, writable)?;
+        self.state.borrow_mut().processes[process.0].area = (base, len);
+        Ok(base)
     }
 
     fn set_mode(&self, process: Process, mode: Mode) {
@@ -171,7 +185,8 @@ impl Rig for DeviceRig {
     }
 
     fn close(&self, process: Process) {
-        self.order_on(process, Order::Close, 0, 0).expect("close");
+        let (base, len) = self.state.borrow().processes[process.0].area;
+        self.order_on(process, Order::Close, base, len as u64).expect("close");
     }
 
     fn ioctl(&self, caller: Caller, request: u32, argument: u64) -> Progress {
@@ -256,7 +271,7 @@ impl System for DeviceRig {
     }
 
     fn map_as(&self, host: Host, process: Process, len: usize) -> Result<u64, Errno> {
-        let (owner, fd) = self.state.borrow().processes[process.0];
+        let (owner, fd) = self.file(process);
         let pid = self.pid(owner).unsigned_abs().into();
         let fetched = self.order(host, Order::FetchDescriptor, [pid, fd, 0])?;
         self.order(host, Order::Map, [fetched, len as u64, 0])

@@ -4,7 +4,9 @@
 //! [`Return`]s. The stage stands on a [`Rig`].
 
 mod command;
+mod core_rig;
 mod device;
+mod fake_memory;
 mod message;
 mod party;
 mod returned;
@@ -13,6 +15,7 @@ mod scene;
 mod stage;
 
 pub use command::{Commands, commands};
+pub use core_rig::CoreRig;
 pub use device::{DeviceRig, act_if_asked};
 pub use message::Message;
 pub use party::{Area, Attempt, Party};

@@ -122,7 +122,6 @@ impl<'s> Party<'s> {
     }
 
     /// Reads; there must be something to read. A leading `BR_NOOP` is left out.
-    #[must_use]
     pub fn read(&self) -> Vec<Return> {
         self.exchange(crate::commands())
     }
@@ -230,21 +229,18 @@ impl<'s> Party<'s> {
     // --- transactions ---
 
     /// Reads one call or oneway, and nothing else.
-    #[must_use]
     pub fn read_call(&self) -> BinderTransactionData {
         expect!(self.read() => [Return::Transaction(call)]);
         call
     }
 
     /// Waits for one call or oneway to wake the parked read.
-    #[must_use]
     pub fn woken_by_call(&self) -> BinderTransactionData {
         expect!(self.woken() => [Return::Transaction(call)]);
         call
     }
 
     /// Reads the completion of a call and its reply.
-    #[must_use]
     pub fn read_reply(&self) -> BinderTransactionData {
         expect!(self.read() => [Return::TransactionComplete, Return::Reply(reply)]);
         reply

@@ -1,11 +1,39 @@
 //! The checks, by part of the specification.
+#![expect(clippy::unwrap_used, reason = "checks are tests")]
 
+mod buffers;
 mod calls;
+mod codes;
+mod death;
+mod exit;
 mod framing;
+mod handles;
+mod loopers;
+mod manager;
+mod mapping;
+mod objects;
+mod oneway;
+mod poll;
+mod references;
 
 use crate::registry::Check;
 
-const PARTS: &[&[Check]] = &[framing::CHECKS, calls::CHECKS];
+const PARTS: &[&[Check]] = &[
+    codes::CHECKS,
+    mapping::CHECKS,
+    framing::CHECKS,
+    manager::CHECKS,
+    handles::CHECKS,
+    references::CHECKS,
+    calls::CHECKS,
+    objects::CHECKS,
+    oneway::CHECKS,
+    loopers::CHECKS,
+    buffers::CHECKS,
+    death::CHECKS,
+    exit::CHECKS,
+    poll::CHECKS,
+];
 
 /// Every check, by number.
 pub fn all() -> impl Iterator<Item = Check> {

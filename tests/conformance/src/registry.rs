@@ -86,7 +86,28 @@ pub const UNIT_TESTS: &[(u16, &str)] = &[];
 pub const NOT_YET: &[(u16, u16, &str)] = &[];
 
 /// What drivers do otherwise.
-pub const DIFFERENCES: &[Difference] = &[];
+pub const DIFFERENCES: &[Difference] = &[
+    Difference {
+        number: 30,
+        driver: Driver::Kernel,
+        reason: "the C driver writes BR_NOOP without looking at the room",
+    },
+    Difference {
+        number: 38,
+        driver: Driver::Kernel,
+        reason: "the C driver keeps the buffer until the file closes",
+    },
+    Difference {
+        number: 46,
+        driver: Driver::Kernel,
+        reason: "the guest has no security module, so there are no labels",
+    },
+    Difference {
+        number: 222,
+        driver: Driver::Kernel,
+        reason: "the C driver forgets the notices of a thread that exits",
+    },
+];
 
 /// The accepted difference between `driver` and a check, if there is one.
 #[must_use]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use binder_testkit::{DeviceRig, Driver, Skipped, Stage, act_if_asked};
+use binder_testkit::{CoreRig, DeviceRig, Driver, Skipped, Stage, act_if_asked};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 use crate::checks;
@@ -26,11 +26,18 @@ pub fn main() -> ExitCode {
     act_if_asked();
     let arguments = Arguments::from_args();
     let device = std::env::var_os(DEVICE_VARIABLE).map(PathBuf::from);
+    let on_the_core = checks::all().filter(Check::is_for_the_core).map(core_trial);
     let on_a_device = checks::all()
         .filter(Check::is_for_devices)
         .map(|check| device_trial(check, device.clone()));
-    let trials = on_a_device.collect();
+    let trials = on_the_core.chain(on_a_device).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn core_trial(check: Check) -> Trial {
+    Trial::ignorable_test(format!("core::{}", check.name), move || {
+        Ok(run(&check, &Stage::new(Box::new(CoreRig::default()))))
+    })
 }
 
 fn device_trial(check: Check, device: Option<PathBuf>) -> Trial {
@@ -45,13 +52,13 @@ fn run_on_device(check: &Check, device: &Path) -> Result<Completion, Failed> {
     let second = device.with_file_name("hwbinder");
     let rig = DeviceRig::new(device, &second).map_err(|error| format!("{device:?}: {error}"))?;
     let stage = Stage::new(Box::new(rig));
-    if let Some(difference) = difference(check, stage.driver()) {
-        return Ok(Completion::ignored_with(difference.reason));
-    }
     Ok(run(check, &stage))
 }
 
 fn run(check: &Check, stage: &Stage) -> Completion {
+    if let Some(difference) = difference(check, stage.driver()) {
+        return Completion::ignored_with(difference.reason);
+    }
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| (check.run)(stage)));
     match outcome {
         Ok(()) => {

@@ -94,7 +94,11 @@ impl Actor {
                 rustix::fs::fcntl_setfl(fd(), wanted).map(|()| 0)
             }
             Order::CloseDuplicate => rustix::io::dup(fd()).map(|_| 0),
-            Order::Close => sys::close(fd()).map(|()| 0),
+            Order::Close => {
+                let len = usize::try_from(request.c).map_err(|_| Errno::INVAL)?;
+                sys::unmap(request.b, len)?;
+                sys::close(fd()).map(|()| 0)
+            }
             Order::SetUser => sys::set_user(request.a).map(|()| 0),
             Order::MakeWritable => sys::make_writable(request.a, len()?).map(|()| 0),
             Order::FetchDescriptor => fetch_descriptor(request.a, request.b),

@@ -18,22 +18,27 @@ use super::wire::{Answer, MAIN, Order, Request};
 use super::{Look, sys};
 
 /// How long a rig waits for anything at all; a run under emulation is slow.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How long a look waits for an answer before it looks at the thread.
 const GLANCE: Duration = Duration::from_millis(1);
 
 pub(super) struct HostProcess {
     child: Child,
-    socket: OwnedFd,
+    link: Link,
     memory: File,
     arena: u64,
     allocated: u64,
     /// Thread ids by number.
     tids: Vec<i32>,
+    is_killed: bool,
+}
+
+/// The socket to an actor.
+struct Link {
+    socket: OwnedFd,
     /// Answers that nobody has asked for yet.
     answers: BTreeMap<u32, Result<u64, Errno>>,
-    is_killed: bool,
 }
 
 impl HostProcess {
@@ -47,25 +52,15 @@ impl HostProcess {
             .stdin(Stdio::from(theirs))
             .spawn()
             .expect("starts an actor");
-        // The file belongs to the address space of its open: the actor's, for `spawn` returns
-        // once the child has become the actor.
+        let mut link = Link { socket, answers: BTreeMap::new() };
+        let arena = link.finish(MAIN).expect("the actor's arena");
+        // The file belongs to the address space of its open, so the actor must run by now.
         let memory = OpenOptions::new()
             .read(true)
             .write(true)
             .open(format!("/proc/{}/mem", child.id()))
             .expect("a child's memory");
-        let mut host = Self {
-            child,
-            socket,
-            memory,
-            arena: 0,
-            allocated: 0,
-            tids: Vec::new(),
-            answers: BTreeMap::new(),
-            is_killed: false,
-        };
-        host.arena = host.finish(MAIN).expect("the actor's arena");
-        host
+        Self { child, link, memory, arena, allocated: 0, tids: Vec::new(), is_killed: false }
     }
 
     pub(super) fn pid(&self) -> i32 {
@@ -96,28 +91,17 @@ impl HostProcess {
     }
 
     pub(super) fn begin(&mut self, order: Order, thread: u32, operands: [u64; 3]) {
-        self.answers.remove(if order.is_for_threads() { &thread } else { &MAIN });
-        let request = Request::new(order, thread, operands);
-        rustix::net::send(&self.socket, request.as_bytes(), SendFlags::NOSIGNAL)
-            .expect("the actor lives");
+        self.link.begin(order, thread, operands);
     }
 
-    /// The answer of `thread`, which must come.
     pub(super) fn finish(&mut self, thread: u32) -> Result<u64, Errno> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if let Some(answer) = self.answers.get(&thread) {
-                return *answer;
-            }
-            assert!(Instant::now() < deadline, "the call does not return");
-            self.receive(Duration::from_millis(100));
-        }
+        self.link.finish(thread)
     }
 
     /// Looks what has become of the call that `thread` was told to make.
     pub(super) fn look(&mut self, thread: u32) -> Look {
-        self.receive(GLANCE);
-        if let Some(answer) = self.answers.get(&thread) {
+        self.link.receive(GLANCE);
+        if let Some(answer) = self.link.answers.get(&thread) {
             return Look::Ended(*answer);
         }
         // "running", or the number of the system call that the thread sleeps in. Between orders,
@@ -136,28 +120,6 @@ impl HostProcess {
 
     pub(super) fn interrupt(&self, thread: u32) {
         sys::interrupt(self.pid(), self.tids[thread as usize]).expect("tgkill");
-    }
-
-    /// Receives the answers that come within `patience`, at least those that are there.
-    fn receive(&mut self, patience: Duration) {
-        let mut patience = patience;
-        while self.has_answer(patience) {
-            let mut answer = [0; size_of::<Answer>()];
-            let (len, _) = rustix::net::recv(&self.socket, &mut answer, RecvFlags::empty())
-                .expect("the actor's answer");
-            assert_eq!(len, answer.len(), "the actor is gone");
-            let Answer { thread, errno, value } =
-                Answer::read_from_bytes(&answer).expect("an answer");
-            let result = if errno == 0 { Ok(value) } else { Err(Errno::from_raw_os_error(errno)) };
-            self.answers.insert(thread, result);
-            patience = Duration::ZERO;
-        }
-    }
-
-    fn has_answer(&self, patience: Duration) -> bool {
-        let timeout = Timespec { tv_sec: 0, tv_nsec: patience.subsec_nanos().into() };
-        let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
-        poll(&mut fds, Some(&timeout)).expect("poll") > 0
     }
 
     // --- memory ---
@@ -181,6 +143,49 @@ impl HostProcess {
     pub(super) fn peek(&self, address: u64, bytes: &mut [u8]) -> Result<(), Errno> {
         let read = self.memory.read_exact_at(bytes, address);
         read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::FAULT))
+    }
+}
+
+impl Link {
+    fn begin(&mut self, order: Order, thread: u32, operands: [u64; 3]) {
+        self.answers.remove(if order.is_for_threads() { &thread } else { &MAIN });
+        let request = Request::new(order, thread, operands);
+        rustix::net::send(&self.socket, request.as_bytes(), SendFlags::NOSIGNAL)
+            .expect("the actor lives");
+    }
+
+    /// The answer of `thread`, which must come.
+    fn finish(&mut self, thread: u32) -> Result<u64, Errno> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(answer) = self.answers.get(&thread) {
+                return *answer;
+            }
+            assert!(Instant::now() < deadline, "the call does not return");
+            self.receive(Duration::from_millis(100));
+        }
+    }
+
+    /// Receives the answers that come within `patience`, at least those that are there.
+    fn receive(&mut self, patience: Duration) {
+        let mut patience = patience;
+        while self.has_answer(patience) {
+            let mut answer = [0; size_of::<Answer>()];
+            let (len, _) = rustix::net::recv(&self.socket, &mut answer, RecvFlags::empty())
+                .expect("the actor's answer");
+            assert_eq!(len, answer.len(), "the actor is gone");
+            let Answer { thread, errno, value } =
+                Answer::read_from_bytes(&answer).expect("an answer");
+            let result = if errno == 0 { Ok(value) } else { Err(Errno::from_raw_os_error(errno)) };
+            self.answers.insert(thread, result);
+            patience = Duration::ZERO;
+        }
+    }
+
+    fn has_answer(&self, patience: Duration) -> bool {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: patience.subsec_nanos().into() };
+        let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
+        poll(&mut fds, Some(&timeout)).expect("poll") > 0
     }
 }
 

@@ -51,6 +51,15 @@ pub(super) fn map(fd: BorrowedFd<'_>, len: usize, writable: bool) -> Result<u64,
     Ok(address as u64)
 }
 
+/// Unmaps a receive area; none if `len` is zero.
+pub(super) fn unmap(address: u64, len: usize) -> Result<(), Errno> {
+    if len == 0 {
+        return Ok(());
+    }
+    // SAFETY: the range is a receive area of this process, into which no reference points.
+    unsafe { rustix::mm::munmap(address as *mut _, len) }
+}
+
 /// Makes a range writable.
 pub(super) fn make_writable(address: u64, len: usize) -> Result<(), Errno> {
     let flags = MprotectFlags::READ | MprotectFlags::WRITE;

@@ -13,7 +13,7 @@ pub(super) enum Order {
     SetMode,
     /// Duplicates `a` and closes the duplicate.
     CloseDuplicate,
-    /// Closes `a`.
+    /// Closes `a`, once it has unmapped the `c` bytes at `b`.
     Close,
     /// Becomes user `a`.
     SetUser,

@@ -1,0 +1,446 @@
+//! A rig on the pure core: fake memory, no threads, one schedule.
+//!
+//! Woken readers are resumed at once, in the order of the core's effects, so that a check plays
+//! out the same way every time.
+
+use std::cell::RefCell;
+
+use binder_core::{Census, Context, Effect, Opener, Outcome, PidNumbers, ThreadKey, UidMap, Waits};
+use binder_uapi::{
+    BINDER_CURRENT_PROTOCOL_VERSION, BINDER_ENABLE_ONEWAY_SPAM_DETECTION,
+    BINDER_GET_EXTENDED_ERROR, BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF,
+    BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT,
+    BINDER_VERSION, BINDER_WRITE_READ, BinderNodeDebugInfo, BinderNodeInfoForRef, BinderWriteRead,
+    FlatBinderObject,
+};
+use rustix::io::Errno;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::fake_memory::{FakeMemory, Fickle, GUARD};
+use crate::{
+    Caller, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig, System,
+    Thread, Waiter,
+};
+
+/// A rig on the pure core.
+#[derive(Default)]
+pub struct CoreRig {
+    world: RefCell<World>,
+}
+
+#[derive(Default)]
+struct World {
+    contexts: [Context; 2],
+    memory: FakeMemory,
+    hosts: Vec<FakeHost>,
+    files: Vec<OpenFile>,
+    threads: Vec<FakeThread>,
+}
+
+struct FakeHost {
+    pid: u32,
+    euid: u32,
+}
+
+struct OpenFile {
+    host: Host,
+    context: usize,
+    key: binder_core::ProcessKey,
+    waits: Waits,
+    is_open: bool,
+}
+
+struct FakeThread {
+    host: Host,
+    tid: u32,
+    call: Call,
+}
+
+/// The system call that a thread is in, or came back from.
+#[derive(Clone, Copy)]
+enum Call {
+    Ended(Result<(), Errno>),
+    Reading { process: Process, key: ThreadKey, argument: u64, request: BinderWriteRead },
+    Polling { process: Process },
+}
+
+impl CoreRig {
+    /// Lets the access after the next `accesses` ones fault; `None` takes it back.
+    pub fn fault_after(&self, accesses: Option<usize>) {
+        self.world.borrow_mut().memory.fault_after(accesses);
+    }
+
+    /// Whether the fault that was ordered has happened.
+    pub fn has_faulted(&self) -> bool {
+        self.world.borrow().memory.has_faulted()
+    }
+
+    /// Lets a host's memory at `address` change to `becomes` as soon as the driver has read it.
+    pub fn change_once_read(&self, host: Host, address: u64, becomes: &[u8]) {
+        let becomes = becomes.to_vec();
+        self.world.borrow_mut().memory.set_fickle(Fickle { host, address, becomes });
+    }
+
+    /// The live objects of the first device.
+    pub fn census(&self) -> Census {
+        self.world.borrow().contexts[0].census()
+    }
+}
+
+impl World {
+    fn core_caller(&self, caller: Caller) -> (usize, binder_core::Caller) {
+        let file = &self.files[caller.process.0];
+        assert!(file.is_open, "a call through a closed file");
+        let thread = &self.threads[caller.thread.0];
+        let core_caller = binder_core::Caller {
+            process: file.key,
+            tid: thread.tid,
+            euid: self.hosts[thread.host.0].euid,
+            waits: file.waits,
+        };
+        (file.context, core_caller)
+    }
+
+    fn get<T: FromBytes>(&self, host: Host, address: u64) -> Result<T, Errno> {
+        let mut bytes = vec![0; size_of::<T>()];
+        self.memory.peek(host, address, &mut bytes).map_err(|_| Errno::FAULT)?;
+        Ok(T::read_from_bytes(&bytes).expect("as many bytes as it has"))
+    }
+
+    fn put<T: IntoBytes + Immutable>(
+        &mut self,
+        host: Host,
+        address: u64,
+        value: &T,
+    ) -> Result<(), Errno> {
+        self.memory.poke(host, address, value.as_bytes()).map_err(|_| Errno::FAULT)
+    }
+
+    /// All requests but `BINDER_WRITE_READ`, which alone may wait.
+    fn small_request(&mut self, caller: Caller, request: u32, argument: u64) -> Result<(), Errno> {
+        let host = self.threads[caller.thread.0].host;
+        let (context, who) = self.core_caller(caller);
+        match request {
+            BINDER_VERSION => {
+                self.contexts[context].note_call(&who);
+                self.put(host, argument, &BINDER_CURRENT_PROTOCOL_VERSION)
+            }
+            BINDER_SET_MAX_THREADS => {
+                let threads = self.get(host, argument)?;
+                self.contexts[context].set_max_threads(&who, threads);
+                Ok(())
+            }
+            BINDER_ENABLE_ONEWAY_SPAM_DETECTION => {
+                let is_wanted = self.get::<u32>(host, argument)? != 0;
+                self.contexts[context].detect_oneway_spam(&who, is_wanted);
+                Ok(())
+            }
+            BINDER_SET_CONTEXT_MGR => {
+                let object = FlatBinderObject::default();
+                self.contexts[context].become_context_manager(&who, &object).map_err(errno)
+            }
+            BINDER_SET_CONTEXT_MGR_EXT => {
+                let object = self.get(host, argument)?;
+                self.contexts[context].become_context_manager(&who, &object).map_err(errno)
+            }
+            BINDER_THREAD_EXIT => {
+                self.contexts[context].exit_thread(&who);
+                Ok(())
+            }
+            BINDER_GET_NODE_DEBUG_INFO => {
+                let asked: BinderNodeDebugInfo = self.get(host, argument)?;
+                let answer = self.contexts[context].node_debug_info(&who, asked.ptr);
+                self.put(host, argument, &answer)
+            }
+            BINDER_GET_NODE_INFO_FOR_REF => {
+                let asked: BinderNodeInfoForRef = self.get(host, argument)?;
+                let answer = self.contexts[context].node_info_for_ref(&who, &asked);
+                self.put(host, argument, &answer.map_err(errno)?)
+            }
+            BINDER_GET_EXTENDED_ERROR => {
+                let error = self.contexts[context].take_extended_error(&who);
+                self.put(host, argument, &error)
+            }
+            other => panic!("request {other:#x} is the business of a front end"),
+        }
+    }
+
+    fn write_read(&mut self, caller: Caller, argument: u64) -> Call {
+        let host = self.threads[caller.thread.0].host;
+        let mut request: BinderWriteRead = match self.get(host, argument) {
+            Ok(request) => request,
+            Err(errno) => return Call::Ended(Err(errno)),
+        };
+        let (context, who) = self.core_caller(caller);
+        let mut memory = self.memory.seen_by(context);
+        let result = self.contexts[context].write_read(&who, &mut request, &mut memory);
+        self.after_read(caller, argument, request, result)
+    }
+
+    fn after_read(
+        &mut self,
+        caller: Caller,
+        argument: u64,
+        request: BinderWriteRead,
+        result: Result<Outcome, binder_core::Errno>,
+    ) -> Call {
+        let process = caller.process;
+        let result = match result {
+            Ok(Outcome::Park(key)) => return Call::Reading { process, key, argument, request },
+            Ok(Outcome::Done) => Ok(()),
+            Err(error) => Err(errno(error)),
+        };
+        let host = self.threads[caller.thread.0].host;
+        self.put(host, argument, &request).expect("the argument is where it was");
+        Call::Ended(result)
+    }
+
+    /// Does what the core wants done, until it wants nothing more.
+    fn carry_out_effects(&mut self) {
+        for context in 0..self.contexts.len() {
+            while let Some(effect) = self.contexts[context].poll_effect() {
+                match effect {
+                    Effect::Wake(key) => self.resume(context, key),
+                    Effect::NotifyPoll(key) => self.notify(context, key),
+                }
+            }
+        }
+    }
+
+    fn resume(&mut self, context: usize, woken: ThreadKey) {
+        for thread in 0..self.threads.len() {
+            let Call::Reading { process, key, argument, mut request } = self.threads[thread].call
+            else {
+                continue;
+            };
+            if key == woken && self.files[process.0].context == context {
+                let mut memory = self.memory.seen_by(context);
+                let result = self.contexts[context].resume(key, &mut request, &mut memory);
+                let caller = Caller { process, thread: Thread(thread) };
+                self.threads[thread].call = self.after_read(caller, argument, request, result);
+            }
+        }
+    }
+
+    fn notify(&mut self, context: usize, notified: binder_core::ProcessKey) {
+        for thread in 0..self.threads.len() {
+            let Call::Polling { process } = self.threads[thread].call else { continue };
+            let file = &self.files[process.0];
+            if file.context == context && file.key == notified {
+                let caller = Caller { process, thread: Thread(thread) };
+                let (_, who) = self.core_caller(caller);
+                if self.contexts[context].poll(&who) {
+                    self.threads[thread].call = Call::Ended(Ok(()));
+                }
+            }
+        }
+    }
+
+    fn interrupt(&mut self, thread: usize) {
+        let result = Err(Errno::INTR);
+        match self.threads[thread].call {
+            Call::Ended(_) => {}
+            Call::Polling { .. } => self.threads[thread].call = Call::Ended(result),
+            Call::Reading { process, key, argument, request } => {
+                let host = self.threads[thread].host;
+                let context = self.files[process.0].context;
+                assert!(self.contexts[context].interrupt(key), "a parked thread sleeps");
+                self.put(host, argument, &request).expect("the argument is where it was");
+                self.threads[thread].call = Call::Ended(result);
+            }
+        }
+    }
+
+    /// The last close: everybody is woken, then the file goes.
+    fn close(&mut self, process: usize) {
+        let OpenFile { context, key, is_open, .. } = self.files[process];
+        if !is_open {
+            return;
+        }
+        self.contexts[context].flush(key);
+        self.carry_out_effects();
+        self.contexts[context].release(key);
+        self.files[process].is_open = false;
+        self.memory.remove_file((context, key.to_u64()));
+        self.carry_out_effects();
+    }
+
+    fn kill(&mut self, host: Host) {
+        for thread in 0..self.threads.len() {
+            if self.threads[thread].host == host {
+                self.interrupt(thread);
+            }
+        }
+        for process in 0..self.files.len() {
+            if self.files[process].host == host {
+                self.close(process);
+            }
+        }
+    }
+}
+
+fn errno(error: binder_core::Errno) -> Errno {
+    Errno::from_raw_os_error(error.number())
+}
+
+impl Rig for CoreRig {
+    fn driver(&self) -> Driver {
+        Driver::Core
+    }
+
+    fn start_host(&self) -> Host {
+        let mut world = self.world.borrow_mut();
+        let host = Host(world.hosts.len());
+        let pid = 1000 + u32::try_from(host.0).expect("few hosts");
+        world.hosts.push(FakeHost { pid, euid: 0 });
+        world.memory.add_host();
+        host
+    }
+
+    fn set_user(&self, host: Host, uid: u32) -> Result<(), Errno> {
+        self.world.borrow_mut().hosts[host.0].euid = uid;
+        Ok(())
+    }
+
+    fn pid(&self, host: Host) -> i32 {
+        self.world.borrow().hosts[host.0].pid.try_into().expect("a small number")
+    }
+
+    fn kill(&self, host: Host) {
+        self.world.borrow_mut().kill(host);
+    }
+
+    fn start_thread(&self, host: Host) -> Thread {
+        let mut world = self.world.borrow_mut();
+        let number = world.threads.len();
+        let tid = 10_000 + u32::try_from(number).expect("few threads");
+        world.threads.push(FakeThread { host, tid, call: Call::Ended(Ok(())) });
+        Thread(number)
+    }
+
+    fn open(&self, host: Host, device: Device, mode: Mode) -> Result<Process, Errno> {
+        let mut world = self.world.borrow_mut();
+        let context = usize::from(device == Device::Second);
+        let pid = world.hosts[host.0].pid;
+        let key = world.contexts[context].open(Opener {
+            pid,
+            numbers: PidNumbers::single(pid),
+            uids: UidMap::identity(),
+            security_label: Box::from(*b"fake_label"),
+        });
+        world.memory.add_file((context, key.to_u64()), host);
+        let waits = waits(mode);
+        world.files.push(OpenFile { host, context, key, waits, is_open: true });
+        Ok(Process(world.files.len() - 1))
+    }
+
+    fn map(&self, process: Process, len: usize, protection: Protection) -> Result<u64, Errno> {
+        assert_eq!(protection, Protection::ReadOnly, "rights are the business of a front end");
+        let mut world = self.world.borrow_mut();
+        let OpenFile { context, key, .. } = world.files[process.0];
+        world.memory.map((context, key.to_u64()), len).ok_or(Errno::BUSY)
+    }
+
+    fn set_mode(&self, process: Process, mode: Mode) {
+        self.world.borrow_mut().files[process.0].waits = waits(mode);
+    }
+
+    fn close_duplicate(&self, process: Process) {
+        let mut world = self.world.borrow_mut();
+        let OpenFile { context, key, .. } = world.files[process.0];
+        world.contexts[context].flush(key);
+        world.carry_out_effects();
+    }
+
+    fn close(&self, process: Process) {
+        self.world.borrow_mut().close(process.0);
+    }
+
+    fn ioctl(&self, caller: Caller, request: u32, argument: u64) -> Progress {
+        let mut world = self.world.borrow_mut();
+        let call = if request == BINDER_WRITE_READ {
+            world.write_read(caller, argument)
+        } else {
+            Call::Ended(world.small_request(caller, request, argument))
+        };
+        world.threads[caller.thread.0].call = call;
+        world.carry_out_effects();
+        drop(world);
+        self.settle(caller.thread)
+    }
+
+    fn wait_readable(&self, caller: Caller, _waiter: Waiter) -> Progress {
+        let mut world = self.world.borrow_mut();
+        let (context, who) = world.core_caller(caller);
+        let is_ready = world.contexts[context].poll(&who);
+        let process = caller.process;
+        world.threads[caller.thread.0].call =
+            if is_ready { Call::Ended(Ok(())) } else { Call::Polling { process } };
+        drop(world);
+        self.settle(caller.thread)
+    }
+
+    fn settle(&self, thread: Thread) -> Progress {
+        match self.world.borrow().threads[thread.0].call {
+            Call::Ended(result) => Progress::Done(result),
+            Call::Reading { .. } | Call::Polling { .. } => Progress::Parked,
+        }
+    }
+
+    fn finish(&self, thread: Thread) -> Result<(), Errno> {
+        match self.settle(thread) {
+            Progress::Done(result) => result,
+            Progress::Parked => panic!("the call does not return"),
+        }
+    }
+
+    fn interrupt(&self, thread: Thread) {
+        let mut world = self.world.borrow_mut();
+        world.interrupt(thread.0);
+        world.carry_out_effects();
+    }
+
+    fn poll(&self, caller: Caller) -> Readiness {
+        let mut world = self.world.borrow_mut();
+        let (context, who) = world.core_caller(caller);
+        let is_readable = world.contexts[context].poll(&who);
+        Readiness { is_readable, ..Readiness::default() }
+    }
+
+    fn allocate(&self, host: Host, len: usize) -> u64 {
+        self.world.borrow_mut().memory.allocate(host, len)
+    }
+
+    fn guard(&self, _host: Host) -> u64 {
+        GUARD
+    }
+
+    fn poke(&self, host: Host, address: u64, bytes: &[u8]) {
+        self.world.borrow_mut().memory.poke(host, address, bytes).expect("memory of the host");
+    }
+
+    fn peek(&self, host: Host, address: u64, bytes: &mut [u8]) -> Result<(), Errno> {
+        self.world.borrow().memory.peek(host, address, bytes).map_err(|_| Errno::FAULT)
+    }
+
+    fn system(&self) -> Option<&dyn System> {
+        None
+    }
+
+    fn tear_down(&self) {
+        let mut world = self.world.borrow_mut();
+        for host in 0..world.hosts.len() {
+            world.kill(Host(host));
+        }
+        for context in &world.contexts {
+            assert_eq!(context.census(), Census::default(), "something was left behind");
+        }
+    }
+}
+
+fn waits(mode: Mode) -> Waits {
+    match mode {
+        Mode::Blocking => Waits::UntilReady,
+        Mode::Nonblocking => Waits::Never,
+    }
+}
