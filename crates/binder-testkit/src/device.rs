@@ -10,6 +10,8 @@ mod sys;
 mod wire;
 
 use std::cell::RefCell;
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use binder_uapi::{BINDER_VERSION, BinderVersion};
@@ -279,6 +281,12 @@ impl System for DeviceRig {
 
     fn is_mapped_in_child(&self, host: Host, address: u64) -> bool {
         self.order(host, Order::ProbeChild, [address, 0, 0]).expect("fork") != 0
+    }
+
+    fn add_device(&self, name: &[u8]) -> Result<(), Errno> {
+        let control = self.devices[0].with_file_name("binder-control");
+        let control = File::open(control).map_err(|_| Errno::NOENT)?;
+        sys::add_device(control.as_fd(), name)
     }
 
     fn device_path(&self) -> &Path {

@@ -202,7 +202,6 @@ impl<'s> Party<'s> {
     }
 
     /// Starts a `BINDER_WRITE_READ`.
-    #[must_use]
     pub fn start(&self, argument: BinderWriteRead) -> Progress {
         self.rig().poke(self.host, self.argument, argument.as_bytes());
         self.rig().ioctl(self.caller, BINDER_WRITE_READ, self.argument)
@@ -211,8 +210,8 @@ impl<'s> Party<'s> {
     /// Makes a `BINDER_WRITE_READ`, which must not wait.
     #[must_use]
     pub fn attempt(&self, argument: BinderWriteRead) -> Attempt {
-        let result = Stage::done(self.start(argument));
-        self.ended(result)
+        self.start(argument);
+        self.ended(self.rig().finish(self.caller.thread))
     }
 
     fn ended(&self, result: Result<(), Errno>) -> Attempt {
@@ -290,7 +289,8 @@ impl<'s> Party<'s> {
 
     /// Makes a request with an argument at `address`; it must not wait.
     pub fn ioctl_at(&self, request: u32, address: u64) -> Result<(), Errno> {
-        Stage::done(self.rig().ioctl(self.caller, request, address))
+        self.rig().ioctl(self.caller, request, address);
+        self.rig().finish(self.caller.thread)
     }
 
     /// Limits the pool of loopers that the driver may ask for.

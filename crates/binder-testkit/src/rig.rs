@@ -191,6 +191,9 @@ pub trait System {
     /// Whether a child that the host forks finds something mapped at `address`.
     fn is_mapped_in_child(&self, host: Host, address: u64) -> bool;
 
+    /// Asks the `binder-control` beside the device for another device.
+    fn add_device(&self, name: &[u8]) -> Result<(), Errno>;
+
     /// The path of the device.
     fn device_path(&self) -> &std::path::Path;
 }

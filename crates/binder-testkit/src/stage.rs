@@ -4,7 +4,7 @@ use binder_uapi::{BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, FlatBinder
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
-use crate::{Area, Caller, Device, Driver, Host, Mode, Party, Process, Progress, Protection, Rig};
+use crate::{Area, Caller, Device, Driver, Host, Mode, Party, Process, Protection, Rig};
 
 /// How large the receive area of a party is unless a check says otherwise.
 pub const AREA_LEN_BYTES: usize = 1 << 20;
@@ -138,12 +138,5 @@ impl Stage {
     /// Ends all parties and checks that nothing is left.
     pub fn tear_down(&self) {
         self.rig.tear_down();
-    }
-
-    pub(crate) fn done(progress: Progress) -> Result<(), Errno> {
-        match progress {
-            Progress::Done(result) => result,
-            Progress::Parked => panic!("the call waits where it should return"),
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! The checks, by part of the specification.
 #![expect(clippy::unwrap_used, reason = "checks are tests")]
 
+mod binderfs;
 mod buffers;
 mod calls;
 mod codes;
@@ -15,6 +16,7 @@ mod objects;
 mod oneway;
 mod poll;
 mod references;
+mod robustness;
 
 use crate::registry::Check;
 
@@ -33,6 +35,8 @@ const PARTS: &[&[Check]] = &[
     death::CHECKS,
     exit::CHECKS,
     poll::CHECKS,
+    binderfs::CHECKS,
+    robustness::CHECKS,
 ];
 
 /// Every check, by number.

@@ -4,6 +4,7 @@
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
 
+use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 
@@ -27,6 +28,15 @@ pub(super) fn ioctl(fd: BorrowedFd<'_>, request: u64, argument: u64) -> Result<(
     // or choose to be unmapped, for which the answer is EFAULT.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, argument) };
     errno_of(result)
+}
+
+/// Adds a device to a binderfs.
+pub(super) fn add_device(control: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
+    let mut request = BinderfsDevice::default();
+    let room = request.name.get_mut(..name.len()).ok_or(Errno::NAMETOOLONG)?;
+    room.copy_from_slice(name);
+    let argument = &raw mut request;
+    ioctl(control, BINDER_CTL_ADD.into(), argument as u64)
 }
 
 /// Closes a descriptor by number.

@@ -1,0 +1,89 @@
+//! The file system that devices are made in.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use binder_testkit::{DeviceRig, Driver, Message, Stage, System, commands};
+use rustix::io::Errno;
+
+use crate::registry::checks;
+
+const DEVICE: &str = "conformance";
+
+checks! {
+    Device c230_a_device_can_be_added_once,
+    Device c231_a_name_may_have_255_bytes,
+    Device c232_a_device_can_be_removed_and_the_control_cannot,
+    Device c234_features_are_listed,
+    Device c235_a_removed_device_works_for_those_who_have_it,
+}
+
+/// The directory of the device under test.
+fn mount(stage: &Stage) -> (&dyn System, &Path) {
+    let system = stage.rig().system().expect("a check for devices");
+    let directory = system.device_path().parent().expect("a device has a directory");
+    if !directory.join("binder-control").exists() {
+        stage.skip("the device is not in a binderfs");
+    }
+    (system, directory)
+}
+
+/// A fresh device, whatever an earlier run left behind.
+fn add(stage: &Stage, name: &str) -> PathBuf {
+    let (system, directory) = mount(stage);
+    let path = directory.join(name);
+    let _ = fs::remove_file(&path);
+    system.add_device(name.as_bytes()).unwrap();
+    path
+}
+
+fn c230_a_device_can_be_added_once(stage: &Stage) {
+    let path = add(stage, DEVICE);
+    let (system, _) = mount(stage);
+    let metadata = fs::metadata(&path).unwrap();
+    assert_eq!(metadata.mode() & 0o777, 0o600);
+    // A file system in user space cannot serve devices; it serves files.
+    assert_eq!(metadata.file_type().is_char_device(), stage.driver() == Driver::Kernel);
+    assert_eq!(system.add_device(DEVICE.as_bytes()), Err(Errno::EXIST));
+    for name in ["a/b", ".", "..", ""] {
+        assert_eq!(system.add_device(name.as_bytes()), Err(Errno::ACCESS), "{name:?}");
+    }
+    fs::remove_file(path).unwrap();
+}
+
+fn c231_a_name_may_have_255_bytes(stage: &Stage) {
+    let name = "n".repeat(255);
+    let path = add(stage, &name);
+    assert!(path.exists());
+    fs::remove_file(path).unwrap();
+}
+
+fn c232_a_device_can_be_removed_and_the_control_cannot(stage: &Stage) {
+    let path = add(stage, DEVICE);
+    fs::remove_file(&path).unwrap();
+    assert!(!path.exists());
+    let refusal = fs::remove_file(path.with_file_name("binder-control")).unwrap_err();
+    assert_eq!(Errno::from_io_error(&refusal), Some(Errno::PERM));
+}
+
+fn c234_features_are_listed(stage: &Stage) {
+    let (_, directory) = mount(stage);
+    for feature in ["oneway_spam_detection", "extended_error", "freeze_notification"] {
+        let text = fs::read_to_string(directory.join("features").join(feature)).unwrap();
+        assert_eq!(text, "1\n", "{feature}");
+    }
+}
+
+fn c235_a_removed_device_works_for_those_who_have_it(stage: &Stage) {
+    let path = add(stage, DEVICE);
+    let stage = Stage::new(Box::new(DeviceRig::new(&path, &path).unwrap()));
+    let m = stage.manager();
+    let p = stage.party();
+    fs::remove_file(&path).unwrap();
+    p.write(commands().call(0, Message::new(1)));
+    let call = m.read_call();
+    m.answer(&call, Message::new(0));
+    p.read_reply();
+    stage.tear_down();
+}
