@@ -1,2 +1,52 @@
 //! Binder on any Linux, without a kernel module.
-fn main() {}
+//!
+//! The program holds options, logging and exit codes; what a subcommand does is in its file, what
+//! several need is in [`world`] and [`driver`].
+
+mod cli;
+mod completions;
+mod demo;
+mod doctor;
+mod driver;
+mod failure;
+mod man;
+mod mount;
+mod run;
+mod world;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log_to_stderr(cli.verbose);
+    let done = match cli.command {
+        Command::Run(options) => run::run(&options),
+        Command::Mount(options) => mount::run(&options),
+        Command::Doctor(options) => doctor::run(&options),
+        Command::Demo(options) => demo::run(&options),
+        Command::DemoCast(options) => demo::play(&options),
+        Command::Completions(options) => completions::run(&options),
+        Command::Man => man::run(),
+    };
+    done.unwrap_or_else(|failure| {
+        failure.print();
+        ExitCode::FAILURE
+    })
+}
+
+/// Sends log lines to stderr: warnings, or more by `--verbose`, or as RUST_LOG says.
+fn log_to_stderr(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        2 => "debug",
+        3.. => "trace",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}

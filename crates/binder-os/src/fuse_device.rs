@@ -139,7 +139,12 @@ impl FuseDevice {
     /// As the kernel reports; a reply to a request that no longer exists is not an error but
     /// [`Written::Gone`].
     pub fn write(&self, parts: &[IoSlice<'_>]) -> io::Result<Written> {
-        match rustix::io::retry_on_intr(|| rustix::io::writev(&self.fd, parts)) {
+        // A single piece is worth its own call: the kernel then imports no vector.
+        let written = rustix::io::retry_on_intr(|| match parts {
+            [piece] => rustix::io::write(&self.fd, piece),
+            pieces => rustix::io::writev(&self.fd, pieces),
+        });
+        match written {
             Ok(_) => Ok(Written::Delivered),
             Err(Errno::NOENT | Errno::NODEV) => Ok(Written::Gone),
             Err(errno) => Err(errno.into()),

@@ -1,0 +1,252 @@
+//! The command line, from which help, completions and the man page are made.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use binder_fuse::{Delivery, DeviceSpec};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Binder on any Linux, without a kernel module.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Log more: info, debug, trace. RUST_LOG, if set, decides instead.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  anybinder demo                            see a service answer calls
+  anybinder run -- ./my-service             give one program, and what it starts, a binder
+  anybinder run bash                        a shell with /dev/binder in it
+  sudo anybinder mount /dev/binderfs        give the whole machine a binder
+  anybinder doctor                          find out what this machine allows
+
+Exit status: 0 done, 1 failed, 2 wrong usage; `run` exits as its command does.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a command in a private binder world
+    Run(RunOptions),
+    /// Serve binderfs at a directory, for everybody who can see it
+    Mount(MountOptions),
+    /// Tell what this machine offers and which way will be used
+    Doctor(DoctorOptions),
+    /// Show a service and a client at work
+    Demo(DemoOptions),
+    /// The actors of `demo`, inside its world
+    #[command(hide = true)]
+    DemoCast(DemoCastOptions),
+    /// Print completions for a shell
+    Completions(CompletionsOptions),
+    /// Print the manual page, in roff
+    Man,
+}
+
+/// Run a command in a private binder world.
+///
+/// The command sees /dev/binder, /dev/hwbinder and /dev/vndbinder (or the devices named), served by
+/// this program and shared with nobody outside. Root is not needed. When the command ends, whatever
+/// it left running ends too, and nothing remains.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder run -- ./service --port 1
+  anybinder run --device binder --device mybinder bash
+
+Exit status: that of the command, 128 and the signal if one ended it, 126 if it cannot be executed,
+127 if it does not exist, 1 if there is no world to run it in.")]
+pub(crate) struct RunOptions {
+    /// A device in the world, instead of binder, hwbinder and vndbinder; may be repeated
+    #[arg(long = "device", value_name = "NAME", value_parser = device_name)]
+    pub(crate) devices: Vec<String>,
+
+    /// How received data reaches the memory of a process
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
+    pub(crate) delivery: DeliveryChoice,
+
+    /// The command and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CMD"
+    )]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Serve binderfs at a directory, for everybody who can see it.
+///
+/// Returns once the file system answers, and serves it in the background until it is unmounted.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo mkdir -p /dev/binderfs
+  sudo anybinder mount /dev/binderfs
+  sudo anybinder mount /dev/binderfs --devices binder --mode 0666 --foreground
+  sudo umount /dev/binderfs
+
+SIGTERM and SIGINT unmount it, too.")]
+pub(crate) struct MountOptions {
+    /// The directory
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+
+    /// The devices in it
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = device_name,
+          default_value = "binder,hwbinder,vndbinder")]
+    pub(crate) devices: Vec<String>,
+
+    /// The permissions of the devices, in octal
+    #[arg(long, value_name = "MODE", value_parser = octal_mode, default_value = "0600")]
+    pub(crate) mode: u32,
+
+    /// Stay in the foreground
+    #[arg(long)]
+    pub(crate) foreground: bool,
+
+    /// How received data reaches the memory of a process
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
+    pub(crate) delivery: DeliveryChoice,
+}
+
+/// Tell what this machine offers and which way will be used.
+///
+/// Everything is really tried, in a world that is thrown away. Exits with 0 if `run` would work.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorOptions {
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show a service and a client at work.
+#[derive(Debug, Args)]
+pub(crate) struct DemoOptions {
+    /// How many calls to make
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) calls: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoCastOptions {
+    pub(crate) role: Role,
+    #[arg(default_value_t = 1)]
+    pub(crate) calls: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Role {
+    Director,
+    Service,
+}
+
+/// Print completions for a shell.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  anybinder completions bash > ~/.local/share/bash-completion/completions/anybinder")]
+pub(crate) struct CompletionsOptions {
+    pub(crate) shell: Shell,
+}
+
+/// [`Delivery`] as an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum DeliveryChoice {
+    /// By passthrough where the kernel allows it, else by the page cache
+    #[default]
+    Auto,
+    /// By FUSE passthrough, which needs CAP_SYS_ADMIN
+    Passthrough,
+    /// Through the page cache, which needs no privilege
+    Store,
+}
+
+impl From<DeliveryChoice> for Delivery {
+    fn from(choice: DeliveryChoice) -> Self {
+        match choice {
+            DeliveryChoice::Auto => Self::Auto,
+            DeliveryChoice::Passthrough => Self::Passthrough,
+            DeliveryChoice::Store => Self::Store,
+        }
+    }
+}
+
+/// Makes a driver's options of what was asked for.
+pub(crate) fn driver_options(
+    devices: &[String],
+    mode: u32,
+    delivery: DeliveryChoice,
+) -> binder_fuse::Options {
+    let devices = devices.iter().map(|name| DeviceSpec { name: name.clone(), mode }).collect();
+    binder_fuse::Options { devices, delivery: delivery.into() }
+}
+
+fn device_name(name: &str) -> Result<String, String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let reserved = ["binderfs", "binder-control", "features", "binder_logs"];
+    if name.is_empty() || name.len() > 255 || name.starts_with('.') || !name.bytes().all(is_plain) {
+        return Err("a device name consists of letters, digits, '-', '_' and '.'".into());
+    }
+    if reserved.contains(&name) {
+        return Err("binderfs uses this name itself".into());
+    }
+    Ok(name.to_owned())
+}
+
+fn octal_mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text.trim_start_matches("0o"), 8).ok();
+    mode.filter(|mode| *mode <= 0o777).ok_or_else(|| "not octal permissions, such as 0660".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_command_needs_no_separator_to_keep_its_own_options() {
+        for line in
+            ["anybinder run --device a ls -l -- x", "anybinder run --device a -- ls -l -- x"]
+        {
+            let Command::Run(options) = Cli::parse_from(line.split(' ')).command else {
+                panic!("not parsed as run");
+            };
+            assert_eq!(options.devices, ["a"]);
+            assert_eq!(options.command, ["ls", "-l", "--", "x"]);
+        }
+        assert!(Cli::try_parse_from(["anybinder", "run"]).is_err());
+    }
+
+    #[test]
+    fn devices_and_modes_are_checked() {
+        let mount = |words: &[&str]| {
+            let line = ["anybinder", "mount", "/x"].iter().chain(words);
+            match Cli::try_parse_from(line).map(|cli| cli.command) {
+                Ok(Command::Mount(options)) => Some((options.devices, options.mode)),
+                _ => None,
+            }
+        };
+        let all = ["binder", "hwbinder", "vndbinder"].map(String::from).to_vec();
+        assert_eq!(mount(&[]), Some((all.clone(), 0o600)));
+        assert_eq!(mount(&["--mode", "0o666"]), Some((all, 0o666)));
+        assert_eq!(mount(&["--devices", "a,b"]), Some((vec!["a".into(), "b".into()], 0o600)));
+        for wrong in
+            [["--mode", "8"], ["--mode", "1000"], ["--devices", "a/b"], ["--devices", "a,"]]
+        {
+            assert_eq!(mount(&wrong), None, "{wrong:?}");
+        }
+        assert_eq!(mount(&["--devices", "binder-control"]), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! `anybinder demo`: a world, a service, a client, calls answered.
+//!
+//! The demo runs this program again as the *director* inside a private world, which runs it once
+//! more as the *service*; the director itself is the client. Both speak to /dev/binder with plain
+//! ioctls, as any program would.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use binder_os::BinderClient;
+use binder_os::binder_client::Incoming;
+use binder_os::processes;
+
+use crate::cli::{DeliveryChoice, DemoCastOptions, DemoOptions, Role, driver_options};
+use crate::failure::{Failure, failed};
+use crate::run::DEVICE_MODE;
+use crate::world::World;
+
+const DEVICE: &str = "/dev/binder";
+
+/// The one thing that the service can do.
+const GREET: u32 = 1;
+
+pub(crate) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
+    println!("A private world: its own /dev, a binder driver in user space, no kernel module.");
+    let devices = driver_options(&["binder".to_owned()], DEVICE_MODE, DeliveryChoice::Auto);
+    let cast = [this_program()?, "demo-cast".into(), "director".into()];
+    let command = cast.into_iter().chain([options.calls.to_string().into()]);
+    let status = World::enter(&devices)?.run(&command.collect::<Vec<_>>())?;
+    if status == 0 {
+        println!("The world is closed: no process and no mount of it is left.");
+        println!("Next: `anybinder run bash` gives you a shell with {DEVICE} in it.");
+    }
+    Ok(ExitCode::from(status))
+}
+
+/// Plays a role inside the world.
+pub(crate) fn play(options: &DemoCastOptions) -> Result<ExitCode, Failure> {
+    match options.role {
+        Role::Director => direct(options.calls),
+        Role::Service => serve(),
+    }
+}
+
+fn direct(calls: u32) -> Result<ExitCode, Failure> {
+    let client = open()?;
+    let version = client.version().map_err(failed("asking for the version of binder"))?;
+    println!("{DEVICE} answers: binder protocol version {version}.");
+
+    let mut command = Command::new(this_program()?);
+    command.args(["demo-cast", "service"]).stdout(Stdio::piped());
+    let mut service = command.spawn().map_err(failed("starting the service"))?;
+    let mut line = String::new();
+    if let Some(stdout) = service.stdout.take() {
+        // The service says when it is ready, and nothing else.
+        BufReader::new(stdout).read_line(&mut line).map_err(failed("hearing the service"))?;
+    }
+    print!("{line}");
+
+    let (pid, (uid, _)) = (std::process::id(), processes::user());
+    println!("The client is process {pid}. It calls the service by handle 0: \"who am I?\"");
+    let answer = client.call(GREET, b"who am I?").map_err(failed("calling the service"))?;
+    let answer = String::from_utf8_lossy(&answer);
+    println!("The service replies: \"{answer}\"");
+    if answer != greeting(i64::from(pid), uid) {
+        return Err(Failure::new("being recognized by the service", answer));
+    }
+
+    let mut times = Vec::new();
+    for _ in 0..calls {
+        let start = Instant::now();
+        client.call(GREET, b"who am I?").map_err(failed("calling the service"))?;
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    let (median, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
+    println!("{calls} calls answered: {} in the median, {} at most for 99 %.", us(median), us(p99));
+    service.kill().and_then(|()| service.wait()).map_err(failed("ending the service"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn serve() -> Result<ExitCode, Failure> {
+    let service = open()?;
+    service.become_context_manager().map_err(failed("becoming the context manager"))?;
+    println!("The service is process {}, the context manager.", std::process::id());
+    std::io::stdout().flush().map_err(failed("writing to stdout"))?;
+    let answer = |call: Incoming| greeting(call.sender_pid.into(), call.sender_euid).into_bytes();
+    let Err(error) = service.serve(answer);
+    Err(Failure::new("serving", error))
+}
+
+fn greeting(pid: i64, uid: u32) -> String {
+    format!("you are process {pid} of user {uid}, says the driver")
+}
+
+fn open() -> Result<BinderClient, Failure> {
+    BinderClient::open(Path::new(DEVICE)).map_err(failed("opening /dev/binder"))
+}
+
+fn this_program() -> Result<OsString, Failure> {
+    Ok(std::env::current_exe().map_err(failed("finding this program"))?.into_os_string())
+}
+
+fn us(time: Duration) -> String {
+    format!("{:.1} us", time.as_secs_f64() * 1e6)
+}

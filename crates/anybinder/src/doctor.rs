@@ -1,0 +1,227 @@
+//! `anybinder doctor`: what this machine offers, which way will be used, and why not the others.
+//!
+//! What can be tried is tried, each time in a child process whose world is thrown away.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use binder_os::processes::{self, Fork, Stream};
+use binder_os::{BinderClient, FuseDevice};
+use serde::Serialize;
+
+use crate::cli::{DeliveryChoice, DoctorOptions, driver_options};
+use crate::failure::{Failure, NAMESPACES_ADVICE, failed};
+use crate::run::DEVICE_MODE;
+use crate::world::{Privacy, World};
+
+/// One line of the diagnosis.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Finding {
+    /// What was looked for.
+    check: &'static str,
+    /// Whether it is there.
+    found: bool,
+    /// What that means.
+    detail: String,
+    /// What to do about it; empty where nothing needs to be done.
+    advice: String,
+}
+
+pub(crate) fn run(options: &DoctorOptions) -> Result<ExitCode, Failure> {
+    let machine = Machine::examine();
+    let findings = machine.findings();
+    let mut report = String::new();
+    for finding in &findings {
+        let line = if options.json {
+            serde_json::to_string(finding).map_err(failed("writing JSON"))?
+        } else {
+            finding.to_text()
+        };
+        report.push_str(&line);
+        report.push('\n');
+    }
+    std::io::stdout().write_all(report.as_bytes()).map_err(failed("writing to stdout"))?;
+    Ok(ExitCode::from(u8::from(machine.way_of_run().is_none())))
+}
+
+/// What was found out.
+struct Machine {
+    fuse: Result<(), Failure>,
+    /// Mounting with the privilege that we have.
+    mounts: Result<(), Failure>,
+    passthrough: Result<(), Failure>,
+    /// Mounting in a user namespace.
+    user_namespace: Result<(), Failure>,
+    has_kernel_binder: bool,
+    has_seccomp_notify: bool,
+    /// Yama's restriction; 0 if there is no Yama.
+    ptrace_scope: u8,
+}
+
+/// How a world would be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Passthrough,
+    Store,
+    StoreInUserNamespace,
+}
+
+impl Machine {
+    fn examine() -> Self {
+        let actions = fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail");
+        let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
+        Self {
+            fuse: FuseDevice::open().map(drop).map_err(|error| {
+                let advice = "load the module with `sudo modprobe fuse`, pass --device /dev/fuse \
+                              to a container, or `sudo chmod 0666 /dev/fuse`";
+                Failure::new("opening /dev/fuse", error).advise(advice)
+            }),
+            mounts: try_world(Privacy::Mount, DeliveryChoice::Store),
+            passthrough: try_world(Privacy::Mount, DeliveryChoice::Passthrough),
+            user_namespace: try_world(Privacy::UserAndMount, DeliveryChoice::Store),
+            has_kernel_binder: has_kernel_binder(),
+            has_seccomp_notify: actions.is_ok_and(|actions| actions.contains("user_notif")),
+            ptrace_scope: scope.ok().and_then(|scope| scope.trim().parse().ok()).unwrap_or(0),
+        }
+    }
+
+    fn way_of_run(&self) -> Option<Way> {
+        self.way_of_mount().or(self.user_namespace.is_ok().then_some(Way::StoreInUserNamespace))
+    }
+
+    fn way_of_mount(&self) -> Option<Way> {
+        let passthrough = self.passthrough.is_ok().then_some(Way::Passthrough);
+        passthrough.or(self.mounts.is_ok().then_some(Way::Store))
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let tried = |check, result: &Result<(), Failure>, detail: &str| match result {
+            Ok(()) => Finding::good(check, detail),
+            Err(failure) => Finding::bad(check, failure.to_string(), &failure.advice),
+        };
+        let kernel_binder = if self.has_kernel_binder {
+            "this kernel has its own; a private world hides it, a mount stands beside it"
+        } else {
+            "this kernel has none, which is what we are for"
+        };
+        let seccomp = if self.has_seccomp_notify { "offered" } else { "not offered" };
+        vec![
+            tried("fuse", &self.fuse, "/dev/fuse can be opened"),
+            tried("mount_privilege", &self.mounts, "mounting without a user namespace works"),
+            tried("passthrough", &self.passthrough, "FUSE reads straight from our memory"),
+            tried("user_namespace", &self.user_namespace, "a private world needs no privilege"),
+            Finding {
+                found: self.has_kernel_binder,
+                ..Finding::good("kernel_binder", kernel_binder)
+            },
+            Finding {
+                found: self.has_seccomp_notify,
+                ..Finding::good("seccomp_notify", &format!("{seccomp} by this kernel; not used"))
+            },
+            self.ptrace(),
+            Self::verdict("run", self.way_of_run(), NAMESPACES_ADVICE),
+            Self::verdict("mount", self.way_of_mount(), "run it as root"),
+        ]
+    }
+
+    fn ptrace(&self) -> Finding {
+        let scope = self.ptrace_scope;
+        if scope < 3 {
+            let detail = format!("kernel.yama.ptrace_scope is {scope}: the driver may do its work");
+            return Finding::good("ptrace", &detail);
+        }
+        let detail = format!("kernel.yama.ptrace_scope is {scope}: client memory is out of reach");
+        Finding::bad("ptrace", detail, "set it to 2 or less in /etc/sysctl.d and reboot")
+    }
+
+    fn verdict(check: &'static str, way: Option<Way>, advice: &str) -> Finding {
+        match way {
+            Some(Way::Passthrough) => {
+                Finding::good(check, "works; received data by passthrough, the fastest way")
+            }
+            Some(Way::Store) => Finding::good(
+                check,
+                "works; received data through the page cache, as there is no passthrough",
+            ),
+            Some(Way::StoreInUserNamespace) => Finding::good(
+                check,
+                "works in a user namespace; received data through the page cache, as passthrough \
+                 is only for root",
+            ),
+            None => Finding::bad(check, "does not work here".into(), advice),
+        }
+    }
+}
+
+impl Finding {
+    fn good(check: &'static str, detail: &str) -> Self {
+        Self { check, found: true, detail: detail.into(), advice: String::new() }
+    }
+
+    fn bad(check: &'static str, detail: String, advice: &str) -> Self {
+        Self { check, found: false, detail, advice: advice.into() }
+    }
+
+    fn to_text(&self) -> String {
+        let mark = if self.found { "yes" } else { "no" };
+        let mut text = format!("{:<16} {mark:<4} {}", self.check, self.detail);
+        if !self.advice.is_empty() {
+            text.push_str(&format!("\n{:21} try: {}", "", self.advice));
+        }
+        text
+    }
+}
+
+/// Makes a world, opens a device in it, asks the driver a question, and throws it away.
+fn try_world(privacy: Privacy, delivery: DeliveryChoice) -> Result<(), Failure> {
+    in_child(|| {
+        // What fails is reported as a finding, not as a log line of a driver that ends at once.
+        processes::silence(Stream::Error).map_err(failed("opening /dev/null"))?;
+        let options = driver_options(&["binder".to_owned()], DEVICE_MODE, delivery);
+        let world = World::furnish(privacy.enter()?, &options)?;
+        let answered = BinderClient::open(Path::new("/dev/binder"))
+            .and_then(|client| client.version())
+            .map_err(failed("opening a device of ours"));
+        world.close();
+        answered.map(drop)
+    })
+}
+
+/// Runs `act` in a child process and brings its failure back.
+fn in_child(act: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    let (mut report, mut reporter) = std::io::pipe().map_err(failed("creating a pipe"))?;
+    let child = match processes::fork().map_err(failed("starting a process"))? {
+        Fork::Child => {
+            drop(report);
+            let told = match act() {
+                Ok(()) => reporter.write_all(DONE),
+                Err(failure) => reporter.write_all(&failure.to_bytes()),
+            };
+            std::process::exit(i32::from(told.is_err()));
+        }
+        Fork::Parent(child) => child,
+    };
+    drop(reporter);
+    let mut told = Vec::new();
+    let heard = report.read_to_end(&mut told).map_err(failed("hearing from a process"));
+    let end = child.wait().map_err(failed("waiting for a process"))?;
+    heard?;
+    if told == DONE {
+        return Ok(());
+    }
+    Err(Failure::from_bytes(&told)
+        .unwrap_or_else(|| Failure::new("trying it in a process", format!("it ended: {end:?}"))))
+}
+
+/// What a child tells that had no failure.
+const DONE: &[u8] = b"done";
+
+fn has_kernel_binder() -> bool {
+    let filesystems = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let in_kernel = filesystems.lines().any(|line| line.ends_with("\tbinder"));
+    let device = fs::metadata("/dev/binder").map(|metadata| metadata.file_type());
+    in_kernel || device.is_ok_and(|kind| kind.is_char_device())
+}

@@ -1,0 +1,119 @@
+//! The driver as a process of its own, seen from the process that starts it.
+
+use std::fs;
+use std::io::{PipeWriter, Read, Write};
+use std::path::Path;
+
+use binder_fuse::{MountError, Options, Session};
+use binder_os::processes::{self, Child, Fork, Stream};
+
+use crate::failure::{Failure, failed};
+
+/// Starts a process that mounts binderfs at `dir` and serves it until it is unmounted.
+///
+/// `prepare` runs in that process before anything else, while it has one thread. Returns once the
+/// file system answers; the child is the caller's to wait for.
+///
+/// # Errors
+///
+/// [`Failure`], the child's own or one of starting it; no child is left then.
+pub(crate) fn start(
+    dir: &Path,
+    options: &Options,
+    prepare: impl FnOnce() -> Result<(), Failure>,
+) -> Result<Child, Failure> {
+    let (mut report, reporter) =
+        std::io::pipe().map_err(failed("creating a pipe to the driver"))?;
+    let child = match processes::fork().map_err(failed("starting the driver's process"))? {
+        Fork::Child => {
+            drop(report);
+            std::process::exit(live(dir, options, prepare, reporter));
+        }
+        Fork::Parent(child) => child,
+    };
+    drop(reporter);
+    let mut told = Vec::new();
+    let heard = report.read_to_end(&mut told);
+    if heard.is_ok() && told == MOUNTED && answers(dir, options) {
+        return Ok(child);
+    }
+    let ended = child.signal(processes::Signal::KILL).and_then(|()| child.wait());
+    let own_words = Failure::from_bytes(&told);
+    Err(own_words.unwrap_or_else(|| {
+        Failure::new("starting the driver", format!("it ended before it answered ({ended:?})"))
+            .advise("run again with --verbose")
+    }))
+}
+
+/// What the driver's process writes to the pipe when the file system is mounted.
+const MOUNTED: &[u8] = b"mounted";
+
+/// The life of the driver's process; returns its exit status.
+fn live(
+    dir: &Path,
+    options: &Options,
+    prepare: impl FnOnce() -> Result<(), Failure>,
+    mut reporter: PipeWriter,
+) -> i32 {
+    let mounted = prepare().and_then(|()| mount(dir, options));
+    let told = match &mounted {
+        Ok(_) => reporter.write_all(MOUNTED),
+        Err(failure) => reporter.write_all(&failure.to_bytes()),
+    };
+    drop(reporter);
+    match (mounted, told) {
+        (Ok(session), Ok(())) => match serve(session) {
+            Ok(()) => 0,
+            Err(failure) => {
+                failure.print();
+                1
+            }
+        },
+        (Ok(_) | Err(_), _) => 1,
+    }
+}
+
+/// Mounts binderfs at `dir` in this process.
+pub(crate) fn mount(dir: &Path, options: &Options) -> Result<Session, Failure> {
+    // Every client that is met costs a few descriptors.
+    if let Err(error) = processes::raise_open_file_limit() {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+    Session::mount(dir, options).map_err(|error| describe(&error))
+}
+
+/// Serves a mounted binderfs in this process until it is unmounted.
+pub(crate) fn serve(session: Session) -> Result<(), Failure> {
+    session.serve().map_err(failed("serving binderfs"))
+}
+
+/// Asks the mounted file system for something that only the driver knows.
+fn answers(dir: &Path, options: &Options) -> bool {
+    let device = options.devices.first().map_or("binder-control", |device| &device.name);
+    fs::metadata(dir.join(device)).is_ok()
+}
+
+fn describe(error: &MountError) -> Failure {
+    match error {
+        MountError::Open(source) => Failure::new("opening /dev/fuse", source).advise(
+            "load the module with `sudo modprobe fuse`; in a container pass --device /dev/fuse; \
+             if it exists, give yourself access with `sudo chmod 0666 /dev/fuse`, the mode that \
+             most systems use",
+        ),
+        MountError::Mount { dir, source } => {
+            Failure::new(format!("mounting binderfs at {dir}"), source)
+                .advise("mounting needs root, or the private world that `anybinder run` makes")
+        }
+        MountError::Name { .. } => Failure::new("creating the devices", error),
+    }
+}
+
+/// Moves the calling process out of the reach of the terminal it was started from, and connects
+/// `streams` to nothing.
+pub(crate) fn leave_terminal(streams: &[Stream]) -> Result<(), Failure> {
+    processes::leave_session().map_err(failed("leaving the terminal's session"))?;
+    for stream in streams {
+        processes::silence(*stream).map_err(failed("opening /dev/null"))?;
+    }
+    processes::set_name(c"anybinder-driver").map_err(failed("naming the driver's process"))
+}

@@ -1,0 +1,23 @@
+//! `anybinder run`: a command in a private binder world.
+
+use std::process::ExitCode;
+
+use crate::cli::{self, RunOptions};
+use crate::failure::Failure;
+use crate::world::World;
+
+/// The devices of a world that names none.
+const DEVICES: [&str; 3] = ["binder", "hwbinder", "vndbinder"];
+
+/// Everybody inside is the same user, so nobody is kept out.
+pub(crate) const DEVICE_MODE: u32 = 0o666;
+
+pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
+    let devices = match &options.devices[..] {
+        [] => DEVICES.map(String::from).to_vec(),
+        named => named.to_vec(),
+    };
+    let driver_options = cli::driver_options(&devices, DEVICE_MODE, options.delivery);
+    let status = World::enter(&driver_options)?.run(&options.command)?;
+    Ok(ExitCode::from(status))
+}

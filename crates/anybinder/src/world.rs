@@ -1,0 +1,220 @@
+//! A private binder world: namespaces, a /dev, a driver, one command, and the end of all of it.
+//!
+//! Three processes. *This* one enters the namespaces and waits; the *driver* serves /dev/binderfs;
+//! the *command* is what it is all for. A pipe from this process to the driver carries nothing: it
+//! breaks when this process ends, however that comes about, and then the driver kills everything
+//! inside the namespaces and ends as well. With the last process the namespaces go, and with them
+//! the mounts. So nothing is left even after SIGKILL, and there is one way to clean up, not two.
+
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::io::{self, PipeReader, PipeWriter, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use binder_fuse::Options;
+use binder_os::namespaces::{self, BINDERFS_DIR, PrivateNamespaces};
+use binder_os::processes::{self, Change, Child, Fork, Signal, Stream};
+use binder_os::signals::{self, Sender, SignalMask, SignalStream};
+
+use crate::driver;
+use crate::failure::{Failure, failed};
+
+/// A world whose driver answers.
+pub(crate) struct World {
+    namespaces: PrivateNamespaces,
+    driver: Child,
+    /// Breaks when dropped, or with this process; see the module.
+    lifeline: Option<PipeWriter>,
+    signals: SignalStream,
+}
+
+/// How a process gets its private mounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Privacy {
+    /// In a mount namespace of the user namespace that we are in, which needs CAP_SYS_ADMIN there.
+    Mount,
+    /// In a user namespace of its own, which needs no privilege.
+    UserAndMount,
+}
+
+impl Privacy {
+    pub(crate) fn enter(self) -> Result<PrivateNamespaces, Failure> {
+        let (uid, gid) = processes::user();
+        Ok(match self {
+            Self::Mount => namespaces::enter_mount_namespace()?,
+            Self::UserAndMount => namespaces::enter_user_and_mount_namespace(uid, gid)?,
+        })
+    }
+}
+
+/// Signals that this process passes on, and the one that tells of its children.
+const SIGNALS: [Signal; 10] = [
+    Signal::CHILD,
+    Signal::INT,
+    Signal::TERM,
+    Signal::HUP,
+    Signal::QUIT,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::WINCH,
+    Signal::CONT,
+    Signal::TSTP,
+];
+
+impl World {
+    /// Moves this process into private namespaces and starts a driver there.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the last way tried; the process may be in namespaces of its own then.
+    pub(crate) fn enter(options: &Options) -> Result<Self, Failure> {
+        // With the privilege to mount there is no need for a user namespace, in which the driver
+        // would lack the right to passthrough.
+        let namespaces = Privacy::Mount.enter().or_else(|_| Privacy::UserAndMount.enter())?;
+        Self::furnish(namespaces, options)
+    }
+
+    /// Starts a driver in the namespaces that this process has entered.
+    pub(crate) fn furnish(
+        namespaces: PrivateNamespaces,
+        options: &Options,
+    ) -> Result<Self, Failure> {
+        // A parent may have chosen to ignore the end of its children, which we inherit.
+        signals::reset(Signal::CHILD).map_err(failed("resetting SIGCHLD"))?;
+        let signals = SignalStream::block(&SIGNALS).map_err(failed("blocking signals"))?;
+        processes::adopt_orphans().map_err(failed("adopting orphans"))?;
+
+        let names: Vec<_> = options.devices.iter().map(|device| &device.name).collect();
+        for (name, error) in namespaces::private_dev(&names)? {
+            tracing::debug!(name = %name.display(), %error, "not taken over into the private /dev");
+        }
+        let (watched, lifeline) = io::pipe().map_err(failed("creating a pipe to the driver"))?;
+        let this = std::process::id();
+        // Forking doubles both ends; each process drops the one that is not its own.
+        let lifeline = Cell::new(Some(lifeline));
+        let driver = driver::start(Path::new(BINDERFS_DIR), options, || {
+            driver::leave_terminal(&[Stream::Input, Stream::Output])?;
+            drop(lifeline.take());
+            watch(watched, namespaces, this)
+        })?;
+        Ok(Self { namespaces, driver, lifeline: lifeline.take(), signals })
+    }
+
+    /// Runs `command` to its end and returns its exit status, as a shell would tell it.
+    ///
+    /// Afterwards everything inside has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the command could not be started, or the driver ended before it.
+    pub(crate) fn run(self, command: &[OsString]) -> Result<u8, Failure> {
+        let this = std::process::id();
+        let child = match processes::fork().map_err(failed("starting a process"))? {
+            Fork::Child => become_command(command, this, &self.signals.mask_before()),
+            Fork::Parent(child) => child,
+        };
+        let status = self.attend(child);
+        self.close();
+        status
+    }
+
+    /// Passes signals on until `command` ends.
+    fn attend(&self, command: Child) -> Result<u8, Failure> {
+        loop {
+            let arrived = self.signals.next().map_err(failed("waiting for signals"))?;
+            match (arrived.signal, arrived.sender) {
+                (Signal::CHILD, _) => {
+                    if let Some(status) = self.collect(command)? {
+                        return Ok(status);
+                    }
+                }
+                // The terminal has sent it to the command as well.
+                (_, Sender::Kernel) => {}
+                (signal, Sender::Process) => {
+                    command.signal(signal).map_err(failed("passing a signal on"))?;
+                }
+            }
+        }
+    }
+
+    /// Looks what happened to our children; returns the status of the command once it has ended.
+    fn collect(&self, command: Child) -> Result<Option<u8>, Failure> {
+        let tried = "waiting for the command";
+        while let Some((pid, change)) = processes::next_change().map_err(failed(tried))? {
+            let is_command = pid == command.pid();
+            match change {
+                Change::Stopped(signal) if is_command && is_job_control(signal) => {
+                    // The shell that watches us must see it; its SIGCONT goes on to the command.
+                    processes::stop_self().map_err(failed("stopping with the command"))?;
+                }
+                Change::Exited(_) | Change::Killed(_) if is_command => {
+                    return Ok(change.exit_status());
+                }
+                Change::Exited(_) | Change::Killed(_) if pid == self.driver.pid() => {
+                    let answer = format!("it ended unexpectedly ({change:?})");
+                    return Err(Failure::new("serving binder to the command", answer)
+                        .advise("run again with --verbose, and report what it says"));
+                }
+                // An orphan that came to us, or a stop that is nobody's business.
+                Change::Exited(_) | Change::Killed(_) | Change::Stopped(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Ends everything inside.
+    pub(crate) fn close(self) {
+        drop(self.lifeline);
+        // The driver has been waited for if it is what failed, and then this changes nothing.
+        let _ = self.driver.wait();
+        end_all(self.namespaces, std::process::id());
+        while let Ok(Some(_)) = processes::next_change() {}
+    }
+}
+
+/// In the driver: ends everything when the process that made the world is gone.
+fn watch(
+    mut watched: PipeReader,
+    namespaces: PrivateNamespaces,
+    maker: u32,
+) -> Result<(), Failure> {
+    let watch = move || {
+        // Nothing is ever written; whatever this returns, the pipe has served.
+        let _ = watched.read(&mut [0]);
+        end_all(namespaces, maker);
+        std::process::exit(0);
+    };
+    let started = thread::Builder::new().name("lifeline".into()).spawn(watch);
+    started.map(drop).map_err(failed("starting a thread"))
+}
+
+/// Kills all processes in `namespaces` and below `maker`, except for us and `maker`.
+fn end_all(namespaces: PrivateNamespaces, maker: u32) {
+    while namespaces.kill_members(maker).is_ok_and(|killed| killed > 0) {
+        // Killed processes need a moment to go.
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// In a fresh child: turns it into the command. Does not return.
+fn become_command(command: &[OsString], maker: u32, mask: &SignalMask) -> ! {
+    let prepared = processes::die_with_parent(Signal::KILL).and_then(|()| mask.restore());
+    if prepared.is_err() || processes::parent() != Some(maker) {
+        std::process::exit(1);
+    }
+    let [program, arguments @ ..] = command else { std::process::exit(1) };
+    let error = Command::new(program).args(arguments).exec();
+    let failure = Failure::new(format!("executing {}", program.display()), &error);
+    // As env(1) and the shells tell it.
+    let status = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
+    failure.print();
+    std::process::exit(status);
+}
+
+fn is_job_control(signal: i32) -> bool {
+    [Signal::TSTP, Signal::TTIN, Signal::TTOU].map(Signal::as_raw).contains(&signal)
+}
