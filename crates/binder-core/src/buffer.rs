@@ -130,7 +130,7 @@ impl Arena {
             base: area.base,
             len_bytes,
             ranges: Ranges::new(len_bytes),
-            pages: Pages::new(),
+            pages: Pages::default(),
             buffers: BTreeMap::new(),
             oneway_room: len_bytes / 2,
             has_reported_spam: false,

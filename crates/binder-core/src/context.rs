@@ -1,6 +1,7 @@
 //! One Binder device: its processes, its context manager, the effects of the calls into it.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use binder_uapi::{
     BinderExtendedError, BinderNodeDebugInfo, BinderNodeInfoForRef, FlatBinderObject,
@@ -27,6 +28,8 @@ pub struct Context {
     pub(crate) transactions: Table<Transaction>,
     pub(crate) deaths: Table<Death>,
     pub(crate) effects: VecDeque<Effect>,
+    /// Memory for the returns of one read, kept from read to read.
+    pub(crate) returns: Vec<u8>,
     /// The node that handle 0 means.
     pub(crate) manager: Option<NodeKey>,
     /// The uid of the first manager; only the same uid may follow it.
@@ -74,6 +77,7 @@ impl Context {
             transactions: Table::new(),
             deaths: Table::new(),
             effects: VecDeque::new(),
+            returns: Vec::new(),
             manager: None,
             manager_uid: None,
             ids: DebugIds::default(),

@@ -1,6 +1,5 @@
 //! Which pages of a receive buffer hold live buffers, which are idle, and which are absent.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 /// Bytes of a page: the unit in which memory comes and goes.
@@ -12,18 +11,18 @@ enum Page {
     Absent,
     /// This many live buffers touch it.
     InUse(u32),
-    /// No live buffer touches it; its memory is kept for the next one. Idle since this moment.
-    Idle(u64),
+    /// No live buffer touches it; its memory is kept for the next one. The neighbours in the order
+    /// of idling: the one idle longer, and the one idle for a shorter time.
+    Idle { older: Option<u32>, newer: Option<u32> },
 }
 
 /// The pages of one receive buffer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Pages {
     /// As long as the highest page ever touched.
     states: Vec<Page>,
-    /// Idle pages, the longest idle first.
-    idle: BTreeMap<u64, u32>,
-    moment: u64,
+    oldest_idle: Option<u32>,
+    newest_idle: Option<u32>,
 }
 
 /// How many pages are in which state.
@@ -36,10 +35,6 @@ pub struct PageCounts {
 }
 
 impl Pages {
-    pub(crate) fn new() -> Self {
-        Self { states: Vec::new(), idle: BTreeMap::new(), moment: 0 }
-    }
-
     fn spanned(start: u32, len_bytes: u32) -> core::ops::Range<u32> {
         start / PAGE_BYTES..(start + len_bytes).div_ceil(PAGE_BYTES)
     }
@@ -51,12 +46,11 @@ impl Pages {
             self.states.resize(pages.end as usize, Page::Absent);
         }
         for page in pages {
-            let state = &mut self.states[page as usize];
-            *state = match *state {
+            self.states[page as usize] = match self.states[page as usize] {
                 Page::Absent => Page::InUse(1),
                 Page::InUse(buffers) => Page::InUse(buffers + 1),
-                Page::Idle(since) => {
-                    self.idle.remove(&since);
+                Page::Idle { older, newer } => {
+                    self.unlink(older, newer);
                     Page::InUse(1)
                 }
             };
@@ -66,15 +60,10 @@ impl Pages {
     /// Notes the end of a buffer over the range: pages that no other touches become idle.
     pub(crate) fn leave_range(&mut self, start: u32, len_bytes: u32) {
         for page in Self::spanned(start, len_bytes) {
-            let state = &mut self.states[page as usize];
-            *state = match *state {
-                Page::InUse(1) => {
-                    self.moment += 1;
-                    self.idle.insert(self.moment, page);
-                    Page::Idle(self.moment)
-                }
+            self.states[page as usize] = match self.states[page as usize] {
+                Page::InUse(1) => self.link_newest(page),
                 Page::InUse(buffers) => Page::InUse(buffers - 1),
-                unused @ (Page::Absent | Page::Idle(_)) => {
+                unused @ (Page::Absent | Page::Idle { .. }) => {
                     debug_assert!(false, "page {page} is left but was not in use");
                     unused
                 }
@@ -84,17 +73,45 @@ impl Pages {
 
     /// Gives up the page that has been idle longest.
     pub(crate) fn reclaim(&mut self) -> Option<u32> {
-        let (_, page) = self.idle.pop_first()?;
+        let page = self.oldest_idle?;
+        if let Page::Idle { older, newer } = self.states[page as usize] {
+            self.unlink(older, newer);
+        }
         self.states[page as usize] = Page::Absent;
         Some(page)
     }
 
-    pub(crate) fn counts(&self) -> PageCounts {
-        let in_use = self.states.iter().filter(|page| matches!(page, Page::InUse(_))).count();
-        PageCounts {
-            in_use: u32::try_from(in_use).unwrap_or(u32::MAX),
-            idle: u32::try_from(self.idle.len()).unwrap_or(u32::MAX),
+    fn link_newest(&mut self, page: u32) -> Page {
+        let older = self.newest_idle.replace(page);
+        match older.map(|older| &mut self.states[older as usize]) {
+            Some(Page::Idle { newer, .. }) => *newer = Some(page),
+            _ => self.oldest_idle = Some(page),
         }
+        Page::Idle { older, newer: None }
+    }
+
+    /// Joins the neighbours of a page that leaves the order of idling.
+    fn unlink(&mut self, its_older: Option<u32>, its_newer: Option<u32>) {
+        match its_older.map(|older| &mut self.states[older as usize]) {
+            Some(Page::Idle { newer, .. }) => *newer = its_newer,
+            _ => self.oldest_idle = its_newer,
+        }
+        match its_newer.map(|newer| &mut self.states[newer as usize]) {
+            Some(Page::Idle { older, .. }) => *older = its_older,
+            _ => self.newest_idle = its_older,
+        }
+    }
+
+    pub(crate) fn counts(&self) -> PageCounts {
+        let mut counts = PageCounts::default();
+        for page in &self.states {
+            match page {
+                Page::Absent => {}
+                Page::InUse(_) => counts.in_use += 1,
+                Page::Idle { .. } => counts.idle += 1,
+            }
+        }
+        counts
     }
 }
 
@@ -105,7 +122,7 @@ mod tests {
     // C176
     #[test]
     fn a_page_shared_by_two_buffers_becomes_idle_with_the_second() {
-        let mut pages = Pages::new();
+        let mut pages = Pages::default();
         pages.use_range(0, 4000);
         pages.use_range(4000, 200);
         assert_eq!(pages.counts(), PageCounts { in_use: 2, idle: 0 });
@@ -118,7 +135,7 @@ mod tests {
     // C177
     #[test]
     fn only_idle_pages_are_reclaimed_the_longest_idle_first() {
-        let mut pages = Pages::new();
+        let mut pages = Pages::default();
         for page in 0..4 {
             pages.use_range(page * PAGE_BYTES, PAGE_BYTES);
         }

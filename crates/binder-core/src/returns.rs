@@ -41,8 +41,8 @@ enum Stop {
 }
 
 impl Returns {
-    fn new(room: usize, is_fresh: bool) -> Self {
-        let mut returns = Self { bytes: Vec::with_capacity(256), room, begins_with_noop: is_fresh };
+    fn new(bytes: Vec<u8>, room: usize, is_fresh: bool) -> Self {
+        let mut returns = Self { bytes, room, begins_with_noop: is_fresh };
         if is_fresh {
             returns.put(BR_NOOP);
         }
@@ -86,7 +86,21 @@ impl Context {
         if is_fresh && room < CODE_BYTES {
             return Err(Errno::EFAULT);
         }
-        let mut returns = Returns::new(room, is_fresh);
+        let mut returns = Returns::new(core::mem::take(&mut self.returns), room, is_fresh);
+        let result = self.fill_read_buffer(thread, waits, request, &mut returns, memory);
+        self.returns = returns.bytes;
+        self.returns.clear();
+        result
+    }
+
+    fn fill_read_buffer(
+        &mut self,
+        thread: ThreadKey,
+        waits: Waits,
+        request: &mut BinderWriteRead,
+        returns: &mut Returns,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Outcome, Errno> {
         let last = loop {
             if !self.is_ready(thread) {
                 return match waits {
@@ -97,7 +111,7 @@ impl Context {
                     }
                 };
             }
-            match self.take_work(thread, &mut returns) {
+            match self.take_work(thread, returns) {
                 Stop::Dry if returns.is_only_noop() && !self.threads[thread].need_return => {}
                 Stop::Dry | Stop::Full => break None,
                 Stop::AfterLast(transaction) => break transaction,

@@ -2,7 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use binder_core::{Caller, Context, Effect, Errno, Opener, Outcome, ProcessKey, ThreadKey, Waits};
 use binder_os::{FuseDevice, proc_files};
@@ -12,7 +11,7 @@ use fuse_wire::{notify, reply};
 
 use crate::client::{Client, Clients};
 use crate::ioctl::{Answer, Call};
-use crate::parked::{Parked, ParkedReads};
+use crate::parked::{Check, Parked, ParkedReads};
 use crate::wire::send;
 
 /// Names a device of the mount, also after it was unlinked.
@@ -73,7 +72,6 @@ pub(crate) enum Job {
     },
     /// Finds reads whose files may have been made non-blocking while they slept.
     ListSleepers {
-        slept_for: Duration,
         found: Sleepers,
     },
     SetNonblocking {
@@ -158,7 +156,7 @@ impl Driver {
                 self.carry_out_effects(device);
             }
             Job::Interrupt { unique, target } => self.interrupt(unique, target),
-            Job::ListSleepers { slept_for, found } => found(self.sleepers(slept_for)),
+            Job::ListSleepers { found } => found(self.sleepers()),
             Job::SetNonblocking { device, process, is_nonblocking } => {
                 self.set_nonblocking(device, process, is_nonblocking);
             }
@@ -223,8 +221,7 @@ impl Driver {
                     thread,
                     unique,
                     request,
-                    since: Instant::now(),
-                    was_checked: false,
+                    check: Check::Fresh,
                 });
             }
             Ok(Outcome::Done) => Ok(()),
@@ -290,20 +287,22 @@ impl Driver {
         send(&self.fuse, &reply::error(unique, EAGAIN));
     }
 
-    /// Lists the files of reads that have slept for a while, once each.
-    fn sleepers(&mut self, slept_for: Duration) -> Vec<Sleeper> {
-        let now = Instant::now();
+    /// Lists the files of reads that have slept through a round, once each.
+    fn sleepers(&mut self) -> Vec<Sleeper> {
         let mut found = Vec::new();
         for (device, state) in self.devices.iter_mut().enumerate() {
             for parked in state.parked.iter_mut() {
-                if parked.was_checked || now.duration_since(parked.since) < slept_for {
-                    continue;
-                }
-                parked.was_checked = true;
-                if let Some(client) = state.clients.get_mut(parked.process) {
-                    let (process, pid, file) = (parked.process, client.pid, client.file);
-                    found.push(Sleeper { device, process, pid, file });
-                }
+                parked.check = match parked.check {
+                    Check::Fresh => Check::Due,
+                    Check::Done => Check::Done,
+                    Check::Due => {
+                        if let Some(client) = state.clients.get_mut(parked.process) {
+                            let (process, pid, file) = (parked.process, client.pid, client.file);
+                            found.push(Sleeper { device, process, pid, file });
+                        }
+                        Check::Done
+                    }
+                };
             }
         }
         found

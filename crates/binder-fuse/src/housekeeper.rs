@@ -8,7 +8,7 @@
 //!
 //! The kernel keeps fcntl(2) to itself, so a read that falls asleep may do so against an
 //! `O_NONBLOCK` that was set after the open. The housekeeper looks at the files of reads that have
-//! slept for a moment, each once, and ends those that should not sleep.
+//! slept through a round, each once, and ends those that should not sleep.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,8 +24,6 @@ use crate::session::Shared;
 
 /// How often it looks while requests come in.
 const ROUND: Duration = Duration::from_millis(10);
-/// How long a read sleeps before its file is looked at.
-const SLEPT_FOR: Duration = Duration::from_millis(2);
 /// Rounds without a request after which idle memory is given back and the housekeeper rests.
 const ROUNDS_TO_REST: u32 = 100;
 
@@ -133,7 +131,7 @@ fn look_at_sleepers(shared: &Shared) {
     let found = Box::new(move |list| {
         let _ = found.send(list);
     });
-    shared.submit(Job::ListSleepers { slept_for: SLEPT_FOR, found });
+    shared.submit(Job::ListSleepers { found });
     // If another thread has the state, that thread sends the list; a round later is soon enough.
     for sleeper in sleepers.recv_timeout(ROUND).unwrap_or_default() {
         if let Ok(Some(flags)) = proc_files::file_flags(sleeper.pid, sleeper.file) {

@@ -1,9 +1,18 @@
 //! Reads that sleep in the daemon: who sleeps, and which FUSE request waits for the answer.
 
-use std::time::Instant;
-
 use binder_core::{ProcessKey, ThreadKey};
 use binder_uapi::BinderWriteRead;
+
+/// Whether the file of a sleeping read has been looked at for a change to `O_NONBLOCK`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Check {
+    /// It fell asleep since the last round: perhaps for a moment only.
+    Fresh,
+    /// It slept through a round.
+    Due,
+    /// It was looked at, once and for all.
+    Done,
+}
 
 /// A read that sleeps.
 #[derive(Clone, Copy, Debug)]
@@ -14,9 +23,8 @@ pub(crate) struct Parked {
     pub(crate) unique: u64,
     /// The caller's struct, with the progress so far.
     pub(crate) request: BinderWriteRead,
-    pub(crate) since: Instant,
-    /// Whether its file has been looked at for a change to `O_NONBLOCK` while it slept.
-    pub(crate) was_checked: bool,
+    /// How far the housekeeper is with it.
+    pub(crate) check: Check,
 }
 
 /// The sleeping reads of one device, by the slot of their thread.

@@ -5,9 +5,9 @@ use std::io::IoSlice;
 use binder_os::{FuseDevice, Written};
 use fuse_wire::Message;
 
-/// Messages up to this length go out in one piece: copying so little costs less than having the
-/// kernel look up a second range of memory.
-const ONE_PIECE_BYTES: usize = 256;
+/// Messages up to this length, the answer to `BINDER_WRITE_READ` among them, go out in one piece:
+/// copying so little costs less than having the kernel look up a second range of memory.
+const ONE_PIECE_BYTES: usize = 80;
 
 /// Writes one message. A request that is gone meanwhile (its caller was killed) needs no reply.
 pub(crate) fn send(device: &FuseDevice, message: &Message<'_>) {
