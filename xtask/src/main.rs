@@ -1,2 +1,53 @@
 //! Checks, conformance table and oracle runs of this workspace.
-fn main() {}
+
+mod check;
+mod ci;
+mod conformance;
+mod oracle;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What a subcommand fails with: a sentence for people.
+type Failure = Box<dyn std::error::Error>;
+
+/// The tasks of this workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Says which of the specification's numbered checks are covered, and where
+    Conformance,
+    /// Runs the checks on the driver of a real kernel, in a guest, and refreshes docs/conformance.md
+    Oracle {
+        /// Runs only the checks whose names contain this
+        filter: Option<String>,
+    },
+    /// Checks what no compiler checks: who uses whom, sizes, links, the list of unsafe modules
+    Check,
+    /// Runs everything that must pass before a push
+    Ci,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().task {
+        Task::Conformance => conformance::print_table(),
+        Task::Oracle { filter } => oracle::run(filter.as_deref()),
+        Task::Check => check::run(),
+        Task::Ci => ci::run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

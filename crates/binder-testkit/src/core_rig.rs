@@ -18,8 +18,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::fake_memory::{FakeMemory, Fickle, GUARD};
 use crate::{
-    Caller, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig, System,
-    Thread, Waiter,
+    Caller, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig, Thread,
+    Waiter,
 };
 
 /// A rig on the pure core.
@@ -35,6 +35,8 @@ struct World {
     hosts: Vec<FakeHost>,
     files: Vec<OpenFile>,
     threads: Vec<FakeThread>,
+    /// Whether woken readers stay where they are for now.
+    is_held: bool,
 }
 
 struct FakeHost {
@@ -79,6 +81,18 @@ impl CoreRig {
     pub fn change_once_read(&self, host: Host, address: u64, becomes: &[u8]) {
         let becomes = becomes.to_vec();
         self.world.borrow_mut().memory.set_fickle(Fickle { host, address, becomes });
+    }
+
+    /// Keeps woken readers from running, as a busy machine would.
+    pub fn hold(&self) {
+        self.world.borrow_mut().is_held = true;
+    }
+
+    /// Lets them run.
+    pub fn let_go(&self) {
+        let mut world = self.world.borrow_mut();
+        world.is_held = false;
+        world.carry_out_effects();
     }
 
     /// The live objects of the first device.
@@ -197,6 +211,9 @@ impl World {
 
     /// Does what the core wants done, until it wants nothing more.
     fn carry_out_effects(&mut self) {
+        if self.is_held {
+            return;
+        }
         for context in 0..self.contexts.len() {
             while let Some(effect) = self.contexts[context].poll_effect() {
                 match effect {
@@ -244,7 +261,8 @@ impl World {
             Call::Reading { process, key, argument, request } => {
                 let host = self.threads[thread].host;
                 let context = self.files[process.0].context;
-                assert!(self.contexts[context].interrupt(key), "a parked thread sleeps");
+                // A held thread may have been woken already: the signal wins, as in Linux.
+                let _was_asleep = self.contexts[context].interrupt(key);
                 self.put(host, argument, &request).expect("the argument is where it was");
                 self.threads[thread].call = Call::Ended(result);
             }
@@ -423,11 +441,12 @@ impl Rig for CoreRig {
         self.world.borrow().memory.peek(host, address, bytes).map_err(|_| Errno::FAULT)
     }
 
-    fn system(&self) -> Option<&dyn System> {
-        None
+    fn core(&self) -> Option<&CoreRig> {
+        Some(self)
     }
 
     fn tear_down(&self) {
+        self.let_go();
         let mut world = self.world.borrow_mut();
         for host in 0..world.hosts.len() {
             world.kill(Host(host));

@@ -24,5 +24,5 @@ pub use rig::{
     Caller, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig, System,
     Thread, Waiter,
 };
-pub use scene::{close_before, introduce, kill_before};
+pub use scene::{close_before, introduce, kill_before, settle_down};
 pub use stage::{AREA_LEN_BYTES, Entrance, Skipped, Stage};

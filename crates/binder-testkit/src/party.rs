@@ -9,7 +9,8 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::command::{Commands, Placement};
 use crate::{
-    Caller, Entrance, Host, Message, Progress, Return, Rig, Stage, Waiter, expect, parse_returns,
+    Caller, Entrance, Host, Message, Mode, Progress, Return, Rig, Stage, Waiter, expect,
+    parse_returns,
 };
 
 const READ_LEN_BYTES: usize = 4096;
@@ -124,6 +125,12 @@ impl<'s> Party<'s> {
     /// Reads; there must be something to read. A leading `BR_NOOP` is left out.
     pub fn read(&self) -> Vec<Return> {
         self.exchange(crate::commands())
+    }
+
+    /// Reads, if there is anything to read or the file does not wait.
+    #[must_use]
+    pub fn try_read(&self) -> Attempt {
+        self.attempt(self.reading(BinderWriteRead::default()))
     }
 
     /// Writes commands and reads in one ioctl, which must not wait.
@@ -317,6 +324,11 @@ impl<'s> Party<'s> {
     pub fn await_readable(&self) {
         self.rig().wait_readable(self.caller, Waiter::Poll);
         self.rig().finish(self.caller.thread).expect("poll");
+    }
+
+    /// Switches `O_NONBLOCK`.
+    pub fn set_mode(&self, mode: Mode) {
+        self.rig().set_mode(self.caller.process, mode);
     }
 
     /// Closes the open file.

@@ -6,6 +6,8 @@
 
 use rustix::io::Errno;
 
+use crate::CoreRig;
+
 /// An operating system process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Host(pub usize);
@@ -174,7 +176,14 @@ pub trait Rig {
     fn peek(&self, host: Host, address: u64, bytes: &mut [u8]) -> Result<(), Errno>;
 
     /// What only a real operating system can do; `None` without one.
-    fn system(&self) -> Option<&dyn System>;
+    fn system(&self) -> Option<&dyn System> {
+        None
+    }
+
+    /// What only fakes can do; `None` without them.
+    fn core(&self) -> Option<&CoreRig> {
+        None
+    }
 
     /// Ends every host and checks what can be checked: that the driver holds nothing any more.
     fn tear_down(&self);

@@ -1,6 +1,8 @@
 //! What many checks begin with: objects that are known elsewhere.
 
-use crate::{Message, Party, Return, commands, expect};
+use binder_uapi::TF_ONE_WAY;
+
+use crate::{Attempt, Message, Mode, Party, Return, commands, expect};
 
 /// Makes the owner's object (`ptr`, `cookie`) known to `to`, which holds one strong count, and
 /// returns `to`'s handle. The manager passes it on; the owner has been told and has acknowledged.
@@ -80,4 +82,43 @@ fn watch(witness: &Party<'_>, handle: u32, leave: impl FnOnce()) {
     expect!(witness.exchange(commands().dead_binder_done(COOKIE).clear_death(handle, COOKIE)) => [
         Return::ClearDeathDone(COOKIE)
     ]);
+}
+
+/// Lets all parties read until nothing comes any more: they acknowledge what they are told, answer
+/// what they are asked and free what they get.
+pub fn settle_down(parties: &[Party<'_>]) {
+    set_modes(parties, Mode::Nonblocking);
+    let mut is_quiet = false;
+    while !is_quiet {
+        is_quiet = true;
+        for party in parties {
+            while let Attempt { result: Ok(()), returns, .. } = party.try_read() {
+                is_quiet = false;
+                returns.into_iter().for_each(|returned| be_done_with(party, returned));
+            }
+        }
+    }
+    set_modes(parties, Mode::Blocking);
+}
+
+fn set_modes(parties: &[Party<'_>], mode: Mode) {
+    for party in parties {
+        party.set_mode(mode);
+    }
+}
+
+fn be_done_with(party: &Party<'_>, returned: Return) {
+    match returned {
+        Return::Increfs(ptr, cookie) => party.write(commands().increfs_done(ptr, cookie)),
+        Return::Acquire(ptr, cookie) => party.write(commands().acquire_done(ptr, cookie)),
+        Return::Reply(reply) => party.write(commands().free(reply.buffer)),
+        Return::Transaction(oneway) if oneway.flags & TF_ONE_WAY != 0 => {
+            party.write(commands().free(oneway.buffer));
+        }
+        Return::Transaction(call) => {
+            party.write(commands().free(call.buffer).reply(Message::new(0)));
+        }
+        Return::DeadBinder(cookie) => party.write(commands().dead_binder_done(cookie)),
+        _ => {}
+    }
 }

@@ -1,0 +1,22 @@
+//! `cargo xtask check`: what no compiler checks.
+
+mod edges;
+mod sources;
+
+use crate::Failure;
+
+/// Runs all checks and reports everything they find.
+pub(crate) fn run() -> Result<(), Failure> {
+    let mut complaints = edges::complaints()?;
+    complaints.extend(sources::complaints()?);
+    sources::print_unsafe_modules()?;
+    for complaint in &complaints {
+        println!("{complaint}");
+    }
+    if complaints.is_empty() {
+        println!("check: ok");
+        Ok(())
+    } else {
+        Err(format!("{} complaints", complaints.len()).into())
+    }
+}

@@ -1,0 +1,129 @@
+//! Which crate may use which, and which must be pure.
+
+use std::path::Path;
+
+use crate::Failure;
+use crate::workspace::{root, text};
+
+/// What a crate is allowed.
+struct Rule {
+    name: &'static str,
+    /// Ours that it may use, outside tests.
+    may_use: &'static [&'static str],
+    purity: Purity,
+}
+
+/// What `lib.rs` must promise.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purity {
+    /// `no_std` and no `unsafe` at all.
+    Pure,
+    /// `no_std`; modules with `unsafe` say so.
+    NoStd,
+    /// Nothing.
+    Free,
+}
+
+/// The authoritative list.
+const RULES: &[Rule] = &[
+    rule("bitsearch", &[], Purity::NoStd),
+    rule("binder-uapi", &[], Purity::Pure),
+    rule("fuse-wire", &[], Purity::Pure),
+    rule("parcel", &[], Purity::Pure),
+    rule("idr", &["bitsearch"], Purity::NoStd),
+    rule("pidns", &["idr"], Purity::Pure),
+    rule("binder-core", &["binder-uapi", "idr", "pidns"], Purity::Pure),
+    rule("binder-rpc", &["parcel"], Purity::Pure),
+    rule("binder-os", &["binder-uapi"], Purity::Free),
+    rule(
+        "binder-fuse",
+        &["binder-core", "binder-uapi", "binder-os", "fuse-wire", "pidns"],
+        Purity::Free,
+    ),
+    rule("libbinder", &["parcel", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
+    rule("service-manager", &["libbinder", "parcel"], Purity::Free),
+    rule("procview", &["pidns", "binder-os", "fuse-wire"], Purity::Free),
+    rule(
+        "anybinder",
+        &[
+            "binder-fuse",
+            "binder-os",
+            "procview",
+            "service-manager",
+            "libbinder",
+            "pidns",
+            "idr",
+            "bitsearch",
+        ],
+        Purity::Free,
+    ),
+    rule("binder-testkit", &["binder-core", "binder-uapi"], Purity::Free),
+];
+
+const fn rule(name: &'static str, may_use: &'static [&'static str], purity: Purity) -> Rule {
+    Rule { name, may_use, purity }
+}
+
+/// Every crate that uses what it may not, or promises less than it must.
+pub(super) fn complaints() -> Result<Vec<String>, Failure> {
+    let mut complaints = Vec::new();
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root().join("crates"))? {
+        names.push(entry?.file_name().into_string().map_err(|_| "a crate's name is not text")?);
+    }
+    names.sort();
+    for name in &names {
+        let Some(rule) = RULES.iter().find(|rule| rule.name == name) else {
+            complaints.push(format!("crates/{name}: not in the table of xtask's edges"));
+            continue;
+        };
+        let directory = Path::new("crates").join(name);
+        for used in dependencies(&text(&directory.join("Cargo.toml"))?) {
+            if names.contains(&used) && !rule.may_use.contains(&used.as_str()) {
+                complaints.push(format!("crates/{name}: may not use {used}"));
+            }
+        }
+        complaints.extend(impurities(rule, &directory)?);
+    }
+    Ok(complaints)
+}
+
+/// The names in the `[dependencies]` of a manifest.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let mut is_inside = false;
+    let mut names = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_inside = line == "[dependencies]"
+                || (line.starts_with("[target.") && line.ends_with(".dependencies]"));
+        } else if is_inside && let Some(end) = line.find(['.', ' ', '=']) {
+            names.push(line[..end].to_owned());
+        }
+    }
+    names
+}
+
+fn impurities(rule: &Rule, directory: &Path) -> Result<Vec<String>, Failure> {
+    if rule.purity == Purity::Free {
+        return Ok(Vec::new());
+    }
+    let root_module = text(&directory.join("src/lib.rs"))?;
+    let mut wanted = vec!["#![no_std]"];
+    if rule.purity == Purity::Pure {
+        wanted.push("#![forbid(unsafe_code)]");
+    }
+    let missing = wanted.into_iter().filter(|attribute| !root_module.contains(attribute));
+    Ok(missing.map(|attribute| format!("crates/{}: lacks {attribute}", rule.name)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_real_dependencies_count() {
+        let manifest = "[package]\nname = \"a\"\n[dependencies]\nidr.workspace = true\n\
+                        libc = \"1\"\n[dev-dependencies]\nproptest = \"1\"\n";
+        assert_eq!(dependencies(manifest), ["idr", "libc"]);
+    }
+}

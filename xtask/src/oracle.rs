@@ -1,0 +1,148 @@
+//! `cargo xtask oracle`: the checks, on the driver of a real kernel.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use conformance::registry::DIFFERENCES;
+use conformance::runner::{DEVICE_VARIABLE, name_of};
+
+use crate::Failure;
+use crate::workspace::{cargo, root, succeed, text};
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+const PAGE: &str = "docs/conformance.md";
+const BEGIN: &str = "<!-- begin: cargo xtask oracle -->\n";
+const END: &str = "<!-- end: cargo xtask oracle -->\n";
+
+/// Runs the checks in the guest, prints what fails there and rewrites the page's results.
+pub(crate) fn run(filter: Option<&str>) -> Result<(), Failure> {
+    let share = build()?;
+    let output = run_in_guest(&share, filter.unwrap_or("device::"))?;
+    let results = Results::parse(&output);
+    if results.outcomes.is_empty() {
+        return Err(format!("the guest ran no check:\n{output}").into());
+    }
+    for (name, _) in results.outcomes.iter().filter(|(_, outcome)| **outcome == "FAILED") {
+        println!("diverges: {name}");
+    }
+    println!("{}", results.summary());
+    if filter.is_none() {
+        refresh(&results)?;
+    }
+    if results.count("FAILED") > 0 {
+        return Err(format!("checks fail on the kernel, so they are wrong:\n{output}").into());
+    }
+    Ok(())
+}
+
+/// Builds the checks so that they run without libraries, into a directory for the guest.
+fn build() -> Result<std::path::PathBuf, Failure> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let directory = root().join(target).join("oracle");
+    let build = ["build", "--package", "conformance", "--bin", "conformance", "--target", TARGET];
+    // Other flags, so another directory: the workspace's own artifacts stay fresh.
+    let mut build = cargo(&build);
+    build.arg("--target-dir").arg(&directory);
+    succeed(build.env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols"))?;
+    let share = directory.join("share");
+    fs::create_dir_all(&share)?;
+    let program = directory.join(TARGET).join("debug/conformance");
+    fs::copy(program, share.join("conformance"))?;
+    Ok(share)
+}
+
+fn run_in_guest(share: &Path, filter: &str) -> Result<String, Failure> {
+    let script = format!(
+        "echo kernel: $(uname -r); cp conformance /tmp; cd /tmp; \
+         {DEVICE_VARIABLE}=/dev/binder ./conformance --color never --test-threads 1 {filter}"
+    );
+    let mut command = Command::new(root().join("tools/kernel-vm/kernel-vm.sh"));
+    command.args(["run", "-S"]).arg(share).arg(script);
+    println!("+ {command:?}");
+    let output = command.output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).replace('\r', ""))
+}
+
+/// What the guest said.
+struct Results {
+    kernel: String,
+    /// By name: `ok`, `FAILED` or `ignored`.
+    outcomes: BTreeMap<String, &'static str>,
+}
+
+impl Results {
+    fn parse(output: &str) -> Self {
+        let kernel = output.lines().find_map(|line| line.strip_prefix("kernel: "));
+        let mut outcomes = BTreeMap::new();
+        let mut name = None;
+        // A check that panics says so between its name and its outcome.
+        for line in output.lines() {
+            let started = line.strip_prefix("test device::").and_then(|it| it.split_once(" ..."));
+            let rest = match started {
+                Some((started, rest)) => {
+                    name = Some(started.trim().to_owned());
+                    rest.trim()
+                }
+                None => line,
+            };
+            let outcome = ["ok", "FAILED", "ignored"].into_iter().find(|it| rest.starts_with(it));
+            if let Some(outcome) = outcome
+                && let Some(name) = name.take()
+            {
+                outcomes.insert(name, outcome);
+            }
+        }
+        Self { kernel: kernel.unwrap_or("unknown").to_owned(), outcomes }
+    }
+
+    fn count(&self, outcome: &str) -> usize {
+        self.outcomes.values().filter(|it| **it == outcome).count()
+    }
+
+    fn summary(&self) -> String {
+        format!(
+            "Linux {}: {} checks pass, {} fail, {} cannot be made there.",
+            self.kernel,
+            self.count("ok"),
+            self.count("FAILED"),
+            self.count("ignored"),
+        )
+    }
+}
+
+/// Rewrites the generated part of the page.
+fn refresh(results: &Results) -> Result<(), Failure> {
+    let page = text(Path::new(PAGE))?;
+    let (before, rest) = page.split_once(BEGIN).ok_or("the page has no generated part")?;
+    let (_, after) = rest.split_once(END).ok_or("the generated part of the page has no end")?;
+    let mut generated =
+        format!("{}\n\n| check | driver | why |\n|---|---|---|\n", results.summary());
+    for difference in DIFFERENCES {
+        let driver = name_of(difference.driver);
+        generated += &format!("| C{:03} | {driver} | {} |\n", difference.number, difference.reason);
+    }
+    fs::write(root().join(PAGE), format!("{before}{BEGIN}{generated}{END}{after}"))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_are_found_behind_panics() {
+        let output = "kernel: 7.1\n\
+                      test device::c001_one      ... ok\n\
+                      test device::c002_two      ... \n\
+                      thread 'main' panicked at x.rs:1:1:\n\
+                      FAILED\n\
+                      test device::c003_three    ... ignored (why)\n\
+                      test result: FAILED. 1 passed\n";
+        let results = Results::parse(output);
+        assert_eq!(results.kernel, "7.1");
+        let counts = ["ok", "FAILED", "ignored"].map(|outcome| results.count(outcome));
+        assert_eq!(counts, [1, 1, 1]);
+    }
+}

@@ -1,0 +1,57 @@
+//! Where things are, and how programs are run.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Failure;
+
+/// The root of the workspace.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// A cargo command at the root.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(root()).args(arguments);
+    command
+}
+
+/// Runs a command that must succeed.
+pub(crate) fn succeed(command: &mut Command) -> Result<(), Failure> {
+    let described = format!("{command:?}");
+    println!("+ {described}");
+    let status = command.status().map_err(|error| format!("{described}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{described}: {status}").into()) }
+}
+
+/// All files below `directory` with one of these extensions, relative to the root, sorted.
+pub(crate) fn files(directory: &str, extensions: &[&str]) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    collect(&root().join(directory), extensions, &mut found)?;
+    found.sort();
+    Ok(found)
+}
+
+fn collect(directory: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            if path.file_name() != Some(OsStr::new("target")) {
+                collect(&path, extensions, found)?;
+            }
+        } else if path.extension().is_some_and(|it| extensions.iter().any(|wanted| it == *wanted)) {
+            found.push(path.strip_prefix(root()).expect("below the root").to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// The text of a file, by its path from the root.
+pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(root().join(path))
+        .map_err(|error| format!("{}: {error}", path.display()).into())
+}
