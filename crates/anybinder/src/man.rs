@@ -1,34 +1,18 @@
-//! `anybinder man`: the manual page, one section per subcommand.
+//! `anybinder man`: the manual page, made from the definition of the command line.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Command, CommandFactory};
-use clap_mangen::Man;
+use clap::CommandFactory;
 
 use crate::cli::Cli;
 use crate::failure::{Failure, failed};
 
 pub(crate) fn run() -> Result<ExitCode, Failure> {
+    // Flat: one page, on which every subcommand has its options.
+    let man = clap_mangen::Man::new(Cli::command().flatten_help(true));
     let mut page = Vec::new();
-    render(&mut page).map_err(failed("rendering the manual page"))?;
+    man.render(&mut page).map_err(failed("rendering the manual page"))?;
     io::stdout().write_all(&page).map_err(failed("writing to stdout"))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn render(page: &mut Vec<u8>) -> io::Result<()> {
-    let mut command = Cli::command();
-    // Gives the subcommands their full names and the options they share.
-    command.build();
-    Man::new(command.clone()).render(page)?;
-    let visible = |sub: &&Command| !sub.is_hide_set() && sub.get_name() != "help";
-    for sub in command.get_subcommands().filter(visible) {
-        writeln!(page, ".SH \"ANYBINDER {}\"", sub.get_name().to_uppercase())?;
-        let man = Man::new(sub.clone());
-        man.render_synopsis_section(page)?;
-        man.render_description_section(page)?;
-        man.render_options_section(page)?;
-        man.render_extra_section(page)?;
-    }
-    Ok(())
 }

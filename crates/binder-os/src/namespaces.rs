@@ -13,7 +13,9 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::opcode;
-use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
+};
 use rustix::thread::UnshareFlags;
 
 use crate::processes;
@@ -82,6 +84,12 @@ pub fn enter_user_and_mount_namespace(uid: u32, gid: u32) -> Result<PrivateNames
     Ok(PrivateNamespaces { mount, user: Some(user) })
 }
 
+/// Where a private /dev shows the one it replaced.
+///
+/// A pseudo-terminal is made by a node `ptmx` with `pts` beside it in the directory where the node
+/// really is; bound on its own it finds none. So `/dev/ptmx` is a link into the old directory.
+pub const OUTER_DIR: &str = "/dev/.outer";
+
 impl PrivateNamespaces {
     /// Returns the processes inside, other than the caller: all whose mount namespace is ours, and
     /// all in our user namespace or below it, whatever they mount.
@@ -92,7 +100,8 @@ impl PrivateNamespaces {
     ///
     /// As reading /proc.
     pub fn members(&self) -> io::Result<Vec<u32>> {
-        Ok(processes::all()?.filter(|&pid| self.holds(pid)).collect())
+        let members = processes::all()?.filter(|&pid| self.holds(pid) && processes::is_alive(pid));
+        Ok(members.collect())
     }
 
     /// Sends SIGKILL to every process inside, and to every descendant of the process `ancestor`
@@ -109,7 +118,8 @@ impl PrivateNamespaces {
             // the one that we hold is dead and takes no signal.
             let Ok(process) = processes::pidfd(pid) else { continue };
             let belongs = self.holds(pid) || processes::descends_from(pid, ancestor);
-            if pid != ancestor && belongs && processes::kill(&process).is_ok() {
+            let is_due = pid != ancestor && belongs && processes::is_alive(pid);
+            if is_due && processes::kill(&process).is_ok() {
                 killed += 1;
             }
         }
@@ -130,7 +140,8 @@ impl PrivateNamespaces {
 /// binder's: an empty [`BINDERFS_DIR`] and, for each of `devices`, a link into it.
 ///
 /// Entries are bound one by one, because a user namespace may neither create device nodes nor
-/// change the /dev it was given. Those that could not be bound are returned with the reason.
+/// change the /dev it was given. Those that could not be bound are returned with the reason. The
+/// old directory as a whole stays reachable as [`OUTER_DIR`].
 ///
 /// # Errors
 ///
@@ -139,6 +150,12 @@ pub fn private_dev<S: AsRef<str>>(devices: &[S]) -> Result<Vec<(OsString, io::Er
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let old = rustix::fs::open("/dev", flags, Mode::empty())
         .map_err(refused(|| "opening /dev".to_owned()))?;
+    // Cloned before it is covered, or the clone would have the cover too.
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    let outer = rustix::mount::open_tree(rustix::fs::CWD, "/dev", flags)
+        .map_err(refused(|| "cloning the mounts of /dev".to_owned()))?;
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     rustix::mount::mount("tmpfs", "/dev", "tmpfs", flags, c"mode=0755")
         .map_err(refused(|| "mounting a tmpfs over /dev".to_owned()))?;
@@ -148,6 +165,7 @@ pub fn private_dev<S: AsRef<str>>(devices: &[S]) -> Result<Vec<(OsString, io::Er
     };
     let entries = Dir::read_from(&old).map_err(refused(|| "listing /dev".to_owned()))?;
     let mut skipped = Vec::new();
+    let mut has_ptmx_node = false;
     for entry in entries {
         let entry = entry.map_err(refused(|| "listing /dev".to_owned()))?;
         let name = entry.file_name().to_bytes();
@@ -155,11 +173,23 @@ pub fn private_dev<S: AsRef<str>>(devices: &[S]) -> Result<Vec<(OsString, io::Er
             continue;
         }
         let name = OsStr::from_bytes(name);
+        if name == "ptmx" && !is_symlink(old.as_fd(), name) {
+            has_ptmx_node = true;
+            continue;
+        }
         if let Err(error) = adopt(old.as_fd(), name) {
             skipped.push((name.to_owned(), error));
         }
     }
 
+    if has_ptmx_node {
+        fs::create_dir(OUTER_DIR).map_err(refused(|| format!("creating {OUTER_DIR}")))?;
+        let empty_path = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+        rustix::mount::move_mount(outer, c"", rustix::fs::CWD, OUTER_DIR, empty_path)
+            .map_err(refused(|| format!("mounting the old /dev at {OUTER_DIR}")))?;
+        std::os::unix::fs::symlink(".outer/ptmx", "/dev/ptmx")
+            .map_err(refused(|| "creating the link /dev/ptmx".to_owned()))?;
+    }
     fs::create_dir(BINDERFS_DIR).map_err(refused(|| format!("creating {BINDERFS_DIR}")))?;
     for device in devices {
         let (link, target) =
@@ -226,6 +256,11 @@ fn adopt(old: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     }
     // Recursively: in a user namespace a mount may not be shown without those on top of it.
     Ok(rustix::mount::mount_bind_recursive(source, target)?)
+}
+
+fn is_symlink(dir: BorrowedFd<'_>, name: &OsStr) -> bool {
+    let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
+    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
 fn make_all_mounts_private() -> Result<(), SetupError> {

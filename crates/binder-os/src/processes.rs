@@ -187,17 +187,17 @@ pub(crate) fn all() -> io::Result<impl Iterator<Item = u32>> {
     Ok(pids.filter(move |&pid| pid != own_pid))
 }
 
-/// Returns whether the living process `pid` is a child of `ancestor`, or a child's child, and so
-/// on.
+/// Returns whether process `pid` runs or may run again: zombies only wait to be collected.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    state_and_parent(pid).is_some_and(|(state, _)| !matches!(state, b'Z' | b'X'))
+}
+
+/// Returns whether process `pid` is a child of `ancestor`, or a child's child, and so on.
 pub(crate) fn descends_from(pid: u32, ancestor: u32) -> bool {
-    let Some((state, parent)) = state_and_parent(pid) else { return false };
-    // A zombie cannot be killed again.
-    if state == b'Z' || state == b'X' {
-        return false;
-    }
-    let parents = std::iter::successors(Some(parent), |&pid| Some(state_and_parent(pid)?.1));
+    let parent_of = |pid| state_and_parent(pid).map(|(_, parent)| parent);
     // The chain ends at 0; the bound is for one that changes under our eyes.
-    parents.take(1 << 16).take_while(|&pid| pid != 0).any(|pid| pid == ancestor)
+    let parents = std::iter::successors(parent_of(pid), |&pid| parent_of(pid)).take(1 << 16);
+    parents.take_while(|&pid| pid != 0).any(|pid| pid == ancestor)
 }
 
 /// Reads the state letter and the parent of a process.

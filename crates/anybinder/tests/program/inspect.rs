@@ -1,0 +1,73 @@
+//! The subcommands that tell: doctor, demo, completions, man.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::caller::{Caller, PROGRAM, finish, is_root, without_fuse};
+
+fn findings(stdout: &str) -> Vec<Value> {
+    stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn is_found(findings: &[Value], check: &str) -> bool {
+    let finding = findings.iter().find(|finding| finding["check"] == check);
+    finding.unwrap()["found"].as_bool().unwrap()
+}
+
+#[test]
+fn the_doctor_knows_what_each_caller_can_do() {
+    for caller in Caller::all() {
+        let outcome = finish(&mut caller.command(&["doctor", "--json"]));
+        assert_eq!(outcome.code(), 0, "{outcome:?}");
+        let findings = findings(&outcome.stdout);
+        assert!(is_found(&findings, "fuse") && is_found(&findings, "run"));
+        if *caller == Caller::Ordinary && is_root() {
+            assert!(!is_found(&findings, "mount") && !is_found(&findings, "passthrough"));
+            assert!(is_found(&findings, "user_namespace"));
+        }
+        for finding in findings {
+            let is_open_question = finding["advice"].as_str().unwrap().is_empty();
+            let is_optional = ["kernel_binder", "seccomp_notify"].map(Value::from);
+            let is_good = finding["found"].as_bool().unwrap();
+            assert!(is_good || !is_open_question || is_optional.contains(&finding["check"]));
+        }
+    }
+}
+
+#[test]
+fn the_doctor_fails_where_run_would() {
+    let Some(mut command) = without_fuse(&["doctor"]) else {
+        return eprintln!("skipped: only root can close /dev/fuse to somebody");
+    };
+    let outcome = finish(&mut command);
+    assert_eq!(outcome.code(), 1);
+    for part in ["/dev/fuse", "does not work here", "try: "] {
+        assert!(outcome.stdout.contains(part), "{part} is missing: {}", outcome.stdout);
+    }
+}
+
+#[test]
+fn the_demo_shows_calls_in_ten_lines() {
+    for caller in Caller::all() {
+        let outcome = finish(&mut caller.command(&["demo", "--calls", "50"]));
+        assert_eq!((outcome.code(), &*outcome.stderr), (0, ""));
+        assert!(outcome.stdout.lines().count() <= 10, "{}", outcome.stdout);
+        assert!(outcome.stdout.contains("50 calls answered"), "{}", outcome.stdout);
+    }
+}
+
+#[test]
+fn completions_and_the_manual_know_every_subcommand() {
+    for arguments in [&["completions", "bash"][..], &["completions", "zsh"], &["man"], &["--help"]]
+    {
+        let outcome = finish(Command::new(PROGRAM).args(arguments));
+        assert_eq!(outcome.code(), 0);
+        for subcommand in ["run", "mount", "doctor", "demo", "completions", "man"] {
+            assert!(outcome.stdout.contains(subcommand), "{arguments:?}: {subcommand}");
+        }
+        if arguments[0] != "completions" {
+            assert!(!outcome.stdout.contains("demo-cast"), "{arguments:?}");
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The program, as its users meet it: run, signalled and killed from outside.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod caller;
+mod inspect;
+mod mount;
+mod run;
+mod signals;

@@ -1,0 +1,88 @@
+//! `mount`: for everybody, until unmounted.
+
+use std::process::Command;
+
+use crate::caller::{Caller, PROGRAM, finish, in_mounts};
+
+/// Runs a script in a mount namespace of its own, with DIR and PROGRAM set, where root may mount.
+fn in_private_mounts(script: &str) -> Option<String> {
+    if !Caller::all().contains(&Caller::Root) {
+        eprintln!("skipped: mounting needs root");
+        return None;
+    }
+    // The shell's number makes the command line of the driver unlike that of any other test's.
+    let prologue = "DIR=/mnt/binderfs-$$; PROGRAM=$1; mount -t tmpfs tmpfs /mnt; mkdir $DIR
+        trap 'umount --lazy --quiet $DIR || true' EXIT
+        driver_of() { pgrep -f \"^$PROGRAM mount $DIR\"; }
+        wait_for_end() { while [ -e /proc/$1 ]; do sleep 0.01; done; }
+        ";
+    let outcome = finish(&mut in_mounts(&format!("{prologue}{script}"), PROGRAM, &[]));
+    assert!(outcome.status.success(), "{outcome:?}");
+    Some(outcome.stdout)
+}
+
+#[test]
+fn it_answers_when_the_command_returns_and_ends_with_the_mount() {
+    let told = in_private_mounts(
+        "$PROGRAM mount $DIR --devices a,b --mode 0640
+         cd $DIR; stat -c '%n %a' a b; cd /
+         driver=$(driver_of)
+         umount $DIR
+         wait_for_end $driver
+         ls $DIR",
+    );
+    assert!(told.is_none_or(|told| told == "a 640\nb 640\n"));
+}
+
+#[test]
+fn the_driver_in_the_background_holds_nothing_of_its_caller() {
+    let told = in_private_mounts(
+        "cd /usr; $PROGRAM mount $DIR
+         driver=$(driver_of)
+         readlink /proc/$driver/cwd /proc/$driver/fd/0 /proc/$driver/fd/1 /proc/$driver/fd/2
+         test $(ps -o sid= -p $driver) = $driver
+         umount $DIR",
+    );
+    assert!(told.is_none_or(|told| told == "/\n/dev/null\n/dev/null\n/dev/null\n"));
+}
+
+#[test]
+fn a_signal_unmounts() {
+    let told = in_private_mounts(
+        "for signal in TERM INT; do
+             $PROGRAM mount $DIR
+             driver=$(driver_of)
+             kill -s $signal $driver
+             wait_for_end $driver
+             grep -c fuse.anybinder /proc/self/mounts || true
+         done",
+    );
+    assert!(told.is_none_or(|told| told == "0\n0\n"));
+}
+
+#[test]
+fn in_the_foreground_it_stays() {
+    let told = in_private_mounts(
+        "$PROGRAM mount $DIR --foreground &
+         until grep -q fuse.anybinder /proc/self/mounts; do sleep 0.01; done
+         test -e $DIR/binder
+         umount $DIR
+         wait $!
+         echo status $?",
+    );
+    assert!(told.is_none_or(|told| told == "status 0\n"));
+}
+
+#[test]
+fn what_cannot_be_mounted_is_told_with_a_remedy() {
+    let missing = finish(Command::new(PROGRAM).args(["mount", "/nowhere/to/be/found"]));
+    assert_eq!(missing.code(), 1);
+    assert!(missing.stderr.contains("try: mkdir -p /nowhere/to/be/found"), "{}", missing.stderr);
+    if Caller::all().contains(&Caller::Ordinary) {
+        let refused = finish(&mut Caller::Ordinary.command(&["mount", "/usr"]));
+        assert_eq!(refused.code(), 1);
+        for part in ["mounting binderfs at /usr", "Operation not permitted", "try: "] {
+            assert!(refused.stderr.contains(part), "{part} is missing: {}", refused.stderr);
+        }
+    }
+}

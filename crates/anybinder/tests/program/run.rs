@@ -1,0 +1,179 @@
+//! What `run` gives to its command, and what is left afterwards.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::caller::{
+    Caller, PROGRAM, Running, children, finish, is_root, signal, state, wait_until, without_fuse,
+};
+
+fn output_of(caller: Caller, script: &str) -> String {
+    let outcome = finish(&mut caller.run_script(script));
+    assert!(outcome.status.success(), "{caller:?}: {script}: {outcome:?}");
+    outcome.stdout
+}
+
+#[test]
+fn the_exit_status_is_that_of_the_command() {
+    for caller in Caller::all() {
+        for (script, status) in [
+            ("exit 0", 0),
+            ("exit 7", 7),
+            ("exit 255", 255),
+            ("kill -TERM $$", 143),
+            ("kill -KILL $$", 137),
+            ("kill -SEGV $$", 139),
+        ] {
+            assert_eq!(finish(&mut caller.run_script(script)).code(), status, "{script}");
+        }
+        let missing = finish(&mut caller.command(&["run", "/nowhere/to/be/found"]));
+        assert_eq!(missing.code(), 127);
+        assert!(missing.stderr.contains("/nowhere/to/be/found"), "{}", missing.stderr);
+        assert_eq!(finish(&mut caller.command(&["run", "/etc/passwd"])).code(), 126);
+        assert_eq!(finish(&mut caller.command(&["run"])).code(), 2);
+        let device = finish(&mut caller.command(&["run", "--device", "a/b", "true"]));
+        assert_eq!(device.code(), 2);
+    }
+}
+
+#[test]
+fn the_command_is_the_user_who_called() {
+    for caller in Caller::all() {
+        assert_eq!(output_of(*caller, "id -u"), caller.uid());
+        // What the world needed privilege for is over when the command starts.
+        let privileges = output_of(*caller, "grep CapEff /proc/self/status");
+        let has_none = privileges.trim_end().ends_with("0000000000000000");
+        assert_eq!(has_none, *caller == Caller::Ordinary && caller.uid() != "0\n");
+    }
+}
+
+#[test]
+fn arguments_streams_and_the_working_directory_pass_through() {
+    for caller in Caller::all() {
+        let mut command = caller.command(&["run", "sh", "-c", "cat; pwd; echo \"$0 $1\" >&2"]);
+        command.args(["--flag", "two words"]).current_dir("/usr");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(b"hello\n").unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "hello\n/usr\n");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "--flag two words\n");
+    }
+}
+
+#[test]
+fn the_private_dev_has_everything_that_dev_has() {
+    let names = |list: &str| list.lines().map(str::to_owned).collect::<BTreeSet<_>>();
+    let outside = names(&finish(std::process::Command::new("ls").args(["-A", "/dev"])).stdout);
+    let ours = [".outer", "binder", "binderfs", "hwbinder", "vndbinder"].map(String::from);
+    for caller in Caller::all() {
+        let inside = names(&output_of(*caller, "ls -A /dev"));
+        let expected = outside.iter().cloned().chain(ours.clone()).collect();
+        assert_eq!(inside, expected);
+        let script = "
+            echo lost > /dev/null && test -z \"$(cat /dev/null)\" &&
+            test \"$(head -c 4 /dev/zero | od -An -tx1)\" = ' 00 00 00 00' &&
+            test -c /dev/urandom && test -d /dev/pts && exec 3<>/dev/ptmx &&
+            test \"$(readlink /dev/fd)\" = /proc/self/fd && echo fine";
+        assert_eq!(output_of(*caller, script), "fine\n");
+    }
+}
+
+#[test]
+fn the_devices_are_those_asked_for() {
+    for caller in Caller::all() {
+        let list = ["run", "--device", "binder", "--device", "extra-1", "--"];
+        let show = "stat -L -c '%n %a' /dev/binder /dev/extra-1; ls /dev/hwbinder";
+        let outcome = finish(caller.command(&list).args(["sh", "-c", show]));
+        assert_eq!(outcome.stdout, "/dev/binder 666\n/dev/extra-1 666\n");
+        assert_ne!(outcome.code(), 0, "no hwbinder was asked for");
+    }
+}
+
+#[test]
+fn the_driver_answers_and_knows_its_clients() {
+    for caller in Caller::all() {
+        for delivery in ["auto", "store"] {
+            let cast = [PROGRAM, "demo-cast", "director", "20"];
+            let mut command = caller.command(&["run", "--delivery", delivery]);
+            let outcome = finish(command.args(cast));
+            assert!(outcome.status.success(), "{outcome:?}");
+            let user = format!("of user {}, says the driver", caller.uid().trim_end());
+            assert!(outcome.stdout.contains(&user), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn worlds_nest() {
+    for caller in Caller::all() {
+        let inner = format!("{PROGRAM} run -- sh -c 'ls -L /dev/binder; exec 3<>/dev/ptmx; id -u'");
+        assert_eq!(output_of(*caller, &inner), format!("/dev/binder\n{}", caller.uid()));
+    }
+}
+
+#[test]
+fn what_the_command_leaves_running_ends_with_it() {
+    for caller in Caller::all() {
+        let mut leavers = vec!["setsid sleep 1000", "sh -c 'sleep 1000 & wait'"];
+        // A user namespace may be closed to further ones; root can always make a mount namespace.
+        if *caller == Caller::Root {
+            leavers.push("unshare --mount sleep 1000");
+        }
+        for leaver in leavers {
+            let script = format!("{leaver} >&- 2>&- & echo $!; sleep 0.05; exit 5");
+            let outcome = finish(&mut caller.run_script(&script));
+            assert_eq!(outcome.code(), 5);
+            let left: u32 = outcome.stdout.trim_end().parse().unwrap();
+            assert_eq!(state(left), None, "{caller:?}: {leaver}");
+        }
+    }
+}
+
+#[test]
+fn nothing_survives_the_kill_signal() {
+    for caller in Caller::all() {
+        let script = "setsid sleep 1000 & echo $!; exec 3</dev/binder; echo open; wait";
+        let mut running = Running::start(&mut caller.run_script(script));
+        let sleeper: u32 = running.line().parse().unwrap();
+        assert_eq!(running.line(), "open");
+        let mut inside = children(running.pid());
+        assert_eq!(inside.len(), 2, "the driver and the command");
+        inside.push(sleeper);
+        running.signal("KILL");
+        let outcome = running.finish();
+        assert_eq!(outcome.code(), 137, "{outcome:?}");
+        wait_until(|| inside.iter().all(|pid| state(*pid).is_none()));
+        assert!(!std::fs::read_to_string("/proc/mounts").unwrap().contains("fuse.anybinder"));
+    }
+}
+
+#[test]
+fn the_end_of_the_driver_is_told_and_ends_the_command() {
+    for caller in Caller::all() {
+        let mut running = Running::start(&mut caller.run_script("echo $$; exec sleep 1000"));
+        let command: u32 = running.line().parse().unwrap();
+        let mut inside = children(running.pid());
+        inside.retain(|pid| *pid != command);
+        assert_eq!(inside.len(), 1);
+        signal(inside[0], "KILL");
+        let outcome = running.finish();
+        assert_eq!(outcome.code(), 1);
+        assert!(outcome.stderr.contains("ended unexpectedly"), "{}", outcome.stderr);
+        assert_eq!(state(command), None);
+    }
+}
+
+#[test]
+fn without_fuse_the_reason_and_a_remedy_are_told() {
+    let Some(mut command) = without_fuse(&["run", "echo", "never"]) else {
+        assert!(!is_root());
+        return eprintln!("skipped: only root can close /dev/fuse to somebody");
+    };
+    let outcome = finish(&mut command);
+    assert_eq!((outcome.code(), &*outcome.stdout), (1, ""));
+    for part in ["opening /dev/fuse", "Permission denied", "try: "] {
+        assert!(outcome.stderr.contains(part), "{part} is missing: {}", outcome.stderr);
+    }
+}
