@@ -1,0 +1,148 @@
+//! Which cores processes run on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+use rustix::io::Errno;
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::actor::Actor;
+use crate::error::{BenchError, failed};
+
+/// Where the processes of a bench run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Pin {
+    /// All on one core: one thing happens at a time, and the time is that of the work
+    Same,
+    /// Wherever the scheduler puts them
+    None,
+}
+
+/// The threads of a process that is pinned to a core. They are let go when this value ends, or when
+/// the bench is killed.
+#[derive(Debug)]
+pub(crate) struct PinnedProcess {
+    /// Ending it is what lets the threads go.
+    _caretaker: Actor,
+}
+
+/// Returns the core that everything is pinned to: the first that this process may use.
+pub(crate) fn core() -> Result<usize, BenchError> {
+    let allowed = sched_getaffinity(None).map_err(failed("asking for the allowed cores"))?;
+    let first = (0..CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu));
+    Ok(first.expect("a running thread may run somewhere"))
+}
+
+/// Pins the calling thread.
+pub(crate) fn pin_self(core: usize) -> Result<(), BenchError> {
+    sched_setaffinity(None, &only(core)).map_err(failed(format!("pinning to core {core}")))
+}
+
+impl PinnedProcess {
+    /// Pins all threads of process `pid`.
+    ///
+    /// # Errors
+    ///
+    /// [`BenchError`] if that is not permitted; nothing is pinned then.
+    pub(crate) fn new(pid: u32, core: usize) -> Result<Self, BenchError> {
+        let mut caretaker = Actor::start_caretaker("keeper of the daemon's cores", |link| {
+            let mut before = BTreeMap::new();
+            let pinned = pin_all(pid, core, &mut before);
+            if pinned.is_ok() {
+                link.answer(&())?;
+                // No order is ever given: this returns when the bench has ended.
+                link.receive::<()>()?;
+            }
+            let restored = restore_all(pid, &before);
+            pinned.and(restored).map_err(failed(format!("pinning the threads of process {pid}")))
+        })?;
+        caretaker.expect_ready()?;
+        Ok(Self { _caretaker: caretaker })
+    }
+}
+
+/// Pins the threads of `pid`, and those that they start meanwhile, noting where they ran `before`.
+fn pin_all(pid: u32, core: usize, before: &mut BTreeMap<i32, CpuSet>) -> io::Result<()> {
+    loop {
+        let mut is_complete = true;
+        for thread in threads_of(pid)? {
+            let tid = thread.as_raw_nonzero().get();
+            if before.contains_key(&tid) {
+                continue;
+            }
+            is_complete = false;
+            unless_ended(sched_getaffinity(Some(thread)).and_then(|cores| {
+                sched_setaffinity(Some(thread), &only(core))?;
+                before.insert(tid, cores);
+                Ok(())
+            }))?;
+        }
+        if is_complete {
+            return Ok(());
+        }
+    }
+}
+
+/// Lets the threads of `pid` run where they did before; new ones, where its first thread did.
+fn restore_all(pid: u32, before: &BTreeMap<i32, CpuSet>) -> io::Result<()> {
+    let first = i32::try_from(pid).ok().and_then(|pid| before.get(&pid));
+    for thread in threads_of(pid)? {
+        let known = before.get(&thread.as_raw_nonzero().get());
+        if let Some(cores) = known.or(first) {
+            unless_ended(sched_setaffinity(Some(thread), cores))?;
+        }
+    }
+    Ok(())
+}
+
+fn threads_of(pid: u32) -> io::Result<Vec<Pid>> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task"))?.flatten();
+    let tids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Ok(tids.filter_map(Pid::from_raw).collect())
+}
+
+fn unless_ended(result: rustix::io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(Errno::SRCH) => Ok(()),
+        result => Ok(result?),
+    }
+}
+
+fn only(core: usize) -> CpuSet {
+    let mut cores = CpuSet::new();
+    cores.set(core);
+    cores
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn all_threads_are_pinned_and_let_go_again() {
+        let (end, ended) = mpsc::channel::<()>();
+        let (tell, told) = mpsc::channel();
+        let other = thread::spawn(move || {
+            tell.send(rustix::thread::gettid()).unwrap();
+            ended.recv().unwrap_err();
+        });
+        let other_tid = told.recv().unwrap();
+        let cores = || sched_getaffinity(Some(other_tid)).unwrap();
+        let (pid, wide) = (std::process::id(), cores());
+
+        let mut before = BTreeMap::new();
+        pin_all(pid, core().unwrap(), &mut before).unwrap();
+        assert_eq!(cores(), only(core().unwrap()));
+        assert!(before.len() >= 2);
+        restore_all(pid, &before).unwrap();
+        assert_eq!(cores(), wide);
+
+        drop(end);
+        other.join().unwrap();
+    }
+}

@@ -1,0 +1,56 @@
+//! Why a bench has no result.
+
+use std::io;
+use std::path::PathBuf;
+
+use binder_os::OutOfBounds;
+use binder_os::binder_client::CallError;
+
+/// Why a bench has no result. A bad answer is an error, never a row of a table.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// The system refused something.
+    #[error("{tried}: {source}")]
+    System {
+        /// What was asked of it.
+        tried: String,
+        /// What it answered.
+        source: io::Error,
+    },
+    /// A process of the bench failed, for the reason it told.
+    #[error("{actor}: {reason}")]
+    Actor {
+        /// What it is to the bench.
+        actor: String,
+        /// What it told.
+        reason: String,
+    },
+    /// The driver did not let a call through.
+    #[error("a call failed: {0}")]
+    Call(#[from] CallError),
+    /// A call came back, but not with the bytes sent.
+    #[error("wrong echo: of {sent_bytes} bytes sent, {received_bytes} came back, or not the same")]
+    WrongEcho {
+        /// How many were sent.
+        sent_bytes: usize,
+        /// How many were received.
+        received_bytes: usize,
+    },
+    /// A message does not fit into the memory shared for it.
+    #[error(transparent)]
+    TooLong(#[from] OutOfBounds),
+    /// The device for the kernel's own binder is none.
+    #[error("{} is not a character device, so it is not the kernel's binder", .0.display())]
+    NotTheKernels(PathBuf),
+    /// The process that serves the device is not known.
+    #[error(
+        "which process serves the device is not known: name it with --daemon-pid, or run the bench \
+         inside `anybinder run`"
+    )]
+    NoDaemon,
+}
+
+/// Says what was tried when the system refused it.
+pub(crate) fn failed<E: Into<io::Error>>(tried: impl Into<String>) -> impl FnOnce(E) -> BenchError {
+    |error| BenchError::System { tried: tried.into(), source: error.into() }
+}

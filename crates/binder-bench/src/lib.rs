@@ -1,0 +1,23 @@
+//! The benches of a binder device, each beside its baselines in the same run.
+//!
+//! A bench forks its actors, so it needs a process with one thread, and ends exactly those; it
+//! takes what the user asked for and writes a table or lines of JSON.
+
+#![forbid(unsafe_code)]
+
+mod actor;
+mod affinity;
+mod bench;
+mod daemon;
+mod error;
+mod idle;
+mod ping;
+mod report;
+mod statistics;
+mod table;
+mod target;
+
+pub use bench::Bench;
+pub use error::BenchError;
+pub use idle::IdleOptions;
+pub use ping::PingOptions;

@@ -1,0 +1,291 @@
+//! `ping`: round trips of some bytes, through the device and beside it.
+//!
+//! Every peer is a client and a server in processes of their own. They take turns in short rounds,
+//! size by size, so that whatever else the machine does hits all alike.
+
+mod binder;
+mod caller;
+mod futex;
+mod stream;
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::actor::Actor;
+use crate::affinity::{self, Pin};
+use crate::daemon::{self, Daemon};
+use crate::error::BenchError;
+use crate::ping::caller::{Round, Timings};
+use crate::report::Report;
+use crate::statistics::{Samples, ratio};
+use crate::table::{self, Table};
+use crate::target::Target;
+
+/// Time round trips through a device, beside a futex and a Unix socket.
+///
+/// Client and server are two processes that use the raw ioctls; every reply is checked.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  anybinder run -- anybinder bench ping
+  anybinder bench ping --device /dev/binderfs/binder --daemon-pid 1234 --sizes 64,4096")]
+pub struct PingOptions {
+    #[command(flatten)]
+    pub(crate) target: Target,
+
+    /// The bytes of a call, and of its reply
+    #[arg(long, value_name = "BYTES", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(..=MAX_BYTES as i64),
+          default_value = "0,4,64,1024,4096,16384,65536")]
+    sizes: Vec<u32>,
+
+    /// In how many rounds each peer makes its calls
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// How many calls a round has
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    calls: u32,
+
+    /// Where the processes run, the daemon's included
+    #[arg(long, value_enum, default_value = "same")]
+    pin: Pin,
+
+    /// The kernel's own binder, to measure beside [default: /dev/binder, if it is one]
+    #[arg(long, value_name = "PATH")]
+    kernel_device: Option<PathBuf>,
+}
+
+/// The longest message; two thirds of what a socket holds, and half a receive buffer.
+const MAX_BYTES: usize = 128 * 1024;
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum What {
+    /// The device.
+    Binder,
+    /// The device of the kernel's driver.
+    Kernel,
+    /// A futex and shared memory.
+    Futex,
+    /// An AF_UNIX stream.
+    Unix,
+}
+
+/// A client and a server who know each other.
+struct Peer {
+    what: What,
+    client: Actor,
+    server: Actor,
+    /// The process in the middle, if there is one.
+    daemon: Option<Daemon>,
+}
+
+/// What the rounds of a peer and a size came to.
+#[derive(Debug, Clone, Default)]
+struct Tally {
+    samples: Samples,
+    client_cpu_ns: u64,
+    server_cpu_ns: Option<u64>,
+    daemon_cpu_ns: Option<u64>,
+}
+
+/// A line of the result.
+#[derive(Debug, Clone, Serialize)]
+struct Row {
+    what: What,
+    bytes: u32,
+    p50_ns: u64,
+    p99_ns: u64,
+    client_cpu_ns: u64,
+    server_cpu_ns: Option<u64>,
+    daemon_cpu_ns: Option<u64>,
+    times_futex: Option<f64>,
+    times_unix: Option<f64>,
+}
+
+pub(crate) fn run(options: &PingOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+    let core = (options.pin == Pin::Same).then(affinity::core).transpose()?;
+    let daemon = options.target.daemon();
+    // Before the servers: a thread that the daemon starts for them is pinned from its first moment.
+    let _pinned = options.target.pin_daemon(core, report)?;
+    let mut peers = assemble(options, daemon, core, report)?;
+
+    let steps = options.sizes.len() * peers.len() * (options.rounds as usize + 1);
+    let bar = report.progress(steps);
+    let mut table = Table::new([
+        "bytes",
+        "peer",
+        "p50",
+        "p99",
+        "client CPU",
+        "server CPU",
+        "daemon CPU",
+        "x futex",
+        "x unix",
+    ]);
+    for &bytes in &options.sizes {
+        let mut tallies = vec![Tally::default(); peers.len()];
+        for round in 0..=options.rounds {
+            for (peer, tally) in peers.iter_mut().zip(&mut tallies) {
+                bar.set_message(format!("{bytes} bytes, {}", peer.what.name()));
+                let outcome = peer.play(Round { bytes, calls: options.calls })?;
+                // The first warms up.
+                if round > 0 {
+                    tally.add(&outcome);
+                }
+                bar.inc(1);
+            }
+        }
+        for row in rows(bytes, &peers, &mut tallies) {
+            report.record(&row)?;
+            table.row(row.cells());
+        }
+    }
+    bar.finish_and_clear();
+    report.table(&table)?;
+    match core {
+        Some(core) => report.note(&format!("all on core {core}; CPU is per call")),
+        None => report.note("not pinned; CPU is per call"),
+    }
+}
+
+/// Starts everybody.
+fn assemble(
+    options: &PingOptions,
+    daemon: Option<Daemon>,
+    core: Option<usize>,
+    report: &mut Report<'_>,
+) -> Result<Vec<Peer>, BenchError> {
+    let device = options.target.device();
+    let (client, server) = binder::start(device, core)?;
+    let mut peers = vec![Peer { what: What::Binder, client, server, daemon }];
+    if let Some(kernel) = kernel_device(options.kernel_device.as_deref(), device)? {
+        match binder::start(&kernel, core) {
+            Ok((client, server)) => {
+                peers.push(Peer { what: What::Kernel, client, server, daemon: None });
+            }
+            // Nobody asked for it.
+            Err(error) if options.kernel_device.is_none() => {
+                report.note(&format!("{} is left out: {error}", kernel.display()))?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let room_bytes = options.sizes.iter().max().copied().unwrap_or(0);
+    let (client, server) = futex::start(room_bytes as usize, core)?;
+    peers.push(Peer { what: What::Futex, client, server, daemon: None });
+    let (client, server) = stream::start(core)?;
+    peers.push(Peer { what: What::Unix, client, server, daemon: None });
+    Ok(peers)
+}
+
+/// Returns the device of the kernel's driver, unless it is the one being measured anyway.
+fn kernel_device(named: Option<&Path>, device: &Path) -> Result<Option<PathBuf>, BenchError> {
+    let path = named.unwrap_or(Path::new("/dev/binder"));
+    let of_kernel = fs::metadata(path).ok().filter(|file| file.file_type().is_char_device());
+    match (of_kernel, fs::metadata(device)) {
+        (None, _) if named.is_some() => Err(BenchError::NotTheKernels(path.into())),
+        (Some(kernel), Ok(device))
+            if (kernel.dev(), kernel.ino()) != (device.dev(), device.ino()) =>
+        {
+            Ok(Some(path.into()))
+        }
+        (None | Some(_), _) => Ok(None),
+    }
+}
+
+impl What {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Binder => "binder",
+            Self::Kernel => "kernel",
+            Self::Futex => "futex",
+            Self::Unix => "unix",
+        }
+    }
+}
+
+impl Peer {
+    /// Has the client make the calls of a round.
+    fn play(&mut self, round: Round) -> Result<Tally, BenchError> {
+        let server = self.server.pid();
+        let daemon = self.daemon.map(|daemon| daemon.pid);
+        let before = (daemon::cpu_ns(server), daemon.and_then(daemon::cpu_ns));
+        let timings: Timings = self.client.ask_beside(&mut self.server, &round)?;
+        let after = (daemon::cpu_ns(server), daemon.and_then(daemon::cpu_ns));
+        let mut samples = Samples::default();
+        samples.extend(&timings.round_trips_ns);
+        Ok(Tally {
+            samples,
+            client_cpu_ns: timings.cpu_ns,
+            server_cpu_ns: since(before.0, after.0),
+            daemon_cpu_ns: since(before.1, after.1),
+        })
+    }
+}
+
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.samples.append(&other.samples);
+        self.client_cpu_ns += other.client_cpu_ns;
+        add(&mut self.server_cpu_ns, other.server_cpu_ns);
+        add(&mut self.daemon_cpu_ns, other.daemon_cpu_ns);
+    }
+}
+
+fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+    Some(after?.saturating_sub(before?))
+}
+
+fn add(sum: &mut Option<u64>, more: Option<u64>) {
+    *sum = more.map(|more| sum.unwrap_or(0) + more);
+}
+
+/// Makes the lines of one size, each set against the baselines.
+fn rows(bytes: u32, peers: &[Peer], tallies: &mut [Tally]) -> Vec<Row> {
+    let medians: Vec<(What, u64)> = (peers.iter().zip(tallies.iter_mut()))
+        .map(|(peer, tally)| (peer.what, tally.samples.percentile(50)))
+        .collect();
+    let times = |p50_ns, what| {
+        let (_, base) = medians.iter().find(|(known, _)| *known == what)?;
+        ratio(p50_ns, *base)
+    };
+    let lines = medians.iter().zip(tallies);
+    lines
+        .map(|(&(what, p50_ns), tally)| {
+            let calls = tally.samples.len() as u64;
+            Row {
+                what,
+                bytes,
+                p50_ns,
+                p99_ns: tally.samples.percentile(99),
+                client_cpu_ns: tally.client_cpu_ns / calls,
+                server_cpu_ns: tally.server_cpu_ns.map(|ns| ns / calls),
+                daemon_cpu_ns: tally.daemon_cpu_ns.map(|ns| ns / calls),
+                times_futex: times(p50_ns, What::Futex),
+                times_unix: times(p50_ns, What::Unix),
+            }
+        })
+        .collect()
+}
+
+impl Row {
+    fn cells(&self) -> [String; 9] {
+        [
+            self.what.name().into(),
+            self.bytes.to_string(),
+            table::duration(Some(self.p50_ns)),
+            table::duration(Some(self.p99_ns)),
+            table::duration(Some(self.client_cpu_ns)),
+            table::duration(self.server_cpu_ns),
+            table::duration(self.daemon_cpu_ns),
+            table::times(self.times_futex),
+            table::times(self.times_unix),
+        ]
+    }
+}

@@ -1,0 +1,56 @@
+//! What all benches are told: the device, and who serves it.
+
+use std::path::{Path, PathBuf};
+
+use crate::affinity::PinnedProcess;
+use crate::daemon::Daemon;
+use crate::error::BenchError;
+use crate::report::Report;
+
+/// The device to measure, and how to tell of it.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Target {
+    /// The device; nobody else may use it meanwhile
+    #[arg(long, value_name = "PATH", default_value = "/dev/binder")]
+    device: PathBuf,
+
+    /// The process that serves it [default: as `anybinder run` says]
+    #[arg(long, value_name = "PID")]
+    daemon_pid: Option<u32>,
+
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Target {
+    pub(crate) fn device(&self) -> &Path {
+        &self.device
+    }
+
+    /// Returns who serves the device, if that is known.
+    pub(crate) fn daemon(&self) -> Option<Daemon> {
+        Daemon::find(self.daemon_pid)
+    }
+
+    /// Pins the daemon beside everybody else, or says why not.
+    pub(crate) fn pin_daemon(
+        &self,
+        core: Option<usize>,
+        report: &mut Report<'_>,
+    ) -> Result<Option<PinnedProcess>, BenchError> {
+        let Some(core) = core else { return Ok(None) };
+        let Some(daemon) = self.daemon() else {
+            report
+                .note("the daemon is not pinned, and its time unknown: no --daemon-pid is given")?;
+            return Ok(None);
+        };
+        match daemon.pin(core) {
+            Ok(pinned) => Ok(Some(pinned)),
+            Err(error) => {
+                report.note(&format!("the daemon is not pinned: {error}"))?;
+                Ok(None)
+            }
+        }
+    }
+}

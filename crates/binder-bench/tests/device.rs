@@ -1,0 +1,83 @@
+//! Every bench, in small, on the device named by ANYBINDER_TEST_DEVICE.
+//!
+//! ANYBINDER_DAEMON_PID names the process that serves it; by default it is this one itself, whose
+//! memory can be read as well. No harness: benches fork, and its threads forbid that.
+
+use std::process::ExitCode;
+
+use binder_bench::Bench;
+use clap::Parser;
+use serde_json::Value;
+
+#[derive(Parser)]
+struct CommandLine {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+const DEVICE: &str = "ANYBINDER_TEST_DEVICE";
+
+fn main() -> ExitCode {
+    let Ok(device) = std::env::var(DEVICE) else {
+        println!("SKIPPED: no device to measure; {DEVICE} names one");
+        return ExitCode::SUCCESS;
+    };
+    ping_has_a_line_for_each_peer_and_size(&device);
+    ping_sets_the_device_against_its_baselines(&device);
+    idle_has_a_line_for_each_state(&device);
+    a_device_that_is_none_is_an_error();
+    ExitCode::SUCCESS
+}
+
+fn run(words: &[&str], device: &str) -> Result<String, String> {
+    let line = [&["bench"], words, &["--device", device]].concat();
+    let bench = CommandLine::try_parse_from(line).map_err(|error| error.to_string())?.bench;
+    let mut out = Vec::new();
+    bench.run(&mut out).map_err(|error| error.to_string())?;
+    String::from_utf8(out).map_err(|error| error.to_string())
+}
+
+fn rows(words: &[&str], device: &str) -> Vec<Value> {
+    let out = run(words, device).expect("a result");
+    out.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+fn ping_has_a_line_for_each_peer_and_size(device: &str) {
+    let words = ["ping", "--json", "--sizes", "0,64,65536", "--rounds", "2", "--calls", "10"];
+    let rows = rows(&words, device);
+    for what in ["binder", "futex", "unix"] {
+        let lines: Vec<_> = rows.iter().filter(|row| row["what"] == what).collect();
+        assert_eq!(lines.len(), 3, "{what}");
+        for line in lines {
+            let [p50, p99] = ["p50_ns", "p99_ns"].map(|key| line[key].as_u64().expect("a number"));
+            assert!(0 < p50 && p50 <= p99, "{line}");
+            assert!(line["client_cpu_ns"].as_u64() > Some(0), "{line}");
+        }
+    }
+    assert!(rows.iter().filter(|row| row["what"] == "futex").all(|row| row["times_futex"] == 1.0));
+}
+
+fn ping_sets_the_device_against_its_baselines(device: &str) {
+    let words = ["ping", "--sizes", "4", "--rounds", "1", "--calls", "3", "--pin", "none"];
+    let out = run(&words, device).expect("a result");
+    let lines: Vec<_> = out.lines().collect();
+    assert!(lines[0].starts_with("peer") && lines[0].ends_with("x unix"), "{out}");
+    for (line, what) in lines[1..].iter().zip(["binder", "futex", "unix"]) {
+        assert!(line.starts_with(what) && line.ends_with(" x"), "{out}");
+    }
+}
+
+fn idle_has_a_line_for_each_state(device: &str) {
+    let this = std::process::id().to_string();
+    let daemon = std::env::var("ANYBINDER_DAEMON_PID").unwrap_or(this);
+    let rows = rows(&["idle", "--json", "--clients", "3", "--daemon-pid", &daemon], device);
+    let states: Vec<_> = rows.iter().map(|row| (&row["state"], &row["clients"])).collect();
+    assert_eq!(states, [(&"open".into(), &3.into()), (&"parked".into(), &3.into())]);
+    assert!(rows.iter().all(|row| row["bytes_per_client"].is_i64()), "{rows:?}");
+}
+
+fn a_device_that_is_none_is_an_error() {
+    let error =
+        run(&["ping", "--rounds", "1", "--calls", "1"], "/dev/null").expect_err("no device");
+    assert!(error.contains("binder server"), "{error}");
+}
