@@ -2,4 +2,5 @@
 
 #![forbid(unsafe_code)]
 
+pub mod command_stream;
 pub mod fuse_request;

@@ -148,6 +148,7 @@ impl Context {
     /// answered when the one that the thread had made itself comes back and finds nobody.
     pub(crate) fn abandon_stack(&mut self, thread: ThreadKey) {
         let top = self.threads[thread].stack.take();
+        let served = top.filter(|top| self.transactions[*top].to_thread == Some(thread));
         let mut next = top;
         while let Some(transaction) = next {
             if self.transactions[transaction].to_thread == Some(thread) {
@@ -162,10 +163,8 @@ impl Context {
                 next = state.from_parent;
             }
         }
-        if let Some(top) = top
-            && self.transactions[top].to_process.is_none()
-        {
-            self.fail_call(top, Verdict::Dead);
+        if let Some(served) = served {
+            self.fail_call(served, Verdict::Dead);
         }
     }
 

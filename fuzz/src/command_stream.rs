@@ -1,0 +1,177 @@
+//! Bytes as what several processes do to one device.
+//!
+//! The input is a list of steps, and at the same time the memory of every process: a step names a
+//! write buffer within the input, whose commands may point to data anywhere within it.
+
+use std::collections::HashMap;
+
+use binder_core::{
+    Caller, Census, ClaimedAddr, ClientMemory, Context, CopyFault, Effect, MappingArea, Opener,
+    Outcome, PidNumbers, ProcessKey, ThreadKey, UidMap, Waits,
+};
+use binder_uapi::{BinderWriteRead, FlatBinderObject};
+
+const PROCESSES: usize = 4;
+const THREADS: u32 = 2;
+const STEP_BYTES: usize = 6;
+const AREA_BYTES: u32 = 16 << 10;
+/// Addresses at which reads may write and receive buffers are mapped; the input lies below them.
+const READ_BUFFERS: u64 = 1 << 32;
+const AREAS: u64 = 1 << 40;
+
+/// A thread that sleeps in a read.
+struct Sleeper {
+    caller: Caller,
+    request: BinderWriteRead,
+}
+
+struct Memory<'a> {
+    input: &'a [u8],
+    areas: HashMap<ProcessKey, Vec<u8>>,
+}
+
+impl Memory<'_> {
+    fn area(&mut self, process: ProcessKey, offset: u32, len: u32) -> &mut [u8] {
+        let area = self.areas.entry(process).or_insert_with(|| vec![0; AREA_BYTES as usize]);
+        &mut area[offset as usize..(offset + len) as usize]
+    }
+}
+
+impl ClientMemory for Memory<'_> {
+    fn read(
+        &mut self,
+        _: ProcessKey,
+        ClaimedAddr(address): ClaimedAddr,
+        into: &mut [u8],
+    ) -> Result<(), CopyFault> {
+        let start = usize::try_from(address).map_err(|_| CopyFault)?;
+        let end = start.checked_add(into.len()).ok_or(CopyFault)?;
+        into.copy_from_slice(self.input.get(start..end).ok_or(CopyFault)?);
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        _: ProcessKey,
+        address: ClaimedAddr,
+        bytes: &[u8],
+    ) -> Result<(), CopyFault> {
+        assert!(!bytes.is_empty(), "a read that has nothing to tell writes nothing");
+        if address.0 >= READ_BUFFERS { Ok(()) } else { Err(CopyFault) }
+    }
+
+    fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
+        // The last process never maps its receive buffer.
+        let base = AREAS + process.slot() as u64 * u64::from(AREA_BYTES);
+        let len_bytes = u64::from(AREA_BYTES);
+        (process.slot() + 1 != PROCESSES).then_some(MappingArea { base, len_bytes })
+    }
+
+    fn copy_in(
+        &mut self,
+        from: ProcessKey,
+        address: ClaimedAddr,
+        to: ProcessKey,
+        offset: u32,
+        len: u32,
+    ) -> Result<(), CopyFault> {
+        let mut bytes = vec![0; len as usize];
+        self.read(from, address, &mut bytes)?;
+        self.store(to, offset, &bytes)
+    }
+
+    fn store(&mut self, to: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault> {
+        let len = u32::try_from(bytes.len()).map_err(|_| CopyFault)?;
+        self.area(to, offset, len).copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn publish(&mut self, to: ProcessKey, offset: u32, len: u32) -> Result<(), CopyFault> {
+        self.area(to, offset, len);
+        Ok(())
+    }
+
+    fn clear(&mut self, to: ProcessKey, offset: u32, len: u32) {
+        self.area(to, offset, len).fill(0);
+    }
+}
+
+/// Lets the processes act as the input says, then end, and checks that nothing is left of them.
+///
+/// # Panics
+///
+/// Panics if the driver does, or if an object outlives its processes.
+pub fn check(input: &[u8]) {
+    let mut context = Context::new();
+    let mut memory = Memory { input, areas: HashMap::new() };
+    let mut parked: HashMap<ThreadKey, Sleeper> = HashMap::new();
+    let mut processes = Vec::new();
+    for pid in 1..=PROCESSES as u32 {
+        processes.push(context.open(Opener {
+            pid,
+            numbers: PidNumbers::single(pid),
+            uids: UidMap::identity(),
+            security_label: (*b"label").into(),
+        }));
+    }
+    for step in input.chunks_exact(STEP_BYTES).take(64) {
+        let process = processes[usize::from(step[0]) % PROCESSES];
+        let tid = u32::from(step[0] >> 2) % THREADS + 1;
+        let caller = Caller { process, tid, euid: 0, waits: Waits::UntilReady };
+        let asleep = parked.iter().find(|(_, sleeper)| sleeper.caller == caller);
+        if let Some(thread) = asleep.map(|(thread, _)| *thread) {
+            // It sleeps in the driver: all that can happen to it is a signal.
+            assert!(context.interrupt(thread), "a read that sleeps can be interrupted");
+            parked.remove(&thread);
+            continue;
+        }
+        let place = u64::from(u16::from_le_bytes([step[2], step[3]]));
+        match step[1] % 16 {
+            0 => {
+                let object = FlatBinderObject { binder: place, ..FlatBinderObject::default() };
+                let _ = context.become_context_manager(&caller, &object);
+            }
+            1 => context.set_max_threads(&caller, u32::from(step[2])),
+            2 => context.exit_thread(&caller),
+            3 => context.flush(process),
+            4 => drop(context.poll(&caller)),
+            5 => drop(context.node_debug_info(&caller, place)),
+            6 => while context.reclaim_idle_page(process).is_some() {},
+            _ => {
+                let mut request = BinderWriteRead {
+                    write_size: u64::from(step[4]),
+                    write_buffer: place,
+                    read_size: u64::from(step[5]),
+                    read_buffer: if step[1] & 0x80 == 0 { READ_BUFFERS } else { 0 },
+                    ..BinderWriteRead::default()
+                };
+                let result = context.write_read(&caller, &mut request, &mut memory);
+                assert!(request.write_consumed <= request.write_size);
+                if let Ok(Outcome::Park(thread)) = result {
+                    parked.insert(thread, Sleeper { caller, request });
+                }
+            }
+        }
+        settle(&mut context, &mut parked, &mut memory);
+    }
+    for process in processes {
+        context.release(process);
+        settle(&mut context, &mut parked, &mut memory);
+    }
+    assert_eq!(context.census(), Census::default());
+}
+
+/// Resumes those that were woken, until none is.
+fn settle(
+    context: &mut Context,
+    parked: &mut HashMap<ThreadKey, Sleeper>,
+    memory: &mut Memory<'_>,
+) {
+    while let Some(effect) = context.poll_effect() {
+        let Effect::Wake(thread) = effect else { continue };
+        let Some(mut sleeper) = parked.remove(&thread) else { continue };
+        if let Ok(Outcome::Park(thread)) = context.resume(thread, &mut sleeper.request, memory) {
+            parked.insert(thread, sleeper);
+        }
+    }
+}
