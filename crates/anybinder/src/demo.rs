@@ -21,18 +21,27 @@ use crate::world::World;
 
 const DEVICE: &str = "/dev/binder";
 
+/// Writes a line to stdout at once, and fails if nobody reads it.
+macro_rules! say {
+    ($($part:tt)*) => {{
+        let mut stdout = std::io::stdout();
+        let said = writeln!(stdout, $($part)*).and_then(|()| stdout.flush());
+        said.map_err(failed("writing to stdout"))?
+    }};
+}
+
 /// The one thing that the service can do.
 const GREET: u32 = 1;
 
 pub(crate) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
-    println!("A private world: its own /dev, a binder driver in user space, no kernel module.");
+    say!("A private world: its own /dev, a binder driver in user space, no kernel module.");
     let devices = driver_options(&["binder".to_owned()], DEVICE_MODE, DeliveryChoice::Auto);
     let cast = [this_program()?, "demo-cast".into(), "director".into()];
     let command = cast.into_iter().chain([options.calls.to_string().into()]);
     let status = World::enter(&devices)?.run(&command.collect::<Vec<_>>())?;
     if status == 0 {
-        println!("The world is closed: no process and no mount of it is left.");
-        println!("Next: `anybinder run bash` gives you a shell with {DEVICE} in it.");
+        say!("The world is closed: no process and no mount of it is left.");
+        say!("Next: `anybinder run bash` gives you a shell with {DEVICE} in it.");
     }
     Ok(ExitCode::from(status))
 }
@@ -48,7 +57,7 @@ pub(crate) fn play(options: &DemoCastOptions) -> Result<ExitCode, Failure> {
 fn direct(calls: u32) -> Result<ExitCode, Failure> {
     let client = open()?;
     let version = client.version().map_err(failed("asking for the version of binder"))?;
-    println!("{DEVICE} answers: binder protocol version {version}.");
+    say!("{DEVICE} answers: binder protocol version {version}.");
 
     let mut command = Command::new(this_program()?);
     command.args(["demo-cast", "service"]).stdout(Stdio::piped());
@@ -58,13 +67,13 @@ fn direct(calls: u32) -> Result<ExitCode, Failure> {
         // The service says when it is ready, and nothing else.
         BufReader::new(stdout).read_line(&mut line).map_err(failed("hearing the service"))?;
     }
-    print!("{line}");
+    say!("{}", line.trim_end());
 
     let (pid, (uid, _)) = (std::process::id(), processes::user());
-    println!("The client is process {pid}. It calls the service by handle 0: \"who am I?\"");
+    say!("The client is process {pid}. It calls the service by handle 0: \"who am I?\"");
     let answer = client.call(GREET, b"who am I?").map_err(failed("calling the service"))?;
     let answer = String::from_utf8_lossy(&answer);
-    println!("The service replies: \"{answer}\"");
+    say!("The service replies: \"{answer}\"");
     if answer != greeting(i64::from(pid), uid) {
         return Err(Failure::new("being recognized by the service", answer));
     }
@@ -77,7 +86,7 @@ fn direct(calls: u32) -> Result<ExitCode, Failure> {
     }
     times.sort_unstable();
     let (median, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
-    println!("{calls} calls answered: {} in the median, {} at most for 99 %.", us(median), us(p99));
+    say!("{calls} calls answered: {} in the median, {} at most for 99 %.", us(median), us(p99));
     service.kill().and_then(|()| service.wait()).map_err(failed("ending the service"))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -85,8 +94,7 @@ fn direct(calls: u32) -> Result<ExitCode, Failure> {
 fn serve() -> Result<ExitCode, Failure> {
     let service = open()?;
     service.become_context_manager().map_err(failed("becoming the context manager"))?;
-    println!("The service is process {}, the context manager.", std::process::id());
-    std::io::stdout().flush().map_err(failed("writing to stdout"))?;
+    say!("The service is process {}, the context manager.", std::process::id());
     let answer = |call: Incoming| greeting(call.sender_pid.into(), call.sender_euid).into_bytes();
     let Err(error) = service.serve(answer);
     Err(Failure::new("serving", error))

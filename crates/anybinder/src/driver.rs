@@ -115,5 +115,5 @@ pub(crate) fn leave_terminal(streams: &[Stream]) -> Result<(), Failure> {
     for stream in streams {
         processes::silence(*stream).map_err(failed("opening /dev/null"))?;
     }
-    processes::set_name(c"anybinder-driver").map_err(failed("naming the driver's process"))
+    processes::set_name(c"binder-driver").map_err(failed("naming the driver's process"))
 }

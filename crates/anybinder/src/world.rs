@@ -16,7 +16,8 @@ use std::thread;
 use std::time::Duration;
 
 use binder_fuse::Options;
-use binder_os::namespaces::{self, BINDERFS_DIR, PrivateNamespaces};
+use binder_os::namespaces::{self, PrivateNamespaces};
+use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal, Stream};
 use binder_os::signals::{self, Sender, SignalMask, SignalStream};
 
@@ -89,7 +90,7 @@ impl World {
         processes::adopt_orphans().map_err(failed("adopting orphans"))?;
 
         let names: Vec<_> = options.devices.iter().map(|device| &device.name).collect();
-        for (name, error) in namespaces::private_dev(&names)? {
+        for (name, error) in private_dev::replace(&names)? {
             tracing::debug!(name = %name.display(), %error, "not taken over into the private /dev");
         }
         let (watched, lifeline) = io::pipe().map_err(failed("creating a pipe to the driver"))?;

@@ -284,3 +284,33 @@ fn transaction(payload: &[u8]) -> io::Result<BinderTransactionData> {
     BinderTransactionData::read_from_bytes(payload)
         .map_err(|_| io::Error::other("the driver returned half a transaction"))
 }
+
+#[cfg(test)]
+mod tests {
+    use binder_uapi::{BR_NOOP, BR_TRANSACTION_COMPLETE};
+
+    use super::*;
+
+    #[test]
+    fn returns_are_listed_up_to_the_first_that_is_not_whole() {
+        let mut bytes = Vec::new();
+        for code in [BR_NOOP, BR_TRANSACTION_COMPLETE, BR_REPLY] {
+            bytes.extend(code.to_ne_bytes());
+        }
+        bytes.extend([7; 64]);
+        bytes.extend(BR_REPLY.to_ne_bytes());
+        bytes.extend([7; 63]);
+        let returns = Returns(bytes);
+        let listed: Vec<_> = returns.iter().collect();
+        let whole = [(BR_NOOP, &[][..]), (BR_TRANSACTION_COMPLETE, &[]), (BR_REPLY, &[7; 64])];
+        assert_eq!(listed, whole);
+    }
+
+    #[test]
+    fn what_is_no_binder_device_is_refused() {
+        assert!(BinderClient::open(Path::new("/dev/null")).is_err());
+        let file = rustix::fs::memfd_create(c"file", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let client = BinderClient::open(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())));
+        assert!(client.unwrap().version().is_err());
+    }
+}

@@ -3,10 +3,9 @@
 #![expect(unsafe_code, reason = "the ioctls of passthrough have no safe wrapper")]
 
 use std::ffi::CString;
-use std::fs::File;
 use std::io::{self, IoSlice};
 use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
@@ -176,27 +175,6 @@ impl FuseDevice {
         // SAFETY: FUSE_DEV_IOC_BACKING_CLOSE reads one u32 through its argument and writes nothing.
         let result = unsafe { libc::ioctl(self.fd.as_raw_fd(), BACKING_CLOSE, &raw const id.0) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-    }
-
-    /// Returns a second descriptor of the same connection.
-    ///
-    /// # Errors
-    ///
-    /// As dup(2).
-    pub fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self { fd: self.fd.try_clone()? })
-    }
-}
-
-impl AsFd for FuseDevice {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
-}
-
-impl From<FuseDevice> for File {
-    fn from(device: FuseDevice) -> Self {
-        device.fd.into()
     }
 }
 

@@ -9,6 +9,7 @@ pub mod client_memory;
 pub mod fuse_device;
 pub mod mapping;
 pub mod namespaces;
+pub mod private_dev;
 pub mod proc_files;
 pub mod processes;
 pub mod shared_page;

@@ -1,21 +1,16 @@
-//! Namespaces: entering private ones, a /dev of one's own, and who else is inside.
+//! Namespaces: entering private ones, and ending whoever else is inside.
 
 #![expect(unsafe_code, reason = "the ioctl that opens a parent namespace has no safe wrapper")]
 
-use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::opcode;
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
-};
+use rustix::mount::{MountPropagationFlags, UnmountFlags};
 use rustix::thread::UnshareFlags;
 
 use crate::processes;
@@ -39,9 +34,6 @@ pub struct SetupError {
     /// What the system answered.
     pub source: io::Error,
 }
-
-/// The directory below /dev where binderfs belongs.
-pub const BINDERFS_DIR: &str = "/dev/binderfs";
 
 /// Moves this process into a mount namespace of its own, from which nothing propagates.
 ///
@@ -83,12 +75,6 @@ pub fn enter_user_and_mount_namespace(uid: u32, gid: u32) -> Result<PrivateNames
     make_all_mounts_private()?;
     Ok(PrivateNamespaces { mount, user: Some(user) })
 }
-
-/// Where a private /dev shows the one it replaced.
-///
-/// A pseudo-terminal is made by a node `ptmx` with `pts` beside it in the directory where the node
-/// really is; bound on its own it finds none. So `/dev/ptmx` is a link into the old directory.
-pub const OUTER_DIR: &str = "/dev/.outer";
 
 impl PrivateNamespaces {
     /// Returns the processes inside, other than the caller: all whose mount namespace is ours, and
@@ -136,70 +122,6 @@ impl PrivateNamespaces {
     }
 }
 
-/// Replaces /dev, in a private mount namespace, by one that holds the same entries except for
-/// binder's: an empty [`BINDERFS_DIR`] and, for each of `devices`, a link into it.
-///
-/// Entries are bound one by one, because a user namespace may neither create device nodes nor
-/// change the /dev it was given. Those that could not be bound are returned with the reason. The
-/// old directory as a whole stays reachable as [`OUTER_DIR`].
-///
-/// # Errors
-///
-/// [`SetupError`] for anything that leaves the new /dev without its purpose.
-pub fn private_dev<S: AsRef<str>>(devices: &[S]) -> Result<Vec<(OsString, io::Error)>, SetupError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let old = rustix::fs::open("/dev", flags, Mode::empty())
-        .map_err(refused(|| "opening /dev".to_owned()))?;
-    // Cloned before it is covered, or the clone would have the cover too.
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE;
-    let outer = rustix::mount::open_tree(rustix::fs::CWD, "/dev", flags)
-        .map_err(refused(|| "cloning the mounts of /dev".to_owned()))?;
-    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
-    rustix::mount::mount("tmpfs", "/dev", "tmpfs", flags, c"mode=0755")
-        .map_err(refused(|| "mounting a tmpfs over /dev".to_owned()))?;
-
-    let is_ours = |name: &[u8]| {
-        name == b"binderfs" || devices.iter().any(|ours| ours.as_ref().as_bytes() == name)
-    };
-    let entries = Dir::read_from(&old).map_err(refused(|| "listing /dev".to_owned()))?;
-    let mut skipped = Vec::new();
-    let mut has_ptmx_node = false;
-    for entry in entries {
-        let entry = entry.map_err(refused(|| "listing /dev".to_owned()))?;
-        let name = entry.file_name().to_bytes();
-        if matches!(name, b"." | b"..") || is_ours(name) {
-            continue;
-        }
-        let name = OsStr::from_bytes(name);
-        if name == "ptmx" && !is_symlink(old.as_fd(), name) {
-            has_ptmx_node = true;
-            continue;
-        }
-        if let Err(error) = adopt(old.as_fd(), name) {
-            skipped.push((name.to_owned(), error));
-        }
-    }
-
-    if has_ptmx_node {
-        fs::create_dir(OUTER_DIR).map_err(refused(|| format!("creating {OUTER_DIR}")))?;
-        let empty_path = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-        rustix::mount::move_mount(outer, c"", rustix::fs::CWD, OUTER_DIR, empty_path)
-            .map_err(refused(|| format!("mounting the old /dev at {OUTER_DIR}")))?;
-        std::os::unix::fs::symlink(".outer/ptmx", "/dev/ptmx")
-            .map_err(refused(|| "creating the link /dev/ptmx".to_owned()))?;
-    }
-    fs::create_dir(BINDERFS_DIR).map_err(refused(|| format!("creating {BINDERFS_DIR}")))?;
-    for device in devices {
-        let (link, target) =
-            (format!("/dev/{}", device.as_ref()), format!("binderfs/{}", device.as_ref()));
-        std::os::unix::fs::symlink(&target, &link)
-            .map_err(refused(|| format!("creating the link {link}")))?;
-    }
-    Ok(skipped)
-}
-
 /// Detaches what is mounted at `dir`; it ends when its last user is gone.
 ///
 /// # Errors
@@ -244,25 +166,6 @@ fn parent(namespace: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Makes the entry `name` of the /dev opened as `old` appear in the present one.
-fn adopt(old: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
-    let source = Path::new("/proc/self/fd").join(old.as_raw_fd().to_string()).join(name);
-    let target = Path::new("/dev").join(name);
-    let stat = rustix::fs::statat(old, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Symlink => return std::os::unix::fs::symlink(fs::read_link(source)?, target),
-        FileType::Directory => fs::create_dir(&target)?,
-        _ => drop(fs::File::create(&target)?),
-    }
-    // Recursively: in a user namespace a mount may not be shown without those on top of it.
-    Ok(rustix::mount::mount_bind_recursive(source, target)?)
-}
-
-fn is_symlink(dir: BorrowedFd<'_>, name: &OsStr) -> bool {
-    let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
-    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
-}
-
 fn make_all_mounts_private() -> Result<(), SetupError> {
     let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", flags)
@@ -291,6 +194,8 @@ fn own_other_than(kind: &str, before: u64) -> Result<u64, SetupError> {
     Ok(now)
 }
 
-fn refused<E: Into<io::Error>>(tried: impl FnOnce() -> String) -> impl FnOnce(E) -> SetupError {
+pub(crate) fn refused<E: Into<io::Error>>(
+    tried: impl FnOnce() -> String,
+) -> impl FnOnce(E) -> SetupError {
     |error| SetupError { tried: tried(), source: error.into() }
 }

@@ -137,19 +137,6 @@ impl Change {
     }
 }
 
-/// Sends `signal` to the process with this number, returning whether there was one.
-///
-/// # Errors
-///
-/// As kill(2): `PermissionDenied` for a process of another user.
-pub fn signal(pid: u32, signal: Signal) -> io::Result<bool> {
-    match rustix::process::kill_process(pid_of(pid)?, signal) {
-        Ok(()) => Ok(true),
-        Err(Errno::SRCH) => Ok(false),
-        Err(errno) => Err(errno.into()),
-    }
-}
-
 /// Stops the calling process until somebody continues it.
 ///
 /// # Errors
@@ -160,13 +147,7 @@ pub fn stop_self() -> io::Result<()> {
 }
 
 /// Opens a descriptor that stays with the process even when its number goes to another.
-///
-/// It can be read, in the sense of poll(2), once the process has ended.
-///
-/// # Errors
-///
-/// As pidfd_open(2).
-pub fn pidfd(pid: u32) -> io::Result<OwnedFd> {
+pub(crate) fn pidfd(pid: u32) -> io::Result<OwnedFd> {
     Ok(rustix::process::pidfd_open(pid_of(pid)?, PidfdFlags::empty())?)
 }
 

@@ -1,0 +1,98 @@
+//! A /dev of one's own, in a private mount namespace.
+
+use std::ffi::OsString;
+use std::fs::{self, DirEntry, File};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::path::Path;
+
+use rustix::fs::CWD;
+use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags};
+
+use crate::namespaces::{SetupError, refused};
+
+/// The directory below /dev where binderfs belongs.
+pub const BINDERFS_DIR: &str = "/dev/binderfs";
+
+/// Where a private /dev shows the one that it replaced.
+pub const OUTER_DIR: &str = "/dev/.outer";
+
+/// Replaces /dev by one that holds the same entries except for binder's: an empty
+/// [`BINDERFS_DIR`] and, for each of `devices`, a link into it.
+///
+/// A user namespace may neither create device nodes nor change the /dev it was given; so this is
+/// a new directory, into which the entries of the old one are bound one by one. Those that could
+/// not be are returned with the reason.
+///
+/// # Errors
+///
+/// [`SetupError`] for anything that leaves the new /dev without its purpose.
+pub fn replace<S: AsRef<str>>(devices: &[S]) -> Result<Vec<(OsString, io::Error)>, SetupError> {
+    cover()?;
+    let tried = || format!("listing {OUTER_DIR}");
+    let mut skipped = Vec::new();
+    for entry in fs::read_dir(OUTER_DIR).map_err(refused(tried))? {
+        let entry = entry.map_err(refused(tried))?;
+        if !is_replaced(&entry, devices)
+            && let Err(error) = adopt(&entry)
+        {
+            skipped.push((entry.file_name(), error));
+        }
+    }
+    fs::create_dir(BINDERFS_DIR).map_err(refused(|| format!("creating {BINDERFS_DIR}")))?;
+    for device in devices {
+        let name = device.as_ref();
+        symlink(format!("binderfs/{name}"), format!("/dev/{name}"))
+            .map_err(refused(|| format!("creating the link /dev/{name}")))?;
+    }
+    Ok(skipped)
+}
+
+/// Covers /dev by an empty directory in which the old one appears as [`OUTER_DIR`].
+fn cover() -> Result<(), SetupError> {
+    // Cloned before it is covered, or the clone would have the cover too. Recursively, because in
+    // a user namespace a mount may not be shown without those on top of it.
+    let clone = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    let outer = rustix::mount::open_tree(CWD, "/dev", clone)
+        .map_err(refused(|| "cloning the mounts of /dev".to_owned()))?;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    rustix::mount::mount("tmpfs", "/dev", "tmpfs", flags, c"mode=0755")
+        .map_err(refused(|| "mounting a tmpfs over /dev".to_owned()))?;
+    fs::create_dir(OUTER_DIR).map_err(refused(|| format!("creating {OUTER_DIR}")))?;
+    let this_fd = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    rustix::mount::move_mount(outer, c"", CWD, OUTER_DIR, this_fd)
+        .map_err(refused(|| format!("mounting the old /dev at {OUTER_DIR}")))
+}
+
+/// Returns whether the new /dev has something else in the place of an old entry, or nothing.
+fn is_replaced<S: AsRef<str>>(entry: &DirEntry, devices: &[S]) -> bool {
+    let name = entry.file_name();
+    let is_ours = devices.iter().any(|device| name == device.as_ref());
+    // What leads into the binderfs of the old /dev would lead into the new one, where that device
+    // may not exist.
+    let leads_to_binderfs = fs::read_link(entry.path())
+        .is_ok_and(|target| Path::new("/dev").join(target).starts_with(BINDERFS_DIR));
+    is_ours || leads_to_binderfs || name == "binderfs" || name == ".outer"
+}
+
+/// Makes an entry of the old /dev appear in the new one.
+fn adopt(entry: &DirEntry) -> io::Result<()> {
+    let target = Path::new("/dev").join(entry.file_name());
+    let kind = entry.file_type()?;
+    if kind.is_symlink() {
+        return symlink(fs::read_link(entry.path())?, target);
+    }
+    if kind.is_char_device() && entry.file_name() == "ptmx" {
+        // The node looks for `pts` beside itself in the directory where it really is; bound on its
+        // own it would find none.
+        return symlink(".outer/ptmx", target);
+    }
+    if kind.is_dir() {
+        fs::create_dir(&target)?;
+    } else {
+        File::create(&target)?;
+    }
+    Ok(rustix::mount::mount_bind_recursive(entry.path(), target)?)
+}

@@ -1,0 +1,261 @@
+//! Processes and namespaces, from a process that has one thread.
+//!
+//! Every case runs in a forked child, so that what it enters and mounts ends with it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use binder_os::namespaces::{self, PrivateNamespaces};
+use binder_os::private_dev::{self, BINDERFS_DIR};
+use binder_os::processes::{self, Change, Child, Fork, Signal};
+
+const CASES: [(&str, fn()); 12] = [
+    ("fork_is_refused_among_threads", fork_is_refused_among_threads),
+    ("the_end_of_a_child_is_told", the_end_of_a_child_is_told),
+    ("children_are_collected_as_they_change", children_are_collected_as_they_change),
+    ("orphans_come_to_the_one_who_adopts_them", orphans_come_to_the_one_who_adopts_them),
+    ("a_child_dies_with_its_parent", a_child_dies_with_its_parent),
+    ("silenced_streams_lead_nowhere", silenced_streams_lead_nowhere),
+    ("the_open_file_limit_rises", the_open_file_limit_rises),
+    ("the_members_of_a_mount_namespace_end", || members_end(Way::Mount)),
+    ("the_members_of_a_user_namespace_end", || members_end(Way::User)),
+    ("root_gets_a_private_dev", || a_new_dev(Way::Mount)),
+    ("root_gets_a_private_dev_in_a_user_namespace", || a_new_dev(Way::User)),
+    ("a_user_gets_a_private_dev", || a_new_dev(Way::OrdinaryUser)),
+];
+
+fn main() -> ExitCode {
+    let filter = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
+    let mut failures = 0;
+    for (name, case) in CASES.iter().filter(|(name, _)| name.contains(&filter)) {
+        let passed = in_child(case) == Change::Exited(0);
+        println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
+        failures += u32::from(!passed);
+    }
+    if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs `act` in a child and tells how that ended.
+fn in_child(act: impl FnOnce()) -> Change {
+    fork(act).wait().unwrap()
+}
+
+fn fork(act: impl FnOnce()) -> Child {
+    match processes::fork().unwrap() {
+        Fork::Child => {
+            let failed = std::panic::catch_unwind(AssertUnwindSafe(act)).is_err();
+            std::process::exit(i32::from(failed));
+        }
+        Fork::Parent(child) => child,
+    }
+}
+
+fn sleep_for_ever() {
+    loop {
+        std::thread::sleep(Duration::from_secs(1000));
+    }
+}
+
+fn wait_until(fact: impl Fn() -> bool) {
+    while !fact() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn next_change() -> (u32, Change) {
+    loop {
+        if let Some(change) = processes::next_change().unwrap() {
+            return change;
+        }
+    }
+}
+
+fn fork_is_refused_among_threads() {
+    let (mut wait, end) = io::pipe().unwrap();
+    let other = std::thread::spawn(move || wait.read(&mut [0]).unwrap());
+    assert_eq!(processes::fork().unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+    drop(end);
+    other.join().unwrap();
+    wait_until(|| fs::read_dir("/proc/self/task").unwrap().count() == 1);
+    assert_eq!(in_child(|| ()), Change::Exited(0));
+}
+
+fn the_end_of_a_child_is_told() {
+    assert_eq!(in_child(|| std::process::exit(7)).exit_status(), Some(7));
+    let child = fork(sleep_for_ever);
+    child.signal(Signal::TERM).unwrap();
+    let end = child.wait().unwrap();
+    assert_eq!((end, end.exit_status()), (Change::Killed(15), Some(143)));
+    child.signal(Signal::TERM).unwrap();
+}
+
+fn children_are_collected_as_they_change() {
+    assert_eq!(processes::next_change().unwrap(), None);
+    let child = fork(sleep_for_ever);
+    assert_eq!(processes::next_change().unwrap(), None);
+    child.signal(Signal::STOP).unwrap();
+    assert_eq!(next_change(), (child.pid(), Change::Stopped(19)));
+    assert_eq!(Change::Stopped(19).exit_status(), None);
+    child.signal(Signal::KILL).unwrap();
+    assert_eq!(next_change(), (child.pid(), Change::Killed(9)));
+}
+
+fn orphans_come_to_the_one_who_adopts_them() {
+    processes::adopt_orphans().unwrap();
+    let (mut told, mut teller) = io::pipe().unwrap();
+    let middle = fork(|| {
+        let middle = std::process::id();
+        fork(|| {
+            wait_until(|| processes::parent() != Some(middle));
+            teller.write_all(&processes::parent().unwrap().to_ne_bytes()).unwrap();
+        });
+    });
+    assert_eq!(middle.wait().unwrap(), Change::Exited(0));
+    drop(teller);
+    let mut parent = [0; 4];
+    told.read_exact(&mut parent).unwrap();
+    assert_eq!(u32::from_ne_bytes(parent), std::process::id());
+}
+
+fn a_child_dies_with_its_parent() {
+    processes::adopt_orphans().unwrap();
+    let middle = fork(|| {
+        let (mut ready, mut teller) = io::pipe().unwrap();
+        fork(|| {
+            processes::die_with_parent(Signal::KILL).unwrap();
+            teller.write_all(b"!").unwrap();
+            sleep_for_ever();
+        });
+        ready.read_exact(&mut [0]).unwrap();
+    });
+    assert_eq!(middle.wait().unwrap(), Change::Exited(0));
+    assert_eq!(next_change().1, Change::Killed(9));
+}
+
+fn silenced_streams_lead_nowhere() {
+    processes::silence(processes::Stream::Output).unwrap();
+    processes::silence(processes::Stream::Input).unwrap();
+    assert_eq!(fs::read_link("/proc/self/fd/0").unwrap(), Path::new("/dev/null"));
+    assert_eq!(fs::read_link("/proc/self/fd/1").unwrap(), Path::new("/dev/null"));
+    assert_eq!(io::stdin().read(&mut [0]).unwrap(), 0);
+}
+
+fn the_open_file_limit_rises() {
+    processes::raise_open_file_limit().unwrap();
+    let limits = fs::read_to_string("/proc/self/limits").unwrap();
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let mut words = files.split_whitespace().skip(3);
+    assert_eq!(words.next(), words.next());
+}
+
+/// A way into private namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Mount,
+    User,
+    OrdinaryUser,
+}
+
+impl Way {
+    /// Enters; `None` where this machine does not let this user.
+    fn enter(self) -> Option<PrivateNamespaces> {
+        if self == Self::OrdinaryUser && processes::user().0 == 0 {
+            become_ordinary();
+        }
+        let (uid, gid) = processes::user();
+        let entered = match self {
+            Self::Mount => namespaces::enter_mount_namespace(),
+            Self::User | Self::OrdinaryUser => namespaces::enter_user_and_mount_namespace(uid, gid),
+        };
+        let entered = entered.map_err(|error| eprintln!("skipped for {self:?}: {error}")).ok()?;
+        assert_eq!(processes::user(), (uid, gid), "the numbers stay");
+        Some(entered)
+    }
+}
+
+fn become_ordinary() {
+    use rustix::process::{DumpableBehavior, Gid, Uid, set_dumpable_behavior};
+    use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+    let (uid, gid) = (Uid::from_raw(1000), Gid::from_raw(1000));
+    set_thread_groups(&[]).unwrap();
+    set_thread_res_gid(gid, gid, gid).unwrap();
+    set_thread_res_uid(uid, uid, uid).unwrap();
+    // The change of user gave our files in /proc to root; a user from the start has them.
+    set_dumpable_behavior(DumpableBehavior::Dumpable).unwrap();
+}
+
+fn members_end(way: Way) {
+    let Some(namespaces) = way.enter() else { return };
+    assert_eq!(namespaces.members().unwrap(), [0; 0]);
+
+    let inside = fork(sleep_for_ever);
+    let deeper = fork(|| {
+        // Out of the mount namespace, though still in the user namespace and still our child.
+        namespaces::enter_mount_namespace().unwrap();
+        sleep_for_ever();
+    });
+    let mounts = |pid| fs::metadata(format!("/proc/{pid}/ns/mnt")).unwrap().ino();
+    wait_until(|| mounts(deeper.pid()) != mounts(inside.pid()));
+    let mut expected = BTreeSet::from([inside.pid()]);
+    if way != Way::Mount {
+        expected.insert(deeper.pid());
+    }
+    assert_eq!(BTreeSet::from_iter(namespaces.members().unwrap()), expected);
+
+    // From a child, as the driver does it: its parent is spared, its siblings are not.
+    let this = std::process::id();
+    let driver = fork(|| {
+        assert_eq!(namespaces.kill_members(this).unwrap(), 2);
+        wait_until(|| namespaces.kill_members(this).unwrap() == 0);
+    });
+    assert_eq!(driver.wait().unwrap(), Change::Exited(0));
+    assert_eq!(inside.wait().unwrap(), Change::Killed(9));
+    assert_eq!(deeper.wait().unwrap(), Change::Killed(9));
+}
+
+fn a_new_dev(way: Way) {
+    if way.enter().is_none() {
+        return;
+    }
+    let mut expected = dev_names();
+    let skipped = private_dev::replace(&["binder", "null"]).unwrap();
+    assert!(skipped.is_empty(), "{skipped:?}");
+    expected.extend(["binder", "binderfs", ".outer"].map(Into::into));
+    assert_eq!(dev_names(), expected);
+    assert_eq!(fs::read_link("/dev/binder").unwrap(), Path::new("binderfs/binder"));
+    assert_eq!(fs::read_link("/dev/null").unwrap(), Path::new("binderfs/null"), "ours replaces");
+    assert_eq!(fs::read_dir(BINDERFS_DIR).unwrap().count(), 0);
+    assert!(fs::metadata("/dev/zero").unwrap().file_type().is_char_device());
+    let mut zeros = [1; 4];
+    File::open("/dev/zero").unwrap().read_exact(&mut zeros).unwrap();
+    assert_eq!(zeros, [0; 4]);
+    open_pseudo_terminal();
+
+    // A second one replaces the links of the first, also those that it has no device for.
+    private_dev::replace(&["binder", "other"]).unwrap();
+    expected.insert("other".into());
+    expected.remove(&OsString::from("null"));
+    assert_eq!(dev_names(), expected);
+    open_pseudo_terminal();
+
+    namespaces::unmount(Path::new("/dev")).unwrap();
+    assert!(!dev_names().contains(&OsString::from("other")));
+    assert!(namespaces::unmount(Path::new("/proc/self")).is_err());
+}
+
+fn dev_names() -> BTreeSet<OsString> {
+    fs::read_dir("/dev").unwrap().map(|entry| entry.unwrap().file_name()).collect()
+}
+
+fn open_pseudo_terminal() {
+    File::options().read(true).write(true).open("/dev/ptmx").unwrap();
+}
