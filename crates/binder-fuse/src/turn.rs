@@ -6,11 +6,12 @@
 //! that is free to read the next request can end the wait.
 
 use std::collections::VecDeque;
+use std::sync::TryLockError;
+#[cfg(not(loom))]
+use std::sync::{Mutex, MutexGuard};
 
 #[cfg(loom)]
-use loom::sync::{Mutex, MutexGuard, TryLockError};
-#[cfg(not(loom))]
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use loom::sync::{Mutex, MutexGuard};
 
 /// State `S`, and jobs `J` in line for it.
 #[derive(Debug)]
