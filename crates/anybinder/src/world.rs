@@ -52,6 +52,9 @@ impl Privacy {
     }
 }
 
+/// In this variable the processes inside find the number of their driver's process.
+pub(crate) const DRIVER_PID: &str = "ANYBINDER_DAEMON_PID";
+
 /// Signals that this process passes on, and the one that tells of its children.
 const SIGNALS: [Signal; 10] = [
     Signal::CHILD,
@@ -115,7 +118,9 @@ impl World {
     pub(crate) fn run(self, command: &[OsString]) -> Result<u8, Failure> {
         let this = std::process::id();
         let child = match processes::fork().map_err(failed("starting a process"))? {
-            Fork::Child => become_command(command, this, &self.signals.mask_before()),
+            Fork::Child => {
+                become_command(command, this, self.driver.pid(), &self.signals.mask_before())
+            }
             Fork::Parent(child) => child,
         };
         let status = self.attend(child);
@@ -202,13 +207,15 @@ fn end_all(namespaces: PrivateNamespaces, maker: u32) {
 }
 
 /// In a fresh child: turns it into the command. Does not return.
-fn become_command(command: &[OsString], maker: u32, mask: &SignalMask) -> ! {
+fn become_command(command: &[OsString], maker: u32, driver: u32, mask: &SignalMask) -> ! {
     let prepared = processes::die_with_parent(Signal::KILL).and_then(|()| mask.restore());
     if prepared.is_err() || processes::parent() != Some(maker) {
         std::process::exit(1);
     }
     let [program, arguments @ ..] = command else { std::process::exit(1) };
-    let error = Command::new(program).args(arguments).exec();
+    let mut program_of_user = Command::new(program);
+    program_of_user.args(arguments).env(DRIVER_PID, driver.to_string());
+    let error = program_of_user.exec();
     let failure = Failure::new(format!("executing {}", program.display()), &error);
     // As env(1) and the shells tell it.
     let status = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };

@@ -7,7 +7,7 @@ use core::ops::{Index, IndexMut};
 
 use slab::Slab;
 
-/// Names one entry of a [`Table`] for as long as that entry lives.
+/// Names one entry of a table for as long as that entry lives.
 ///
 /// The generation tells a later tenant of the same slot from this one; it repeats only after 2^32
 /// insertions, which no key outlives.

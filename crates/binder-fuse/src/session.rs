@@ -255,7 +255,7 @@ impl Shared {
             }
             Operation::Init(offer) => self.init(unique, &offer),
             Operation::Lookup { name } => {
-                let found = self.tree().lookup(header.node, name);
+                let found = self.tree().lookup(header.node, name, header.pid);
                 self.respond(unique, found, |entry| reply::entry(unique, &entry));
             }
             Operation::Forget { lookups } => self.tree().forget(header.node, lookups),

@@ -59,8 +59,8 @@ pub(crate) struct Permissions {
 struct Device {
     id: DeviceId,
     permissions: Permissions,
-    /// An inode that was looked up and not opened.
-    unopened: Option<u64>,
+    /// The inode that was looked up last, if it is not open yet, and the thread that asked.
+    unopened: Option<(u32, u64)>,
 }
 
 #[derive(Debug)]
@@ -135,8 +135,12 @@ impl Tree {
         self.devices.remove(name).map(drop).ok_or(Refused::ENOENT)
     }
 
-    /// Finds a name, and hands out an inode for it.
-    pub(crate) fn lookup(&mut self, parent: u64, name: &[u8]) -> Result<Entry, Refused> {
+    /// Finds a name for thread `tid`, and hands out an inode for it.
+    ///
+    /// A thread that looks and then opens finds the same inode twice, which spares the kernel a second
+    /// lookup. Two threads never do: one of them would find it opened, and the kernel looks a name up
+    /// again only once.
+    pub(crate) fn lookup(&mut self, parent: u64, name: &[u8], tid: u32) -> Result<Entry, Refused> {
         let fixed = match (parent, name) {
             (FUSE_ROOT_ID, b"binder-control") => Some(CONTROL),
             (FUSE_ROOT_ID, b"features") => Some(FEATURES),
@@ -150,11 +154,11 @@ impl Tree {
             return Ok(Entry { node, generation: 0, entry_valid, attr_valid, attr });
         }
         let device = self.devices.get_mut(name).ok_or(Refused::ENOENT)?;
-        let node = device.unopened.unwrap_or(self.next_inode);
-        if device.unopened.is_none() {
+        let (_, node) = device.unopened.filter(|&(finder, _)| finder == tid).unwrap_or_else(|| {
             self.next_inode += 1;
-            device.unopened = Some(node);
-        }
+            (tid, self.next_inode - 1)
+        });
+        device.unopened = Some((tid, node));
         let inode = self.inodes.entry(node).or_insert_with(|| DeviceInode {
             name: name.to_vec(),
             device: device.id,
@@ -177,7 +181,7 @@ impl Tree {
             && let Some(inode) = self.inodes.remove(&node)
             && let Some(device) = self.devices.get_mut(&inode.name)
         {
-            device.unopened = device.unopened.filter(|unopened| *unopened != node);
+            device.unopened = device.unopened.filter(|&(_, unopened)| unopened != node);
         }
     }
 
@@ -204,7 +208,7 @@ impl Tree {
         }
         inode.is_opened = true;
         if let Some(device) = self.devices.get_mut(&inode.name) {
-            device.unopened = device.unopened.filter(|unopened| *unopened != node);
+            device.unopened = device.unopened.filter(|&(_, unopened)| unopened != node);
         }
         Ok(())
     }
@@ -250,7 +254,7 @@ impl Tree {
         {
             device.permissions = inode.permissions;
             // An inode that others have looked up shows the old ones.
-            device.unopened = device.unopened.filter(|unopened| *unopened == node);
+            device.unopened = device.unopened.filter(|&(_, unopened)| unopened == node);
         }
         Ok(())
     }
@@ -309,13 +313,22 @@ mod tests {
     #[test]
     fn an_inode_is_opened_once_and_the_next_lookup_finds_another() {
         let mut tree = tree_with_binder();
-        let first = tree.lookup(FUSE_ROOT_ID, b"binder").unwrap().node;
-        assert_eq!(tree.lookup(FUSE_ROOT_ID, b"binder").unwrap().node, first);
+        let first = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
+        assert_eq!(tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node, first);
         assert_eq!(tree.take_for_open(first), Ok(()));
         assert_eq!(tree.take_for_open(first), Err(Refused::ESTALE));
-        let second = tree.lookup(FUSE_ROOT_ID, b"binder").unwrap().node;
+        let second = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
         assert_ne!(second, first);
         assert_eq!(tree.place(second), Ok(Place::Device(0)));
+    }
+
+    #[test]
+    fn threads_that_look_at_the_same_time_find_inodes_of_their_own() {
+        let mut tree = tree_with_binder();
+        let nodes = [7, 8, 7, 9].map(|tid| tree.lookup(FUSE_ROOT_ID, b"binder", tid).unwrap().node);
+        for node in nodes {
+            assert_eq!(tree.take_for_open(node), Ok(()), "{nodes:?}");
+        }
     }
 
     // C230, C231
@@ -333,7 +346,7 @@ mod tests {
     #[test]
     fn a_removed_device_keeps_its_open_inodes() {
         let mut tree = tree_with_binder();
-        let node = tree.lookup(FUSE_ROOT_ID, b"binder").unwrap().node;
+        let node = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
         tree.take_for_open(node).unwrap();
         assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder"), Ok(()));
         assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder"), Err(Refused::ENOENT));
@@ -346,10 +359,10 @@ mod tests {
     #[test]
     fn a_change_of_mode_lasts() {
         let mut tree = tree_with_binder();
-        let node = tree.lookup(FUSE_ROOT_ID, b"binder").unwrap().node;
+        let node = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
         tree.set_permissions(node, |permissions| permissions.mode = 0o666).unwrap();
         tree.take_for_open(node).unwrap();
-        let next = tree.lookup(FUSE_ROOT_ID, b"binder").unwrap();
+        let next = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap();
         assert_eq!(next.attr.mode, S_IFREG | 0o666);
     }
 }
