@@ -102,7 +102,7 @@ pub(crate) fn run(options: &IdleOptions, report: &mut Report<'_>) -> Result<(), 
     }
     bar.finish_and_clear();
     report.table(&table)?;
-    report.note("each: more memory of the daemon per client; left: after all have closed")
+    report.summary("each: more memory of the daemon per client; left: after all have closed")
 }
 
 /// Returns the memory of the daemon with the clients and without them again.

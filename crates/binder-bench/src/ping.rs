@@ -118,8 +118,8 @@ pub(crate) fn run(options: &PingOptions, report: &mut Report<'_>) -> Result<(), 
     let steps = options.sizes.len() * peers.len() * (options.rounds as usize + 1);
     let bar = report.progress(steps);
     let mut table = Table::new([
-        "bytes",
         "peer",
+        "bytes",
         "p50",
         "p99",
         "client CPU",
@@ -149,8 +149,8 @@ pub(crate) fn run(options: &PingOptions, report: &mut Report<'_>) -> Result<(), 
     bar.finish_and_clear();
     report.table(&table)?;
     match core {
-        Some(core) => report.note(&format!("all on core {core}; CPU is per call")),
-        None => report.note("not pinned; CPU is per call"),
+        Some(core) => report.summary(&format!("all on core {core}; CPU is per call")),
+        None => report.summary("not pinned; CPU is per call"),
     }
 }
 

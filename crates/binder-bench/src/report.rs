@@ -33,6 +33,11 @@ impl<'out> Report<'out> {
         if self.is_json { Ok(()) } else { self.line(table.to_string().trim_end()) }
     }
 
+    /// Writes a line below the table for people.
+    pub(crate) fn summary(&mut self, text: &str) -> Result<(), BenchError> {
+        if self.is_json { Ok(()) } else { self.line(text) }
+    }
+
     /// Tells people something beside the results.
     pub(crate) fn note(&mut self, text: &str) -> Result<(), BenchError> {
         if !self.is_json {
