@@ -8,6 +8,7 @@ mod core_rig;
 mod device;
 mod fake_memory;
 mod message;
+pub mod model;
 mod party;
 mod returned;
 mod rig;

@@ -136,28 +136,28 @@ pub const NOT_YET: &[(u16, u16, &str)] = &[
     (237, 240, "the logs are not written yet"),
 ];
 
+const MMAP_IS_UNSEEN: &str = "a file system in user space is not told of mmap";
+
+const fn in_user_space(number: u16, reason: &'static str) -> Difference {
+    Difference { number, driver: Driver::UserSpace, reason }
+}
+
+const fn in_the_kernel(number: u16, reason: &'static str) -> Difference {
+    Difference { number, driver: Driver::Kernel, reason }
+}
+
 /// What drivers do otherwise.
 pub const DIFFERENCES: &[Difference] = &[
-    Difference {
-        number: 30,
-        driver: Driver::Kernel,
-        reason: "the C driver writes BR_NOOP without looking at the room",
-    },
-    Difference {
-        number: 38,
-        driver: Driver::Kernel,
-        reason: "the C driver keeps the buffer until the file closes",
-    },
-    Difference {
-        number: 46,
-        driver: Driver::Kernel,
-        reason: "the guest has no security module, so there are no labels",
-    },
-    Difference {
-        number: 222,
-        driver: Driver::Kernel,
-        reason: "the C driver forgets the notices of a thread that exits",
-    },
+    in_user_space(10, MMAP_IS_UNSEEN),
+    in_user_space(11, MMAP_IS_UNSEEN),
+    in_user_space(12, MMAP_IS_UNSEEN),
+    in_user_space(13, MMAP_IS_UNSEEN),
+    in_user_space(17, MMAP_IS_UNSEEN),
+    in_user_space(234, "freeze notifications are not offered yet"),
+    in_the_kernel(30, "the C driver writes BR_NOOP without looking at the room"),
+    in_the_kernel(38, "the C driver keeps the buffer until the file closes"),
+    in_the_kernel(46, "the guest has no security module, so there are no labels"),
+    in_the_kernel(222, "the C driver forgets the notices of a thread that exits"),
 ];
 
 /// The accepted difference between `driver` and a check, if there is one.

@@ -35,6 +35,7 @@ checks! {
     Both c104_work_of_the_thread_comes_before_work_of_the_process,
     Both c105_a_reply_that_does_not_fit_fails_the_caller,
     Both c106_c108_a_reply_with_a_bad_object_fails_the_caller,
+    Both c108_of_two_unread_failures_the_first_is_told,
     Both c109_a_failed_call_leaves_an_extended_error,
     Both c110_a_call_that_went_out_leaves_its_id,
 }
@@ -337,6 +338,20 @@ fn c106_c108_a_reply_with_a_bad_object_fails_the_caller(stage: &Stage) {
     m.answer(&call, Message::new(0).handle(77));
     expect!(p.read() => [TransactionComplete, FailedReply]);
     m.assert_idle();
+}
+
+fn c108_of_two_unread_failures_the_first_is_told(stage: &Stage) {
+    let m = stage.manager();
+    let s = stage.party();
+    let p = stage.party();
+    let handle = introduce(&m, &s, OBJECT, &p);
+    p.write(commands().call(handle, Message::new(1)));
+    close_before(&s, &p.thread(), handle);
+    p.write(commands().call(0, Message::new(2)));
+    let call = m.read_call();
+    m.answer(&call, Message::new(0).handle(77));
+    expect!(p.read() => [TransactionComplete, DeadReply, TransactionComplete]);
+    p.assert_idle();
 }
 
 fn c109_a_failed_call_leaves_an_extended_error(stage: &Stage) {

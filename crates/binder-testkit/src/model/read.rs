@@ -1,0 +1,129 @@
+//! Reading.
+
+use super::{Code, DeathId, Model, News, NodeId, Pid, Place, Seen, Verdict, Work};
+
+impl Model {
+    /// Reads as often as one ioctl does; `None` if there is nothing to read.
+    pub fn read(&mut self, pid: Pid) -> Option<Vec<Seen>> {
+        let mut seen = Vec::new();
+        while seen.is_empty() {
+            let process = &self.processes[pid];
+            let takes_process_work = process.stack.is_none() && process.thread_todo.is_empty();
+            let has_process_work = takes_process_work && !process.todo.is_empty();
+            if !process.thread_returns && !has_process_work {
+                return None;
+            }
+            while let Some(work) = self.next_work(pid, takes_process_work) {
+                if self.deliver(pid, work, &mut seen) {
+                    return Some(seen);
+                }
+            }
+        }
+        Some(seen)
+    }
+
+    fn next_work(&mut self, pid: Pid, takes_process_work: bool) -> Option<Work> {
+        let process = self.process(pid);
+        let own = process.thread_todo.pop_front();
+        if process.thread_todo.is_empty() {
+            process.thread_returns = false;
+        }
+        own.or_else(|| if takes_process_work { process.todo.pop_front() } else { None })
+    }
+
+    /// Delivers one item; whether it ends the read.
+    fn deliver(&mut self, pid: Pid, work: Work, seen: &mut Vec<Seen>) -> bool {
+        match work {
+            Work::Call(code) => {
+                seen.push(self.deliver_call(pid, code));
+                true
+            }
+            Work::Reply(code) => {
+                let objects = self.processes[pid].buffers[&code].objects.clone();
+                seen.push(Seen::Reply { code, objects });
+                true
+            }
+            Work::Complete => {
+                seen.push(Seen::Complete);
+                false
+            }
+            Work::ReturnError(verdict) => {
+                self.process(pid).has_return_error = false;
+                seen.push(told(verdict));
+                false
+            }
+            Work::ReplyError(verdict) => {
+                self.process(pid).has_reply_error = false;
+                seen.push(told(verdict));
+                false
+            }
+            Work::Node(node) => {
+                self.deliver_node(node, seen);
+                false
+            }
+            Work::Death(death) => self.deliver_death(pid, death, seen),
+        }
+    }
+
+    fn deliver_call(&mut self, pid: Pid, code: Code) -> Seen {
+        let stack = self.processes[pid].stack;
+        let objects = self.processes[pid].buffers[&code].objects.clone();
+        let call = self.calls.get_mut(&code).expect("a call that is delivered");
+        let (node, sender) = (call.target, call.from);
+        if call.is_oneway {
+            self.calls.remove(&code);
+        } else {
+            (call.is_served, call.to_parent) = (true, stack);
+            self.process(pid).stack = Some(code);
+        }
+        Seen::Call { code, target: self.nodes[&node].ptr, sender, objects }
+    }
+
+    fn deliver_node(&mut self, id: NodeId, seen: &mut Vec<Seen>) {
+        let (is_strong, is_weak) = self.strength(id);
+        let node = self.node(id);
+        let ptr = node.ptr;
+        if is_weak && !node.has_weak {
+            (node.has_weak, node.pending_weak) = (true, true);
+            seen.push(Seen::Increfs(ptr));
+        }
+        if is_strong && !node.has_strong {
+            (node.has_strong, node.pending_strong) = (true, true);
+            seen.push(Seen::Acquire(ptr));
+        }
+        if !is_strong && node.has_strong {
+            node.has_strong = false;
+            seen.push(Seen::Release(ptr));
+        }
+        if !is_weak && node.has_weak {
+            node.has_weak = false;
+            seen.push(Seen::Decrefs(ptr));
+        }
+        self.attend();
+    }
+
+    fn deliver_death(&mut self, pid: Pid, id: DeathId, seen: &mut Vec<Seen>) -> bool {
+        let death = self.deaths.get_mut(&id).expect("a death that is told");
+        match death.news {
+            News::Dead => {
+                death.place = Place::Delivered;
+                seen.push(Seen::DeadBinder(death.cookie));
+                self.process(pid).delivered_deaths.push(id);
+                true
+            }
+            News::Clear => {
+                seen.push(Seen::ClearDone(death.cookie));
+                self.deaths.remove(&id);
+                false
+            }
+        }
+    }
+}
+
+fn told(verdict: Verdict) -> Seen {
+    match verdict {
+        Verdict::Complete => Seen::Complete,
+        Verdict::Failed => Seen::Failed,
+        Verdict::Dead => Seen::Dead,
+    }
+}
