@@ -157,22 +157,33 @@ impl BinderClient {
 
     /// Runs the commands without waiting for returns.
     fn write(&self, commands: &mut Commands) -> io::Result<()> {
-        self.exchange(commands, &mut [])?;
+        self.exchange(&commands.0, &mut [])?;
+        commands.0.clear();
         Ok(())
     }
 
     /// Runs the commands and waits for returns.
     fn write_read(&self, commands: &mut Commands) -> io::Result<Returns> {
         let mut bytes = vec![0; RETURNS_BYTES];
-        let filled = self.exchange(commands, &mut bytes)?;
+        let filled = self.exchange(&commands.0, &mut bytes)?;
+        commands.0.clear();
         bytes.truncate(filled);
         Ok(Returns(bytes))
     }
 
-    fn exchange(&self, commands: &mut Commands, returns: &mut [u8]) -> io::Result<usize> {
+    /// Runs `commands`, then waits for returns if there is room for any, and tells how many bytes
+    /// of that were filled.
+    ///
+    /// One `BINDER_WRITE_READ`, for those who measure or test the driver with commands of their
+    /// own. After a command that failed the others are not run; the returns tell.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers.
+    pub fn exchange(&self, commands: &[u8], returns: &mut [u8]) -> io::Result<usize> {
         let mut exchange = BinderWriteRead {
-            write_size: commands.0.len() as u64,
-            write_buffer: commands.0.as_ptr() as u64,
+            write_size: commands.len() as u64,
+            write_buffer: commands.as_ptr() as u64,
             read_size: returns.len() as u64,
             read_buffer: returns.as_mut_ptr() as u64,
             ..BinderWriteRead::new_zeroed()
@@ -183,12 +194,26 @@ impl BinderClient {
                 return Err(error);
             }
         }
-        commands.0.clear();
         Ok(usize::try_from(exchange.read_consumed).unwrap_or(0).min(returns.len()))
     }
 
-    /// Copies the bytes of a received transaction out of the receive buffer.
     fn received(&self, transaction: &BinderTransactionData) -> io::Result<Vec<u8>> {
+        let mut data = Vec::new();
+        self.copy_received(transaction, &mut data)?;
+        Ok(data)
+    }
+
+    /// Copies the bytes of a received transaction, whose buffer was not freed yet, out of the
+    /// receive buffer; they replace what is in `data`.
+    ///
+    /// # Errors
+    ///
+    /// If the buffer it names is not in our receive buffer.
+    pub fn copy_received(
+        &self,
+        transaction: &BinderTransactionData,
+        data: &mut Vec<u8>,
+    ) -> io::Result<()> {
         let offset = transaction.buffer.checked_sub(self.buffer as u64);
         let range =
             offset.and_then(|start| Some((start, start.checked_add(transaction.data_size)?)));
@@ -197,9 +222,10 @@ impl BinderClient {
         };
         let (start, end) = (usize::try_from(start), usize::try_from(end));
         let (start, end) = (start.map_err(io::Error::other)?, end.map_err(io::Error::other)?);
-        let mut data = vec![0; end - start];
-        // SAFETY: `start..end` lies within the mapping, which lives as long as `self`; the driver
-        // does not write to a buffer that it has delivered until it is freed.
+        data.resize(end - start, 0);
+        // SAFETY: `start..end` lies within the mapping, which lives as long as `self`, and `data`
+        // has been given that length; it lies elsewhere. The driver does not write to a buffer that
+        // it has delivered until it is freed; of one that was, the bytes are any bytes.
         unsafe {
             ptr::copy_nonoverlapping(
                 self.buffer.wrapping_add(start),
@@ -207,7 +233,7 @@ impl BinderClient {
                 end - start,
             )
         };
-        Ok(data)
+        Ok(())
     }
 
     fn ioctl<T: FromBytes + IntoBytes + Immutable>(
@@ -219,7 +245,8 @@ impl BinderClient {
         // SAFETY: a binder request reads and writes as many bytes behind its argument as its
         // number tells, which is the size of `T`, where any bytes are valid. Of the addresses
         // inside, BINDER_WRITE_READ reads the commands and writes the returns, each within the
-        // length given, and both are live in `exchange`.
+        // length given, and both are live in `exchange`. Addresses inside the commands are only
+        // read from, and fault if they are wrong.
         let result = unsafe {
             libc::ioctl(self.device.as_raw_fd(), request as libc::Ioctl, ptr::from_mut(argument))
         };
