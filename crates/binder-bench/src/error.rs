@@ -4,7 +4,6 @@ use std::io;
 use std::path::PathBuf;
 
 use binder_os::OutOfBounds;
-use binder_os::binder_client::CallError;
 
 /// Why a bench has no result. A bad answer is an error, never a row of a table.
 #[derive(Debug, thiserror::Error)]
@@ -25,9 +24,17 @@ pub enum BenchError {
         /// What it told.
         reason: String,
     },
-    /// The driver did not let a call through.
-    #[error("a call failed: {0}")]
-    Call(#[from] CallError),
+    /// The driver did not let a call through, or returned what has no place in a bench.
+    #[error("the driver returned {0}")]
+    Unexpected(&'static str),
+    /// A new node did not come out as a new handle.
+    #[error("node {node} arrived as {arrived}")]
+    NoNewHandle {
+        /// Which of the nodes sent.
+        node: u32,
+        /// What the server received.
+        arrived: String,
+    },
     /// A call came back, but not with the bytes sent.
     #[error("wrong echo: of {sent_bytes} bytes sent, {received_bytes} came back, or not the same")]
     WrongEcho {

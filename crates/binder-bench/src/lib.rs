@@ -10,14 +10,18 @@ mod affinity;
 mod bench;
 mod daemon;
 mod error;
+mod handles;
 mod idle;
 mod ping;
 mod report;
+mod service;
+mod session;
 mod statistics;
 mod table;
 mod target;
 
 pub use bench::Bench;
 pub use error::BenchError;
+pub use handles::HandlesOptions;
 pub use idle::IdleOptions;
 pub use ping::PingOptions;

@@ -53,6 +53,15 @@ pub(crate) fn duration(ns: Option<u64>) -> String {
     }
 }
 
+/// Writes a duration that may be of a few nanoseconds.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole nanoseconds")]
+pub(crate) fn short_duration(ns: Option<f64>) -> String {
+    match ns {
+        Some(ns) if ns < 100.0 => format!("{ns:.1} ns"),
+        longer => duration(longer.map(|ns| ns.round() as u64)),
+    }
+}
+
 /// Writes how many times one thing is another.
 pub(crate) fn times(ratio: Option<f64>) -> String {
     ratio.map_or(NOTHING.into(), |ratio| format!("{ratio:.2} x"))
@@ -90,6 +99,12 @@ a longer one        -  10000
         let written =
             [0, 999, 1_000, 999_900, 1_000_000, 2_345_000_000].map(|ns| duration(Some(ns)));
         assert_eq!(written, ["0 ns", "999 ns", "1.0 us", "999.9 us", "1.0 ms", "2345.0 ms"]);
+    }
+
+    #[test]
+    fn short_durations_have_a_fraction() {
+        let written = [0.0, 3.13, 99.94, 123.4, 5200.0].map(|ns| short_duration(Some(ns)));
+        assert_eq!(written, ["0.0 ns", "3.1 ns", "99.9 ns", "123 ns", "5.2 us"]);
     }
 
     #[test]

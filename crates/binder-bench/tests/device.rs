@@ -24,6 +24,7 @@ fn main() -> ExitCode {
     };
     ping_has_a_line_for_each_peer_and_size(&device);
     ping_sets_the_device_against_its_baselines(&device);
+    handles_has_lines_for_each_bucket(&device);
     idle_has_a_line_for_each_state(&device);
     a_device_that_is_none_is_an_error();
     ExitCode::SUCCESS
@@ -64,6 +65,18 @@ fn ping_sets_the_device_against_its_baselines(device: &str) {
     assert!(lines[0].starts_with("peer") && lines[0].ends_with("x unix"), "{out}");
     for (line, what) in lines[1..].iter().zip(["binder", "futex", "unix"]) {
         assert!(line.starts_with(what) && line.ends_with(" x"), "{out}");
+    }
+}
+
+fn handles_has_lines_for_each_bucket(device: &str) {
+    let rows = rows(&["handles", "--json", "--nodes", "50", "--bucket", "20"], device);
+    let (growth, rows) = rows.split_last().expect("results");
+    assert!(growth["last_over_first"].as_f64() > Some(0.0), "{growth}");
+    for allocator in ["device", "pool", "scan"] {
+        let lines = rows.iter().filter(|row| row["allocator"] == allocator);
+        let lines = lines.inspect(|row| assert!(row["p50_ns"].as_f64() > Some(0.0), "{row}"));
+        let firsts: Vec<_> = lines.map(|row| row["first_node"].as_u64()).collect();
+        assert_eq!(firsts, [Some(0), Some(20), Some(40)], "{allocator}");
     }
 }
 

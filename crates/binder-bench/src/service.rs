@@ -1,0 +1,94 @@
+//! The server of a bench, behind handle 0 of the device.
+
+use std::convert::Infallible;
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use binder_os::BinderClient;
+use binder_uapi::{BC_ACQUIRE, BC_INCREFS, BINDER_TYPE_HANDLE, FlatBinderObject};
+use zerocopy::FromBytes;
+
+use crate::actor::Actor;
+use crate::affinity;
+use crate::error::{BenchError, failed};
+use crate::session::Session;
+
+/// Answers with the bytes of the call.
+pub(crate) const ECHO: u32 = 1;
+/// Keeps the object of the call for ever, and answers with its handle.
+pub(crate) const KEEP: u32 = 2;
+/// The handle that stands for an object that did not arrive as one.
+pub(crate) const NO_HANDLE: u32 = 0;
+
+/// How often to try for the role of context manager, a millisecond apart: the process that had it
+/// may have been ended a moment ago.
+const TRIES: u32 = 2000;
+
+/// Starts the server and waits until it serves.
+pub(crate) fn start(device: &Path, core: Option<usize>) -> Result<Actor, BenchError> {
+    let mut server = Actor::start("binder server", |link| {
+        core.map_or(Ok(()), affinity::pin_self)?;
+        let session = Session::open(device)?;
+        become_context_manager(session.client())?;
+        link.answer(&())?;
+        match serve(session)? {}
+    })?;
+    server.expect_ready()?;
+    Ok(server)
+}
+
+fn become_context_manager(server: &BinderClient) -> Result<(), BenchError> {
+    let mut tries = 0;
+    loop {
+        match server.become_context_manager() {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && tries < TRIES => {
+                tries += 1;
+                thread::sleep(Duration::from_millis(1));
+            }
+            result => return result.map_err(failed("becoming the context manager")),
+        }
+    }
+}
+
+fn serve(mut session: Session) -> Result<Infallible, BenchError> {
+    session.enter_looper();
+    let mut data = Vec::new();
+    loop {
+        let call = session.next_call(&mut data)?;
+        if call.code != KEEP {
+            session.reply(&call, &data)?;
+            continue;
+        }
+        let handle = handle_of(&data);
+        if handle != NO_HANDLE {
+            session.push(BC_INCREFS, &handle);
+            session.push(BC_ACQUIRE, &handle);
+        }
+        session.reply(&call, &handle.to_ne_bytes())?;
+    }
+}
+
+/// Returns the handle that the data is.
+fn handle_of(data: &[u8]) -> u32 {
+    let object = FlatBinderObject::read_from_bytes(data).ok();
+    let handle = object.filter(|object| object.kind == BINDER_TYPE_HANDLE);
+    handle.map_or(NO_HANDLE, |object| object.handle())
+}
+
+#[cfg(test)]
+mod tests {
+    use binder_uapi::BINDER_TYPE_BINDER;
+    use zerocopy::IntoBytes;
+
+    use super::*;
+
+    #[test]
+    fn only_a_handle_is_kept() {
+        let object = |kind| FlatBinderObject::from_handle(kind, 0, 7);
+        assert_eq!(handle_of(object(BINDER_TYPE_HANDLE).as_bytes()), 7);
+        assert_eq!(handle_of(object(BINDER_TYPE_BINDER).as_bytes()), NO_HANDLE);
+        assert_eq!(handle_of(b"sh"), NO_HANDLE);
+    }
+}

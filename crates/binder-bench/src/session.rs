@@ -1,0 +1,175 @@
+//! What client and server of a bench say to the driver, command by command.
+//!
+//! As libbinder does: a call is written and its reply awaited in one ioctl, a reply is written in
+//! one and the next call awaited in another, and buffers are freed along with whatever is written
+//! next.
+
+use std::ops::Range;
+use std::path::Path;
+
+use binder_os::BinderClient;
+use binder_uapi::{
+    BC_ACQUIRE_DONE, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_INCREFS_DONE, BC_REPLY, BC_TRANSACTION,
+    BR_ACQUIRE, BR_INCREFS, BR_NOOP, BR_REPLY, BR_TRANSACTION, BR_TRANSACTION_COMPLETE,
+    BinderTransactionData, name_of, payload_len,
+};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::error::{BenchError, failed};
+
+/// A thread's conversation with the driver.
+pub(crate) struct Session {
+    client: BinderClient,
+    /// To be written with the next exchange.
+    commands: Vec<u8>,
+    returns: [u8; RETURNS_BYTES],
+    /// The part of `returns` that was filled and not looked at yet.
+    unread: Range<usize>,
+}
+
+/// Room for the returns of one read, as libbinder has it.
+const RETURNS_BYTES: usize = 256;
+
+impl Session {
+    pub(crate) fn open(device: &Path) -> Result<Self, BenchError> {
+        let client =
+            BinderClient::open(device).map_err(failed(format!("opening {}", device.display())))?;
+        Ok(Self { client, commands: Vec::new(), returns: [0; RETURNS_BYTES], unread: 0..0 })
+    }
+
+    pub(crate) fn client(&self) -> &BinderClient {
+        &self.client
+    }
+
+    /// Adds a command to the next exchange.
+    pub(crate) fn push(&mut self, command: u32, payload: &(impl IntoBytes + Immutable)) {
+        debug_assert_eq!(payload_len(command), size_of_val(payload), "{}", name_of(command));
+        self.commands.extend(command.to_ne_bytes());
+        self.commands.extend(payload.as_bytes());
+    }
+
+    /// Calls handle 0 with objects at `offsets` of the data, and waits for the reply.
+    pub(crate) fn call(
+        &mut self,
+        code: u32,
+        data: &[u8],
+        offsets: &[u64],
+        reply: &mut Vec<u8>,
+    ) -> Result<(), BenchError> {
+        self.transact(BC_TRANSACTION, code, data, offsets)?;
+        let answer = self.next_of(BR_REPLY)?;
+        self.copy(&answer, reply)?;
+        self.push(BC_FREE_BUFFER, &answer.buffer);
+        Ok(())
+    }
+
+    /// Waits for the next call; its bytes replace what is in `data`.
+    pub(crate) fn next_call(
+        &mut self,
+        data: &mut Vec<u8>,
+    ) -> Result<BinderTransactionData, BenchError> {
+        let call = self.next_of(BR_TRANSACTION)?;
+        self.copy(&call, data)?;
+        Ok(call)
+    }
+
+    /// Frees the buffer of a call, and with it the handles in there that nobody has acquired, and
+    /// replies.
+    pub(crate) fn reply(
+        &mut self,
+        call: &BinderTransactionData,
+        data: &[u8],
+    ) -> Result<(), BenchError> {
+        self.push(BC_FREE_BUFFER, &call.buffer);
+        self.transact(BC_REPLY, 0, data, &[])
+    }
+
+    /// Says that this thread takes calls, with the next exchange.
+    pub(crate) fn enter_looper(&mut self) {
+        self.push(BC_ENTER_LOOPER, &());
+    }
+
+    /// Writes a transaction, with all other commands, and awaits the first returns.
+    fn transact(
+        &mut self,
+        command: u32,
+        code: u32,
+        data: &[u8],
+        offsets: &[u64],
+    ) -> Result<(), BenchError> {
+        let transaction = BinderTransactionData {
+            code,
+            data_size: data.len() as u64,
+            buffer: data.as_ptr() as u64,
+            offsets_size: size_of_val(offsets) as u64,
+            offsets: offsets.as_ptr() as u64,
+            ..Default::default()
+        };
+        self.push(command, &transaction);
+        self.exchange()
+    }
+
+    /// Writes the commands and awaits returns.
+    fn exchange(&mut self) -> Result<(), BenchError> {
+        debug_assert!(self.unread.is_empty(), "returns come one exchange at a time");
+        let exchanged = self.client.exchange(&self.commands, &mut self.returns);
+        self.unread = 0..exchanged.map_err(failed("speaking to the driver"))?;
+        self.commands.clear();
+        Ok(())
+    }
+
+    /// Waits for a transaction that comes as `wanted`, acknowledging references meanwhile.
+    fn next_of(&mut self, wanted: u32) -> Result<BinderTransactionData, BenchError> {
+        loop {
+            let Some((code, payload)) = first_return(&self.returns[self.unread.clone()]) else {
+                self.unread = 0..0;
+                self.exchange()?;
+                continue;
+            };
+            self.unread.start += size_of_val(&code) + payload.len();
+            let acknowledgement = match code {
+                BR_NOOP | BR_TRANSACTION_COMPLETE => continue,
+                BR_INCREFS => BC_INCREFS_DONE,
+                BR_ACQUIRE => BC_ACQUIRE_DONE,
+                _ => {
+                    let transaction = BinderTransactionData::read_from_bytes(payload).ok();
+                    return transaction
+                        .filter(|_| code == wanted)
+                        .ok_or(BenchError::Unexpected(name_of(code)));
+                }
+            };
+            self.commands.extend(acknowledgement.to_ne_bytes());
+            self.commands.extend(payload);
+        }
+    }
+
+    fn copy(&self, received: &BinderTransactionData, into: &mut Vec<u8>) -> Result<(), BenchError> {
+        self.client.copy_received(received, into).map_err(failed("reading what was received"))
+    }
+}
+
+/// Splits off the first return with its payload, if it is whole.
+fn first_return(returns: &[u8]) -> Option<(u32, &[u8])> {
+    let (code, rest) = returns.split_first_chunk()?;
+    let code = u32::from_ne_bytes(*code);
+    Some((code, rest.get(..payload_len(code))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use binder_uapi::BinderPtrCookie;
+
+    use super::*;
+
+    #[test]
+    fn returns_are_taken_one_by_one() {
+        let names = BinderPtrCookie { ptr: 16, cookie: 17 };
+        let mut returns = BR_NOOP.to_ne_bytes().to_vec();
+        returns.extend(BR_INCREFS.to_ne_bytes());
+        returns.extend(names.as_bytes());
+        assert_eq!(first_return(&returns), Some((BR_NOOP, &[][..])));
+        assert_eq!(first_return(&returns[4..]), Some((BR_INCREFS, names.as_bytes())));
+        assert_eq!(first_return(&returns[4..23]), None);
+        assert_eq!(first_return(&returns[24..]), None);
+    }
+}
