@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use binder_bench::Bench;
 use binder_fuse::{Delivery, DeviceSpec};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -26,6 +27,7 @@ Examples:
   anybinder run bash                        a shell with /dev/binder in it
   sudo anybinder mount /dev/binderfs        give the whole machine a binder
   anybinder doctor                          find out what this machine allows
+  anybinder bench ping                      measure calls, beside a futex and a socket
 
 Exit status: 0 done, 1 failed, 2 wrong usage; `run` exits as its command does.";
 
@@ -39,6 +41,9 @@ pub(crate) enum Command {
     Doctor(DoctorOptions),
     /// Show a service and a client at work
     Demo(DemoOptions),
+    /// Measure a device, each time beside its baselines
+    #[command(subcommand)]
+    Bench(Bench),
     /// The actors of `demo`, inside its world
     #[command(hide = true)]
     DemoCast(DemoCastOptions),

@@ -108,7 +108,7 @@ fn open() -> Result<BinderClient, Failure> {
     BinderClient::open(Path::new(DEVICE)).map_err(failed("opening /dev/binder"))
 }
 
-fn this_program() -> Result<OsString, Failure> {
+pub(crate) fn this_program() -> Result<OsString, Failure> {
     Ok(std::env::current_exe().map_err(failed("finding this program"))?.into_os_string())
 }
 

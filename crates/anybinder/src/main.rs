@@ -3,6 +3,7 @@
 //! The program holds options, logging and exit codes; what a subcommand does is in its file, what
 //! several need is in [`world`] and [`driver`].
 
+mod bench;
 mod cli;
 mod completions;
 mod demo;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Mount(options) => mount::run(&options),
         Command::Doctor(options) => doctor::run(&options),
         Command::Demo(options) => demo::run(&options),
+        Command::Bench(bench) => bench::run(&bench),
         Command::DemoCast(options) => demo::play(&options),
         Command::Completions(options) => completions::run(&options),
         Command::Man => man::run(),

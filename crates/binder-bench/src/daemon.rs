@@ -33,6 +33,11 @@ impl Daemon {
         Some(Self { pid })
     }
 
+    /// Whether we are inside a world, where the environment names the daemon.
+    pub(crate) fn is_told() -> bool {
+        std::env::var_os(DAEMON_PID).is_some()
+    }
+
     /// Pins it to `core`, or returns why not.
     pub(crate) fn pin(self, core: usize) -> Result<PinnedProcess, BenchError> {
         PinnedProcess::new(self.pid, core)

@@ -8,9 +8,11 @@ mod caller;
 mod futex;
 mod stream;
 
+use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde::Serialize;
 
@@ -18,8 +20,10 @@ use crate::actor::Actor;
 use crate::affinity::{self, Pin};
 use crate::daemon::{self, Daemon};
 use crate::error::BenchError;
+use crate::ping::binder::Completions;
 use crate::ping::caller::{Round, Timings};
 use crate::report::Report;
+use crate::service;
 use crate::statistics::{Samples, ratio};
 use crate::table::{self, Table};
 use crate::target::Target;
@@ -68,6 +72,8 @@ const MAX_BYTES: usize = 128 * 1024;
 enum What {
     /// The device.
     Binder,
+    /// The device, with a server whose replies' completions ride along with the next call.
+    Deferred,
     /// The device of the kernel's driver.
     Kernel,
     /// A futex and shared memory.
@@ -80,7 +86,8 @@ enum What {
 struct Peer {
     what: What,
     client: Actor,
-    server: Actor,
+    /// Shared with a peer that uses the same device.
+    server: Rc<RefCell<Actor>>,
     /// The process in the middle, if there is one.
     daemon: Option<Daemon>,
 }
@@ -162,11 +169,29 @@ fn assemble(
     report: &mut Report<'_>,
 ) -> Result<Vec<Peer>, BenchError> {
     let device = options.target.device();
-    let (client, server) = binder::start(device, core)?;
-    let mut peers = vec![Peer { what: What::Binder, client, server, daemon }];
+    let mut peers = Vec::new();
+    let server = shared(service::start(device, core)?);
+    if is_of_kernel(device) {
+        peers.push(Peer {
+            what: What::Kernel,
+            client: binder::start(device, core, None)?,
+            server,
+            daemon,
+        });
+    } else {
+        for (what, completions) in
+            [(What::Binder, Completions::Own), (What::Deferred, Completions::Deferred)]
+        {
+            let client = binder::start(device, core, Some(completions))?;
+            peers.push(Peer { what, client, server: server.clone(), daemon });
+        }
+    }
     if let Some(kernel) = kernel_device(options.kernel_device.as_deref(), device)? {
-        match binder::start(&kernel, core) {
+        let started = service::start(&kernel, core)
+            .and_then(|server| Ok((binder::start(&kernel, core, None)?, server)));
+        match started {
             Ok((client, server)) => {
+                let server = shared(server);
                 peers.push(Peer { what: What::Kernel, client, server, daemon: None });
             }
             // Nobody asked for it.
@@ -178,10 +203,19 @@ fn assemble(
     }
     let room_bytes = options.sizes.iter().max().copied().unwrap_or(0);
     let (client, server) = futex::start(room_bytes as usize, core)?;
-    peers.push(Peer { what: What::Futex, client, server, daemon: None });
+    peers.push(Peer { what: What::Futex, client, server: shared(server), daemon: None });
     let (client, server) = stream::start(core)?;
-    peers.push(Peer { what: What::Unix, client, server, daemon: None });
+    peers.push(Peer { what: What::Unix, client, server: shared(server), daemon: None });
     Ok(peers)
+}
+
+fn shared(server: Actor) -> Rc<RefCell<Actor>> {
+    Rc::new(RefCell::new(server))
+}
+
+/// Whether a kernel's driver serves this device; ours is a regular file.
+fn is_of_kernel(device: &Path) -> bool {
+    fs::metadata(device).is_ok_and(|file| file.file_type().is_char_device())
 }
 
 /// Returns the device of the kernel's driver, unless it is the one being measured anyway.
@@ -203,6 +237,7 @@ impl What {
     fn name(self) -> &'static str {
         match self {
             Self::Binder => "binder",
+            Self::Deferred => "deferred",
             Self::Kernel => "kernel",
             Self::Futex => "futex",
             Self::Unix => "unix",
@@ -213,10 +248,11 @@ impl What {
 impl Peer {
     /// Has the client make the calls of a round.
     fn play(&mut self, round: Round) -> Result<Tally, BenchError> {
-        let server = self.server.pid();
+        let mut actor = self.server.borrow_mut();
+        let server = actor.pid();
         let daemon = self.daemon.map(|daemon| daemon.pid);
         let before = (daemon::cpu_ns(server), daemon.and_then(daemon::cpu_ns));
-        let timings: Timings = self.client.ask_beside(&mut self.server, &round)?;
+        let timings: Timings = self.client.ask_beside(&mut actor, &round)?;
         let after = (daemon::cpu_ns(server), daemon.and_then(daemon::cpu_ns));
         let mut samples = Samples::default();
         samples.extend(&timings.round_trips_ns);

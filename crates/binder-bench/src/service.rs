@@ -19,6 +19,8 @@ use crate::session::Session;
 pub(crate) const ECHO: u32 = 1;
 /// Keeps the object of the call for ever, and answers with its handle.
 pub(crate) const KEEP: u32 = 2;
+/// Has completions of replies ride along from here on, if the first byte of the call is not 0.
+pub(crate) const DEFER: u32 = 3;
 /// The handle that stands for an object that did not arrive as one.
 pub(crate) const NO_HANDLE: u32 = 0;
 
@@ -57,6 +59,11 @@ fn serve(mut session: Session) -> Result<Infallible, BenchError> {
     let mut data = Vec::new();
     loop {
         let call = session.next_call(&mut data)?;
+        if call.code == DEFER {
+            let is_wanted = data.first().is_some_and(|byte| *byte != 0);
+            let asked = session.client().defer_completions(is_wanted);
+            asked.map_err(failed("asking for deferred completions"))?;
+        }
         if call.code != KEEP {
             session.reply(&call, &data)?;
             continue;

@@ -10,9 +10,9 @@ use crate::report::Report;
 /// The device to measure, and how to tell of it.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Target {
-    /// The device; nobody else may use it meanwhile
-    #[arg(long, value_name = "PATH", default_value = "/dev/binder")]
-    device: PathBuf,
+    /// The device; nobody else may use it meanwhile [default: /dev/binder in a world of its own]
+    #[arg(long, value_name = "PATH")]
+    device: Option<PathBuf>,
 
     /// The process that serves it [default: as `anybinder run` says]
     #[arg(long, value_name = "PID")]
@@ -25,7 +25,12 @@ pub(crate) struct Target {
 
 impl Target {
     pub(crate) fn device(&self) -> &Path {
-        &self.device
+        self.device.as_deref().unwrap_or(Path::new("/dev/binder"))
+    }
+
+    /// Whether the user chose the device, or the choice was made before: inside a world.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.device.is_some() || Daemon::is_told()
     }
 
     /// Returns who serves the device, if that is known.

@@ -12,9 +12,10 @@ use std::path::Path;
 use std::ptr;
 
 use binder_uapi::{
-    BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BINDER_SET_CONTEXT_MGR,
-    BINDER_VERSION, BINDER_WRITE_READ, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY, BR_REPLY,
-    BR_TRANSACTION, BinderTransactionData, BinderVersion, BinderWriteRead, TF_ONE_WAY, payload_len,
+    ANYBINDER_DEFER_COMPLETIONS, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION,
+    BINDER_SET_CONTEXT_MGR, BINDER_VERSION, BINDER_WRITE_READ, BR_DEAD_REPLY, BR_FAILED_REPLY,
+    BR_FROZEN_REPLY, BR_REPLY, BR_TRANSACTION, BinderTransactionData, BinderVersion,
+    BinderWriteRead, TF_ONE_WAY, payload_len,
 };
 use rustix::fs::{Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -89,6 +90,15 @@ impl BinderClient {
         let mut version = BinderVersion::new_zeroed();
         self.ioctl(BINDER_VERSION, &mut version)?;
         Ok(version.protocol_version)
+    }
+
+    /// Lets the completions of this thread's replies ride along with what it reads next, or not.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EINVAL from a kernel's own driver, which cannot do this.
+    pub fn defer_completions(&self, is_wanted: bool) -> io::Result<()> {
+        self.ioctl(ANYBINDER_DEFER_COMPLETIONS, &mut u32::from(is_wanted))
     }
 
     /// Makes this process the owner of handle 0.

@@ -46,6 +46,7 @@ const RULES: &[Rule] = &[
     rule(
         "anybinder",
         &[
+            "binder-bench",
             "binder-fuse",
             "binder-os",
             "procview",
@@ -57,6 +58,7 @@ const RULES: &[Rule] = &[
         ],
         Purity::Free,
     ),
+    rule("binder-bench", &["binder-os", "binder-uapi", "idr"], Purity::Free),
     rule("binder-testkit", &["binder-core", "binder-uapi"], Purity::Free),
 ];
 

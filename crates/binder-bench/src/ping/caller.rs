@@ -10,6 +10,11 @@ use crate::error::BenchError;
 
 /// Somebody who answers a message with the same message.
 pub(super) trait Echo {
+    /// Gets ready for a round.
+    fn prepare(&mut self) -> Result<(), BenchError> {
+        Ok(())
+    }
+
     /// Sends `message` and waits for the answer, which replaces what is in `reply`.
     fn round_trip(&mut self, message: &[u8], reply: &mut Vec<u8>) -> Result<(), BenchError>;
 }
@@ -42,6 +47,7 @@ fn play_round(round: Round, echo: &mut impl Echo) -> Result<Timings, BenchError>
     let mut message: Vec<u8> = (0..round.bytes).map(|at| (at % 251) as u8).collect();
     let mut reply = Vec::with_capacity(message.len());
     let mut round_trips_ns = Vec::with_capacity(round.calls as usize);
+    echo.prepare()?;
     let cpu_before = cpu_ns();
     for number in 0..round.calls {
         stamp(&mut message, number);
