@@ -30,12 +30,14 @@ enum Step {
     Replace { slot: usize },
 }
 
-fn step() -> impl Strategy<Value = Step> {
+/// Steps, of whose sends that share are oneways.
+fn step(oneways: f64) -> impl Strategy<Value = Step> {
     let slot = 0..SLOTS;
+    let is_oneway = prop::bool::weighted(oneways);
     let objects = vec((0..4_u8, 0..8_usize), 0..3);
     let which = 0..8_usize;
     prop_oneof![
-        6 => (slot.clone(), which.clone(), any::<bool>(), objects.clone()).prop_map(
+        6 => (slot.clone(), which.clone(), is_oneway, objects.clone()).prop_map(
             |(slot, handle, is_oneway, objects)| Step::Send { slot, handle, is_oneway, objects }
         ),
         3 => (slot.clone(), objects).prop_map(|(slot, objects)| Step::Reply { slot, objects }),
@@ -311,25 +313,75 @@ fn message(code: Code, objects: &[Object]) -> Message {
     })
 }
 
+/// Steps after which every process knows an object of every other.
+fn acquaintance() -> Vec<Step> {
+    let mut steps = Vec::new();
+    for slot in 1..SLOTS {
+        steps.extend([
+            Step::Send { slot, handle: 0, is_oneway: true, objects: vec![(0, 0)] },
+            Step::Read { slot: 0 },
+            Step::Add { slot: 0, handle: slot - 1, is_strong: true },
+            Step::Free { slot: 0, which: 0 },
+            Step::Read { slot },
+            Step::Acknowledge { slot, which: 0 },
+            Step::Acknowledge { slot, which: 0 },
+        ]);
+    }
+    let everybody = (1..SLOTS).map(|slot| (2, slot - 1)).collect::<Vec<_>>();
+    for slot in 1..SLOTS {
+        steps.extend([
+            Step::Send { slot, handle: 0, is_oneway: false, objects: vec![] },
+            Step::Read { slot: 0 },
+            Step::Reply { slot: 0, objects: everybody.clone() },
+            Step::Read { slot: 0 },
+            Step::Free { slot: 0, which: 0 },
+            Step::Read { slot },
+            Step::Add { slot, handle: 0, is_strong: true },
+            Step::Add { slot, handle: 1, is_strong: true },
+            Step::Free { slot, which: 0 },
+        ]);
+    }
+    steps
+}
+
+fn compare(steps: &[Step]) {
+    let stage = Stage::new(Box::new(CoreRig::default()));
+    let mut game = Game::new(&stage);
+    for step in steps {
+        game.play(step);
+    }
+    for slot in (0..SLOTS).cycle().take(3 * SLOTS) {
+        game.read(slot);
+    }
+    let census = stage.rig().core().expect("a rig on the core").census();
+    let counted = (census.nodes, census.references, census.buffers);
+    assert_eq!(counted, game.model.census());
+    stage.tear_down();
+}
+
+#[test]
+fn after_the_acquaintance_everybody_can_call_everybody() {
+    let stage = Stage::new(Box::new(CoreRig::default()));
+    let mut game = Game::new(&stage);
+    for step in &acquaintance() {
+        game.play(step);
+    }
+    for slot in 1..SLOTS {
+        assert_eq!(game.model.handles(game.players[slot].pid), [1, 2]);
+    }
+}
+
 proptest! {
     // A failure is to become a test of its own, not a seed in a file.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_core_agrees_with_the_model(steps in vec(step(), 1..120)) {
-        let stage = Stage::new(Box::new(CoreRig::default()));
-        let mut game = Game::new(&stage);
-        for step in &steps {
-            game.play(step);
-        }
-        for _ in 0..3 {
-            for slot in 0..SLOTS {
-                game.read(slot);
-            }
-        }
-        let census = stage.rig().core().expect("a rig on the core").census();
-        let counted = (census.nodes, census.references, census.buffers);
-        prop_assert_eq!(counted, game.model.census());
-        stage.tear_down();
+    fn strangers_read_what_the_model_reads(steps in vec(step(0.5), 1..120)) {
+        compare(&steps);
+    }
+
+    #[test]
+    fn acquainted_callers_read_what_the_model_reads(steps in vec(step(0.1), 1..120)) {
+        compare(&[acquaintance(), steps].concat());
     }
 }
