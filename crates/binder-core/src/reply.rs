@@ -125,7 +125,9 @@ impl Context {
             };
             let state = &mut self.threads[thread];
             state.stack = from_parent;
-            if state.reply_error.replace(verdict.code()).is_none() {
+            // Of two failures that nobody has read, the first is told.
+            if state.reply_error.is_none() {
+                state.reply_error = Some(verdict.code());
                 self.queue_on_thread(thread, Work::ReplyError);
             }
             return;
