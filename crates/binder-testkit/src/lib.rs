@@ -7,6 +7,7 @@ mod command;
 mod core_rig;
 mod device;
 mod fake_memory;
+pub mod game;
 mod message;
 pub mod model;
 mod party;

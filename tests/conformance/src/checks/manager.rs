@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::registry::checks;
 
-const ANOTHER_USER: u32 = 1000;
+const ANOTHER_USER: u32 = 64_999;
 
 checks! {
     Both c039_there_is_one_manager,

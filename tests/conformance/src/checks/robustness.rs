@@ -3,6 +3,7 @@
 use binder_testkit::Return::{
     Acquire, DeadReply, Increfs, Reply, Transaction, TransactionComplete,
 };
+use binder_testkit::game::{Game, SLOTS, Step, acquaintance};
 use binder_testkit::{Commands, Driver, Entrance, Message, Mode, Party, Return, Stage, commands};
 use binder_uapi::{
     BC_ACQUIRE, BC_ACQUIRE_DONE, BC_CLEAR_DEATH_NOTIFICATION, BC_DEAD_BINDER_DONE, BC_DECREFS,
@@ -17,6 +18,7 @@ use crate::registry::checks;
 checks! {
     Both c241_random_bytes_do_no_harm,
     Both c242_random_mixes_of_references_come_to_nothing,
+    Both c242_random_commands_are_answered_as_the_model_says,
     Both c243_a_killed_participant_leaves_nobody_waiting,
 }
 
@@ -207,6 +209,45 @@ fn c242_random_mixes_of_references_come_to_nothing(stage: &Stage) {
         let read = keeper.party.exchange(commands().oneway(0, Message::new(1).binder(0x10, 9)));
         assert_eq!(read, [Increfs(0x10, 9), Acquire(0x10, 9), TransactionComplete]);
     }
+}
+
+fn random_step(dice: &mut Dice) -> Step {
+    let slot = dice.roll_index(SLOTS);
+    let which = dice.roll_index(8);
+    let objects = |dice: &mut Dice| {
+        let kind = |dice: &mut Dice| u8::try_from(dice.roll(4)).expect("below four");
+        (0..dice.roll(3)).map(|_| (kind(dice), dice.roll_index(8))).collect()
+    };
+    match dice.roll(36) {
+        0..6 => {
+            let is_oneway = dice.roll(3) == 0;
+            Step::Send { slot, handle: which, is_oneway, objects: objects(dice) }
+        }
+        6..9 => Step::Reply { slot, objects: objects(dice) },
+        9..13 => Step::Free { slot, which },
+        13..15 => Step::Add { slot, handle: which, is_strong: dice.roll(2) == 0 },
+        15..17 => Step::Remove { slot, which },
+        17..20 => Step::Acknowledge { slot, which },
+        20 => Step::RequestDeath { slot, handle: which },
+        21 => Step::ClearDeath { slot, handle: which },
+        22 => Step::DeathDone { slot, handle: which },
+        _ => Step::Read { slot },
+    }
+}
+
+/// The model itself is checked here: a device of the kernel must agree with it.
+///
+/// Nobody leaves: on a device that takes a time that the model does not know.
+fn c242_random_commands_are_answered_as_the_model_says(stage: &Stage) {
+    let mut dice = Dice(2420);
+    let mut game = Game::new(stage);
+    for step in acquaintance() {
+        game.play(&step);
+    }
+    for _ in 0..rounds(stage, 100_000) {
+        game.play(&random_step(&mut dice));
+    }
+    game.read_the_rest();
 }
 
 fn c243_a_killed_participant_leaves_nobody_waiting(stage: &Stage) {

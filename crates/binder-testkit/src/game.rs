@@ -1,0 +1,346 @@
+//! A game of random commands that a driver and the naive model play side by side.
+
+use std::collections::BTreeMap;
+
+use binder_uapi::{
+    BINDER_TYPE_BINDER, BINDER_TYPE_HANDLE, BINDER_TYPE_WEAK_BINDER, BinderTransactionData,
+    FlatBinderObject,
+};
+use rustix::io::Errno;
+
+use crate::model::{Code, Model, Object, Pid, Seen, Taken};
+use crate::{Commands, Entrance, Message, Mode, Party, Return, Stage, commands};
+
+/// How many processes there are at a time.
+pub const SLOTS: usize = 4;
+
+/// What happens next; numbers choose from what there is.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the commands of binder.h; numbers choose from what there is")]
+pub enum Step {
+    Send { slot: usize, handle: usize, is_oneway: bool, objects: Vec<(u8, usize)> },
+    Reply { slot: usize, objects: Vec<(u8, usize)> },
+    Free { slot: usize, which: usize },
+    Add { slot: usize, handle: usize, is_strong: bool },
+    Remove { slot: usize, which: usize },
+    Acknowledge { slot: usize, which: usize },
+    RequestDeath { slot: usize, handle: usize },
+    ClearDeath { slot: usize, handle: usize },
+    DeathDone { slot: usize, handle: usize },
+    Read { slot: usize },
+    Replace { slot: usize },
+}
+
+/// A process, on both sides.
+struct Player<'s> {
+    party: Party<'s>,
+    pid: Pid,
+    /// Buffers it has, by the number of their transactions.
+    buffers: BTreeMap<Code, u64>,
+    /// Counts it took itself, by handle.
+    counts: Vec<(u32, bool)>,
+    /// What it was told of own objects and did not acknowledge: pointer, and whether strong.
+    notices: Vec<(u64, bool)>,
+}
+
+/// The game: four processes on a stage, and what the model makes of them.
+pub struct Game<'s> {
+    stage: &'s Stage,
+    model: Model,
+    players: Vec<Player<'s>>,
+    /// The system's number of every process there was.
+    numbers: Vec<i32>,
+    next_code: Code,
+}
+
+impl<'s> Game<'s> {
+    /// A game of processes that do not know each other.
+    #[must_use]
+    pub fn new(stage: &'s Stage) -> Self {
+        let (model, players) = (Model::new(), Vec::new());
+        let mut game = Self { stage, model, players, numbers: Vec::new(), next_code: 0 };
+        for _ in 0..SLOTS {
+            let player = game.enter();
+            game.players.push(player);
+        }
+        game
+    }
+
+    fn enter(&mut self) -> Player<'s> {
+        let mode = Mode::Nonblocking;
+        let party = self.stage.enter(Entrance { mode, ..Entrance::default() });
+        let pid = self.model.open();
+        self.numbers.push(party.pid());
+        if self.model.appoint(pid) {
+            self.stage.appoint(&party);
+        }
+        let (counts, notices) = (Vec::new(), Vec::new());
+        Player { party, pid, buffers: BTreeMap::new(), counts, notices }
+    }
+
+    /// What the model makes of it.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The model's number of the process in `slot`.
+    #[must_use]
+    pub fn pid(&self, slot: usize) -> Pid {
+        self.players[slot].pid
+    }
+
+    /// Lets everybody read what is left, and compares it.
+    pub fn read_the_rest(&mut self) {
+        for slot in (0..SLOTS).cycle().take(3 * SLOTS) {
+            self.read(slot);
+        }
+    }
+
+    fn code(&mut self) -> Code {
+        self.next_code += 1;
+        self.next_code
+    }
+
+    /// One of the process's handles, handle 0, or one that it does not have.
+    fn handle(&self, slot: usize, which: usize) -> u32 {
+        let mut handles = self.model.handles(self.players[slot].pid);
+        handles.extend([0, 0, 99]);
+        handles[which % handles.len()]
+    }
+
+    fn objects(&self, slot: usize, choices: &[(u8, usize)]) -> Vec<Object> {
+        let object = |&(kind, which): &(u8, usize)| match kind {
+            0 => Object::Binder(ptr(which)),
+            1 => Object::WeakBinder(ptr(which)),
+            2 => Object::Handle(self.handle(slot, which)),
+            _ => Object::WeakHandle(self.handle(slot, which)),
+        };
+        choices.iter().map(object).collect()
+    }
+
+    fn write(&self, slot: usize, write: Commands, expected: Taken) {
+        let attempt = self.players[slot].party.try_write(write);
+        let argument = attempt.argument;
+        let taken = match attempt.result {
+            Ok(()) if argument.write_consumed == argument.write_size => Taken::Yes,
+            Ok(()) => Taken::NotYet,
+            Err(errno) => {
+                assert_eq!(errno, Errno::INVAL);
+                Taken::Invalid
+            }
+        };
+        assert_eq!(taken, expected);
+    }
+
+    /// Plays a step on both sides.
+    ///
+    /// # Panics
+    ///
+    /// When the sides differ.
+    pub fn play(&mut self, step: &Step) {
+        match *step {
+            Step::Send { slot, handle, is_oneway, ref objects } => {
+                let (code, handle) = (self.code(), self.handle(slot, handle));
+                let objects = self.objects(slot, objects);
+                let message = message(code, &objects);
+                let write = match is_oneway {
+                    true => commands().oneway(handle, message),
+                    false => commands().call(handle, message),
+                };
+                let pid = self.players[slot].pid;
+                let taken = self.model.send(pid, handle, is_oneway, code, &objects);
+                self.write(slot, write, taken);
+            }
+            Step::Reply { slot, ref objects } => {
+                let code = self.code();
+                let objects = self.objects(slot, objects);
+                let taken = self.model.reply(self.players[slot].pid, code, &objects);
+                self.write(slot, commands().reply(message(code, &objects)), taken);
+            }
+            Step::Free { slot, which } => self.free(slot, which),
+            Step::Add { slot, handle, is_strong } => self.add(slot, handle, is_strong),
+            Step::Remove { slot, which } => self.remove(slot, which),
+            Step::Acknowledge { slot, which } => self.acknowledge(slot, which),
+            Step::RequestDeath { slot, handle } => {
+                let handle = self.handle(slot, handle);
+                let pid = self.players[slot].pid;
+                let taken = self.model.request_death(pid, handle, handle.into());
+                self.write(slot, commands().request_death(handle, handle.into()), taken);
+            }
+            Step::ClearDeath { slot, handle } => {
+                let handle = self.handle(slot, handle);
+                let pid = self.players[slot].pid;
+                let taken = self.model.clear_death(pid, handle, handle.into());
+                self.write(slot, commands().clear_death(handle, handle.into()), taken);
+            }
+            Step::DeathDone { slot, handle } => {
+                let cookie = self.handle(slot, handle).into();
+                let taken = self.model.dead_binder_done(self.players[slot].pid, cookie);
+                self.write(slot, commands().dead_binder_done(cookie), taken);
+            }
+            Step::Read { slot } => self.read(slot),
+            Step::Replace { slot } => {
+                self.model.close(self.players[slot].pid);
+                self.players[slot].party.close();
+                self.players[slot] = self.enter();
+            }
+        }
+    }
+
+    fn free(&mut self, slot: usize, which: usize) {
+        let player = &self.players[slot];
+        let Some((&code, &address)) = player.buffers.iter().nth(which) else { return };
+        let taken = self.model.free(player.pid, code);
+        self.write(slot, commands().free(address), taken);
+        if taken == Taken::Yes {
+            self.players[slot].buffers.remove(&code);
+        }
+    }
+
+    fn add(&mut self, slot: usize, which: usize, is_strong: bool) {
+        let handle = self.handle(slot, which);
+        let pid = self.players[slot].pid;
+        let before = self.model.counts(pid, handle);
+        let taken = self.model.add(pid, handle, is_strong);
+        let write = commands();
+        let write = if is_strong { write.acquire(handle) } else { write.increfs(handle) };
+        self.write(slot, write, taken);
+        if self.model.counts(pid, handle) != before {
+            self.players[slot].counts.push((handle, is_strong));
+        }
+    }
+
+    /// A process gives back what it took: what it holds through buffers is not its to give.
+    fn remove(&mut self, slot: usize, which: usize) {
+        let player = &self.players[slot];
+        let (handle, is_strong) = player.counts.get(which).copied().unwrap_or((99, true));
+        let taken = self.model.remove(player.pid, handle, is_strong);
+        let write = commands();
+        let write = if is_strong { write.release(handle) } else { write.decrefs(handle) };
+        self.write(slot, write, taken);
+        if taken == Taken::Yes && handle != 99 {
+            self.players[slot].counts.remove(which);
+        }
+    }
+
+    fn acknowledge(&mut self, slot: usize, which: usize) {
+        let player = &self.players[slot];
+        let Some(&(ptr, is_strong)) = player.notices.get(which) else { return };
+        let (taken, write) = if is_strong {
+            (self.model.acquire_done(player.pid, ptr), commands().acquire_done(ptr, ptr + 1))
+        } else {
+            (self.model.increfs_done(player.pid, ptr), commands().increfs_done(ptr, ptr + 1))
+        };
+        self.write(slot, write, taken);
+        if taken == Taken::Yes {
+            self.players[slot].notices.remove(which);
+        }
+    }
+
+    fn read(&mut self, slot: usize) {
+        let player = &mut self.players[slot];
+        let expected = self.model.read(player.pid);
+        let attempt = player.party.try_read();
+        let actual = match attempt.result {
+            Err(errno) => {
+                assert_eq!(errno, Errno::AGAIN);
+                None
+            }
+            Ok(()) => {
+                let returns = attempt.returns.iter().skip(1);
+                Some(returns.map(|it| player.see(*it, &self.numbers)).collect())
+            }
+        };
+        assert_eq!(actual, expected, "process {} reads", player.pid);
+    }
+}
+
+impl Player<'_> {
+    /// Names what was read, and remembers what must be done for it.
+    fn see(&mut self, returned: Return, numbers: &[i32]) -> Seen {
+        match returned {
+            Return::Transaction(call) => {
+                self.buffers.insert(call.code, call.buffer);
+                let sender = numbers.iter().position(|number| *number == call.sender_pid);
+                let (code, target) = (call.code, call.target);
+                Seen::Call { code, target, sender, objects: self.objects(&call) }
+            }
+            Return::Reply(reply) => {
+                self.buffers.insert(reply.code, reply.buffer);
+                Seen::Reply { code: reply.code, objects: self.objects(&reply) }
+            }
+            Return::TransactionComplete => Seen::Complete,
+            Return::FailedReply => Seen::Failed,
+            Return::DeadReply => Seen::Dead,
+            Return::Increfs(ptr, _) => {
+                self.notices.push((ptr, false));
+                Seen::Increfs(ptr)
+            }
+            Return::Acquire(ptr, _) => {
+                self.notices.push((ptr, true));
+                Seen::Acquire(ptr)
+            }
+            Return::Release(ptr, _) => Seen::Release(ptr),
+            Return::Decrefs(ptr, _) => Seen::Decrefs(ptr),
+            Return::DeadBinder(cookie) => Seen::DeadBinder(cookie),
+            Return::ClearDeathDone(cookie) => Seen::ClearDone(cookie),
+            other => panic!("read {other:#x?}"),
+        }
+    }
+
+    fn objects(&self, received: &BinderTransactionData) -> Vec<Object> {
+        let named = |object: &FlatBinderObject| match object.kind {
+            BINDER_TYPE_BINDER => Object::Binder(object.binder),
+            BINDER_TYPE_WEAK_BINDER => Object::WeakBinder(object.binder),
+            BINDER_TYPE_HANDLE => Object::Handle(object.handle()),
+            _ => Object::WeakHandle(object.handle()),
+        };
+        self.party.objects(received).iter().map(named).collect()
+    }
+}
+
+fn ptr(which: usize) -> u64 {
+    0x10 * (1 + which as u64 % 3)
+}
+
+fn message(code: Code, objects: &[Object]) -> Message {
+    objects.iter().fold(Message::new(code), |message, object| match *object {
+        Object::Binder(ptr) => message.binder(ptr, ptr + 1),
+        Object::WeakBinder(ptr) => message.weak_binder(ptr, ptr + 1),
+        Object::Handle(handle) => message.handle(handle),
+        Object::WeakHandle(handle) => message.weak_handle(handle),
+    })
+}
+
+/// Steps after which every process knows an object of every other.
+#[must_use]
+pub fn acquaintance() -> Vec<Step> {
+    let mut steps = Vec::new();
+    for slot in 1..SLOTS {
+        steps.extend([
+            Step::Send { slot, handle: 0, is_oneway: true, objects: vec![(0, 0)] },
+            Step::Read { slot: 0 },
+            Step::Add { slot: 0, handle: slot - 1, is_strong: true },
+            Step::Free { slot: 0, which: 0 },
+            Step::Read { slot },
+            Step::Acknowledge { slot, which: 0 },
+            Step::Acknowledge { slot, which: 0 },
+        ]);
+    }
+    let everybody = (1..SLOTS).map(|slot| (2, slot - 1)).collect::<Vec<_>>();
+    for slot in 1..SLOTS {
+        steps.extend([
+            Step::Send { slot, handle: 0, is_oneway: false, objects: vec![] },
+            Step::Read { slot: 0 },
+            Step::Reply { slot: 0, objects: everybody.clone() },
+            Step::Read { slot: 0 },
+            Step::Free { slot: 0, which: 0 },
+            Step::Read { slot },
+            Step::Add { slot, handle: 0, is_strong: true },
+            Step::Add { slot, handle: 1, is_strong: true },
+            Step::Free { slot, which: 0 },
+        ]);
+    }
+    steps
+}
