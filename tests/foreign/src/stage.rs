@@ -86,6 +86,16 @@ impl Stage {
     /// When the program does not end with status 0; the message holds all its output.
     #[must_use]
     pub fn run(&self, user: User, name: &str, args: &[&str]) -> String {
+        self.run_in(user, &[], name, args)
+    }
+
+    /// The same, in a world made with `world`, options of `anybinder run`.
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run).
+    #[must_use]
+    pub fn run_in(&self, user: User, world: &[&str], name: &str, args: &[&str]) -> String {
         let mut command = Command::new(WITH_A_LIMIT[0]);
         command.args(&WITH_A_LIMIT[1..]).stdin(Stdio::null());
         match user {
@@ -98,7 +108,8 @@ impl Stage {
                 command.env("HOME", "/").env_remove("XDG_RUNTIME_DIR");
             }
         }
-        command.arg(self.dir.join("anybinder")).args(["run", "--"]);
+        command.env("ANYBINDER_TEST_DEVICE", "/dev/binder");
+        command.arg(self.dir.join("anybinder")).arg("run").args(world).arg("--");
         command.arg(self.dir.join(name)).args(args);
         let output = command.output().expect("timeout(1) is installed");
         let stdout = String::from_utf8_lossy(&output.stdout);
@@ -149,6 +160,18 @@ pub fn rsbinder_tools(target_dir: &Path) -> PathBuf {
         cargo(&place, &["install", "--quiet", "--locked", "--root", &root, &version]);
     }
     bin
+}
+
+/// Builds the checks of the driver's rules as a program and returns its path.
+///
+/// # Panics
+///
+/// When they do not build.
+#[must_use]
+pub fn conformance(target_dir: &Path) -> PathBuf {
+    let program = ["build", "--quiet", "--package", "conformance", "--bin", "conformance"];
+    cargo(target_dir, &program);
+    target_dir.join("debug/conformance")
 }
 
 fn cargo(target_dir: &Path, args: &[&str]) {
