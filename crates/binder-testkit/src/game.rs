@@ -28,6 +28,7 @@ pub enum Step {
     ClearDeath { slot: usize, handle: usize },
     DeathDone { slot: usize, handle: usize },
     Read { slot: usize },
+    ExitThread { slot: usize },
     Replace { slot: usize },
 }
 
@@ -180,6 +181,12 @@ impl<'s> Game<'s> {
                 self.write(slot, commands().dead_binder_done(cookie), taken);
             }
             Step::Read { slot } => self.read(slot),
+            Step::ExitThread { slot } => {
+                self.model.exit_thread(self.players[slot].pid);
+                self.players[slot].party.exit_thread();
+                // The fresh thread has not been seen before: its first read would return at once.
+                self.players[slot].party.write(commands());
+            }
             Step::Replace { slot } => {
                 self.model.close(self.players[slot].pid);
                 self.players[slot].party.close();

@@ -29,6 +29,7 @@ fn step(oneways: f64) -> impl Strategy<Value = Step> {
         1 => (slot.clone(), which)
             .prop_map(|(slot, handle)| Step::DeathDone { slot, handle }),
         12 => slot.clone().prop_map(|slot| Step::Read { slot }),
+        1 => slot.clone().prop_map(|slot| Step::ExitThread { slot }),
         1 => slot.prop_map(|slot| Step::Replace { slot }),
     ]
 }

@@ -1,4 +1,6 @@
-//! Processes that leave.
+//! Threads and processes that leave.
+
+use std::collections::VecDeque;
 
 use super::{Code, Model, Pid, Verdict, Work};
 
@@ -23,7 +25,38 @@ impl Model {
         self.attend();
     }
 
+    /// `BINDER_THREAD_EXIT`.
+    pub fn exit_thread(&mut self, pid: Pid) {
+        self.end_stack(pid);
+        for work in self.take_thread_work(pid) {
+            match work {
+                Work::Call(code) => {
+                    self.drop_call(code);
+                    self.discard_buffer(pid, code);
+                }
+                Work::Reply(code) => self.discard_buffer(pid, code),
+                // What the owner must know another thread can tell it.
+                Work::Node(_) => self.process(pid).todo.push_back(work),
+                Work::Complete | Work::ReturnError(_) | Work::ReplyError(_) | Work::Death(_) => {}
+            }
+        }
+    }
+
     fn end_thread(&mut self, pid: Pid) {
+        self.end_stack(pid);
+        let todo = self.take_thread_work(pid);
+        self.drop_work(todo);
+    }
+
+    fn take_thread_work(&mut self, pid: Pid) -> VecDeque<Work> {
+        let process = self.process(pid);
+        process.thread_returns = false;
+        process.has_return_error = false;
+        process.has_reply_error = false;
+        std::mem::take(&mut process.thread_todo)
+    }
+
+    fn end_stack(&mut self, pid: Pid) {
         let top = self.process(pid).stack.take();
         let is_serving = top.is_some_and(|top| self.is_incoming(pid, top));
         let mut next = top;
@@ -41,8 +74,6 @@ impl Model {
         if let Some(top) = top.filter(|_| is_serving) {
             self.fail(top, Verdict::Dead);
         }
-        let todo = std::mem::take(&mut self.process(pid).thread_todo);
-        self.drop_work(todo);
     }
 
     fn drop_work(&mut self, todo: impl IntoIterator<Item = Work>) {
