@@ -51,6 +51,11 @@ impl Client {
         })
     }
 
+    /// Makes bytes that were stored in the receive buffer visible.
+    fn publish(&mut self, device: &FuseDevice, offset: u32, len: u32) -> io::Result<()> {
+        self.buffer.publish(device, &mut self.memory, offset as usize, len as usize)
+    }
+
     /// Whether `tid` is a thread of the process that opened the file; others are refused, since
     /// the addresses they name lie in memory of their own.
     pub(crate) fn has_thread(&mut self, tid: u32) -> bool {
@@ -182,6 +187,7 @@ impl ClientMemory for Clients {
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
         let client = self.get_mut(process)?;
         let (base, len_bytes) = proc_files::find_mapping(client.pid, client.file).ok()??;
+        client.buffer.set_base(base);
         Some(MappingArea { base, len_bytes })
     }
 
@@ -205,7 +211,7 @@ impl ClientMemory for Clients {
     fn publish(&mut self, to: ProcessKey, offset: u32, len: u32) -> Result<(), CopyFault> {
         let device = self.device.clone();
         let client = self.client(to)?;
-        client.buffer.publish(&device, offset as usize, len as usize).map_err(|error| {
+        client.publish(&device, offset, len).map_err(|error| {
             tracing::warn!(%error, pid = client.pid, "a receive buffer is out of reach");
             CopyFault
         })
@@ -219,7 +225,7 @@ impl ClientMemory for Clients {
             .memory()
             .clear(offset as usize, len as usize)
             .map_err(io::Error::other)
-            .and_then(|()| client.buffer.publish(&device, offset as usize, len as usize));
+            .and_then(|()| client.publish(&device, offset, len));
         if let Err(error) = cleared {
             tracing::warn!(%error, pid = client.pid, "a buffer could not be cleared");
         }

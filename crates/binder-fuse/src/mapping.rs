@@ -1,10 +1,9 @@
-//! The receive buffer of an open file, and the two ways in which its bytes reach the client's
-//! mapping.
+//! The receive buffer of an open file, and the ways in which its bytes reach the client's mapping.
 
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 
-use binder_os::{BackingId, FuseDevice, Mapping, Written};
+use binder_os::{BackingId, ClientMemory, FuseDevice, Mapping, Written};
 use fuse_wire::notify;
 
 use crate::wire::send;
@@ -21,6 +20,8 @@ pub enum Route {
     Passthrough,
     /// The client maps the page cache, into which the daemon has the kernel copy.
     Store,
+    /// The client maps an inode that others have open too, and gets pages of its own.
+    Private,
 }
 
 /// The receive buffer of one open file, as the daemon has it.
@@ -38,6 +39,10 @@ enum Way {
         /// Pages that the page cache has as a whole, one bit each.
         cached: Box<[u64; PAGES / 64]>,
     },
+    /// Where the client mapped the file, once that is known.
+    Private {
+        base: Option<u64>,
+    },
 }
 
 impl ReceiveBuffer {
@@ -54,6 +59,10 @@ impl ReceiveBuffer {
                 memory: Arc::new(Mapping::private(BUFFER_BYTES)?),
                 way: Way::Store { node, cached: Box::new([0; PAGES / 64]) },
             },
+            Route::Private => Self {
+                memory: Arc::new(Mapping::private(BUFFER_BYTES)?),
+                way: Way::Private { base: None },
+            },
         })
     }
 
@@ -61,7 +70,23 @@ impl ReceiveBuffer {
     pub(crate) fn backing(&self) -> Option<BackingId> {
         match self.way {
             Way::Passthrough(backing) => Some(backing),
-            Way::Store { .. } => None,
+            Way::Store { .. } | Way::Private { .. } => None,
+        }
+    }
+
+    /// What the kernel may read when the client touches a page that nothing was stored to: pages of
+    /// an inode that others have open too must not show what was stored for one of them.
+    pub(crate) fn readable(&self) -> Option<&Arc<Mapping>> {
+        match self.way {
+            Way::Passthrough(_) | Way::Store { .. } => Some(&self.memory),
+            Way::Private { .. } => None,
+        }
+    }
+
+    /// Notes where the client mapped the file.
+    pub(crate) fn set_base(&mut self, address: u64) {
+        if let Way::Private { base } = &mut self.way {
+            *base = Some(address);
         }
     }
 
@@ -73,10 +98,21 @@ impl ReceiveBuffer {
     pub(crate) fn publish(
         &mut self,
         device: &FuseDevice,
+        client: &mut ClientMemory,
         offset: usize,
         len: usize,
     ) -> io::Result<()> {
-        let Way::Store { node, cached } = &mut self.way else { return Ok(()) };
+        let (node, cached) = match &mut self.way {
+            Way::Passthrough(_) => return Ok(()),
+            Way::Private { base } => {
+                let base = base.ok_or(io::ErrorKind::NotFound)?;
+                let mut bytes = vec![0; len];
+                self.memory.read(offset, &mut bytes).map_err(io::Error::other)?;
+                let address = base.saturating_add(offset as u64);
+                return client.write_private(address, &bytes).map_err(io::Error::other);
+            }
+            Way::Store { node, cached } => (node, cached),
+        };
         // A page that is not in the cache yet goes there whole: half a page would be read back
         // from us when the client touches it.
         let (first, end) = (offset / PAGE_BYTES, (offset + len).div_ceil(PAGE_BYTES));
@@ -99,6 +135,10 @@ impl ReceiveBuffer {
 
     /// Gives a page's memory back to the system; it reads as zeros until it is stored to again.
     pub(crate) fn release_page(&mut self, device: &FuseDevice, page: usize) -> io::Result<()> {
+        if let Way::Private { .. } = self.way {
+            // The client's own copy would stay, and show bytes that ours no longer has.
+            return Ok(());
+        }
         self.memory.release_pages(page * PAGE_BYTES, PAGE_BYTES)?;
         if let Way::Store { node, cached } = &mut self.way {
             cached[page / 64] &= !(1 << (page % 64));

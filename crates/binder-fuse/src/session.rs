@@ -22,7 +22,7 @@ use crate::client::{self, Client};
 use crate::driver::{Asker, DeviceId, Driver, Job, O_NONBLOCK};
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
-use crate::tree::{Place, Refused, Tree};
+use crate::tree::{Place, Refused, Sharing, Tree};
 use crate::turn::Turn;
 use crate::wire::send;
 
@@ -111,7 +111,7 @@ pub enum ServeError {
 
 /// An open file of the mount.
 enum File {
-    Device { device: DeviceId, process: ProcessKey, memory: Arc<Mapping> },
+    Device { device: DeviceId, process: ProcessKey, memory: Option<Arc<Mapping>> },
     Control,
     Feature,
 }
@@ -427,11 +427,12 @@ impl Shared {
     /// device's context.
     fn open_device(&self, header: &Header, device: DeviceId, flags: u32) {
         let unique = header.unique;
-        let taken = self.tree().take_for_open(header.node);
-        if let Err(refused) = taken {
-            return self.refuse(unique, refused as i32);
-        }
-        let (opener, client) = match self.meet(header, flags) {
+        let taken = self.tree().take_for_open(header.node, header.pid);
+        let sharing = match taken {
+            Ok(sharing) => sharing,
+            Err(refused) => return self.refuse(unique, refused as i32),
+        };
+        let (opener, client) = match self.meet(header, sharing, flags) {
             Ok(met) => met,
             Err(error) => {
                 tracing::warn!(%error, tid = header.pid, "a process could not open the device");
@@ -439,7 +440,7 @@ impl Shared {
             }
         };
         let (fuse, files) = (self.fuse.clone(), self.files.clone());
-        let memory = client.buffer.memory().clone();
+        let memory = client.buffer.readable().cloned();
         let backing = client.buffer.backing();
         let opened = Box::new(move |process| {
             let file = File::Device { device, process, memory };
@@ -455,10 +456,19 @@ impl Shared {
     }
 
     /// Finds out who opens a file, and makes its receive buffer.
-    fn meet(&self, header: &Header, flags: u32) -> io::Result<(binder_core::Opener, Client)> {
+    fn meet(
+        &self,
+        header: &Header,
+        sharing: Sharing,
+        flags: u32,
+    ) -> io::Result<(binder_core::Opener, Client)> {
         let pid = proc_files::tgid_of(header.pid)?;
         let opener = client::identify(pid)?;
-        let buffer = ReceiveBuffer::new(self.route(), &self.fuse, header.node)?;
+        let route = match sharing {
+            Sharing::Exclusive => self.route(),
+            Sharing::Shared => Route::Private,
+        };
+        let buffer = ReceiveBuffer::new(route, &self.fuse, header.node)?;
         let file = FileId { device: self.mount, inode: header.node };
         let is_nonblocking = flags & O_NONBLOCK != 0;
         Ok((opener, Client::new(pid, file, buffer, is_nonblocking)?))
@@ -472,7 +482,11 @@ impl Shared {
     /// Reads a feature file, or a page of a receive buffer that a client touches.
     fn read(&self, unique: u64, read: &Read) {
         let memory = match self.files().get(index(read.fh)) {
-            Some(File::Device { memory, .. }) => memory.clone(),
+            Some(File::Device { memory: Some(memory), .. }) => memory.clone(),
+            Some(File::Device { memory: None, .. }) => {
+                let zeros = vec![0; (read.size as usize).min(BUFFER_BYTES)];
+                return send(&self.fuse, &reply::data(unique, &zeros));
+            }
             Some(File::Feature) => {
                 let text = self.tree().feature_text();
                 let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(text.len());

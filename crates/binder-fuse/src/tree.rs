@@ -2,7 +2,10 @@
 //!
 //! Every open of a device has an inode of its own. By it /proc/PID/maps tells where a client mapped
 //! this very file, and the kernel keeps one receive buffer per inode. So a look-up hands out an
-//! inode that nobody has opened yet, and an inode is opened once.
+//! inode that nobody has opened yet, and the thread that looked it up opens it, once.
+//!
+//! An inode that is opened by anybody else is the target of a bind mount, which spares all who open
+//! it the look-up. They share it, and must get their data in another way.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -69,7 +72,19 @@ struct DeviceInode {
     device: DeviceId,
     permissions: Permissions,
     lookups: u64,
-    is_opened: bool,
+    /// The thread that looked it up last.
+    finder: u32,
+    /// How it was opened, if it was.
+    opened: Option<Sharing>,
+}
+
+/// Whether others open the same inode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sharing {
+    /// Nobody else will.
+    Exclusive,
+    /// Anybody may.
+    Shared,
 }
 
 /// What an inode stands for.
@@ -164,7 +179,8 @@ impl Tree {
             device: device.id,
             permissions: device.permissions,
             lookups: 0,
-            is_opened: false,
+            finder: tid,
+            opened: None,
         });
         inode.lookups += 1;
         let attr = self.attr(node)?;
@@ -196,21 +212,23 @@ impl Tree {
         })
     }
 
-    /// Takes a device's inode for an open that is about to happen.
+    /// Takes a device's inode for thread `tid`, which is about to open it.
     ///
     /// # Errors
     ///
-    /// `ESTALE` when it has been opened before: the kernel then looks the name up again.
-    pub(crate) fn take_for_open(&mut self, node: u64) -> Result<(), Refused> {
+    /// `ESTALE` when somebody has it for itself: the kernel then looks the name up again.
+    pub(crate) fn take_for_open(&mut self, node: u64, tid: u32) -> Result<Sharing, Refused> {
         let inode = self.inodes.get_mut(&node).ok_or(Refused::ENOENT)?;
-        if inode.is_opened {
-            return Err(Refused::ESTALE);
-        }
-        inode.is_opened = true;
+        let sharing = match inode.opened {
+            None if inode.finder == tid => Sharing::Exclusive,
+            None | Some(Sharing::Shared) => Sharing::Shared,
+            Some(Sharing::Exclusive) => return Err(Refused::ESTALE),
+        };
+        inode.opened = Some(sharing);
         if let Some(device) = self.devices.get_mut(&inode.name) {
             device.unopened = device.unopened.filter(|&(_, unopened)| unopened != node);
         }
-        Ok(())
+        Ok(sharing)
     }
 
     /// Attributes of an inode.
@@ -315,8 +333,8 @@ mod tests {
         let mut tree = tree_with_binder();
         let first = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
         assert_eq!(tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node, first);
-        assert_eq!(tree.take_for_open(first), Ok(()));
-        assert_eq!(tree.take_for_open(first), Err(Refused::ESTALE));
+        assert_eq!(tree.take_for_open(first, 7), Ok(Sharing::Exclusive));
+        assert_eq!(tree.take_for_open(first, 7), Err(Refused::ESTALE));
         let second = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
         assert_ne!(second, first);
         assert_eq!(tree.place(second), Ok(Place::Device(0)));
@@ -325,10 +343,20 @@ mod tests {
     #[test]
     fn threads_that_look_at_the_same_time_find_inodes_of_their_own() {
         let mut tree = tree_with_binder();
-        let nodes = [7, 8, 7, 9].map(|tid| tree.lookup(FUSE_ROOT_ID, b"binder", tid).unwrap().node);
-        for node in nodes {
-            assert_eq!(tree.take_for_open(node), Ok(()), "{nodes:?}");
+        let found =
+            [7, 8, 7, 9].map(|tid| (tid, tree.lookup(FUSE_ROOT_ID, b"binder", tid).unwrap().node));
+        for (tid, node) in found {
+            assert_eq!(tree.take_for_open(node, tid), Ok(Sharing::Exclusive), "{found:?}");
         }
+    }
+
+    #[test]
+    fn those_who_open_without_a_lookup_share_the_inode() {
+        let mut tree = tree_with_binder();
+        let mounted = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
+        assert_eq!(tree.take_for_open(mounted, 8), Ok(Sharing::Shared));
+        assert_eq!(tree.take_for_open(mounted, 7), Ok(Sharing::Shared));
+        assert_ne!(tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node, mounted);
     }
 
     // C230, C231
@@ -347,7 +375,7 @@ mod tests {
     fn a_removed_device_keeps_its_open_inodes() {
         let mut tree = tree_with_binder();
         let node = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
-        tree.take_for_open(node).unwrap();
+        tree.take_for_open(node, 7).unwrap();
         assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder"), Ok(()));
         assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder"), Err(Refused::ENOENT));
         assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder-control"), Err(Refused::EPERM));
@@ -361,7 +389,7 @@ mod tests {
         let mut tree = tree_with_binder();
         let node = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
         tree.set_permissions(node, |permissions| permissions.mode = 0o666).unwrap();
-        tree.take_for_open(node).unwrap();
+        tree.take_for_open(node, 7).unwrap();
         let next = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap();
         assert_eq!(next.attr.mode, S_IFREG | 0o666);
     }

@@ -116,6 +116,28 @@ impl ClientMemory {
         Ok(())
     }
 
+    /// Writes `bytes` to a private mapping at `address`, also one that the client may only read.
+    ///
+    /// The client gets copies of its own of the pages concerned, as a debugger gives it when it sets
+    /// a breakpoint.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if there is no private mapping, or the kernel does not let anybody do this; a part
+    /// may have been written.
+    pub fn write_private(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        let fault = Fault { address, len_bytes: bytes.len() };
+        let target = Range::new(address, bytes.len()).ok_or(fault)?;
+        let mem = self.mem_file().ok_or(fault)?;
+        match rustix::io::pwrite(mem, bytes, target.start) {
+            Ok(written) if written == bytes.len() => Ok(()),
+            Ok(_) | Err(_) => {
+                self.forget();
+                Err(fault)
+            }
+        }
+    }
+
     /// Copies `len_bytes` from `address` straight to `offset` of `mapping`.
     ///
     /// # Errors

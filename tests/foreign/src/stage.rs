@@ -73,6 +73,12 @@ impl Stage {
         stage
     }
 
+    /// Where the program `name` is.
+    #[must_use]
+    pub fn path_of(&self, name: &str) -> String {
+        self.dir.join(name).display().to_string()
+    }
+
     fn add(&self, program: &Path) {
         let place = self.dir.join(program.file_name().expect("a program has a name"));
         fs::copy(program, &place).unwrap_or_else(|error| panic!("{}: {error}", program.display()));

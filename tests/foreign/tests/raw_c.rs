@@ -13,7 +13,8 @@ fn stage_with(name: &str) -> Stage {
     let mut gcc = Command::new("gcc");
     gcc.args(["-O2", "-Wall", "-Werror", "-pthread", "-o"]).arg(&program).arg(source);
     assert!(gcc.status().expect("gcc is installed").success(), "{name}.c does not compile");
-    Stage::new(place.parent().expect("it is cargo's target/tmp"), &[&program])
+    let target = place.parent().expect("it is cargo's target/tmp");
+    Stage::new(target, &[&program, Path::new("/bin/sh")])
 }
 
 /// Runs `rawbinder`, which checks every echo itself, and returns the column `n` of each row it printed.
@@ -44,5 +45,30 @@ fn the_raw_benchmark_runs_in_all_its_modes() {
             run(&["multi", "-n", "200", "-w", "10", "-C", "1,8", "-T", "1,4"]),
             [200, 200, 1600, 1600]
         );
+    }
+}
+
+/// Container managers bind-mount single nodes; an open through such a mount comes without a look-up.
+#[test]
+fn a_node_that_is_bind_mounted_serves_all_who_open_it() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root can bind-mount inside a world");
+        return;
+    }
+    let stage = stage_with("rawbinder");
+    let script = r#"
+node=$(mktemp)
+mount --bind /dev/binderfs/binder "$node"
+for mode in "ping -n 300 -w 10 -s 0,64,4096,100000" "multi -n 100 -w 10 -C 4 -T 3" "handles -n 300 -b 300"; do
+    "$(dirname "$0")/rawbinder" $mode -d "$node"
+done
+umount "$node"
+rm "$node"
+"#;
+    for delivery in ["auto", "store"] {
+        let world = ["--delivery", delivery];
+        let shell = stage.path_of("sh");
+        let table = stage.run_in(User::Myself, &world, "sh", &["-ec", script, &shell]);
+        assert_eq!(table.lines().count(), 6, "{table}");
     }
 }
