@@ -11,6 +11,7 @@ const WHOLE: usize = 1 << 16;
 
 checks! {
     Both c170_c244_a_wrong_address_is_not_freed,
+    Both c170_a_buffer_is_not_freed_before_it_is_delivered,
     Both c171_the_address_of_another_process_is_not_freed,
     Both c173_the_smallest_range_that_fits_is_taken,
     Both c174_the_whole_area_can_be_used,
@@ -68,6 +69,17 @@ fn c170_c244_a_wrong_address_is_not_freed(stage: &Stage) {
     m.thread().write(commands().free(again.buffer));
     assert!(fits(&m, &p, WHOLE));
     assert!(!fits(&m, &p, WHOLE + 8));
+}
+
+fn c170_a_buffer_is_not_freed_before_it_is_delivered(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    p.write(commands().call(0, Message::new(1).bytes(b"first")));
+    // A receiver can guess where its buffers are.
+    m.write(commands().free(m.area().base));
+    p.thread().write(commands().call(0, Message::new(2).bytes(b"other")));
+    let call = m.read_call();
+    assert_eq!((call.buffer, m.data(&call)), (m.area().base, b"first".to_vec()));
 }
 
 fn c171_the_address_of_another_process_is_not_freed(stage: &Stage) {
