@@ -18,6 +18,7 @@ const COOKIE: u64 = 0x2000;
 checks! {
     Both c060_c061_a_sender_hears_of_the_first_references,
     Both c062_a_known_object_brings_no_notice,
+    Both c063_a_loss_that_was_made_good_is_not_told,
     Both c063_the_last_strong_and_the_last_weak_reference_are_told,
     Both c064_a_release_waits_for_the_acknowledgement,
     Both c065_a_decrement_waits_for_the_acknowledgement,
@@ -60,6 +61,16 @@ fn c062_a_known_object_brings_no_notice(stage: &Stage) {
     let (_m, p, _received) = sent(stage);
     let again = p.exchange(commands().oneway(0, Message::new(1).binder(PTR, COOKIE)));
     expect!(again => [TransactionComplete]);
+}
+
+fn c063_a_loss_that_was_made_good_is_not_told(stage: &Stage) {
+    let (m, p, received) = sent(stage);
+    acknowledge(&p);
+    m.write(commands().free(received.buffer));
+    // Before anybody reads of the loss, the object is out again.
+    let again = commands().oneway(0, Message::new(2).binder(PTR, COOKIE));
+    expect!(p.thread().exchange(again) => [TransactionComplete]);
+    p.assert_idle();
 }
 
 fn c063_the_last_strong_and_the_last_weak_reference_are_told(stage: &Stage) {
