@@ -106,7 +106,7 @@ pub fn check(input: &[u8]) {
     let mut memory = Memory { input, areas: HashMap::new() };
     let mut parked: HashMap<ThreadKey, Sleeper> = HashMap::new();
     let mut processes = Vec::new();
-    for pid in 1..=PROCESSES as u32 {
+    for pid in (1..).take(PROCESSES) {
         processes.push(context.open(Opener {
             pid,
             numbers: PidNumbers::single(pid),
@@ -132,7 +132,7 @@ pub fn check(input: &[u8]) {
                 let _ = context.become_context_manager(&caller, &object);
             }
             1 => context.set_max_threads(&caller, u32::from(step[2])),
-            2 => context.exit_thread(&caller),
+            2 => context.exit_thread(&caller, &mut memory),
             3 => context.flush(process),
             4 => drop(context.poll(&caller)),
             5 => drop(context.node_debug_info(&caller, place)),
@@ -155,7 +155,7 @@ pub fn check(input: &[u8]) {
         settle(&mut context, &mut parked, &mut memory);
     }
     for process in processes {
-        context.release(process);
+        context.release(process, &mut memory);
         settle(&mut context, &mut parked, &mut memory);
     }
     assert_eq!(context.census(), Census::default());

@@ -16,11 +16,12 @@ use crate::transaction::TransactionKey;
 /// Only this much of a mapping is ever used.
 const MAX_AREA_BYTES: u32 = 4 << 20;
 
-/// One-ways of one sender, or their share of the area in percent, that look like a flood.
-const SPAM_BUFFERS: usize = 50;
-const SPAM_SHARE_PERCENT: u32 = 25;
-/// A flood is looked for only while less than this share of the area is left for one-ways.
-const SPAM_ROOM_PERCENT: u32 = 10;
+/// One-ways of one sender beyond which they look like a flood, by number.
+const SPAM_BUFFERS: u32 = 50;
+/// The same as a share of the area: a quarter.
+const SPAM_SHARE: u32 = 4;
+/// A flood is looked for only while less than a tenth of the area is left for one-ways.
+const SPAM_ROOM: u32 = 10;
 
 /// The sizes of one transaction's parts, in bytes, as the sender claims them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -119,6 +120,8 @@ pub(crate) struct Arena {
     buffers: BTreeMap<u32, Buffer>,
     /// What one-ways may still take of the area.
     oneway_room: u32,
+    /// Live one-ways by the pid of their sender: how many, and how many bytes they take.
+    oneways: BTreeMap<u32, (u32, u32)>,
     /// A flood was reported and the room has not recovered since.
     has_reported_spam: bool,
 }
@@ -133,6 +136,7 @@ impl Arena {
             pages: Pages::default(),
             buffers: BTreeMap::new(),
             oneway_room: len_bytes / 2,
+            oneways: BTreeMap::new(),
             has_reported_spam: false,
         }
     }
@@ -170,12 +174,31 @@ impl Arena {
 
     /// Makes the reservation a buffer.
     pub(crate) fn commit(&mut self, reservation: Reservation, buffer: Buffer) {
+        if buffer.is_oneway {
+            let (buffers, bytes) = self.oneways.entry(buffer.sender_pid).or_default();
+            *buffers += 1;
+            *bytes += buffer.layout.slot_len;
+        }
         self.buffers.insert(reservation.layout.start, buffer);
     }
 
     /// Gives the room back.
     pub(crate) fn abort(&mut self, reservation: Reservation) {
         self.give_back(&reservation.layout, reservation.is_oneway);
+    }
+
+    /// Gives back the room of a buffer that has come to its end.
+    fn retire(&mut self, buffer: &Buffer) {
+        if buffer.is_oneway
+            && let Some((buffers, bytes)) = self.oneways.get_mut(&buffer.sender_pid)
+        {
+            *buffers -= 1;
+            *bytes -= buffer.layout.slot_len;
+            if *buffers == 0 {
+                self.oneways.remove(&buffer.sender_pid);
+            }
+        }
+        self.give_back(&buffer.layout, buffer.is_oneway);
     }
 
     fn give_back(&mut self, layout: &Layout, is_oneway: bool) {
@@ -196,18 +219,15 @@ impl Arena {
 
     /// Whether the newest one-way makes a flood of its sender's, told once per dip of the room.
     pub(crate) fn reports_spam(&mut self, sender_pid: u32) -> bool {
-        if self.oneway_room >= self.len_bytes / 100 * SPAM_ROOM_PERCENT {
+        if self.oneway_room >= self.len_bytes / SPAM_ROOM {
             self.has_reported_spam = false;
             return false;
         }
         if self.has_reported_spam {
             return false;
         }
-        let own = self.buffers.values().filter(|b| b.is_oneway && b.sender_pid == sender_pid);
-        let (count, bytes) =
-            own.fold((0, 0), |(count, bytes), b| (count + 1, bytes + b.layout.slot_len));
-        self.has_reported_spam =
-            count > SPAM_BUFFERS || bytes > self.len_bytes / 100 * SPAM_SHARE_PERCENT;
+        let (buffers, bytes) = self.oneways.get(&sender_pid).copied().unwrap_or_default();
+        self.has_reported_spam = buffers > SPAM_BUFFERS || bytes > self.len_bytes / SPAM_SHARE;
         self.has_reported_spam
     }
 
@@ -239,15 +259,16 @@ impl Context {
         if let Some(transaction) = buffer.transaction {
             self.transactions[transaction].buffer = None;
         }
-        if buffer.clears_on_free {
-            let (offset, len) = (buffer.layout.start, buffer.layout.slot_len);
-            memory.clear(process, offset, len);
-        }
-        self.free_buffer(process, start);
+        self.free_buffer(process, start, memory);
     }
 
     /// Ends a buffer: the next one-way of its node goes out, and all that it holds is let go.
-    pub(crate) fn free_buffer(&mut self, process: ProcessKey, start: u32) {
+    pub(crate) fn free_buffer(
+        &mut self,
+        process: ProcessKey,
+        start: u32,
+        memory: &mut dyn ClientMemory,
+    ) {
         let Some(arena) = &mut self.processes[process].arena else { return };
         let Some(buffer) = arena.buffers.remove(&start) else { return };
         if buffer.is_oneway
@@ -258,18 +279,33 @@ impl Context {
         if let Some(node) = buffer.target {
             self.unhold_locally(node, Strength::Strong);
         }
-        self.let_go(&buffer.held);
+        self.let_go(process, &buffer.held);
+        if buffer.clears_on_free {
+            memory.clear(process, buffer.layout.start, buffer.layout.slot_len);
+        }
         if let Some(arena) = &mut self.processes[process].arena {
-            arena.give_back(&buffer.layout, buffer.is_oneway);
+            arena.retire(&buffer);
         }
     }
 
-    /// Takes back what the objects in a buffer counted.
-    pub(crate) fn let_go(&mut self, held: &[Held]) {
+    /// Takes back what the objects in a buffer of `process` counted.
+    ///
+    /// A reference may be gone by now, and in the course of 2^32 others its key may have come to
+    /// name one of another process: that one is left alone.
+    pub(crate) fn let_go(&mut self, process: ProcessKey, held: &[Held]) {
         for held in held {
             match *held {
-                Held::Node(node, strength) => self.unhold_locally(node, strength),
-                Held::Reference(reference, strength) => self.uncount_on(reference, strength),
+                Held::Node(node, strength) => {
+                    if self.nodes.get(node).is_some_and(|node| node.owner == Some(process)) {
+                        self.unhold_locally(node, strength);
+                    }
+                }
+                Held::Reference(reference, strength) => {
+                    let found = self.references.get(reference);
+                    if found.is_some_and(|reference| reference.process == process) {
+                        self.uncount_on(reference, strength);
+                    }
+                }
             }
         }
     }

@@ -9,13 +9,14 @@ use binder_uapi::{
 
 use crate::death::Death;
 use crate::effect::Effect;
+use crate::env::ClientMemory;
 use crate::error::Errno;
 use crate::handle::Reference;
 use crate::node::{Node, NodeKey, OwnerView, Strength};
 use crate::process::{Process, ProcessKey};
 use crate::stats::DebugIds;
 use crate::table::Table;
-use crate::thread::{Thread, no_error};
+use crate::thread::{Thread, ThreadKey, no_error};
 use crate::transaction::Transaction;
 
 /// One Binder device. Handles and nodes never cross from one context into another.
@@ -92,23 +93,26 @@ impl Context {
 
     /// Handles `BINDER_SET_MAX_THREADS`.
     pub fn set_max_threads(&mut self, caller: &Caller, max_threads: u32) {
-        self.enter(caller);
+        let thread = self.enter(caller);
         self.processes[caller.process].max_threads = max_threads;
-        self.leave(caller);
+        self.leave(thread);
     }
 
     /// Handles `BINDER_ENABLE_ONEWAY_SPAM_DETECTION`.
     pub fn detect_oneway_spam(&mut self, caller: &Caller, is_wanted: bool) {
-        self.enter(caller);
+        let thread = self.enter(caller);
         self.processes[caller.process].detects_oneway_spam = is_wanted;
-        self.leave(caller);
+        self.leave(thread);
     }
 
     /// Handles `ANYBINDER_DEFER_COMPLETIONS`, for the calling thread.
     pub fn defer_completions(&mut self, caller: &Caller, is_wanted: bool) {
         let thread = self.enter(caller);
-        self.threads[thread].defers_completions = is_wanted;
-        self.leave(caller);
+        let state = &mut self.threads[thread];
+        state.defers_completions = is_wanted;
+        // A completion that waits to ride along would wait for ever.
+        state.has_urgent_work |= !is_wanted && !state.todo.is_empty();
+        self.leave(thread);
     }
 
     /// Handles `BINDER_SET_CONTEXT_MGR` (with an object of zeros) and `BINDER_SET_CONTEXT_MGR_EXT`.
@@ -121,9 +125,9 @@ impl Context {
         caller: &Caller,
         object: &FlatBinderObject,
     ) -> Result<(), Errno> {
-        self.enter(caller);
+        let thread = self.enter(caller);
         let result = self.install_manager(caller, object);
-        self.leave(caller);
+        self.leave(thread);
         result
     }
 
@@ -148,15 +152,15 @@ impl Context {
     }
 
     /// Handles `BINDER_THREAD_EXIT`.
-    pub fn exit_thread(&mut self, caller: &Caller) {
+    pub fn exit_thread(&mut self, caller: &Caller, memory: &mut dyn ClientMemory) {
         let thread = self.enter(caller);
-        self.remove_thread(thread);
+        self.remove_thread(thread, memory);
     }
 
     /// Handles `BINDER_GET_NODE_DEBUG_INFO`: the own node with the smallest pointer above `ptr`, or
     /// zeros.
     pub fn node_debug_info(&mut self, caller: &Caller, ptr: u64) -> BinderNodeDebugInfo {
-        self.enter(caller);
+        let thread = self.enter(caller);
         let above = (core::ops::Bound::Excluded(ptr), core::ops::Bound::Unbounded);
         let next = self.processes[caller.process].nodes.range(above).next();
         let info = next.map_or_else(BinderNodeDebugInfo::default, |(ptr, node)| {
@@ -168,7 +172,7 @@ impl Context {
                 has_weak_ref: u32::from(node.weak_view != OwnerView::Released),
             }
         });
-        self.leave(caller);
+        self.leave(thread);
         info
     }
 
@@ -183,9 +187,9 @@ impl Context {
         caller: &Caller,
         request: &BinderNodeInfoForRef,
     ) -> Result<BinderNodeInfoForRef, Errno> {
-        self.enter(caller);
+        let thread = self.enter(caller);
         let answer = self.counts_for_manager(caller.process, request);
-        self.leave(caller);
+        self.leave(thread);
         answer
     }
 
@@ -215,31 +219,33 @@ impl Context {
     pub fn take_extended_error(&mut self, caller: &Caller) -> BinderExtendedError {
         let thread = self.enter(caller);
         let error = core::mem::replace(&mut self.threads[thread].extended_error, no_error(0));
-        self.leave(caller);
+        self.leave(thread);
         error
     }
 
     /// Handles `BINDER_VERSION`, and any other ioctl that only shows that the thread was here.
     pub fn note_call(&mut self, caller: &Caller) {
-        self.enter(caller);
-        self.leave(caller);
+        let thread = self.enter(caller);
+        self.leave(thread);
     }
 
     /// Handles poll(2): whether a read of the calling thread would return at once.
     pub fn poll(&mut self, caller: &Caller) -> bool {
         let thread = self.enter(caller);
-        self.threads[thread].polls = true;
+        if !core::mem::replace(&mut self.threads[thread].polls, true) {
+            self.processes[caller.process].pollers += 1;
+        }
         self.is_ready(thread)
     }
 
-    pub(crate) fn enter(&mut self, caller: &Caller) -> crate::thread::ThreadKey {
+    /// The start of every call: finds or makes the calling thread.
+    pub(crate) fn enter(&mut self, caller: &Caller) -> ThreadKey {
+        self.processes[caller.process].is_known_unmapped = false;
         self.thread_of(caller.process, caller.tid)
     }
 
     /// The end of every ioctl: a request to return has been met.
-    pub(crate) fn leave(&mut self, caller: &Caller) {
-        if let Some(thread) = self.processes[caller.process].threads.get(&caller.tid) {
-            self.threads[*thread].need_return = false;
-        }
+    pub(crate) fn leave(&mut self, thread: ThreadKey) {
+        self.threads[thread].need_return = false;
     }
 }

@@ -138,8 +138,12 @@ impl Context {
         self.next_told_death += 1;
         self.processes[process].told_deaths.insert((cookie, order), death);
         self.deaths[death].state = match state {
-            State::DeathQueuedThenClear(_) => State::DeathToldThenClear(order),
-            _ => State::DeathTold(order),
+            State::DeathQueuedThenClear(_) | State::DeathToldThenClear(_) => {
+                State::DeathToldThenClear(order)
+            }
+            State::Idle | State::DeathQueued(_) | State::DeathTold(_) | State::ClearQueued(_) => {
+                State::DeathTold(order)
+            }
         };
         DeathNews::Died { cookie }
     }

@@ -83,3 +83,43 @@ pub trait ClientMemory {
     /// Overwrites `len` bytes at `offset` of `to`'s receive buffer with zeros, visibly at once.
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32);
 }
+
+/// No memory at all, for tests that need none.
+#[cfg(test)]
+pub(crate) struct Nowhere;
+
+#[cfg(test)]
+impl ClientMemory for Nowhere {
+    fn read(&mut self, _: ProcessKey, _: ClaimedAddr, _: &mut [u8]) -> Result<(), CopyFault> {
+        Err(CopyFault)
+    }
+
+    fn write(&mut self, _: ProcessKey, _: ClaimedAddr, _: &[u8]) -> Result<(), CopyFault> {
+        Err(CopyFault)
+    }
+
+    fn locate_mapping(&mut self, _: ProcessKey) -> Option<MappingArea> {
+        None
+    }
+
+    fn copy_in(
+        &mut self,
+        _: ProcessKey,
+        _: ClaimedAddr,
+        _: ProcessKey,
+        _: u32,
+        _: u32,
+    ) -> Result<(), CopyFault> {
+        Err(CopyFault)
+    }
+
+    fn store(&mut self, _: ProcessKey, _: u32, _: &[u8]) -> Result<(), CopyFault> {
+        Err(CopyFault)
+    }
+
+    fn publish(&mut self, _: ProcessKey, _: u32, _: u32) -> Result<(), CopyFault> {
+        Err(CopyFault)
+    }
+
+    fn clear(&mut self, _: ProcessKey, _: u32, _: u32) {}
+}

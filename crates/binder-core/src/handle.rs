@@ -139,13 +139,16 @@ impl Context {
                 if state.strong == 0 {
                     self.count_strong(node, by)?;
                 }
-                self.references[reference].strong += 1;
+                // A client that counts to the end of the range keeps the reference until it leaves.
+                let count = &mut self.references[reference].strong;
+                *count = count.saturating_add(1);
             }
             Strength::Weak => {
                 if state.weak == 0 {
                     self.announce_weak(node, by);
                 }
-                self.references[reference].weak += 1;
+                let count = &mut self.references[reference].weak;
+                *count = count.saturating_add(1);
             }
         }
         Ok(())
@@ -189,5 +192,59 @@ impl Context {
             self.uncount_strong(state.node);
         }
         self.detach_reference(state.node);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use binder_uapi::{BINDER_TYPE_BINDER, FlatBinderObject};
+
+    use super::*;
+    use crate::buffer::Held;
+    use crate::identity::{Opener, PidNumbers, UidMap};
+    use crate::stats::Census;
+
+    fn open(context: &mut Context, pid: u32) -> ProcessKey {
+        context.open(Opener {
+            pid,
+            numbers: PidNumbers::single(pid),
+            uids: UidMap::identity(),
+            security_label: (*b"label").into(),
+        })
+    }
+
+    fn offer(context: &mut Context, owner: ProcessKey, ptr: u64) -> NodeKey {
+        let object =
+            FlatBinderObject { kind: BINDER_TYPE_BINDER, binder: ptr, ..Default::default() };
+        context.new_node(owner, &object)
+    }
+
+    #[test]
+    fn a_count_ends_at_the_end_of_its_range_and_the_reference_with_its_process() {
+        let mut context = Context::new();
+        let (owner, holder) = (open(&mut context, 1), open(&mut context, 2));
+        let by = context.thread_of(owner, 1);
+        let node = offer(&mut context, owner, 8);
+        let reference = context.refer(holder, node, Strength::Strong, Some(by)).unwrap();
+        context.references[reference].strong = u32::MAX;
+        context.count_on(reference, Strength::Strong, None).unwrap();
+        assert_eq!(context.references[reference].strong, u32::MAX);
+        for process in [owner, holder] {
+            context.release(process, &mut crate::env::Nowhere);
+        }
+        assert_eq!(context.census(), Census::default());
+    }
+
+    #[test]
+    fn a_buffer_lets_go_of_nothing_that_is_not_its_process_s() {
+        let mut context = Context::new();
+        let (owner, holder) = (open(&mut context, 1), open(&mut context, 2));
+        let other = open(&mut context, 3);
+        let by = context.thread_of(owner, 1);
+        let node = offer(&mut context, owner, 8);
+        let reference = context.refer(other, node, Strength::Strong, Some(by)).unwrap();
+        // As if the holder's own reference had had this key, 2^32 references ago.
+        context.let_go(holder, &[Held::Reference(reference, Strength::Strong)]);
+        assert_eq!(context.references[reference].strong, 1);
     }
 }

@@ -27,6 +27,8 @@ pub struct Process {
     pub(crate) nodes: BTreeMap<u64, NodeKey>,
     pub(crate) handles: Handles,
     pub(crate) todo: WorkQueue,
+    /// Threads that have called poll(2).
+    pub(crate) pollers: u32,
     /// Idle threads parked in a read, the most recently parked last.
     pub(crate) waiting: Vec<ThreadKey>,
     /// Deaths that were told and not acknowledged, by cookie and then by order of telling.
@@ -39,6 +41,8 @@ pub struct Process {
     pub(crate) detects_oneway_spam: bool,
     /// The receive buffer; `None` until a mapping of it has been found.
     pub(crate) arena: Option<Arena>,
+    /// A mapping was looked for in vain, and the process has made no call since.
+    pub(crate) is_known_unmapped: bool,
 }
 
 impl Process {
@@ -49,6 +53,7 @@ impl Process {
             nodes: BTreeMap::new(),
             handles: Handles::new(),
             todo: WorkQueue::default(),
+            pollers: 0,
             waiting: Vec::new(),
             told_deaths: BTreeMap::new(),
             max_threads: 0,
@@ -56,6 +61,7 @@ impl Process {
             started_threads: 0,
             detects_oneway_spam: false,
             arena: None,
+            is_known_unmapped: false,
         }
     }
 }
@@ -68,8 +74,10 @@ impl Context {
 
     /// Lets every parked thread of the process return: some descriptor of the file was closed.
     pub fn flush(&mut self, process: ProcessKey) {
-        let Some(state) = self.processes.get(process) else { return };
+        let Some(state) = self.processes.get_mut(process) else { return };
         let threads: Vec<ThreadKey> = state.threads.values().copied().collect();
+        // Woken in another order than they lie there, they would each be searched for.
+        state.waiting.clear();
         for thread in threads {
             self.threads[thread].need_return = true;
             self.wake_thread(thread);
@@ -80,7 +88,7 @@ impl Context {
     ///
     /// The order is that of the specification (6.3): from the first step on, sends to it are
     /// answered with `BR_DEAD_REPLY`.
-    pub fn release(&mut self, process: ProcessKey) {
+    pub fn release(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
         let Some(state) = self.processes.get_mut(process) else { return };
         // The buffers go first, in one piece: what they hold is held through references and nodes
         // of this same process, which are about to go as well.
@@ -89,28 +97,28 @@ impl Context {
             self.manager = None;
         }
         while let Some((_, thread)) = self.processes[process].threads.first_key_value() {
-            self.remove_thread(*thread);
+            self.remove_thread(*thread, memory);
         }
-        self.release_process_queue(process);
+        self.release_process_queue(process, memory);
         while let Some((_, node)) = self.processes[process].nodes.pop_first() {
             self.orphan_node(node);
         }
         for reference in self.processes[process].handles.take_all() {
             self.drop_reference(reference);
         }
-        // Orphaning a node may have told this very process of the death of its own node.
-        self.release_process_queue(process);
+        // None was its own, so that nothing has been queued for it since.
+        debug_assert!(self.processes[process].todo.is_empty(), "{process:?} refers to itself");
         while let Some((_, death)) = self.processes[process].told_deaths.pop_first() {
             self.deaths.remove(death);
         }
         self.processes.remove(process);
     }
 
-    fn release_process_queue(&mut self, process: ProcessKey) {
+    fn release_process_queue(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
         while let Some(work) = self.processes[process].todo.pop_front() {
             match work {
                 Work::Transaction(transaction) => {
-                    self.discard_undelivered(transaction, Verdict::Dead)
+                    self.discard_undelivered(transaction, Verdict::Dead, memory);
                 }
                 Work::Node(node) => self.nodes[node].queued = None,
                 Work::Death(death) => self.drop_death(death),
@@ -133,9 +141,10 @@ impl Context {
         memory: &mut dyn ClientMemory,
     ) -> Result<&mut Arena, Errno> {
         let state = &mut self.processes[process];
-        if state.arena.is_none() {
-            let area = memory.locate_mapping(process).ok_or(Errno::ESRCH)?;
-            state.arena = Some(Arena::new(area));
+        if state.arena.is_none() && !state.is_known_unmapped {
+            // The search reads all that a process has mapped: not at every send to it.
+            state.arena = memory.locate_mapping(process).map(Arena::new);
+            state.is_known_unmapped = state.arena.is_none();
         }
         state.arena.as_mut().ok_or(Errno::ESRCH)
     }

@@ -31,7 +31,9 @@ impl Context {
         match self.try_reply(caller, thread, call, data, memory) {
             Ok(()) => {
                 self.transactions.remove(call);
-                if self.threads[thread].defers_completions {
+                let replier = &self.threads[thread];
+                // One that polls is told of what it has to read, and gains nothing by waiting.
+                if replier.defers_completions && !replier.polls {
                     self.queue_deferred(thread, Work::TransactionComplete);
                 } else {
                     self.queue_on_thread(thread, Work::TransactionComplete);
@@ -171,18 +173,30 @@ impl Context {
     }
 
     /// Deals with a transaction that a leaving thread was handed and has not read.
-    pub(crate) fn return_unread(&mut self, process: ProcessKey, transaction: TransactionKey) {
+    pub(crate) fn return_unread(
+        &mut self,
+        process: ProcessKey,
+        transaction: TransactionKey,
+        memory: &mut dyn ClientMemory,
+    ) {
         match self.transactions[transaction].kind {
             Kind::Oneway => {
                 self.requeue_on_process(process, Work::Transaction(transaction));
             }
-            Kind::Call | Kind::Reply => self.discard_undelivered(transaction, Verdict::Dead),
+            Kind::Call | Kind::Reply => {
+                self.discard_undelivered(transaction, Verdict::Dead, memory);
+            }
         }
     }
 
     /// Drops a transaction that its receiver will not see, and its buffer. Only a call's sender is
     /// told.
-    pub(crate) fn discard_undelivered(&mut self, transaction: TransactionKey, verdict: Verdict) {
+    pub(crate) fn discard_undelivered(
+        &mut self,
+        transaction: TransactionKey,
+        verdict: Verdict,
+        memory: &mut dyn ClientMemory,
+    ) {
         let Transaction { kind, buffer, to_process, .. } = self.transactions[transaction];
         self.unlink_buffer(transaction);
         match kind {
@@ -192,7 +206,7 @@ impl Context {
             }
         }
         if let (Some(start), Some(process)) = (buffer, to_process) {
-            self.free_buffer(process, start);
+            self.free_buffer(process, start, memory);
         }
     }
 }

@@ -22,6 +22,8 @@ use crate::write_read::Outcome;
 /// Room that must be left before an item is taken: a code and the largest payload.
 const MAX_RETURN_BYTES: usize = 4 + size_of::<BinderTransactionDataSecctx>();
 const CODE_BYTES: usize = 4;
+/// As much as one read tells. What is left waits for the next; others have their turn in between.
+const MAX_READ_BYTES: usize = 64 << 10;
 
 /// What is to be written to the caller's read buffer.
 struct Returns {
@@ -82,7 +84,7 @@ impl Context {
     ) -> Result<Outcome, Errno> {
         let is_fresh = request.read_consumed == 0;
         let room = request.read_size.saturating_sub(request.read_consumed);
-        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        let room = usize::try_from(room).unwrap_or(usize::MAX).min(MAX_READ_BYTES);
         if is_fresh && room < CODE_BYTES {
             return Err(Errno::EFAULT);
         }
@@ -130,7 +132,7 @@ impl Context {
             (Ok(()), Some(transaction)) => self.note_delivery(thread, transaction),
             (Ok(()), None) => {}
             (Err(error), Some(transaction)) => {
-                self.discard_undelivered(transaction, Verdict::Failed);
+                self.discard_undelivered(transaction, Verdict::Failed, memory);
                 return Err(error);
             }
             (Err(error), None) => return Err(error),

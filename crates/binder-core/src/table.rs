@@ -9,8 +9,8 @@ use slab::Slab;
 
 /// Names one entry of a table for as long as that entry lives.
 ///
-/// The generation tells a later tenant of the same slot from this one; it repeats only after 2^32
-/// insertions, which no key outlives.
+/// The generation tells a later tenant of the same slot from this one. It repeats after 2^32
+/// insertions: a key that a client can keep for so long is checked against its owner as well.
 pub struct Key<T> {
     slot: u32,
     generation: u32,
@@ -63,6 +63,9 @@ impl<T> fmt::Debug for Key<T> {
     }
 }
 
+/// Slots that a table keeps when its last entry goes.
+const KEPT_SLOTS: usize = 1024;
+
 /// Objects of one kind, found by key in constant time.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
@@ -87,7 +90,12 @@ impl<T> Table<T> {
     /// Takes the entry out, if it still lives.
     pub(crate) fn remove(&mut self, key: Key<T>) -> Option<T> {
         self.get(key)?;
-        Some(self.slots.remove(key.slot()).1)
+        let (_, value) = self.slots.remove(key.slot());
+        if self.slots.is_empty() && self.slots.capacity() > KEPT_SLOTS {
+            // One burst must not keep its memory for the life of the device.
+            self.slots = Slab::new();
+        }
+        Some(value)
     }
 
     pub(crate) fn get(&self, key: Key<T>) -> Option<&T> {

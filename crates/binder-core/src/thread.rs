@@ -4,6 +4,7 @@ use binder_uapi::{BR_OK, BinderExtendedError};
 
 use crate::context::Context;
 use crate::effect::Effect;
+use crate::env::ClientMemory;
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::transaction::TransactionKey;
@@ -166,17 +167,14 @@ impl Context {
     pub(crate) fn wake_for_process_work(&mut self, process: ProcessKey) {
         match self.latest_waiting_thread(process) {
             Some(thread) => self.wake_thread(thread),
-            None => self.notify_idle_pollers(process),
+            None => self.notify_pollers(process),
         }
     }
 
-    /// Tells the poll(2) waiters of a process that work waits in its queue.
-    pub(crate) fn notify_idle_pollers(&mut self, process: ProcessKey) {
-        let is_polled = self.processes[process].threads.values().any(|thread| {
-            let thread = &self.threads[*thread];
-            thread.polls && thread.may_take_process_work()
-        });
-        if is_polled {
+    /// Tells the poll(2) waiters of a process that work waits in its queue. Those that are busy look
+    /// and find nothing.
+    fn notify_pollers(&mut self, process: ProcessKey) {
+        if self.processes[process].pollers > 0 {
             self.effects.push_back(Effect::NotifyPoll(process));
         }
     }
@@ -186,14 +184,18 @@ impl Context {
     /// Callers that it serves get `BR_DEAD_REPLY`, and work that another thread can do goes back to
     /// the process. Differs from Linux, where that work is lost or its buffer leaks: an unread
     /// one-way is put back at the head of the process's queue, and a notice about a node follows it.
-    pub(crate) fn remove_thread(&mut self, thread: ThreadKey) {
+    pub(crate) fn remove_thread(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
         self.unpark(thread);
+        if self.threads[thread].polls {
+            let process = self.threads[thread].process;
+            self.processes[process].pollers -= 1;
+        }
         let (process, tid) = (self.threads[thread].process, self.threads[thread].tid);
         self.processes[process].threads.remove(&tid);
         self.abandon_stack(thread);
         while let Some(work) = self.threads[thread].todo.pop_front() {
             match work {
-                Work::Transaction(transaction) => self.return_unread(process, transaction),
+                Work::Transaction(transaction) => self.return_unread(process, transaction, memory),
                 Work::Node(node) => {
                     let queued = self.queue_on_process(process, work);
                     self.nodes[node].queued = Some(queued);

@@ -204,9 +204,13 @@ impl Context {
         match self.fill_buffer(draft, &reservation, label_len, &mut held, memory) {
             Ok(label_start) => Ok(self.commit_buffer(draft, reservation, label_start, held)),
             Err(cause) => {
-                self.let_go(&held);
+                self.let_go(draft.receiver, &held);
                 if let Some(node) = draft.target {
                     self.unhold_locally(node, Strength::Strong);
+                }
+                if header.flags & TF_CLEAR_BUF != 0 {
+                    let layout = reservation.layout;
+                    memory.clear(draft.receiver, layout.start, layout.slot_len);
                 }
                 if let Some(arena) = &mut self.processes[draft.receiver].arena {
                     arena.abort(reservation);

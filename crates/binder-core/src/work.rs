@@ -63,13 +63,9 @@ impl WorkQueue {
         self.live
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Work> {
-        self.entries.iter().filter_map(|(_, work)| *work)
-    }
-
     /// The next item, left in place.
     pub(crate) fn front(&self) -> Option<Work> {
-        self.iter().next()
+        self.entries.front().and_then(|(_, work)| *work)
     }
 
     fn push_back(&mut self, work: Work) -> i64 {
@@ -88,12 +84,16 @@ impl WorkQueue {
     }
 
     pub(crate) fn pop_front(&mut self) -> Option<Work> {
-        loop {
-            let (_, work) = self.entries.pop_front()?;
-            if work.is_some() {
-                self.live -= 1;
-                return work;
-            }
+        let (_, work) = self.entries.pop_front()?;
+        self.live -= 1;
+        self.trim_front();
+        work
+    }
+
+    /// Keeps a live entry in front.
+    fn trim_front(&mut self) {
+        while self.entries.front().is_some_and(|(_, work)| work.is_none()) {
+            self.entries.pop_front();
         }
     }
 
@@ -104,6 +104,7 @@ impl WorkQueue {
         while self.entries.back().is_some_and(|(_, work)| work.is_none()) {
             self.entries.pop_back();
         }
+        self.trim_front();
         if self.entries.len() > 2 * self.live + 16 {
             self.entries.retain(|(_, work)| work.is_some());
         }

@@ -7,6 +7,12 @@ use crate::env::ClientMemory;
 use crate::error::Errno;
 use crate::thread::ThreadKey;
 
+/// The longest write buffer that is taken: some ten thousand commands.
+///
+/// `Differs from Linux:` there one call may run for as long as its caller likes, and only that one
+/// waits.
+const MAX_WRITE_BYTES: u64 = 1 << 20;
+
 /// How a call that did not fail stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
@@ -25,7 +31,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `EFAULT` and `EINVAL` for commands that cannot be read or understood, `EFAULT` for a read
+    /// `EFAULT` and `EINVAL` for commands that cannot be read or understood, `EINVAL` for a write
+    /// buffer of more than 1 MiB, `EFAULT` for a read
     /// buffer that cannot be written, `EAGAIN` when there is nothing to read and the caller does
     /// not wait.
     pub fn write_read(
@@ -35,15 +42,21 @@ impl Context {
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
         let thread = self.enter(caller);
+        // A thread that makes a call does not sleep in another.
+        self.unpark(thread);
+        if request.write_size > MAX_WRITE_BYTES {
+            self.leave(thread);
+            return Err(Errno::EINVAL);
+        }
         if request.write_size > 0
             && let Err(error) = self.run_commands(caller, thread, request, memory)
         {
             request.read_consumed = 0;
-            self.leave(caller);
+            self.leave(thread);
             return Err(error);
         }
         if request.read_size == 0 {
-            self.leave(caller);
+            self.leave(thread);
             return Ok(Outcome::Done);
         }
         self.read_phase(thread, caller.waits, request, memory)
@@ -68,7 +81,12 @@ impl Context {
 
     /// Ends the sleep of a parked thread because of a signal. Says whether it slept.
     pub fn interrupt(&mut self, thread: ThreadKey) -> bool {
-        self.threads.contains(thread) && self.unpark(thread)
+        if !self.threads.contains(thread) {
+            return false;
+        }
+        let has_slept = self.unpark(thread);
+        self.end_read(thread);
+        has_slept
     }
 
     fn read_phase(
@@ -82,11 +100,16 @@ impl Context {
         if let Ok(Outcome::Park(_)) = result {
             return result;
         }
+        self.end_read(thread);
+        result
+    }
+
+    /// A thread that was woken for work of its process and leaves some of it wakes another.
+    fn end_read(&mut self, thread: ThreadKey) {
         let process = self.threads[thread].process;
         if !self.processes[process].todo.is_empty() {
             self.wake_for_process_work(process);
         }
-        self.threads[thread].need_return = false;
-        result
+        self.leave(thread);
     }
 }

@@ -151,8 +151,9 @@ impl Driver {
                 self.carry_out_effects(device);
             }
             Job::Release { device, process } => {
-                self.devices[device].context.release(process);
-                self.devices[device].clients.remove(process);
+                let state = &mut self.devices[device];
+                state.context.release(process, &mut state.clients);
+                state.clients.remove(process);
                 self.carry_out_effects(device);
             }
             Job::Interrupt { unique, target } => self.interrupt(unique, target),
@@ -182,7 +183,7 @@ impl Driver {
             self.end_or_park(asker.device, asker.process, asker.unique, request, outcome);
             return;
         }
-        let answer = call.run(&mut state.context, &caller);
+        let answer = call.run(&mut state.context, &caller, &mut state.clients);
         if call == Call::ExitThread
             && let Some(client) = state.clients.get_mut(asker.process)
         {
@@ -278,10 +279,12 @@ impl Driver {
     /// Ends the sleep of the read behind request `target`. If it does not sleep (yet), the kernel
     /// is asked to repeat the interruption, and forgets it if the request is gone.
     fn interrupt(&mut self, unique: u64, target: u64) {
-        for device in &mut self.devices {
-            if let Some(parked) = device.parked.take_request(target) {
-                device.context.interrupt(parked.thread);
-                return self.answer(target, Err(Errno::EINTR), Answer::of(&parked.request).bytes());
+        for device in 0..self.devices.len() {
+            let state = &mut self.devices[device];
+            if let Some(parked) = state.parked.take_request(target) {
+                state.context.interrupt(parked.thread);
+                self.answer(target, Err(Errno::EINTR), Answer::of(&parked.request).bytes());
+                return self.carry_out_effects(device);
             }
         }
         send(&self.fuse, &reply::error(unique, EAGAIN));
@@ -322,6 +325,7 @@ impl Driver {
             let error = -Errno::EAGAIN.number();
             send(&self.fuse, &reply::ioctl(parked.unique, error, data.bytes()));
         }
+        self.carry_out_effects(device);
     }
 
     /// Gives the memory of receive buffers back that no live transaction touches.

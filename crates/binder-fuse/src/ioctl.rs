@@ -9,7 +9,7 @@ use binder_uapi::{
 };
 use zerocopy::{FromBytes, IntoBytes};
 
-use binder_core::{Caller, Context, Errno};
+use binder_core::{Caller, ClientMemory, Context, Errno};
 
 /// What a client asks of the driver, apart from its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,7 +77,12 @@ impl Call {
     /// # Errors
     ///
     /// As the context says.
-    pub(crate) fn run(&self, context: &mut Context, caller: &Caller) -> Result<Answer, Errno> {
+    pub(crate) fn run(
+        &self,
+        context: &mut Context,
+        caller: &Caller,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Answer, Errno> {
         match self {
             Self::WriteRead(_) => {
                 debug_assert!(false, "a call that may sleep is run by the driver");
@@ -90,7 +95,7 @@ impl Call {
             }
             Self::SetMaxThreads(max_threads) => context.set_max_threads(caller, *max_threads),
             Self::BecomeContextManager(object) => context.become_context_manager(caller, object)?,
-            Self::ExitThread => context.exit_thread(caller),
+            Self::ExitThread => context.exit_thread(caller, memory),
             Self::NodeDebugInfo(info) => {
                 return Ok(Answer::of(&context.node_debug_info(caller, info.ptr)));
             }

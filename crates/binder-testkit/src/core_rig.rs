@@ -7,11 +7,11 @@ use std::cell::RefCell;
 
 use binder_core::{Census, Context, Effect, Opener, Outcome, PidNumbers, ThreadKey, UidMap, Waits};
 use binder_uapi::{
-    BINDER_CURRENT_PROTOCOL_VERSION, BINDER_ENABLE_ONEWAY_SPAM_DETECTION,
-    BINDER_GET_EXTENDED_ERROR, BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF,
-    BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT,
-    BINDER_VERSION, BINDER_WRITE_READ, BinderNodeDebugInfo, BinderNodeInfoForRef, BinderWriteRead,
-    FlatBinderObject,
+    ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
+    BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_GET_EXTENDED_ERROR, BINDER_GET_NODE_DEBUG_INFO,
+    BINDER_GET_NODE_INFO_FOR_REF, BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT,
+    BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_VERSION, BINDER_WRITE_READ,
+    BinderNodeDebugInfo, BinderNodeInfoForRef, BinderWriteRead, FlatBinderObject,
 };
 use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -149,6 +149,11 @@ impl World {
                 self.contexts[context].detect_oneway_spam(&who, is_wanted);
                 Ok(())
             }
+            ANYBINDER_DEFER_COMPLETIONS => {
+                let is_wanted = self.get::<u32>(host, argument)? != 0;
+                self.contexts[context].defer_completions(&who, is_wanted);
+                Ok(())
+            }
             BINDER_SET_CONTEXT_MGR => {
                 let object = FlatBinderObject::default();
                 self.contexts[context].become_context_manager(&who, &object).map_err(errno)
@@ -158,7 +163,7 @@ impl World {
                 self.contexts[context].become_context_manager(&who, &object).map_err(errno)
             }
             BINDER_THREAD_EXIT => {
-                self.contexts[context].exit_thread(&who);
+                self.contexts[context].exit_thread(&who, &mut self.memory.seen_by(context));
                 Ok(())
             }
             BINDER_GET_NODE_DEBUG_INFO => {
@@ -265,6 +270,7 @@ impl World {
                 let _was_asleep = self.contexts[context].interrupt(key);
                 self.put(host, argument, &request).expect("the argument is where it was");
                 self.threads[thread].call = Call::Ended(result);
+                self.carry_out_effects();
             }
         }
     }
@@ -277,7 +283,7 @@ impl World {
         }
         self.contexts[context].flush(key);
         self.carry_out_effects();
-        self.contexts[context].release(key);
+        self.contexts[context].release(key, &mut self.memory.seen_by(context));
         self.files[process].is_open = false;
         self.memory.remove_file((context, key.to_u64()));
         self.carry_out_effects();
