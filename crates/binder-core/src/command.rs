@@ -12,9 +12,10 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 use crate::context::{Caller, Context};
 use crate::env::{ClaimedAddr, ClientMemory};
 use crate::error::Errno;
+use crate::looper::Looper;
 use crate::node::Strength;
 use crate::process::ProcessKey;
-use crate::thread::{Looper, ThreadKey};
+use crate::thread::ThreadKey;
 
 /// As much of a write buffer as is fetched at once: enough for a reply with its clean-up.
 const CHUNK_BYTES: usize = 256;
@@ -169,61 +170,5 @@ impl Context {
         } else {
             self.transact(caller, thread, data, memory);
         }
-    }
-
-    /// `BC_INCREFS` and `BC_ACQUIRE`. Handle 0 means the context manager of now, known or not.
-    fn add_count(
-        &mut self,
-        process: ProcessKey,
-        handle: u32,
-        strength: Strength,
-    ) -> Result<(), Errno> {
-        if handle == 0
-            && let Some(manager) = self.manager
-        {
-            if self.nodes[manager].owner == Some(process) {
-                return Err(Errno::EINVAL);
-            }
-            if self.refer(process, manager, strength, None).is_ok() {
-                return Ok(());
-            }
-        }
-        let reference = match strength {
-            Strength::Strong => self.strong_reference(process, handle),
-            Strength::Weak => self.reference(process, handle),
-        };
-        if let Some(reference) = reference {
-            // A reference that counts already cannot be the first of its strength.
-            let counted = self.count_on(reference, strength, None);
-            debug_assert!(counted.is_ok(), "{counted:?}");
-        }
-        Ok(())
-    }
-
-    /// `BC_RELEASE` and `BC_DECREFS`. What is not counted is not taken back.
-    fn drop_count(&mut self, process: ProcessKey, handle: u32, strength: Strength) {
-        if let Some(reference) = self.reference(process, handle) {
-            self.uncount_on(reference, strength);
-        }
-    }
-
-    fn register_looper(&mut self, thread: ThreadKey) {
-        let state = &mut self.threads[thread];
-        let process = &mut self.processes[state.process];
-        if state.looper.contains(Looper::ENTERED) || !process.has_requested_thread {
-            state.looper |= Looper::INVALID;
-        } else {
-            process.has_requested_thread = false;
-            process.started_threads += 1;
-        }
-        state.looper |= Looper::REGISTERED;
-    }
-
-    fn enter_looper(&mut self, thread: ThreadKey) {
-        let state = &mut self.threads[thread];
-        if state.looper.contains(Looper::REGISTERED) {
-            state.looper |= Looper::INVALID;
-        }
-        state.looper |= Looper::ENTERED;
     }
 }

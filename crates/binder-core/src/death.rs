@@ -6,9 +6,10 @@
 
 use crate::context::Context;
 use crate::handle::ReferenceKey;
+use crate::looper::Looper;
 use crate::process::ProcessKey;
 use crate::table::Key;
-use crate::thread::{Looper, ThreadKey};
+use crate::thread::ThreadKey;
 use crate::work::{Queued, Work};
 
 /// Names a death link.

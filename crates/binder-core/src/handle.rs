@@ -74,6 +74,42 @@ impl Handles {
 }
 
 impl Context {
+    /// `BC_INCREFS` and `BC_ACQUIRE`. Handle 0 means the context manager of now, known or not.
+    pub(crate) fn add_count(
+        &mut self,
+        process: ProcessKey,
+        handle: u32,
+        strength: Strength,
+    ) -> Result<(), Errno> {
+        if handle == 0
+            && let Some(manager) = self.manager
+        {
+            if self.nodes[manager].owner == Some(process) {
+                return Err(Errno::EINVAL);
+            }
+            if self.refer(process, manager, strength, None).is_ok() {
+                return Ok(());
+            }
+        }
+        let reference = match strength {
+            Strength::Strong => self.strong_reference(process, handle),
+            Strength::Weak => self.reference(process, handle),
+        };
+        if let Some(reference) = reference {
+            // A reference that counts already cannot be the first of its strength.
+            let counted = self.count_on(reference, strength, None);
+            debug_assert!(counted.is_ok(), "{counted:?}");
+        }
+        Ok(())
+    }
+
+    /// `BC_RELEASE` and `BC_DECREFS`. What is not counted is not taken back.
+    pub(crate) fn drop_count(&mut self, process: ProcessKey, handle: u32, strength: Strength) {
+        if let Some(reference) = self.reference(process, handle) {
+            self.uncount_on(reference, strength);
+        }
+    }
+
     /// The process's reference with this handle.
     pub(crate) fn reference(&self, process: ProcessKey, handle: u32) -> Option<ReferenceKey> {
         self.processes[process].handles.get(handle)

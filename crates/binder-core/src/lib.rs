@@ -7,7 +7,8 @@
 //!
 //! A call, file by file: `write_read` (the two phases of the ioctl), `command` (decodes `BC_*`),
 //! `transaction` (finds the receiver), `translate` and `buffer` (the data), `work` (queues),
-//! `returns` (writes `BR_*`), `effect` (what the front end does next).
+//! `waiting` (who is woken), `returns` (writes `BR_*`), `effect` (what the front end does next), and
+//! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `looper`, `exit`.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -21,8 +22,11 @@ mod death;
 mod effect;
 mod env;
 mod error;
+mod exit;
 mod handle;
 mod identity;
+mod looper;
+mod manager;
 mod node;
 mod pages;
 mod process;
@@ -34,6 +38,7 @@ mod table;
 mod thread;
 mod transaction;
 mod translate;
+mod waiting;
 mod work;
 mod write_read;
 

@@ -5,7 +5,6 @@ use binder_uapi::{BR_OK, BR_TRANSACTION_COMPLETE, BinderExtendedError, BinderTra
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
 use crate::error::{Errno, Refusal, Verdict};
-use crate::process::ProcessKey;
 use crate::thread::{ThreadKey, no_error};
 use crate::transaction::{Draft, Kind, Transaction, TransactionKey};
 use crate::work::Work;
@@ -143,70 +142,6 @@ impl Context {
         let arena = self.processes.get_mut(process).and_then(|process| process.arena.as_mut());
         if let Some(buffer) = arena.and_then(|arena| arena.get_mut(start)) {
             buffer.transaction = None;
-        }
-    }
-
-    /// Ends what the thread was doing: it will not serve its calls, nor hear of their replies.
-    ///
-    /// Only the innermost call is answered now if the thread was serving it. A call further out is
-    /// answered when the one that the thread had made itself comes back and finds nobody.
-    pub(crate) fn abandon_stack(&mut self, thread: ThreadKey) {
-        let top = self.threads[thread].stack.take();
-        let served = top.filter(|top| self.transactions[*top].to_thread == Some(thread));
-        let mut next = top;
-        while let Some(transaction) = next {
-            if self.transactions[transaction].to_thread == Some(thread) {
-                self.unlink_buffer(transaction);
-                let state = &mut self.transactions[transaction];
-                state.to_process = None;
-                state.to_thread = None;
-                next = state.to_parent.take();
-            } else {
-                let state = &mut self.transactions[transaction];
-                state.from = None;
-                next = state.from_parent;
-            }
-        }
-        if let Some(served) = served {
-            self.fail_call(served, Verdict::Dead);
-        }
-    }
-
-    /// Deals with a transaction that a leaving thread was handed and has not read.
-    pub(crate) fn return_unread(
-        &mut self,
-        process: ProcessKey,
-        transaction: TransactionKey,
-        memory: &mut dyn ClientMemory,
-    ) {
-        match self.transactions[transaction].kind {
-            Kind::Oneway => {
-                self.requeue_on_process(process, Work::Transaction(transaction));
-            }
-            Kind::Call | Kind::Reply => {
-                self.discard_undelivered(transaction, Verdict::Dead, memory);
-            }
-        }
-    }
-
-    /// Drops a transaction that its receiver will not see, and its buffer. Only a call's sender is
-    /// told.
-    pub(crate) fn discard_undelivered(
-        &mut self,
-        transaction: TransactionKey,
-        verdict: Verdict,
-        memory: &mut dyn ClientMemory,
-    ) {
-        let Transaction { kind, buffer, to_process, .. } = self.transactions[transaction];
-        self.unlink_buffer(transaction);
-        match kind {
-            Kind::Call => self.fail_call(transaction, verdict),
-            Kind::Oneway | Kind::Reply => {
-                self.transactions.remove(transaction);
-            }
-        }
-        if let (Some(start), Some(process)) = (buffer, to_process) {
-            self.free_buffer(process, start, memory);
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::death::DeathNews;
 use crate::env::{ClaimedAddr, ClientMemory};
 use crate::error::{Errno, Verdict};
 use crate::node::NodeKey;
-use crate::thread::{Looper, ThreadKey};
+use crate::thread::ThreadKey;
 use crate::transaction::{Kind, TransactionKey};
 use crate::work::Work;
 use crate::write_read::Outcome;
@@ -142,16 +142,6 @@ impl Context {
         }
         request.read_consumed += returns.bytes.len() as u64;
         Ok(Outcome::Done)
-    }
-
-    /// Whether the process should start another thread: this one is about to be busy, none is idle.
-    fn wants_another_thread(&self, thread: ThreadKey) -> bool {
-        let state = &self.threads[thread];
-        let process = &self.processes[state.process];
-        !process.has_requested_thread
-            && process.waiting.is_empty()
-            && process.started_threads < process.max_threads
-            && state.looper.intersects(Looper::ENTERED | Looper::REGISTERED)
     }
 
     /// Takes items from the thread's queue, then from its process's if the thread is free.

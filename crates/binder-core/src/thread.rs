@@ -3,40 +3,15 @@
 use binder_uapi::{BR_OK, BinderExtendedError};
 
 use crate::context::Context;
-use crate::effect::Effect;
-use crate::env::ClientMemory;
+use crate::looper::Looper;
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::transaction::TransactionKey;
-use crate::work::{Work, WorkQueue};
+use crate::waiting::Parked;
+use crate::work::WorkQueue;
 
 /// Names a thread of a process.
 pub type ThreadKey = Key<Thread>;
-
-bitflags::bitflags! {
-    /// What a thread said of itself.
-    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    pub(crate) struct Looper: u8 {
-        /// Came because the driver asked for a thread.
-        const REGISTERED = 0x01;
-        /// Came on its own account.
-        const ENTERED = 0x02;
-        /// Said that it leaves.
-        const EXITED = 0x04;
-        /// Said what it should not have; shown in logs, without effect.
-        const INVALID = 0x08;
-    }
-}
-
-/// Whether a thread sleeps in a read, and what may end its sleep.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Parked {
-    No,
-    /// It waits for a reply: only its own queue concerns it.
-    ForOwnWork,
-    /// It is idle and takes work of the process too.
-    ForAnyWork,
-}
 
 /// One caller thread of a process.
 #[derive(Debug)]
@@ -111,102 +86,5 @@ impl Context {
         let thread = self.threads.insert(Thread::new(process, tid));
         self.processes[process].threads.insert(tid, thread);
         thread
-    }
-
-    /// Whether a read of this thread has something to return.
-    pub(crate) fn is_ready(&self, thread: ThreadKey) -> bool {
-        let state = &self.threads[thread];
-        state.has_urgent_work
-            || state.need_return
-            || (state.may_take_process_work() && !self.processes[state.process].todo.is_empty())
-    }
-
-    /// Notes that the thread sleeps in a read from here on.
-    pub(crate) fn park(&mut self, thread: ThreadKey) {
-        let state = &mut self.threads[thread];
-        state.parked = if state.may_take_process_work() {
-            self.processes[state.process].waiting.push(thread);
-            Parked::ForAnyWork
-        } else {
-            Parked::ForOwnWork
-        };
-    }
-
-    /// Notes that the thread sleeps no longer. Says whether it did.
-    pub(crate) fn unpark(&mut self, thread: ThreadKey) -> bool {
-        let state = &mut self.threads[thread];
-        match core::mem::replace(&mut state.parked, Parked::No) {
-            Parked::No => false,
-            Parked::ForOwnWork => true,
-            Parked::ForAnyWork => {
-                let waiting = &mut self.processes[state.process].waiting;
-                if let Some(at) = waiting.iter().rposition(|other| *other == thread) {
-                    waiting.remove(at);
-                }
-                true
-            }
-        }
-    }
-
-    /// Lets a parked read, or a poll, of this thread look again.
-    pub(crate) fn wake_thread(&mut self, thread: ThreadKey) {
-        if self.unpark(thread) {
-            self.effects.push_back(Effect::Wake(thread));
-        } else if self.threads[thread].polls {
-            let process = self.threads[thread].process;
-            self.effects.push_back(Effect::NotifyPoll(process));
-        }
-    }
-
-    /// The most recently parked idle thread of the process: its caches are the warmest.
-    pub(crate) fn latest_waiting_thread(&self, process: ProcessKey) -> Option<ThreadKey> {
-        self.processes[process].waiting.last().copied()
-    }
-
-    /// Wakes one idle thread for work of the process, or else all that poll for it.
-    pub(crate) fn wake_for_process_work(&mut self, process: ProcessKey) {
-        match self.latest_waiting_thread(process) {
-            Some(thread) => self.wake_thread(thread),
-            None => self.notify_pollers(process),
-        }
-    }
-
-    /// Tells the poll(2) waiters of a process that work waits in its queue. Those that are busy look
-    /// and find nothing.
-    fn notify_pollers(&mut self, process: ProcessKey) {
-        if self.processes[process].pollers > 0 {
-            self.effects.push_back(Effect::NotifyPoll(process));
-        }
-    }
-
-    /// Forgets the thread; a later call from the same tid starts afresh.
-    ///
-    /// Callers that it serves get `BR_DEAD_REPLY`, and work that another thread can do goes back to
-    /// the process. Differs from Linux, where that work is lost or its buffer leaks: an unread
-    /// one-way is put back at the head of the process's queue, and a notice about a node follows it.
-    pub(crate) fn remove_thread(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
-        self.unpark(thread);
-        if self.threads[thread].polls {
-            let process = self.threads[thread].process;
-            self.processes[process].pollers -= 1;
-        }
-        let (process, tid) = (self.threads[thread].process, self.threads[thread].tid);
-        self.processes[process].threads.remove(&tid);
-        self.abandon_stack(thread);
-        while let Some(work) = self.threads[thread].todo.pop_front() {
-            match work {
-                Work::Transaction(transaction) => self.return_unread(process, transaction, memory),
-                Work::Node(node) => {
-                    let queued = self.queue_on_process(process, work);
-                    self.nodes[node].queued = Some(queued);
-                }
-                Work::Death(death) => self.drop_death(death),
-                Work::TransactionComplete
-                | Work::OnewaySpamSuspect
-                | Work::ReturnError
-                | Work::ReplyError => {}
-            }
-        }
-        self.threads.remove(thread);
     }
 }

@@ -1,0 +1,152 @@
+//! The end of threads and of processes, and what becomes of their unfinished business.
+
+use crate::context::Context;
+use crate::env::ClientMemory;
+use crate::error::Verdict;
+use crate::process::ProcessKey;
+use crate::thread::ThreadKey;
+use crate::transaction::{Kind, Transaction, TransactionKey};
+use crate::work::Work;
+
+impl Context {
+    /// Ends the process: the last descriptor of the file is gone.
+    ///
+    /// The order is that of the specification (6.3): from the first step on, sends to it are
+    /// answered with `BR_DEAD_REPLY`.
+    pub fn release(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
+        let Some(state) = self.processes.get_mut(process) else { return };
+        // The buffers go first, in one piece: what they hold is held through references and nodes
+        // of this same process, which are about to go as well.
+        state.arena = None;
+        if self.manager.is_some_and(|node| self.nodes[node].owner == Some(process)) {
+            self.manager = None;
+        }
+        while let Some((_, thread)) = self.processes[process].threads.first_key_value() {
+            self.remove_thread(*thread, memory);
+        }
+        self.release_process_queue(process, memory);
+        while let Some((_, node)) = self.processes[process].nodes.pop_first() {
+            self.orphan_node(node);
+        }
+        for reference in self.processes[process].handles.take_all() {
+            self.drop_reference(reference);
+        }
+        // None was its own, so that nothing has been queued for it since.
+        debug_assert!(self.processes[process].todo.is_empty(), "{process:?} refers to itself");
+        while let Some((_, death)) = self.processes[process].told_deaths.pop_first() {
+            self.deaths.remove(death);
+        }
+        self.processes.remove(process);
+    }
+
+    fn release_process_queue(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
+        while let Some(work) = self.processes[process].todo.pop_front() {
+            match work {
+                Work::Transaction(transaction) => {
+                    self.discard_undelivered(transaction, Verdict::Dead, memory);
+                }
+                Work::Node(node) => self.nodes[node].queued = None,
+                Work::Death(death) => self.drop_death(death),
+                Work::TransactionComplete
+                | Work::OnewaySpamSuspect
+                | Work::ReturnError
+                | Work::ReplyError => {}
+            }
+        }
+    }
+
+    /// Forgets the thread; a later call from the same tid starts afresh.
+    ///
+    /// Callers that it serves get `BR_DEAD_REPLY`, and work that another thread can do goes back to
+    /// the process. Differs from Linux, where that work is lost or its buffer leaks: an unread
+    /// one-way is put back at the head of the process's queue, and a notice about a node follows it.
+    pub(crate) fn remove_thread(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
+        self.unpark(thread);
+        if self.threads[thread].polls {
+            let process = self.threads[thread].process;
+            self.processes[process].pollers -= 1;
+        }
+        let (process, tid) = (self.threads[thread].process, self.threads[thread].tid);
+        self.processes[process].threads.remove(&tid);
+        self.abandon_stack(thread);
+        while let Some(work) = self.threads[thread].todo.pop_front() {
+            match work {
+                Work::Transaction(transaction) => self.return_unread(process, transaction, memory),
+                Work::Node(node) => {
+                    let queued = self.queue_on_process(process, work);
+                    self.nodes[node].queued = Some(queued);
+                }
+                Work::Death(death) => self.drop_death(death),
+                Work::TransactionComplete
+                | Work::OnewaySpamSuspect
+                | Work::ReturnError
+                | Work::ReplyError => {}
+            }
+        }
+        self.threads.remove(thread);
+    }
+
+    /// Ends what the thread was doing: it will not serve its calls, nor hear of their replies.
+    ///
+    /// Only the innermost call is answered now if the thread was serving it. A call further out is
+    /// answered when the one that the thread had made itself comes back and finds nobody.
+    pub(crate) fn abandon_stack(&mut self, thread: ThreadKey) {
+        let top = self.threads[thread].stack.take();
+        let served = top.filter(|top| self.transactions[*top].to_thread == Some(thread));
+        let mut next = top;
+        while let Some(transaction) = next {
+            if self.transactions[transaction].to_thread == Some(thread) {
+                self.unlink_buffer(transaction);
+                let state = &mut self.transactions[transaction];
+                state.to_process = None;
+                state.to_thread = None;
+                next = state.to_parent.take();
+            } else {
+                let state = &mut self.transactions[transaction];
+                state.from = None;
+                next = state.from_parent;
+            }
+        }
+        if let Some(served) = served {
+            self.fail_call(served, Verdict::Dead);
+        }
+    }
+
+    /// Deals with a transaction that a leaving thread was handed and has not read.
+    pub(crate) fn return_unread(
+        &mut self,
+        process: ProcessKey,
+        transaction: TransactionKey,
+        memory: &mut dyn ClientMemory,
+    ) {
+        match self.transactions[transaction].kind {
+            Kind::Oneway => {
+                self.requeue_on_process(process, Work::Transaction(transaction));
+            }
+            Kind::Call | Kind::Reply => {
+                self.discard_undelivered(transaction, Verdict::Dead, memory);
+            }
+        }
+    }
+
+    /// Drops a transaction that its receiver will not see, and its buffer. Only a call's sender is
+    /// told.
+    pub(crate) fn discard_undelivered(
+        &mut self,
+        transaction: TransactionKey,
+        verdict: Verdict,
+        memory: &mut dyn ClientMemory,
+    ) {
+        let Transaction { kind, buffer, to_process, .. } = self.transactions[transaction];
+        self.unlink_buffer(transaction);
+        match kind {
+            Kind::Call => self.fail_call(transaction, verdict),
+            Kind::Oneway | Kind::Reply => {
+                self.transactions.remove(transaction);
+            }
+        }
+        if let (Some(start), Some(process)) = (buffer, to_process) {
+            self.free_buffer(process, start, memory);
+        }
+    }
+}
