@@ -1,9 +1,10 @@
 //! Builds write buffers.
 
 use binder_uapi::{
-    BC_ACQUIRE, BC_ACQUIRE_DONE, BC_CLEAR_DEATH_NOTIFICATION, BC_DEAD_BINDER_DONE, BC_DECREFS,
-    BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER, BC_INCREFS, BC_INCREFS_DONE,
-    BC_REGISTER_LOOPER, BC_RELEASE, BC_REPLY, BC_REPLY_SG, BC_REQUEST_DEATH_NOTIFICATION,
+    BC_ACQUIRE, BC_ACQUIRE_DONE, BC_CLEAR_DEATH_NOTIFICATION, BC_CLEAR_FREEZE_NOTIFICATION,
+    BC_DEAD_BINDER_DONE, BC_DECREFS, BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER,
+    BC_FREEZE_NOTIFICATION_DONE, BC_INCREFS, BC_INCREFS_DONE, BC_REGISTER_LOOPER, BC_RELEASE,
+    BC_REPLY, BC_REPLY_SG, BC_REQUEST_DEATH_NOTIFICATION, BC_REQUEST_FREEZE_NOTIFICATION,
     BC_TRANSACTION, BC_TRANSACTION_SG, BinderHandleCookie, BinderPtrCookie, BinderTransactionData,
     TF_ONE_WAY,
 };
@@ -148,6 +149,26 @@ impl Commands {
     #[must_use]
     pub fn dead_binder_done(self, cookie: u64) -> Self {
         self.command(BC_DEAD_BINDER_DONE, cookie.as_bytes())
+    }
+
+    /// Registers for freezes of a handle's owner.
+    #[must_use]
+    pub fn request_freeze(self, handle: u32, cookie: u64) -> Self {
+        let payload = BinderHandleCookie { handle, cookie };
+        self.command(BC_REQUEST_FREEZE_NOTIFICATION, payload.as_bytes())
+    }
+
+    /// Takes a freeze registration back.
+    #[must_use]
+    pub fn clear_freeze(self, handle: u32, cookie: u64) -> Self {
+        let payload = BinderHandleCookie { handle, cookie };
+        self.command(BC_CLEAR_FREEZE_NOTIFICATION, payload.as_bytes())
+    }
+
+    /// Acknowledges `BR_FROZEN_BINDER`.
+    #[must_use]
+    pub fn freeze_done(self, cookie: u64) -> Self {
+        self.command(BC_FREEZE_NOTIFICATION_DONE, cookie.as_bytes())
     }
 
     /// The bytes to write; `place` puts a message's data and offsets into the sender's memory.

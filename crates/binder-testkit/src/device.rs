@@ -261,7 +261,9 @@ impl Rig for DeviceRig {
     }
 
     fn tear_down(&self) {
-        for host in &mut self.state.borrow_mut().hosts {
+        let mut state = self.state.borrow_mut();
+        state.fence = None;
+        for host in &mut state.hosts {
             host.kill();
         }
     }

@@ -1,8 +1,10 @@
 //! The payload of a transaction as a check writes it.
 
+use std::mem::offset_of;
+
 use binder_uapi::{
-    BINDER_TYPE_BINDER, BINDER_TYPE_HANDLE, BINDER_TYPE_WEAK_BINDER, BINDER_TYPE_WEAK_HANDLE,
-    FlatBinderObject,
+    BINDER_BUFFER_FLAG_HAS_PARENT, BINDER_TYPE_BINDER, BINDER_TYPE_HANDLE, BINDER_TYPE_PTR,
+    BINDER_TYPE_WEAK_BINDER, BINDER_TYPE_WEAK_HANDLE, BinderBufferObject, FlatBinderObject,
 };
 use zerocopy::IntoBytes;
 
@@ -19,6 +21,8 @@ pub struct Message {
     pub(crate) claimed_offsets_size: Option<u64>,
     pub(crate) claimed_buffer: Option<u64>,
     pub(crate) buffers_size: Option<u64>,
+    /// Scatter-gather buffers: where in the data their addresses belong, and their bytes.
+    pub(crate) buffers: Vec<(usize, Vec<u8>)>,
 }
 
 impl Message {
@@ -72,6 +76,36 @@ impl Message {
     #[must_use]
     pub fn weak_handle(self, handle: u32) -> Self {
         self.object(FlatBinderObject::from_handle(BINDER_TYPE_WEAK_HANDLE, 0, handle))
+    }
+
+    /// Appends a scatter-gather buffer, and makes room for it.
+    #[must_use]
+    pub fn buffer(self, bytes: &[u8]) -> Self {
+        self.gathered(bytes, 0, 0, 0)
+    }
+
+    /// Appends a scatter-gather buffer whose address belongs into another, `parent` among the
+    /// objects, at `parent_offset`.
+    #[must_use]
+    pub fn child(self, bytes: &[u8], parent: u64, parent_offset: u64) -> Self {
+        self.gathered(bytes, BINDER_BUFFER_FLAG_HAS_PARENT, parent, parent_offset)
+    }
+
+    fn gathered(mut self, bytes: &[u8], flags: u32, parent: u64, parent_offset: u64) -> Self {
+        self.data.resize(self.data.len().next_multiple_of(8), 0);
+        self.offsets.push(self.data.len() as u64);
+        let address_at = self.data.len() + offset_of!(BinderBufferObject, buffer);
+        let object = BinderBufferObject {
+            kind: BINDER_TYPE_PTR,
+            flags,
+            buffer: 0,
+            length: bytes.len() as u64,
+            parent,
+            parent_offset,
+        };
+        self.buffers.push((address_at, bytes.to_vec()));
+        let room = self.buffers_size.unwrap_or(0) + (bytes.len() as u64).next_multiple_of(8);
+        self.bytes(object.as_bytes()).buffers_size(room)
     }
 
     /// Appends an offset alone.

@@ -366,7 +366,12 @@ impl<'s> Party<'s> {
     }
 
     fn place_message(&self, message: &Message) -> Placement {
-        let buffer = self.place(&message.data);
+        let mut data = message.data.clone();
+        for (address_at, bytes) in &message.buffers {
+            let address = self.place(bytes);
+            data[*address_at..][..size_of::<u64>()].copy_from_slice(address.as_bytes());
+        }
+        let buffer = self.place(&data);
         Placement { buffer, offsets: self.place(message.offsets.as_bytes()) }
     }
 

@@ -8,6 +8,7 @@ mod codes;
 mod death;
 mod exit;
 mod framing;
+mod freeze;
 mod handles;
 mod loopers;
 mod manager;
@@ -17,6 +18,7 @@ mod oneway;
 mod poll;
 mod references;
 mod robustness;
+mod scatter_gather;
 
 use crate::registry::Check;
 
@@ -29,10 +31,12 @@ const PARTS: &[&[Check]] = &[
     references::CHECKS,
     calls::CHECKS,
     objects::CHECKS,
+    scatter_gather::CHECKS,
     oneway::CHECKS,
     loopers::CHECKS,
     buffers::CHECKS,
     death::CHECKS,
+    freeze::CHECKS,
     exit::CHECKS,
     poll::CHECKS,
     binderfs::CHECKS,

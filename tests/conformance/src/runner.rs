@@ -12,7 +12,7 @@ use binder_testkit::{CoreRig, DeviceRig, Driver, Skipped, Stage, act_if_asked};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 use crate::checks;
-use crate::registry::{Check, difference};
+use crate::registry::{Check, difference, not_yet};
 
 /// Names the device that the checks run on.
 pub const DEVICE_VARIABLE: &str = "ANYBINDER_TEST_DEVICE";
@@ -58,6 +58,11 @@ fn run_on_device(check: &Check, device: &Path) -> Result<Completion, Failed> {
 fn run(check: &Check, stage: &Stage) -> Completion {
     if let Some(difference) = difference(check, stage.driver()) {
         return Completion::ignored_with(difference.reason);
+    }
+    if let Some(reason) = not_yet(check)
+        && stage.driver() != Driver::Kernel
+    {
+        return Completion::ignored_with(reason);
     }
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| (check.run)(stage)));
     match outcome {

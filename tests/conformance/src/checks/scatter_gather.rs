@@ -1,0 +1,136 @@
+//! Buffers that travel beside the data.
+
+use binder_testkit::Return::{FailedReply, TransactionComplete};
+use binder_testkit::{Message, Party, Stage, commands, expect};
+use binder_uapi::{BinderBufferObject, BinderTransactionData};
+
+use crate::registry::checks;
+
+checks! {
+    Both c140_c141_buffers_follow_the_offsets,
+    Both c142_a_buffer_needs_room,
+    Both c143_c149_a_child_is_found_through_its_parent,
+    Both c144_a_parent_is_an_earlier_buffer,
+    Both c145_an_address_lies_within_the_parent,
+    Both c146_addresses_in_a_parent_go_up,
+    Both c147_a_descendant_is_closed_once_left,
+    Both c148_a_buffer_at_offset_zero_may_be_a_parent,
+}
+
+/// What a sender's pointers look like.
+const SECRET: [u8; 32] = [0x5e; 32];
+
+/// A message with eight bytes of data, so that no object is at offset 0.
+fn message() -> Message {
+    Message::new(1).bytes(&[0; 8])
+}
+
+fn received(m: &Party<'_>, oneway: &BinderTransactionData) -> Vec<BinderBufferObject> {
+    let offsets = m.offsets(oneway);
+    offsets.iter().map(|offset| m.peek_value(oneway.buffer + offset)).collect()
+}
+
+fn accepted(stage: &Stage, message: Message) -> (Party<'_>, BinderTransactionData) {
+    let m = stage.manager();
+    let p = stage.party();
+    expect!(p.exchange(commands().oneway(0, message)) => [TransactionComplete]);
+    let oneway = m.read_call();
+    (m, oneway)
+}
+
+fn assert_refused(stage: &Stage, messages: impl IntoIterator<Item = Message>) {
+    let _m = stage.manager();
+    let p = stage.party();
+    for message in messages {
+        let shown = format!("{message:?}");
+        let read = p.exchange(commands().oneway(0, message));
+        assert_eq!(read, [FailedReply], "{shown}");
+    }
+}
+
+fn c140_c141_buffers_follow_the_offsets(stage: &Stage) {
+    let (m, oneway) = accepted(stage, message().buffer(b"first").buffer(b"the second"));
+    let buffers = received(&m, &oneway);
+    assert_eq!(buffers[0].buffer, oneway.offsets + 16);
+    assert_eq!(buffers[1].buffer, buffers[0].buffer + 8);
+    assert_eq!(m.peek(buffers[0].buffer, 5), b"first");
+    assert_eq!(m.peek(buffers[1].buffer, 10), b"the second");
+}
+
+fn c142_a_buffer_needs_room(stage: &Stage) {
+    assert_refused(
+        stage,
+        [
+            message().buffer(&[0; 9]).buffers_size(8),
+            message().buffer(&[0; 8]).buffer(&[0; 1]).buffers_size(8),
+            message().buffer(&[0; 8]).buffers_size(0),
+        ],
+    );
+}
+
+fn c143_c149_a_child_is_found_through_its_parent(stage: &Stage) {
+    let (m, oneway) = accepted(stage, message().buffer(&SECRET).child(b"child", 0, 16));
+    let buffers = received(&m, &oneway);
+    assert_eq!(m.peek(buffers[1].buffer, 5), b"child");
+    assert_eq!(m.peek_value::<u64>(buffers[0].buffer + 16), buffers[1].buffer);
+    assert_eq!(m.peek(buffers[0].buffer, 16), SECRET[..16]);
+    assert_eq!(m.peek(buffers[0].buffer + 24, 8), SECRET[..8]);
+}
+
+fn c144_a_parent_is_an_earlier_buffer(stage: &Stage) {
+    assert_refused(
+        stage,
+        [
+            message().child(&[0; 8], 0, 0),
+            message().buffer(&[0; 8]).child(&[0; 8], 1, 0),
+            message().buffer(&[0; 8]).child(&[0; 8], 7, 0),
+            message().binder(0x10, 0).child(&[0; 8], 0, 0),
+        ],
+    );
+}
+
+fn c145_an_address_lies_within_the_parent(stage: &Stage) {
+    assert_refused(
+        stage,
+        [
+            message().buffer(&[0; 16]).child(&[0; 8], 0, 9),
+            message().buffer(&[0; 7]).child(&[0; 8], 0, 0),
+            message().buffer(&[0; 16]).child(&[0; 8], 0, u64::MAX - 7),
+        ],
+    );
+}
+
+fn c146_addresses_in_a_parent_go_up(stage: &Stage) {
+    let twice = |first, second| {
+        let parent = message().buffer(&[0; 32]);
+        parent.child(&[0; 8], 0, first).child(&[0; 8], 0, second)
+    };
+    assert_refused(stage, [twice(8, 0), twice(8, 8), twice(8, 12)]);
+    let (m, oneway) = accepted(stage_again(stage), twice(8, 16));
+    assert_eq!(received(&m, &oneway).len(), 3);
+}
+
+/// The managers of before leave with their hosts.
+fn stage_again(stage: &Stage) -> &Stage {
+    stage.tear_down();
+    stage
+}
+
+fn c147_a_descendant_is_closed_once_left(stage: &Stage) {
+    // 0 holds 1, which holds 2; then 3 goes into 0 again.
+    let family = || {
+        let root = message().buffer(&[0; 32]);
+        root.child(&[0; 32], 0, 0).child(&[0; 8], 1, 0).child(&[0; 8], 0, 8)
+    };
+    assert_refused(stage, [family().child(&[0; 8], 1, 8)]);
+    let (m, oneway) = accepted(stage_again(stage), family());
+    let buffers = received(&m, &oneway);
+    assert_eq!(m.peek_value::<u64>(buffers[0].buffer + 8), buffers[3].buffer);
+}
+
+fn c148_a_buffer_at_offset_zero_may_be_a_parent(stage: &Stage) {
+    let family = Message::new(1).buffer(&[0; 16]).child(&[0; 8], 0, 0);
+    let (m, oneway) = accepted(stage, family);
+    let buffers = received(&m, &oneway);
+    assert_eq!(m.peek_value::<u64>(buffers[0].buffer), buffers[1].buffer);
+}
