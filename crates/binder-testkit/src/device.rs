@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use binder_uapi::{BINDER_VERSION, BinderVersion};
 use rustix::io::Errno;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 pub use actor::act_if_asked;
 use host::HostProcess;
@@ -283,6 +284,20 @@ impl System for DeviceRig {
 
     fn is_mapped_in_child(&self, host: Host, address: u64) -> bool {
         self.order(host, Order::ProbeChild, [address, 0, 0]).expect("fork") != 0
+    }
+
+    fn duplicate(&self, host: Host, fd: u64) -> u64 {
+        self.order(host, Order::Duplicate, [fd, 0, 0]).expect("dup")
+    }
+
+    fn close_descriptor(&self, host: Host, fd: u64) {
+        self.order(host, Order::Close, [fd, 0, 0]).expect("close");
+    }
+
+    fn limit_descriptors(&self, host: Host, count: u64) {
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        let limit = Rlimit { current: Some(count), maximum };
+        prlimit(Pid::from_raw(self.pid(host)), Resource::Nofile, limit).expect("prlimit");
     }
 
     fn add_device(&self, name: &[u8]) -> Result<(), Errno> {

@@ -3,8 +3,9 @@
 use std::mem::offset_of;
 
 use binder_uapi::{
-    BINDER_BUFFER_FLAG_HAS_PARENT, BINDER_TYPE_BINDER, BINDER_TYPE_HANDLE, BINDER_TYPE_PTR,
-    BINDER_TYPE_WEAK_BINDER, BINDER_TYPE_WEAK_HANDLE, BinderBufferObject, FlatBinderObject,
+    BINDER_BUFFER_FLAG_HAS_PARENT, BINDER_TYPE_BINDER, BINDER_TYPE_FD, BINDER_TYPE_FDA,
+    BINDER_TYPE_HANDLE, BINDER_TYPE_PTR, BINDER_TYPE_WEAK_BINDER, BINDER_TYPE_WEAK_HANDLE,
+    BinderBufferObject, BinderFdArrayObject, FlatBinderObject,
 };
 use zerocopy::IntoBytes;
 
@@ -89,6 +90,22 @@ impl Message {
     #[must_use]
     pub fn child(self, bytes: &[u8], parent: u64, parent_offset: u64) -> Self {
         self.gathered(bytes, BINDER_BUFFER_FLAG_HAS_PARENT, parent, parent_offset)
+    }
+
+    /// Appends a file descriptor.
+    #[must_use]
+    pub fn descriptor(self, fd: u64, cookie: u64) -> Self {
+        self.object(FlatBinderObject { kind: BINDER_TYPE_FD, flags: 0, binder: fd, cookie })
+    }
+
+    /// Appends an array of descriptors, which lies in the buffer `parent` among the objects.
+    #[must_use]
+    pub fn descriptors(mut self, count: u64, parent: u64, parent_offset: u64) -> Self {
+        self.data.resize(self.data.len().next_multiple_of(8), 0);
+        self.offsets.push(self.data.len() as u64);
+        let (kind, num_fds) = (BINDER_TYPE_FDA, count);
+        let object = BinderFdArrayObject { kind, pad: 0, num_fds, parent, parent_offset };
+        self.bytes(object.as_bytes())
     }
 
     fn gathered(mut self, bytes: &[u8], flags: u32, parent: u64, parent_offset: u64) -> Self {

@@ -200,6 +200,15 @@ pub trait System {
     /// Whether a child that the host forks finds something mapped at `address`.
     fn is_mapped_in_child(&self, host: Host, address: u64) -> bool;
 
+    /// Duplicates a descriptor of a host, to the lowest free number.
+    fn duplicate(&self, host: Host, fd: u64) -> u64;
+
+    /// Closes a descriptor of a host.
+    fn close_descriptor(&self, host: Host, fd: u64);
+
+    /// Limits how many descriptors a host may have.
+    fn limit_descriptors(&self, host: Host, count: u64);
+
     /// Asks the `binder-control` beside the device for another device.
     fn add_device(&self, name: &[u8]) -> Result<(), Errno>;
 

@@ -6,6 +6,7 @@ mod buffers;
 mod calls;
 mod codes;
 mod death;
+mod descriptors;
 mod exit;
 mod framing;
 mod freeze;
@@ -31,6 +32,7 @@ const PARTS: &[&[Check]] = &[
     references::CHECKS,
     calls::CHECKS,
     objects::CHECKS,
+    descriptors::CHECKS,
     scatter_gather::CHECKS,
     oneway::CHECKS,
     loopers::CHECKS,

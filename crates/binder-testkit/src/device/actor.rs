@@ -93,6 +93,7 @@ impl Actor {
                 wanted.set(OFlags::NONBLOCK, request.b != 0);
                 rustix::fs::fcntl_setfl(fd(), wanted).map(|()| 0)
             }
+            Order::Duplicate => rustix::io::dup(fd()).map(leak),
             Order::CloseDuplicate => rustix::io::dup(fd()).map(|_| 0),
             Order::Close => {
                 let len = usize::try_from(request.c).map_err(|_| Errno::INVAL)?;

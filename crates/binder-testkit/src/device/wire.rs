@@ -11,6 +11,8 @@ pub(super) enum Order {
     Map,
     /// Switches `O_NONBLOCK` of `a` to `b`.
     SetMode,
+    /// Duplicates `a`.
+    Duplicate,
     /// Duplicates `a` and closes the duplicate.
     CloseDuplicate,
     /// Closes `a`, once it has unmapped the `c` bytes at `b`.
@@ -33,10 +35,11 @@ pub(super) enum Order {
     Poll,
 }
 
-const ORDERS: [Order; 13] = [
+const ORDERS: [Order; 14] = [
     Order::Open,
     Order::Map,
     Order::SetMode,
+    Order::Duplicate,
     Order::CloseDuplicate,
     Order::Close,
     Order::SetUser,

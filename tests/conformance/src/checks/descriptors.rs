@@ -1,0 +1,218 @@
+//! File descriptors in transactions.
+
+use std::fs;
+use std::path::PathBuf;
+
+use binder_testkit::Return::{FailedReply, Reply, TransactionComplete};
+use binder_testkit::{Message, Party, Stage, System, commands, expect};
+use binder_uapi::{
+    BINDER_TYPE_BINDER, BinderBufferObject, BinderTransactionData, FLAT_BINDER_FLAG_ACCEPTS_FDS,
+    FlatBinderObject, TF_ACCEPT_FDS,
+};
+use rustix::io::Errno;
+
+use crate::registry::checks;
+
+/// The descriptor that every host has: its socket to the rig, of which there is no other.
+const SOCKET: u64 = 0;
+
+checks! {
+    Device c126_a_node_must_accept_descriptors,
+    Device c127_a_caller_must_accept_descriptors,
+    Device c128_a_descriptor_must_exist,
+    Device c129_a_descriptor_arrives_as_the_lowest_free,
+    Device c130_the_sender_may_close_its_own_at_once,
+    Device c131_descriptors_are_numbered_in_their_order,
+    Device c132_a_receiver_without_room_fails_the_call,
+    Device c133_a_receiver_without_room_misses_a_oneway,
+    Device c134_a_caller_without_room_misses_the_reply,
+    Device c135_freeing_closes_no_descriptor,
+    Device c136_c137_an_array_arrives_in_its_parent_until_freed,
+    Device c138_an_array_lies_aligned_within_its_parent,
+    Device c139_an_empty_array_is_accepted,
+}
+
+fn system(stage: &Stage) -> &dyn System {
+    stage.rig().system().expect("a check for devices")
+}
+
+/// A manager that accepts descriptors.
+fn accepting(stage: &Stage) -> Party<'_> {
+    let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
+    stage.manager_named(FlatBinderObject { kind: BINDER_TYPE_BINDER, flags, binder: 1, cookie: 0 })
+}
+
+/// What a descriptor of the party's host refers to.
+fn file(party: &Party<'_>, fd: u64) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{}/fd/{fd}", party.pid())).ok()
+}
+
+fn open_descriptors(party: &Party<'_>) -> usize {
+    fs::read_dir(format!("/proc/{}/fd", party.pid())).unwrap().count()
+}
+
+fn lowest_free(party: &Party<'_>) -> u64 {
+    (0..).find(|fd| file(party, *fd).is_none()).expect("there are not so many")
+}
+
+/// Lets the party's host have no descriptor more than it has.
+fn fill_up(stage: &Stage, party: &Party<'_>) {
+    let system = system(stage);
+    let lowest = lowest_free(party);
+    system.limit_descriptors(party.host(), lowest);
+}
+
+fn fds(party: &Party<'_>, received: &BinderTransactionData) -> Vec<u64> {
+    party.objects(received).iter().map(|object| object.handle().into()).collect()
+}
+
+fn c126_a_node_must_accept_descriptors(stage: &Stage) {
+    let _m = stage.manager();
+    let p = stage.party();
+    let message = Message::new(1).descriptor(SOCKET, 0);
+    expect!(p.exchange(commands().oneway(0, message)) => [FailedReply]);
+    assert_eq!(p.extended_error().param, -Errno::PERM.raw_os_error());
+}
+
+fn c127_a_caller_must_accept_descriptors(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    p.write(commands().call(0, Message::new(1)));
+    let call = m.read_call();
+    m.answer(&call, Message::new(0).descriptor(SOCKET, 0));
+    expect!(p.read() => [TransactionComplete, FailedReply]);
+    p.write(commands().call(0, Message::new(1).flags(TF_ACCEPT_FDS)));
+    let call = m.read_call();
+    m.answer(&call, Message::new(0).descriptor(SOCKET, 0));
+    let reply = p.read_reply();
+    assert_eq!(file(&p, fds(&p, &reply)[0]), file(&m, SOCKET));
+}
+
+fn c128_a_descriptor_must_exist(stage: &Stage) {
+    let _m = accepting(stage);
+    let p = stage.party();
+    let message = Message::new(1).descriptor(999, 0);
+    expect!(p.exchange(commands().oneway(0, message)) => [FailedReply]);
+    assert_eq!(p.extended_error().param, -Errno::BADF.raw_os_error());
+}
+
+fn c129_a_descriptor_arrives_as_the_lowest_free(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let lowest = lowest_free(&m);
+    p.write(commands().oneway(0, Message::new(1).descriptor(SOCKET, 77)));
+    assert_eq!(file(&m, lowest), None, "it is installed at delivery");
+    let oneway = m.read_call();
+    let object = m.objects(&oneway)[0];
+    assert_eq!((object.binder, object.cookie), (lowest, 77));
+    assert_eq!(file(&m, lowest), file(&p, SOCKET));
+    let info = fs::read_to_string(format!("/proc/{}/fdinfo/{lowest}", m.pid())).unwrap();
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).unwrap();
+    let flags = u32::from_str_radix(flags.trim(), 8).unwrap();
+    assert_ne!(flags & rustix::fs::OFlags::CLOEXEC.bits(), 0);
+}
+
+fn c130_the_sender_may_close_its_own_at_once(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let fd = system(stage).duplicate(p.host(), SOCKET);
+    p.write(commands().oneway(0, Message::new(1).descriptor(fd, 0)));
+    system(stage).close_descriptor(p.host(), fd);
+    let oneway = m.read_call();
+    assert_eq!(file(&m, fds(&m, &oneway)[0]), file(&p, SOCKET));
+}
+
+fn c131_descriptors_are_numbered_in_their_order(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let message = (0..3).fold(Message::new(1), |message, _| message.descriptor(SOCKET, 0));
+    p.write(commands().oneway(0, message));
+    let fds = fds(&m, &m.read_call());
+    assert!(fds.is_sorted_by(|one, two| one < two), "{fds:?}");
+}
+
+fn c132_a_receiver_without_room_fails_the_call(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    fill_up(stage, &m);
+    let before = open_descriptors(&m);
+    let message = Message::new(1).descriptor(SOCKET, 0).descriptor(SOCKET, 0);
+    p.write(commands().call(0, message));
+    m.assert_idle();
+    expect!(p.read() => [TransactionComplete, FailedReply]);
+    assert_eq!(open_descriptors(&m), before);
+}
+
+fn c133_a_receiver_without_room_misses_a_oneway(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    fill_up(stage, &m);
+    p.write(commands().oneway(0, Message::new(1).descriptor(SOCKET, 0)));
+    p.write(commands().oneway(0, Message::new(2)));
+    assert_eq!(m.read_call().code, 2);
+}
+
+fn c134_a_caller_without_room_misses_the_reply(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    p.write(commands().call(0, Message::new(1).flags(TF_ACCEPT_FDS)));
+    let call = m.read_call();
+    fill_up(stage, &p);
+    m.answer(&call, Message::new(0).descriptor(SOCKET, 0));
+    expect!(p.read() => [TransactionComplete, FailedReply]);
+}
+
+fn c135_freeing_closes_no_descriptor(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    p.write(commands().oneway(0, Message::new(1).descriptor(SOCKET, 0)));
+    let oneway = m.read_call();
+    let fd = fds(&m, &oneway)[0];
+    m.write(commands().free(oneway.buffer));
+    m.write(commands());
+    assert_eq!(file(&m, fd), file(&p, SOCKET));
+}
+
+/// An array of two descriptors behind eight bytes of their parent.
+fn array(at: u64) -> Message {
+    let mut parent = [0xff; 16];
+    parent[8..].fill(0); // Two times the socket.
+    Message::new(1).bytes(&[0; 8]).buffer(&parent).descriptors(2, 0, at)
+}
+
+fn c136_c137_an_array_arrives_in_its_parent_until_freed(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    p.write(commands().oneway(0, array(8)));
+    let oneway = m.read_call();
+    let parent: BinderBufferObject = m.peek_value(oneway.buffer + m.offsets(&oneway)[0]);
+    let fds: [u32; 2] = m.peek_value(parent.buffer + 8);
+    for fd in fds {
+        assert_eq!(file(&m, fd.into()), file(&p, SOCKET));
+    }
+    m.write(commands().free(oneway.buffer));
+    m.write(commands());
+    for fd in fds {
+        assert_eq!(file(&m, fd.into()), None);
+    }
+}
+
+fn c138_an_array_lies_aligned_within_its_parent(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    for at in [6, 12, 16, u64::MAX - 7] {
+        let read = p.exchange(commands().oneway(0, array(at)));
+        assert_eq!(read, [FailedReply], "{at}");
+    }
+    m.assert_idle();
+}
+
+fn c139_an_empty_array_is_accepted(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let message = Message::new(1).bytes(&[0; 8]).buffer(&[0; 8]).descriptors(0, 0, 0);
+    p.write(commands().call(0, message));
+    let call = m.read_call();
+    m.answer(&call, Message::new(0));
+    expect!(p.read() => [TransactionComplete, Reply(_)]);
+}
