@@ -94,8 +94,12 @@ impl Context {
         end_of_previous: usize,
         held: &mut Vec<Held>,
     ) -> Result<usize, Errno> {
-        let start = usize::try_from(offset).map_err(|_| Errno::EINVAL)?;
-        if !start.is_multiple_of(4) || start < end_of_previous {
+        let start = usize::try_from(offset).map_err(|_| Errno::EFAULT)?;
+        // What lies between two objects cannot be copied if that is less than nothing.
+        if start < end_of_previous || start > data.len() {
+            return Err(Errno::EFAULT);
+        }
+        if !start.is_multiple_of(4) {
             return Err(Errno::EINVAL);
         }
         let end = start.checked_add(size_of::<FlatBinderObject>()).ok_or(Errno::EINVAL)?;
