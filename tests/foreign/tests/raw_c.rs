@@ -72,3 +72,64 @@ rm "$node"
         assert_eq!(table.lines().count(), 6, "{table}");
     }
 }
+
+/// Runs a server by `serve` and then each of `calls`, all shell commands about `who_calls`, and returns what they
+/// printed.
+fn who_calls(stage: &Stage, user: User, serve: &str, calls: &[&str]) -> Vec<String> {
+    let program = stage.path_of("who_calls");
+    let fifo = "heard=$(mktemp -u); mkfifo \"$heard\"";
+    let serve = serve.replace("WHO", &format!("{program} serve {}", calls.len()));
+    let calls: String =
+        calls.iter().map(|call| call.replace("WHO", &format!("{program} call")) + "\n").collect();
+    let script = format!(
+        "{fifo}\n({serve}) >\"$heard\" &\nexec 3<\"$heard\"\nread serving <&3\n{calls}cat <&3\nrm \"$heard\"\nwait\n"
+    );
+    let said = stage.run(user, "sh", &["-ec", &script]);
+    said.lines().map(str::to_owned).collect()
+}
+
+/// The pid and uid of each line that begins with `word`.
+fn identities(lines: &[String], word: &str) -> Vec<(i32, i32)> {
+    let of = |line: &String| {
+        let (pid, uid) = line.strip_prefix(word)?.trim().split_once(' ')?;
+        Some((pid.parse().ok()?, uid.parse().ok()?))
+    };
+    lines.iter().filter_map(of).collect()
+}
+
+// C086, C088
+#[test]
+fn a_caller_is_told_by_its_own_pid_and_uid() {
+    let stage = stage_with("who_calls");
+    for &user in User::all() {
+        let lines = who_calls(&stage, user, "WHO", &["WHO", "unshare -Ur WHO"]);
+        let (callers, heard) = (identities(&lines, "am"), identities(&lines, "heard"));
+        assert_eq!(callers.len(), 2, "{lines:?}");
+        assert_eq!(heard[0], callers[0], "as {user:?}: {lines:?}");
+        // Inside its namespace the second is root; the server's knows it by its real number.
+        assert_eq!(heard[1], (callers[1].0, callers[0].1), "as {user:?}: {lines:?}");
+    }
+}
+
+// C087, C088
+#[test]
+fn a_caller_that_the_server_cannot_see_has_no_number() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root can make pid namespaces and change users inside a world");
+        return;
+    }
+    let stage = stage_with("who_calls");
+    let outside = who_calls(&stage, User::Myself, "WHO", &["unshare -pf WHO"]);
+    assert_eq!(identities(&outside, "am"), [(1, 0)], "{outside:?}");
+    let (pid, uid) = identities(&outside, "heard")[0];
+    assert!(pid > 1 && uid == 0, "{outside:?}");
+
+    let inside = who_calls(&stage, User::Myself, "unshare -pf WHO", &["WHO"]);
+    assert_eq!(identities(&inside, "heard"), [(0, 0)], "{inside:?}");
+
+    let mapped = "unshare -Ur WHO";
+    let as_user = "setpriv --reuid 1000 --clear-groups WHO";
+    let users = who_calls(&stage, User::Myself, mapped, &["WHO", as_user]);
+    let uids: Vec<i32> = identities(&users, "heard").iter().map(|(_, uid)| *uid).collect();
+    assert_eq!(uids, [0, -1], "{users:?}");
+}
