@@ -125,6 +125,7 @@ pub const UNIT_TESTS: &[UnitTest] = &[
     unit(176, PAGES, "a_page_shared_by_two_buffers_becomes_idle_with_the_second"),
     unit(177, PAGES, "only_idle_pages_are_reclaimed_the_longest_idle_first"),
     unit(221, SCHEDULES, "a_thread_that_exits_before_it_reads_its_oneway_does_not_block_the_node"),
+    unit(236, RAW_C, "a_thousand_devices_outlive_their_mount"),
     unit(245, FICKLE, "a_command_that_changes_is_obeyed_as_it_was_first_read"),
 ];
 
@@ -136,7 +137,6 @@ pub const NOT_YET: &[(u16, u16, &str)] = &[
     (181, 181, "the allocator has one representation only"),
     (196, 213, "processes are not frozen yet"),
     (233, 233, "mount options have no check yet"),
-    (236, 236, "a thousand devices have no check yet"),
     (237, 240, "the logs are not written yet"),
 ];
 

@@ -133,3 +133,23 @@ fn a_caller_that_the_server_cannot_see_has_no_number() {
     let uids: Vec<i32> = identities(&users, "heard").iter().map(|(_, uid)| *uid).collect();
     assert_eq!(uids, [0, -1], "{users:?}");
 }
+
+// C236
+#[test]
+fn a_thousand_devices_outlive_their_mount() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root can mount another binderfs inside a world");
+        return;
+    }
+    let stage = stage_with("thousand_devices");
+    let script = r#"
+here=$(dirname "$0")
+dir=$(mktemp -d)
+"$here/anybinder" mount "$dir"
+"$here/thousand_devices" "$dir"
+rmdir "$dir"
+"#;
+    let shell = stage.path_of("sh");
+    let said = stage.run(User::Myself, "sh", &["-ec", script, &shell]);
+    assert_eq!(said, "0 wrong answers\n");
+}
