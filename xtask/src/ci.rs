@@ -1,5 +1,7 @@
 //! `cargo xtask ci`: everything that must pass before a push.
 
+use std::process::Command;
+
 use crate::workspace::{cargo, root, succeed};
 use crate::{Failure, check};
 
@@ -13,8 +15,22 @@ pub(crate) fn run() -> Result<(), Failure> {
     check::run()?;
     // The program first: tests start it.
     succeed(&mut cargo(&["build", "--package", "anybinder"]))?;
-    succeed(&mut cargo(&["test", "--workspace"]))?;
+    let elsewhere = WITH_A_DEVICE.iter().flat_map(|package| ["--exclude", package]);
+    succeed(cargo(&["test", "--workspace"]).args(elsewhere))?;
+    test_with_a_device()?;
     check_interleavings()
+}
+
+/// Packages with tests that need a device.
+const WITH_A_DEVICE: [&str; 2] = ["binder-bench", "conformance"];
+
+/// Runs the tests that need a device, in a world that has one.
+fn test_with_a_device() -> Result<(), Failure> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let mut command = Command::new(root().join(target).join("debug/anybinder"));
+    command.current_dir(root()).args(["run", "--", env!("CARGO"), "test"]);
+    command.args(WITH_A_DEVICE.iter().flat_map(|package| ["--package", package]));
+    succeed(command.env("ANYBINDER_TEST_DEVICE", "/dev/binder"))
 }
 
 /// Runs the small concurrent parts through every interleaving.
