@@ -5,6 +5,7 @@
 
 #![expect(unsafe_code, reason = "the binder ioctls and the receive buffer have no safe wrapper")]
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -26,6 +27,8 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 pub struct BinderClient {
     device: OwnedFd,
     buffer: *const u8,
+    /// Commands that can wait for the next call: the last reply's buffer is to be freed.
+    unsent: RefCell<Commands>,
 }
 
 /// A call as its receiver sees it.
@@ -78,7 +81,7 @@ impl BinderClient {
         let buffer = unsafe {
             rustix::mm::mmap(ptr::null_mut(), BUFFER_BYTES, ProtFlags::READ, flags, &device, 0)
         }?;
-        Ok(Self { device, buffer: buffer.cast() })
+        Ok(Self { device, buffer: buffer.cast(), unsent: RefCell::default() })
     }
 
     /// Asks for the protocol version.
@@ -116,7 +119,7 @@ impl BinderClient {
     ///
     /// [`CallError`].
     pub fn call(&self, code: u32, data: &[u8]) -> Result<Vec<u8>, CallError> {
-        let mut commands = Commands::default();
+        let mut commands = self.unsent.take();
         commands.transaction(BC_TRANSACTION, code, data);
         loop {
             for (code, payload) in self.write_read(&mut commands)?.iter() {
@@ -125,7 +128,7 @@ impl BinderClient {
                         let reply = transaction(payload)?;
                         let data = self.received(&reply)?;
                         commands.free(reply.buffer);
-                        self.write(&mut commands)?;
+                        self.unsent.replace(commands);
                         return Ok(data);
                     }
                     BR_DEAD_REPLY => return Err(CallError::Dead),
@@ -144,32 +147,29 @@ impl BinderClient {
     ///
     /// As the device answers, once it refuses to go on.
     pub fn serve(&self, mut answer: impl FnMut(Incoming) -> Vec<u8>) -> io::Result<Infallible> {
+        // A driver that cannot do this needs an ioctl more for each call, and that is all.
+        let _ = self.defer_completions(true);
         let mut commands = Commands::default();
         commands.code(BC_ENTER_LOOPER);
+        // The bytes of the last reply, which the commands point to.
+        let mut reply = Vec::new();
         loop {
-            for (code, payload) in self.write_read(&mut commands)?.iter() {
+            let returns = self.write_read(&mut commands)?;
+            for (code, payload) in returns.iter() {
                 if code != BR_TRANSACTION {
                     continue;
                 }
                 let call = transaction(payload)?;
                 let BinderTransactionData { code, sender_pid, sender_euid, .. } = call;
                 let data = self.received(&call)?;
-                let reply = answer(Incoming { code, sender_pid, sender_euid, data });
+                reply.clear();
+                reply.extend(answer(Incoming { code, sender_pid, sender_euid, data }));
                 commands.free(call.buffer);
                 if call.flags & TF_ONE_WAY == 0 {
                     commands.transaction(BC_REPLY, 0, &reply);
-                    // Written before the reply's bytes go out of scope.
-                    self.write(&mut commands)?;
                 }
             }
         }
-    }
-
-    /// Runs the commands without waiting for returns.
-    fn write(&self, commands: &mut Commands) -> io::Result<()> {
-        self.exchange(&commands.0, &mut [])?;
-        commands.0.clear();
-        Ok(())
     }
 
     /// Runs the commands and waits for returns.
