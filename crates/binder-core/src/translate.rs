@@ -18,6 +18,7 @@ use crate::env::{ClaimedAddr, ClientMemory};
 use crate::error::Errno;
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
+use crate::thread::ThreadKey;
 use crate::transaction::Draft;
 
 impl Context {
@@ -130,9 +131,7 @@ impl Context {
         held: &mut Vec<Held>,
     ) -> Result<FlatBinderObject, Errno> {
         let node = self.own_node(draft.sender, object)?;
-        let reference = self.refer(draft.receiver, node, strength, Some(draft.thread))?;
-        held.push(Held::Reference(reference, strength));
-        Ok(as_handle(object, strength, self.references[reference].handle))
+        self.lend(draft, node, object, strength, Some(draft.thread), held)
     }
 
     /// A handle of the sender becomes the receiver's own node, or a handle of the receiver.
@@ -160,9 +159,28 @@ impl Context {
             held.push(Held::Node(node, strength));
             return Ok(own);
         }
-        let reference = self.refer(draft.receiver, node, strength, None)?;
+        self.lend(draft, node, object, strength, None, held)
+    }
+
+    /// Gives the receiver a handle of the node, for as long as the buffer holds it. `by` is the
+    /// owner's thread, if it is the owner that sends.
+    fn lend(
+        &mut self,
+        draft: &Draft<'_>,
+        node: NodeKey,
+        object: &FlatBinderObject,
+        strength: Strength,
+        by: Option<ThreadKey>,
+        held: &mut Vec<Held>,
+    ) -> Result<FlatBinderObject, Errno> {
+        let reference = self.refer(draft.receiver, node, strength, by)?;
         held.push(Held::Reference(reference, strength));
-        Ok(as_handle(object, strength, self.references[reference].handle))
+        let handle = u64::from(self.references[reference].handle);
+        let kind = match strength {
+            Strength::Strong => BINDER_TYPE_HANDLE,
+            Strength::Weak => BINDER_TYPE_WEAK_HANDLE,
+        };
+        Ok(FlatBinderObject { kind, flags: object.flags, binder: handle, cookie: 0 })
     }
 
     fn node_of_handle(
@@ -177,12 +195,4 @@ impl Context {
         };
         reference.map(|reference| self.references[reference].node).ok_or(Errno::EINVAL)
     }
-}
-
-fn as_handle(object: &FlatBinderObject, strength: Strength, handle: u32) -> FlatBinderObject {
-    let kind = match strength {
-        Strength::Strong => BINDER_TYPE_HANDLE,
-        Strength::Weak => BINDER_TYPE_WEAK_HANDLE,
-    };
-    FlatBinderObject { kind, flags: object.flags, binder: u64::from(handle), cookie: 0 }
 }
