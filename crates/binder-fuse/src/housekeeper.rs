@@ -1,10 +1,5 @@
-//! What nobody asks for: a second reader when the first is stuck, a look at what the kernel does not
-//! tell of, memory that goes back.
-//!
-//! One thread answers all requests; a second reader would take every other request and pay for it
-//! with a switch between threads. But the one may be stuck: it touches client memory, and a page of
-//! that may be served by this very file system. So the housekeeper looks, while there is work, and
-//! reads requests itself for as long as the other does not come back.
+//! What nobody asks for: a look at whether requests are answered, at what the kernel does not tell
+//! of, and at memory that can go back.
 //!
 //! The kernel keeps fcntl(2) to itself, so a read that falls asleep may do so against an
 //! `O_NONBLOCK` that was set after the open. The housekeeper looks at the files of reads that have
@@ -57,6 +52,11 @@ impl Watch {
         self.changed.notify_one();
     }
 
+    /// Whether the answering thread has neither begun nor ended anything since `step`.
+    pub(crate) fn is_at(&self, step: u64) -> bool {
+        self.steps.load(Ordering::Acquire) == step
+    }
+
     /// Sleeps for a round, or, to `rest`, until a request comes in. Says whether to go on.
     fn sleep(&self, rest_at: Option<u64>) -> bool {
         let Ok(must_stop) = self.must_stop.lock() else { return false };
@@ -106,14 +106,13 @@ impl Housekeeper {
 
 fn keep(shared: &Shared) {
     let watch = &shared.watch;
-    let mut buffer = Vec::new();
     let (mut seen, mut quiet_rounds) = (0, 0);
     let mut rest_at = None;
     while watch.sleep(rest_at.take()) {
         let steps = watch.steps.load(Ordering::Acquire);
-        while steps % 2 == 1 && watch.steps.load(Ordering::Acquire) == seen {
+        if steps % 2 == 1 && steps == seen {
             // The same request as a round ago: somebody else must read on.
-            shared.answer_one_request(&mut buffer);
+            shared.bell.ring(steps);
         }
         look_at_sleepers(shared);
         quiet_rounds = if steps == seen { quiet_rounds + 1 } else { 0 };

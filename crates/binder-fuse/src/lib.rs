@@ -11,6 +11,7 @@ mod housekeeper;
 mod ioctl;
 mod mapping;
 mod parked;
+mod reserve;
 mod session;
 mod tree;
 mod turn;

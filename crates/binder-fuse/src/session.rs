@@ -22,6 +22,7 @@ use crate::client::{self, Client};
 use crate::driver::{Asker, DeviceId, Driver, Job, O_NONBLOCK};
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
+use crate::reserve::{Bell, Reserve};
 use crate::tree::{Place, Refused, Sharing, Tree};
 use crate::turn::Turn;
 use crate::wire::send;
@@ -136,6 +137,7 @@ pub(crate) struct Shared {
     files: Arc<RwLock<Slab<File>>>,
     driver: Turn<Driver, Job>,
     pub(crate) watch: Watch,
+    pub(crate) bell: Bell,
 }
 
 impl Session {
@@ -178,6 +180,7 @@ impl Session {
             files: Arc::default(),
             driver,
             watch: Watch::default(),
+            bell: Bell::default(),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -190,8 +193,10 @@ impl Session {
     pub fn serve(self) -> Result<(), ServeError> {
         let shared = &self.shared;
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
+        let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
         housekeeper.stop();
+        reserve.stop();
         Ok(result?)
     }
 }
@@ -212,12 +217,15 @@ impl Shared {
         }
     }
 
-    /// Answers one request in place of the thread that should, and is stuck.
-    pub(crate) fn answer_one_request(&self, buffer: &mut Vec<u8>) {
+    /// Answers one request in place of the thread that should, and is stuck. Says whether there may
+    /// be more.
+    pub(crate) fn answer_one_request(&self, buffer: &mut Vec<u8>) -> bool {
         buffer.resize(REQUEST_BYTES, 0);
-        if let Ok(len) = self.fuse.read(buffer) {
+        let read = self.fuse.read(buffer);
+        if let Ok(len) = read {
             self.answer_request(&buffer[..len]);
         }
+        read.is_ok()
     }
 
     fn answer_request(&self, bytes: &[u8]) {

@@ -153,3 +153,17 @@ rmdir "$dir"
     let said = stage.run(User::Myself, "sh", &["-ec", script, &shell]);
     assert_eq!(said, "0 wrong answers\n");
 }
+
+/// Where data is stored into the page cache, the driver itself serves the page that it is made to touch.
+#[test]
+fn a_client_that_points_into_its_own_buffer_is_answered() {
+    let stage = stage_with("own_buffer");
+    for &user in User::all() {
+        for delivery in ["auto", "store"] {
+            let said = stage.run_in(user, &["--delivery", delivery], "own_buffer", &[]);
+            let expected = "commands from there: Invalid argument\n\
+                            nothing to read: Resource temporarily unavailable\n";
+            assert_eq!(said, expected, "as {user:?}, delivery {delivery}");
+        }
+    }
+}
