@@ -162,7 +162,6 @@ impl Context {
 
     /// The start of every call: finds or makes the calling thread.
     pub(crate) fn enter(&mut self, caller: &Caller) -> ThreadKey {
-        self.processes[caller.process].is_known_unmapped = false;
         self.thread_of(caller.process, caller.tid)
     }
 

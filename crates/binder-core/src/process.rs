@@ -41,8 +41,6 @@ pub struct Process {
     pub(crate) detects_oneway_spam: bool,
     /// The receive buffer; `None` until a mapping of it has been found.
     pub(crate) arena: Option<Arena>,
-    /// A mapping was looked for in vain, and the process has made no call since.
-    pub(crate) is_known_unmapped: bool,
 }
 
 impl Process {
@@ -61,7 +59,6 @@ impl Process {
             started_threads: 0,
             detects_oneway_spam: false,
             arena: None,
-            is_known_unmapped: false,
         }
     }
 }
@@ -95,10 +92,8 @@ impl Context {
         memory: &mut dyn ClientMemory,
     ) -> Result<&mut Arena, Errno> {
         let state = &mut self.processes[process];
-        if state.arena.is_none() && !state.is_known_unmapped {
-            // The search reads all that a process has mapped: not at every send to it.
+        if state.arena.is_none() {
             state.arena = memory.locate_mapping(process).map(Arena::new);
-            state.is_known_unmapped = state.arena.is_none();
         }
         state.arena.as_mut().ok_or(Errno::ESRCH)
     }

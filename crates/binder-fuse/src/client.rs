@@ -1,6 +1,6 @@
 //! The process behind an open file: who it is, its memory, its receive buffer.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use binder_core::{
     ClaimedAddr, ClientMemory, CopyFault, MappingArea, NamespaceId, Opener, PidNumbers, ProcessKey,
     UidMap, UidRange,
 };
-use binder_os::{FileId, FuseDevice, proc_files};
+use binder_os::{ClientThread, FileId, FuseDevice, proc_files};
 
 use crate::mapping::ReceiveBuffer;
 
@@ -25,8 +25,10 @@ pub(crate) struct Client {
     pub(crate) file: FileId,
     memory: binder_os::ClientMemory,
     pub(crate) buffer: ReceiveBuffer,
-    /// Threads that were seen to belong to the opener.
-    threads: HashSet<u32>,
+    /// Threads that were seen to belong to the opener, by number.
+    threads: HashMap<u32, ClientThread>,
+    /// A mapping was looked for in vain, and the process has made no call since.
+    is_known_unmapped: bool,
     /// `O_NONBLOCK`, as far as it is known: the kernel does not tell of later changes.
     pub(crate) is_nonblocking: bool,
     /// Whom to notify when poll(2) may have something new.
@@ -45,7 +47,8 @@ impl Client {
             file,
             memory: binder_os::ClientMemory::open(pid)?,
             buffer,
-            threads: HashSet::new(),
+            threads: HashMap::new(),
+            is_known_unmapped: false,
             is_nonblocking,
             poll_handle: None,
         })
@@ -53,20 +56,58 @@ impl Client {
 
     /// Makes bytes that were stored in the receive buffer visible.
     fn publish(&mut self, device: &FuseDevice, offset: u32, len: u32) -> io::Result<()> {
-        self.buffer.publish(device, &mut self.memory, offset as usize, len as usize)
+        self.buffer.publish(device, offset as usize, len as usize)
     }
 
-    /// Whether `tid` is a thread of the process that opened the file; others are refused, since
-    /// the addresses they name lie in memory of their own.
-    pub(crate) fn has_thread(&mut self, tid: u32) -> bool {
-        if self.threads.contains(&tid) {
-            return true;
+    /// Notes a call by thread `tid`, if that belongs to the process that opened the file. Others are
+    /// refused, since the addresses they name lie in memory of their own.
+    ///
+    /// A number alone does not tell: a thread may have ended, and a process that inherited the file
+    /// may have come to its number.
+    pub(crate) fn begin_call(&mut self, tid: u32) -> bool {
+        let known = self.threads.get(&tid);
+        if !known.is_some_and(|thread| thread.is_alive(&self.memory)) {
+            self.threads.remove(&tid);
+            let Some(found) = ClientThread::find(&self.memory, tid) else { return false };
+            self.threads.insert(tid, found);
         }
-        let is_own = tid == self.pid || proc_files::is_thread_of(self.pid, tid);
-        if is_own {
-            self.threads.insert(tid);
+        self.is_known_unmapped = false;
+        self.memory.use_thread(tid);
+        true
+    }
+
+    /// Goes on with a call of thread `tid` that was begun before and has not been answered.
+    pub(crate) fn resume_call(&mut self, tid: u32) {
+        self.memory.use_thread(tid);
+    }
+
+    /// Finds out where the process mapped its receive buffer.
+    fn locate_mapping(&mut self) -> io::Result<Option<MappingArea>> {
+        if self.is_known_unmapped {
+            return Ok(None);
         }
-        is_own
+        let pinned = self.buffer.is_private().then(|| self.memory.pin()).transpose()?;
+        let threads = self.threads.keys().copied();
+        let mut found = None;
+        for tid in std::iter::once(self.pid).chain(threads) {
+            found = match proc_files::find_mapping(self.pid, tid, self.file) {
+                Ok(found) => found,
+                // This thread has ended; another may live.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => return Err(error),
+            };
+            if found.is_some() {
+                break;
+            }
+        }
+        // The search reads all that a process has mapped: not again at every send to it.
+        self.is_known_unmapped = found.is_none();
+        Ok(found.map(|(base, len_bytes)| {
+            if let Some(pinned) = pinned {
+                self.buffer.set_place(pinned, base);
+            }
+            MappingArea { base, len_bytes }
+        }))
     }
 
     /// The thread said that it ends; its number may come back as somebody else's.
@@ -186,9 +227,10 @@ impl ClientMemory for Clients {
 
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
         let client = self.get_mut(process)?;
-        let (base, len_bytes) = proc_files::find_mapping(client.pid, client.file).ok()??;
-        client.buffer.set_base(base);
-        Some(MappingArea { base, len_bytes })
+        client.locate_mapping().unwrap_or_else(|error| {
+            tracing::warn!(%error, pid = client.pid, "a mapping could not be looked for");
+            None
+        })
     }
 
     fn copy_in(
@@ -199,9 +241,18 @@ impl ClientMemory for Clients {
         offset: u32,
         len: u32,
     ) -> Result<(), CopyFault> {
-        let target = self.client(to)?.buffer.memory().clone();
+        let (offset, len) = (offset as usize, len as usize);
+        let receiver = &self.client(to)?.buffer;
+        let (target, is_direct) = (receiver.memory().clone(), receiver.is_direct());
         let source = &mut self.client(from)?.memory;
-        source.read_into(address.0, &target, offset as usize, len as usize).map_err(|_| CopyFault)
+        if is_direct {
+            return source.read_into(address.0, &target, offset, len).map_err(|_| CopyFault);
+        }
+        // The source may be a page that another thread of ours has to deliver out of `target`: no
+        // lock of that may be held meanwhile.
+        let mut bytes = vec![0; len];
+        source.read(address.0, &mut bytes).map_err(|_| CopyFault)?;
+        target.write(offset, &bytes).map_err(|_| CopyFault)
     }
 
     fn store(&mut self, to: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault> {

@@ -85,11 +85,11 @@ pub(crate) enum Job {
 /// Answers FUSE_OPEN once the process exists.
 pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
 
-/// Takes the files that sleeping reads wait on: device, process, pid, file, flag as known.
+/// Takes the files that sleeping reads wait on.
 pub(crate) type Sleepers = Box<dyn FnOnce(Vec<Sleeper>) + Send>;
 
 /// A file with a sleeping read, to be looked at.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sleeper {
     pub(crate) device: DeviceId,
     pub(crate) process: ProcessKey,
@@ -180,7 +180,7 @@ impl Driver {
                 let caller = Caller { waits: Waits::UntilReady, ..caller };
                 outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
             }
-            self.end_or_park(asker.device, asker.process, asker.unique, request, outcome);
+            self.end_or_park(asker, request, outcome);
             return;
         }
         let answer = call.run(&mut state.context, &caller, &mut state.clients);
@@ -197,7 +197,7 @@ impl Driver {
     fn caller(&mut self, asker: &Asker) -> Result<Caller, Errno> {
         let clients = &mut self.devices[asker.device].clients;
         let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
-        if !client.has_thread(asker.tid) {
+        if !client.begin_call(asker.tid) {
             tracing::warn!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
             return Err(Errno::EINVAL);
         }
@@ -209,26 +209,19 @@ impl Driver {
     /// case: it shows how far the call came.
     fn end_or_park(
         &mut self,
-        device: DeviceId,
-        process: ProcessKey,
-        unique: u64,
+        asker: &Asker,
         request: BinderWriteRead,
         outcome: Result<Outcome, Errno>,
     ) {
         let result = match outcome {
             Ok(Outcome::Park(thread)) => {
-                return self.devices[device].parked.insert(Parked {
-                    process,
-                    thread,
-                    unique,
-                    request,
-                    check: Check::Fresh,
-                });
+                let parked = Parked { asker: *asker, thread, request, check: Check::Fresh };
+                return self.devices[asker.device].parked.insert(parked);
             }
             Ok(Outcome::Done) => Ok(()),
             Err(error) => Err(error),
         };
-        self.answer(unique, result, Answer::of(&request).bytes());
+        self.answer(asker.unique, result, Answer::of(&request).bytes());
     }
 
     fn answer(&self, unique: u64, result: Result<(), Errno>, data: &[u8]) {
@@ -249,9 +242,12 @@ impl Driver {
     fn wake(&mut self, device: DeviceId, thread: ThreadKey) {
         let state = &mut self.devices[device];
         let Some(parked) = state.parked.take(thread) else { return };
-        let Parked { process, unique, mut request, .. } = parked;
+        let Parked { asker, mut request, .. } = parked;
+        if let Some(client) = state.clients.get_mut(asker.process) {
+            client.resume_call(asker.tid);
+        }
         let outcome = state.context.resume(thread, &mut request, &mut state.clients);
-        self.end_or_park(device, process, unique, request, outcome);
+        self.end_or_park(&asker, request, outcome);
     }
 
     fn notify_poll(&mut self, device: DeviceId, process: ProcessKey) {
@@ -299,9 +295,14 @@ impl Driver {
                     Check::Fresh => Check::Due,
                     Check::Done => Check::Done,
                     Check::Due => {
-                        if let Some(client) = state.clients.get_mut(parked.process) {
-                            let (process, pid, file) = (parked.process, client.pid, client.file);
-                            found.push(Sleeper { device, process, pid, file });
+                        if let Some(client) = state.clients.get_mut(parked.asker.process) {
+                            let (process, pid, file) =
+                                (parked.asker.process, client.pid, client.file);
+                            let sleeper = Sleeper { device, process, pid, file };
+                            // One look serves all reads of a file.
+                            if found.last() != Some(&sleeper) && !found.contains(&sleeper) {
+                                found.push(sleeper);
+                            }
                         }
                         Check::Done
                     }
@@ -319,11 +320,11 @@ impl Driver {
         if !is_nonblocking {
             return;
         }
-        while let Some(parked) = state.parked.take_first(|parked| parked.process == process) {
+        while let Some(parked) = state.parked.take_first(|parked| parked.asker.process == process) {
             state.context.interrupt(parked.thread);
             let data = Answer::of(&parked.request);
             let error = -Errno::EAGAIN.number();
-            send(&self.fuse, &reply::ioctl(parked.unique, error, data.bytes()));
+            send(&self.fuse, &reply::ioctl(parked.asker.unique, error, data.bytes()));
         }
         self.carry_out_effects(device);
     }

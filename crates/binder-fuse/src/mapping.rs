@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 
-use binder_os::{BackingId, ClientMemory, FuseDevice, Mapping, Written};
+use binder_os::{BackingId, FuseDevice, Mapping, PinnedMemory, Written};
 use fuse_wire::notify;
 
 use crate::wire::send;
@@ -39,9 +39,9 @@ enum Way {
         /// Pages that the page cache has as a whole, one bit each.
         cached: Box<[u64; PAGES / 64]>,
     },
-    /// Where the client mapped the file, once that is known.
+    /// Where the client mapped the file, in which address space, once that is known.
     Private {
-        base: Option<u64>,
+        place: Option<(PinnedMemory, u64)>,
     },
 }
 
@@ -61,7 +61,7 @@ impl ReceiveBuffer {
             },
             Route::Private => Self {
                 memory: Arc::new(Mapping::private(BUFFER_BYTES)?),
-                way: Way::Private { base: None },
+                way: Way::Private { place: None },
             },
         })
     }
@@ -83,11 +83,22 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Notes where the client mapped the file.
-    pub(crate) fn set_base(&mut self, address: u64) {
-        if let Way::Private { base } = &mut self.way {
-            *base = Some(address);
+    /// Whether stores go to the client's own pages, which must be found first.
+    pub(crate) fn is_private(&self) -> bool {
+        matches!(self.way, Way::Private { .. })
+    }
+
+    /// Notes where the client mapped the file, in an address space that was pinned before the search:
+    /// should the client execute another program, nothing is ever written into that one.
+    pub(crate) fn set_place(&mut self, memory: PinnedMemory, base: u64) {
+        if let Way::Private { place } = &mut self.way {
+            *place = Some((memory, base));
         }
+    }
+
+    /// Whether storing is a copy into memory that nobody else has to deliver.
+    pub(crate) fn is_direct(&self) -> bool {
+        matches!(self.way, Way::Passthrough(_))
     }
 
     pub(crate) fn memory(&self) -> &Arc<Mapping> {
@@ -98,18 +109,17 @@ impl ReceiveBuffer {
     pub(crate) fn publish(
         &mut self,
         device: &FuseDevice,
-        client: &mut ClientMemory,
         offset: usize,
         len: usize,
     ) -> io::Result<()> {
         let (node, cached) = match &mut self.way {
             Way::Passthrough(_) => return Ok(()),
-            Way::Private { base } => {
-                let base = base.ok_or(io::ErrorKind::NotFound)?;
+            Way::Private { place } => {
+                let (memory, base) = place.as_ref().ok_or(io::ErrorKind::NotFound)?;
                 let mut bytes = vec![0; len];
                 self.memory.read(offset, &mut bytes).map_err(io::Error::other)?;
                 let address = base.saturating_add(offset as u64);
-                return client.write_private(address, &bytes).map_err(io::Error::other);
+                return memory.write(address, &bytes).map_err(io::Error::other);
             }
             Way::Store { node, cached } => (node, cached),
         };

@@ -1,7 +1,9 @@
 //! Reads that sleep in the daemon: who sleeps, and which FUSE request waits for the answer.
 
-use binder_core::{ProcessKey, ThreadKey};
+use binder_core::ThreadKey;
 use binder_uapi::BinderWriteRead;
+
+use crate::driver::Asker;
 
 /// Whether the file of a sleeping read has been looked at for a change to `O_NONBLOCK`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,10 +19,9 @@ pub(crate) enum Check {
 /// A read that sleeps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parked {
-    pub(crate) process: ProcessKey,
+    /// The request to answer, and whose it is.
+    pub(crate) asker: Asker,
     pub(crate) thread: ThreadKey,
-    /// The FUSE request to answer.
-    pub(crate) unique: u64,
     /// The caller's struct, with the progress so far.
     pub(crate) request: BinderWriteRead,
     /// How far the housekeeper is with it.
@@ -46,7 +47,7 @@ impl ParkedReads {
 
     /// Takes the read behind a FUSE request: a search, which only a signal asks for.
     pub(crate) fn take_request(&mut self, unique: u64) -> Option<Parked> {
-        self.take_first(|parked| parked.unique == unique)
+        self.take_first(|parked| parked.asker.unique == unique)
     }
 
     pub(crate) fn take_first(&mut self, is_wanted: impl Fn(&Parked) -> bool) -> Option<Parked> {

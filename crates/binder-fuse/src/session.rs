@@ -9,7 +9,8 @@ use binder_core::ProcessKey;
 use binder_os::{FileId, FuseDevice, Mapping, MountOptions, ReadError, proc_files};
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{
-    FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH, FUSE_MAX_PAGES, FUSE_PASSTHROUGH,
+    FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH, FUSE_IOCTL_DIR, FUSE_MAX_PAGES,
+    FUSE_PASSTHROUGH,
 };
 use fuse_wire::{
     DirentBuffer, Header, InitOffer, InitTerms, Message, Opened, Operation, Read, Request, SetAttr,
@@ -28,6 +29,7 @@ use crate::turn::Turn;
 use crate::wire::send;
 
 const EINVAL: i32 = 22;
+const ENOTTY: i32 = 25;
 const ENOSYS: i32 = 38;
 const EPERM: i32 = 1;
 const EIO: i32 = 5;
@@ -124,8 +126,8 @@ pub struct Session {
 
 /// What all threads of a session share.
 ///
-/// Locks are taken one at a time, never one within another, except that a job of the driver may
-/// take `files`.
+/// Locks are taken one at a time, never one within another, with two exceptions: a job of the driver
+/// may take `files`, and a device is added to the driver while `tree` is held. No job takes `tree`.
 pub(crate) struct Shared {
     fuse: Arc<FuseDevice>,
     delivery: Delivery,
@@ -196,7 +198,10 @@ impl Session {
         let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
         housekeeper.stop();
-        reserve.stop();
+        if result.is_ok() {
+            // Otherwise it may sleep in a read of what is mounted still.
+            reserve.stop();
+        }
         Ok(result?)
     }
 }
@@ -253,6 +258,9 @@ impl Shared {
         let header = &request.header;
         let unique = header.unique;
         match request.operation {
+            Operation::Ioctl { flags, .. } if flags & FUSE_IOCTL_DIR != 0 => {
+                self.refuse(unique, ENOTTY);
+            }
             Operation::Ioctl { fh, cmd, data, .. } => self.ioctl(header, fh, cmd, data),
             Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh) {
                 Some(asker) => self.submit(Job::Poll { asker, handle: kh, flags }),
@@ -389,12 +397,17 @@ impl Shared {
         };
         wanted.name[wanted.name.len() - 1] = 0;
         let name = wanted.name.split(|byte| *byte == 0).next().unwrap_or_default();
-        let added = self.tree().add_device(name, 0o600);
-        let id = match added {
+        let mut tree = self.tree();
+        let id = match tree.add_device(name, 0o600) {
             Ok(id) => id,
-            Err(refused) => return self.refuse(unique, refused as i32),
+            Err(refused) => {
+                drop(tree);
+                return self.refuse(unique, refused as i32);
+            }
         };
+        // Before anybody can look the name up, and in the order of the numbers.
         self.submit(Job::AddDevice(id));
+        drop(tree);
         wanted.minor = u32::try_from(id).unwrap_or(u32::MAX);
         send(&self.fuse, &reply::ioctl(unique, 0, wanted.as_bytes()));
     }
@@ -574,9 +587,10 @@ impl Shared {
 }
 
 fn insert_file(files: &RwLock<Slab<File>>, file: File) -> u64 {
-    files.write().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(file) as u64
+    files.write().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(file) as u64 + 1
 }
 
+/// Where a file lies. Handle 0 is that of directories, and names none.
 fn index(fh: u64) -> usize {
-    usize::try_from(fh).unwrap_or(usize::MAX)
+    usize::try_from(fh).map_or(usize::MAX, |fh| fh.wrapping_sub(1))
 }

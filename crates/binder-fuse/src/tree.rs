@@ -8,7 +8,7 @@
 //! it the look-up. They share it, and must get their data in another way.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fuse_wire::{Attr, Entry, FUSE_ROOT_ID};
 
@@ -29,6 +29,8 @@ const NAME_MAX_BYTES: usize = 255;
 /// How long the kernel may keep what it was told of an inode. Names of devices are asked for at
 /// every open; their inodes are new ones then, and so are their attributes.
 const ATTR_VALID: Duration = Duration::from_secs(60);
+/// An open follows its look-up within this time. Later the same thread number may be another's.
+const LOOKUP_TO_OPEN: Duration = Duration::from_secs(1);
 /// Names and attributes that never change.
 const FOREVER: Duration = Duration::from_secs(86_400);
 
@@ -72,8 +74,9 @@ struct DeviceInode {
     device: DeviceId,
     permissions: Permissions,
     lookups: u64,
-    /// The thread that looked it up last.
+    /// The thread that looked it up last, and when.
     finder: u32,
+    found_at: Instant,
     /// How it was opened, if it was.
     opened: Option<Sharing>,
 }
@@ -180,9 +183,11 @@ impl Tree {
             permissions: device.permissions,
             lookups: 0,
             finder: tid,
+            found_at: Instant::now(),
             opened: None,
         });
         inode.lookups += 1;
+        inode.found_at = Instant::now();
         let attr = self.attr(node)?;
         // The name is looked up anew each time; the inode's attributes are its own.
         let entry_valid = Duration::ZERO;
@@ -220,7 +225,9 @@ impl Tree {
     pub(crate) fn take_for_open(&mut self, node: u64, tid: u32) -> Result<Sharing, Refused> {
         let inode = self.inodes.get_mut(&node).ok_or(Refused::ENOENT)?;
         let sharing = match inode.opened {
-            None if inode.finder == tid => Sharing::Exclusive,
+            None if inode.finder == tid && inode.found_at.elapsed() < LOOKUP_TO_OPEN => {
+                Sharing::Exclusive
+            }
             None | Some(Sharing::Shared) => Sharing::Shared,
             Some(Sharing::Exclusive) => return Err(Refused::ESTALE),
         };
@@ -265,6 +272,11 @@ impl Tree {
         change: impl FnOnce(&mut Permissions),
     ) -> Result<(), Refused> {
         let inode = self.inodes.get_mut(&node).ok_or(Refused::EPERM)?;
+        let device = self.devices.get(&inode.name).filter(|device| device.id == inode.device);
+        if device.is_some_and(|device| device.permissions != inode.permissions) {
+            // The kernel has checked the caller against what this inode once was.
+            return Err(Refused::ESTALE);
+        }
         change(&mut inode.permissions);
         inode.permissions.mode &= PERMISSION_BITS;
         if let Some(device) = self.devices.get_mut(&inode.name)

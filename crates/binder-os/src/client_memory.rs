@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::fs::{Dir, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::mapping::{Mapping, OutOfBounds};
@@ -29,6 +29,32 @@ pub struct ClientMemory {
     mem: MemFile,
     readable: PageSet,
     writable: PageSet,
+}
+
+/// One address space, whatever program its process executes later.
+#[derive(Debug)]
+pub struct PinnedMemory {
+    mem: OwnedFd,
+}
+
+impl PinnedMemory {
+    /// Writes `bytes` to a private mapping at `address`, also one that its process may only read.
+    ///
+    /// The process gets copies of its own of the pages concerned, as a debugger gives it when it
+    /// sets a breakpoint.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if there is no private mapping, the address space is gone, or the kernel lets
+    /// nobody do this; a part may have been written.
+    pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        let fault = Fault { address, len_bytes: bytes.len() };
+        let target = Range::new(address, bytes.len()).ok_or(fault)?;
+        match rustix::io::pwrite(&self.mem, bytes, target.start) {
+            Ok(written) if written == bytes.len() => Ok(()),
+            Ok(_) | Err(_) => Err(fault),
+        }
+    }
 }
 
 /// A range of a client's memory that could not be transferred as a whole.
@@ -116,25 +142,30 @@ impl ClientMemory {
         Ok(())
     }
 
-    /// Writes `bytes` to a private mapping at `address`, also one that the client may only read.
-    ///
-    /// The client gets copies of its own of the pages concerned, as a debugger gives it when it sets
-    /// a breakpoint.
+    /// Opens the address space that the process has at this moment, for good.
     ///
     /// # Errors
     ///
-    /// [`Fault`] if there is no private mapping, or the kernel does not let anybody do this; a part
-    /// may have been written.
-    pub fn write_private(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
-        let fault = Fault { address, len_bytes: bytes.len() };
-        let target = Range::new(address, bytes.len()).ok_or(fault)?;
-        let mem = self.mem_file().ok_or(fault)?;
-        match rustix::io::pwrite(mem, bytes, target.start) {
-            Ok(written) if written == bytes.len() => Ok(()),
-            Ok(_) | Err(_) => {
-                self.forget();
-                Err(fault)
-            }
+    /// `NotFound` if the process has ended, `PermissionDenied` if we may not access it.
+    pub fn pin(&self) -> io::Result<PinnedMemory> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
+        let path = format!("task/{}/mem", self.tid);
+        Ok(PinnedMemory { mem: rustix::fs::openat(&self.dir, path, flags, Mode::empty())? })
+    }
+
+    /// Whether `tid` is a living thread of the process.
+    #[must_use]
+    pub fn has_thread(&self, tid: u32) -> bool {
+        let path = format!("task/{tid}");
+        rustix::fs::accessat(&self.dir, path, Access::EXISTS, AtFlags::empty()).is_ok()
+    }
+
+    /// Accesses the process by way of its thread `tid`, one of whose requests is unanswered: its
+    /// number cannot become another's before the answer, nor can the process execute another
+    /// program.
+    pub fn use_thread(&mut self, tid: u32) {
+        if let Ok(tid) = i32::try_from(tid) {
+            self.tid = tid;
         }
     }
 

@@ -6,6 +6,7 @@
 
 pub mod binder_client;
 pub mod client_memory;
+pub mod client_thread;
 pub mod fuse_device;
 pub mod mapping;
 pub mod namespaces;
@@ -16,7 +17,8 @@ pub mod shared_page;
 pub mod signals;
 
 pub use binder_client::BinderClient;
-pub use client_memory::{ClientMemory, Fault, ReadIntoError};
+pub use client_memory::{ClientMemory, Fault, PinnedMemory, ReadIntoError};
+pub use client_thread::ClientThread;
 pub use fuse_device::{BackingId, FuseDevice, MountOptions, ReadError, Written};
 pub use mapping::{Mapping, OutOfBounds};
 pub use proc_files::FileId;

@@ -52,12 +52,6 @@ pub fn tgid_of(tid: u32) -> io::Result<u32> {
     number(field(&status, b"Tgid:")?)
 }
 
-/// Returns whether `tid` is a living thread of process `tgid`.
-#[must_use]
-pub fn is_thread_of(tgid: u32, tid: u32) -> bool {
-    rustix::fs::access(format!("/proc/{tgid}/task/{tid}"), rustix::fs::Access::EXISTS).is_ok()
-}
-
 /// Returns the numbers of process `tgid`, from the namespace of /proc to the process's own.
 ///
 /// # Errors
@@ -155,14 +149,16 @@ pub fn device_of(path: &Path) -> io::Result<Device> {
 
 /// Returns where process `tgid` maps `file`: start and length in bytes, the lowest such range.
 ///
+/// Its thread `tid` must live; once the first thread has ended, the process itself shows no memory.
+///
 /// Lines that follow one another without a gap, as after mprotect(2) of a part, count as one.
 ///
 /// # Errors
 ///
 /// `NotFound` if the process has ended, `PermissionDenied` if we may not inspect it.
-pub fn find_mapping(tgid: u32, file: FileId) -> io::Result<Option<(u64, u64)>> {
+pub fn find_mapping(tgid: u32, tid: u32, file: FileId) -> io::Result<Option<(u64, u64)>> {
     let mut search = MappingSearch::new(file);
-    let mut maps = File::open(format!("/proc/{tgid}/maps"))?;
+    let mut maps = File::open(format!("/proc/{tgid}/task/{tid}/maps"))?;
     // The kernel returns whole lines, about a page at a time; a line longer than that is carried
     // over to the next read.
     let mut chunk = vec![0; 64 << 10];
@@ -205,7 +201,11 @@ pub fn file_flags(tgid: u32, file: FileId) -> io::Result<Option<u32>> {
         let Ok(info) = fs::read(format!("/proc/{tgid}/fdinfo/{name}")) else { continue };
         let flags = str::from_utf8(field(&info, b"flags:")?.trim_ascii()).ok();
         let flags = flags.and_then(|octal| u32::from_str_radix(octal, 8).ok());
-        return flags.map(Some).ok_or_else(malformed);
+        let flags = flags.ok_or_else(malformed)?;
+        // A descriptor that only names the file is no open of it.
+        if flags & OFlags::PATH.bits() == 0 {
+            return Ok(Some(flags));
+        }
     }
     Ok(None)
 }

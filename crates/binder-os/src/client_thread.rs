@@ -1,0 +1,75 @@
+//! A thread of a client, told from others that come to have its number.
+
+#![expect(unsafe_code, reason = "pidfd_send_signal without a signal has no safe wrapper")]
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::client_memory::ClientMemory;
+
+/// PIDFD_THREAD: a pidfd of one thread, since Linux 6.9.
+const PIDFD_THREAD: libc::c_uint = libc::O_EXCL as libc::c_uint;
+
+/// A thread that was seen to belong to a process.
+#[derive(Debug)]
+pub struct ClientThread {
+    tid: u32,
+    /// Absent where the kernel has no such thing; every look is then one into /proc.
+    pidfd: Option<OwnedFd>,
+}
+
+impl ClientThread {
+    /// Finds thread `tid`, one of whose requests is unanswered, among those of a process.
+    #[must_use]
+    pub fn find(process: &ClientMemory, tid: u32) -> Option<Self> {
+        process.has_thread(tid).then(|| Self { tid, pidfd: open(tid).ok() })
+    }
+
+    /// Whether it still lives, so that its number cannot be another's.
+    #[must_use]
+    pub fn is_alive(&self, process: &ClientMemory) -> bool {
+        let Some(pidfd) = &self.pidfd else { return process.has_thread(self.tid) };
+        // SAFETY: signal 0 is sent to nobody; the call takes no memory.
+        let sent =
+            unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), 0, 0_usize, 0) };
+        sent == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
+    }
+}
+
+fn open(tid: u32) -> io::Result<OwnedFd> {
+    // SAFETY: the call takes no memory.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, tid, PIDFD_THREAD) };
+    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: a descriptor that the kernel has just given us, and nobody else knows.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_is_alive_until_it_ends() {
+        let process = ClientMemory::open(std::process::id()).unwrap();
+        let (tell, told) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let thread = thread::spawn(move || {
+            tell.send(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()).unwrap();
+            let _ = ended.recv();
+        });
+        let tid = told.recv().unwrap();
+        let found = ClientThread::find(&process, tid).unwrap();
+        assert!(found.is_alive(&process));
+        drop(end);
+        thread.join().unwrap();
+        while process.has_thread(tid) {
+            thread::yield_now();
+        }
+        assert!(!found.is_alive(&process));
+        assert!(ClientThread::find(&process, tid).is_none());
+        assert!(ClientThread::find(&process, 1).is_none(), "process 1 is not ours");
+    }
+}
