@@ -65,8 +65,9 @@ impl Client {
     /// A number alone does not tell: a thread may have ended, and a process that inherited the file
     /// may have come to its number.
     pub(crate) fn begin_call(&mut self, tid: u32) -> bool {
-        let known = self.threads.get(&tid);
-        if !known.is_some_and(|thread| thread.is_alive(&self.memory)) {
+        // The first thread's number is another's only once the whole process is gone, and with it the
+        // memory that could be reached.
+        if tid != self.pid && !self.threads.get(&tid).is_some_and(|it| it.is_alive(&self.memory)) {
             self.threads.remove(&tid);
             let Some(found) = ClientThread::find(&self.memory, tid) else { return false };
             self.threads.insert(tid, found);

@@ -1,9 +1,11 @@
 //! A thread of a client, told from others that come to have its number.
 
-#![expect(unsafe_code, reason = "pidfd_send_signal without a signal has no safe wrapper")]
+#![expect(unsafe_code, reason = "pidfds of threads have no safe wrapper")]
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::client_memory::ClientMemory;
 
@@ -29,10 +31,10 @@ impl ClientThread {
     #[must_use]
     pub fn is_alive(&self, process: &ClientMemory) -> bool {
         let Some(pidfd) = &self.pidfd else { return process.has_thread(self.tid) };
-        // SAFETY: signal 0 is sent to nobody; the call takes no memory.
-        let sent =
-            unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), 0, 0_usize, 0) };
-        sent == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
+        // It becomes readable when the thread ends, before its number is free.
+        let mut watched = [PollFd::new(pidfd, PollFlags::IN)];
+        let ended = rustix::event::poll(&mut watched, Some(&Timespec::default()));
+        ended.is_ok_and(|ended| ended == 0)
     }
 }
 
