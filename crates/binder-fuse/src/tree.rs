@@ -397,6 +397,17 @@ mod tests {
     }
 
     #[test]
+    fn an_inode_from_before_a_change_of_owner_changes_nothing() {
+        let mut tree = tree_with_binder();
+        let own = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
+        tree.take_for_open(own, 7).unwrap();
+        let roots = tree.lookup(FUSE_ROOT_ID, b"binder", 8).unwrap().node;
+        tree.set_permissions(roots, |permissions| permissions.uid = 1000).unwrap();
+        let taken_back = tree.set_permissions(own, |permissions| permissions.mode = 0o666);
+        assert_eq!(taken_back, Err(Refused::ESTALE));
+    }
+
+    #[test]
     fn a_change_of_mode_lasts() {
         let mut tree = tree_with_binder();
         let node = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;

@@ -167,3 +167,14 @@ fn a_client_that_points_into_its_own_buffer_is_answered() {
         }
     }
 }
+
+#[test]
+fn a_client_that_sends_from_the_receivers_buffer_is_served() {
+    let stage = stage_with("receivers_buffer");
+    for &user in User::all() {
+        for delivery in ["auto", "store"] {
+            let said = stage.run_in(user, &["--delivery", delivery], "receivers_buffer", &[]);
+            assert_eq!(said, "64 bytes, the first 0\n", "as {user:?}, delivery {delivery}");
+        }
+    }
+}
