@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::env::ClientMemory;
 use crate::error::Verdict;
 use crate::process::ProcessKey;
-use crate::thread::ThreadKey;
+use crate::thread::{Thread, ThreadKey};
 use crate::transaction::{Kind, Transaction, TransactionKey};
 use crate::work::Work;
 
@@ -62,12 +62,11 @@ impl Context {
     /// one-way is put back at the head of the process's queue, and a notice about a node follows it.
     pub(crate) fn remove_thread(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
         self.unpark(thread);
-        if self.threads[thread].polls {
-            let process = self.threads[thread].process;
+        let Thread { process, tid, polls, .. } = self.threads[thread];
+        self.processes[process].threads.remove(&tid);
+        if polls {
             self.processes[process].pollers -= 1;
         }
-        let (process, tid) = (self.threads[thread].process, self.threads[thread].tid);
-        self.processes[process].threads.remove(&tid);
         self.abandon_stack(thread);
         while let Some(work) = self.threads[thread].todo.pop_front() {
             match work {
@@ -90,7 +89,7 @@ impl Context {
     ///
     /// Only the innermost call is answered now if the thread was serving it. A call further out is
     /// answered when the one that the thread had made itself comes back and finds nobody.
-    pub(crate) fn abandon_stack(&mut self, thread: ThreadKey) {
+    fn abandon_stack(&mut self, thread: ThreadKey) {
         let top = self.threads[thread].stack.take();
         let served = top.filter(|top| self.transactions[*top].to_thread == Some(thread));
         let mut next = top;
@@ -113,7 +112,7 @@ impl Context {
     }
 
     /// Deals with a transaction that a leaving thread was handed and has not read.
-    pub(crate) fn return_unread(
+    fn return_unread(
         &mut self,
         process: ProcessKey,
         transaction: TransactionKey,

@@ -5,8 +5,8 @@ use std::io;
 use std::sync::Arc;
 
 use binder_core::{
-    ClaimedAddr, ClientMemory, CopyFault, MappingArea, NamespaceId, Opener, PidNumbers, ProcessKey,
-    UidMap, UidRange,
+    ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, NamespaceId, Opener, PidNumbers,
+    ProcessKey, UidMap, UidRange,
 };
 use binder_os::{ClientThread, FileId, FuseDevice, proc_files};
 
@@ -87,28 +87,25 @@ impl Client {
         if self.is_known_unmapped {
             return Ok(None);
         }
-        let pinned = self.buffer.is_private().then(|| self.memory.pin()).transpose()?;
-        let threads = self.threads.keys().copied();
-        let mut found = None;
-        for tid in std::iter::once(self.pid).chain(threads) {
-            found = match proc_files::find_mapping(self.pid, tid, self.file) {
-                Ok(found) => found,
+        let threads = std::iter::once(self.pid).chain(self.threads.keys().copied());
+        for tid in threads {
+            match self.memory.pin(tid).and_then(|pinned| {
+                let found = proc_files::find_mapping(self.pid, tid, self.file)?;
+                Ok(found.map(|place| (pinned, place)))
+            }) {
+                Ok(Some((pinned, (base, len_bytes)))) => {
+                    self.buffer.set_place(pinned, base);
+                    return Ok(Some(MappingArea { base, len_bytes }));
+                }
+                Ok(None) => {}
                 // This thread has ended; another may live.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(error),
-            };
-            if found.is_some() {
-                break;
             }
         }
         // The search reads all that a process has mapped: not again at every send to it.
-        self.is_known_unmapped = found.is_none();
-        Ok(found.map(|(base, len_bytes)| {
-            if let Some(pinned) = pinned {
-                self.buffer.set_place(pinned, base);
-            }
-            MappingArea { base, len_bytes }
-        }))
+        self.is_known_unmapped = true;
+        Ok(None)
     }
 
     /// The thread said that it ends; its number may come back as somebody else's.
@@ -282,4 +279,9 @@ impl ClientMemory for Clients {
             tracing::warn!(%error, pid = client.pid, "a buffer could not be cleared");
         }
     }
+}
+
+/// Whether a thread's files answered that it has ended: a zombie's stand, without a memory.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(Errno::ESRCH.number())
 }

@@ -1,5 +1,6 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -17,8 +18,8 @@ use crate::wire::send;
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
 
-const EIO: i32 = 5;
-const EAGAIN: i32 = 11;
+/// What a request gets that met a bug.
+pub(crate) const EIO: i32 = 5;
 /// The bit of open(2) as the kernel shows it everywhere.
 pub(crate) const O_NONBLOCK: u32 = 0o4000;
 const POLLIN: u32 = 0x001;
@@ -89,7 +90,7 @@ pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
 pub(crate) type Sleepers = Box<dyn FnOnce(Vec<Sleeper>) + Send>;
 
 /// A file with a sleeping read, to be looked at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Sleeper {
     pub(crate) device: DeviceId,
     pub(crate) process: ProcessKey,
@@ -276,33 +277,36 @@ impl Driver {
     /// is asked to repeat the interruption, and forgets it if the request is gone.
     fn interrupt(&mut self, unique: u64, target: u64) {
         for device in 0..self.devices.len() {
-            let state = &mut self.devices[device];
-            if let Some(parked) = state.parked.take_request(target) {
-                state.context.interrupt(parked.thread);
-                self.answer(target, Err(Errno::EINTR), Answer::of(&parked.request).bytes());
+            if let Some(parked) = self.devices[device].parked.take_request(target) {
+                self.end_sleep(device, &parked, Errno::EINTR);
                 return self.carry_out_effects(device);
             }
         }
-        send(&self.fuse, &reply::error(unique, EAGAIN));
+        send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
+    }
+
+    /// Ends a read that sleeps without anything to tell.
+    fn end_sleep(&mut self, device: DeviceId, parked: &Parked, error: Errno) {
+        self.devices[device].context.interrupt(parked.thread);
+        self.answer(parked.asker.unique, Err(error), Answer::of(&parked.request).bytes());
     }
 
     /// Lists the files of reads that have slept through a round, once each.
     fn sleepers(&mut self) -> Vec<Sleeper> {
-        let mut found = Vec::new();
+        let (mut found, mut listed) = (Vec::new(), HashSet::new());
         for (device, state) in self.devices.iter_mut().enumerate() {
             for parked in state.parked.iter_mut() {
                 parked.check = match parked.check {
                     Check::Fresh => Check::Due,
                     Check::Done => Check::Done,
                     Check::Due => {
-                        if let Some(client) = state.clients.get_mut(parked.asker.process) {
-                            let (process, pid, file) =
-                                (parked.asker.process, client.pid, client.file);
-                            let sleeper = Sleeper { device, process, pid, file };
-                            // One look serves all reads of a file.
-                            if found.last() != Some(&sleeper) && !found.contains(&sleeper) {
-                                found.push(sleeper);
-                            }
+                        let process = parked.asker.process;
+                        // One look serves all reads of a file.
+                        if listed.insert((device, process))
+                            && let Some(client) = state.clients.get_mut(process)
+                        {
+                            let (pid, file) = (client.pid, client.file);
+                            found.push(Sleeper { device, process, pid, file });
                         }
                         Check::Done
                     }
@@ -314,17 +318,14 @@ impl Driver {
 
     /// Notes what `O_NONBLOCK` has become; reads that sleep against it end with `EAGAIN`.
     fn set_nonblocking(&mut self, device: DeviceId, process: ProcessKey, is_nonblocking: bool) {
-        let state = &mut self.devices[device];
-        let Some(client) = state.clients.get_mut(process) else { return };
+        let Some(client) = self.devices[device].clients.get_mut(process) else { return };
         client.is_nonblocking = is_nonblocking;
         if !is_nonblocking {
             return;
         }
-        while let Some(parked) = state.parked.take_first(|parked| parked.asker.process == process) {
-            state.context.interrupt(parked.thread);
-            let data = Answer::of(&parked.request);
-            let error = -Errno::EAGAIN.number();
-            send(&self.fuse, &reply::ioctl(parked.asker.unique, error, data.bytes()));
+        let of_process = |parked: &Parked| parked.asker.process == process;
+        while let Some(parked) = self.devices[device].parked.take_first(of_process) {
+            self.end_sleep(device, &parked, Errno::EAGAIN);
         }
         self.carry_out_effects(device);
     }

@@ -83,11 +83,6 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Whether stores go to the client's own pages, which must be found first.
-    pub(crate) fn is_private(&self) -> bool {
-        matches!(self.way, Way::Private { .. })
-    }
-
     /// Notes where the client mapped the file, in an address space that was pinned before the search:
     /// should the client execute another program, nothing is ever written into that one.
     pub(crate) fn set_place(&mut self, memory: PinnedMemory, base: u64) {

@@ -20,7 +20,7 @@ use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::client::{self, Client};
-use crate::driver::{Asker, DeviceId, Driver, Job, O_NONBLOCK};
+use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
 use crate::reserve::{Bell, Reserve};
@@ -32,7 +32,6 @@ const EINVAL: i32 = 22;
 const ENOTTY: i32 = 25;
 const ENOSYS: i32 = 38;
 const EPERM: i32 = 1;
-const EIO: i32 = 5;
 
 /// Room for one request: the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;

@@ -24,7 +24,7 @@ use crate::mapping::{Mapping, OutOfBounds};
 pub struct ClientMemory {
     /// /proc/TGID. It stays with this process even after its number goes to another.
     dir: OwnedFd,
-    /// A living thread of the process: the first one, until that exits before the others.
+    /// A living thread of the process: the one that waits for us, or else the first until it exits.
     tid: i32,
     mem: MemFile,
     readable: PageSet,
@@ -142,14 +142,14 @@ impl ClientMemory {
         Ok(())
     }
 
-    /// Opens the address space that the process has at this moment, for good.
+    /// Opens the address space that the process has at this moment, by its thread `tid`, for good.
     ///
     /// # Errors
     ///
-    /// `NotFound` if the process has ended, `PermissionDenied` if we may not access it.
-    pub fn pin(&self) -> io::Result<PinnedMemory> {
+    /// `NotFound` if the thread has ended, `PermissionDenied` if we may not access it.
+    pub fn pin(&self, tid: u32) -> io::Result<PinnedMemory> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
-        let path = format!("task/{}/mem", self.tid);
+        let path = format!("task/{tid}/mem");
         Ok(PinnedMemory { mem: rustix::fs::openat(&self.dir, path, flags, Mode::empty())? })
     }
 
