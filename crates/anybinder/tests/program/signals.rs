@@ -85,8 +85,10 @@ fn an_interrupt_from_the_terminal_comes_once() {
     // The trap counts; the loop ends long after a second interrupt would have come.
     let script = "trap 'echo caught' INT; echo ready; i=0; \
                   while [ $i -lt 30 ]; do sleep 0.01; i=$((i+1)); done; echo end";
-    let line = format!("{PROGRAM} run -- sh -c '{}'", script.replace('\'', "'\\''"));
+    // script(1) hands the line to $SHELL, and some shells stay, to die of the interrupt themselves.
+    let line = format!("exec {PROGRAM} run -- sh -c '{}'", script.replace('\'', "'\\''"));
     let mut command = Command::new("script");
+    command.env("SHELL", "/bin/sh");
     command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
     let Ok(mut child) = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
         return eprintln!("skipped: script(1) is not installed");
