@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::context::Context;
+use crate::descriptors::FileInTransit;
 use crate::env::{ClientMemory, MappingArea};
 use crate::error::Errno;
 use crate::handle::ReferenceKey;
@@ -11,6 +12,7 @@ use crate::node::{NodeKey, Strength};
 use crate::pages::{PageCounts, Pages};
 use crate::process::ProcessKey;
 use crate::ranges::Ranges;
+use crate::thread::ThreadKey;
 use crate::transaction::TransactionKey;
 
 /// Only this much of a mapping is ever used.
@@ -98,6 +100,10 @@ pub(crate) struct Buffer {
     pub(crate) is_delivered: bool,
     pub(crate) sender_pid: u32,
     pub(crate) held: Vec<Held>,
+    /// Files that the receiver is to get with it.
+    pub(crate) files: Vec<FileInTransit>,
+    /// The receiver's descriptors in arrays: the driver closes them when the buffer is freed.
+    pub(crate) array_descriptors: Vec<u32>,
 }
 
 /// Room that was found for a transaction and is not a buffer yet.
@@ -237,6 +243,11 @@ impl Arena {
         (self.buffers.len(), bytes)
     }
 
+    /// Captured files that wait for their delivery.
+    pub(crate) fn files(&self) -> usize {
+        self.buffers.values().map(|buffer| buffer.files.len()).sum()
+    }
+
     pub(crate) fn page_counts(&self) -> PageCounts {
         self.pages.counts()
     }
@@ -246,19 +257,22 @@ impl Context {
     /// Handles `BC_FREE_BUFFER`; an address that is not a delivered buffer's is ignored.
     pub(crate) fn free_buffer_at(
         &mut self,
-        process: ProcessKey,
+        thread: ThreadKey,
         address: u64,
         memory: &mut dyn ClientMemory,
     ) {
-        let Some(arena) = &self.processes[process].arena else { return };
+        let process = self.threads[thread].process;
+        let Some(arena) = &mut self.processes[process].arena else { return };
         let Some(start) = arena.offset_of(address) else { return };
-        let Some(buffer) = arena.get(start) else { return };
+        let Some(buffer) = arena.get_mut(start) else { return };
         if !buffer.is_delivered {
             return;
         }
         if let Some(transaction) = buffer.transaction {
             self.transactions[transaction].buffer = None;
         }
+        let descriptors = core::mem::take(&mut buffer.array_descriptors);
+        self.close_on_return(thread, descriptors);
         self.free_buffer(process, start, memory);
     }
 

@@ -125,7 +125,7 @@ impl Context {
             }
             BC_FREE_BUFFER => {
                 let address: u64 = commands.take(memory)?;
-                self.free_buffer_at(process, address, memory);
+                self.free_buffer_at(thread, address, memory);
             }
             BC_INCREFS => self.add_count(process, commands.take(memory)?, Strength::Weak)?,
             BC_ACQUIRE => self.add_count(process, commands.take(memory)?, Strength::Strong)?,

@@ -62,6 +62,7 @@ impl Context {
     /// one-way is put back at the head of the process's queue, and a notice about a node follows it.
     pub(crate) fn remove_thread(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
         self.unpark(thread);
+        self.abandon_errand(thread, memory);
         let Thread { process, tid, polls, .. } = self.threads[thread];
         self.processes[process].threads.remove(&tid);
         if polls {

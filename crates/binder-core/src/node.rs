@@ -3,8 +3,8 @@
 use alloc::collections::{BTreeSet, VecDeque};
 
 use binder_uapi::{
-    BR_ACQUIRE, BR_DECREFS, BR_INCREFS, BR_RELEASE, FLAT_BINDER_FLAG_TXN_SECURITY_CTX,
-    FlatBinderObject,
+    BR_ACQUIRE, BR_DECREFS, BR_INCREFS, BR_RELEASE, FLAT_BINDER_FLAG_ACCEPTS_FDS,
+    FLAT_BINDER_FLAG_TXN_SECURITY_CTX, FlatBinderObject,
 };
 
 use crate::context::Context;
@@ -75,6 +75,8 @@ pub(crate) struct Node {
     pub(crate) ptr: u64,
     pub(crate) cookie: u64,
     pub(crate) wants_security_context: bool,
+    /// Transactions to it may carry file descriptors.
+    pub(crate) accepts_fds: bool,
     /// References in other processes.
     pub(crate) references: u32,
     /// Those of them that are strong.
@@ -100,6 +102,7 @@ impl Node {
             ptr: object.binder,
             cookie: object.cookie,
             wants_security_context: object.flags & FLAT_BINDER_FLAG_TXN_SECURITY_CTX != 0,
+            accepts_fds: object.flags & FLAT_BINDER_FLAG_ACCEPTS_FDS != 0,
             references: 0,
             strong_references: 0,
             local_strong: 0,

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use crate::buffer::Arena;
 use crate::context::Context;
 use crate::death::DeathKey;
+use crate::descriptors::FilesInTransit;
 use crate::env::ClientMemory;
 use crate::error::Errno;
 use crate::handle::Handles;
@@ -41,6 +42,8 @@ pub struct Process {
     pub(crate) detects_oneway_spam: bool,
     /// The receive buffer; `None` until a mapping of it has been found.
     pub(crate) arena: Option<Arena>,
+    /// Files that it has sent and nobody has received.
+    pub(crate) files: FilesInTransit,
 }
 
 impl Process {
@@ -59,6 +62,7 @@ impl Process {
             started_threads: 0,
             detects_oneway_spam: false,
             arena: None,
+            files: FilesInTransit::default(),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Replies, and what becomes of a call that gets none.
 
-use binder_uapi::{BR_OK, BR_TRANSACTION_COMPLETE, BinderExtendedError, BinderTransactionDataSg};
+use binder_uapi::{
+    BR_OK, BR_TRANSACTION_COMPLETE, BinderExtendedError, BinderTransactionDataSg, TF_ACCEPT_FDS,
+};
 
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
@@ -83,6 +85,7 @@ impl Context {
             target: None,
             data,
             is_oneway: false,
+            accepts_fds: self.transactions[call].flags & TF_ACCEPT_FDS != 0,
         };
         let buffer = self.build_buffer(&draft, memory)?;
         let reply = self.transactions.insert(Transaction {

@@ -34,6 +34,10 @@ pub struct Census {
     pub buffer_bytes: u64,
     /// Pages that a live buffer touches.
     pub pages_in_use: u64,
+    /// Captured files in them.
+    pub files: usize,
+    /// Calls that wait for an errand.
+    pub errands: usize,
     /// Items that wait in queues of threads and processes.
     pub queued: usize,
 }
@@ -48,6 +52,7 @@ impl Context {
             references: self.references.len(),
             transactions: self.transactions.len(),
             deaths: self.deaths.len(),
+            errands: self.errands.len(),
             ..Census::default()
         };
         for process in self.processes.values() {
@@ -56,6 +61,7 @@ impl Context {
                 let (buffers, bytes) = arena.usage();
                 census.buffers += buffers;
                 census.buffer_bytes += bytes;
+                census.files += arena.files();
                 census.pages_in_use += u64::from(arena.page_counts().in_use);
             }
         }

@@ -4,10 +4,11 @@ use alloc::vec::Vec;
 
 use binder_uapi::{BinderTransactionDataSg, TF_CLEAR_BUF, TF_ONE_WAY};
 
-use crate::buffer::{Buffer, Held, Reservation, Sizes};
+use crate::buffer::{Buffer, Reservation, Sizes};
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
 use crate::error::{Errno, Refusal};
+use crate::image::Cargo;
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
 use crate::table::Key;
@@ -65,6 +66,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) target: Option<NodeKey>,
     pub(crate) data: &'a BinderTransactionDataSg,
     pub(crate) is_oneway: bool,
+    /// Whether its receiver is prepared for file descriptors.
+    pub(crate) accepts_fds: bool,
 }
 
 impl Context {
@@ -106,6 +109,7 @@ impl Context {
             target: Some(target.node),
             data,
             is_oneway,
+            accepts_fds: self.nodes[target.node].accepts_fds,
         };
         let buffer = self.build_buffer(&draft, memory)?;
         let transaction = self.transactions.insert(Transaction {
@@ -200,11 +204,11 @@ impl Context {
         if let Some(node) = draft.target {
             self.hold_locally(node, Strength::Strong);
         }
-        let mut held = Vec::new();
-        match self.fill_buffer(draft, &reservation, label_len, &mut held, memory) {
-            Ok(label_start) => Ok(self.commit_buffer(draft, reservation, label_start, held)),
+        let mut cargo = Cargo::default();
+        match self.fill_buffer(draft, &reservation, label_len, &mut cargo, memory) {
+            Ok(label_start) => Ok(self.commit_buffer(draft, reservation, label_start, cargo)),
             Err(cause) => {
-                self.let_go(draft.receiver, &held);
+                self.let_go(draft.receiver, &cargo.held);
                 if let Some(node) = draft.target {
                     self.unhold_locally(node, Strength::Strong);
                 }
@@ -225,7 +229,7 @@ impl Context {
         draft: &Draft<'_>,
         reservation: &Reservation,
         label_len: u32,
-        held: &mut Vec<Held>,
+        cargo: &mut Cargo,
         memory: &mut dyn ClientMemory,
     ) -> Result<Option<u32>, Errno> {
         let layout = reservation.layout;
@@ -236,7 +240,7 @@ impl Context {
             label.resize(label_len as usize, 0);
             memory.store(receiver, label_start, &label)?;
         }
-        self.fill_data(draft, &layout, held, memory)?;
+        self.fill_data(draft, &layout, cargo, memory)?;
         memory.publish(receiver, layout.start, layout.slot_len)?;
         Ok(label_start)
     }
@@ -246,7 +250,7 @@ impl Context {
         draft: &Draft<'_>,
         reservation: Reservation,
         label_start: Option<u32>,
-        held: Vec<Held>,
+        cargo: Cargo,
     ) -> u32 {
         let layout = reservation.layout;
         let buffer = Buffer {
@@ -258,7 +262,9 @@ impl Context {
             label_start,
             is_delivered: false,
             sender_pid: self.processes[draft.sender].opener.pid,
-            held,
+            held: cargo.held,
+            files: cargo.files,
+            array_descriptors: Vec::new(),
         };
         if let Some(arena) = &mut self.processes[draft.receiver].arena {
             arena.commit(reservation, buffer);

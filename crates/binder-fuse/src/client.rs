@@ -5,8 +5,8 @@ use std::io;
 use std::sync::Arc;
 
 use binder_core::{
-    ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, NamespaceId, Opener, PidNumbers,
-    ProcessKey, UidMap, UidRange,
+    CapturedFile, ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, NamespaceId, Opener,
+    PidNumbers, ProcessKey, UidMap, UidRange,
 };
 use binder_os::{ClientThread, FileId, FuseDevice, proc_files};
 
@@ -278,6 +278,11 @@ impl ClientMemory for Clients {
         if let Err(error) = cleared {
             tracing::warn!(%error, pid = client.pid, "a buffer could not be cleared");
         }
+    }
+
+    fn capture_file(&mut self, _: ProcessKey, _: u32) -> Result<CapturedFile, Errno> {
+        // The receiver could not be given it.
+        Err(Errno::EPERM)
     }
 }
 

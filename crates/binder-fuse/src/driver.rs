@@ -176,7 +176,7 @@ impl Driver {
         let state = &mut self.devices[asker.device];
         if let Call::WriteRead(mut request) = call {
             let mut outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
-            if outcome == Err(Errno::EAGAIN) && state.has_become_blocking(asker.process) {
+            if matches!(outcome, Err(Errno::EAGAIN)) && state.has_become_blocking(asker.process) {
                 // The request shows what was done: the repetition only reads.
                 let caller = Caller { waits: Waits::UntilReady, ..caller };
                 outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
@@ -219,7 +219,8 @@ impl Driver {
                 let parked = Parked { asker: *asker, thread, request, check: Check::Fresh };
                 return self.devices[asker.device].parked.insert(parked);
             }
-            Ok(Outcome::Done) => Ok(()),
+            // None is sent on any while no file is captured.
+            Ok(Outcome::Done | Outcome::Errand(_)) => Ok(()),
             Err(error) => Err(error),
         };
         self.answer(asker.unique, result, Answer::of(&request).bytes());

@@ -206,7 +206,7 @@ impl World {
         let process = caller.process;
         let result = match result {
             Ok(Outcome::Park(key)) => return Call::Reading { process, key, argument, request },
-            Ok(Outcome::Done) => Ok(()),
+            Ok(Outcome::Done | Outcome::Errand(_)) => Ok(()),
             Err(error) => Err(errno(error)),
         };
         let host = self.threads[caller.thread.0].host;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use binder_core::{ClaimedAddr, ClientMemory, CopyFault, MappingArea, ProcessKey};
+use binder_core::{
+    CapturedFile, ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, ProcessKey,
+};
 
 use crate::Host;
 
@@ -246,6 +248,10 @@ impl ClientMemory for SeenBy<'_> {
         let range = offset as usize..offset as usize + len as usize;
         area.visible[range.clone()].copy_from_slice(&area.stored[range]);
         Ok(())
+    }
+
+    fn capture_file(&mut self, _: ProcessKey, _: u32) -> Result<CapturedFile, Errno> {
+        Err(Errno::EBADF)
     }
 
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32) {
