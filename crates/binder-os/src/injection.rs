@@ -11,6 +11,8 @@ use std::os::fd::RawFd;
 
 use rustix::io::Errno;
 
+use crate::proc_files;
+
 #[cfg(target_arch = "x86_64")]
 mod registers;
 #[cfg(target_arch = "x86_64")]
@@ -98,7 +100,7 @@ impl Held {
     ///
     /// # Errors
     ///
-    /// [`InjectionError`]; `answer` was called unless the thread could not even be traced.
+    /// [`InjectionError`]. If `answer` was called, the thread is gone.
     #[cfg(target_arch = "x86_64")]
     pub fn stop(
         tid: u32,
@@ -161,11 +163,19 @@ impl Held {
         Ok(())
     }
 
-    /// Lets the thread go on: its system call returns 0, whatever it was answered.
+    /// Lets the thread go on: its system call returns `result`, whatever it was answered.
     #[cfg(target_arch = "x86_64")]
-    pub fn succeed(self) {
-        self.tracee.succeed();
+    pub fn finish(self, result: i32) {
+        self.tracee.finish(result);
     }
+}
+
+/// Counts the seccomp filters of the calling thread, which every process below us has as well.
+#[must_use]
+pub fn own_filters() -> u32 {
+    let status = std::fs::read("/proc/thread-self/status").unwrap_or_default();
+    let count = proc_files::field(&status, b"Seccomp_filters:").ok();
+    count.and_then(|count| str::from_utf8(count).ok()?.trim().parse().ok()).unwrap_or(0)
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -184,7 +194,7 @@ impl Held {
         Err(InjectionError::Unsupported)
     }
 
-    pub fn succeed(self) {}
+    pub fn finish(self, _: i32) {}
 }
 
 #[cfg(test)]

@@ -60,9 +60,10 @@ impl Registers {
         *self
     }
 
-    /// The registers with which the call has returned 0.
-    pub(super) fn returning_zero(&self) -> Self {
-        Self(libc::user_regs_struct { rax: 0, orig_rax: NO_CALL, ..self.0 })
+    /// The registers with which the call has returned `result`.
+    pub(super) fn returning(&self, result: i32) -> Self {
+        let rax = i64::from(result).cast_unsigned();
+        Self(libc::user_regs_struct { rax, orig_rax: NO_CALL, ..self.0 })
     }
 
     /// What a call returned.

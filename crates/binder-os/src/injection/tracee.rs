@@ -41,9 +41,10 @@ const MASK_BYTES: u64 = 8;
 pub(super) struct Tracee {
     tid: u32,
     stepping: Stepping,
-    /// What it was stopped with, once that is known and was changed.
+    /// What it was stopped with, once that is known.
     kept: Option<Kept>,
-    has_succeeded: bool,
+    /// What its system call is to return instead.
+    result: Option<i32>,
     is_alive: bool,
     /// It was about to be stopped by a SIGSTOP, which must not be lost.
     is_to_stop: bool,
@@ -55,6 +56,8 @@ pub(super) struct Tracee {
 struct Kept {
     registers: Registers,
     signal_mask: u64,
+    /// It can be made to call.
+    is_callable: bool,
 }
 
 /// How the thread is made to run one call.
@@ -96,7 +99,7 @@ impl Tracee {
             tid,
             stepping,
             kept: None,
-            has_succeeded: false,
+            result: None,
             is_alive: true,
             is_to_stop: false,
             not_send: PhantomData,
@@ -119,15 +122,13 @@ impl Tracee {
         let place = (&raw mut instruction).expose_provenance() as u64;
         // SAFETY: the kernel writes one word to `place`, which is one and lives through the call.
         let peeked = unsafe { raw_ptrace(PEEK_TEXT, self.tid, registers.call_site(), place) };
-        if peeked.is_err() || !registers.is_behind_call(instruction) {
-            return Err(InjectionError::Foreign);
-        }
+        let is_callable = peeked.is_ok() && registers.is_behind_call(instruction);
         let mut signal_mask = 0_u64;
         let place = (&raw mut signal_mask).expose_provenance() as u64;
         // SAFETY: the kernel writes eight bytes to `place`, a word that lives through the call.
         let got = unsafe { raw_ptrace(GET_SIGNAL_MASK, self.tid, MASK_BYTES, place) };
         got.map_err(|_| self.lost())?;
-        self.kept = Some(Kept { registers, signal_mask });
+        self.kept = Some(Kept { registers, signal_mask, is_callable });
         // Signals wait until the thread is back in its own program.
         self.set_signal_mask(!TRAP_BIT)
     }
@@ -136,13 +137,15 @@ impl Tracee {
     ///
     /// # Errors
     ///
-    /// [`InjectionError::Gone`].
+    /// [`InjectionError::Gone`]; [`InjectionError::Foreign`] if it is no thread that can do this.
     pub(super) fn call(
         &mut self,
         number: libc::c_long,
         arguments: [u64; 3],
     ) -> Result<Result<u32, Errno>, InjectionError> {
-        let Some(kept) = self.kept else { return Err(InjectionError::Foreign) };
+        let Some(kept) = self.kept.filter(|kept| kept.is_callable) else {
+            return Err(InjectionError::Foreign);
+        };
         self.set_registers(&kept.registers.for_call(number, arguments))?;
         let (request, mut stops) = match self.stepping {
             Stepping::Instruction => (SINGLE_STEP, 1),
@@ -165,9 +168,9 @@ impl Tracee {
         }
     }
 
-    /// Lets the thread go on: the system call that it was leaving has succeeded.
-    pub(super) fn succeed(mut self) {
-        self.has_succeeded = true;
+    /// Lets the thread go on: the system call that it was leaving returns `result`.
+    pub(super) fn finish(mut self, result: i32) {
+        self.result = Some(result);
     }
 
     fn wait(&mut self) -> Result<Stop, InjectionError> {
@@ -229,9 +232,9 @@ impl Tracee {
 
     fn release(&mut self) -> Result<(), InjectionError> {
         if let Some(kept) = self.kept {
-            let registers = match self.has_succeeded {
-                true => kept.registers.returning_zero(),
-                false => kept.registers.going_on(),
+            let registers = match self.result {
+                Some(result) => kept.registers.returning(result),
+                None => kept.registers.going_on(),
             };
             self.set_registers(&registers)?;
             self.set_signal_mask(kept.signal_mask)?;
