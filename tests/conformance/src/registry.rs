@@ -132,8 +132,6 @@ pub const UNIT_TESTS: &[UnitTest] = &[
 /// Numbers that our driver does not cover, first and last, and why. Where there are checks already,
 /// they run on the kernel alone.
 pub const NOT_YET: &[(u16, u16, &str)] = &[
-    (126, 139, "descriptors are not passed yet"),
-    (140, 149, "scatter-gather buffers are not copied yet"),
     (181, 181, "the allocator has one representation only"),
     (196, 213, "processes are not frozen yet"),
     (233, 233, "mount options have no check yet"),
