@@ -4,8 +4,12 @@
 //! out the same way every time.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 
-use binder_core::{Census, Context, Effect, Opener, Outcome, PidNumbers, ThreadKey, UidMap, Waits};
+use binder_core::{
+    Census, Context, Effect, Errand, NotInstalled, Opener, Outcome, PidNumbers, ThreadKey, UidMap,
+    Waits,
+};
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
     BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_GET_EXTENDED_ERROR, BINDER_GET_NODE_DEBUG_INFO,
@@ -18,8 +22,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::fake_memory::{FakeMemory, Fickle, GUARD};
 use crate::{
-    Caller, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig, Thread,
-    Waiter,
+    Caller, Descriptors, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig,
+    Thread, Waiter,
 };
 
 /// A rig on the pure core.
@@ -37,6 +41,18 @@ struct World {
     threads: Vec<FakeThread>,
     /// Whether woken readers stay where they are for now.
     is_held: bool,
+    /// What calls wait for, in the order in which it is done.
+    errands: VecDeque<FakeErrand>,
+    /// Whether that stays undone for now.
+    holds_errands: bool,
+}
+
+/// An errand of a call, and the call.
+struct FakeErrand {
+    caller: Caller,
+    argument: u64,
+    request: BinderWriteRead,
+    errand: Box<Errand>,
 }
 
 struct FakeHost {
@@ -62,8 +78,17 @@ struct FakeThread {
 #[derive(Clone, Copy)]
 enum Call {
     Ended(Result<(), Errno>),
-    Reading { process: Process, key: ThreadKey, argument: u64, request: BinderWriteRead },
-    Polling { process: Process },
+    Reading {
+        process: Process,
+        key: ThreadKey,
+        argument: u64,
+        request: BinderWriteRead,
+    },
+    Polling {
+        process: Process,
+    },
+    /// It waits for its errand.
+    Errand,
 }
 
 impl CoreRig {
@@ -93,6 +118,23 @@ impl CoreRig {
         let mut world = self.world.borrow_mut();
         world.is_held = false;
         world.carry_out_effects();
+    }
+
+    /// Keeps errands from being done, as a machine would whose clients do not run.
+    pub fn hold_errands(&self) {
+        self.world.borrow_mut().holds_errands = true;
+    }
+
+    /// Lets them be done.
+    pub fn let_errands_go(&self) {
+        let mut world = self.world.borrow_mut();
+        world.holds_errands = false;
+        world.carry_out_effects();
+    }
+
+    /// How many captured files the driver holds.
+    pub fn captured_files(&self) -> usize {
+        self.world.borrow().memory.captured_files()
     }
 
     /// The live objects of the first device.
@@ -206,7 +248,11 @@ impl World {
         let process = caller.process;
         let result = match result {
             Ok(Outcome::Park(key)) => return Call::Reading { process, key, argument, request },
-            Ok(Outcome::Done | Outcome::Errand(_)) => Ok(()),
+            Ok(Outcome::Errand(errand)) => {
+                self.errands.push_back(FakeErrand { caller, argument, request, errand });
+                return Call::Errand;
+            }
+            Ok(Outcome::Done) => Ok(()),
             Err(error) => Err(errno(error)),
         };
         let host = self.threads[caller.thread.0].host;
@@ -216,6 +262,31 @@ impl World {
 
     /// Does what the core wants done, until it wants nothing more.
     fn carry_out_effects(&mut self) {
+        self.wake_readers();
+        while !self.holds_errands
+            && let Some(errand) = self.errands.pop_front()
+        {
+            self.run(errand);
+            self.wake_readers();
+        }
+    }
+
+    /// Changes the descriptors of a host, and goes on with the call that waits for it.
+    fn run(&mut self, FakeErrand { caller, argument, mut request, errand }: FakeErrand) {
+        let Errand { key, install, close } = *errand;
+        let OpenFile { host, context, is_open, .. } = self.files[caller.process.0];
+        let descriptors = self.memory.descriptors(host);
+        let installed = if is_open { descriptors.install(install) } else { Err(NotInstalled) };
+        for fd in close {
+            descriptors.close(fd.into());
+        }
+        let mut memory = self.memory.seen_by(context);
+        let result =
+            self.contexts[context].finish_errand(key, installed, &mut request, &mut memory);
+        self.threads[caller.thread.0].call = self.after_read(caller, argument, request, result);
+    }
+
+    fn wake_readers(&mut self) {
         if self.is_held {
             return;
         }
@@ -261,7 +332,8 @@ impl World {
     fn interrupt(&mut self, thread: usize) {
         let result = Err(Errno::INTR);
         match self.threads[thread].call {
-            Call::Ended(_) => {}
+            // The first has returned; the second does so once its errand is done.
+            Call::Ended(_) | Call::Errand => {}
             Call::Polling { .. } => self.threads[thread].call = Call::Ended(result),
             Call::Reading { process, key, argument, request } => {
                 let host = self.threads[thread].host;
@@ -407,7 +479,7 @@ impl Rig for CoreRig {
     fn settle(&self, thread: Thread) -> Progress {
         match self.world.borrow().threads[thread.0].call {
             Call::Ended(result) => Progress::Done(result),
-            Call::Reading { .. } | Call::Polling { .. } => Progress::Parked,
+            Call::Reading { .. } | Call::Polling { .. } | Call::Errand => Progress::Parked,
         }
     }
 
@@ -447,12 +519,17 @@ impl Rig for CoreRig {
         self.world.borrow().memory.peek(host, address, bytes).map_err(|_| Errno::FAULT)
     }
 
+    fn descriptors(&self) -> &dyn Descriptors {
+        self
+    }
+
     fn core(&self) -> Option<&CoreRig> {
         Some(self)
     }
 
     fn tear_down(&self) {
         self.let_go();
+        self.let_errands_go();
         let mut world = self.world.borrow_mut();
         for host in 0..world.hosts.len() {
             world.kill(Host(host));
@@ -460,6 +537,33 @@ impl Rig for CoreRig {
         for context in &world.contexts {
             assert_eq!(context.census(), Census::default(), "something was left behind");
         }
+        assert_eq!(world.memory.captured_files(), 0, "files were left behind");
+    }
+}
+
+impl Descriptors for CoreRig {
+    fn duplicate(&self, host: Host, fd: u64) -> u64 {
+        self.world.borrow_mut().memory.descriptors(host).duplicate(fd)
+    }
+
+    fn close_descriptor(&self, host: Host, fd: u64) {
+        self.world.borrow_mut().memory.descriptors(host).close(fd);
+    }
+
+    fn limit_descriptors(&self, host: Host, count: u64) {
+        self.world.borrow_mut().memory.descriptors(host).limit(count);
+    }
+
+    fn file(&self, host: Host, fd: u64) -> Option<String> {
+        self.world.borrow_mut().memory.descriptors(host).file(fd)
+    }
+
+    fn closes_on_exec(&self, host: Host, fd: u64) -> bool {
+        self.world.borrow_mut().memory.descriptors(host).closes_on_exec(fd)
+    }
+
+    fn open_descriptors(&self, host: Host) -> usize {
+        self.world.borrow_mut().memory.descriptors(host).len()
     }
 }
 
