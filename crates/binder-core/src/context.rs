@@ -8,6 +8,7 @@ use binder_uapi::{BinderExtendedError, BinderNodeDebugInfo};
 use crate::death::Death;
 use crate::effect::Effect;
 use crate::env::ClientMemory;
+use crate::freeze_links::FreezeLink;
 use crate::handle::Reference;
 use crate::node::{Node, NodeKey, OwnerView};
 use crate::process::{Process, ProcessKey};
@@ -25,6 +26,7 @@ pub struct Context {
     pub(crate) references: Table<Reference>,
     pub(crate) transactions: Table<Transaction>,
     pub(crate) deaths: Table<Death>,
+    pub(crate) freezes: Table<FreezeLink>,
     pub(crate) effects: VecDeque<Effect>,
     /// Memory for the returns of one read, kept from read to read.
     pub(crate) returns: Vec<u8>,
@@ -74,6 +76,7 @@ impl Context {
             references: Table::new(),
             transactions: Table::new(),
             deaths: Table::new(),
+            freezes: Table::new(),
             effects: VecDeque::new(),
             returns: Vec::new(),
             manager: None,

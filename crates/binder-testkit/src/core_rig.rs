@@ -5,12 +5,16 @@
 
 use std::cell::RefCell;
 
-use binder_core::{Census, Context, Effect, Opener, Outcome, PidNumbers, ThreadKey, UidMap, Waits};
+use binder_core::{
+    Census, Context, Effect, Freeze, Opener, Outcome, Patience, PidNumbers, Program, ThreadKey,
+    UidMap, Waits,
+};
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
-    BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_GET_EXTENDED_ERROR, BINDER_GET_NODE_DEBUG_INFO,
-    BINDER_GET_NODE_INFO_FOR_REF, BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT,
-    BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_VERSION, BINDER_WRITE_READ,
+    BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR,
+    BINDER_GET_FROZEN_INFO, BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF,
+    BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT,
+    BINDER_VERSION, BINDER_WRITE_READ, BinderFreezeInfo, BinderFrozenStatusInfo,
     BinderNodeDebugInfo, BinderNodeInfoForRef, BinderWriteRead, FlatBinderObject,
 };
 use rustix::io::Errno;
@@ -35,6 +39,8 @@ struct World {
     hosts: Vec<FakeHost>,
     files: Vec<OpenFile>,
     threads: Vec<FakeThread>,
+    /// Freezes that wait, and the threads that asked for them.
+    freezes: Vec<(usize, Freeze)>,
     /// Whether woken readers stay where they are for now.
     is_held: bool,
 }
@@ -64,6 +70,7 @@ enum Call {
     Ended(Result<(), Errno>),
     Reading { process: Process, key: ThreadKey, argument: u64, request: BinderWriteRead },
     Polling { process: Process },
+    Freezing,
 }
 
 impl CoreRig {
@@ -92,6 +99,13 @@ impl CoreRig {
     pub fn let_go(&self) {
         let mut world = self.world.borrow_mut();
         world.is_held = false;
+        world.carry_out_effects();
+    }
+
+    /// Lets more time pass than anybody is willing to wait.
+    pub fn let_time_pass(&self) {
+        let mut world = self.world.borrow_mut();
+        world.advance_freezes(Patience::None, |_| true);
         world.carry_out_effects();
     }
 
@@ -130,7 +144,61 @@ impl World {
         self.memory.poke(host, address, value.as_bytes()).map_err(|_| Errno::FAULT)
     }
 
-    /// All requests but `BINDER_WRITE_READ`, which alone may wait.
+    fn freeze(&mut self, caller: Caller, argument: u64) -> Call {
+        let host = self.threads[caller.thread.0].host;
+        let asked: BinderFreezeInfo = match self.get(host, argument) {
+            Ok(asked) => asked,
+            Err(errno) => return Call::Ended(Err(errno)),
+        };
+        let program = match self.program(caller, asked.pid) {
+            Ok(program) => program,
+            Err(errno) => return Call::Ended(Err(errno)),
+        };
+        if asked.enable == 0 {
+            program.thaw(&mut self.contexts.each_mut());
+            return Call::Ended(Ok(()));
+        }
+        let patience = if asked.timeout_ms > 0 { Patience::Some } else { Patience::None };
+        let mut freeze = program.freeze(patience);
+        match freeze.advance(&mut self.contexts.each_mut(), patience) {
+            Some(result) => Call::Ended(result.map_err(errno)),
+            None => {
+                self.freezes.push((caller.thread.0, freeze));
+                Call::Freezing
+            }
+        }
+    }
+
+    /// Goes on with the freezes that wait for a process, given as the place of its device and its
+    /// key.
+    fn advance_freezes(
+        &mut self,
+        patience: Patience,
+        is_meant: impl Fn((usize, binder_core::ProcessKey)) -> bool,
+    ) {
+        for (thread, mut freeze) in std::mem::take(&mut self.freezes) {
+            let result = match freeze.waits_for().filter(|place| is_meant(*place)) {
+                Some(_) => freeze.advance(&mut self.contexts.each_mut(), patience),
+                None => None,
+            };
+            match result {
+                Some(result) => {
+                    self.threads[thread].call = Call::Ended(result.map_err(errno));
+                }
+                None => self.freezes.push((thread, freeze)),
+            }
+        }
+    }
+
+    fn program(&mut self, caller: Caller, pid: u32) -> Result<Program, Errno> {
+        let (context, who) = self.core_caller(caller);
+        self.contexts[context].note_call(&who);
+        let numbers = self.contexts[context].pid_numbers(who.process).expect("an open file");
+        let numbers = numbers.clone();
+        Program::find(&self.contexts.each_mut(), &numbers, pid).map_err(errno)
+    }
+
+    /// All requests that cannot wait.
     fn small_request(&mut self, caller: Caller, request: u32, argument: u64) -> Result<(), Errno> {
         let host = self.threads[caller.thread.0].host;
         let (context, who) = self.core_caller(caller);
@@ -180,6 +248,12 @@ impl World {
                 let error = self.contexts[context].take_extended_error(&who);
                 self.put(host, argument, &error)
             }
+            BINDER_GET_FROZEN_INFO => {
+                let asked: BinderFrozenStatusInfo = self.get(host, argument)?;
+                let program = self.program(caller, asked.pid)?;
+                let info = program.frozen_info(&self.contexts.each_mut());
+                self.put(host, argument, &BinderFrozenStatusInfo { pid: asked.pid, ..info })
+            }
             other => panic!("request {other:#x} is the business of a front end"),
         }
     }
@@ -219,14 +293,20 @@ impl World {
         if self.is_held {
             return;
         }
-        for context in 0..self.contexts.len() {
-            while let Some(effect) = self.contexts[context].poll_effect() {
-                match effect {
-                    Effect::Wake(key) => self.resume(context, key),
-                    Effect::NotifyPoll(key) => self.notify(context, key),
+        while let Some((context, effect)) = self.next_effect() {
+            match effect {
+                Effect::Wake(key) => self.resume(context, key),
+                Effect::NotifyPoll(key) => self.notify(context, key),
+                Effect::Settled(key) => {
+                    self.advance_freezes(Patience::Some, |place| place == (context, key));
                 }
             }
         }
+    }
+
+    fn next_effect(&mut self) -> Option<(usize, Effect)> {
+        let mut contexts = self.contexts.iter_mut().enumerate();
+        contexts.find_map(|(place, context)| Some((place, context.poll_effect()?)))
     }
 
     fn resume(&mut self, context: usize, woken: ThreadKey) {
@@ -263,6 +343,12 @@ impl World {
         match self.threads[thread].call {
             Call::Ended(_) => {}
             Call::Polling { .. } => self.threads[thread].call = Call::Ended(result),
+            Call::Freezing => {
+                let at = self.freezes.iter().position(|(who, _)| *who == thread);
+                let (_, freeze) = self.freezes.remove(at.expect("a freeze that waits"));
+                freeze.abandon(&mut self.contexts.each_mut());
+                self.threads[thread].call = Call::Ended(result);
+            }
             Call::Reading { process, key, argument, request } => {
                 let host = self.threads[thread].host;
                 let context = self.files[process.0].context;
@@ -382,10 +468,10 @@ impl Rig for CoreRig {
 
     fn ioctl(&self, caller: Caller, request: u32, argument: u64) -> Progress {
         let mut world = self.world.borrow_mut();
-        let call = if request == BINDER_WRITE_READ {
-            world.write_read(caller, argument)
-        } else {
-            Call::Ended(world.small_request(caller, request, argument))
+        let call = match request {
+            BINDER_WRITE_READ => world.write_read(caller, argument),
+            BINDER_FREEZE => world.freeze(caller, argument),
+            _ => Call::Ended(world.small_request(caller, request, argument)),
         };
         world.threads[caller.thread.0].call = call;
         world.carry_out_effects();
@@ -407,7 +493,7 @@ impl Rig for CoreRig {
     fn settle(&self, thread: Thread) -> Progress {
         match self.world.borrow().threads[thread.0].call {
             Call::Ended(result) => Progress::Done(result),
-            Call::Reading { .. } | Call::Polling { .. } => Progress::Parked,
+            Call::Reading { .. } | Call::Polling { .. } | Call::Freezing => Progress::Parked,
         }
     }
 

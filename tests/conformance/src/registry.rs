@@ -135,7 +135,6 @@ pub const NOT_YET: &[(u16, u16, &str)] = &[
     (126, 139, "descriptors are not passed yet"),
     (140, 149, "scatter-gather buffers are not copied yet"),
     (181, 181, "the allocator has one representation only"),
-    (196, 213, "processes are not frozen yet"),
     (233, 233, "mount options have no check yet"),
     (237, 240, "the logs are not written yet"),
 ];
