@@ -276,8 +276,27 @@ impl Context {
         self.free_buffer(process, start, memory);
     }
 
-    /// Ends a buffer: the next one-way of its node goes out, and all that it holds is let go.
+    /// Ends a buffer, and with it the turn of its one-way: the next in line goes out.
     pub(crate) fn free_buffer(
+        &mut self,
+        process: ProcessKey,
+        start: u32,
+        memory: &mut dyn ClientMemory,
+    ) {
+        let Some(buffer) = self.processes[process].arena.as_ref().and_then(|it| it.get(start))
+        else {
+            return;
+        };
+        if buffer.is_oneway
+            && let Some(node) = buffer.target
+        {
+            self.release_next_oneway(process, node);
+        }
+        self.drop_buffer(process, start, memory);
+    }
+
+    /// Ends a buffer: all that it holds is let go.
+    pub(crate) fn drop_buffer(
         &mut self,
         process: ProcessKey,
         start: u32,
@@ -285,11 +304,6 @@ impl Context {
     ) {
         let Some(arena) = &mut self.processes[process].arena else { return };
         let Some(buffer) = arena.buffers.remove(&start) else { return };
-        if buffer.is_oneway
-            && let Some(node) = buffer.target
-        {
-            self.release_next_oneway(process, node);
-        }
         if let Some(node) = buffer.target {
             self.unhold_locally(node, Strength::Strong);
         }

@@ -9,6 +9,7 @@ use crate::death::Death;
 use crate::effect::Effect;
 use crate::env::ClientMemory;
 use crate::errand::PendingErrand;
+use crate::freeze_links::FreezeLink;
 use crate::handle::Reference;
 use crate::node::{Node, NodeKey, OwnerView};
 use crate::process::{Process, ProcessKey};
@@ -27,6 +28,7 @@ pub struct Context {
     pub(crate) transactions: Table<Transaction>,
     pub(crate) deaths: Table<Death>,
     pub(crate) errands: Table<PendingErrand>,
+    pub(crate) freezes: Table<FreezeLink>,
     pub(crate) effects: VecDeque<Effect>,
     /// Memory for the returns of one read, kept from read to read.
     pub(crate) returns: Vec<u8>,
@@ -77,6 +79,7 @@ impl Context {
             transactions: Table::new(),
             deaths: Table::new(),
             errands: Table::new(),
+            freezes: Table::new(),
             effects: VecDeque::new(),
             returns: Vec::new(),
             manager: None,

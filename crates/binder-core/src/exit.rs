@@ -36,6 +36,10 @@ impl Context {
         while let Some((_, death)) = self.processes[process].told_deaths.pop_first() {
             self.deaths.remove(death);
         }
+        while let Some(link) = self.processes[process].freeze_links.last_told() {
+            self.drop_freeze(link);
+        }
+        self.end_freezer(process);
         self.processes.remove(process);
     }
 
@@ -47,8 +51,10 @@ impl Context {
                 }
                 Work::Node(node) => self.nodes[node].queued = None,
                 Work::Death(death) => self.drop_death(death),
+                Work::Freeze(link) => self.drop_freeze(link),
                 Work::TransactionComplete
                 | Work::OnewaySpamSuspect
+                | Work::TransactionPendingFrozen
                 | Work::ReturnError
                 | Work::ReplyError => {}
             }
@@ -77,8 +83,10 @@ impl Context {
                     self.nodes[node].queued = Some(queued);
                 }
                 Work::Death(death) => self.drop_death(death),
+                Work::Freeze(link) => self.drop_freeze(link),
                 Work::TransactionComplete
                 | Work::OnewaySpamSuspect
+                | Work::TransactionPendingFrozen
                 | Work::ReturnError
                 | Work::ReplyError => {}
             }
@@ -96,9 +104,8 @@ impl Context {
         let mut next = top;
         while let Some(transaction) = next {
             if self.transactions[transaction].to_thread == Some(thread) {
-                self.unlink_buffer(transaction);
+                self.leave_receiver(transaction);
                 let state = &mut self.transactions[transaction];
-                state.to_process = None;
                 state.to_thread = None;
                 next = state.to_parent.take();
             } else {
@@ -138,11 +145,10 @@ impl Context {
         memory: &mut dyn ClientMemory,
     ) {
         let Transaction { kind, buffer, to_process, .. } = self.transactions[transaction];
-        self.unlink_buffer(transaction);
         match kind {
             Kind::Call => self.fail_call(transaction, verdict),
             Kind::Oneway | Kind::Reply => {
-                self.transactions.remove(transaction);
+                self.end_transaction(transaction);
             }
         }
         if let (Some(start), Some(process)) = (buffer, to_process) {

@@ -8,6 +8,7 @@ use idr::IdPool;
 use crate::context::Context;
 use crate::death::DeathKey;
 use crate::error::Errno;
+use crate::freeze_links::FreezeKey;
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
 use crate::table::Key;
@@ -25,6 +26,7 @@ pub(crate) struct Reference {
     pub(crate) strong: u32,
     pub(crate) weak: u32,
     pub(crate) death: Option<DeathKey>,
+    pub(crate) freeze: Option<FreezeKey>,
 }
 
 /// The references of one process, by handle and by node.
@@ -153,8 +155,15 @@ impl Context {
         let lowest = u32::from(self.manager != Some(node));
         let handles = &mut self.processes[process].handles;
         let handle = handles.ids.acquire_lowest(lowest).map_err(|_| Errno::ENOMEM)?;
-        let reference = Reference { process, node, handle, strong: 0, weak: 0, death: None };
-        let reference = self.references.insert(reference);
+        let reference = self.references.insert(Reference {
+            process,
+            node,
+            handle,
+            strong: 0,
+            weak: 0,
+            death: None,
+            freeze: None,
+        });
         handles.insert(handle, node, reference);
         self.attach_reference(node);
         self.ids.next();
@@ -209,7 +218,7 @@ impl Context {
         }
     }
 
-    /// Removes a reference without counts, and with it its handle and its death link.
+    /// Removes a reference without counts, and with it its handle and its links.
     fn delete_reference(&mut self, reference: ReferenceKey) {
         let state = &self.references[reference];
         let (process, handle, node) = (state.process, state.handle, state.node);
@@ -223,6 +232,9 @@ impl Context {
         if let Some(death) = state.death {
             self.nodes[state.node].watchers.remove(&reference);
             self.drop_death(death);
+        }
+        if let Some(link) = state.freeze {
+            self.drop_freeze(link);
         }
         if state.strong > 0 {
             self.uncount_strong(state.node);

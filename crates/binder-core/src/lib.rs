@@ -8,7 +8,7 @@
 //! A call, file by file: `write_read` (the two phases of the ioctl), `command` (decodes `BC_*`),
 //! `transaction` (finds the receiver), `translate` and `buffer` (the data), `work` (queues),
 //! `waiting` (who is woken), `returns` (writes `BR_*`), `effect` (what the front end does next), and
-//! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `looper`, `exit`.
+//! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `freeze`, `freeze_links`, `looper`, `exit`.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -25,6 +25,8 @@ mod env;
 mod errand;
 mod error;
 mod exit;
+mod freeze;
+mod freeze_links;
 mod handle;
 mod identity;
 mod image;
@@ -52,6 +54,7 @@ pub use effect::Effect;
 pub use env::{ClaimedAddr, ClientMemory, CopyFault, MappingArea};
 pub use errand::{Errand, ErrandKey, NotInstalled, PendingErrand};
 pub use error::Errno;
+pub use freeze::{Freeze, Patience, Program};
 pub use identity::{NamespaceId, Opener, PidNumbers, UidMap, UidRange};
 pub use pages::PageCounts;
 pub use process::{Process, ProcessKey};

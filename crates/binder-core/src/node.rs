@@ -331,7 +331,7 @@ impl Context {
     /// The node itself stays for as long as others refer to it.
     pub(crate) fn orphan_node(&mut self, node: NodeKey) {
         while let Some(transaction) = self.nodes[node].waiting_oneways.pop_front() {
-            self.transactions.remove(transaction);
+            self.end_transaction(transaction);
         }
         if let Some(queued) = self.nodes[node].queued.take() {
             self.unqueue(queued);

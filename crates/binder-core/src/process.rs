@@ -9,6 +9,8 @@ use crate::death::DeathKey;
 use crate::descriptors::FilesInTransit;
 use crate::env::ClientMemory;
 use crate::error::Errno;
+use crate::freeze::Freezer;
+use crate::freeze_links::FreezeLinks;
 use crate::handle::Handles;
 use crate::identity::Opener;
 use crate::node::NodeKey;
@@ -34,6 +36,8 @@ pub struct Process {
     pub(crate) waiting: Vec<ThreadKey>,
     /// Deaths that were told and not acknowledged, by cookie and then by order of telling.
     pub(crate) told_deaths: BTreeMap<(u64, u64), DeathKey>,
+    pub(crate) freezer: Freezer,
+    pub(crate) freeze_links: FreezeLinks,
     pub(crate) max_threads: u32,
     /// A thread was asked for and has not come yet.
     pub(crate) has_requested_thread: bool,
@@ -57,6 +61,8 @@ impl Process {
             pollers: 0,
             waiting: Vec::new(),
             told_deaths: BTreeMap::new(),
+            freezer: Freezer::default(),
+            freeze_links: FreezeLinks::default(),
             max_threads: 0,
             has_requested_thread: false,
             started_threads: 0,

@@ -3,9 +3,11 @@
 use alloc::vec::Vec;
 
 use binder_uapi::{
-    BR_CLEAR_DEATH_NOTIFICATION_DONE, BR_DEAD_BINDER, BR_NOOP, BR_ONEWAY_SPAM_SUSPECT, BR_REPLY,
-    BR_SPAWN_LOOPER, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BR_TRANSACTION_SEC_CTX,
-    BinderPtrCookie, BinderTransactionData, BinderTransactionDataSecctx, BinderWriteRead,
+    BR_CLEAR_DEATH_NOTIFICATION_DONE, BR_CLEAR_FREEZE_NOTIFICATION_DONE, BR_DEAD_BINDER,
+    BR_FROZEN_BINDER, BR_NOOP, BR_ONEWAY_SPAM_SUSPECT, BR_REPLY, BR_SPAWN_LOOPER, BR_TRANSACTION,
+    BR_TRANSACTION_COMPLETE, BR_TRANSACTION_PENDING_FROZEN, BR_TRANSACTION_SEC_CTX,
+    BinderFrozenStateInfo, BinderPtrCookie, BinderTransactionData, BinderTransactionDataSecctx,
+    BinderWriteRead,
 };
 use zerocopy::{Immutable, IntoBytes};
 
@@ -13,6 +15,7 @@ use crate::context::{Context, Waits};
 use crate::death::DeathNews;
 use crate::env::{ClaimedAddr, ClientMemory};
 use crate::error::{Errno, Verdict};
+use crate::freeze_links::FreezeNews;
 use crate::node::NodeKey;
 use crate::thread::ThreadKey;
 use crate::transaction::{Kind, TransactionKey};
@@ -202,6 +205,7 @@ impl Context {
                     return self.put_transaction(thread, transaction, returns);
                 }
                 Work::TransactionComplete => returns.put(BR_TRANSACTION_COMPLETE),
+                Work::TransactionPendingFrozen => returns.put(BR_TRANSACTION_PENDING_FROZEN),
                 Work::OnewaySpamSuspect => returns.put(self.spam_code(thread)),
                 Work::ReturnError => {
                     if let Some(code) = self.threads[thread].return_error.take() {
@@ -221,6 +225,17 @@ impl Context {
                     }
                     DeathNews::Cleared { cookie } => {
                         returns.put_with(BR_CLEAR_DEATH_NOTIFICATION_DONE, &cookie);
+                    }
+                },
+                Work::Freeze(link) => match self.take_freeze_news(link) {
+                    FreezeNews::Changed { cookie, is_frozen } => {
+                        let is_frozen = u32::from(is_frozen);
+                        let info = BinderFrozenStateInfo { cookie, is_frozen, reserved: 0 };
+                        returns.put_with(BR_FROZEN_BINDER, &info);
+                        return Stop::AfterLast(None);
+                    }
+                    FreezeNews::Cleared { cookie } => {
+                        returns.put_with(BR_CLEAR_FREEZE_NOTIFICATION_DONE, &cookie);
                     }
                 },
             }
@@ -319,8 +334,7 @@ impl Context {
                 state.to_thread = Some(reader);
             }
             Kind::Oneway | Kind::Reply => {
-                self.unlink_buffer(transaction);
-                self.transactions.remove(transaction);
+                self.end_transaction(transaction);
             }
         }
     }

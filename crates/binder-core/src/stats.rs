@@ -26,8 +26,12 @@ pub struct Census {
     pub references: usize,
     /// Calls, one-ways and replies that have not come to their end.
     pub transactions: usize,
+    /// Transactions that their receivers count, until they read, answer or outlive them.
+    pub outstanding: usize,
     /// Death links.
     pub deaths: usize,
+    /// Freeze links.
+    pub freezes: usize,
     /// Buffers in receive mappings.
     pub buffers: usize,
     /// The bytes that these take.
@@ -53,10 +57,12 @@ impl Context {
             transactions: self.transactions.len(),
             deaths: self.deaths.len(),
             errands: self.errands.len(),
+            freezes: self.freezes.len(),
             ..Census::default()
         };
         for process in self.processes.values() {
             census.queued += process.todo.len();
+            census.outstanding += process.freezer.outstanding;
             if let Some(arena) = &process.arena {
                 let (buffers, bytes) = arena.usage();
                 census.buffers += buffers;
@@ -65,6 +71,8 @@ impl Context {
                 census.pages_in_use += u64::from(arena.page_counts().in_use);
             }
         }
+        let counted = self.transactions.values().filter(|it| it.to_process.is_some());
+        debug_assert_eq!(census.outstanding, counted.count(), "every transaction is counted once");
         census.queued += self.threads.values().map(|thread| thread.todo.len()).sum::<usize>();
         census
     }

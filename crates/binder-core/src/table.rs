@@ -116,6 +116,13 @@ impl<T> Table<T> {
         self.slots.len()
     }
 
+    pub(crate) fn keys(&self) -> impl Iterator<Item = Key<T>> {
+        self.slots.iter().filter_map(|(slot, (generation, _))| {
+            let slot = u32::try_from(slot).ok()?;
+            Some(Key { slot, generation: *generation, of: PhantomData })
+        })
+    }
+
     pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().map(|(_, (_, value))| value)
     }

@@ -45,6 +45,7 @@ pub(crate) struct Transaction {
     pub(crate) code: u32,
     pub(crate) flags: u32,
     pub(crate) sender_euid: u32,
+    pub(crate) sender_pid: u32,
     /// Start of its buffer in the receiver's mapping; `None` once freed.
     pub(crate) buffer: Option<u32>,
 }
@@ -112,7 +113,14 @@ impl Context {
             accepts_fds: self.nodes[target.node].accepts_fds,
         };
         let buffer = self.build_buffer(&draft, memory)?;
-        let transaction = self.transactions.insert(Transaction {
+        let is_frozen = match self.admit(target.owner, is_oneway) {
+            Ok(is_frozen) => is_frozen,
+            Err(refusal) => {
+                self.drop_buffer(target.owner, buffer, memory);
+                return Err(refusal);
+            }
+        };
+        let transaction = self.begin_transaction(Transaction {
             kind: if is_oneway { Kind::Oneway } else { Kind::Call },
             from: (!is_oneway).then_some(thread),
             from_parent: if is_oneway { None } else { self.threads[thread].stack },
@@ -122,11 +130,15 @@ impl Context {
             code: header.code,
             flags: header.flags,
             sender_euid: caller.euid,
+            sender_pid: self.processes[caller.process].opener.pid,
             buffer: Some(buffer),
         });
-        self.attach_buffer(target.owner, buffer, transaction);
         if is_oneway {
-            let completion = self.completion_of_oneway(caller.process, target.owner);
+            let mut completion = self.completion_of_oneway(caller.process, target.owner);
+            if is_frozen {
+                completion = Work::TransactionPendingFrozen;
+                self.supersede(target.node, transaction, memory);
+            }
             self.send_oneway(&target, transaction);
             self.queue_on_thread(thread, completion);
         } else {
@@ -284,17 +296,41 @@ impl Context {
         }
     }
 
-    /// Lets a buffer and its transaction know each other.
-    pub(crate) fn attach_buffer(
-        &mut self,
-        receiver: ProcessKey,
-        start: u32,
-        transaction: TransactionKey,
-    ) {
+    /// Begins a transaction: its receiver counts it, and its buffer knows it.
+    pub(crate) fn begin_transaction(&mut self, transaction: Transaction) -> TransactionKey {
+        let Transaction { to_process, buffer, .. } = transaction;
+        let transaction = self.transactions.insert(transaction);
+        let (Some(receiver), Some(start)) = (to_process, buffer) else {
+            debug_assert!(false, "a transaction begins with a receiver and a buffer");
+            return transaction;
+        };
+        self.count_outstanding(receiver);
         let arena = self.processes[receiver].arena.as_mut();
         if let Some(buffer) = arena.and_then(|arena| arena.get_mut(start)) {
             buffer.transaction = Some(transaction);
         }
+        transaction
+    }
+
+    /// Parts a transaction from its receiver, who is done with it or gone, and from its buffer,
+    /// which lives on until the receiver frees it.
+    pub(crate) fn leave_receiver(&mut self, transaction: TransactionKey) {
+        let state = &mut self.transactions[transaction];
+        let start = state.buffer.take();
+        let Some(receiver) = state.to_process.take() else { return };
+        self.uncount_outstanding(receiver);
+        let arena = self.processes[receiver].arena.as_mut();
+        if let (Some(arena), Some(start)) = (arena, start)
+            && let Some(buffer) = arena.get_mut(start)
+        {
+            buffer.transaction = None;
+        }
+    }
+
+    /// Ends a transaction. What it was is the caller's to wind up.
+    pub(crate) fn end_transaction(&mut self, transaction: TransactionKey) -> Option<Transaction> {
+        self.leave_receiver(transaction);
+        self.transactions.remove(transaction)
     }
 
     /// Queues a transaction: for the thread in the chain, else for the latest idle one, else for

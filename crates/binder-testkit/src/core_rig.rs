@@ -7,14 +7,15 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Context, Effect, Errand, NotInstalled, Opener, Outcome, PidNumbers, ThreadKey, UidMap,
-    Waits,
+    Census, Context, Effect, Errand, Freeze, NotInstalled, Opener, Outcome, Patience, PidNumbers,
+    Program, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
-    BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_GET_EXTENDED_ERROR, BINDER_GET_NODE_DEBUG_INFO,
-    BINDER_GET_NODE_INFO_FOR_REF, BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT,
-    BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_VERSION, BINDER_WRITE_READ,
+    BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR,
+    BINDER_GET_FROZEN_INFO, BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF,
+    BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT,
+    BINDER_VERSION, BINDER_WRITE_READ, BinderFreezeInfo, BinderFrozenStatusInfo,
     BinderNodeDebugInfo, BinderNodeInfoForRef, BinderWriteRead, FlatBinderObject,
 };
 use rustix::io::Errno;
@@ -39,6 +40,8 @@ struct World {
     hosts: Vec<FakeHost>,
     files: Vec<OpenFile>,
     threads: Vec<FakeThread>,
+    /// Freezes that wait, and the threads that asked for them.
+    freezes: Vec<(usize, Freeze)>,
     /// Whether woken readers stay where they are for now.
     is_held: bool,
     /// What calls wait for, in the order in which it is done.
@@ -89,6 +92,7 @@ enum Call {
     },
     /// It waits for its errand.
     Errand,
+    Freezing,
 }
 
 impl CoreRig {
@@ -137,6 +141,13 @@ impl CoreRig {
         self.world.borrow().memory.captured_files()
     }
 
+    /// Lets more time pass than anybody is willing to wait.
+    pub fn let_time_pass(&self) {
+        let mut world = self.world.borrow_mut();
+        world.advance_freezes(Patience::None, |_| true);
+        world.carry_out_effects();
+    }
+
     /// The live objects of the first device.
     pub fn census(&self) -> Census {
         self.world.borrow().contexts[0].census()
@@ -172,7 +183,61 @@ impl World {
         self.memory.poke(host, address, value.as_bytes()).map_err(|_| Errno::FAULT)
     }
 
-    /// All requests but `BINDER_WRITE_READ`, which alone may wait.
+    fn freeze(&mut self, caller: Caller, argument: u64) -> Call {
+        let host = self.threads[caller.thread.0].host;
+        let asked: BinderFreezeInfo = match self.get(host, argument) {
+            Ok(asked) => asked,
+            Err(errno) => return Call::Ended(Err(errno)),
+        };
+        let program = match self.program(caller, asked.pid) {
+            Ok(program) => program,
+            Err(errno) => return Call::Ended(Err(errno)),
+        };
+        if asked.enable == 0 {
+            program.thaw(&mut self.contexts.each_mut());
+            return Call::Ended(Ok(()));
+        }
+        let patience = if asked.timeout_ms > 0 { Patience::Some } else { Patience::None };
+        let mut freeze = program.freeze(patience);
+        match freeze.advance(&mut self.contexts.each_mut(), patience) {
+            Some(result) => Call::Ended(result.map_err(errno)),
+            None => {
+                self.freezes.push((caller.thread.0, freeze));
+                Call::Freezing
+            }
+        }
+    }
+
+    /// Goes on with the freezes that wait for a process, given as the place of its device and its
+    /// key.
+    fn advance_freezes(
+        &mut self,
+        patience: Patience,
+        is_meant: impl Fn((usize, binder_core::ProcessKey)) -> bool,
+    ) {
+        for (thread, mut freeze) in std::mem::take(&mut self.freezes) {
+            let result = match freeze.waits_for().filter(|place| is_meant(*place)) {
+                Some(_) => freeze.advance(&mut self.contexts.each_mut(), patience),
+                None => None,
+            };
+            match result {
+                Some(result) => {
+                    self.threads[thread].call = Call::Ended(result.map_err(errno));
+                }
+                None => self.freezes.push((thread, freeze)),
+            }
+        }
+    }
+
+    fn program(&mut self, caller: Caller, pid: u32) -> Result<Program, Errno> {
+        let (context, who) = self.core_caller(caller);
+        self.contexts[context].note_call(&who);
+        let numbers = self.contexts[context].pid_numbers(who.process).expect("an open file");
+        let numbers = numbers.clone();
+        Program::find(&self.contexts.each_mut(), &numbers, pid).map_err(errno)
+    }
+
+    /// All requests that cannot wait.
     fn small_request(&mut self, caller: Caller, request: u32, argument: u64) -> Result<(), Errno> {
         let host = self.threads[caller.thread.0].host;
         let (context, who) = self.core_caller(caller);
@@ -221,6 +286,12 @@ impl World {
             BINDER_GET_EXTENDED_ERROR => {
                 let error = self.contexts[context].take_extended_error(&who);
                 self.put(host, argument, &error)
+            }
+            BINDER_GET_FROZEN_INFO => {
+                let asked: BinderFrozenStatusInfo = self.get(host, argument)?;
+                let program = self.program(caller, asked.pid)?;
+                let info = program.frozen_info(&self.contexts.each_mut());
+                self.put(host, argument, &BinderFrozenStatusInfo { pid: asked.pid, ..info })
             }
             other => panic!("request {other:#x} is the business of a front end"),
         }
@@ -290,14 +361,20 @@ impl World {
         if self.is_held {
             return;
         }
-        for context in 0..self.contexts.len() {
-            while let Some(effect) = self.contexts[context].poll_effect() {
-                match effect {
-                    Effect::Wake(key) => self.resume(context, key),
-                    Effect::NotifyPoll(key) => self.notify(context, key),
+        while let Some((context, effect)) = self.next_effect() {
+            match effect {
+                Effect::Wake(key) => self.resume(context, key),
+                Effect::NotifyPoll(key) => self.notify(context, key),
+                Effect::Settled(key) => {
+                    self.advance_freezes(Patience::Some, |place| place == (context, key));
                 }
             }
         }
+    }
+
+    fn next_effect(&mut self) -> Option<(usize, Effect)> {
+        let mut contexts = self.contexts.iter_mut().enumerate();
+        contexts.find_map(|(place, context)| Some((place, context.poll_effect()?)))
     }
 
     fn resume(&mut self, context: usize, woken: ThreadKey) {
@@ -335,6 +412,12 @@ impl World {
             // The first has returned; the second does so once its errand is done.
             Call::Ended(_) | Call::Errand => {}
             Call::Polling { .. } => self.threads[thread].call = Call::Ended(result),
+            Call::Freezing => {
+                let at = self.freezes.iter().position(|(who, _)| *who == thread);
+                let (_, freeze) = self.freezes.remove(at.expect("a freeze that waits"));
+                freeze.abandon(&mut self.contexts.each_mut());
+                self.threads[thread].call = Call::Ended(result);
+            }
             Call::Reading { process, key, argument, request } => {
                 let host = self.threads[thread].host;
                 let context = self.files[process.0].context;
@@ -454,10 +537,10 @@ impl Rig for CoreRig {
 
     fn ioctl(&self, caller: Caller, request: u32, argument: u64) -> Progress {
         let mut world = self.world.borrow_mut();
-        let call = if request == BINDER_WRITE_READ {
-            world.write_read(caller, argument)
-        } else {
-            Call::Ended(world.small_request(caller, request, argument))
+        let call = match request {
+            BINDER_WRITE_READ => world.write_read(caller, argument),
+            BINDER_FREEZE => world.freeze(caller, argument),
+            _ => Call::Ended(world.small_request(caller, request, argument)),
         };
         world.threads[caller.thread.0].call = call;
         world.carry_out_effects();
@@ -479,7 +562,9 @@ impl Rig for CoreRig {
     fn settle(&self, thread: Thread) -> Progress {
         match self.world.borrow().threads[thread.0].call {
             Call::Ended(result) => Progress::Done(result),
-            Call::Reading { .. } | Call::Polling { .. } | Call::Errand => Progress::Parked,
+            Call::Reading { .. } | Call::Polling { .. } | Call::Errand | Call::Freezing => {
+                Progress::Parked
+            }
         }
     }
 

@@ -133,7 +133,6 @@ pub const UNIT_TESTS: &[UnitTest] = &[
 /// they run on the kernel alone.
 pub const NOT_YET: &[(u16, u16, &str)] = &[
     (181, 181, "the allocator has one representation only"),
-    (196, 213, "processes are not frozen yet"),
     (233, 233, "mount options have no check yet"),
     (237, 240, "the logs are not written yet"),
 ];
