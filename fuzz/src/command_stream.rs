@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use binder_core::{
     Caller, Census, ClaimedAddr, ClientMemory, Context, CopyFault, Effect, MappingArea, Opener,
-    Outcome, PidNumbers, ProcessKey, ThreadKey, UidMap, Waits,
+    Outcome, PidNumbers, ProcessKey, Release, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{BinderWriteRead, FlatBinderObject};
 
@@ -155,7 +155,7 @@ pub fn check(input: &[u8]) {
         settle(&mut context, &mut parked, &mut memory);
     }
     for process in processes {
-        context.release(process, &mut memory);
+        while let Release::Unfinished = context.release(process, &mut memory) {}
         settle(&mut context, &mut parked, &mut memory);
     }
     assert_eq!(context.census(), Census::default());

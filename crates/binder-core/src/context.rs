@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use binder_uapi::{BinderExtendedError, BinderNodeDebugInfo};
 
+use crate::account::Limits;
 use crate::death::Death;
 use crate::effect::Effect;
 use crate::env::ClientMemory;
@@ -25,6 +26,7 @@ pub struct Context {
     pub(crate) references: Table<Reference>,
     pub(crate) transactions: Table<Transaction>,
     pub(crate) deaths: Table<Death>,
+    pub(crate) limits: Limits,
     pub(crate) effects: VecDeque<Effect>,
     /// Memory for the returns of one read, kept from read to read.
     pub(crate) returns: Vec<u8>,
@@ -67,6 +69,11 @@ impl Default for Context {
 impl Context {
     /// A device without processes.
     pub fn new() -> Self {
+        Self::with_limits(Limits::default())
+    }
+
+    /// A device each of whose processes keeps to `limits`.
+    pub fn with_limits(limits: Limits) -> Self {
         Self {
             processes: Table::new(),
             threads: Table::new(),
@@ -74,6 +81,7 @@ impl Context {
             references: Table::new(),
             transactions: Table::new(),
             deaths: Table::new(),
+            limits,
             effects: VecDeque::new(),
             returns: Vec::new(),
             manager: None,

@@ -1,8 +1,10 @@
 //! An open file of a device: its nodes, handles, threads, receive buffer and queue.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use crate::account::Account;
 use crate::buffer::Arena;
 use crate::context::Context;
 use crate::death::DeathKey;
@@ -11,6 +13,7 @@ use crate::error::Errno;
 use crate::handle::Handles;
 use crate::identity::Opener;
 use crate::node::NodeKey;
+use crate::release::Remains;
 use crate::table::Key;
 use crate::thread::ThreadKey;
 use crate::work::WorkQueue;
@@ -41,6 +44,9 @@ pub struct Process {
     pub(crate) detects_oneway_spam: bool,
     /// The receive buffer; `None` until a mapping of it has been found.
     pub(crate) arena: Option<Arena>,
+    pub(crate) account: Account,
+    /// What is still to be ended, once the file is gone: from then on nothing is sent to it.
+    pub(crate) remains: Option<Box<Remains>>,
 }
 
 impl Process {
@@ -59,6 +65,8 @@ impl Process {
             started_threads: 0,
             detects_oneway_spam: false,
             arena: None,
+            account: Account::default(),
+            remains: None,
         }
     }
 }
@@ -85,13 +93,16 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `ESRCH` while the process has not mapped it.
+    /// `ESRCH` while the process has not mapped it, or once it is being ended.
     pub(crate) fn arena_of(
         &mut self,
         process: ProcessKey,
         memory: &mut dyn ClientMemory,
     ) -> Result<&mut Arena, Errno> {
         let state = &mut self.processes[process];
+        if state.remains.is_some() {
+            return Err(Errno::ESRCH);
+        }
         if state.arena.is_none() {
             state.arena = memory.locate_mapping(process).map(Arena::new);
         }

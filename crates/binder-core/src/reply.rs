@@ -29,7 +29,7 @@ impl Context {
         };
         match self.try_reply(caller, thread, call, data, memory) {
             Ok(()) => {
-                self.transactions.remove(call);
+                self.end_transaction(call);
                 let replier = &self.threads[thread];
                 // One that polls is told of what it has to read, and gains nothing by waiting.
                 if replier.defers_completions && !replier.polls {
@@ -74,6 +74,7 @@ impl Context {
         data: &BinderTransactionDataSg,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Refusal> {
+        self.afford_completion(thread)?;
         let waiting = self.transactions[call].from.ok_or(Refusal::dead(Errno::ESRCH))?;
         let receiver = self.threads[waiting].process;
         let draft = Draft {
@@ -85,8 +86,9 @@ impl Context {
             is_oneway: false,
         };
         let buffer = self.build_buffer(&draft, memory)?;
-        let reply = self.transactions.insert(Transaction {
+        let reply = self.begin_transaction(Transaction {
             kind: Kind::Reply,
+            sender: caller.process,
             from: None,
             from_parent: None,
             to_process: Some(receiver),
@@ -117,7 +119,7 @@ impl Context {
         let mut next = Some(call);
         while let Some(call) = next {
             self.unlink_buffer(call);
-            let Some(Transaction { from, from_parent, .. }) = self.transactions.remove(call) else {
+            let Some(Transaction { from, from_parent, .. }) = self.end_transaction(call) else {
                 return;
             };
             let Some(thread) = from else {

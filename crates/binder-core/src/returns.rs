@@ -275,7 +275,7 @@ impl Context {
             }
             Kind::Oneway | Kind::Reply => {
                 self.unlink_buffer(transaction);
-                self.transactions.remove(transaction);
+                self.end_transaction(transaction);
             }
         }
     }

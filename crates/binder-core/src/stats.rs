@@ -34,6 +34,8 @@ pub struct Census {
     pub buffer_bytes: u64,
     /// Pages that a live buffer touches.
     pub pages_in_use: u64,
+    /// Death links and transactions that living processes are charged with.
+    pub charged: usize,
     /// Items that wait in queues of threads and processes.
     pub queued: usize,
 }
@@ -52,6 +54,7 @@ impl Context {
         };
         for process in self.processes.values() {
             census.queued += process.todo.len();
+            census.charged += process.account.total();
             if let Some(arena) = &process.arena {
                 let (buffers, bytes) = arena.usage();
                 census.buffers += buffers;

@@ -31,6 +31,8 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub(crate) struct Transaction {
     pub(crate) kind: Kind,
+    /// Who is charged for it.
+    pub(crate) sender: ProcessKey,
     /// The thread that waits for the reply; `None` once it is gone, and if none waits.
     pub(crate) from: Option<ThreadKey>,
     /// What that thread was doing when it sent this.
@@ -96,6 +98,9 @@ impl Context {
         #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
         let handle = header.target as u32;
         let mut target = self.resolve_target(caller.process, handle)?;
+        let kind = if is_oneway { Kind::Oneway } else { Kind::Call };
+        self.afford_completion(thread)?;
+        self.afford_transaction(caller.process, kind)?;
         if !is_oneway {
             target.thread = self.thread_in_chain(thread, target.owner)?;
         }
@@ -108,8 +113,9 @@ impl Context {
             is_oneway,
         };
         let buffer = self.build_buffer(&draft, memory)?;
-        let transaction = self.transactions.insert(Transaction {
-            kind: if is_oneway { Kind::Oneway } else { Kind::Call },
+        let transaction = self.begin_transaction(Transaction {
+            kind,
+            sender: caller.process,
             from: (!is_oneway).then_some(thread),
             from_parent: if is_oneway { None } else { self.threads[thread].stack },
             to_process: Some(target.owner),
@@ -142,6 +148,9 @@ impl Context {
             self.references[reference].node
         };
         let owner = self.nodes[node].owner.ok_or(Refusal::dead(Errno::EINVAL))?;
+        if self.processes[owner].remains.is_some() {
+            return Err(Refusal::dead(Errno::EINVAL));
+        }
         let pid = |process: ProcessKey| self.processes[process].opener.pid;
         if owner == sender || (handle == 0 && pid(owner) == pid(sender)) {
             return Err(Errno::EINVAL.into());

@@ -5,7 +5,9 @@
 
 use std::cell::RefCell;
 
-use binder_core::{Census, Context, Effect, Opener, Outcome, PidNumbers, ThreadKey, UidMap, Waits};
+use binder_core::{
+    Census, Context, Effect, Limits, Opener, Outcome, PidNumbers, Release, ThreadKey, UidMap, Waits,
+};
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
     BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_GET_EXTENDED_ERROR, BINDER_GET_NODE_DEBUG_INFO,
@@ -37,6 +39,10 @@ struct World {
     threads: Vec<FakeThread>,
     /// Whether woken readers stay where they are for now.
     is_held: bool,
+    /// Files that were closed, and are not at their end.
+    ending: Vec<(usize, binder_core::ProcessKey)>,
+    /// Whether such files wait to be asked for.
+    ends_slowly: bool,
 }
 
 struct FakeHost {
@@ -67,6 +73,13 @@ enum Call {
 }
 
 impl CoreRig {
+    /// A rig whose processes keep to `limits`.
+    #[must_use]
+    pub fn with_limits(limits: Limits) -> Self {
+        let contexts = [limits, limits].map(Context::with_limits);
+        Self { world: RefCell::new(World { contexts, ..World::default() }) }
+    }
+
     /// Lets the access after the next `accesses` ones fault; `None` takes it back.
     pub fn fault_after(&self, accesses: Option<usize>) {
         self.world.borrow_mut().memory.fault_after(accesses);
@@ -95,6 +108,16 @@ impl CoreRig {
         world.carry_out_effects();
     }
 
+    /// From here on, a closed file comes to its end slice by slice, by [`end_some`](Self::end_some).
+    pub fn end_slowly(&self) {
+        self.world.borrow_mut().ends_slowly = true;
+    }
+
+    /// Plays one slice of the end of a closed file. Says whether there was one.
+    pub fn end_some(&self) -> bool {
+        self.world.borrow_mut().end_some()
+    }
+
     /// The live objects of the first device.
     pub fn census(&self) -> Census {
         self.world.borrow().contexts[0].census()
@@ -113,6 +136,11 @@ impl World {
             waits: file.waits,
         };
         (file.context, core_caller)
+    }
+
+    fn admit(&mut self, caller: Caller) -> Result<(), Errno> {
+        let (context, who) = self.core_caller(caller);
+        self.contexts[context].admit(&who).map_err(errno)
     }
 
     fn get<T: FromBytes>(&self, host: Host, address: u64) -> Result<T, Errno> {
@@ -283,10 +311,25 @@ impl World {
         }
         self.contexts[context].flush(key);
         self.carry_out_effects();
-        self.contexts[context].release(key, &mut self.memory.seen_by(context));
+        let release = self.contexts[context].release(key, &mut self.memory.seen_by(context));
         self.files[process].is_open = false;
         self.memory.remove_file((context, key.to_u64()));
         self.carry_out_effects();
+        if release == Release::Unfinished {
+            self.ending.push((context, key));
+        }
+        while !self.ends_slowly && self.end_some() {}
+    }
+
+    /// Goes on with the end of a file that was closed, if there is one.
+    fn end_some(&mut self) -> bool {
+        let Some((context, key)) = self.ending.pop() else { return false };
+        let release = self.contexts[context].release(key, &mut self.memory.seen_by(context));
+        if release == Release::Unfinished {
+            self.ending.push((context, key));
+        }
+        self.carry_out_effects();
+        true
     }
 
     fn kill(&mut self, host: Host) {
@@ -382,10 +425,10 @@ impl Rig for CoreRig {
 
     fn ioctl(&self, caller: Caller, request: u32, argument: u64) -> Progress {
         let mut world = self.world.borrow_mut();
-        let call = if request == BINDER_WRITE_READ {
-            world.write_read(caller, argument)
-        } else {
-            Call::Ended(world.small_request(caller, request, argument))
+        let call = match world.admit(caller) {
+            Ok(()) if request == BINDER_WRITE_READ => world.write_read(caller, argument),
+            Ok(()) => Call::Ended(world.small_request(caller, request, argument)),
+            Err(errno) => Call::Ended(Err(errno)),
         };
         world.threads[caller.thread.0].call = call;
         world.carry_out_effects();
@@ -457,6 +500,7 @@ impl Rig for CoreRig {
         for host in 0..world.hosts.len() {
             world.kill(Host(host));
         }
+        while world.end_some() {}
         for context in &world.contexts {
             assert_eq!(context.census(), Census::default(), "something was left behind");
         }
