@@ -189,7 +189,7 @@ pub(crate) fn driver_options(
     delivery: DeliveryChoice,
 ) -> binder_fuse::Options {
     let devices = devices.iter().map(|name| DeviceSpec { name: name.clone(), mode }).collect();
-    binder_fuse::Options { devices, delivery: delivery.into() }
+    binder_fuse::Options { devices, delivery: delivery.into(), ..Default::default() }
 }
 
 fn device_name(name: &str) -> Result<String, String> {

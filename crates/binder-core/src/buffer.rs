@@ -215,6 +215,11 @@ impl Arena {
         self.pages.leave_range(layout.start, layout.slot_len);
     }
 
+    /// Forgets a buffer of a process that ends. Says whether there was one.
+    pub(crate) fn forget_one(&mut self) -> bool {
+        self.buffers.pop_first().is_some()
+    }
+
     pub(crate) fn get_mut(&mut self, start: u32) -> Option<&mut Buffer> {
         self.buffers.get_mut(&start)
     }

@@ -145,7 +145,7 @@ impl Context {
             BC_EXIT_LOOPER => self.threads[thread].looper |= Looper::EXITED,
             BC_REQUEST_DEATH_NOTIFICATION => {
                 let BinderHandleCookie { handle, cookie } = commands.take(memory)?;
-                self.request_death(process, handle, cookie);
+                self.request_death(thread, handle, cookie);
             }
             BC_CLEAR_DEATH_NOTIFICATION => {
                 let BinderHandleCookie { handle, cookie } = commands.take(memory)?;

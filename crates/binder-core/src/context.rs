@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use binder_uapi::{BinderExtendedError, BinderNodeDebugInfo};
 
+use crate::account::Limits;
 use crate::death::Death;
 use crate::effect::Effect;
 use crate::env::ClientMemory;
@@ -29,6 +30,7 @@ pub struct Context {
     pub(crate) deaths: Table<Death>,
     pub(crate) errands: Table<PendingErrand>,
     pub(crate) freezes: Table<FreezeLink>,
+    pub(crate) limits: Limits,
     pub(crate) effects: VecDeque<Effect>,
     /// Memory for the returns of one read, kept from read to read.
     pub(crate) returns: Vec<u8>,
@@ -71,6 +73,11 @@ impl Default for Context {
 impl Context {
     /// A device without processes.
     pub fn new() -> Self {
+        Self::with_limits(Limits::default())
+    }
+
+    /// A device each of whose processes keeps to `limits`.
+    pub fn with_limits(limits: Limits) -> Self {
         Self {
             processes: Table::new(),
             threads: Table::new(),
@@ -80,6 +87,7 @@ impl Context {
             deaths: Table::new(),
             errands: Table::new(),
             freezes: Table::new(),
+            limits,
             effects: VecDeque::new(),
             returns: Vec::new(),
             manager: None,

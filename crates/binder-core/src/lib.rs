@@ -8,13 +8,15 @@
 //! A call, file by file: `write_read` (the two phases of the ioctl), `command` (decodes `BC_*`),
 //! `transaction` (finds the receiver), `translate` and `buffer` (the data), `work` (queues),
 //! `waiting` (who is woken), `returns` (writes `BR_*`), `effect` (what the front end does next), and
-//! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `freeze`, `freeze_links`, `looper`, `exit`.
+//! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `freeze`,
+//! `freeze_links`, `looper`, `exit`, `release`, `account`.
 
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+mod account;
 mod buffer;
 mod command;
 mod context;
@@ -36,6 +38,7 @@ mod node;
 mod pages;
 mod process;
 mod ranges;
+mod release;
 mod reply;
 mod returns;
 mod scatter;
@@ -48,6 +51,7 @@ mod waiting;
 mod work;
 mod write_read;
 
+pub use account::Limits;
 pub use context::{Caller, Context, Waits};
 pub use descriptors::CapturedFile;
 pub use effect::Effect;
@@ -58,6 +62,7 @@ pub use freeze::{Freeze, Patience, Program};
 pub use identity::{NamespaceId, Opener, PidNumbers, UidMap, UidRange};
 pub use pages::PageCounts;
 pub use process::{Process, ProcessKey};
+pub use release::Release;
 pub use stats::Census;
 pub use table::Key;
 pub use thread::{Thread, ThreadKey};

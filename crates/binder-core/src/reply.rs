@@ -76,6 +76,7 @@ impl Context {
         data: &BinderTransactionDataSg,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Refusal> {
+        self.afford_completion(thread)?;
         let waiting = self.transactions[call].from.ok_or(Refusal::dead(Errno::ESRCH))?;
         let receiver = self.threads[waiting].process;
         let draft = Draft {
@@ -90,6 +91,7 @@ impl Context {
         let buffer = self.build_buffer(&draft, memory)?;
         let reply = self.begin_transaction(Transaction {
             kind: Kind::Reply,
+            sender: caller.process,
             from: None,
             from_parent: None,
             to_process: Some(receiver),

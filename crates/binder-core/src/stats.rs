@@ -42,6 +42,8 @@ pub struct Census {
     pub files: usize,
     /// Calls that wait for an errand.
     pub errands: usize,
+    /// Death links and transactions that living processes are charged with.
+    pub charged: usize,
     /// Items that wait in queues of threads and processes.
     pub queued: usize,
 }
@@ -63,6 +65,7 @@ impl Context {
         for process in self.processes.values() {
             census.queued += process.todo.len();
             census.outstanding += process.freezer.outstanding;
+            census.charged += process.account.total();
             if let Some(arena) = &process.arena {
                 let (buffers, bytes) = arena.usage();
                 census.buffers += buffers;

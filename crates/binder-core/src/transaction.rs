@@ -32,6 +32,8 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub(crate) struct Transaction {
     pub(crate) kind: Kind,
+    /// Who is charged for it.
+    pub(crate) sender: ProcessKey,
     /// The thread that waits for the reply; `None` once it is gone, and if none waits.
     pub(crate) from: Option<ThreadKey>,
     /// What that thread was doing when it sent this.
@@ -100,6 +102,9 @@ impl Context {
         #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
         let handle = header.target as u32;
         let mut target = self.resolve_target(caller.process, handle)?;
+        let kind = if is_oneway { Kind::Oneway } else { Kind::Call };
+        self.afford_completion(thread)?;
+        self.afford_transaction(caller.process, kind)?;
         if !is_oneway {
             target.thread = self.thread_in_chain(thread, target.owner)?;
         }
@@ -113,7 +118,7 @@ impl Context {
             accepts_fds: self.nodes[target.node].accepts_fds,
         };
         let buffer = self.build_buffer(&draft, memory)?;
-        let is_frozen = match self.admit(target.owner, is_oneway) {
+        let is_frozen = match self.note_arrival(target.owner, is_oneway) {
             Ok(is_frozen) => is_frozen,
             Err(refusal) => {
                 self.drop_buffer(target.owner, buffer, memory);
@@ -121,7 +126,8 @@ impl Context {
             }
         };
         let transaction = self.begin_transaction(Transaction {
-            kind: if is_oneway { Kind::Oneway } else { Kind::Call },
+            kind,
+            sender: caller.process,
             from: (!is_oneway).then_some(thread),
             from_parent: if is_oneway { None } else { self.threads[thread].stack },
             to_process: Some(target.owner),
@@ -158,6 +164,9 @@ impl Context {
             self.references[reference].node
         };
         let owner = self.nodes[node].owner.ok_or(Refusal::dead(Errno::EINVAL))?;
+        if self.processes[owner].remains.is_some() {
+            return Err(Refusal::dead(Errno::EINVAL));
+        }
         let pid = |process: ProcessKey| self.processes[process].opener.pid;
         if owner == sender || (handle == 0 && pid(owner) == pid(sender)) {
             return Err(Errno::EINVAL.into());
@@ -296,9 +305,10 @@ impl Context {
         }
     }
 
-    /// Begins a transaction: its receiver counts it, and its buffer knows it.
+    /// Begins a transaction: its sender pays, its receiver counts it, and its buffer knows it.
     pub(crate) fn begin_transaction(&mut self, transaction: Transaction) -> TransactionKey {
         let Transaction { to_process, buffer, .. } = transaction;
+        self.charge(&transaction);
         let transaction = self.transactions.insert(transaction);
         let (Some(receiver), Some(start)) = (to_process, buffer) else {
             debug_assert!(false, "a transaction begins with a receiver and a buffer");
@@ -330,7 +340,9 @@ impl Context {
     /// Ends a transaction. What it was is the caller's to wind up.
     pub(crate) fn end_transaction(&mut self, transaction: TransactionKey) -> Option<Transaction> {
         self.leave_receiver(transaction);
-        self.transactions.remove(transaction)
+        let ended = self.transactions.remove(transaction)?;
+        self.refund(&ended);
+        Some(ended)
     }
 
     /// Queues a transaction: for the thread in the chain, else for the latest idle one, else for

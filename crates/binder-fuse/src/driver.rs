@@ -1,10 +1,12 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use binder_core::{Caller, Context, Effect, Errno, Opener, Outcome, ProcessKey, ThreadKey, Waits};
+use binder_core::{
+    Caller, Context, Effect, Errno, Limits, Opener, Outcome, ProcessKey, Release, ThreadKey, Waits,
+};
 use binder_os::{FuseDevice, proc_files};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
@@ -81,6 +83,10 @@ pub(crate) enum Job {
         is_nonblocking: bool,
     },
     ReclaimIdlePages,
+    /// Plays a slice of the end of a process, if there is one, and says whether more is left.
+    GoOnReleasing {
+        is_left: IsLeft,
+    },
 }
 
 /// Answers FUSE_OPEN once the process exists.
@@ -88,6 +94,9 @@ pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
 
 /// Takes the files that sleeping reads wait on.
 pub(crate) type Sleepers = Box<dyn FnOnce(Vec<Sleeper>) + Send>;
+
+/// Hears whether more is to be done.
+pub(crate) type IsLeft = Box<dyn FnOnce(bool) + Send>;
 
 /// A file with a sleeping read, to be looked at.
 #[derive(Clone, Copy, Debug)]
@@ -108,12 +117,15 @@ struct Device {
 /// All devices of a mount.
 pub(crate) struct Driver {
     fuse: Arc<FuseDevice>,
+    limits: Limits,
     devices: Vec<Device>,
+    /// Processes that have not come to their end, the first to go on with in front.
+    ending: VecDeque<(DeviceId, ProcessKey)>,
 }
 
 impl Driver {
-    pub(crate) fn new(fuse: Arc<FuseDevice>) -> Self {
-        Self { fuse, devices: Vec::new() }
+    pub(crate) fn new(fuse: Arc<FuseDevice>, limits: Limits) -> Self {
+        Self { fuse, limits, devices: Vec::new(), ending: VecDeque::new() }
     }
 
     /// Does one job. A panic ends the job, not the daemon: whoever asked gets `EIO`.
@@ -133,7 +145,8 @@ impl Driver {
                 debug_assert_eq!(device, self.devices.len(), "devices are numbered in order");
                 let clients = Clients::new(self.fuse.clone());
                 let parked = ParkedReads::default();
-                self.devices.push(Device { context: Context::new(), clients, parked });
+                let context = Context::with_limits(self.limits);
+                self.devices.push(Device { context, clients, parked });
             }
             Job::Open { device, opener, client, opened, .. } => {
                 let state = &mut self.devices[device];
@@ -152,10 +165,14 @@ impl Driver {
                 self.carry_out_effects(device);
             }
             Job::Release { device, process } => {
-                let state = &mut self.devices[device];
-                state.context.release(process, &mut state.clients);
-                state.clients.remove(process);
-                self.carry_out_effects(device);
+                self.release(device, process);
+                self.devices[device].clients.remove(process);
+            }
+            Job::GoOnReleasing { is_left } => {
+                if let Some((device, process)) = self.ending.pop_front() {
+                    self.release(device, process);
+                }
+                is_left(!self.ending.is_empty());
             }
             Job::Interrupt { unique, target } => self.interrupt(unique, target),
             Job::ListSleepers { found } => found(self.sleepers()),
@@ -203,7 +220,9 @@ impl Driver {
             return Err(Errno::EINVAL);
         }
         let waits = if client.is_nonblocking { Waits::Never } else { Waits::UntilReady };
-        Ok(Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits })
+        let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
+        self.devices[asker.device].admit(&caller)?;
+        Ok(caller)
     }
 
     /// Answers a `BINDER_WRITE_READ`, unless its read sleeps. The caller's struct goes back in any
@@ -331,6 +350,17 @@ impl Driver {
         self.carry_out_effects(device);
     }
 
+    /// Ends a process, or as much of it as may keep the others waiting; the housekeeper sees to the
+    /// rest.
+    fn release(&mut self, device: DeviceId, process: ProcessKey) {
+        let state = &mut self.devices[device];
+        match state.context.release(process, &mut state.clients) {
+            Release::Done => {}
+            Release::Unfinished => self.ending.push_back((device, process)),
+        }
+        self.carry_out_effects(device);
+    }
+
     /// Gives the memory of receive buffers back that no live transaction touches.
     fn reclaim_idle_pages(&mut self) {
         for Device { context, clients, .. } in &mut self.devices {
@@ -345,6 +375,28 @@ impl Driver {
 }
 
 impl Device {
+    /// Admits the calling thread, if need be in the place of one that ended without a word.
+    fn admit(&mut self, caller: &Caller) -> Result<(), Errno> {
+        let Self { context, clients, .. } = self;
+        let Err(full) = context.admit(caller) else { return Ok(()) };
+        let client = clients.get_mut(caller.process).ok_or(full)?;
+        let ended = client.ended_threads();
+        for tid in &ended {
+            client.forget_thread(*tid);
+        }
+        for tid in ended {
+            context.exit_thread(&Caller { tid, ..*caller }, clients);
+        }
+        let admitted = context.admit(caller);
+        if admitted.is_err()
+            && let Some(client) = clients.get_mut(caller.process)
+        {
+            tracing::warn!(pid = client.pid, "a process has more threads than it may");
+            client.forget_thread(caller.tid);
+        }
+        admitted
+    }
+
     /// Whether `O_NONBLOCK`, known to have been set, is set no longer.
     fn has_become_blocking(&mut self, process: ProcessKey) -> bool {
         let Some(client) = self.clients.get_mut(process) else { return false };
@@ -366,7 +418,8 @@ impl Job {
             | Self::Interrupt { .. }
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
-            | Self::ReclaimIdlePages => None,
+            | Self::ReclaimIdlePages
+            | Self::GoOnReleasing { .. } => None,
         }
     }
 }

@@ -6,6 +6,7 @@
 //! `mapping`, and `client` knows the memory and the identity of the process behind an open file.
 
 mod client;
+mod descriptors;
 mod driver;
 mod housekeeper;
 mod ioctl;
@@ -17,5 +18,6 @@ mod tree;
 mod turn;
 mod wire;
 
+pub use binder_core::Limits;
 pub use mapping::Route;
 pub use session::{Delivery, DeviceSpec, MountError, Options, ServeError, Session};

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
-use binder_core::ProcessKey;
+use binder_core::{Limits, ProcessKey};
 use binder_os::{FileId, FuseDevice, Mapping, MountOptions, ReadError, proc_files};
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{
@@ -20,6 +20,7 @@ use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::client::{self, Client};
+use crate::descriptors::{Descriptors, PER_OPEN, Payer};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
@@ -43,6 +44,8 @@ pub struct Options {
     pub devices: Vec<DeviceSpec>,
     /// How receive buffers reach their clients.
     pub delivery: Delivery,
+    /// What one open file of a device may make the driver keep.
+    pub limits: Limits,
 }
 
 /// A device that exists from the start.
@@ -72,6 +75,7 @@ impl Default for Options {
         Self {
             devices: devices.map(|name| DeviceSpec { name: name.into(), mode: 0o600 }).into(),
             delivery: Delivery::Auto,
+            limits: Limits::default(),
         }
     }
 }
@@ -136,6 +140,7 @@ pub(crate) struct Shared {
     mount: proc_files::Device,
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
+    descriptors: Arc<Descriptors>,
     driver: Turn<Driver, Job>,
     pub(crate) watch: Watch,
     pub(crate) bell: Bell,
@@ -151,7 +156,7 @@ impl Session {
         let fuse = Arc::new(FuseDevice::open().map_err(MountError::Open)?);
         let (uid, gid) = binder_os::processes::user();
         let mut tree = Tree::new(uid, gid);
-        let driver = Turn::new(Driver::new(fuse.clone()));
+        let driver = Turn::new(Driver::new(fuse.clone(), options.limits));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {
@@ -179,6 +184,7 @@ impl Session {
             mount: proc_files::device_of(dir).map_err(failed)?,
             tree: Mutex::new(tree),
             files: Arc::default(),
+            descriptors: Arc::new(Descriptors::of_this_process()),
             driver,
             watch: Watch::default(),
             bell: Bell::default(),
@@ -483,6 +489,7 @@ impl Shared {
         flags: u32,
     ) -> io::Result<(binder_core::Opener, Client)> {
         let pid = proc_files::tgid_of(header.pid)?;
+        let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
         let opener = client::identify(pid)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
@@ -491,7 +498,7 @@ impl Shared {
         let buffer = ReceiveBuffer::new(route, &self.fuse, header.node)?;
         let file = FileId { device: self.mount, inode: header.node };
         let is_nonblocking = flags & O_NONBLOCK != 0;
-        Ok((opener, Client::new(pid, file, buffer, is_nonblocking)?))
+        Ok((opener, Client::new(pid, file, buffer, is_nonblocking, permit)?))
     }
 
     fn opened(&self, unique: u64, file: File, flags: u32, backing_id: i32) {

@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Context, Effect, Errand, Freeze, NotInstalled, Opener, Outcome, Patience, PidNumbers,
-    Program, ThreadKey, UidMap, Waits,
+    Census, Context, Effect, Errand, Freeze, Limits, NotInstalled, Opener, Outcome, Patience,
+    PidNumbers, Program, Release, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
@@ -44,6 +44,10 @@ struct World {
     freezes: Vec<(usize, Freeze)>,
     /// Whether woken readers stay where they are for now.
     is_held: bool,
+    /// Files that were closed, and are not at their end.
+    ending: Vec<(usize, binder_core::ProcessKey)>,
+    /// Whether such files wait to be asked for.
+    ends_slowly: bool,
     /// What calls wait for, in the order in which it is done.
     errands: VecDeque<FakeErrand>,
     /// Whether that stays undone for now.
@@ -96,6 +100,13 @@ enum Call {
 }
 
 impl CoreRig {
+    /// A rig whose processes keep to `limits`.
+    #[must_use]
+    pub fn with_limits(limits: Limits) -> Self {
+        let contexts = [limits, limits].map(Context::with_limits);
+        Self { world: RefCell::new(World { contexts, ..World::default() }) }
+    }
+
     /// Lets the access after the next `accesses` ones fault; `None` takes it back.
     pub fn fault_after(&self, accesses: Option<usize>) {
         self.world.borrow_mut().memory.fault_after(accesses);
@@ -148,6 +159,16 @@ impl CoreRig {
         world.carry_out_effects();
     }
 
+    /// From here on, a closed file comes to its end slice by slice, by [`end_some`](Self::end_some).
+    pub fn end_slowly(&self) {
+        self.world.borrow_mut().ends_slowly = true;
+    }
+
+    /// Plays one slice of the end of a closed file. Says whether there was one.
+    pub fn end_some(&self) -> bool {
+        self.world.borrow_mut().end_some()
+    }
+
     /// The live objects of the first device.
     pub fn census(&self) -> Census {
         self.world.borrow().contexts[0].census()
@@ -166,6 +187,11 @@ impl World {
             waits: file.waits,
         };
         (file.context, core_caller)
+    }
+
+    fn admit(&mut self, caller: Caller) -> Result<(), Errno> {
+        let (context, who) = self.core_caller(caller);
+        self.contexts[context].admit(&who).map_err(errno)
     }
 
     fn get<T: FromBytes>(&self, host: Host, address: u64) -> Result<T, Errno> {
@@ -438,10 +464,25 @@ impl World {
         }
         self.contexts[context].flush(key);
         self.carry_out_effects();
-        self.contexts[context].release(key, &mut self.memory.seen_by(context));
+        let release = self.contexts[context].release(key, &mut self.memory.seen_by(context));
         self.files[process].is_open = false;
         self.memory.remove_file((context, key.to_u64()));
         self.carry_out_effects();
+        if release == Release::Unfinished {
+            self.ending.push((context, key));
+        }
+        while !self.ends_slowly && self.end_some() {}
+    }
+
+    /// Goes on with the end of a file that was closed, if there is one.
+    fn end_some(&mut self) -> bool {
+        let Some((context, key)) = self.ending.pop() else { return false };
+        let release = self.contexts[context].release(key, &mut self.memory.seen_by(context));
+        if release == Release::Unfinished {
+            self.ending.push((context, key));
+        }
+        self.carry_out_effects();
+        true
     }
 
     fn kill(&mut self, host: Host) {
@@ -537,10 +578,11 @@ impl Rig for CoreRig {
 
     fn ioctl(&self, caller: Caller, request: u32, argument: u64) -> Progress {
         let mut world = self.world.borrow_mut();
-        let call = match request {
-            BINDER_WRITE_READ => world.write_read(caller, argument),
-            BINDER_FREEZE => world.freeze(caller, argument),
-            _ => Call::Ended(world.small_request(caller, request, argument)),
+        let call = match world.admit(caller) {
+            Ok(()) if request == BINDER_WRITE_READ => world.write_read(caller, argument),
+            Ok(()) if request == BINDER_FREEZE => world.freeze(caller, argument),
+            Ok(()) => Call::Ended(world.small_request(caller, request, argument)),
+            Err(errno) => Call::Ended(Err(errno)),
         };
         world.threads[caller.thread.0].call = call;
         world.carry_out_effects();
@@ -619,6 +661,7 @@ impl Rig for CoreRig {
         for host in 0..world.hosts.len() {
             world.kill(Host(host));
         }
+        while world.end_some() {}
         for context in &world.contexts {
             assert_eq!(context.census(), Census::default(), "something was left behind");
         }
