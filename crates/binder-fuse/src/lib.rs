@@ -11,6 +11,7 @@ mod driver;
 mod housekeeper;
 mod ioctl;
 mod mapping;
+mod options;
 mod parked;
 mod reserve;
 mod session;
@@ -20,4 +21,5 @@ mod wire;
 
 pub use binder_core::Limits;
 pub use mapping::Route;
-pub use session::{Delivery, DeviceSpec, MountError, Options, ServeError, Session};
+pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
+pub use session::{MountError, ServeError, Session};
