@@ -39,6 +39,7 @@ pub(crate) struct Layout {
     pub(crate) offsets_start: u32,
     pub(crate) offsets_len: u32,
     pub(crate) extra_start: u32,
+    pub(crate) extra_len: u32,
     /// Length of the whole slot.
     pub(crate) slot_len: u32,
 }
@@ -67,6 +68,7 @@ impl Sizes {
             offsets_start: narrow(data)?,
             offsets_len: narrow(self.offsets)?,
             extra_start: narrow(data + offsets)?,
+            extra_len: narrow(self.extra)?,
             slot_len: narrow(slot_len)?,
         })
     }
@@ -84,6 +86,8 @@ pub(crate) enum Held {
 /// One transaction's data in its receiver's mapping.
 #[derive(Debug)]
 pub(crate) struct Buffer {
+    /// The number of its transaction in logs.
+    pub(crate) debug_id: u32,
     pub(crate) layout: Layout,
     /// The node the transaction is addressed to; none for a reply.
     pub(crate) target: Option<NodeKey>,
@@ -213,6 +217,15 @@ impl Arena {
         self.buffers.get_mut(&start)
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Buffer> {
+        self.buffers.values()
+    }
+
+    /// What one-ways may still take.
+    pub(crate) fn oneway_room(&self) -> u32 {
+        self.oneway_room
+    }
+
     pub(crate) fn get(&self, start: u32) -> Option<&Buffer> {
         self.buffers.get(&start)
     }
@@ -235,6 +248,14 @@ impl Arena {
     pub(crate) fn usage(&self) -> (usize, u64) {
         let bytes = self.buffers.values().map(|b| u64::from(b.layout.slot_len)).sum();
         (self.buffers.len(), bytes)
+    }
+
+    pub(crate) fn len_bytes(&self) -> u32 {
+        self.len_bytes
+    }
+
+    pub(crate) fn pages_high_watermark(&self) -> usize {
+        self.pages.high_watermark()
     }
 
     pub(crate) fn page_counts(&self) -> PageCounts {

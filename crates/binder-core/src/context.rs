@@ -5,10 +5,12 @@ use alloc::vec::Vec;
 
 use binder_uapi::{BinderExtendedError, BinderNodeDebugInfo};
 
+use crate::counters::Counters;
 use crate::death::Death;
 use crate::effect::Effect;
 use crate::env::ClientMemory;
 use crate::handle::Reference;
+use crate::journal::Journal;
 use crate::node::{Node, NodeKey, OwnerView};
 use crate::process::{Process, ProcessKey};
 use crate::stats::DebugIds;
@@ -34,6 +36,13 @@ pub struct Context {
     pub(crate) manager_uid: Option<u32>,
     pub(crate) ids: DebugIds,
     pub(crate) next_told_death: u64,
+    pub(crate) journal: Journal,
+    /// What processes that are gone have counted.
+    pub(crate) past: Counters,
+    /// Completions that were ever queued.
+    pub(crate) completions: u32,
+    /// The front end's clock, as it last told.
+    pub(crate) now_ns: u64,
 }
 
 /// Who makes a call, as the front end knows it.
@@ -67,6 +76,11 @@ impl Default for Context {
 impl Context {
     /// A device without processes.
     pub fn new() -> Self {
+        Self::numbered_by(DebugIds::default())
+    }
+
+    /// The same, with debug ids that no other device of the mount has.
+    pub fn numbered_by(ids: DebugIds) -> Self {
         Self {
             processes: Table::new(),
             threads: Table::new(),
@@ -78,9 +92,19 @@ impl Context {
             returns: Vec::new(),
             manager: None,
             manager_uid: None,
-            ids: DebugIds::default(),
+            ids,
             next_told_death: 0,
+            journal: Journal::default(),
+            past: Counters::default(),
+            completions: 0,
+            now_ns: 0,
         }
+    }
+
+    /// Tells the time by any steady clock. What is sent from here on is as old as this; without it
+    /// nothing ages.
+    pub fn set_now(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
     }
 
     /// Takes the next effect of the calls so far.

@@ -36,7 +36,9 @@ impl Context {
         while let Some((_, death)) = self.processes[process].told_deaths.pop_first() {
             self.deaths.remove(death);
         }
-        self.processes.remove(process);
+        if let Some(gone) = self.processes.remove(process) {
+            self.past.add(&gone.counters);
+        }
     }
 
     fn release_process_queue(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {

@@ -19,6 +19,8 @@ pub(crate) type ReferenceKey = Key<Reference>;
 /// A process's reference to a node of another: one per process and node.
 #[derive(Debug)]
 pub(crate) struct Reference {
+    /// Its number in logs.
+    pub(crate) debug_id: u32,
     pub(crate) process: ProcessKey,
     pub(crate) node: NodeKey,
     pub(crate) handle: u32,
@@ -64,6 +66,10 @@ impl Handles {
             self.by_handle.shrink_to(self.by_handle.capacity() / 2);
         }
         self.ids.release_and_shrink(handle);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ReferenceKey> {
+        self.by_handle.iter().flatten().copied()
     }
 
     /// Forgets all references at once, for a process that ends.
@@ -153,11 +159,12 @@ impl Context {
         let lowest = u32::from(self.manager != Some(node));
         let handles = &mut self.processes[process].handles;
         let handle = handles.ids.acquire_lowest(lowest).map_err(|_| Errno::ENOMEM)?;
-        let reference = Reference { process, node, handle, strong: 0, weak: 0, death: None };
+        let debug_id = self.ids.next();
+        let (strong, weak, death) = (0, 0, None);
+        let reference = Reference { debug_id, process, node, handle, strong, weak, death };
         let reference = self.references.insert(reference);
         handles.insert(handle, node, reference);
         self.attach_reference(node);
-        self.ids.next();
         Ok(reference)
     }
 

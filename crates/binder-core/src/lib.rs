@@ -9,6 +9,7 @@
 //! `transaction` (finds the receiver), `translate` and `buffer` (the data), `work` (queues),
 //! `waiting` (who is woken), `returns` (writes `BR_*`), `effect` (what the front end does next), and
 //! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `looper`, `exit`.
+//! What people may know of all this: `journal` (the last sends), `counters`, `snapshot` (all tables).
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@ extern crate alloc;
 mod buffer;
 mod command;
 mod context;
+mod counters;
 mod death;
 mod effect;
 mod env;
@@ -25,6 +27,7 @@ mod error;
 mod exit;
 mod handle;
 mod identity;
+mod journal;
 mod looper;
 mod manager;
 mod node;
@@ -33,6 +36,7 @@ mod process;
 mod ranges;
 mod reply;
 mod returns;
+mod snapshot;
 mod stats;
 mod table;
 mod thread;
@@ -43,13 +47,20 @@ mod work;
 mod write_read;
 
 pub use context::{Caller, Context, Waits};
+pub use counters::Counters;
 pub use effect::Effect;
 pub use env::{ClaimedAddr, ClientMemory, CopyFault, MappingArea};
 pub use error::Errno;
 pub use identity::{NamespaceId, Opener, PidNumbers, UidMap, UidRange};
+pub use journal::{LogEntry, Report, SendEnd};
 pub use pages::PageCounts;
 pub use process::{Process, ProcessKey};
-pub use stats::Census;
+pub use snapshot::{
+    BufferView, Direction, NodeView, ObjectCount, ProcessView, ReferenceView, Snapshot, StackEntry,
+    ThreadView, TransactionView, WorkView,
+};
+pub use stats::{Census, DebugIds};
 pub use table::Key;
 pub use thread::{Thread, ThreadKey};
+pub use transaction::Kind as TransactionKind;
 pub use write_read::Outcome;

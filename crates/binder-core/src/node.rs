@@ -70,6 +70,8 @@ pub(crate) enum Strength {
 /// An object that a process offers to others.
 #[derive(Debug)]
 pub(crate) struct Node {
+    /// Its number in logs.
+    pub(crate) debug_id: u32,
     /// `None` once the owner is gone.
     pub(crate) owner: Option<ProcessKey>,
     pub(crate) ptr: u64,
@@ -94,8 +96,9 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    fn new(owner: ProcessKey, object: &FlatBinderObject) -> Self {
+    fn new(debug_id: u32, owner: ProcessKey, object: &FlatBinderObject) -> Self {
         Self {
+            debug_id,
             owner: Some(owner),
             ptr: object.binder,
             cookie: object.cookie,
@@ -170,8 +173,7 @@ impl Context {
     }
 
     pub(crate) fn new_node(&mut self, owner: ProcessKey, object: &FlatBinderObject) -> NodeKey {
-        self.ids.next();
-        let node = self.nodes.insert(Node::new(owner, object));
+        let node = self.nodes.insert(Node::new(self.ids.next(), owner, object));
         self.processes[owner].nodes.insert(object.binder, node);
         node
     }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::buffer::Arena;
 use crate::context::Context;
+use crate::counters::Counters;
 use crate::death::DeathKey;
 use crate::env::ClientMemory;
 use crate::error::Errno;
@@ -41,6 +42,7 @@ pub struct Process {
     pub(crate) detects_oneway_spam: bool,
     /// The receive buffer; `None` until a mapping of it has been found.
     pub(crate) arena: Option<Arena>,
+    pub(crate) counters: Counters,
 }
 
 impl Process {
@@ -59,6 +61,7 @@ impl Process {
             started_threads: 0,
             detects_oneway_spam: false,
             arena: None,
+            counters: Counters::default(),
         }
     }
 }

@@ -23,12 +23,19 @@ impl Context {
     ) {
         let id = self.ids.next();
         self.threads[thread].extended_error = no_error(id);
+        self.log_send(id, Kind::Reply, thread, data);
         let call = match self.take_served_call(thread) {
             Ok(call) => call,
-            Err(cause) => return self.refuse_send(thread, id, Refusal::failed(cause)),
+            Err(cause) => {
+                let refusal = Refusal::failed(cause);
+                self.journal.refuse(refusal);
+                return self.refuse_send(thread, id, refusal);
+            }
         };
+        self.log_waiting_caller(call);
         match self.try_reply(caller, thread, call, data, memory) {
             Ok(()) => {
+                self.journal.accept();
                 self.transactions.remove(call);
                 let replier = &self.threads[thread];
                 // One that polls is told of what it has to read, and gains nothing by waiting.
@@ -39,6 +46,7 @@ impl Context {
                 }
             }
             Err(refusal) => {
+                self.journal.refuse(refusal);
                 self.threads[thread].return_error = Some(BR_TRANSACTION_COMPLETE);
                 self.queue_on_thread(thread, Work::ReturnError);
                 if let Some(from) = self.transactions[call].from
@@ -86,6 +94,7 @@ impl Context {
         };
         let buffer = self.build_buffer(&draft, memory)?;
         let reply = self.transactions.insert(Transaction {
+            trace: self.trace(),
             kind: Kind::Reply,
             from: None,
             from_parent: None,

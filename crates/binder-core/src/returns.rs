@@ -128,6 +128,9 @@ impl Context {
         let written = address
             .ok_or(Errno::EFAULT)
             .and_then(|address| Ok(memory.write(process, address, &returns.bytes)?));
+        if written.is_ok() {
+            self.processes[process].counters.count_returns(&returns.bytes);
+        }
         match (written, last) {
             (Ok(()), Some(transaction)) => self.note_delivery(thread, transaction),
             (Ok(()), None) => {}

@@ -2,12 +2,13 @@
 
 use alloc::vec::Vec;
 
-use binder_uapi::{BinderTransactionDataSg, TF_CLEAR_BUF, TF_ONE_WAY};
+use binder_uapi::{BR_ONEWAY_SPAM_SUSPECT, BinderTransactionDataSg, TF_CLEAR_BUF, TF_ONE_WAY};
 
 use crate::buffer::{Buffer, Held, Reservation, Sizes};
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
 use crate::error::{Errno, Refusal};
+use crate::journal::Trace;
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
 use crate::table::Key;
@@ -17,8 +18,9 @@ use crate::work::Work;
 /// Names a transaction.
 pub(crate) type TransactionKey = Key<Transaction>;
 
+/// What is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Its sender waits for a reply.
     Call,
     /// Nobody waits.
@@ -30,6 +32,7 @@ pub(crate) enum Kind {
 /// A call, one-way or reply on its way, or a call that is being served.
 #[derive(Debug)]
 pub(crate) struct Transaction {
+    pub(crate) trace: Trace,
     pub(crate) kind: Kind,
     /// The thread that waits for the reply; `None` once it is gone, and if none waits.
     pub(crate) from: Option<ThreadKey>,
@@ -78,8 +81,15 @@ impl Context {
     ) {
         let id = self.ids.next();
         self.threads[thread].extended_error = no_error(id);
-        if let Err(refusal) = self.try_transact(caller, thread, data, memory) {
-            self.refuse_send(thread, id, refusal);
+        let is_oneway = data.transaction_data.flags & TF_ONE_WAY != 0;
+        let kind = if is_oneway { Kind::Oneway } else { Kind::Call };
+        self.log_send(id, kind, thread, data);
+        match self.try_transact(caller, thread, data, memory) {
+            Ok(()) => self.journal.accept(),
+            Err(refusal) => {
+                self.journal.refuse(refusal);
+                self.refuse_send(thread, id, refusal);
+            }
         }
     }
 
@@ -96,8 +106,10 @@ impl Context {
         #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
         let handle = header.target as u32;
         let mut target = self.resolve_target(caller.process, handle)?;
+        self.log_target(target.owner, None, Some(target.node));
         if !is_oneway {
             target.thread = self.thread_in_chain(thread, target.owner)?;
+            self.log_target(target.owner, target.thread, Some(target.node));
         }
         let draft = Draft {
             sender: caller.process,
@@ -109,6 +121,7 @@ impl Context {
         };
         let buffer = self.build_buffer(&draft, memory)?;
         let transaction = self.transactions.insert(Transaction {
+            trace: self.trace(),
             kind: if is_oneway { Kind::Oneway } else { Kind::Call },
             from: (!is_oneway).then_some(thread),
             from_parent: if is_oneway { None } else { self.threads[thread].stack },
@@ -250,6 +263,7 @@ impl Context {
     ) -> u32 {
         let layout = reservation.layout;
         let buffer = Buffer {
+            debug_id: self.trace().id,
             layout,
             target: draft.target,
             transaction: None,
@@ -327,6 +341,7 @@ impl Context {
         let sender_pid = self.processes[sender].opener.pid;
         let arena = self.processes[receiver].arena.as_mut();
         if arena.is_some_and(|arena| arena.reports_spam(sender_pid)) {
+            self.journal.report(BR_ONEWAY_SPAM_SUSPECT);
             Work::OnewaySpamSuspect
         } else {
             Work::TransactionComplete

@@ -5,7 +5,10 @@
 
 use std::cell::RefCell;
 
-use binder_core::{Census, Context, Effect, Opener, Outcome, PidNumbers, ThreadKey, UidMap, Waits};
+use binder_core::{
+    Census, Context, Effect, LogEntry, Opener, Outcome, PidNumbers, Report, Snapshot, ThreadKey,
+    UidMap, Waits,
+};
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
     BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_GET_EXTENDED_ERROR, BINDER_GET_NODE_DEBUG_INFO,
@@ -93,6 +96,30 @@ impl CoreRig {
         let mut world = self.world.borrow_mut();
         world.is_held = false;
         world.carry_out_effects();
+    }
+
+    /// Lets the driver's clock of the first device show `now_ns`.
+    pub fn set_now(&self, now_ns: u64) {
+        self.world.borrow_mut().contexts[0].set_now(now_ns);
+    }
+
+    /// All tables of the first device.
+    pub fn snapshot(&self) -> Snapshot {
+        self.world.borrow().contexts[0].snapshot()
+    }
+
+    /// The last sends of the first device, and the last that failed.
+    pub fn transaction_logs(&self) -> [Vec<LogEntry>; 2] {
+        let context = &self.world.borrow().contexts[0];
+        [
+            context.transaction_log().copied().collect(),
+            context.failed_transaction_log().copied().collect(),
+        ]
+    }
+
+    /// Takes the oldest report of the first device.
+    pub fn poll_report(&self) -> Option<Report> {
+        self.world.borrow_mut().contexts[0].poll_report()
     }
 
     /// The live objects of the first device.
@@ -459,6 +486,8 @@ impl Rig for CoreRig {
         }
         for context in &world.contexts {
             assert_eq!(context.census(), Census::default(), "something was left behind");
+            let objects = context.snapshot().objects;
+            assert!(objects.iter().all(|object| object.active == 0), "{objects:?}");
         }
     }
 }
