@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use binder_bench::Bench;
-use binder_fuse::{Delivery, DeviceSpec};
+use binder_fuse::{DEVICES_MAX, Delivery, DeviceSpec};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -111,6 +111,11 @@ pub(crate) struct MountOptions {
     #[arg(long, value_name = "MODE", value_parser = octal_mode, default_value = "0600")]
     pub(crate) mode: u32,
 
+    /// How many devices there may be
+    #[arg(long, value_name = "N", default_value_t = DEVICES_MAX,
+          value_parser = clap::value_parser!(u32).range(0..=i64::from(DEVICES_MAX)))]
+    pub(crate) max: u32,
+
     /// Stay in the foreground
     #[arg(long)]
     pub(crate) foreground: bool,
@@ -189,7 +194,7 @@ pub(crate) fn driver_options(
     delivery: DeliveryChoice,
 ) -> binder_fuse::Options {
     let devices = devices.iter().map(|name| DeviceSpec { name: name.clone(), mode }).collect();
-    binder_fuse::Options { devices, delivery: delivery.into() }
+    binder_fuse::Options { devices, delivery: delivery.into(), ..binder_fuse::Options::default() }
 }
 
 fn device_name(name: &str) -> Result<String, String> {
@@ -253,5 +258,6 @@ mod tests {
             assert_eq!(mount(&wrong), None, "{wrong:?}");
         }
         assert_eq!(mount(&["--devices", "binder-control"]), None);
+        assert_eq!(mount(&["--max", "1048577"]), None);
     }
 }

@@ -130,10 +130,17 @@ impl Driver {
     fn run_unguarded(&mut self, job: Job) {
         match job {
             Job::AddDevice(device) => {
-                debug_assert_eq!(device, self.devices.len(), "devices are numbered in order");
                 let clients = Clients::new(self.fuse.clone());
                 let parked = ParkedReads::default();
-                self.devices.push(Device { context: Context::new(), clients, parked });
+                let fresh = Device { context: Context::new(), clients, parked };
+                match self.devices.get_mut(device) {
+                    // Nobody can come by the device that had this number.
+                    Some(place) => *place = fresh,
+                    None => {
+                        debug_assert_eq!(device, self.devices.len(), "no number is passed over");
+                        self.devices.push(fresh);
+                    }
+                }
             }
             Job::Open { device, opener, client, opened, .. } => {
                 let state = &mut self.devices[device];

@@ -10,6 +10,7 @@ mod driver;
 mod housekeeper;
 mod ioctl;
 mod mapping;
+mod options;
 mod parked;
 mod reserve;
 mod session;
@@ -18,4 +19,5 @@ mod turn;
 mod wire;
 
 pub use mapping::Route;
-pub use session::{Delivery, DeviceSpec, MountError, Options, ServeError, Session};
+pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
+pub use session::{MountError, ServeError, Session};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
-use binder_os::{FileId, FuseDevice, Mapping, MountOptions, ReadError, proc_files};
+use binder_os::{DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, proc_files};
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{
     FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH, FUSE_IOCTL_DIR, FUSE_MAX_PAGES,
@@ -23,6 +23,7 @@ use crate::client::{self, Client};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
+use crate::options::{Delivery, Options};
 use crate::reserve::{Bell, Reserve};
 use crate::tree::{Place, Refused, Sharing, Tree};
 use crate::turn::Turn;
@@ -36,52 +37,15 @@ const EPERM: i32 = 1;
 /// Room for one request: the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;
 
-/// What is mounted, and how.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The devices that exist from the start.
-    pub devices: Vec<DeviceSpec>,
-    /// How receive buffers reach their clients.
-    pub delivery: Delivery,
-}
-
-/// A device that exists from the start.
-#[derive(Clone, Debug)]
-pub struct DeviceSpec {
-    /// Its file name.
-    pub name: String,
-    /// Its permission bits.
-    pub mode: u32,
-}
-
-/// How receive buffers should reach their clients.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Delivery {
-    /// By passthrough where the kernel allows it, else by storing.
-    #[default]
-    Auto,
-    /// By passthrough; opens fail where the kernel does not allow it.
-    Passthrough,
-    /// By storing into the page cache, also where passthrough is allowed.
-    Store,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let devices = ["binder", "hwbinder", "vndbinder"];
-        Self {
-            devices: devices.map(|name| DeviceSpec { name: name.into(), mode: 0o600 }).into(),
-            delivery: Delivery::Auto,
-        }
-    }
-}
-
 /// Why binderfs could not be mounted.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
     /// The device of FUSE cannot be opened.
     #[error("/dev/fuse cannot be opened: {0}")]
     Open(#[source] io::Error),
+    /// The kernel refuses the file system.
+    #[error("binderfs cannot be made: {0}")]
+    Create(#[source] io::Error),
     /// The kernel refuses the mount.
     #[error("binderfs cannot be mounted at {dir}: {source}")]
     Mount {
@@ -115,7 +79,7 @@ pub enum ServeError {
 enum File {
     Device { device: DeviceId, process: ProcessKey, memory: Option<Arc<Mapping>> },
     Control,
-    Feature,
+    Feature(&'static [u8]),
 }
 
 /// A mounted binderfs. It answers while [`serve`](Session::serve) runs.
@@ -148,42 +112,65 @@ impl Session {
     ///
     /// [`MountError`] without access to /dev/fuse or the right to mount.
     pub fn mount(dir: &Path, options: &Options) -> Result<Self, MountError> {
+        let failed = |source| MountError::Mount { dir: dir.display().to_string(), source };
+        let made = Self::detached(options, binder_os::processes::user(), b"anybinder");
+        let (session, mount) = made.map_err(|error| match error {
+            MountError::Create(source) => failed(source),
+            MountError::Open(_) | MountError::Mount { .. } | MountError::Name { .. } => error,
+        })?;
+        mount.attach(dir).map_err(failed)?;
+        Ok(session)
+    }
+
+    /// Makes a binderfs that has no place yet, owned by the user and group `owner`. Other users see
+    /// `source` as what is mounted. Without a place it ends with the [`DetachedMount`].
+    ///
+    /// # Errors
+    ///
+    /// As [`mount`](Self::mount).
+    pub fn detached(
+        options: &Options,
+        owner: (u32, u32),
+        source: &[u8],
+    ) -> Result<(Self, DetachedMount), MountError> {
         let fuse = Arc::new(FuseDevice::open().map_err(MountError::Open)?);
-        let (uid, gid) = binder_os::processes::user();
+        let (uid, gid) = owner;
         let mut tree = Tree::new(uid, gid);
+        tree.limit_devices(options.devices_max);
         let driver = Turn::new(Driver::new(fuse.clone()));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {
                     Refused::EEXIST => "it is taken",
+                    Refused::ENOSPC => "there are as many devices as the limit allows",
                     _ => "it is empty, too long, or has a slash",
                 };
                 MountError::Name { name: spec.name.clone(), reason }
             })?;
             driver.submit(Job::AddDevice(id), Driver::run);
         }
-        let failed = |source| MountError::Mount { dir: dir.display().to_string(), source };
         let mount_options = MountOptions {
-            name: "anybinder".into(),
+            source: source.into(),
+            subtype: "anybinder".into(),
             user_id: uid,
             group_id: gid,
             allow_other: true,
             default_permissions: true,
             max_read_bytes: None,
         };
-        fuse.mount(dir, &mount_options).map_err(failed)?;
+        let mount = fuse.mount(&mount_options).map_err(MountError::Create)?;
         let shared = Shared {
             fuse,
             delivery: options.delivery,
             route: OnceLock::new(),
-            mount: proc_files::device_of(dir).map_err(failed)?,
+            mount: mount.device().map_err(MountError::Create)?,
             tree: Mutex::new(tree),
             files: Arc::default(),
             driver,
             watch: Watch::default(),
             bell: Bell::default(),
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok((Self { shared: Arc::new(shared) }, mount))
     }
 
     /// Answers requests until the file system is unmounted.
@@ -293,6 +280,8 @@ impl Shared {
                 send(&self.fuse, &reply::empty(unique));
                 if let Some(File::Device { device, process, .. }) = file {
                     self.submit(Job::Release { device, process });
+                    // Last, since the device's number may be another's afterwards.
+                    self.tree().close(device);
                 }
             }
             Operation::Read(read) => self.read(unique, &read),
@@ -305,6 +294,11 @@ impl Shared {
                 let gone = self.tree().unlink(header.node, name);
                 self.respond(unique, gone, |()| reply::empty(unique));
             }
+            Operation::Rename { name, new_parent, new_name, flags } => {
+                let (from, to) = ((header.node, name), (new_parent, new_name));
+                let renamed = self.tree().rename(from, to, flags);
+                self.respond(unique, renamed, |()| reply::empty(unique));
+            }
             Operation::StatFs => {
                 let figures = StatFs { block_size: 4096, name_max: 255, ..StatFs::default() };
                 send(&self.fuse, &reply::statfs(unique, &figures));
@@ -315,8 +309,7 @@ impl Shared {
             | Operation::Rmdir { .. }
             | Operation::Symlink { .. }
             | Operation::Link { .. }
-            | Operation::Create { .. }
-            | Operation::Rename { .. } => self.refuse(unique, EPERM),
+            | Operation::Create { .. } => self.refuse(unique, EPERM),
             Operation::Destroy => send(&self.fuse, &reply::empty(unique)),
             Operation::Access { .. }
             | Operation::ReadLink
@@ -438,7 +431,10 @@ impl Shared {
         match place {
             Ok(Place::Device(device)) => self.open_device(header, device, flags),
             Ok(Place::Control) => self.opened(unique, File::Control, FOPEN_DIRECT_IO, 0),
-            Ok(Place::Feature) => self.opened(unique, File::Feature, FOPEN_DIRECT_IO, 0),
+            Ok(Place::Feature) => {
+                let text = self.tree().feature_text(header.node);
+                self.opened(unique, File::Feature(text), FOPEN_DIRECT_IO, 0);
+            }
             Ok(Place::Root | Place::Features) | Err(_) => self.refuse(unique, EINVAL),
         }
     }
@@ -456,6 +452,7 @@ impl Shared {
             Ok(met) => met,
             Err(error) => {
                 tracing::warn!(%error, tid = header.pid, "a process could not open the device");
+                self.tree().close(device);
                 return self.refuse(unique, error.raw_os_error().unwrap_or(EIO));
             }
         };
@@ -507,8 +504,7 @@ impl Shared {
                 let zeros = vec![0; (read.size as usize).min(BUFFER_BYTES)];
                 return send(&self.fuse, &reply::data(unique, &zeros));
             }
-            Some(File::Feature) => {
-                let text = self.tree().feature_text();
+            Some(File::Feature(text)) => {
                 let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(text.len());
                 let end = start.saturating_add(read.size as usize).min(text.len());
                 return send(&self.fuse, &reply::data(unique, &text[start..end]));
@@ -548,7 +544,7 @@ impl Shared {
     fn process_of(&self, fh: u64) -> Option<(DeviceId, ProcessKey)> {
         match self.files().get(index(fh))? {
             File::Device { device, process, .. } => Some((*device, *process)),
-            File::Control | File::Feature => None,
+            File::Control | File::Feature(_) => None,
         }
     }
 

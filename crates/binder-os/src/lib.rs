@@ -19,6 +19,6 @@ pub mod signals;
 pub use binder_client::BinderClient;
 pub use client_memory::{ClientMemory, Fault, PinnedMemory, ReadIntoError};
 pub use client_thread::ClientThread;
-pub use fuse_device::{BackingId, FuseDevice, MountOptions, ReadError, Written};
+pub use fuse_device::{BackingId, DetachedMount, FuseDevice, MountOptions, ReadError, Written};
 pub use mapping::{Mapping, OutOfBounds};
 pub use proc_files::FileId;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::str::FromStr;
@@ -136,15 +136,24 @@ pub fn comm(pid: u32) -> io::Result<OsString> {
     Ok(OsString::from_vec(name))
 }
 
-/// Returns the device of the file system that holds `path`, without asking that file system.
+/// Returns which file a descriptor is of, without asking the file system.
 ///
 /// So it may be called by the very process that serves it.
 ///
 /// # Errors
 ///
 /// As statx(2).
-pub fn device_of(path: &Path) -> io::Result<Device> {
-    Ok(cached_id(rustix::fs::CWD, path)?.device)
+pub fn id_of(file: BorrowedFd<'_>) -> io::Result<FileId> {
+    cached_id(file, c"")
+}
+
+/// Returns which file descriptor `fd` of thread `tid` is of, without asking its file system.
+///
+/// # Errors
+///
+/// `NotFound` if there is none, `PermissionDenied` if we may not inspect the process.
+pub fn id_of_descriptor(tid: u32, fd: u32) -> io::Result<FileId> {
+    cached_id(rustix::fs::CWD, format!("/proc/{tid}/fd/{fd}"))
 }
 
 /// Returns where process `tgid` maps `file`: start and length in bytes, the lowest such range.
@@ -275,7 +284,7 @@ fn open_dir(path: &str) -> io::Result<OwnedFd> {
 ///
 /// No mask and no sync: a FUSE file is not asked for, which would wait for ourselves.
 fn cached_id<P: rustix::path::Arg>(dir: impl rustix::fd::AsFd, path: P) -> io::Result<FileId> {
-    let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
+    let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT | AtFlags::EMPTY_PATH;
     let statx = rustix::fs::statx(dir, path, flags, StatxFlags::empty())?;
     let device = Device { major: statx.stx_dev_major, minor: statx.stx_dev_minor };
     Ok(FileId { device, inode: statx.stx_ino })
