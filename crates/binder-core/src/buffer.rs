@@ -41,6 +41,7 @@ pub(crate) struct Layout {
     pub(crate) offsets_start: u32,
     pub(crate) offsets_len: u32,
     pub(crate) extra_start: u32,
+    pub(crate) extra_len: u32,
     /// Length of the whole slot.
     pub(crate) slot_len: u32,
 }
@@ -69,6 +70,7 @@ impl Sizes {
             offsets_start: narrow(data)?,
             offsets_len: narrow(self.offsets)?,
             extra_start: narrow(data + offsets)?,
+            extra_len: narrow(self.extra)?,
             slot_len: narrow(slot_len)?,
         })
     }
@@ -86,6 +88,8 @@ pub(crate) enum Held {
 /// One transaction's data in its receiver's mapping.
 #[derive(Debug)]
 pub(crate) struct Buffer {
+    /// The number of its transaction in logs.
+    pub(crate) debug_id: u32,
     pub(crate) layout: Layout,
     /// The node the transaction is addressed to; none for a reply.
     pub(crate) target: Option<NodeKey>,
@@ -224,6 +228,15 @@ impl Arena {
         self.buffers.get_mut(&start)
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Buffer> {
+        self.buffers.values()
+    }
+
+    /// What one-ways may still take.
+    pub(crate) fn oneway_room(&self) -> u32 {
+        self.oneway_room
+    }
+
     pub(crate) fn get(&self, start: u32) -> Option<&Buffer> {
         self.buffers.get(&start)
     }
@@ -251,6 +264,14 @@ impl Arena {
     /// Captured files that wait for their delivery.
     pub(crate) fn files(&self) -> usize {
         self.buffers.values().map(|buffer| buffer.files.len()).sum()
+    }
+
+    pub(crate) fn len_bytes(&self) -> u32 {
+        self.len_bytes
+    }
+
+    pub(crate) fn pages_high_watermark(&self) -> usize {
+        self.pages.high_watermark()
     }
 
     pub(crate) fn page_counts(&self) -> PageCounts {

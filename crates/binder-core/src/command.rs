@@ -114,6 +114,7 @@ impl Context {
     ) -> Result<(), Errno> {
         let process = caller.process;
         let code: u32 = commands.take(memory)?;
+        self.processes[process].counters.count_command(code);
         match code {
             BC_TRANSACTION | BC_REPLY => {
                 let mut data = BinderTransactionDataSg::new_zeroed();

@@ -290,7 +290,7 @@ impl Context {
     fn is_update(&self, older: TransactionKey, newer: TransactionKey) -> bool {
         let [older, newer] = [older, newer].map(|key| {
             let state = &self.transactions[key];
-            (state.code, state.flags, state.sender_pid)
+            (state.code, state.flags, state.trace.from_pid)
         });
         older == newer
     }

@@ -20,6 +20,8 @@ pub(crate) type ReferenceKey = Key<Reference>;
 /// A process's reference to a node of another: one per process and node.
 #[derive(Debug)]
 pub(crate) struct Reference {
+    /// Its number in logs.
+    pub(crate) debug_id: u32,
     pub(crate) process: ProcessKey,
     pub(crate) node: NodeKey,
     pub(crate) handle: u32,
@@ -88,6 +90,10 @@ impl Handles {
     /// The node of a reference that [`take_next`](Self::take_next) took.
     pub(crate) fn forget_node(&mut self, node: NodeKey) {
         self.by_node.remove(&node);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ReferenceKey> {
+        self.by_handle.iter().flatten().copied()
     }
 }
 
@@ -172,7 +178,9 @@ impl Context {
         self.afford_handle(process)?;
         let handles = &mut self.processes[process].handles;
         let handle = handles.ids.acquire_lowest(lowest).map_err(|_| Errno::ENOMEM)?;
+        let debug_id = self.ids.next();
         let reference = self.references.insert(Reference {
+            debug_id,
             process,
             node,
             handle,
@@ -183,7 +191,6 @@ impl Context {
         });
         handles.insert(handle, node, reference);
         self.attach_reference(node);
-        self.ids.next();
         Ok(reference)
     }
 

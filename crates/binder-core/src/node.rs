@@ -70,6 +70,8 @@ pub(crate) enum Strength {
 /// An object that a process offers to others.
 #[derive(Debug)]
 pub(crate) struct Node {
+    /// Its number in logs.
+    pub(crate) debug_id: u32,
     /// `None` once the owner is gone.
     pub(crate) owner: Option<ProcessKey>,
     pub(crate) ptr: u64,
@@ -96,8 +98,9 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    fn new(owner: ProcessKey, object: &FlatBinderObject) -> Self {
+    fn new(debug_id: u32, owner: ProcessKey, object: &FlatBinderObject) -> Self {
         Self {
+            debug_id,
             owner: Some(owner),
             ptr: object.binder,
             cookie: object.cookie,
@@ -178,8 +181,7 @@ impl Context {
         object: &FlatBinderObject,
     ) -> Result<NodeKey, Errno> {
         self.afford_node(owner)?;
-        self.ids.next();
-        let node = self.nodes.insert(Node::new(owner, object));
+        let node = self.nodes.insert(Node::new(self.ids.next(), owner, object));
         self.processes[owner].nodes.insert(object.binder, node);
         Ok(node)
     }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use crate::account::Account;
 use crate::buffer::Arena;
 use crate::context::Context;
+use crate::counters::Counters;
 use crate::death::DeathKey;
 use crate::descriptors::FilesInTransit;
 use crate::env::ClientMemory;
@@ -54,6 +55,7 @@ pub struct Process {
     pub(crate) account: Account,
     /// What is still to be ended, once the file is gone: from then on nothing is sent to it.
     pub(crate) remains: Option<Box<Remains>>,
+    pub(crate) counters: Counters,
 }
 
 impl Process {
@@ -77,6 +79,7 @@ impl Process {
             files: FilesInTransit::default(),
             account: Account::default(),
             remains: None,
+            counters: Counters::default(),
         }
     }
 

@@ -76,7 +76,9 @@ impl Context {
         debug_assert!(self.processes[process].todo.is_empty(), "{process:?} refers to itself");
         debug_assert_eq!(self.processes[process].account.deaths, 0, "{process:?}");
         self.end_freezer(process);
-        self.processes.remove(process);
+        if let Some(gone) = self.processes.remove(process) {
+            self.past.add(&gone.counters);
+        }
         Release::Done
     }
 

@@ -25,12 +25,19 @@ impl Context {
     ) {
         let id = self.ids.next();
         self.threads[thread].extended_error = no_error(id);
+        self.log_send(id, Kind::Reply, thread, data);
         let call = match self.take_served_call(thread) {
             Ok(call) => call,
-            Err(cause) => return self.refuse_send(thread, id, Refusal::failed(cause)),
+            Err(cause) => {
+                let refusal = Refusal::failed(cause);
+                self.journal.refuse(refusal);
+                return self.refuse_send(thread, id, refusal);
+            }
         };
+        self.log_waiting_caller(call);
         match self.try_reply(caller, thread, call, data, memory) {
             Ok(()) => {
+                self.journal.accept();
                 self.end_transaction(call);
                 let replier = &self.threads[thread];
                 // One that polls is told of what it has to read, and gains nothing by waiting.
@@ -41,6 +48,7 @@ impl Context {
                 }
             }
             Err(refusal) => {
+                self.journal.refuse(refusal);
                 self.threads[thread].return_error = Some(BR_TRANSACTION_COMPLETE);
                 self.queue_on_thread(thread, Work::ReturnError);
                 if let Some(from) = self.transactions[call].from
@@ -90,6 +98,7 @@ impl Context {
         };
         let buffer = self.build_buffer(&draft, memory)?;
         let reply = self.begin_transaction(Transaction {
+            trace: self.trace(),
             kind: Kind::Reply,
             sender: caller.process,
             from: None,
@@ -100,7 +109,6 @@ impl Context {
             code: data.transaction_data.code,
             flags: data.transaction_data.flags,
             sender_euid: caller.euid,
-            sender_pid: self.processes[caller.process].opener.pid,
             buffer: Some(buffer),
         });
         self.threads[waiting].stack = self.transactions[call].from_parent;

@@ -166,6 +166,9 @@ impl Context {
         let written = address
             .ok_or(Errno::EFAULT)
             .and_then(|address| Ok(memory.write(process, address, &returns.bytes)?));
+        if written.is_ok() {
+            self.processes[process].counters.count_returns(&returns.bytes);
+        }
         let len = returns.bytes.len() as u64;
         self.keep_memory_of(returns);
         match (written, last) {

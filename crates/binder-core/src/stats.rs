@@ -1,15 +1,19 @@
 //! Numbers for people: debug ids, and how many objects of each kind live.
 
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU32, Ordering};
+
 use crate::context::Context;
 
 /// The numbers by which logs and extended errors name nodes, references and transactions.
-#[derive(Debug, Default)]
-pub(crate) struct DebugIds(u32);
+///
+/// Clones count on together: the devices of a mount share one sequence.
+#[derive(Clone, Debug, Default)]
+pub struct DebugIds(Arc<AtomicU32>);
 
 impl DebugIds {
-    pub(crate) fn next(&mut self) -> u32 {
-        self.0 = self.0.wrapping_add(1);
-        self.0
+    pub(crate) fn next(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 }
 

@@ -2,13 +2,17 @@
 
 use alloc::vec::Vec;
 
-use binder_uapi::{BinderTransactionDataSg, TF_CLEAR_BUF, TF_ONE_WAY};
+use binder_uapi::{
+    BR_ONEWAY_SPAM_SUSPECT, BR_TRANSACTION_PENDING_FROZEN, BinderTransactionDataSg, TF_CLEAR_BUF,
+    TF_ONE_WAY,
+};
 
 use crate::buffer::{Buffer, Reservation, Sizes};
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
 use crate::error::{Errno, Refusal};
 use crate::image::Cargo;
+use crate::journal::Trace;
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
 use crate::table::Key;
@@ -18,8 +22,9 @@ use crate::work::Work;
 /// Names a transaction.
 pub(crate) type TransactionKey = Key<Transaction>;
 
+/// What is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Its sender waits for a reply.
     Call,
     /// Nobody waits.
@@ -31,6 +36,7 @@ pub(crate) enum Kind {
 /// A call, one-way or reply on its way, or a call that is being served.
 #[derive(Debug)]
 pub(crate) struct Transaction {
+    pub(crate) trace: Trace,
     pub(crate) kind: Kind,
     /// Who is charged for it.
     pub(crate) sender: ProcessKey,
@@ -47,7 +53,6 @@ pub(crate) struct Transaction {
     pub(crate) code: u32,
     pub(crate) flags: u32,
     pub(crate) sender_euid: u32,
-    pub(crate) sender_pid: u32,
     /// Start of its buffer in the receiver's mapping; `None` once freed.
     pub(crate) buffer: Option<u32>,
 }
@@ -84,8 +89,15 @@ impl Context {
     ) {
         let id = self.ids.next();
         self.threads[thread].extended_error = no_error(id);
-        if let Err(refusal) = self.try_transact(caller, thread, data, memory) {
-            self.refuse_send(thread, id, refusal);
+        let is_oneway = data.transaction_data.flags & TF_ONE_WAY != 0;
+        let kind = if is_oneway { Kind::Oneway } else { Kind::Call };
+        self.log_send(id, kind, thread, data);
+        match self.try_transact(caller, thread, data, memory) {
+            Ok(()) => self.journal.accept(),
+            Err(refusal) => {
+                self.journal.refuse(refusal);
+                self.refuse_send(thread, id, refusal);
+            }
         }
     }
 
@@ -105,8 +117,10 @@ impl Context {
         let kind = if is_oneway { Kind::Oneway } else { Kind::Call };
         self.afford_completion(thread)?;
         self.afford_transaction(caller.process, kind)?;
+        self.log_target(target.owner, None, Some(target.node));
         if !is_oneway {
             target.thread = self.thread_in_chain(thread, target.owner)?;
+            self.log_target(target.owner, target.thread, Some(target.node));
         }
         let draft = Draft {
             sender: caller.process,
@@ -128,6 +142,7 @@ impl Context {
         let transaction = self.begin_transaction(Transaction {
             kind,
             sender: caller.process,
+            trace: self.trace(),
             from: (!is_oneway).then_some(thread),
             from_parent: if is_oneway { None } else { self.threads[thread].stack },
             to_process: Some(target.owner),
@@ -136,13 +151,13 @@ impl Context {
             code: header.code,
             flags: header.flags,
             sender_euid: caller.euid,
-            sender_pid: self.processes[caller.process].opener.pid,
             buffer: Some(buffer),
         });
         if is_oneway {
             let mut completion = self.completion_of_oneway(caller.process, target.owner);
             if is_frozen {
                 completion = Work::TransactionPendingFrozen;
+                self.journal.report(BR_TRANSACTION_PENDING_FROZEN);
                 self.supersede(target.node, transaction, memory);
             }
             self.send_oneway(&target, transaction);
@@ -275,6 +290,7 @@ impl Context {
     ) -> u32 {
         let layout = reservation.layout;
         let buffer = Buffer {
+            debug_id: self.trace().id,
             layout,
             target: draft.target,
             transaction: None,
@@ -381,6 +397,7 @@ impl Context {
         let sender_pid = self.processes[sender].opener.pid;
         let arena = self.processes[receiver].arena.as_mut();
         if arena.is_some_and(|arena| arena.reports_spam(sender_pid)) {
+            self.journal.report(BR_ONEWAY_SPAM_SUSPECT);
             Work::OnewaySpamSuspect
         } else {
             Work::TransactionComplete

@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Context, Effect, Errand, Freeze, Limits, NotInstalled, Opener, Outcome, Patience,
-    PidNumbers, Program, Release, ThreadKey, UidMap, Waits,
+    Census, Context, Effect, Errand, Freeze, Limits, LogEntry, NotInstalled, Opener, Outcome,
+    Patience, PidNumbers, Program, Release, Report, Snapshot, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
@@ -167,6 +167,30 @@ impl CoreRig {
     /// Plays one slice of the end of a closed file. Says whether there was one.
     pub fn end_some(&self) -> bool {
         self.world.borrow_mut().end_some()
+    }
+
+    /// Lets the driver's clock of the first device show `now_ns`.
+    pub fn set_now(&self, now_ns: u64) {
+        self.world.borrow_mut().contexts[0].set_now(now_ns);
+    }
+
+    /// All tables of the first device.
+    pub fn snapshot(&self) -> Snapshot {
+        self.world.borrow().contexts[0].snapshot()
+    }
+
+    /// The last sends of the first device, and the last that failed.
+    pub fn transaction_logs(&self) -> [Vec<LogEntry>; 2] {
+        let context = &self.world.borrow().contexts[0];
+        [
+            context.transaction_log().copied().collect(),
+            context.failed_transaction_log().copied().collect(),
+        ]
+    }
+
+    /// Takes the oldest report of the first device.
+    pub fn poll_report(&self) -> Option<Report> {
+        self.world.borrow_mut().contexts[0].poll_report()
     }
 
     /// The live objects of the first device.
@@ -664,6 +688,8 @@ impl Rig for CoreRig {
         while world.end_some() {}
         for context in &world.contexts {
             assert_eq!(context.census(), Census::default(), "something was left behind");
+            let objects = context.snapshot().objects;
+            assert!(objects.iter().all(|object| object.active == 0), "{objects:?}");
         }
         assert_eq!(world.memory.captured_files(), 0, "files were left behind");
     }
