@@ -404,7 +404,12 @@ impl World {
         let mut memory = self.memory.seen_by(context);
         let result =
             self.contexts[context].finish_errand(key, installed, &mut request, &mut memory);
-        self.threads[caller.thread.0].call = self.after_read(caller, argument, request, result);
+        let call = self.after_read(caller, argument, request, result);
+        let place = &mut self.threads[caller.thread.0].call;
+        // A later thread of the same number may be in a call of its own.
+        if matches!(place, Call::Errand) {
+            *place = call;
+        }
     }
 
     fn wake_readers(&mut self) {

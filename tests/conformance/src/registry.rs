@@ -169,6 +169,7 @@ pub const DIFFERENCES: &[Difference] = &[
     in_user_space(13, MMAP_IS_UNSEEN),
     in_user_space(17, MMAP_IS_UNSEEN),
     in_user_space(127, NOT_INSTALLED),
+    in_user_space(128, NOT_INSTALLED),
     in_user_space(129, NOT_INSTALLED),
     in_user_space(130, NOT_INSTALLED),
     in_user_space(131, NOT_INSTALLED),
