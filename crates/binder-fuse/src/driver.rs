@@ -1,17 +1,25 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
+mod report;
+
 use std::collections::HashSet;
+use std::hash::RandomState;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
-use binder_core::{Caller, Context, Effect, Errno, Opener, Outcome, ProcessKey, ThreadKey, Waits};
+use binder_core::{
+    Caller, Context, DebugIds, Effect, Errno, Opener, Outcome, ProcessKey, ThreadKey, Waits,
+};
 use binder_os::{FuseDevice, proc_files};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
 
 use crate::client::{Client, Clients};
+use crate::events::{Events, FollowerId, StreamRead};
 use crate::ioctl::{Answer, Call};
+use crate::logs::LogFile;
 use crate::parked::{Check, Parked, ParkedReads};
 use crate::wire::send;
 
@@ -37,7 +45,10 @@ pub(crate) struct Asker {
 
 /// One thing to do with the state of the driver.
 pub(crate) enum Job {
-    AddDevice(DeviceId),
+    AddDevice {
+        device: DeviceId,
+        name: String,
+    },
     /// Makes a process and hands its key on, with which the open is answered.
     Open {
         unique: u64,
@@ -81,10 +92,32 @@ pub(crate) enum Job {
         is_nonblocking: bool,
     },
     ReclaimIdlePages,
+    /// Takes a log down and hands it on.
+    WriteLog {
+        unique: u64,
+        log: LogFile,
+        written: Written,
+    },
+    ReadEvents {
+        follower: FollowerId,
+        read: StreamRead,
+    },
+    PollEvents {
+        unique: u64,
+        follower: FollowerId,
+        handle: u64,
+        flags: u32,
+    },
+    ForgetFollower {
+        follower: FollowerId,
+    },
 }
 
 /// Answers FUSE_OPEN once the process exists.
 pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
+
+/// Takes the text of a log.
+pub(crate) type Written = Box<dyn FnOnce(String) + Send>;
 
 /// Takes the files that sleeping reads wait on.
 pub(crate) type Sleepers = Box<dyn FnOnce(Vec<Sleeper>) + Send>;
@@ -100,6 +133,7 @@ pub(crate) struct Sleeper {
 
 /// One device: its context and the clients of it.
 struct Device {
+    name: String,
     context: Context,
     clients: Clients,
     parked: ParkedReads,
@@ -109,11 +143,24 @@ struct Device {
 pub(crate) struct Driver {
     fuse: Arc<FuseDevice>,
     devices: Vec<Device>,
+    ids: DebugIds,
+    events: Events,
+    /// When its clock was 0.
+    start: Instant,
+    /// What turns pointers into numbers of which nobody can tell what they were.
+    obscurity: RandomState,
 }
 
 impl Driver {
     pub(crate) fn new(fuse: Arc<FuseDevice>) -> Self {
-        Self { fuse, devices: Vec::new() }
+        Self {
+            events: Events::new(fuse.clone()),
+            fuse,
+            devices: Vec::new(),
+            ids: DebugIds::default(),
+            start: Instant::now(),
+            obscurity: RandomState::new(),
+        }
     }
 
     /// Does one job. A panic ends the job, not the daemon: whoever asked gets `EIO`.
@@ -129,10 +176,11 @@ impl Driver {
 
     fn run_unguarded(&mut self, job: Job) {
         match job {
-            Job::AddDevice(device) => {
+            Job::AddDevice { device, name } => {
                 let clients = Clients::new(self.fuse.clone());
                 let parked = ParkedReads::default();
-                let fresh = Device { context: Context::new(), clients, parked };
+                let context = Context::numbered_by(self.ids.clone());
+                let fresh = Device { name, context, clients, parked };
                 match self.devices.get_mut(device) {
                     // Nobody can come by the device that had this number.
                     Some(place) => *place = fresh,
@@ -149,8 +197,11 @@ impl Driver {
                 opened(process);
             }
             Job::Ioctl { asker, command, data, len } => {
+                let now_ns = self.now_ns();
+                self.devices[asker.device].context.set_now(now_ns);
                 self.ioctl(&asker, command, &data[..len]);
                 self.carry_out_effects(asker.device);
+                self.note_reports(asker.device);
             }
             Job::Poll { asker, handle, flags } => self.poll(&asker, handle, flags),
             Job::Flush { unique, device, process } => {
@@ -170,6 +221,12 @@ impl Driver {
                 self.set_nonblocking(device, process, is_nonblocking);
             }
             Job::ReclaimIdlePages => self.reclaim_idle_pages(),
+            Job::WriteLog { log, written, .. } => written(self.write_log(log)),
+            Job::ReadEvents { follower, read } => self.events.read(follower, read),
+            Job::PollEvents { unique, follower, handle, flags } => {
+                self.events.poll(follower, unique, handle, flags);
+            }
+            Job::ForgetFollower { follower } => self.events.forget(follower),
         }
     }
 
@@ -289,7 +346,9 @@ impl Driver {
                 return self.carry_out_effects(device);
             }
         }
-        send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
+        if !self.events.interrupt(target) {
+            send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
+        }
     }
 
     /// Ends a read that sleeps without anything to tell.
@@ -366,8 +425,13 @@ impl Job {
     fn answers(&self) -> Option<u64> {
         match self {
             Self::Ioctl { asker, .. } | Self::Poll { asker, .. } => Some(asker.unique),
-            Self::Open { unique, .. } | Self::Flush { unique, .. } => Some(*unique),
-            Self::AddDevice(_)
+            Self::Open { unique, .. }
+            | Self::Flush { unique, .. }
+            | Self::WriteLog { unique, .. }
+            | Self::PollEvents { unique, .. } => Some(*unique),
+            Self::ReadEvents { read, .. } => Some(read.unique),
+            Self::AddDevice { .. }
+            | Self::ForgetFollower { .. }
             | Self::Release { .. }
             | Self::Interrupt { .. }
             | Self::ListSleepers { .. }

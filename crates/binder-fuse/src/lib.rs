@@ -3,12 +3,15 @@
 //! A request comes in at `session`. What concerns names it answers from the `tree`; what concerns
 //! Binder becomes a job of the `driver`, which decodes it (`ioctl`), asks the context, and carries
 //! out the effects: a read that sleeps waits in `parked`, data reaches the client's mapping through
-//! `mapping`, and `client` knows the memory and the identity of the process behind an open file.
+//! `mapping`, and `client` knows the memory and the identity of the process behind an open file. What the driver tells
+//! of itself goes out by the names of `logs`, and what goes wrong by `events`.
 
 mod client;
 mod driver;
+mod events;
 mod housekeeper;
 mod ioctl;
+mod logs;
 mod mapping;
 mod options;
 mod parked;
