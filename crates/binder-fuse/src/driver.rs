@@ -145,20 +145,21 @@ pub(crate) struct Driver {
     devices: Vec<Device>,
     ids: DebugIds,
     events: Events,
-    /// When its clock was 0.
-    start: Instant,
+    /// When its clock was 0; `None` where nobody can see statistics.
+    start: Option<Instant>,
     /// What turns pointers into numbers of which nobody can tell what they were.
     obscurity: RandomState,
 }
 
 impl Driver {
-    pub(crate) fn new(fuse: Arc<FuseDevice>) -> Self {
+    /// A driver without devices; one `with_statistics` takes the time of each call.
+    pub(crate) fn new(fuse: Arc<FuseDevice>, with_statistics: bool) -> Self {
         Self {
             events: Events::new(fuse.clone()),
             fuse,
             devices: Vec::new(),
             ids: DebugIds::default(),
-            start: Instant::now(),
+            start: with_statistics.then(Instant::now),
             obscurity: RandomState::new(),
         }
     }

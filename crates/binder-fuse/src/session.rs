@@ -149,7 +149,7 @@ impl Session {
         if options.statistics {
             tree.add_logs();
         }
-        let driver = Turn::new(Driver::new(fuse.clone()));
+        let driver = Turn::new(Driver::new(fuse.clone(), options.statistics));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {

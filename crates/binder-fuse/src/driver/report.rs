@@ -1,7 +1,6 @@
 //! Writes the files of `binder_logs/`: each a snapshot of all devices, as text.
 
 use std::hash::BuildHasher;
-use std::time::Instant;
 
 use binder_core::{BufferView, Context, LogEntry, ProcessKey};
 use binder_report::{DESCRIPTOR_ROOM_BYTES, Pointers, records};
@@ -46,11 +45,15 @@ impl Driver {
 
     /// The time by the clock of all devices.
     pub(super) fn now_ns(&self) -> u64 {
-        u64::try_from(Instant::now().duration_since(self.start).as_nanos()).unwrap_or(u64::MAX)
+        let elapsed = self.start.map(|start| start.elapsed().as_nanos());
+        elapsed.map_or(0, |elapsed| u64::try_from(elapsed).unwrap_or(u64::MAX))
     }
 
     /// Writes down what a call has left to report.
     pub(super) fn note_reports(&mut self, device: DeviceId) {
+        if self.start.is_none() {
+            return;
+        }
         let Device { name, context, .. } = &mut self.devices[device];
         while let Some(report) = context.poll_report() {
             self.events.note(name, &report);
