@@ -5,10 +5,13 @@ use alloc::vec::Vec;
 
 use binder_uapi::{BinderExtendedError, BinderNodeDebugInfo};
 
+use crate::account::Limits;
 use crate::counters::Counters;
 use crate::death::Death;
 use crate::effect::Effect;
 use crate::env::ClientMemory;
+use crate::errand::PendingErrand;
+use crate::freeze_links::FreezeLink;
 use crate::handle::Reference;
 use crate::journal::Journal;
 use crate::node::{Node, NodeKey, OwnerView};
@@ -27,6 +30,9 @@ pub struct Context {
     pub(crate) references: Table<Reference>,
     pub(crate) transactions: Table<Transaction>,
     pub(crate) deaths: Table<Death>,
+    pub(crate) errands: Table<PendingErrand>,
+    pub(crate) freezes: Table<FreezeLink>,
+    pub(crate) limits: Limits,
     pub(crate) effects: VecDeque<Effect>,
     /// Memory for the returns of one read, kept from read to read.
     pub(crate) returns: Vec<u8>,
@@ -76,11 +82,17 @@ impl Default for Context {
 impl Context {
     /// A device without processes.
     pub fn new() -> Self {
-        Self::numbered_by(DebugIds::default())
+        Self::with_limits(Limits::default())
     }
 
     /// The same, with debug ids that no other device of the mount has.
-    pub fn numbered_by(ids: DebugIds) -> Self {
+    #[must_use]
+    pub fn numbered_by(self, ids: DebugIds) -> Self {
+        Self { ids, ..self }
+    }
+
+    /// A device each of whose processes keeps to `limits`.
+    pub fn with_limits(limits: Limits) -> Self {
         Self {
             processes: Table::new(),
             threads: Table::new(),
@@ -88,11 +100,14 @@ impl Context {
             references: Table::new(),
             transactions: Table::new(),
             deaths: Table::new(),
+            errands: Table::new(),
+            freezes: Table::new(),
+            limits,
             effects: VecDeque::new(),
             returns: Vec::new(),
             manager: None,
             manager_uid: None,
-            ids,
+            ids: DebugIds::default(),
             next_told_death: 0,
             journal: Journal::default(),
             past: Counters::default(),

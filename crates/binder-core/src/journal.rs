@@ -8,7 +8,7 @@ use alloc::collections::VecDeque;
 use binder_uapi::BinderTransactionDataSg;
 
 use crate::context::Context;
-use crate::error::Refusal;
+use crate::error::{Errno, Refusal};
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
@@ -108,7 +108,8 @@ impl Journal {
 
     /// The send was refused.
     pub(crate) fn refuse(&mut self, refusal: Refusal) {
-        let (code, errno) = (refusal.verdict.code(), refusal.cause.number());
+        let code = refusal.verdict.code();
+        let errno = refusal.cause.map_or(0, Errno::number);
         let Some(entry) = self.recent.back_mut() else { return };
         entry.end = SendEnd::Refused { code, errno };
         push_bounded(&mut self.failed, LOG_ENTRIES, *entry);

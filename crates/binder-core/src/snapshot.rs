@@ -66,6 +66,8 @@ pub struct ProcessView {
     pub todo: Vec<WorkView>,
     /// It was told of a death and has not acknowledged.
     pub has_told_deaths: bool,
+    /// It was told that a process is frozen, or is not, and has not acknowledged.
+    pub has_told_freezes: bool,
     /// How many threads it lets the driver ask for.
     pub max_threads: u32,
     /// A thread was asked for and has not come.
@@ -243,6 +245,10 @@ pub enum WorkView {
     ClearedDeadBinder,
     /// A link was cleared.
     ClearedDeathNotification,
+    /// A process was frozen or thawed.
+    FrozenBinder,
+    /// A link that tells of that was cleared.
+    ClearedFreezeNotification,
 }
 
 impl Context {
@@ -271,8 +277,14 @@ impl Context {
     }
 
     fn count_objects(&self) -> Vec<ObjectCount> {
-        let is_completion =
-            |work: &Work| matches!(work, Work::TransactionComplete | Work::OnewaySpamSuspect);
+        let is_completion = |work: &Work| {
+            matches!(
+                work,
+                Work::TransactionComplete
+                    | Work::OnewaySpamSuspect
+                    | Work::TransactionPendingFrozen
+            )
+        };
         let completions = self.threads.values().flat_map(|thread| thread.todo.iter());
         let completions = completions.filter(is_completion).count();
         [
@@ -283,6 +295,7 @@ impl Context {
             ("death", self.deaths.len(), self.deaths.total()),
             ("transaction", self.transactions.len(), self.transactions.total()),
             ("transaction_complete", completions, self.completions),
+            ("freeze", self.freezes.len(), self.freezes.total()),
         ]
         .map(|(name, active, total)| ObjectCount { name, active: active as u64, total })
         .into()
@@ -308,6 +321,7 @@ impl Context {
             buffers: buffers.map(|buffer| self.view_buffer(buffer)).collect(),
             todo: process.todo.iter().filter_map(|work| self.view_work(None, work)).collect(),
             has_told_deaths: !process.told_deaths.is_empty(),
+            has_told_freezes: process.freeze_links.last_told().is_some(),
             max_threads: process.max_threads,
             has_requested_thread: process.has_requested_thread,
             started_threads: process.started_threads,
@@ -421,7 +435,9 @@ impl Context {
             Work::Transaction(transaction) => {
                 WorkView::Transaction(self.view_transaction(transaction))
             }
-            Work::TransactionComplete | Work::OnewaySpamSuspect => WorkView::TransactionComplete,
+            Work::TransactionComplete
+            | Work::OnewaySpamSuspect
+            | Work::TransactionPendingFrozen => WorkView::TransactionComplete,
             Work::ReturnError => WorkView::TransactionError(thread?.return_error?),
             Work::ReplyError => WorkView::TransactionError(thread?.reply_error?),
             Work::Node(node) => {
@@ -433,6 +449,8 @@ impl Context {
                 QueuedNews::DeathThenClear => WorkView::ClearedDeadBinder,
                 QueuedNews::Clear => WorkView::ClearedDeathNotification,
             },
+            Work::Freeze(link) if self.is_cleared(link) => WorkView::ClearedFreezeNotification,
+            Work::Freeze(_) => WorkView::FrozenBinder,
         })
     }
 }

@@ -116,6 +116,10 @@ impl<T> Table<T> {
         self.slots.len()
     }
 
+    pub(crate) fn keys(&self) -> impl Iterator<Item = Key<T>> {
+        self.iter().map(|(key, _)| key)
+    }
+
     /// How many entries there ever were, modulo 2^32.
     pub(crate) fn total(&self) -> u32 {
         self.next_generation

@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 
 use crate::context::Context;
 use crate::death::DeathKey;
+use crate::freeze_links::FreezeKey;
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
@@ -18,6 +19,8 @@ pub(crate) enum Work {
     TransactionComplete,
     /// The same, and the receiver has more unread one-ways of this sender than is healthy.
     OnewaySpamSuspect,
+    /// The thread's own one-way was accepted, and waits for a frozen receiver.
+    TransactionPendingFrozen,
     /// The thread's `return_error` slot holds a code.
     ReturnError,
     /// The thread's `reply_error` slot holds a code.
@@ -26,6 +29,8 @@ pub(crate) enum Work {
     Node(NodeKey),
     /// A death link has something to tell.
     Death(DeathKey),
+    /// A freeze link has something to tell.
+    Freeze(FreezeKey),
 }
 
 /// Whose todo list.

@@ -3,18 +3,23 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use binder_core::{
-    ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, NamespaceId, Opener, PidNumbers,
-    ProcessKey, UidMap, UidRange,
+    CapturedFile, ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, NamespaceId, Opener,
+    PidNumbers, ProcessKey, UidMap, UidRange,
 };
 use binder_os::{ClientThread, FileId, FuseDevice, proc_files};
 
+use crate::descriptors::{PER_THREAD, Permit};
 use crate::mapping::ReceiveBuffer;
 
 /// The label of a process to which no security module gives one. A node that asks for labels gets
 /// a text always: servers that ask depend on it.
 const NO_LABEL: &[u8] = b"u:r:unlabeled:s0";
+
+/// How often a process with too many threads may have the ended ones among them looked for.
+const COUNT_EVERY: Duration = Duration::from_secs(1);
 
 /// One open file and the process that opened it.
 #[derive(Debug)]
@@ -26,7 +31,10 @@ pub(crate) struct Client {
     memory: binder_os::ClientMemory,
     pub(crate) buffer: ReceiveBuffer,
     /// Threads that were seen to belong to the opener, by number.
-    threads: HashMap<u32, ClientThread>,
+    threads: HashMap<u32, (ClientThread, Option<Permit>)>,
+    /// When those were last asked whether they live.
+    counted_at: Option<Instant>,
+    permit: Permit,
     /// A mapping was looked for in vain, and the process has made no call since.
     is_known_unmapped: bool,
     /// `O_NONBLOCK`, as far as it is known: the kernel does not tell of later changes.
@@ -41,6 +49,7 @@ impl Client {
         file: FileId,
         buffer: ReceiveBuffer,
         is_nonblocking: bool,
+        permit: Permit,
     ) -> io::Result<Self> {
         Ok(Self {
             pid,
@@ -48,6 +57,8 @@ impl Client {
             memory: binder_os::ClientMemory::open(pid)?,
             buffer,
             threads: HashMap::new(),
+            counted_at: None,
+            permit,
             is_known_unmapped: false,
             is_nonblocking,
             poll_handle: None,
@@ -67,10 +78,16 @@ impl Client {
     pub(crate) fn begin_call(&mut self, tid: u32) -> bool {
         // The first thread's number is another's only once the whole process is gone, and with it the
         // memory that could be reached.
-        if tid != self.pid && !self.threads.get(&tid).is_some_and(|it| it.is_alive(&self.memory)) {
+        let is_known = |(thread, _): &(ClientThread, _)| thread.is_alive(&self.memory);
+        if tid != self.pid && !self.threads.get(&tid).is_some_and(is_known) {
             self.threads.remove(&tid);
-            let Some(found) = ClientThread::find(&self.memory, tid) else { return false };
-            self.threads.insert(tid, found);
+            let permit = self.permit.another(PER_THREAD).ok();
+            let found = match permit {
+                Some(_) => ClientThread::find(&self.memory, tid),
+                None => ClientThread::find_by_number(&self.memory, tid),
+            };
+            let Some(found) = found else { return false };
+            self.threads.insert(tid, (found, permit));
         }
         self.is_known_unmapped = false;
         self.memory.use_thread(tid);
@@ -106,6 +123,18 @@ impl Client {
         // The search reads all that a process has mapped: not again at every send to it.
         self.is_known_unmapped = true;
         Ok(None)
+    }
+
+    /// Lists the threads that have ended without a word; none if that was asked a moment ago.
+    pub(crate) fn ended_threads(&mut self) -> Vec<u32> {
+        if self.counted_at.is_some_and(|at| at.elapsed() < COUNT_EVERY) {
+            return Vec::new();
+        }
+        self.counted_at = Some(Instant::now());
+        let ended = |(tid, (thread, _)): (&u32, &(ClientThread, _))| {
+            (!thread.is_alive(&self.memory)).then_some(*tid)
+        };
+        self.threads.iter().filter_map(ended).collect()
     }
 
     /// The thread said that it ends; its number may come back as somebody else's.
@@ -285,6 +314,11 @@ impl ClientMemory for Clients {
         if let Err(error) = cleared {
             tracing::warn!(%error, pid = client.pid, "a buffer could not be cleared");
         }
+    }
+
+    fn capture_file(&mut self, _: ProcessKey, _: u32) -> Result<CapturedFile, Errno> {
+        // The receiver could not be given it.
+        Err(Errno::EPERM)
     }
 }
 

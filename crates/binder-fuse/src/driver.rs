@@ -2,14 +2,15 @@
 
 mod report;
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::hash::RandomState;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 use binder_core::{
-    Caller, Context, DebugIds, Effect, Errno, Opener, Outcome, ProcessKey, ThreadKey, Waits,
+    Caller, Context, DebugIds, Effect, Errno, Limits, Opener, Outcome, ProcessKey, Release,
+    ThreadKey, Waits,
 };
 use binder_os::{FuseDevice, proc_files};
 use binder_uapi::BinderWriteRead;
@@ -92,6 +93,10 @@ pub(crate) enum Job {
         is_nonblocking: bool,
     },
     ReclaimIdlePages,
+    /// Plays a slice of the end of a process, if there is one, and says whether more is left.
+    GoOnReleasing {
+        is_left: IsLeft,
+    },
     /// Takes a log down and hands it on.
     WriteLog {
         unique: u64,
@@ -122,6 +127,9 @@ pub(crate) type Written = Box<dyn FnOnce(String) + Send>;
 /// Takes the files that sleeping reads wait on.
 pub(crate) type Sleepers = Box<dyn FnOnce(Vec<Sleeper>) + Send>;
 
+/// Hears whether more is to be done.
+pub(crate) type IsLeft = Box<dyn FnOnce(bool) + Send>;
+
 /// A file with a sleeping read, to be looked at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sleeper {
@@ -142,7 +150,10 @@ struct Device {
 /// All devices of a mount.
 pub(crate) struct Driver {
     fuse: Arc<FuseDevice>,
+    limits: Limits,
     devices: Vec<Device>,
+    /// Processes that have not come to their end, the first to go on with in front.
+    ending: VecDeque<(DeviceId, ProcessKey)>,
     ids: DebugIds,
     events: Events,
     /// When its clock was 0; `None` where nobody can see statistics.
@@ -153,11 +164,13 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// A driver without devices; one `with_statistics` takes the time of each call.
-    pub(crate) fn new(fuse: Arc<FuseDevice>, with_statistics: bool) -> Self {
+    pub(crate) fn new(fuse: Arc<FuseDevice>, limits: Limits, with_statistics: bool) -> Self {
         Self {
             events: Events::new(fuse.clone()),
             fuse,
+            limits,
             devices: Vec::new(),
+            ending: VecDeque::new(),
             ids: DebugIds::default(),
             start: with_statistics.then(Instant::now),
             obscurity: RandomState::new(),
@@ -180,7 +193,7 @@ impl Driver {
             Job::AddDevice { device, name } => {
                 let clients = Clients::new(self.fuse.clone());
                 let parked = ParkedReads::default();
-                let context = Context::numbered_by(self.ids.clone());
+                let context = Context::with_limits(self.limits).numbered_by(self.ids.clone());
                 let fresh = Device { name, context, clients, parked };
                 match self.devices.get_mut(device) {
                     // Nobody can come by the device that had this number.
@@ -211,10 +224,14 @@ impl Driver {
                 self.carry_out_effects(device);
             }
             Job::Release { device, process } => {
-                let state = &mut self.devices[device];
-                state.context.release(process, &mut state.clients);
-                state.clients.remove(process);
-                self.carry_out_effects(device);
+                self.release(device, process);
+                self.devices[device].clients.remove(process);
+            }
+            Job::GoOnReleasing { is_left } => {
+                if let Some((device, process)) = self.ending.pop_front() {
+                    self.release(device, process);
+                }
+                is_left(!self.ending.is_empty());
             }
             Job::Interrupt { unique, target } => self.interrupt(unique, target),
             Job::ListSleepers { found } => found(self.sleepers()),
@@ -241,7 +258,7 @@ impl Driver {
         let state = &mut self.devices[asker.device];
         if let Call::WriteRead(mut request) = call {
             let mut outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
-            if outcome == Err(Errno::EAGAIN) && state.has_become_blocking(asker.process) {
+            if matches!(outcome, Err(Errno::EAGAIN)) && state.has_become_blocking(asker.process) {
                 // The request shows what was done: the repetition only reads.
                 let caller = Caller { waits: Waits::UntilReady, ..caller };
                 outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
@@ -268,7 +285,9 @@ impl Driver {
             return Err(Errno::EINVAL);
         }
         let waits = if client.is_nonblocking { Waits::Never } else { Waits::UntilReady };
-        Ok(Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits })
+        let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
+        self.devices[asker.device].admit(&caller)?;
+        Ok(caller)
     }
 
     /// Answers a `BINDER_WRITE_READ`, unless its read sleeps. The caller's struct goes back in any
@@ -284,7 +303,8 @@ impl Driver {
                 let parked = Parked { asker: *asker, thread, request, check: Check::Fresh };
                 return self.devices[asker.device].parked.insert(parked);
             }
-            Ok(Outcome::Done) => Ok(()),
+            // None is sent on any while no file is captured.
+            Ok(Outcome::Done | Outcome::Errand(_)) => Ok(()),
             Err(error) => Err(error),
         };
         self.answer(asker.unique, result, Answer::of(&request).bytes());
@@ -301,6 +321,8 @@ impl Driver {
             match effect {
                 Effect::Wake(thread) => self.wake(device, thread),
                 Effect::NotifyPoll(process) => self.notify_poll(device, process),
+                // Nobody waits for it: no freeze can be asked for.
+                Effect::Settled(_) => {}
             }
         }
     }
@@ -397,6 +419,17 @@ impl Driver {
         self.carry_out_effects(device);
     }
 
+    /// Ends a process, or as much of it as may keep the others waiting; the housekeeper sees to the
+    /// rest.
+    fn release(&mut self, device: DeviceId, process: ProcessKey) {
+        let state = &mut self.devices[device];
+        match state.context.release(process, &mut state.clients) {
+            Release::Done => {}
+            Release::Unfinished => self.ending.push_back((device, process)),
+        }
+        self.carry_out_effects(device);
+    }
+
     /// Gives the memory of receive buffers back that no live transaction touches.
     fn reclaim_idle_pages(&mut self) {
         for Device { context, clients, .. } in &mut self.devices {
@@ -411,6 +444,28 @@ impl Driver {
 }
 
 impl Device {
+    /// Admits the calling thread, if need be in the place of one that ended without a word.
+    fn admit(&mut self, caller: &Caller) -> Result<(), Errno> {
+        let Self { context, clients, .. } = self;
+        let Err(full) = context.admit(caller) else { return Ok(()) };
+        let client = clients.get_mut(caller.process).ok_or(full)?;
+        let ended = client.ended_threads();
+        for tid in &ended {
+            client.forget_thread(*tid);
+        }
+        for tid in ended {
+            context.exit_thread(&Caller { tid, ..*caller }, clients);
+        }
+        let admitted = context.admit(caller);
+        if admitted.is_err()
+            && let Some(client) = clients.get_mut(caller.process)
+        {
+            tracing::warn!(pid = client.pid, "a process has more threads than it may");
+            client.forget_thread(caller.tid);
+        }
+        admitted
+    }
+
     /// Whether `O_NONBLOCK`, known to have been set, is set no longer.
     fn has_become_blocking(&mut self, process: ProcessKey) -> bool {
         let Some(client) = self.clients.get_mut(process) else { return false };
@@ -437,7 +492,8 @@ impl Job {
             | Self::Interrupt { .. }
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
-            | Self::ReclaimIdlePages => None,
+            | Self::ReclaimIdlePages
+            | Self::GoOnReleasing { .. } => None,
         }
     }
 }

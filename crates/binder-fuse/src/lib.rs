@@ -7,6 +7,7 @@
 //! of itself goes out by the names of `logs`, and what goes wrong by `events`.
 
 mod client;
+mod descriptors;
 mod driver;
 mod events;
 mod housekeeper;
@@ -21,6 +22,7 @@ mod tree;
 mod turn;
 mod wire;
 
+pub use binder_core::Limits;
 pub use mapping::Route;
 pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
 pub use session::{MountError, ServeError, Session};

@@ -1,5 +1,7 @@
 //! What a binderfs is to have.
 
+use binder_core::Limits;
+
 /// As many devices as a mount may have (`max=`), and has unless it is limited.
 pub const DEVICES_MAX: u32 = 1 << 20;
 
@@ -14,6 +16,8 @@ pub struct Options {
     pub statistics: bool,
     /// How receive buffers reach their clients.
     pub delivery: Delivery,
+    /// What one open file of a device may make the driver keep.
+    pub limits: Limits,
 }
 
 /// A device that exists from the start.
@@ -45,6 +49,7 @@ impl Default for Options {
             devices_max: DEVICES_MAX,
             statistics: false,
             delivery: Delivery::Auto,
+            limits: Limits::default(),
         }
     }
 }

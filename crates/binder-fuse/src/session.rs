@@ -23,6 +23,7 @@ use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::client::{self, Client};
+use crate::descriptors::{Descriptors, PER_OPEN, Payer};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
 use crate::events::FollowerId;
 use crate::housekeeper::{Housekeeper, Watch};
@@ -107,6 +108,7 @@ pub(crate) struct Shared {
     mount: proc_files::Device,
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
+    descriptors: Arc<Descriptors>,
     driver: Turn<Driver, Job>,
     texts: logs::TextBudget,
     next_follower: AtomicU64,
@@ -149,7 +151,7 @@ impl Session {
         if options.statistics {
             tree.add_logs();
         }
-        let driver = Turn::new(Driver::new(fuse.clone(), options.statistics));
+        let driver = Turn::new(Driver::new(fuse.clone(), options.limits, options.statistics));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {
@@ -179,6 +181,7 @@ impl Session {
             mount: mount.device().map_err(MountError::Create)?,
             tree: Mutex::new(tree),
             files: Arc::default(),
+            descriptors: Arc::new(Descriptors::of_this_process()),
             driver,
             texts: logs::TextBudget::default(),
             next_follower: AtomicU64::new(0),
@@ -506,6 +509,7 @@ impl Shared {
         flags: u32,
     ) -> io::Result<(binder_core::Opener, Client)> {
         let pid = proc_files::tgid_of(header.pid)?;
+        let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
         let opener = client::identify(pid)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
@@ -514,7 +518,7 @@ impl Shared {
         let buffer = ReceiveBuffer::new(route, &self.fuse, header.node)?;
         let file = FileId { device: self.mount, inode: header.node };
         let is_nonblocking = flags & O_NONBLOCK != 0;
-        Ok((opener, Client::new(pid, file, buffer, is_nonblocking)?))
+        Ok((opener, Client::new(pid, file, buffer, is_nonblocking, permit)?))
     }
 
     fn opened(&self, unique: u64, file: File, flags: u32, backing_id: i32) {

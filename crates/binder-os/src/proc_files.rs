@@ -274,6 +274,15 @@ impl MappingSearch {
     }
 }
 
+/// How many mappings the kernel allows a process.
+///
+/// # Errors
+///
+/// As open(2) and read(2); `InvalidData` when it is not a number.
+pub fn max_mappings() -> io::Result<u64> {
+    number(fs::read("/proc/sys/vm/max_map_count")?.trim_ascii())
+}
+
 /// Opens a directory for reading.
 fn open_dir(path: &str) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

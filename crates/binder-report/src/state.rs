@@ -98,6 +98,9 @@ impl Dump<'_> {
         if process.has_told_deaths {
             self.text.line(format_args!("  has delivered dead binder"));
         }
+        if process.has_told_freezes {
+            self.text.line(format_args!("  has delivered freeze binder"));
+        }
         if extent == Extent::Busy && self.text.0.len() == header_end {
             self.text.0.truncate(start);
         }
@@ -218,6 +221,10 @@ impl Dump<'_> {
             }
             WorkView::ClearedDeathNotification => {
                 self.text.line(format_args!("{indent}has cleared death notification"));
+            }
+            WorkView::FrozenBinder => self.text.line(format_args!("{indent}has frozen binder")),
+            WorkView::ClearedFreezeNotification => {
+                self.text.line(format_args!("{indent}has cleared freeze notification"));
             }
         }
     }

@@ -113,7 +113,9 @@ fn received_by(process: &ProcessView) -> impl Iterator<Item = (Stage, &Transacti
         | WorkView::Node { .. }
         | WorkView::DeadBinder
         | WorkView::ClearedDeadBinder
-        | WorkView::ClearedDeathNotification => None,
+        | WorkView::ClearedDeathNotification
+        | WorkView::FrozenBinder
+        | WorkView::ClearedFreezeNotification => None,
     });
     let stacks = process.threads.iter().flat_map(|thread| &thread.stack);
     let served = stacks.filter(|entry| entry.direction == Direction::Incoming);
