@@ -116,6 +116,10 @@ pub(crate) struct MountOptions {
           value_parser = clap::value_parser!(u32).range(0..=i64::from(DEVICES_MAX)))]
     pub(crate) max: u32,
 
+    /// Show what the driver does in binder_logs/, to everybody who can see the directory
+    #[arg(long)]
+    pub(crate) stats: bool,
+
     /// Stay in the foreground
     #[arg(long)]
     pub(crate) foreground: bool,

@@ -12,6 +12,11 @@ use crate::context::Context;
 pub struct DebugIds(Arc<AtomicU32>);
 
 impl DebugIds {
+    /// The number given last.
+    pub fn latest(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn next(&self) -> u32 {
         self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }

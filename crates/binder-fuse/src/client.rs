@@ -240,6 +240,13 @@ impl Clients {
         self.by_slot[slot] = Some((process, client));
     }
 
+    pub(crate) fn get(&self, process: ProcessKey) -> Option<&Client> {
+        match self.by_slot.get(process.slot())? {
+            Some((key, client)) if *key == process => Some(client),
+            Some(_) | None => None,
+        }
+    }
+
     pub(crate) fn get_mut(&mut self, process: ProcessKey) -> Option<&mut Client> {
         match self.by_slot.get_mut(process.slot())? {
             Some((key, client)) if *key == process => Some(client),

@@ -1,11 +1,16 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
+mod report;
+
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::RandomState;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use binder_core::{
-    Caller, Context, Effect, Errno, Limits, Opener, Outcome, ProcessKey, Release, ThreadKey, Waits,
+    Caller, Context, DebugIds, Effect, Errno, Limits, Opener, Outcome, ProcessKey, Release,
+    ThreadKey, Waits,
 };
 use binder_os::{FuseDevice, proc_files};
 use binder_uapi::BinderWriteRead;
@@ -14,8 +19,10 @@ use fuse_wire::{notify, reply};
 
 use crate::client::{Client, Clients};
 use crate::errand::{Report, Task};
+use crate::events::{Events, FollowerId, StreamRead};
 use crate::files::Files;
 use crate::ioctl::{Answer, Call};
+use crate::logs::LogFile;
 use crate::parked::{Check, Parked, ParkedReads};
 use crate::runners::Runners;
 use crate::wire::send;
@@ -44,7 +51,10 @@ pub(crate) struct Asker {
 
 /// One thing to do with the state of the driver.
 pub(crate) enum Job {
-    AddDevice(DeviceId),
+    AddDevice {
+        device: DeviceId,
+        name: String,
+    },
     /// Makes a process and hands its key on, with which the open is answered.
     Open {
         unique: u64,
@@ -94,10 +104,32 @@ pub(crate) enum Job {
     GoOnReleasing {
         is_left: IsLeft,
     },
+    /// Takes a log down and hands it on.
+    WriteLog {
+        unique: u64,
+        log: LogFile,
+        written: Written,
+    },
+    ReadEvents {
+        follower: FollowerId,
+        read: StreamRead,
+    },
+    PollEvents {
+        unique: u64,
+        follower: FollowerId,
+        handle: u64,
+        flags: u32,
+    },
+    ForgetFollower {
+        follower: FollowerId,
+    },
 }
 
 /// Answers FUSE_OPEN once the process exists.
 pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
+
+/// Takes the text of a log.
+pub(crate) type Written = Box<dyn FnOnce(String) + Send>;
 
 /// Takes the files that sleeping reads wait on.
 pub(crate) type Sleepers = Box<dyn FnOnce(Vec<Sleeper>) + Send>;
@@ -116,6 +148,7 @@ pub(crate) struct Sleeper {
 
 /// One device: its context and the clients of it.
 pub(crate) struct Device {
+    name: String,
     pub(crate) context: Context,
     pub(crate) clients: Clients,
     parked: ParkedReads,
@@ -132,11 +165,24 @@ pub(crate) struct Driver {
     files: Arc<Files>,
     /// The requests whose callers are on an errand, and whether a signal wanted to end them.
     pub(crate) on_errands: HashMap<u64, bool>,
+    ids: DebugIds,
+    events: Events,
+    /// When its clock was 0; `None` where nobody can see statistics.
+    start: Option<Instant>,
+    /// What turns pointers into numbers of which nobody can tell what they were.
+    obscurity: RandomState,
 }
 
 impl Driver {
-    pub(crate) fn new(fuse: Arc<FuseDevice>, limits: Limits, runners: Arc<Runners>) -> Self {
+    /// A driver without devices; one `with_statistics` takes the time of each call.
+    pub(crate) fn new(
+        fuse: Arc<FuseDevice>,
+        limits: Limits,
+        runners: Arc<Runners>,
+        with_statistics: bool,
+    ) -> Self {
         Self {
+            events: Events::new(fuse.clone()),
             fuse,
             limits,
             devices: Vec::new(),
@@ -144,6 +190,9 @@ impl Driver {
             files: Arc::new(Files::new(runners.clone())),
             runners,
             on_errands: HashMap::new(),
+            ids: DebugIds::default(),
+            start: with_statistics.then(Instant::now),
+            obscurity: RandomState::new(),
         }
     }
 
@@ -160,11 +209,11 @@ impl Driver {
 
     fn run_unguarded(&mut self, job: Job) {
         match job {
-            Job::AddDevice(device) => {
+            Job::AddDevice { device, name } => {
                 let clients = Clients::new(self.fuse.clone(), self.files.clone());
                 let parked = ParkedReads::default();
-                let context = Context::with_limits(self.limits);
-                let fresh = Device { context, clients, parked };
+                let context = Context::with_limits(self.limits).numbered_by(self.ids.clone());
+                let fresh = Device { name, context, clients, parked };
                 match self.devices.get_mut(device) {
                     // Nobody can come by the device that had this number.
                     Some(place) => *place = fresh,
@@ -181,8 +230,11 @@ impl Driver {
                 opened(process);
             }
             Job::Ioctl { asker, command, data, len } => {
+                let now_ns = self.now_ns();
+                self.devices[asker.device].context.set_now(now_ns);
                 self.ioctl(&asker, command, &data[..len]);
                 self.carry_out_effects(asker.device);
+                self.note_reports(asker.device);
             }
             Job::Poll { asker, handle, flags } => self.poll(&asker, handle, flags),
             Job::Flush { unique, device, process } => {
@@ -207,6 +259,12 @@ impl Driver {
                 self.set_nonblocking(device, process, is_nonblocking);
             }
             Job::ReclaimIdlePages => self.reclaim_idle_pages(),
+            Job::WriteLog { log, written, .. } => written(self.write_log(log)),
+            Job::ReadEvents { follower, read } => self.events.read(follower, read),
+            Job::PollEvents { unique, follower, handle, flags } => {
+                self.events.poll(follower, unique, handle, flags);
+            }
+            Job::ForgetFollower { follower } => self.events.forget(follower),
         }
     }
 
@@ -295,6 +353,8 @@ impl Driver {
             match effect {
                 Effect::Wake(thread) => self.wake(device, thread),
                 Effect::NotifyPoll(process) => self.notify_poll(device, process),
+                // Nobody waits for it: no freeze can be asked for.
+                Effect::Settled(_) => {}
             }
         }
     }
@@ -346,7 +406,9 @@ impl Driver {
                 return self.carry_out_effects(device);
             }
         }
-        send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
+        if !self.events.interrupt(target) {
+            send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
+        }
     }
 
     /// Ends a read that sleeps without anything to tell.
@@ -456,8 +518,13 @@ impl Job {
     fn answers(&self) -> Option<u64> {
         match self {
             Self::Ioctl { asker, .. } | Self::Poll { asker, .. } => Some(asker.unique),
-            Self::Open { unique, .. } | Self::Flush { unique, .. } => Some(*unique),
-            Self::AddDevice(_)
+            Self::Open { unique, .. }
+            | Self::Flush { unique, .. }
+            | Self::WriteLog { unique, .. }
+            | Self::PollEvents { unique, .. } => Some(*unique),
+            Self::ReadEvents { read, .. } => Some(read.unique),
+            Self::AddDevice { .. }
+            | Self::ForgetFollower { .. }
             | Self::Release { .. }
             | Self::Interrupt { .. }
             | Self::EndErrand(_)

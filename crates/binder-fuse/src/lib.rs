@@ -5,15 +5,18 @@
 //! out the effects: a read that sleeps waits in `parked`, data reaches the client's mapping through
 //! `mapping`, and `client` knows the memory and the identity of the process behind an open file. Files
 //! that clients send one another are held in `files`; a runner (`runners`) puts them into the receiver
-//! (`errand`).
+//! (`errand`). What the driver tells of itself goes out by the names of `logs`, and what goes wrong by
+//! `events`.
 
 mod client;
 mod descriptors;
 mod driver;
 mod errand;
+mod events;
 mod files;
 mod housekeeper;
 mod ioctl;
+mod logs;
 mod mapping;
 mod options;
 mod parked;

@@ -1,8 +1,11 @@
 //! A mounted binderfs: reads FUSE requests, answers what concerns names itself, and passes what
 //! concerns Binder on to the driver.
 
+mod logs;
+
 use std::io;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
@@ -23,7 +26,9 @@ use crate::client::{self, Client};
 use crate::descriptors::{Descriptors, PER_OPEN, Payer};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
 use crate::errand::Warnings;
+use crate::events::FollowerId;
 use crate::housekeeper::{Housekeeper, Watch};
+use crate::logs::LogFile;
 use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
 use crate::options::{Delivery, Options};
 use crate::reserve::{Bell, Reserve};
@@ -80,9 +85,11 @@ pub enum ServeError {
 
 /// An open file of the mount.
 enum File {
-    Device { device: DeviceId, process: ProcessKey, memory: Option<Arc<Mapping>> },
+    Device { device: DeviceId, process: ProcessKey, pid: u32, memory: Option<Arc<Mapping>> },
     Control,
     Feature(&'static [u8]),
+    Log { log: LogFile, text: Option<Arc<logs::KeptText>> },
+    Events(FollowerId),
 }
 
 /// A mounted binderfs. It answers while [`serve`](Session::serve) runs.
@@ -105,6 +112,8 @@ pub(crate) struct Shared {
     files: Arc<RwLock<Slab<File>>>,
     descriptors: Arc<Descriptors>,
     driver: Turn<Driver, Job>,
+    texts: logs::TextBudget,
+    next_follower: AtomicU64,
     pub(crate) watch: Watch,
     pub(crate) bell: Bell,
     runners: Arc<Runners>,
@@ -145,8 +154,12 @@ impl Session {
         let (uid, gid) = owner;
         let mut tree = Tree::new(uid, gid);
         tree.limit_devices(options.devices_max);
+        if options.statistics {
+            tree.add_logs();
+        }
         let runners = Arc::<Runners>::default();
-        let driver = Turn::new(Driver::new(fuse.clone(), options.limits, runners.clone()));
+        let driver = Driver::new(fuse.clone(), options.limits, runners.clone(), options.statistics);
+        let driver = Turn::new(driver);
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {
@@ -156,7 +169,8 @@ impl Session {
                 };
                 MountError::Name { name: spec.name.clone(), reason }
             })?;
-            driver.submit(Job::AddDevice(id), Driver::run);
+            let name = spec.name.clone();
+            driver.submit(Job::AddDevice { device: id, name }, Driver::run);
         }
         let mount_options = MountOptions {
             source: source.into(),
@@ -177,6 +191,8 @@ impl Session {
             files: Arc::default(),
             descriptors: Arc::new(Descriptors::of_this_process()),
             driver,
+            texts: logs::TextBudget::default(),
+            next_follower: AtomicU64::new(0),
             watch: Watch::default(),
             bell: Bell::default(),
             runners,
@@ -265,6 +281,7 @@ impl Shared {
             Operation::Ioctl { fh, cmd, arg, data, .. } => self.ioctl(header, fh, cmd, arg, data),
             Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh, 0) {
                 Some(asker) => self.submit(Job::Poll { asker, handle: kh, flags }),
+                None if self.poll_log(header, fh, kh, flags) => {}
                 None => self.refuse(unique, EINVAL),
             },
             Operation::Interrupt { unique: target } => {
@@ -293,10 +310,14 @@ impl Shared {
                 let file = self.remove_file(release.fh);
                 // The kernel does not wait for what happens to the process.
                 send(&self.fuse, &reply::empty(unique));
-                if let Some(File::Device { device, process, .. }) = file {
-                    self.submit(Job::Release { device, process });
-                    // Last, since the device's number may be another's afterwards.
-                    self.tree().close(device);
+                match file {
+                    Some(File::Device { device, process, pid, .. }) => {
+                        self.submit(Job::Release { device, process });
+                        // Last, since the device's number may be another's afterwards.
+                        self.tree().close(device, pid);
+                    }
+                    Some(File::Events(follower)) => self.submit(Job::ForgetFollower { follower }),
+                    Some(File::Control | File::Feature(_) | File::Log { .. }) | None => {}
                 }
             }
             Operation::Read(read) => self.read(unique, &read),
@@ -413,7 +434,8 @@ impl Shared {
             }
         };
         // Before anybody can look the name up, and in the order of the numbers.
-        self.submit(Job::AddDevice(id));
+        let name = String::from_utf8_lossy(name).into_owned();
+        self.submit(Job::AddDevice { device: id, name });
         drop(tree);
         wanted.minor = u32::try_from(id).unwrap_or(u32::MAX);
         send(&self.fuse, &reply::ioctl(unique, 0, wanted.as_bytes()));
@@ -450,7 +472,10 @@ impl Shared {
                 let text = self.tree().feature_text(header.node);
                 self.opened(unique, File::Feature(text), FOPEN_DIRECT_IO, 0);
             }
-            Ok(Place::Root | Place::Features) | Err(_) => self.refuse(unique, EINVAL),
+            Ok(Place::Log(log)) => self.open_log(unique, log),
+            Ok(Place::Root | Place::Features | Place::Logs) | Err(_) => {
+                self.refuse(unique, EINVAL);
+            }
         }
     }
 
@@ -467,15 +492,17 @@ impl Shared {
             Ok(met) => met,
             Err(error) => {
                 tracing::warn!(%error, tid = header.pid, "a process could not open the device");
-                self.tree().close(device);
+                self.tree().abandon_open(device);
                 return self.refuse(unique, error.raw_os_error().unwrap_or(EIO));
             }
         };
         let (fuse, files) = (self.fuse.clone(), self.files.clone());
         let memory = client.buffer.readable().cloned();
         let backing = client.buffer.backing();
+        let pid = opener.pid;
+        self.tree().arrive(pid);
         let opened = Box::new(move |process| {
-            let file = File::Device { device, process, memory };
+            let file = File::Device { device, process, pid, memory };
             let (flags, backing_id) = match backing {
                 Some(id) => (FOPEN_PASSTHROUGH, i32::try_from(id.get()).unwrap_or(0)),
                 // What was stored must survive the open, and later ones of other inodes.
@@ -512,21 +539,32 @@ impl Shared {
         send(&self.fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
     }
 
-    /// Reads a feature file, or a page of a receive buffer that a client touches.
+    /// Reads a file of text, or a page of a receive buffer that a client touches.
     fn read(&self, unique: u64, read: &Read) {
-        let memory = match self.files().get(index(read.fh)) {
+        let files = self.files();
+        let memory = match files.get(index(read.fh)) {
+            Some(File::Log { log, text }) => {
+                let (log, text) = (*log, text.clone());
+                drop(files);
+                return self.read_log(unique, read, log, text);
+            }
+            Some(File::Events(follower)) => {
+                let follower = *follower;
+                drop(files);
+                return self.read_events(unique, follower, read);
+            }
             Some(File::Device { memory: Some(memory), .. }) => memory.clone(),
             Some(File::Device { memory: None, .. }) => {
                 let zeros = vec![0; (read.size as usize).min(BUFFER_BYTES)];
                 return send(&self.fuse, &reply::data(unique, &zeros));
             }
             Some(File::Feature(text)) => {
-                let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(text.len());
-                let end = start.saturating_add(read.size as usize).min(text.len());
-                return send(&self.fuse, &reply::data(unique, &text[start..end]));
+                let part = logs::part(text, read.offset, read.size);
+                return send(&self.fuse, &reply::data(unique, part));
             }
             Some(File::Control) | None => return self.refuse(unique, EINVAL),
         };
+        drop(files);
         let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(BUFFER_BYTES);
         let mut bytes = vec![0; (read.size as usize).min(BUFFER_BYTES - start)];
         match memory.read(start, &mut bytes) {
@@ -560,7 +598,7 @@ impl Shared {
     fn process_of(&self, fh: u64) -> Option<(DeviceId, ProcessKey)> {
         match self.files().get(index(fh))? {
             File::Device { device, process, .. } => Some((*device, *process)),
-            File::Control | File::Feature(_) => None,
+            File::Control | File::Feature(_) | File::Log { .. } | File::Events(_) => None,
         }
     }
 

@@ -19,7 +19,7 @@ pub struct EventRecord {
     pub device: String,
     /// What happened, as the name of a `BR_` code.
     pub error: String,
-    /// The cause, as a positive number; `None` where the send was accepted all the same.
+    /// The cause, as a positive number, if there is one besides.
     pub errno: Option<i32>,
     /// The debug id of the transaction.
     pub id: u32,
@@ -56,7 +56,7 @@ impl EventRecord {
             device: device.into(),
             error: name_of(report.error).to_string(),
             errno: match send.end {
-                SendEnd::Refused { errno, .. } => Some(errno),
+                SendEnd::Refused { errno, .. } => (errno != 0).then_some(errno),
                 SendEnd::Accepted | SendEnd::Incomplete => None,
             },
             id: send.id,
