@@ -10,10 +10,14 @@ use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
 
+use crate::alarm::Alarm;
 use crate::client::{Client, Clients};
 use crate::ioctl::{Answer, Call};
 use crate::parked::{Check, Parked, ParkedReads};
 use crate::wire::send;
+use freezing::WaitingFreeze;
+
+mod freezing;
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -81,6 +85,7 @@ pub(crate) enum Job {
         is_nonblocking: bool,
     },
     ReclaimIdlePages,
+    EndOverdueFreezes,
 }
 
 /// Answers FUSE_OPEN once the process exists.
@@ -109,11 +114,13 @@ struct Device {
 pub(crate) struct Driver {
     fuse: Arc<FuseDevice>,
     devices: Vec<Device>,
+    freezes: Vec<WaitingFreeze>,
+    alarm: Arc<Alarm>,
 }
 
 impl Driver {
-    pub(crate) fn new(fuse: Arc<FuseDevice>) -> Self {
-        Self { fuse, devices: Vec::new() }
+    pub(crate) fn new(fuse: Arc<FuseDevice>, alarm: Arc<Alarm>) -> Self {
+        Self { fuse, devices: Vec::new(), freezes: Vec::new(), alarm }
     }
 
     /// Does one job. A panic ends the job, not the daemon: whoever asked gets `EIO`.
@@ -163,6 +170,7 @@ impl Driver {
                 self.set_nonblocking(device, process, is_nonblocking);
             }
             Job::ReclaimIdlePages => self.reclaim_idle_pages(),
+            Job::EndOverdueFreezes => self.end_overdue_freezes(),
         }
     }
 
@@ -173,6 +181,11 @@ impl Driver {
             Ok(decoded) => decoded,
             Err(error) => return self.answer(asker.unique, Err(error), &[]),
         };
+        match call {
+            Call::Freeze(request) => return self.freeze(asker, &caller, &request),
+            Call::FrozenInfo(request) => return self.frozen_info(asker, &caller, &request),
+            _ => {}
+        }
         let state = &mut self.devices[asker.device];
         if let Call::WriteRead(mut request) = call {
             let mut outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
@@ -230,14 +243,37 @@ impl Driver {
         send(&self.fuse, &reply::ioctl(unique, result, data));
     }
 
-    /// Does what the calls so far left to do, in order.
+    /// Does what the calls so far left to do on a device, and on others for it.
     fn carry_out_effects(&mut self, device: DeviceId) {
+        if self.carry_out_own_effects(device) {
+            self.carry_out_all_effects();
+        }
+    }
+
+    fn carry_out_all_effects(&mut self) {
+        let mut has_more = true;
+        while std::mem::take(&mut has_more) {
+            for device in 0..self.devices.len() {
+                has_more |= self.carry_out_own_effects(device);
+            }
+        }
+    }
+
+    /// Does what the calls so far left to do on a device, in order. Says whether others may have
+    /// come to something to do by it.
+    fn carry_out_own_effects(&mut self, device: DeviceId) -> bool {
+        let mut concerns_others = false;
         while let Some(effect) = self.devices[device].context.poll_effect() {
             match effect {
                 Effect::Wake(thread) => self.wake(device, thread),
                 Effect::NotifyPoll(process) => self.notify_poll(device, process),
+                Effect::Settled(process) => {
+                    self.note_settled(device, process);
+                    concerns_others = true;
+                }
             }
         }
+        concerns_others
     }
 
     fn wake(&mut self, device: DeviceId, thread: ThreadKey) {
@@ -273,7 +309,7 @@ impl Driver {
         send(&self.fuse, &reply::poll(asker.unique, events));
     }
 
-    /// Ends the sleep of the read behind request `target`. If it does not sleep (yet), the kernel
+    /// Ends the sleep of the call behind request `target`. If it does not sleep (yet), the kernel
     /// is asked to repeat the interruption, and forgets it if the request is gone.
     fn interrupt(&mut self, unique: u64, target: u64) {
         for device in 0..self.devices.len() {
@@ -282,7 +318,9 @@ impl Driver {
                 return self.carry_out_effects(device);
             }
         }
-        send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
+        if !self.interrupt_freeze(target) {
+            send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
+        }
     }
 
     /// Ends a read that sleeps without anything to tell.
@@ -365,7 +403,8 @@ impl Job {
             | Self::Interrupt { .. }
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
-            | Self::ReclaimIdlePages => None,
+            | Self::ReclaimIdlePages
+            | Self::EndOverdueFreezes => None,
         }
     }
 }

@@ -19,6 +19,7 @@ use fuse_wire::{
 use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::alarm::{Alarm, Sleeper};
 use crate::client::{self, Client};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
 use crate::housekeeper::{Housekeeper, Watch};
@@ -139,6 +140,7 @@ pub(crate) struct Shared {
     driver: Turn<Driver, Job>,
     pub(crate) watch: Watch,
     pub(crate) bell: Bell,
+    pub(crate) alarm: Arc<Alarm>,
 }
 
 impl Session {
@@ -151,7 +153,8 @@ impl Session {
         let fuse = Arc::new(FuseDevice::open().map_err(MountError::Open)?);
         let (uid, gid) = binder_os::processes::user();
         let mut tree = Tree::new(uid, gid);
-        let driver = Turn::new(Driver::new(fuse.clone()));
+        let alarm = Arc::<Alarm>::default();
+        let driver = Turn::new(Driver::new(fuse.clone(), alarm.clone()));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {
@@ -182,6 +185,7 @@ impl Session {
             driver,
             watch: Watch::default(),
             bell: Bell::default(),
+            alarm,
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -195,8 +199,10 @@ impl Session {
         let shared = &self.shared;
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
         let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
+        let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
         housekeeper.stop();
+        sleeper.stop();
         if result.is_ok() {
             // Otherwise it may sleep in a read of what is mounted still.
             reserve.stop();

@@ -35,7 +35,7 @@ const LOOKUP_TO_OPEN: Duration = Duration::from_secs(1);
 const FOREVER: Duration = Duration::from_secs(86_400);
 
 /// What the driver can do beyond the basics: file names under `features/`, each holding "1\n".
-const FEATURE_NAMES: [&str; 2] = ["extended_error", "oneway_spam_detection"];
+const FEATURE_NAMES: [&str; 3] = ["extended_error", "freeze_notification", "oneway_spam_detection"];
 const FEATURE_TEXT: &[u8] = b"1\n";
 
 /// What a file system call on a name or inode gets as errno.

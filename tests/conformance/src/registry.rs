@@ -169,7 +169,6 @@ pub const DIFFERENCES: &[Difference] = &[
     in_user_space(12, MMAP_IS_UNSEEN),
     in_user_space(13, MMAP_IS_UNSEEN),
     in_user_space(17, MMAP_IS_UNSEEN),
-    in_user_space(234, "freeze notifications are not offered yet"),
     in_the_kernel(30, "the C driver writes BR_NOOP without looking at the room"),
     in_the_kernel(38, "the C driver keeps the buffer until the file closes"),
     in_the_kernel(46, "the guest has no security module, so there are no labels"),
