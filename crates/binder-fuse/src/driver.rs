@@ -17,6 +17,7 @@ use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
 
+use crate::alarm::Alarm;
 use crate::client::{Client, Clients};
 use crate::errand::{Report, Task};
 use crate::events::{Events, FollowerId, StreamRead};
@@ -26,6 +27,9 @@ use crate::logs::LogFile;
 use crate::parked::{Check, Parked, ParkedReads};
 use crate::runners::Runners;
 use crate::wire::send;
+use freezing::WaitingFreeze;
+
+mod freezing;
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -100,6 +104,7 @@ pub(crate) enum Job {
         is_nonblocking: bool,
     },
     ReclaimIdlePages,
+    EndOverdueFreezes,
     /// Plays a slice of the end of a process, if there is one, and says whether more is left.
     GoOnReleasing {
         is_left: IsLeft,
@@ -165,6 +170,8 @@ pub(crate) struct Driver {
     files: Arc<Files>,
     /// The requests whose callers are on an errand, and whether a signal wanted to end them.
     pub(crate) on_errands: HashMap<u64, bool>,
+    freezes: Vec<WaitingFreeze>,
+    alarm: Arc<Alarm>,
     ids: DebugIds,
     events: Events,
     /// When its clock was 0; `None` where nobody can see statistics.
@@ -179,6 +186,7 @@ impl Driver {
         fuse: Arc<FuseDevice>,
         limits: Limits,
         runners: Arc<Runners>,
+        alarm: Arc<Alarm>,
         with_statistics: bool,
     ) -> Self {
         Self {
@@ -190,6 +198,8 @@ impl Driver {
             files: Arc::new(Files::new(runners.clone())),
             runners,
             on_errands: HashMap::new(),
+            freezes: Vec::new(),
+            alarm,
             ids: DebugIds::default(),
             start: with_statistics.then(Instant::now),
             obscurity: RandomState::new(),
@@ -265,6 +275,7 @@ impl Driver {
                 self.events.poll(follower, unique, handle, flags);
             }
             Job::ForgetFollower { follower } => self.events.forget(follower),
+            Job::EndOverdueFreezes => self.end_overdue_freezes(),
         }
     }
 
@@ -275,6 +286,11 @@ impl Driver {
             Ok(decoded) => decoded,
             Err(error) => return self.answer(asker.unique, Err(error), &[]),
         };
+        match call {
+            Call::Freeze(request) => return self.freeze(asker, &caller, &request),
+            Call::FrozenInfo(request) => return self.frozen_info(asker, &caller, &request),
+            _ => {}
+        }
         let state = &mut self.devices[asker.device];
         if let Call::WriteRead(mut request) = call {
             let mut outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
@@ -347,16 +363,37 @@ impl Driver {
         send(&self.fuse, &reply::ioctl(unique, result, data));
     }
 
-    /// Does what the calls so far left to do, in order.
+    /// Does what the calls so far left to do on a device, and on others for it.
     pub(crate) fn carry_out_effects(&mut self, device: DeviceId) {
+        if self.carry_out_own_effects(device) {
+            self.carry_out_all_effects();
+        }
+    }
+
+    fn carry_out_all_effects(&mut self) {
+        let mut has_more = true;
+        while std::mem::take(&mut has_more) {
+            for device in 0..self.devices.len() {
+                has_more |= self.carry_out_own_effects(device);
+            }
+        }
+    }
+
+    /// Does what the calls so far left to do on a device, in order. Says whether others may have
+    /// come to something to do by it.
+    fn carry_out_own_effects(&mut self, device: DeviceId) -> bool {
+        let mut concerns_others = false;
         while let Some(effect) = self.devices[device].context.poll_effect() {
             match effect {
                 Effect::Wake(thread) => self.wake(device, thread),
                 Effect::NotifyPoll(process) => self.notify_poll(device, process),
-                // Nobody waits for it: no freeze can be asked for.
-                Effect::Settled(_) => {}
+                Effect::Settled(process) => {
+                    self.note_settled(device, process);
+                    concerns_others = true;
+                }
             }
         }
+        concerns_others
     }
 
     fn wake(&mut self, device: DeviceId, thread: ThreadKey) {
@@ -392,7 +429,7 @@ impl Driver {
         send(&self.fuse, &reply::poll(asker.unique, events));
     }
 
-    /// Ends the sleep of the read behind request `target`. One that is on an errand is about to end,
+    /// Ends the sleep of the call behind request `target`. One that is on an errand is about to end,
     /// and its interruption may be our own doing. If it does not sleep (yet), the kernel
     /// is asked to repeat the interruption, and forgets it if the request is gone.
     fn interrupt(&mut self, unique: u64, target: u64) {
@@ -406,7 +443,7 @@ impl Driver {
                 return self.carry_out_effects(device);
             }
         }
-        if !self.events.interrupt(target) {
+        if !self.interrupt_freeze(target) && !self.events.interrupt(target) {
             send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
         }
     }
@@ -531,7 +568,8 @@ impl Job {
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
             | Self::ReclaimIdlePages
-            | Self::GoOnReleasing { .. } => None,
+            | Self::GoOnReleasing { .. }
+            | Self::EndOverdueFreezes => None,
         }
     }
 }

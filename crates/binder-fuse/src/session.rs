@@ -22,6 +22,7 @@ use fuse_wire::{
 use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::alarm::{Alarm, Sleeper};
 use crate::client::{self, Client};
 use crate::descriptors::{Descriptors, PER_OPEN, Payer};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
@@ -120,6 +121,7 @@ pub(crate) struct Shared {
     pub(crate) warnings: Warnings,
     /// The seccomp filters that we have, and every client with us.
     pub(crate) own_filters: u32,
+    pub(crate) alarm: Arc<Alarm>,
 }
 
 impl Session {
@@ -157,9 +159,14 @@ impl Session {
         if options.statistics {
             tree.add_logs();
         }
-        let runners = Arc::<Runners>::default();
-        let driver = Driver::new(fuse.clone(), options.limits, runners.clone(), options.statistics);
-        let driver = Turn::new(driver);
+        let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
+        let driver = Turn::new(Driver::new(
+            fuse.clone(),
+            options.limits,
+            runners.clone(),
+            alarm.clone(),
+            options.statistics,
+        ));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {
@@ -198,6 +205,7 @@ impl Session {
             runners,
             warnings: Warnings::default(),
             own_filters: binder_os::injection::own_filters(),
+            alarm,
         };
         Ok((Self { shared: Arc::new(shared) }, mount))
     }
@@ -212,9 +220,11 @@ impl Session {
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
         let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
         shared.runners.start(shared).map_err(ServeError::Thread)?;
+        let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
         shared.runners.close();
         housekeeper.stop();
+        sleeper.stop();
         if result.is_ok() {
             // Otherwise it may sleep in a read of what is mounted still.
             reserve.stop();
