@@ -134,7 +134,6 @@ pub const UNIT_TESTS: &[UnitTest] = &[
 pub const NOT_YET: &[(u16, u16, &str)] = &[
     (181, 181, "the allocator has one representation only"),
     (233, 233, "mount options have no check yet"),
-    (237, 240, "the logs are not written yet"),
 ];
 
 /// Why our driver does not pass a check yet.
