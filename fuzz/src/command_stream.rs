@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use binder_core::{
     Caller, CapturedFile, Census, ClaimedAddr, ClientMemory, Context, CopyFault, Effect, Errno,
-    MappingArea, NotInstalled, Opener, Outcome, PidNumbers, ProcessKey, ThreadKey, UidMap, Waits,
+    MappingArea, NotInstalled, Opener, Outcome, PidNumbers, ProcessKey, Release, ThreadKey, UidMap,
+    Waits,
 };
 use binder_uapi::{BinderWriteRead, FlatBinderObject};
 
@@ -165,7 +166,7 @@ pub fn check(input: &[u8]) {
         settle(&mut context, &mut parked, &mut memory);
     }
     for process in processes {
-        context.release(process, &mut memory);
+        while let Release::Unfinished = context.release(process, &mut memory) {}
         settle(&mut context, &mut parked, &mut memory);
     }
     assert_eq!(context.census(), Census::default());

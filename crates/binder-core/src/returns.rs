@@ -3,9 +3,11 @@
 use alloc::vec::Vec;
 
 use binder_uapi::{
-    BR_CLEAR_DEATH_NOTIFICATION_DONE, BR_DEAD_BINDER, BR_NOOP, BR_ONEWAY_SPAM_SUSPECT, BR_REPLY,
-    BR_SPAWN_LOOPER, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BR_TRANSACTION_SEC_CTX,
-    BinderPtrCookie, BinderTransactionData, BinderTransactionDataSecctx, BinderWriteRead,
+    BR_CLEAR_DEATH_NOTIFICATION_DONE, BR_CLEAR_FREEZE_NOTIFICATION_DONE, BR_DEAD_BINDER,
+    BR_FROZEN_BINDER, BR_NOOP, BR_ONEWAY_SPAM_SUSPECT, BR_REPLY, BR_SPAWN_LOOPER, BR_TRANSACTION,
+    BR_TRANSACTION_COMPLETE, BR_TRANSACTION_PENDING_FROZEN, BR_TRANSACTION_SEC_CTX,
+    BinderFrozenStateInfo, BinderPtrCookie, BinderTransactionData, BinderTransactionDataSecctx,
+    BinderWriteRead,
 };
 use zerocopy::{Immutable, IntoBytes};
 
@@ -13,6 +15,7 @@ use crate::context::{Context, Waits};
 use crate::death::DeathNews;
 use crate::env::{ClaimedAddr, ClientMemory};
 use crate::error::{Errno, Verdict};
+use crate::freeze_links::FreezeNews;
 use crate::node::NodeKey;
 use crate::thread::ThreadKey;
 use crate::transaction::{Kind, TransactionKey};
@@ -31,6 +34,8 @@ pub(crate) struct Returns {
     bytes: Vec<u8>,
     room: usize,
     begins_with_noop: bool,
+    /// Whether it takes items of the process: found out before the first.
+    takes_process_work: bool,
 }
 
 /// Why the queues are left alone for now.
@@ -47,7 +52,8 @@ pub(crate) enum Stop {
 
 impl Returns {
     fn new(bytes: Vec<u8>, room: usize, is_fresh: bool) -> Self {
-        let mut returns = Self { bytes, room, begins_with_noop: is_fresh };
+        let mut returns =
+            Self { bytes, room, begins_with_noop: is_fresh, takes_process_work: false };
         if is_fresh {
             returns.put(BR_NOOP);
         }
@@ -138,6 +144,9 @@ impl Context {
                 // What precedes a transaction that could not be delivered is told.
                 return returns.has_items().then_some(Stop::Dry);
             }
+            if !returns.has_items() {
+                returns.takes_process_work = self.threads[thread].may_take_process_work();
+            }
             match self.take_work(thread, returns) {
                 Stop::Dry if returns.is_only_noop() && !self.threads[thread].need_return => {}
                 stop => return Some(stop),
@@ -163,6 +172,9 @@ impl Context {
         let written = address
             .ok_or(Errno::EFAULT)
             .and_then(|address| Ok(memory.write(process, address, &returns.bytes)?));
+        if written.is_ok() {
+            self.processes[process].counters.count_returns(&returns.bytes);
+        }
         let len = returns.bytes.len() as u64;
         self.keep_memory_of(returns);
         match (written, last) {
@@ -188,7 +200,7 @@ impl Context {
 
     /// Takes items from the thread's queue, then from its process's if the thread is free.
     fn take_work(&mut self, thread: ThreadKey, returns: &mut Returns) -> Stop {
-        let is_free = self.threads[thread].may_take_process_work();
+        let is_free = returns.takes_process_work;
         loop {
             if !returns.has_room() {
                 let process = self.threads[thread].process;
@@ -202,6 +214,7 @@ impl Context {
                     return self.put_transaction(thread, transaction, returns);
                 }
                 Work::TransactionComplete => returns.put(BR_TRANSACTION_COMPLETE),
+                Work::TransactionPendingFrozen => returns.put(BR_TRANSACTION_PENDING_FROZEN),
                 Work::OnewaySpamSuspect => returns.put(self.spam_code(thread)),
                 Work::ReturnError => {
                     if let Some(code) = self.threads[thread].return_error.take() {
@@ -221,6 +234,17 @@ impl Context {
                     }
                     DeathNews::Cleared { cookie } => {
                         returns.put_with(BR_CLEAR_DEATH_NOTIFICATION_DONE, &cookie);
+                    }
+                },
+                Work::Freeze(link) => match self.take_freeze_news(link) {
+                    FreezeNews::Changed { cookie, is_frozen } => {
+                        let is_frozen = u32::from(is_frozen);
+                        let info = BinderFrozenStateInfo { cookie, is_frozen, reserved: 0 };
+                        returns.put_with(BR_FROZEN_BINDER, &info);
+                        return Stop::AfterLast(None);
+                    }
+                    FreezeNews::Cleared { cookie } => {
+                        returns.put_with(BR_CLEAR_FREEZE_NOTIFICATION_DONE, &cookie);
                     }
                 },
             }
@@ -319,8 +343,7 @@ impl Context {
                 state.to_thread = Some(reader);
             }
             Kind::Oneway | Kind::Reply => {
-                self.unlink_buffer(transaction);
-                self.transactions.remove(transaction);
+                self.end_transaction(transaction);
             }
         }
     }

@@ -10,7 +10,7 @@ use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use binder_os::{Broker, ThreadStatus, UserAndGroup};
+use binder_os::{Broker, ThreadRights, UserAndGroup};
 
 use crate::files::HeldFile;
 
@@ -45,9 +45,9 @@ impl Brokers {
         Self { command, by_user: Mutex::default() }
     }
 
-    /// Puts `files` where a thread with this status may take them.
-    pub(crate) fn lend(&self, receiver: &ThreadStatus, files: &[HeldFile]) -> io::Result<Loan> {
-        if files.is_empty() || receiver.may_trace(&ThreadStatus::own()?) {
+    /// Puts `files` where a thread with these rights may take them.
+    pub(crate) fn lend(&self, receiver: &ThreadRights, files: &[HeldFile]) -> io::Result<Loan> {
+        if files.is_empty() || receiver.may_trace(&ThreadRights::own()?) {
             let numbers = files.iter().map(HeldFile::number).collect();
             return Ok(Loan { pid: std::process::id(), numbers, broker: None });
         }

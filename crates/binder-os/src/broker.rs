@@ -21,7 +21,7 @@ use rustix::net::{
 use rustix::process::{DumpableBehavior, Gid, PTracer, Uid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use crate::thread_status::UserAndGroup;
+use crate::thread_rights::UserAndGroup;
 
 /// As many files as go into one message; the kernel takes 253.
 const MAX_FILES_PER_MESSAGE: usize = 128;

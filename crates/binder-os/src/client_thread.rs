@@ -16,7 +16,7 @@ const PIDFD_THREAD: libc::c_uint = libc::O_EXCL as libc::c_uint;
 #[derive(Debug)]
 pub struct ClientThread {
     tid: u32,
-    /// Absent where the kernel has no such thing; every look is then one into /proc.
+    /// Absent where the kernel has no such thing, or none can be spared.
     pidfd: Option<OwnedFd>,
 }
 
@@ -25,6 +25,12 @@ impl ClientThread {
     #[must_use]
     pub fn find(process: &ClientMemory, tid: u32) -> Option<Self> {
         process.has_thread(tid).then(|| Self { tid, pidfd: open(tid).ok() })
+    }
+
+    /// The same, without a descriptor: every look at it is then one into /proc.
+    #[must_use]
+    pub fn find_by_number(process: &ClientMemory, tid: u32) -> Option<Self> {
+        process.has_thread(tid).then_some(Self { tid, pidfd: None })
     }
 
     /// The pidfd of this very thread, where the kernel has such a thing.

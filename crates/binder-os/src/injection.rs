@@ -11,7 +11,7 @@ use std::os::fd::RawFd;
 
 use rustix::io::Errno;
 
-use crate::thread_status::ThreadStatus;
+use crate::thread_rights::ThreadRights;
 
 #[cfg(target_arch = "x86_64")]
 mod registers;
@@ -97,7 +97,7 @@ pub struct Held {
 
 impl Held {
     /// Stops thread `tid`, which waits in a system call until `answer` has been called, and whose
-    /// status is `status`.
+    /// rights are `rights`.
     ///
     /// A thread with more than `expected_filters` seccomp filters is left alone, unless we may
     /// suspend them.
@@ -108,11 +108,11 @@ impl Held {
     #[cfg(target_arch = "x86_64")]
     pub fn stop(
         tid: u32,
-        status: &ThreadStatus,
+        rights: &ThreadRights,
         expected_filters: u32,
         answer: impl FnOnce(),
     ) -> Result<Self, InjectionError> {
-        Ok(Self { tracee: Tracee::stop(tid, status, expected_filters, answer)? })
+        Ok(Self { tracee: Tracee::stop(tid, rights, expected_filters, answer)? })
     }
 
     /// Has the thread take files, close-on-exec and under the lowest free numbers, which are
@@ -181,7 +181,7 @@ impl Held {
 impl Held {
     pub fn stop(
         _: u32,
-        _: &ThreadStatus,
+        _: &ThreadRights,
         _: u32,
         _: impl FnOnce(),
     ) -> Result<Self, InjectionError> {

@@ -133,9 +133,7 @@ pub const UNIT_TESTS: &[UnitTest] = &[
 /// they run on the kernel alone.
 pub const NOT_YET: &[(u16, u16, &str)] = &[
     (181, 181, "the allocator has one representation only"),
-    (196, 213, "processes are not frozen yet"),
     (233, 233, "mount options have no check yet"),
-    (237, 240, "the logs are not written yet"),
 ];
 
 /// Why our driver does not pass a check yet.
@@ -168,7 +166,6 @@ pub const DIFFERENCES: &[Difference] = &[
     in_user_space(12, MMAP_IS_UNSEEN),
     in_user_space(13, MMAP_IS_UNSEEN),
     in_user_space(17, MMAP_IS_UNSEEN),
-    in_user_space(234, "freeze notifications are not offered yet"),
     in_the_kernel(30, "the C driver writes BR_NOOP without looking at the room"),
     in_the_kernel(38, "the C driver keeps the buffer until the file closes"),
     in_the_kernel(46, "the guest has no security module, so there are no labels"),

@@ -12,7 +12,7 @@ const CAP_SYS_PTRACE: u64 = 1 << 19;
 
 /// A thread's rights and restrictions at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ThreadStatus {
+pub struct ThreadRights {
     /// Somebody traces it.
     pub(crate) has_tracer: bool,
     /// The signals that its process ignores, one bit each, from signal 1.
@@ -35,7 +35,7 @@ pub struct UserAndGroup {
     pub gid: u32,
 }
 
-impl ThreadStatus {
+impl ThreadRights {
     /// Reads the status of thread `tid`.
     ///
     /// # Errors
@@ -125,22 +125,22 @@ mod tests {
         let text = b"Name:\tx\nTracerPid:\t0\nUid:\t1000\t1\t2\t3\nGid:\t100\t0\t0\t0\n\
             NSpid:\t77\t3\nSigIgn:\t0000000000000010\nCapPrm:\t0000000000080001\n\
             CapEff:\t0000000000000001\nSeccomp:\t2\nSeccomp_filters:\t3\n";
-        let status = ThreadStatus::parse(text).unwrap();
+        let status = ThreadRights::parse(text).unwrap();
         assert_eq!(status.user(), UserAndGroup { uid: 1000, gid: 100 });
         assert_eq!((status.filters(), status.sees_our_numbers()), (3, false));
         assert_eq!((status.ignored_signals, status.has_tracer), (0x10, false));
         let strict =
             String::from_utf8(text.to_vec()).unwrap().replace("Seccomp:\t2", "Seccomp:\t1");
-        assert_eq!(ThreadStatus::parse(strict.as_bytes()).unwrap().filters(), u32::MAX);
-        assert!(ThreadStatus::parse(b"Name:\tx\n").is_err());
+        assert_eq!(ThreadRights::parse(strict.as_bytes()).unwrap().filters(), u32::MAX);
+        assert!(ThreadRights::parse(b"Name:\tx\n").is_err());
     }
 
     #[test]
     fn whoever_can_less_may_not_trace() {
-        let own = ThreadStatus::own().unwrap();
-        let weak = ThreadStatus { permitted: 0, effective: 0, ..own };
-        let strong = ThreadStatus { permitted: !0, effective: !0, ..own };
-        let stranger = ThreadStatus { user: UserAndGroup { uid: 77, gid: 77 }, ..weak };
+        let own = ThreadRights::own().unwrap();
+        let weak = ThreadRights { permitted: 0, effective: 0, ..own };
+        let strong = ThreadRights { permitted: !0, effective: !0, ..own };
+        let stranger = ThreadRights { user: UserAndGroup { uid: 77, gid: 77 }, ..weak };
         assert!(strong.may_trace(&weak) && strong.may_trace(&strong));
         assert!(!weak.may_trace(&strong) && !weak.may_trace(&stranger));
         assert!(strong.may_trace(&stranger));
