@@ -75,6 +75,11 @@ pub(crate) struct RunOptions {
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub(crate) delivery: DeliveryChoice,
 
+    /// Leave the command's system calls alone: it cannot mount binderfs itself, nor end a thread's
+    /// part by an ioctl without an argument
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_seccomp: bool,
+
     /// The command and its arguments
     #[arg(
         required = true,

@@ -31,7 +31,7 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
             std::env::set_current_dir("/").map_err(failed("changing to /"))?;
             unmount_on_signals(dir.clone())
         };
-        let driver = driver::start(&dir, &driver_options, detach)?;
+        let driver = driver::start(&dir, &driver_options, detach, |_| Ok(()))?;
         tracing::info!(dir = %dir.display(), pid = driver.pid(), "binderfs answers");
     }
     Ok(ExitCode::SUCCESS)

@@ -190,6 +190,14 @@ impl Clients {
         self.by_slot.iter().flatten().map(|(process, _)| *process)
     }
 
+    /// Finds the process of a file by its inode. Where that has several, as a node that is bound
+    /// elsewhere, `pid` tells.
+    pub(crate) fn with_inode(&self, inode: u64, pid: u32) -> Option<ProcessKey> {
+        let of_inode = || self.by_slot.iter().flatten().filter(|(_, it)| it.file.inode == inode);
+        let found = of_inode().find(|(_, it)| it.pid == pid).or_else(|| of_inode().next());
+        found.map(|(process, _)| *process)
+    }
+
     /// Gives a page of a receive buffer back to the system.
     pub(crate) fn release_page(&mut self, process: ProcessKey, page: u32) {
         let device = self.device.clone();

@@ -52,6 +52,8 @@ pub(crate) enum Job {
         data: [u8; 48],
         len: usize,
     },
+    /// An ioctl without an argument, of which FUSE does not tell.
+    NullIoctl(NullIoctl),
     Poll {
         asker: Asker,
         handle: u64,
@@ -82,6 +84,20 @@ pub(crate) enum Job {
     },
     ReclaimIdlePages,
 }
+
+/// An ioctl that did not come as a request.
+pub(crate) struct NullIoctl {
+    /// The inode of the file, and the process that may have opened it.
+    pub(crate) inode: u64,
+    pub(crate) pid: u32,
+    pub(crate) tid: u32,
+    pub(crate) uid: u32,
+    pub(crate) command: u32,
+    pub(crate) answered: NullAnswer,
+}
+
+/// Takes the answer, or an errno; none if the file is no device.
+pub(crate) type NullAnswer = Box<dyn FnOnce(Option<Result<(), i32>>) + Send>;
 
 /// Answers FUSE_OPEN once the process exists.
 pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
@@ -152,6 +168,7 @@ impl Driver {
                 self.ioctl(&asker, command, &data[..len]);
                 self.carry_out_effects(asker.device);
             }
+            Job::NullIoctl(call) => self.null_ioctl(call),
             Job::Poll { asker, handle, flags } => self.poll(&asker, handle, flags),
             Job::Flush { unique, device, process } => {
                 self.devices[device].context.flush(process);
@@ -191,14 +208,28 @@ impl Driver {
             self.end_or_park(asker, request, outcome);
             return;
         }
-        let answer = call.run(&mut state.context, &caller, &mut state.clients);
-        if call == Call::ExitThread
-            && let Some(client) = state.clients.get_mut(asker.process)
-        {
-            client.forget_thread(asker.tid);
-        }
+        let answer = state.run(call, &caller);
         let bytes = answer.as_ref().map_or(&[][..], Answer::bytes);
         self.answer(asker.unique, answer.as_ref().map(|_| ()).map_err(|error| *error), bytes);
+    }
+
+    fn null_ioctl(&mut self, call: NullIoctl) {
+        let NullIoctl { inode, pid, tid, uid, command, answered } = call;
+        let found = self
+            .devices
+            .iter()
+            .enumerate()
+            .find_map(|(device, state)| Some((device, state.clients.with_inode(inode, pid)?)));
+        let Some((device, process)) = found else { return answered(None) };
+        let asker = Asker { unique: 0, device, process, tid, uid };
+        // None of the calls that are trapped reads its argument.
+        let call = Call::decode(command, &[]);
+        let result = self.caller(&asker).and_then(|caller| {
+            let answer = self.devices[device].run(call?, &caller);
+            answer.map(|_| ())
+        });
+        answered(Some(result.map_err(|error| error.number())));
+        self.carry_out_effects(device);
     }
 
     /// Checks that the caller belongs to the process that opened the file.
@@ -351,6 +382,17 @@ impl Driver {
 }
 
 impl Device {
+    /// Runs a call that does not sleep.
+    fn run(&mut self, call: Call, caller: &Caller) -> Result<Answer, Errno> {
+        let answer = call.run(&mut self.context, caller, &mut self.clients);
+        if call == Call::ExitThread
+            && let Some(client) = self.clients.get_mut(caller.process)
+        {
+            client.forget_thread(caller.tid);
+        }
+        answer
+    }
+
     /// Whether `O_NONBLOCK`, known to have been set, is set no longer.
     fn has_become_blocking(&mut self, process: ProcessKey) -> bool {
         let Some(client) = self.clients.get_mut(process) else { return false };
@@ -368,6 +410,7 @@ impl Job {
             Self::Ioctl { asker, .. } | Self::Poll { asker, .. } => Some(asker.unique),
             Self::Open { unique, .. } | Self::Flush { unique, .. } => Some(*unique),
             Self::AddDevice(_)
+            | Self::NullIoctl(_)
             | Self::Release { .. }
             | Self::Interrupt { .. }
             | Self::ListSleepers { .. }

@@ -4,16 +4,22 @@
 //! Binder becomes a job of the `driver`, which decodes it (`ioctl`), asks the context, and carries
 //! out the effects: a read that sleeps waits in `parked`, data reaches the client's mapping through
 //! `mapping`, and `client` knows the memory and the identity of the process behind an open file.
+//!
+//! What FUSE does not pass on comes in at the `supervisor`, if clients were started under it.
 
 mod client;
+mod contexts;
 mod driver;
 mod housekeeper;
 mod ioctl;
 mod mapping;
+mod mounts;
 mod options;
 mod parked;
 mod reserve;
 mod session;
+mod strings;
+mod supervisor;
 mod tree;
 mod turn;
 mod wire;
@@ -21,3 +27,4 @@ mod wire;
 pub use mapping::Route;
 pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
 pub use session::{MountError, ServeError, Session};
+pub use supervisor::Supervisor;

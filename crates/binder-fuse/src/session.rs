@@ -173,6 +173,10 @@ impl Session {
         Ok((Self { shared: Arc::new(shared) }, mount))
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// Answers requests until the file system is unmounted.
     ///
     /// # Errors
@@ -322,6 +326,15 @@ impl Shared {
             | Operation::ListXattr { .. }
             | Operation::Other(_) => self.refuse(unique, ENOSYS),
         }
+    }
+
+    /// The number by which the kernel knows files of this mount.
+    pub(crate) fn device(&self) -> proc_files::Device {
+        self.mount
+    }
+
+    pub(crate) fn limit_devices(&self, devices_max: u32) {
+        self.tree().limit_devices(devices_max);
     }
 
     pub(crate) fn submit(&self, job: Job) {

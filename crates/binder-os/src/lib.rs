@@ -24,6 +24,6 @@ pub use client_memory::{ClientMemory, Fault, PinnedMemory, ReadIntoError};
 pub use client_thread::ClientThread;
 pub use fuse_device::{BackingId, DetachedMount, FuseDevice, MountOptions, ReadError, Written};
 pub use mapping::{Mapping, OutOfBounds};
-pub use mount_view::MountView;
+pub use mount_view::{MountView, PathKind};
 pub use proc_files::FileId;
 pub use token::Token;
