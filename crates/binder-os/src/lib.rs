@@ -17,6 +17,7 @@ pub mod processes;
 pub mod seccomp;
 pub mod shared_page;
 pub mod signals;
+pub mod thread_watch;
 pub mod token;
 
 pub use binder_client::BinderClient;
@@ -26,4 +27,5 @@ pub use fuse_device::{BackingId, DetachedMount, FuseDevice, MountOptions, ReadEr
 pub use mapping::{Mapping, OutOfBounds};
 pub use mount_view::{MountView, PathKind};
 pub use proc_files::FileId;
+pub use thread_watch::ThreadWatch;
 pub use token::Token;
