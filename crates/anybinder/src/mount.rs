@@ -20,6 +20,7 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
     })?;
     let driver_options = binder_fuse::Options {
         devices_max: options.max,
+        statistics: options.stats,
         ..cli::driver_options(&options.devices, options.mode, options.delivery)
     };
     if options.foreground {

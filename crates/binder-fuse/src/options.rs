@@ -1,5 +1,7 @@
 //! What a binderfs is to have, and how that is asked for in the words of mount(2).
 
+use binder_core::Limits;
+
 /// As many devices as a mount may have (`max=`), and has unless it is limited.
 pub const DEVICES_MAX: u32 = 1 << 20;
 
@@ -17,6 +19,8 @@ pub struct Options {
     pub statistics: bool,
     /// How receive buffers reach their clients.
     pub delivery: Delivery,
+    /// What one open file of a device may make the driver keep.
+    pub limits: Limits,
 }
 
 /// A device that exists from the start.
@@ -48,6 +52,7 @@ impl Default for Options {
             devices_max: DEVICES_MAX,
             statistics: false,
             delivery: Delivery::Auto,
+            limits: Limits::default(),
         }
     }
 }

@@ -1,8 +1,11 @@
 //! A mounted binderfs: reads FUSE requests, answers what concerns names itself, and passes what
 //! concerns Binder on to the driver.
 
+mod logs;
+
 use std::io;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
@@ -19,12 +22,18 @@ use fuse_wire::{
 use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::alarm::{Alarm, Sleeper};
 use crate::client::{self, Client};
+use crate::descriptors::{Descriptors, PER_OPEN, Payer};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
+use crate::errand::Warnings;
+use crate::events::FollowerId;
 use crate::housekeeper::{Housekeeper, Watch};
+use crate::logs::LogFile;
 use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
 use crate::options::{Delivery, Options};
 use crate::reserve::{Bell, Reserve};
+use crate::runners::Runners;
 use crate::tree::{Place, Refused, Sharing, Tree};
 use crate::turn::Turn;
 use crate::wire::send;
@@ -77,9 +86,11 @@ pub enum ServeError {
 
 /// An open file of the mount.
 enum File {
-    Device { device: DeviceId, process: ProcessKey, memory: Option<Arc<Mapping>> },
+    Device { device: DeviceId, process: ProcessKey, pid: u32, memory: Option<Arc<Mapping>> },
     Control,
     Feature(&'static [u8]),
+    Log { log: LogFile, text: Option<Arc<logs::KeptText>> },
+    Events(FollowerId),
 }
 
 /// A mounted binderfs. It answers while [`serve`](Session::serve) runs.
@@ -92,7 +103,7 @@ pub struct Session {
 /// Locks are taken one at a time, never one within another, with two exceptions: a job of the driver
 /// may take `files`, and a device is added to the driver while `tree` is held. No job takes `tree`.
 pub(crate) struct Shared {
-    fuse: Arc<FuseDevice>,
+    pub(crate) fuse: Arc<FuseDevice>,
     delivery: Delivery,
     /// Chosen when the first device is opened.
     route: OnceLock<Route>,
@@ -100,9 +111,17 @@ pub(crate) struct Shared {
     mount: proc_files::Device,
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
+    descriptors: Arc<Descriptors>,
     driver: Turn<Driver, Job>,
+    texts: logs::TextBudget,
+    next_follower: AtomicU64,
     pub(crate) watch: Watch,
     pub(crate) bell: Bell,
+    runners: Arc<Runners>,
+    pub(crate) warnings: Warnings,
+    /// The seccomp filters that we have, and every client with us.
+    pub(crate) own_filters: u32,
+    pub(crate) alarm: Arc<Alarm>,
 }
 
 impl Session {
@@ -137,7 +156,17 @@ impl Session {
         let (uid, gid) = owner;
         let mut tree = Tree::new(uid, gid);
         tree.limit_devices(options.devices_max);
-        let driver = Turn::new(Driver::new(fuse.clone()));
+        if options.statistics {
+            tree.add_logs();
+        }
+        let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
+        let driver = Turn::new(Driver::new(
+            fuse.clone(),
+            options.limits,
+            runners.clone(),
+            alarm.clone(),
+            options.statistics,
+        ));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {
@@ -147,7 +176,8 @@ impl Session {
                 };
                 MountError::Name { name: spec.name.clone(), reason }
             })?;
-            driver.submit(Job::AddDevice(id), Driver::run);
+            let name = spec.name.clone();
+            driver.submit(Job::AddDevice { device: id, name }, Driver::run);
         }
         let mount_options = MountOptions {
             source: source.into(),
@@ -166,9 +196,16 @@ impl Session {
             mount: mount.device().map_err(MountError::Create)?,
             tree: Mutex::new(tree),
             files: Arc::default(),
+            descriptors: Arc::new(Descriptors::of_this_process()),
             driver,
+            texts: logs::TextBudget::default(),
+            next_follower: AtomicU64::new(0),
             watch: Watch::default(),
             bell: Bell::default(),
+            runners,
+            warnings: Warnings::default(),
+            own_filters: binder_os::injection::own_filters(),
+            alarm,
         };
         Ok((Self { shared: Arc::new(shared) }, mount))
     }
@@ -186,8 +223,12 @@ impl Session {
         let shared = &self.shared;
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
         let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
+        shared.runners.start(shared).map_err(ServeError::Thread)?;
+        let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
+        shared.runners.close();
         housekeeper.stop();
+        sleeper.stop();
         if result.is_ok() {
             // Otherwise it may sleep in a read of what is mounted still.
             reserve.stop();
@@ -251,9 +292,10 @@ impl Shared {
             Operation::Ioctl { flags, .. } if flags & FUSE_IOCTL_DIR != 0 => {
                 self.refuse(unique, ENOTTY);
             }
-            Operation::Ioctl { fh, cmd, data, .. } => self.ioctl(header, fh, cmd, data),
-            Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh) {
+            Operation::Ioctl { fh, cmd, arg, data, .. } => self.ioctl(header, fh, cmd, arg, data),
+            Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh, 0) {
                 Some(asker) => self.submit(Job::Poll { asker, handle: kh, flags }),
+                None if self.poll_log(header, fh, kh, flags) => {}
                 None => self.refuse(unique, EINVAL),
             },
             Operation::Interrupt { unique: target } => {
@@ -282,10 +324,14 @@ impl Shared {
                 let file = self.remove_file(release.fh);
                 // The kernel does not wait for what happens to the process.
                 send(&self.fuse, &reply::empty(unique));
-                if let Some(File::Device { device, process, .. }) = file {
-                    self.submit(Job::Release { device, process });
-                    // Last, since the device's number may be another's afterwards.
-                    self.tree().close(device);
+                match file {
+                    Some(File::Device { device, process, pid, .. }) => {
+                        self.submit(Job::Release { device, process });
+                        // Last, since the device's number may be another's afterwards.
+                        self.tree().close(device, pid);
+                    }
+                    Some(File::Events(follower)) => self.submit(Job::ForgetFollower { follower }),
+                    Some(File::Control | File::Feature(_) | File::Log { .. }) | None => {}
                 }
             }
             Operation::Read(read) => self.read(unique, &read),
@@ -381,12 +427,12 @@ impl Shared {
         })
     }
 
-    fn ioctl(&self, header: &Header, fh: u64, command: u32, data: &[u8]) {
+    fn ioctl(&self, header: &Header, fh: u64, command: u32, argument: u64, data: &[u8]) {
         if command == BINDER_CTL_ADD && self.is_control(fh) {
             return self.add_device(header.unique, data);
         }
         let mut copy = [0; 48];
-        match (self.asker(header, fh), copy.get_mut(..data.len())) {
+        match (self.asker(header, fh, argument), copy.get_mut(..data.len())) {
             (Some(asker), Some(room)) => {
                 room.copy_from_slice(data);
                 self.submit(Job::Ioctl { asker, command, data: copy, len: data.len() });
@@ -411,7 +457,8 @@ impl Shared {
             }
         };
         // Before anybody can look the name up, and in the order of the numbers.
-        self.submit(Job::AddDevice(id));
+        let name = String::from_utf8_lossy(name).into_owned();
+        self.submit(Job::AddDevice { device: id, name });
         drop(tree);
         wanted.minor = u32::try_from(id).unwrap_or(u32::MAX);
         send(&self.fuse, &reply::ioctl(unique, 0, wanted.as_bytes()));
@@ -448,7 +495,10 @@ impl Shared {
                 let text = self.tree().feature_text(header.node);
                 self.opened(unique, File::Feature(text), FOPEN_DIRECT_IO, 0);
             }
-            Ok(Place::Root | Place::Features) | Err(_) => self.refuse(unique, EINVAL),
+            Ok(Place::Log(log)) => self.open_log(unique, log),
+            Ok(Place::Root | Place::Features | Place::Logs) | Err(_) => {
+                self.refuse(unique, EINVAL);
+            }
         }
     }
 
@@ -465,15 +515,17 @@ impl Shared {
             Ok(met) => met,
             Err(error) => {
                 tracing::warn!(%error, tid = header.pid, "a process could not open the device");
-                self.tree().close(device);
+                self.tree().abandon_open(device);
                 return self.refuse(unique, error.raw_os_error().unwrap_or(EIO));
             }
         };
         let (fuse, files) = (self.fuse.clone(), self.files.clone());
         let memory = client.buffer.readable().cloned();
         let backing = client.buffer.backing();
+        let pid = opener.pid;
+        self.tree().arrive(pid);
         let opened = Box::new(move |process| {
-            let file = File::Device { device, process, memory };
+            let file = File::Device { device, process, pid, memory };
             let (flags, backing_id) = match backing {
                 Some(id) => (FOPEN_PASSTHROUGH, i32::try_from(id.get()).unwrap_or(0)),
                 // What was stored must survive the open, and later ones of other inodes.
@@ -493,6 +545,7 @@ impl Shared {
         flags: u32,
     ) -> io::Result<(binder_core::Opener, Client)> {
         let pid = proc_files::tgid_of(header.pid)?;
+        let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
         let opener = client::identify(pid)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
@@ -501,7 +554,7 @@ impl Shared {
         let buffer = ReceiveBuffer::new(route, &self.fuse, header.node)?;
         let file = FileId { device: self.mount, inode: header.node };
         let is_nonblocking = flags & O_NONBLOCK != 0;
-        Ok((opener, Client::new(pid, file, buffer, is_nonblocking)?))
+        Ok((opener, Client::new(pid, file, buffer, is_nonblocking, permit)?))
     }
 
     fn opened(&self, unique: u64, file: File, flags: u32, backing_id: i32) {
@@ -509,21 +562,32 @@ impl Shared {
         send(&self.fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
     }
 
-    /// Reads a feature file, or a page of a receive buffer that a client touches.
+    /// Reads a file of text, or a page of a receive buffer that a client touches.
     fn read(&self, unique: u64, read: &Read) {
-        let memory = match self.files().get(index(read.fh)) {
+        let files = self.files();
+        let memory = match files.get(index(read.fh)) {
+            Some(File::Log { log, text }) => {
+                let (log, text) = (*log, text.clone());
+                drop(files);
+                return self.read_log(unique, read, log, text);
+            }
+            Some(File::Events(follower)) => {
+                let follower = *follower;
+                drop(files);
+                return self.read_events(unique, follower, read);
+            }
             Some(File::Device { memory: Some(memory), .. }) => memory.clone(),
             Some(File::Device { memory: None, .. }) => {
                 let zeros = vec![0; (read.size as usize).min(BUFFER_BYTES)];
                 return send(&self.fuse, &reply::data(unique, &zeros));
             }
             Some(File::Feature(text)) => {
-                let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(text.len());
-                let end = start.saturating_add(read.size as usize).min(text.len());
-                return send(&self.fuse, &reply::data(unique, &text[start..end]));
+                let part = logs::part(text, read.offset, read.size);
+                return send(&self.fuse, &reply::data(unique, part));
             }
             Some(File::Control) | None => return self.refuse(unique, EINVAL),
         };
+        drop(files);
         let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(BUFFER_BYTES);
         let mut bytes = vec![0; (read.size as usize).min(BUFFER_BYTES - start)];
         match memory.read(start, &mut bytes) {
@@ -548,16 +612,16 @@ impl Shared {
         send(&self.fuse, &reply::data(unique, listed.into_bytes()));
     }
 
-    fn asker(&self, header: &Header, fh: u64) -> Option<Asker> {
+    fn asker(&self, header: &Header, fh: u64, argument: u64) -> Option<Asker> {
         let (device, process) = self.process_of(fh)?;
         let Header { unique, pid: tid, uid, .. } = *header;
-        Some(Asker { unique, device, process, tid, uid })
+        Some(Asker { unique, device, process, tid, uid, argument })
     }
 
     fn process_of(&self, fh: u64) -> Option<(DeviceId, ProcessKey)> {
         match self.files().get(index(fh))? {
             File::Device { device, process, .. } => Some((*device, *process)),
-            File::Control | File::Feature(_) => None,
+            File::Control | File::Feature(_) | File::Log { .. } | File::Events(_) => None,
         }
     }
 

@@ -14,6 +14,7 @@ use fuse_wire::{Attr, Entry, FUSE_ROOT_ID};
 use slab::Slab;
 
 use crate::driver::DeviceId;
+use crate::logs::{LOGS_NAME, LogFile, LogPlace, Logs};
 use crate::mapping::BUFFER_BYTES;
 use crate::options::DEVICES_MAX;
 
@@ -39,8 +40,12 @@ const FOREVER: Duration = Duration::from_secs(86_400);
 /// What the driver can do beyond the basics: file names under `features/`, and what each tells.
 ///
 /// Reports of transactions go by netlink, where nobody but a kernel may speak to all.
-const FEATURES_TOLD: [(&str, &[u8]); 3] =
-    [("extended_error", b"1\n"), ("oneway_spam_detection", b"1\n"), ("transaction_report", b"0\n")];
+const FEATURES_TOLD: [(&str, &[u8]); 4] = [
+    ("extended_error", b"1\n"),
+    ("freeze_notification", b"1\n"),
+    ("oneway_spam_detection", b"1\n"),
+    ("transaction_report", b"0\n"),
+];
 
 /// The flags of renameat2(2).
 const RENAME_NOREPLACE: u32 = 1;
@@ -110,6 +115,9 @@ pub(crate) enum Place {
     Control,
     Features,
     Feature,
+    /// A directory of logs.
+    Logs,
+    Log(LogFile),
     Device(DeviceId),
 }
 
@@ -123,6 +131,8 @@ pub(crate) struct Tree {
     devices_max: u32,
     inodes: HashMap<u64, DeviceInode>,
     next_inode: u64,
+    /// `binder_logs/`, if there is one.
+    logs: Option<Logs>,
 }
 
 impl Tree {
@@ -135,6 +145,19 @@ impl Tree {
             devices_max: DEVICES_MAX,
             inodes: HashMap::new(),
             next_inode: FIRST_DEVICE_INODE,
+            logs: None,
+        }
+    }
+
+    /// Adds the directory of logs.
+    pub(crate) fn add_logs(&mut self) {
+        self.logs = Some(Logs::default());
+    }
+
+    /// Process `pid` opens a device.
+    pub(crate) fn arrive(&mut self, pid: u32) {
+        if let Some(logs) = &mut self.logs {
+            logs.arrive(pid);
         }
     }
 
@@ -237,6 +260,9 @@ impl Tree {
     /// lookup. Two threads never do: one of them would find it opened, and the kernel looks a name up
     /// again only once.
     pub(crate) fn lookup(&mut self, parent: u64, name: &[u8], tid: u32) -> Result<Entry, Refused> {
+        if let Some(entry) = self.lookup_log(parent, name) {
+            return entry;
+        }
         let fixed = match (parent, name) {
             (FUSE_ROOT_ID, b"binder-control") => Some(CONTROL),
             (FUSE_ROOT_ID, b"features") => Some(FEATURES),
@@ -275,6 +301,20 @@ impl Tree {
         Ok(Entry { node, generation: 0, entry_valid, attr_valid: ATTR_VALID, attr })
     }
 
+    /// The same for logs; `None` where there are none.
+    fn lookup_log(&self, parent: u64, name: &[u8]) -> Option<Result<Entry, Refused>> {
+        let logs = self.logs.as_ref()?;
+        let Some(node) = logs.lookup(parent, name) else {
+            // A name in a directory of logs stands for a log or for nothing.
+            let is_inside = logs.place(parent) == Some(LogPlace::Directory);
+            return is_inside.then_some(Err(Refused::ENOENT));
+        };
+        let valid = if Logs::is_fixed(node) { FOREVER } else { Duration::ZERO };
+        let (entry_valid, attr_valid) = (valid, valid);
+        let attr = self.attr(node);
+        Some(attr.map(|attr| Entry { node, generation: 0, entry_valid, attr_valid, attr }))
+    }
+
     /// The kernel has let go of `lookups` look-ups of an inode.
     pub(crate) fn forget(&mut self, node: u64, lookups: u64) {
         let Some(inode) = self.inodes.get_mut(&node) else { return };
@@ -289,8 +329,16 @@ impl Tree {
         }
     }
 
+    /// A file of device `id` was closed that process `pid` had opened.
+    pub(crate) fn close(&mut self, id: DeviceId, pid: u32) {
+        if let Some(logs) = &mut self.logs {
+            logs.leave(pid);
+        }
+        self.abandon_open(id);
+    }
+
     /// A file of device `id` was closed, or could not be opened after all.
-    pub(crate) fn close(&mut self, id: DeviceId) {
+    pub(crate) fn abandon_open(&mut self, id: DeviceId) {
         if let Some(device) = self.devices.get_mut(id) {
             device.opens = device.opens.saturating_sub(1);
             self.discard_if_gone(id);
@@ -299,6 +347,11 @@ impl Tree {
 
     /// What an inode stands for.
     pub(crate) fn place(&self, node: u64) -> Result<Place, Refused> {
+        match self.logs.as_ref().and_then(|logs| logs.place(node)) {
+            Some(LogPlace::Directory) => return Ok(Place::Logs),
+            Some(LogPlace::File(log)) => return Ok(Place::Log(log)),
+            None => {}
+        }
         Ok(match node {
             FUSE_ROOT_ID => Place::Root,
             CONTROL => Place::Control,
@@ -335,9 +388,10 @@ impl Tree {
     pub(crate) fn attr(&self, node: u64) -> Result<Attr, Refused> {
         let (uid, gid) = self.owner;
         let (mode, size) = match self.place(node)? {
-            Place::Root | Place::Features => (S_IFDIR | 0o755, 0),
+            Place::Root | Place::Features | Place::Logs => (S_IFDIR | 0o755, 0),
             Place::Control => (S_IFREG | 0o600, 0),
             Place::Feature => (S_IFREG | 0o444, self.feature_text(node).len()),
+            Place::Log(_) => (S_IFREG | 0o444, 0),
             Place::Device(_) => (S_IFREG, BUFFER_BYTES),
         };
         let mut attr = Attr {
@@ -400,7 +454,14 @@ impl Tree {
                         .map(|(node, (name, _))| (node, S_IFREG, name.as_bytes().to_vec())),
                 );
             }
-            Place::Control | Place::Feature | Place::Device(_) => return Err(Refused::ENOTDIR),
+            Place::Logs => entries[1].0 = Logs::parent(node),
+            Place::Control | Place::Feature | Place::Log(_) | Place::Device(_) => {
+                return Err(Refused::ENOTDIR);
+            }
+        }
+        for (node, name, is_directory) in self.logs.iter().flat_map(|logs| logs.list(node)) {
+            let mode = if is_directory { S_IFDIR } else { S_IFREG };
+            entries.push((node, mode, name.into_bytes()));
         }
         Ok(entries)
     }
@@ -413,7 +474,7 @@ impl Tree {
 
 /// Whether a name in the root stands for something else than a device.
 fn is_fixed(name: &[u8]) -> bool {
-    [&b"binder-control"[..], b"features"].contains(&name)
+    [&b"binder-control"[..], b"features", LOGS_NAME].contains(&name)
 }
 
 fn feature_inode(name: &[u8]) -> Option<u64> {
@@ -504,7 +565,7 @@ mod tests {
         tree.take_for_open(node, 7).unwrap();
         tree.unlink(FUSE_ROOT_ID, b"second").unwrap();
         assert_eq!(tree.add_device(b"third", 0o600), Err(Refused::ENOSPC));
-        tree.close(1);
+        tree.close(1, 0);
         assert_eq!(tree.add_device(b"third", 0o600), Ok(2), "number 1 has an inode still");
         tree.forget(node, 1);
         tree.limit_devices(3);

@@ -3,9 +3,7 @@
 #![expect(unsafe_code, reason = "pidfds of threads have no safe wrapper")]
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -18,57 +16,33 @@ const PIDFD_THREAD: libc::c_uint = libc::O_EXCL as libc::c_uint;
 #[derive(Debug)]
 pub struct ClientThread {
     tid: u32,
-    /// Absent where the kernel has no such thing, or we have too many; every look is then one into
-    /// /proc.
-    pidfd: Option<ThreadFd>,
-}
-
-/// A pidfd of a thread, one of a limited number.
-#[derive(Debug)]
-struct ThreadFd(OwnedFd);
-
-/// How many there are in this process.
-static OPEN: AtomicUsize = AtomicUsize::new(0);
-
-impl ThreadFd {
-    /// Opens one, unless all together would take half of the descriptors that this process may have.
-    fn open(tid: u32) -> Option<Self> {
-        static MAX: OnceLock<usize> = OnceLock::new();
-        let max = *MAX.get_or_init(|| {
-            let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-            limit.and_then(|limit| usize::try_from(limit / 2).ok()).unwrap_or(usize::MAX)
-        });
-        if OPEN.load(Ordering::Relaxed) >= max {
-            return None;
-        }
-        let fd = open(tid).ok()?;
-        OPEN.fetch_add(1, Ordering::Relaxed);
-        Some(Self(fd))
-    }
-}
-
-impl Drop for ThreadFd {
-    fn drop(&mut self) {
-        OPEN.fetch_sub(1, Ordering::Relaxed);
-    }
+    /// Absent where the kernel has no such thing, or none can be spared.
+    pidfd: Option<OwnedFd>,
 }
 
 impl ClientThread {
     /// Finds thread `tid`, one of whose requests is unanswered, among those of a process.
     #[must_use]
     pub fn find(process: &ClientMemory, tid: u32) -> Option<Self> {
-        process.has_thread(tid).then(|| Self { tid, pidfd: ThreadFd::open(tid) })
+        process.has_thread(tid).then(|| Self { tid, pidfd: open(tid).ok() })
     }
 
-    /// A descriptor that becomes readable when it ends, if there is one.
-    pub(crate) fn pidfd(&self) -> Option<&OwnedFd> {
-        self.pidfd.as_ref().map(|ThreadFd(fd)| fd)
+    /// The same, without a descriptor: every look at it is then one into /proc.
+    #[must_use]
+    pub fn find_by_number(process: &ClientMemory, tid: u32) -> Option<Self> {
+        process.has_thread(tid).then_some(Self { tid, pidfd: None })
+    }
+
+    /// The pidfd of this very thread, where the kernel has such a thing.
+    #[must_use]
+    pub fn pidfd(&self) -> Option<BorrowedFd<'_>> {
+        self.pidfd.as_ref().map(AsFd::as_fd)
     }
 
     /// Whether it still lives, so that its number cannot be another's.
     #[must_use]
     pub fn is_alive(&self, process: &ClientMemory) -> bool {
-        let Some(ThreadFd(pidfd)) = &self.pidfd else { return process.has_thread(self.tid) };
+        let Some(pidfd) = &self.pidfd else { return process.has_thread(self.tid) };
         // It becomes readable when the thread ends, before its number is free.
         let mut watched = [PollFd::new(pidfd, PollFlags::IN)];
         let ended = rustix::event::poll(&mut watched, Some(&Timespec::default()));

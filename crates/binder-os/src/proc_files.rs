@@ -332,6 +332,15 @@ impl MappingSearch {
     }
 }
 
+/// How many mappings the kernel allows a process.
+///
+/// # Errors
+///
+/// As open(2) and read(2); `InvalidData` when it is not a number.
+pub fn max_mappings() -> io::Result<u64> {
+    number(fs::read("/proc/sys/vm/max_map_count")?.trim_ascii())
+}
+
 /// Opens a directory for reading.
 fn open_dir(path: &str) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -357,7 +366,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns what follows `name` in its line of `text`.
-fn field<'a>(text: &'a [u8], name: &[u8]) -> io::Result<&'a [u8]> {
+pub(crate) fn field<'a>(text: &'a [u8], name: &[u8]) -> io::Result<&'a [u8]> {
     lines(text).find_map(|line| line.strip_prefix(name)).ok_or_else(malformed)
 }
 
