@@ -11,6 +11,7 @@ mod exit;
 mod framing;
 mod freeze;
 mod handles;
+mod isolation;
 mod loopers;
 mod manager;
 mod mapping;
@@ -43,6 +44,7 @@ const PARTS: &[&[Check]] = &[
     poll::CHECKS,
     binderfs::CHECKS,
     robustness::CHECKS,
+    isolation::CHECKS,
 ];
 
 /// Every check, by number.
