@@ -4,6 +4,7 @@
 
 mod caller;
 mod inspect;
+mod limits;
 mod mount;
 mod run;
 mod signals;
