@@ -12,7 +12,7 @@ use crate::context::{Caller, Context};
 use crate::error::Errno;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
-use crate::transaction::{Kind, Transaction, TransactionKey};
+use crate::transaction::{Kind, Transaction};
 
 /// How many objects of each kind an open file may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,23 +125,19 @@ impl Context {
         if held < limit { Ok(()) } else { Err(Errno::ENOMEM) }
     }
 
-    /// Puts a transaction under way, at the cost of its sender.
-    pub(crate) fn begin_transaction(&mut self, transaction: Transaction) -> TransactionKey {
-        let account = &mut self.processes[transaction.sender].account;
-        if let Some(count) = account.of(transaction.kind) {
+    /// Makes the sender of a transaction pay for it.
+    pub(crate) fn charge(&mut self, begun: &Transaction) {
+        if let Some(count) = self.processes[begun.sender].account.of(begun.kind) {
             *count += 1;
         }
-        self.transactions.insert(transaction)
     }
 
-    /// Ends a transaction, and what it costs; its sender may be gone.
-    pub(crate) fn end_transaction(&mut self, transaction: TransactionKey) -> Option<Transaction> {
-        let ended = self.transactions.remove(transaction)?;
+    /// Takes back what [`charge`](Self::charge) took; the sender may be gone.
+    pub(crate) fn refund(&mut self, ended: &Transaction) {
         if let Some(sender) = self.processes.get_mut(ended.sender)
             && let Some(count) = sender.account.of(ended.kind)
         {
             *count -= 1;
         }
-        Some(ended)
     }
 }

@@ -42,6 +42,14 @@ pub(crate) struct Death {
     state: State,
 }
 
+/// What a queue holds of a death link, as logs tell it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum QueuedNews {
+    Death,
+    DeathThenClear,
+    Clear,
+}
+
 /// What a read tells of a death link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DeathNews {
@@ -70,6 +78,17 @@ impl Context {
         self.nodes[node].watchers.insert(reference);
         if self.nodes[node].owner.is_none() {
             self.announce_death(reference);
+        }
+    }
+
+    /// What the queue that holds this link has to tell of it.
+    pub(crate) fn queued_news(&self, death: DeathKey) -> QueuedNews {
+        match self.deaths[death].state {
+            State::Idle | State::DeathQueued(_) | State::DeathTold(_) => QueuedNews::Death,
+            State::DeathQueuedThenClear(_) | State::DeathToldThenClear(_) => {
+                QueuedNews::DeathThenClear
+            }
+            State::ClearQueued(_) => QueuedNews::Clear,
         }
     }
 

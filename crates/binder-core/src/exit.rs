@@ -16,6 +16,7 @@ impl Context {
     /// one-way is put back at the head of the process's queue, and a notice about a node follows it.
     pub(crate) fn remove_thread(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
         self.unpark(thread);
+        self.abandon_errand(thread, memory);
         let Thread { process, tid, polls, .. } = self.threads[thread];
         self.processes[process].threads.remove(&tid);
         if polls {
@@ -30,8 +31,10 @@ impl Context {
                     self.nodes[node].queued = Some(queued);
                 }
                 Work::Death(death) => self.drop_death(death),
+                Work::Freeze(link) => self.drop_freeze(link),
                 Work::TransactionComplete
                 | Work::OnewaySpamSuspect
+                | Work::TransactionPendingFrozen
                 | Work::ReturnError
                 | Work::ReplyError => {}
             }
@@ -49,9 +52,8 @@ impl Context {
         let mut next = top;
         while let Some(transaction) = next {
             if self.transactions[transaction].to_thread == Some(thread) {
-                self.unlink_buffer(transaction);
+                self.leave_receiver(transaction);
                 let state = &mut self.transactions[transaction];
-                state.to_process = None;
                 state.to_thread = None;
                 next = state.to_parent.take();
             } else {
@@ -91,7 +93,6 @@ impl Context {
         memory: &mut dyn ClientMemory,
     ) {
         let Transaction { kind, buffer, to_process, .. } = self.transactions[transaction];
-        self.unlink_buffer(transaction);
         match kind {
             Kind::Call => self.fail_call(transaction, verdict),
             Kind::Oneway | Kind::Reply => {

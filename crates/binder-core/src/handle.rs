@@ -8,6 +8,7 @@ use idr::IdPool;
 use crate::context::Context;
 use crate::death::DeathKey;
 use crate::error::Errno;
+use crate::freeze_links::FreezeKey;
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
 use crate::table::Key;
@@ -19,12 +20,15 @@ pub(crate) type ReferenceKey = Key<Reference>;
 /// A process's reference to a node of another: one per process and node.
 #[derive(Debug)]
 pub(crate) struct Reference {
+    /// Its number in logs.
+    pub(crate) debug_id: u32,
     pub(crate) process: ProcessKey,
     pub(crate) node: NodeKey,
     pub(crate) handle: u32,
     pub(crate) strong: u32,
     pub(crate) weak: u32,
     pub(crate) death: Option<DeathKey>,
+    pub(crate) freeze: Option<FreezeKey>,
 }
 
 /// The references of one process, by handle and by node.
@@ -86,6 +90,10 @@ impl Handles {
     /// The node of a reference that [`take_next`](Self::take_next) took.
     pub(crate) fn forget_node(&mut self, node: NodeKey) {
         self.by_node.remove(&node);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ReferenceKey> {
+        self.by_handle.iter().flatten().copied()
     }
 }
 
@@ -170,11 +178,19 @@ impl Context {
         self.afford_handle(process)?;
         let handles = &mut self.processes[process].handles;
         let handle = handles.ids.acquire_lowest(lowest).map_err(|_| Errno::ENOMEM)?;
-        let reference = Reference { process, node, handle, strong: 0, weak: 0, death: None };
-        let reference = self.references.insert(reference);
+        let debug_id = self.ids.next();
+        let reference = self.references.insert(Reference {
+            debug_id,
+            process,
+            node,
+            handle,
+            strong: 0,
+            weak: 0,
+            death: None,
+            freeze: None,
+        });
         handles.insert(handle, node, reference);
         self.attach_reference(node);
-        self.ids.next();
         Ok(reference)
     }
 
@@ -226,7 +242,7 @@ impl Context {
         }
     }
 
-    /// Removes a reference without counts, and with it its handle and its death link.
+    /// Removes a reference without counts, and with it its handle and its links.
     fn delete_reference(&mut self, reference: ReferenceKey) {
         let state = &self.references[reference];
         let (process, handle, node) = (state.process, state.handle, state.node);
@@ -240,6 +256,9 @@ impl Context {
         if let Some(death) = state.death {
             self.nodes[state.node].watchers.remove(&reference);
             self.drop_death(death);
+        }
+        if let Some(link) = state.freeze {
+            self.drop_freeze(link);
         }
         if state.strong > 0 {
             self.uncount_strong(state.node);

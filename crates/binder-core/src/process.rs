@@ -7,9 +7,13 @@ use alloc::vec::Vec;
 use crate::account::Account;
 use crate::buffer::Arena;
 use crate::context::Context;
+use crate::counters::Counters;
 use crate::death::DeathKey;
+use crate::descriptors::FilesInTransit;
 use crate::env::ClientMemory;
 use crate::error::Errno;
+use crate::freeze::Freezer;
+use crate::freeze_links::FreezeLinks;
 use crate::handle::Handles;
 use crate::identity::Opener;
 use crate::node::NodeKey;
@@ -36,6 +40,8 @@ pub struct Process {
     pub(crate) waiting: Vec<ThreadKey>,
     /// Deaths that were told and not acknowledged, by cookie and then by order of telling.
     pub(crate) told_deaths: BTreeMap<(u64, u64), DeathKey>,
+    pub(crate) freezer: Freezer,
+    pub(crate) freeze_links: FreezeLinks,
     pub(crate) max_threads: u32,
     /// A thread was asked for and has not come yet.
     pub(crate) has_requested_thread: bool,
@@ -44,9 +50,12 @@ pub struct Process {
     pub(crate) detects_oneway_spam: bool,
     /// The receive buffer; `None` until a mapping of it has been found.
     pub(crate) arena: Option<Arena>,
+    /// Files that it has sent and nobody has received.
+    pub(crate) files: FilesInTransit,
     pub(crate) account: Account,
     /// What is still to be ended, once the file is gone: from then on nothing is sent to it.
     pub(crate) remains: Option<Box<Remains>>,
+    pub(crate) counters: Counters,
 }
 
 impl Process {
@@ -60,14 +69,23 @@ impl Process {
             pollers: 0,
             waiting: Vec::new(),
             told_deaths: BTreeMap::new(),
+            freezer: Freezer::default(),
+            freeze_links: FreezeLinks::default(),
             max_threads: 0,
             has_requested_thread: false,
             started_threads: 0,
             detects_oneway_spam: false,
             arena: None,
+            files: FilesInTransit::default(),
             account: Account::default(),
             remains: None,
+            counters: Counters::default(),
         }
+    }
+
+    /// Whether its file is open still, and nothing of it has been ended.
+    pub(crate) fn is_open(&self) -> bool {
+        self.remains.is_none()
     }
 }
 

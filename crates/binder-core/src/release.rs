@@ -67,6 +67,7 @@ impl Context {
         self.release_nodes(process, &mut slice);
         self.release_handles(process, &mut slice);
         self.release_deaths(process, &mut slice);
+        self.release_freeze_links(process, &mut slice);
         self.release_buffers(process, &mut slice);
         if !slice.has_room() {
             return Release::Unfinished;
@@ -74,7 +75,10 @@ impl Context {
         // None of its nodes or references was its own, so that nothing has been queued since.
         debug_assert!(self.processes[process].todo.is_empty(), "{process:?} refers to itself");
         debug_assert_eq!(self.processes[process].account.deaths, 0, "{process:?}");
-        self.processes.remove(process);
+        self.end_freezer(process);
+        if let Some(gone) = self.processes.remove(process) {
+            self.past.add(&gone.counters);
+        }
         Release::Done
     }
 
@@ -109,8 +113,10 @@ impl Context {
                 }
                 Work::Node(node) => self.nodes[node].queued = None,
                 Work::Death(death) => self.drop_death(death),
+                Work::Freeze(link) => self.drop_freeze(link),
                 Work::TransactionComplete
                 | Work::OnewaySpamSuspect
+                | Work::TransactionPendingFrozen
                 | Work::ReturnError
                 | Work::ReplyError => {}
             }
@@ -152,6 +158,16 @@ impl Context {
         {
             slice.spend(1);
             self.remove_death(death);
+        }
+    }
+
+    /// States of others that were told and not acknowledged, and have no reference any more.
+    fn release_freeze_links(&mut self, process: ProcessKey, slice: &mut Slice) {
+        while slice.has_room()
+            && let Some(link) = self.processes[process].freeze_links.last_told()
+        {
+            slice.spend(1);
+            self.drop_freeze(link);
         }
     }
 

@@ -12,6 +12,7 @@ mod framing;
 mod freeze;
 mod handles;
 mod isolation;
+mod logs;
 mod loopers;
 mod manager;
 mod mapping;
@@ -43,6 +44,7 @@ const PARTS: &[&[Check]] = &[
     exit::CHECKS,
     poll::CHECKS,
     binderfs::CHECKS,
+    logs::CHECKS,
     robustness::CHECKS,
     isolation::CHECKS,
 ];

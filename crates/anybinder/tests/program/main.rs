@@ -5,6 +5,7 @@
 mod caller;
 mod inspect;
 mod limits;
+mod logs;
 mod mount;
 mod run;
 mod signals;
