@@ -348,7 +348,7 @@ impl Driver {
         let clients = &mut self.devices[asker.device].clients;
         let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
         if !client.begin_call(asker.tid, asker.uid) {
-            tracing::warn!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
+            tracing::debug!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
             return Err(Errno::EINVAL);
         }
         let waits = if client.is_nonblocking { Waits::Never } else { Waits::UntilReady };
@@ -576,7 +576,7 @@ impl Device {
         if admitted.is_err()
             && let Some(client) = clients.get_mut(caller.process)
         {
-            tracing::warn!(pid = client.pid, "a process has more threads than it may");
+            tracing::debug!(pid = client.pid, "a process has more threads than it may");
             client.forget_thread(caller.tid);
         }
         admitted

@@ -514,7 +514,7 @@ impl Shared {
         let (opener, client) = match self.meet(header, sharing, flags) {
             Ok(met) => met,
             Err(error) => {
-                tracing::warn!(%error, tid = header.pid, "a process could not open the device");
+                tracing::debug!(%error, tid = header.pid, "a process could not open the device");
                 self.tree().abandon_open(device);
                 return self.refuse(unique, error.raw_os_error().unwrap_or(EIO));
             }
