@@ -64,6 +64,9 @@ pub(crate) enum Command {
     /// The actors of `demo`, inside its world
     #[command(hide = true)]
     DemoCast(DemoCastOptions),
+    /// Lends files to processes of a user
+    #[command(hide = true)]
+    Broker(BrokerOptions),
     /// Print completions for a shell
     Completions(CompletionsOptions),
     /// Print the manual page, in roff
@@ -170,6 +173,12 @@ pub(crate) struct DemoOptions {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct BrokerOptions {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct DemoCastOptions {
     pub(crate) role: Role,
     #[arg(default_value_t = 1)]
@@ -220,7 +229,9 @@ pub(crate) fn driver_options(
     delivery: DeliveryChoice,
 ) -> binder_fuse::Options {
     let devices = devices.iter().map(|name| DeviceSpec { name: name.clone(), mode }).collect();
-    binder_fuse::Options { devices, delivery: delivery.into(), ..binder_fuse::Options::default() }
+    let broker = Some(["/proc/self/exe", "broker"].map(OsString::from).to_vec());
+    let rest = binder_fuse::Options::default();
+    binder_fuse::Options { devices, delivery: delivery.into(), broker, ..rest }
 }
 
 fn device_name(name: &str) -> Result<String, String> {

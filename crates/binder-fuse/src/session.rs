@@ -9,7 +9,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
-use binder_os::{DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, proc_files};
+use binder_os::{
+    DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, ThreadRights, proc_files,
+};
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{
     FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH, FUSE_IOCTL_DIR, FUSE_MAX_PAGES,
@@ -23,6 +25,7 @@ use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::alarm::{Alarm, Sleeper};
+use crate::brokers::Brokers;
 use crate::client::{self, Client};
 use crate::descriptors::{Descriptors, PER_OPEN, Payer};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
@@ -118,6 +121,7 @@ pub(crate) struct Shared {
     pub(crate) watch: Watch,
     pub(crate) bell: Bell,
     runners: Arc<Runners>,
+    pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
     /// The seccomp filters that we have, and every client with us.
     pub(crate) own_filters: u32,
@@ -203,8 +207,9 @@ impl Session {
             watch: Watch::default(),
             bell: Bell::default(),
             runners,
+            brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::default(),
-            own_filters: binder_os::injection::own_filters(),
+            own_filters: ThreadRights::own().map_or(0, |rights| rights.filters()),
             alarm,
         };
         Ok((Self { shared: Arc::new(shared) }, mount))

@@ -54,7 +54,7 @@ pub fn tgid_of(tid: u32) -> io::Result<u32> {
 
 /// What /proc/TID/status tells of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ThreadStatus {
+pub struct ThreadRights {
     /// Its process.
     pub tgid: u32,
     /// Its number in its own pid namespace.
@@ -67,7 +67,7 @@ pub struct ThreadStatus {
     pub effective: u64,
 }
 
-impl ThreadStatus {
+impl ThreadRights {
     /// Reads the status of thread `tid`.
     ///
     /// # Errors
