@@ -1,6 +1,6 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -11,8 +11,11 @@ use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
 
 use crate::client::{Client, Clients};
+use crate::errand::{Report, Task};
+use crate::files::Files;
 use crate::ioctl::{Answer, Call};
 use crate::parked::{Check, Parked, ParkedReads};
+use crate::runners::Runners;
 use crate::wire::send;
 
 /// Names a device of the mount, also after it was unlinked.
@@ -33,6 +36,8 @@ pub(crate) struct Asker {
     pub(crate) process: ProcessKey,
     pub(crate) tid: u32,
     pub(crate) uid: u32,
+    /// The argument of the ioctl: where the caller's struct lies.
+    pub(crate) argument: u64,
 }
 
 /// One thing to do with the state of the driver.
@@ -71,6 +76,8 @@ pub(crate) enum Job {
         unique: u64,
         target: u64,
     },
+    /// An errand in a client is over.
+    EndErrand(Box<Report>),
     /// Finds reads whose files may have been made non-blocking while they slept.
     ListSleepers {
         found: Sleepers,
@@ -99,21 +106,26 @@ pub(crate) struct Sleeper {
 }
 
 /// One device: its context and the clients of it.
-struct Device {
-    context: Context,
-    clients: Clients,
+pub(crate) struct Device {
+    pub(crate) context: Context,
+    pub(crate) clients: Clients,
     parked: ParkedReads,
 }
 
 /// All devices of a mount.
 pub(crate) struct Driver {
     fuse: Arc<FuseDevice>,
-    devices: Vec<Device>,
+    pub(crate) devices: Vec<Device>,
+    pub(crate) runners: Arc<Runners>,
+    files: Arc<Files>,
+    /// The requests whose callers are on an errand, and whether a signal wanted to end them.
+    pub(crate) on_errands: HashMap<u64, bool>,
 }
 
 impl Driver {
-    pub(crate) fn new(fuse: Arc<FuseDevice>) -> Self {
-        Self { fuse, devices: Vec::new() }
+    pub(crate) fn new(fuse: Arc<FuseDevice>, runners: Arc<Runners>) -> Self {
+        let files = Arc::new(Files::new(runners.clone()));
+        Self { fuse, devices: Vec::new(), runners, files, on_errands: HashMap::new() }
     }
 
     /// Does one job. A panic ends the job, not the daemon: whoever asked gets `EIO`.
@@ -131,7 +143,7 @@ impl Driver {
         match job {
             Job::AddDevice(device) => {
                 debug_assert_eq!(device, self.devices.len(), "devices are numbered in order");
-                let clients = Clients::new(self.fuse.clone());
+                let clients = Clients::new(self.fuse.clone(), self.files.clone());
                 let parked = ParkedReads::default();
                 self.devices.push(Device { context: Context::new(), clients, parked });
             }
@@ -158,6 +170,7 @@ impl Driver {
                 self.carry_out_effects(device);
             }
             Job::Interrupt { unique, target } => self.interrupt(unique, target),
+            Job::EndErrand(report) => self.end_errand(*report),
             Job::ListSleepers { found } => found(self.sleepers()),
             Job::SetNonblocking { device, process, is_nonblocking } => {
                 self.set_nonblocking(device, process, is_nonblocking);
@@ -198,7 +211,7 @@ impl Driver {
     fn caller(&mut self, asker: &Asker) -> Result<Caller, Errno> {
         let clients = &mut self.devices[asker.device].clients;
         let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
-        if !client.begin_call(asker.tid) {
+        if !client.begin_call(asker.tid, asker.uid) {
             tracing::warn!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
             return Err(Errno::EINVAL);
         }
@@ -208,7 +221,7 @@ impl Driver {
 
     /// Answers a `BINDER_WRITE_READ`, unless its read sleeps. The caller's struct goes back in any
     /// case: it shows how far the call came.
-    fn end_or_park(
+    pub(crate) fn end_or_park(
         &mut self,
         asker: &Asker,
         request: BinderWriteRead,
@@ -219,10 +232,22 @@ impl Driver {
                 let parked = Parked { asker: *asker, thread, request, check: Check::Fresh };
                 return self.devices[asker.device].parked.insert(parked);
             }
-            // None is sent on any while no file is captured.
-            Ok(Outcome::Done | Outcome::Errand(_)) => Ok(()),
+            Ok(Outcome::Errand(errand)) => {
+                return self.send_on_errand(Task { asker: *asker, request, errand });
+            }
+            Ok(Outcome::Done) => Ok(()),
             Err(error) => Err(error),
         };
+        self.end_call(asker, request, result);
+    }
+
+    /// Answers a `BINDER_WRITE_READ`.
+    pub(crate) fn end_call(
+        &self,
+        asker: &Asker,
+        request: BinderWriteRead,
+        result: Result<(), Errno>,
+    ) {
         self.answer(asker.unique, result, Answer::of(&request).bytes());
     }
 
@@ -232,7 +257,7 @@ impl Driver {
     }
 
     /// Does what the calls so far left to do, in order.
-    fn carry_out_effects(&mut self, device: DeviceId) {
+    pub(crate) fn carry_out_effects(&mut self, device: DeviceId) {
         while let Some(effect) = self.devices[device].context.poll_effect() {
             match effect {
                 Effect::Wake(thread) => self.wake(device, thread),
@@ -274,9 +299,14 @@ impl Driver {
         send(&self.fuse, &reply::poll(asker.unique, events));
     }
 
-    /// Ends the sleep of the read behind request `target`. If it does not sleep (yet), the kernel
+    /// Ends the sleep of the read behind request `target`. One that is on an errand is about to end,
+    /// and its interruption may be our own doing. If it does not sleep (yet), the kernel
     /// is asked to repeat the interruption, and forgets it if the request is gone.
     fn interrupt(&mut self, unique: u64, target: u64) {
+        if let Some(was_interrupted) = self.on_errands.get_mut(&target) {
+            *was_interrupted = true;
+            return;
+        }
         for device in 0..self.devices.len() {
             if let Some(parked) = self.devices[device].parked.take_request(target) {
                 self.end_sleep(device, &parked, Errno::EINTR);
@@ -364,6 +394,7 @@ impl Job {
             Self::AddDevice(_)
             | Self::Release { .. }
             | Self::Interrupt { .. }
+            | Self::EndErrand(_)
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
             | Self::ReclaimIdlePages => None,

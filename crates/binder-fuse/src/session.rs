@@ -21,9 +21,11 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::client::{self, Client};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
+use crate::errand::Warnings;
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
 use crate::reserve::{Bell, Reserve};
+use crate::runners::Runners;
 use crate::tree::{Place, Refused, Sharing, Tree};
 use crate::turn::Turn;
 use crate::wire::send;
@@ -128,7 +130,7 @@ pub struct Session {
 /// Locks are taken one at a time, never one within another, with two exceptions: a job of the driver
 /// may take `files`, and a device is added to the driver while `tree` is held. No job takes `tree`.
 pub(crate) struct Shared {
-    fuse: Arc<FuseDevice>,
+    pub(crate) fuse: Arc<FuseDevice>,
     delivery: Delivery,
     /// Chosen when the first device is opened.
     route: OnceLock<Route>,
@@ -139,6 +141,10 @@ pub(crate) struct Shared {
     driver: Turn<Driver, Job>,
     pub(crate) watch: Watch,
     pub(crate) bell: Bell,
+    runners: Arc<Runners>,
+    pub(crate) warnings: Warnings,
+    /// The seccomp filters that we have, and every client with us.
+    pub(crate) own_filters: u32,
 }
 
 impl Session {
@@ -151,7 +157,8 @@ impl Session {
         let fuse = Arc::new(FuseDevice::open().map_err(MountError::Open)?);
         let (uid, gid) = binder_os::processes::user();
         let mut tree = Tree::new(uid, gid);
-        let driver = Turn::new(Driver::new(fuse.clone()));
+        let runners = Arc::<Runners>::default();
+        let driver = Turn::new(Driver::new(fuse.clone(), runners.clone()));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {
@@ -182,6 +189,9 @@ impl Session {
             driver,
             watch: Watch::default(),
             bell: Bell::default(),
+            runners,
+            warnings: Warnings::default(),
+            own_filters: binder_os::injection::own_filters(),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -195,7 +205,9 @@ impl Session {
         let shared = &self.shared;
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
         let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
+        shared.runners.start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
+        shared.runners.close();
         housekeeper.stop();
         if result.is_ok() {
             // Otherwise it may sleep in a read of what is mounted still.
@@ -260,8 +272,8 @@ impl Shared {
             Operation::Ioctl { flags, .. } if flags & FUSE_IOCTL_DIR != 0 => {
                 self.refuse(unique, ENOTTY);
             }
-            Operation::Ioctl { fh, cmd, data, .. } => self.ioctl(header, fh, cmd, data),
-            Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh) {
+            Operation::Ioctl { fh, cmd, arg, data, .. } => self.ioctl(header, fh, cmd, arg, data),
+            Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh, 0) {
                 Some(asker) => self.submit(Job::Poll { asker, handle: kh, flags }),
                 None => self.refuse(unique, EINVAL),
             },
@@ -375,12 +387,12 @@ impl Shared {
         })
     }
 
-    fn ioctl(&self, header: &Header, fh: u64, command: u32, data: &[u8]) {
+    fn ioctl(&self, header: &Header, fh: u64, command: u32, argument: u64, data: &[u8]) {
         if command == BINDER_CTL_ADD && self.is_control(fh) {
             return self.add_device(header.unique, data);
         }
         let mut copy = [0; 48];
-        match (self.asker(header, fh), copy.get_mut(..data.len())) {
+        match (self.asker(header, fh, argument), copy.get_mut(..data.len())) {
             (Some(asker), Some(room)) => {
                 room.copy_from_slice(data);
                 self.submit(Job::Ioctl { asker, command, data: copy, len: data.len() });
@@ -539,10 +551,10 @@ impl Shared {
         send(&self.fuse, &reply::data(unique, listed.into_bytes()));
     }
 
-    fn asker(&self, header: &Header, fh: u64) -> Option<Asker> {
+    fn asker(&self, header: &Header, fh: u64, argument: u64) -> Option<Asker> {
         let (device, process) = self.process_of(fh)?;
         let Header { unique, pid: tid, uid, .. } = *header;
-        Some(Asker { unique, device, process, tid, uid })
+        Some(Asker { unique, device, process, tid, uid, argument })
     }
 
     fn process_of(&self, fh: u64) -> Option<(DeviceId, ProcessKey)> {

@@ -5,9 +5,11 @@
 //! says so at its head, and those heads are the list to audit.
 
 pub mod binder_client;
+pub mod client_files;
 pub mod client_memory;
 pub mod client_thread;
 pub mod fuse_device;
+pub mod injection;
 pub mod mapping;
 pub mod namespaces;
 pub mod private_dev;

@@ -290,7 +290,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns what follows `name` in its line of `text`.
-fn field<'a>(text: &'a [u8], name: &[u8]) -> io::Result<&'a [u8]> {
+pub(crate) fn field<'a>(text: &'a [u8], name: &[u8]) -> io::Result<&'a [u8]> {
     lines(text).find_map(|line| line.strip_prefix(name)).ok_or_else(malformed)
 }
 
