@@ -47,6 +47,9 @@ pub(crate) enum Command {
     /// The actors of `demo`, inside its world
     #[command(hide = true)]
     DemoCast(DemoCastOptions),
+    /// Lends files to processes of a user
+    #[command(hide = true)]
+    Broker(BrokerOptions),
     /// Print completions for a shell
     Completions(CompletionsOptions),
     /// Print the manual page, in roff
@@ -139,6 +142,12 @@ pub(crate) struct DemoOptions {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct BrokerOptions {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct DemoCastOptions {
     pub(crate) role: Role,
     #[arg(default_value_t = 1)]
@@ -189,7 +198,8 @@ pub(crate) fn driver_options(
     delivery: DeliveryChoice,
 ) -> binder_fuse::Options {
     let devices = devices.iter().map(|name| DeviceSpec { name: name.clone(), mode }).collect();
-    binder_fuse::Options { devices, delivery: delivery.into() }
+    let broker = Some(["/proc/self/exe", "broker"].map(OsString::from).to_vec());
+    binder_fuse::Options { devices, delivery: delivery.into(), broker }
 }
 
 fn device_name(name: &str) -> Result<String, String> {

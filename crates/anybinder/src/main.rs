@@ -4,6 +4,7 @@
 //! several need is in [`world`] and [`driver`].
 
 mod bench;
+mod broker;
 mod cli;
 mod completions;
 mod demo;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::run(&options),
         Command::Bench(bench) => bench::run(&bench),
         Command::DemoCast(options) => demo::play(&options),
+        Command::Broker(options) => broker::run(&options),
         Command::Completions(options) => completions::run(&options),
         Command::Man => man::run(),
     };

@@ -5,8 +5,9 @@
 //! out the effects: a read that sleeps waits in `parked`, data reaches the client's mapping through
 //! `mapping`, and `client` knows the memory and the identity of the process behind an open file. Files
 //! that clients send one another are held in `files`; a runner (`runners`) puts them into the receiver
-//! (`errand`).
+//! (`errand`), who takes them from where `brokers` lend them.
 
+mod brokers;
 mod client;
 mod driver;
 mod errand;

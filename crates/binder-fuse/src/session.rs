@@ -1,12 +1,13 @@
 //! A mounted binderfs: reads FUSE requests, answers what concerns names itself, and passes what
 //! concerns Binder on to the driver.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
-use binder_os::{FileId, FuseDevice, Mapping, MountOptions, ReadError, proc_files};
+use binder_os::{FileId, FuseDevice, Mapping, MountOptions, ReadError, ThreadStatus, proc_files};
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{
     FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH, FUSE_IOCTL_DIR, FUSE_MAX_PAGES,
@@ -19,6 +20,7 @@ use fuse_wire::{
 use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::brokers::Brokers;
 use crate::client::{self, Client};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
 use crate::errand::Warnings;
@@ -45,6 +47,9 @@ pub struct Options {
     pub devices: Vec<DeviceSpec>,
     /// How receive buffers reach their clients.
     pub delivery: Delivery,
+    /// Starts a [broker](binder_os::broker), which receivers of files need that may do less than the
+    /// driver. Without it they receive none.
+    pub broker: Option<Vec<OsString>>,
 }
 
 /// A device that exists from the start.
@@ -74,6 +79,7 @@ impl Default for Options {
         Self {
             devices: devices.map(|name| DeviceSpec { name: name.into(), mode: 0o600 }).into(),
             delivery: Delivery::Auto,
+            broker: None,
         }
     }
 }
@@ -142,6 +148,7 @@ pub(crate) struct Shared {
     pub(crate) watch: Watch,
     pub(crate) bell: Bell,
     runners: Arc<Runners>,
+    pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
     /// The seccomp filters that we have, and every client with us.
     pub(crate) own_filters: u32,
@@ -190,8 +197,9 @@ impl Session {
             watch: Watch::default(),
             bell: Bell::default(),
             runners,
+            brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::default(),
-            own_filters: binder_os::injection::own_filters(),
+            own_filters: ThreadStatus::own().map_or(0, |status| status.filters()),
         };
         Ok(Self { shared: Arc::new(shared) })
     }

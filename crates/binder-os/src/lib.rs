@@ -5,6 +5,7 @@
 //! says so at its head, and those heads are the list to audit.
 
 pub mod binder_client;
+pub mod broker;
 pub mod client_files;
 pub mod client_memory;
 pub mod client_thread;
@@ -17,10 +18,13 @@ pub mod proc_files;
 pub mod processes;
 pub mod shared_page;
 pub mod signals;
+pub mod thread_status;
 
 pub use binder_client::BinderClient;
+pub use broker::Broker;
 pub use client_memory::{ClientMemory, Fault, PinnedMemory, ReadIntoError};
 pub use client_thread::ClientThread;
 pub use fuse_device::{BackingId, FuseDevice, MountOptions, ReadError, Written};
 pub use mapping::{Mapping, OutOfBounds};
 pub use proc_files::FileId;
+pub use thread_status::{ThreadStatus, UserAndGroup};
