@@ -47,6 +47,10 @@ impl Model {
                 seen.push(Seen::Complete);
                 false
             }
+            Work::PendingFrozen => {
+                seen.push(Seen::PendingFrozen);
+                false
+            }
             Work::ReturnError(verdict) => {
                 self.process(pid).has_return_error = false;
                 seen.push(told(verdict));
@@ -62,6 +66,7 @@ impl Model {
                 false
             }
             Work::Death(death) => self.deliver_death(pid, death, seen),
+            Work::Freeze(link) => self.deliver_freeze(pid, link, seen),
         }
     }
 
@@ -125,5 +130,6 @@ fn told(verdict: Verdict) -> Seen {
         Verdict::Complete => Seen::Complete,
         Verdict::Failed => Seen::Failed,
         Verdict::Dead => Seen::Dead,
+        Verdict::Frozen => Seen::FrozenReply,
     }
 }
