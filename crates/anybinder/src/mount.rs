@@ -19,6 +19,7 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
         Failure::new(format!("looking for {dir}"), error).advise(format!("mkdir -p {dir}"))
     })?;
     let driver_options = cli::driver_options(&options.devices, options.mode, options.delivery);
+    let driver_options = options.clients.apply(driver_options);
     if options.foreground {
         unmount_on_signals(dir.clone())?;
         driver::serve(driver::mount(&dir, &driver_options)?)?;

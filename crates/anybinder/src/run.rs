@@ -18,6 +18,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         named => named.to_vec(),
     };
     let driver_options = cli::driver_options(&devices, DEVICE_MODE, options.delivery);
+    let driver_options = options.clients.apply(driver_options);
     let status = World::enter(&driver_options)?.run(&options.command)?;
     Ok(ExitCode::from(status))
 }

@@ -44,6 +44,9 @@ pub struct Options {
     pub devices: Vec<DeviceSpec>,
     /// How receive buffers reach their clients.
     pub delivery: Delivery,
+    /// The security label of a process to which no security module gives one, without NULs and not
+    /// empty. A node that asks for labels gets a text always: servers that ask depend on it.
+    pub security_label: String,
 }
 
 /// A device that exists from the start.
@@ -73,6 +76,7 @@ impl Default for Options {
         Self {
             devices: devices.map(|name| DeviceSpec { name: name.into(), mode: 0o600 }).into(),
             delivery: Delivery::Auto,
+            security_label: "u:r:unlabeled:s0".into(),
         }
     }
 }
@@ -131,6 +135,7 @@ pub struct Session {
 pub(crate) struct Shared {
     fuse: Arc<FuseDevice>,
     delivery: Delivery,
+    security_label: String,
     /// Chosen when the first device is opened.
     route: OnceLock<Route>,
     /// The device number by which /proc shows files of this mount.
@@ -178,6 +183,7 @@ impl Session {
         let shared = Shared {
             fuse,
             delivery: options.delivery,
+            security_label: options.security_label.clone(),
             route: OnceLock::new(),
             mount: proc_files::device_of(dir).map_err(failed)?,
             tree: Mutex::new(tree),
@@ -489,7 +495,7 @@ impl Shared {
         flags: u32,
     ) -> io::Result<(binder_core::Opener, Client)> {
         let pid = proc_files::tgid_of(header.pid)?;
-        let opener = client::identify(pid)?;
+        let opener = client::identify(pid, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
             Sharing::Shared => Route::Private,
