@@ -26,6 +26,9 @@ pub struct Options {
     /// Starts a [broker](binder_os::broker), which receivers of files need that may do less than the
     /// driver. Without it they receive none.
     pub broker: Option<Vec<OsString>>,
+    /// The security label of a process to which no security module gives one, without NULs and not
+    /// empty. A node that asks for labels gets a text always: servers that ask depend on it.
+    pub security_label: String,
 }
 
 /// A device that exists from the start.
@@ -59,6 +62,7 @@ impl Default for Options {
             delivery: Delivery::Auto,
             limits: Limits::default(),
             broker: None,
+            security_label: "u:r:unlabeled:s0".into(),
         }
     }
 }

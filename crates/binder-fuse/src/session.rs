@@ -108,6 +108,7 @@ pub struct Session {
 pub(crate) struct Shared {
     pub(crate) fuse: Arc<FuseDevice>,
     delivery: Delivery,
+    security_label: String,
     /// Chosen when the first device is opened.
     route: OnceLock<Route>,
     /// The device number by which /proc shows files of this mount.
@@ -196,6 +197,7 @@ impl Session {
         let shared = Shared {
             fuse,
             delivery: options.delivery,
+            security_label: options.security_label.clone(),
             route: OnceLock::new(),
             mount: mount.device().map_err(MountError::Create)?,
             tree: Mutex::new(tree),
@@ -551,7 +553,7 @@ impl Shared {
     ) -> io::Result<(binder_core::Opener, Client)> {
         let pid = proc_files::tgid_of(header.pid)?;
         let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
-        let opener = client::identify(pid)?;
+        let opener = client::identify(pid, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
             Sharing::Shared => Route::Private,

@@ -45,8 +45,8 @@ impl MountView {
             rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty())
         };
         let user_namespace = open("ns/user", OFlags::RDONLY)?;
-        let status = proc_files::ThreadRights::of(tid)?;
-        let leader = proc_files::ThreadRights::of(status.tgid)?;
+        let status = proc_files::ThreadStatus::of(tid)?;
+        let leader = proc_files::ThreadStatus::of(status.tgid)?;
         Ok(Self {
             mounts: open("ns/mnt", OFlags::RDONLY)?,
             root: open("root", OFlags::PATH)?,
