@@ -34,6 +34,8 @@ pub(crate) struct Returns {
     bytes: Vec<u8>,
     room: usize,
     begins_with_noop: bool,
+    /// Whether it takes items of the process: found out before the first.
+    takes_process_work: bool,
 }
 
 /// Why the queues are left alone for now.
@@ -50,7 +52,8 @@ pub(crate) enum Stop {
 
 impl Returns {
     fn new(bytes: Vec<u8>, room: usize, is_fresh: bool) -> Self {
-        let mut returns = Self { bytes, room, begins_with_noop: is_fresh };
+        let mut returns =
+            Self { bytes, room, begins_with_noop: is_fresh, takes_process_work: false };
         if is_fresh {
             returns.put(BR_NOOP);
         }
@@ -141,6 +144,9 @@ impl Context {
                 // What precedes a transaction that could not be delivered is told.
                 return returns.has_items().then_some(Stop::Dry);
             }
+            if !returns.has_items() {
+                returns.takes_process_work = self.threads[thread].may_take_process_work();
+            }
             match self.take_work(thread, returns) {
                 Stop::Dry if returns.is_only_noop() && !self.threads[thread].need_return => {}
                 stop => return Some(stop),
@@ -194,7 +200,7 @@ impl Context {
 
     /// Takes items from the thread's queue, then from its process's if the thread is free.
     fn take_work(&mut self, thread: ThreadKey, returns: &mut Returns) -> Stop {
-        let is_free = self.threads[thread].may_take_process_work();
+        let is_free = returns.takes_process_work;
         loop {
             if !returns.has_room() {
                 let process = self.threads[thread].process;

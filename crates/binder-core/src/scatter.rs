@@ -113,7 +113,9 @@ impl Context {
         let at = image.pieces.take_room(object.length)?;
         let len = usize::try_from(object.length).map_err(|_| Errno::EINVAL)?;
         if len > 0 {
-            memory.read(draft.sender, ClaimedAddr(source), &mut image.bytes[at..at + len])?;
+            // No EFAULT here, as in the C driver.
+            let room = &mut image.bytes[at..at + len];
+            memory.read(draft.sender, ClaimedAddr(source), room).map_err(|_| Errno::EINVAL)?;
         }
         object.buffer = image.address_of(at);
         let is_child = object.flags & BINDER_BUFFER_FLAG_HAS_PARENT != 0;

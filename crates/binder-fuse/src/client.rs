@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,9 +10,11 @@ use binder_core::{
     CapturedFile, ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, NamespaceId, Opener,
     PidNumbers, ProcessKey, UidMap, UidRange,
 };
+use binder_os::client_files::{self, TakeError};
 use binder_os::{ClientThread, FileId, FuseDevice, proc_files};
 
 use crate::descriptors::{PER_THREAD, Permit};
+use crate::files::Files;
 use crate::mapping::ReceiveBuffer;
 
 /// The label of a process to which no security module gives one. A node that asks for labels gets
@@ -20,6 +23,12 @@ const NO_LABEL: &[u8] = b"u:r:unlabeled:s0";
 
 /// How often a process with too many threads may have the ended ones among them looked for.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
+/// The thread that calls, or called last.
+#[derive(Debug, Clone, Copy)]
+struct Calling {
+    tid: u32,
+    uid: u32,
+}
 
 /// One open file and the process that opened it.
 #[derive(Debug)]
@@ -35,6 +44,9 @@ pub(crate) struct Client {
     /// When those were last asked whether they live.
     counted_at: Option<Instant>,
     permit: Permit,
+    /// The process's pidfd, once one of its files was wanted.
+    pidfd: Option<OwnedFd>,
+    caller: Calling,
     /// A mapping was looked for in vain, and the process has made no call since.
     is_known_unmapped: bool,
     /// `O_NONBLOCK`, as far as it is known: the kernel does not tell of later changes.
@@ -59,6 +71,8 @@ impl Client {
             threads: HashMap::new(),
             counted_at: None,
             permit,
+            pidfd: None,
+            caller: Calling { tid: pid, uid: u32::MAX },
             is_known_unmapped: false,
             is_nonblocking,
             poll_handle: None,
@@ -75,7 +89,7 @@ impl Client {
     ///
     /// A number alone does not tell: a thread may have ended, and a process that inherited the file
     /// may have come to its number.
-    pub(crate) fn begin_call(&mut self, tid: u32) -> bool {
+    pub(crate) fn begin_call(&mut self, tid: u32, uid: u32) -> bool {
         // The first thread's number is another's only once the whole process is gone, and with it the
         // memory that could be reached.
         let is_known = |(thread, _): &(ClientThread, _)| thread.is_alive(&self.memory);
@@ -90,6 +104,7 @@ impl Client {
             self.threads.insert(tid, (found, permit));
         }
         self.is_known_unmapped = false;
+        self.caller = Calling { tid, uid };
         self.memory.use_thread(tid);
         true
     }
@@ -97,6 +112,32 @@ impl Client {
     /// Goes on with a call of thread `tid` that was begun before and has not been answered.
     pub(crate) fn resume_call(&mut self, tid: u32) {
         self.memory.use_thread(tid);
+    }
+
+    /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.
+    fn take_file(&mut self, fd: u32) -> Result<OwnedFd, Errno> {
+        let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
+        let thread = self.threads.get(&self.caller.tid).and_then(|(thread, _)| thread.pidfd());
+        let taken = match (thread, &mut self.pidfd) {
+            (Some(thread), _) => client_files::take(thread, number),
+            (None, Some(process)) => client_files::take(process, number),
+            (None, place @ None) => client_files::of_process(self.pid)
+                .map_err(TakeError::OutOfReach)
+                .and_then(|process| client_files::take(place.insert(process), number)),
+        };
+        taken.map_err(|error| match error {
+            TakeError::NotOpen(_) => Errno::EBADF,
+            TakeError::NoRoom(_) => Errno::ENOMEM,
+            TakeError::OutOfReach(_) => {
+                tracing::warn!(%error, pid = self.pid, "a file could not be taken");
+                Errno::EPERM
+            }
+        })
+    }
+
+    /// Writes the caller's struct back.
+    pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), binder_os::Fault> {
+        self.memory.write(address, bytes)
     }
 
     /// Finds out where the process mapped its receive buffer.
@@ -179,16 +220,16 @@ fn uids_of(pid: u32) -> UidMap {
 }
 
 /// All open files of a device.
-#[derive(Debug)]
 pub(crate) struct Clients {
     device: Arc<FuseDevice>,
+    files: Arc<Files>,
     /// By the slot of their process.
     by_slot: Vec<Option<(ProcessKey, Client)>>,
 }
 
 impl Clients {
-    pub(crate) fn new(device: Arc<FuseDevice>) -> Self {
-        Self { device, by_slot: Vec::new() }
+    pub(crate) fn new(device: Arc<FuseDevice>, files: Arc<Files>) -> Self {
+        Self { device, files, by_slot: Vec::new() }
     }
 
     pub(crate) fn insert(&mut self, process: ProcessKey, client: Client) {
@@ -316,9 +357,11 @@ impl ClientMemory for Clients {
         }
     }
 
-    fn capture_file(&mut self, _: ProcessKey, _: u32) -> Result<CapturedFile, Errno> {
-        // The receiver could not be given it.
-        Err(Errno::EPERM)
+    fn capture_file(&mut self, from: ProcessKey, fd: u32) -> Result<CapturedFile, Errno> {
+        let files = self.files.clone();
+        let client = self.get_mut(from).ok_or(Errno::EBADF)?;
+        let uid = client.caller.uid;
+        Ok(CapturedFile::new(files.keep(uid, || client.take_file(fd))?))
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod report;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::RandomState;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,12 +17,19 @@ use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
 
+use crate::alarm::Alarm;
 use crate::client::{Client, Clients};
+use crate::errand::{Report, Task};
 use crate::events::{Events, FollowerId, StreamRead};
+use crate::files::Files;
 use crate::ioctl::{Answer, Call};
 use crate::logs::LogFile;
 use crate::parked::{Check, Parked, ParkedReads};
+use crate::runners::Runners;
 use crate::wire::send;
+use freezing::WaitingFreeze;
+
+mod freezing;
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -42,6 +49,8 @@ pub(crate) struct Asker {
     pub(crate) process: ProcessKey,
     pub(crate) tid: u32,
     pub(crate) uid: u32,
+    /// The argument of the ioctl: where the caller's struct lies.
+    pub(crate) argument: u64,
 }
 
 /// One thing to do with the state of the driver.
@@ -83,6 +92,8 @@ pub(crate) enum Job {
         unique: u64,
         target: u64,
     },
+    /// An errand in a client is over.
+    EndErrand(Box<Report>),
     /// Finds reads whose files may have been made non-blocking while they slept.
     ListSleepers {
         found: Sleepers,
@@ -93,6 +104,7 @@ pub(crate) enum Job {
         is_nonblocking: bool,
     },
     ReclaimIdlePages,
+    EndOverdueFreezes,
     /// Plays a slice of the end of a process, if there is one, and says whether more is left.
     GoOnReleasing {
         is_left: IsLeft,
@@ -140,10 +152,10 @@ pub(crate) struct Sleeper {
 }
 
 /// One device: its context and the clients of it.
-struct Device {
+pub(crate) struct Device {
     name: String,
-    context: Context,
-    clients: Clients,
+    pub(crate) context: Context,
+    pub(crate) clients: Clients,
     parked: ParkedReads,
 }
 
@@ -151,9 +163,15 @@ struct Device {
 pub(crate) struct Driver {
     fuse: Arc<FuseDevice>,
     limits: Limits,
-    devices: Vec<Device>,
+    pub(crate) devices: Vec<Device>,
     /// Processes that have not come to their end, the first to go on with in front.
     ending: VecDeque<(DeviceId, ProcessKey)>,
+    pub(crate) runners: Arc<Runners>,
+    files: Arc<Files>,
+    /// The requests whose callers are on an errand, and whether a signal wanted to end them.
+    pub(crate) on_errands: HashMap<u64, bool>,
+    freezes: Vec<WaitingFreeze>,
+    alarm: Arc<Alarm>,
     ids: DebugIds,
     events: Events,
     /// When its clock was 0; `None` where nobody can see statistics.
@@ -164,13 +182,24 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// A driver without devices; one `with_statistics` takes the time of each call.
-    pub(crate) fn new(fuse: Arc<FuseDevice>, limits: Limits, with_statistics: bool) -> Self {
+    pub(crate) fn new(
+        fuse: Arc<FuseDevice>,
+        limits: Limits,
+        runners: Arc<Runners>,
+        alarm: Arc<Alarm>,
+        with_statistics: bool,
+    ) -> Self {
         Self {
             events: Events::new(fuse.clone()),
             fuse,
             limits,
             devices: Vec::new(),
             ending: VecDeque::new(),
+            files: Arc::new(Files::new(runners.clone())),
+            runners,
+            on_errands: HashMap::new(),
+            freezes: Vec::new(),
+            alarm,
             ids: DebugIds::default(),
             start: with_statistics.then(Instant::now),
             obscurity: RandomState::new(),
@@ -191,7 +220,7 @@ impl Driver {
     fn run_unguarded(&mut self, job: Job) {
         match job {
             Job::AddDevice { device, name } => {
-                let clients = Clients::new(self.fuse.clone());
+                let clients = Clients::new(self.fuse.clone(), self.files.clone());
                 let parked = ParkedReads::default();
                 let context = Context::with_limits(self.limits).numbered_by(self.ids.clone());
                 let fresh = Device { name, context, clients, parked };
@@ -234,6 +263,7 @@ impl Driver {
                 is_left(!self.ending.is_empty());
             }
             Job::Interrupt { unique, target } => self.interrupt(unique, target),
+            Job::EndErrand(report) => self.end_errand(*report),
             Job::ListSleepers { found } => found(self.sleepers()),
             Job::SetNonblocking { device, process, is_nonblocking } => {
                 self.set_nonblocking(device, process, is_nonblocking);
@@ -245,6 +275,7 @@ impl Driver {
                 self.events.poll(follower, unique, handle, flags);
             }
             Job::ForgetFollower { follower } => self.events.forget(follower),
+            Job::EndOverdueFreezes => self.end_overdue_freezes(),
         }
     }
 
@@ -255,6 +286,11 @@ impl Driver {
             Ok(decoded) => decoded,
             Err(error) => return self.answer(asker.unique, Err(error), &[]),
         };
+        match call {
+            Call::Freeze(request) => return self.freeze(asker, &caller, &request),
+            Call::FrozenInfo(request) => return self.frozen_info(asker, &caller, &request),
+            _ => {}
+        }
         let state = &mut self.devices[asker.device];
         if let Call::WriteRead(mut request) = call {
             let mut outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
@@ -280,7 +316,7 @@ impl Driver {
     fn caller(&mut self, asker: &Asker) -> Result<Caller, Errno> {
         let clients = &mut self.devices[asker.device].clients;
         let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
-        if !client.begin_call(asker.tid) {
+        if !client.begin_call(asker.tid, asker.uid) {
             tracing::warn!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
             return Err(Errno::EINVAL);
         }
@@ -292,7 +328,7 @@ impl Driver {
 
     /// Answers a `BINDER_WRITE_READ`, unless its read sleeps. The caller's struct goes back in any
     /// case: it shows how far the call came.
-    fn end_or_park(
+    pub(crate) fn end_or_park(
         &mut self,
         asker: &Asker,
         request: BinderWriteRead,
@@ -303,10 +339,22 @@ impl Driver {
                 let parked = Parked { asker: *asker, thread, request, check: Check::Fresh };
                 return self.devices[asker.device].parked.insert(parked);
             }
-            // None is sent on any while no file is captured.
-            Ok(Outcome::Done | Outcome::Errand(_)) => Ok(()),
+            Ok(Outcome::Errand(errand)) => {
+                return self.send_on_errand(Task { asker: *asker, request, errand });
+            }
+            Ok(Outcome::Done) => Ok(()),
             Err(error) => Err(error),
         };
+        self.end_call(asker, request, result);
+    }
+
+    /// Answers a `BINDER_WRITE_READ`.
+    pub(crate) fn end_call(
+        &self,
+        asker: &Asker,
+        request: BinderWriteRead,
+        result: Result<(), Errno>,
+    ) {
         self.answer(asker.unique, result, Answer::of(&request).bytes());
     }
 
@@ -315,16 +363,37 @@ impl Driver {
         send(&self.fuse, &reply::ioctl(unique, result, data));
     }
 
-    /// Does what the calls so far left to do, in order.
-    fn carry_out_effects(&mut self, device: DeviceId) {
+    /// Does what the calls so far left to do on a device, and on others for it.
+    pub(crate) fn carry_out_effects(&mut self, device: DeviceId) {
+        if self.carry_out_own_effects(device) {
+            self.carry_out_all_effects();
+        }
+    }
+
+    fn carry_out_all_effects(&mut self) {
+        let mut has_more = true;
+        while std::mem::take(&mut has_more) {
+            for device in 0..self.devices.len() {
+                has_more |= self.carry_out_own_effects(device);
+            }
+        }
+    }
+
+    /// Does what the calls so far left to do on a device, in order. Says whether others may have
+    /// come to something to do by it.
+    fn carry_out_own_effects(&mut self, device: DeviceId) -> bool {
+        let mut concerns_others = false;
         while let Some(effect) = self.devices[device].context.poll_effect() {
             match effect {
                 Effect::Wake(thread) => self.wake(device, thread),
                 Effect::NotifyPoll(process) => self.notify_poll(device, process),
-                // Nobody waits for it: no freeze can be asked for.
-                Effect::Settled(_) => {}
+                Effect::Settled(process) => {
+                    self.note_settled(device, process);
+                    concerns_others = true;
+                }
             }
         }
+        concerns_others
     }
 
     fn wake(&mut self, device: DeviceId, thread: ThreadKey) {
@@ -360,16 +429,21 @@ impl Driver {
         send(&self.fuse, &reply::poll(asker.unique, events));
     }
 
-    /// Ends the sleep of the read behind request `target`. If it does not sleep (yet), the kernel
+    /// Ends the sleep of the call behind request `target`. One that is on an errand is about to end,
+    /// and its interruption may be our own doing. If it does not sleep (yet), the kernel
     /// is asked to repeat the interruption, and forgets it if the request is gone.
     fn interrupt(&mut self, unique: u64, target: u64) {
+        if let Some(was_interrupted) = self.on_errands.get_mut(&target) {
+            *was_interrupted = true;
+            return;
+        }
         for device in 0..self.devices.len() {
             if let Some(parked) = self.devices[device].parked.take_request(target) {
                 self.end_sleep(device, &parked, Errno::EINTR);
                 return self.carry_out_effects(device);
             }
         }
-        if !self.events.interrupt(target) {
+        if !self.interrupt_freeze(target) && !self.events.interrupt(target) {
             send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
         }
     }
@@ -490,10 +564,12 @@ impl Job {
             | Self::ForgetFollower { .. }
             | Self::Release { .. }
             | Self::Interrupt { .. }
+            | Self::EndErrand(_)
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
             | Self::ReclaimIdlePages
-            | Self::GoOnReleasing { .. } => None,
+            | Self::GoOnReleasing { .. }
+            | Self::EndOverdueFreezes => None,
         }
     }
 }

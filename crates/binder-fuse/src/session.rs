@@ -22,15 +22,18 @@ use fuse_wire::{
 use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::alarm::{Alarm, Sleeper};
 use crate::client::{self, Client};
 use crate::descriptors::{Descriptors, PER_OPEN, Payer};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
+use crate::errand::Warnings;
 use crate::events::FollowerId;
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::logs::LogFile;
 use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
 use crate::options::{Delivery, Options};
 use crate::reserve::{Bell, Reserve};
+use crate::runners::Runners;
 use crate::tree::{Place, Refused, Sharing, Tree};
 use crate::turn::Turn;
 use crate::wire::send;
@@ -100,7 +103,7 @@ pub struct Session {
 /// Locks are taken one at a time, never one within another, with two exceptions: a job of the driver
 /// may take `files`, and a device is added to the driver while `tree` is held. No job takes `tree`.
 pub(crate) struct Shared {
-    fuse: Arc<FuseDevice>,
+    pub(crate) fuse: Arc<FuseDevice>,
     delivery: Delivery,
     /// Chosen when the first device is opened.
     route: OnceLock<Route>,
@@ -114,6 +117,11 @@ pub(crate) struct Shared {
     next_follower: AtomicU64,
     pub(crate) watch: Watch,
     pub(crate) bell: Bell,
+    runners: Arc<Runners>,
+    pub(crate) warnings: Warnings,
+    /// The seccomp filters that we have, and every client with us.
+    pub(crate) own_filters: u32,
+    pub(crate) alarm: Arc<Alarm>,
 }
 
 impl Session {
@@ -151,7 +159,14 @@ impl Session {
         if options.statistics {
             tree.add_logs();
         }
-        let driver = Turn::new(Driver::new(fuse.clone(), options.limits, options.statistics));
+        let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
+        let driver = Turn::new(Driver::new(
+            fuse.clone(),
+            options.limits,
+            runners.clone(),
+            alarm.clone(),
+            options.statistics,
+        ));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {
@@ -187,6 +202,10 @@ impl Session {
             next_follower: AtomicU64::new(0),
             watch: Watch::default(),
             bell: Bell::default(),
+            runners,
+            warnings: Warnings::default(),
+            own_filters: binder_os::injection::own_filters(),
+            alarm,
         };
         Ok((Self { shared: Arc::new(shared) }, mount))
     }
@@ -200,8 +219,12 @@ impl Session {
         let shared = &self.shared;
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
         let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
+        shared.runners.start(shared).map_err(ServeError::Thread)?;
+        let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
+        shared.runners.close();
         housekeeper.stop();
+        sleeper.stop();
         if result.is_ok() {
             // Otherwise it may sleep in a read of what is mounted still.
             reserve.stop();
@@ -265,8 +288,8 @@ impl Shared {
             Operation::Ioctl { flags, .. } if flags & FUSE_IOCTL_DIR != 0 => {
                 self.refuse(unique, ENOTTY);
             }
-            Operation::Ioctl { fh, cmd, data, .. } => self.ioctl(header, fh, cmd, data),
-            Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh) {
+            Operation::Ioctl { fh, cmd, arg, data, .. } => self.ioctl(header, fh, cmd, arg, data),
+            Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh, 0) {
                 Some(asker) => self.submit(Job::Poll { asker, handle: kh, flags }),
                 None if self.poll_log(header, fh, kh, flags) => {}
                 None => self.refuse(unique, EINVAL),
@@ -391,12 +414,12 @@ impl Shared {
         })
     }
 
-    fn ioctl(&self, header: &Header, fh: u64, command: u32, data: &[u8]) {
+    fn ioctl(&self, header: &Header, fh: u64, command: u32, argument: u64, data: &[u8]) {
         if command == BINDER_CTL_ADD && self.is_control(fh) {
             return self.add_device(header.unique, data);
         }
         let mut copy = [0; 48];
-        match (self.asker(header, fh), copy.get_mut(..data.len())) {
+        match (self.asker(header, fh, argument), copy.get_mut(..data.len())) {
             (Some(asker), Some(room)) => {
                 room.copy_from_slice(data);
                 self.submit(Job::Ioctl { asker, command, data: copy, len: data.len() });
@@ -576,10 +599,10 @@ impl Shared {
         send(&self.fuse, &reply::data(unique, listed.into_bytes()));
     }
 
-    fn asker(&self, header: &Header, fh: u64) -> Option<Asker> {
+    fn asker(&self, header: &Header, fh: u64, argument: u64) -> Option<Asker> {
         let (device, process) = self.process_of(fh)?;
         let Header { unique, pid: tid, uid, .. } = *header;
-        Some(Asker { unique, device, process, tid, uid })
+        Some(Asker { unique, device, process, tid, uid, argument })
     }
 
     fn process_of(&self, fh: u64) -> Option<(DeviceId, ProcessKey)> {

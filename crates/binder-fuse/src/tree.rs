@@ -40,8 +40,12 @@ const FOREVER: Duration = Duration::from_secs(86_400);
 /// What the driver can do beyond the basics: file names under `features/`, and what each tells.
 ///
 /// Reports of transactions go by netlink, where nobody but a kernel may speak to all.
-const FEATURES_TOLD: [(&str, &[u8]); 3] =
-    [("extended_error", b"1\n"), ("oneway_spam_detection", b"1\n"), ("transaction_report", b"0\n")];
+const FEATURES_TOLD: [(&str, &[u8]); 4] = [
+    ("extended_error", b"1\n"),
+    ("freeze_notification", b"1\n"),
+    ("oneway_spam_detection", b"1\n"),
+    ("transaction_report", b"0\n"),
+];
 
 /// The flags of renameat2(2).
 const RENAME_NOREPLACE: u32 = 1;

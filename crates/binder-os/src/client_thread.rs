@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "pidfds of threads have no safe wrapper")]
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -31,6 +31,12 @@ impl ClientThread {
     #[must_use]
     pub fn find_by_number(process: &ClientMemory, tid: u32) -> Option<Self> {
         process.has_thread(tid).then_some(Self { tid, pidfd: None })
+    }
+
+    /// The pidfd of this very thread, where the kernel has such a thing.
+    #[must_use]
+    pub fn pidfd(&self) -> Option<BorrowedFd<'_>> {
+        self.pidfd.as_ref().map(AsFd::as_fd)
     }
 
     /// Whether it still lives, so that its number cannot be another's.

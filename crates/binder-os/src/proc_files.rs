@@ -52,6 +52,45 @@ pub fn tgid_of(tid: u32) -> io::Result<u32> {
     number(field(&status, b"Tgid:")?)
 }
 
+/// What /proc/TID/status tells of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadStatus {
+    /// Its process.
+    pub tgid: u32,
+    /// Its number in its own pid namespace.
+    pub innermost_number: u32,
+    /// The user whose files it may touch.
+    pub fs_uid: u32,
+    /// The group, likewise.
+    pub fs_gid: u32,
+    /// The capabilities that it has in its user namespace, one bit each.
+    pub effective: u64,
+}
+
+impl ThreadStatus {
+    /// Reads the status of thread `tid`.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if the thread has ended.
+    pub fn of(tid: u32) -> io::Result<Self> {
+        let status = fs::read(format!("/proc/{tid}/status"))?;
+        let last = |name: &[u8]| {
+            let word = words(field(&status, name)?).last();
+            number(word.ok_or_else(malformed)?)
+        };
+        let effective = str::from_utf8(field(&status, b"CapEff:")?.trim_ascii()).ok();
+        let effective = effective.and_then(|bits| u64::from_str_radix(bits, 16).ok());
+        Ok(Self {
+            tgid: last(b"Tgid:")?,
+            innermost_number: last(b"NSpid:")?,
+            fs_uid: last(b"Uid:")?,
+            fs_gid: last(b"Gid:")?,
+            effective: effective.ok_or_else(malformed)?,
+        })
+    }
+}
+
 /// Returns the numbers of process `tgid`, from the namespace of /proc to the process's own.
 ///
 /// # Errors
@@ -83,13 +122,32 @@ pub fn shares_user_namespace(tgid: u32) -> io::Result<bool> {
     Ok(its == fs::read_link("/proc/self/ns/user")?)
 }
 
+/// Returns user and group 0 of the user namespace of process `tgid`, as our namespace numbers them;
+/// `None` if it has none.
+///
+/// # Errors
+///
+/// `NotFound` if the process has ended.
+pub fn root_of_user_namespace(tgid: u32) -> io::Result<Option<(u32, u32)>> {
+    let zero = |kind: &str| {
+        let ranges = id_map(tgid, kind)?;
+        let range = ranges.iter().find(|range| range.inside == 0 && range.count > 0);
+        Ok::<_, io::Error>(range.map(|range| range.outside))
+    };
+    Ok(zero("uid_map")?.zip(zero("gid_map")?))
+}
+
 /// Returns the user numbers that exist in the user namespace of process `tgid`.
 ///
 /// # Errors
 ///
 /// `NotFound` if the process has ended.
 pub fn uid_map(tgid: u32) -> io::Result<Vec<UidRange>> {
-    let map = fs::read(format!("/proc/{tgid}/uid_map"))?;
+    id_map(tgid, "uid_map")
+}
+
+fn id_map(tgid: u32, kind: &str) -> io::Result<Vec<UidRange>> {
+    let map = fs::read(format!("/proc/{tgid}/{kind}"))?;
     lines(&map)
         .map(|line| {
             let mut numbers = words(line).map(number);
@@ -308,7 +366,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns what follows `name` in its line of `text`.
-fn field<'a>(text: &'a [u8], name: &[u8]) -> io::Result<&'a [u8]> {
+pub(crate) fn field<'a>(text: &'a [u8], name: &[u8]) -> io::Result<&'a [u8]> {
     lines(text).find_map(|line| line.strip_prefix(name)).ok_or_else(malformed)
 }
 

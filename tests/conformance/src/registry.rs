@@ -177,7 +177,6 @@ pub const DIFFERENCES: &[Difference] = &[
     in_user_space(134, NOT_INSTALLED),
     in_user_space(135, NOT_INSTALLED),
     in_user_space(136, NOT_INSTALLED),
-    in_user_space(234, "freeze notifications are not offered yet"),
     in_the_kernel(30, "the C driver writes BR_NOOP without looking at the room"),
     in_the_kernel(38, "the C driver keeps the buffer until the file closes"),
     in_the_kernel(46, "the guest has no security module, so there are no labels"),

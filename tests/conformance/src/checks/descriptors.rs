@@ -3,8 +3,8 @@
 use binder_testkit::Return::{FailedReply, Reply, TransactionComplete};
 use binder_testkit::{Message, Party, Stage, commands, expect};
 use binder_uapi::{
-    BINDER_TYPE_BINDER, BinderBufferObject, BinderTransactionData, FLAT_BINDER_FLAG_ACCEPTS_FDS,
-    FlatBinderObject, TF_ACCEPT_FDS,
+    BINDER_TYPE_BINDER, BINDER_TYPE_FD, BinderBufferObject, BinderTransactionData,
+    FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject, TF_ACCEPT_FDS,
 };
 use rustix::io::Errno;
 
@@ -19,12 +19,15 @@ checks! {
     Both c128_a_descriptor_must_exist,
     Both c129_a_descriptor_arrives_as_the_lowest_free,
     Both c130_the_sender_may_close_its_own_at_once,
+    Both c129_the_rest_of_an_object_is_passed_through,
     Both c131_descriptors_are_numbered_in_their_order,
     Both c132_a_receiver_without_room_fails_the_call,
     Both c133_a_receiver_without_room_misses_a_oneway,
     Both c134_a_caller_without_room_misses_the_reply,
     Both c135_freeing_closes_no_descriptor,
     Both c136_c137_an_array_arrives_in_its_parent_until_freed,
+    Both c136_an_array_that_is_freed_while_reading_is_closed,
+    Both c138_an_array_and_addresses_share_a_parent,
     Both c138_an_array_lies_aligned_within_its_parent,
     Both c139_an_empty_array_is_accepted,
 }
@@ -95,6 +98,17 @@ fn c129_a_descriptor_arrives_as_the_lowest_free(stage: &Stage) {
     assert_eq!((object.binder, object.cookie), (lowest, 77));
     assert_eq!(file(stage, &m, lowest), file(stage, &p, SOCKET));
     assert!(stage.rig().descriptors().closes_on_exec(m.host(), lowest));
+}
+
+fn c129_the_rest_of_an_object_is_passed_through(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let lowest = lowest_free(stage, &m);
+    let (kind, flags, cookie) = (BINDER_TYPE_FD, 0x1234_5678, u64::MAX);
+    let object = FlatBinderObject { kind, flags, binder: u64::MAX << 32, cookie };
+    p.write(commands().oneway(0, Message::new(1).object(object)));
+    let received = m.objects(&m.read_call())[0];
+    assert_eq!(received, FlatBinderObject { kind, flags, binder: lowest, cookie });
 }
 
 fn c130_the_sender_may_close_its_own_at_once(stage: &Stage) {
@@ -180,6 +194,43 @@ fn c136_c137_an_array_arrives_in_its_parent_until_freed(stage: &Stage) {
     for fd in fds {
         assert_eq!(file(stage, &m, fd.into()), None);
     }
+}
+
+fn c136_an_array_that_is_freed_while_reading_is_closed(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let lowest = lowest_free(stage, &m);
+    p.write(commands().oneway(0, array(8)));
+    let oneway = m.read_call();
+    // A read that would wait returns, since there is something to close.
+    expect!(m.exchange(commands().free(oneway.buffer)) => []);
+    assert_eq!(lowest_free(stage, &m), lowest);
+}
+
+fn c138_an_array_and_addresses_share_a_parent(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let parent = || Message::new(1).bytes(&[0; 8]).buffer(&[0; 32]);
+    let refused = [
+        parent().child(&[0; 8], 0, 8).descriptors(1, 0, 12),
+        parent().descriptors(2, 0, 8).child(&[0; 8], 0, 12),
+        parent().descriptors(2, 0, 8).descriptors(1, 0, 12),
+        parent()
+            .child(&[0; 8], 0, 0)
+            .descriptors(1, 1, 0)
+            .descriptors(1, 0, 8)
+            .descriptors(1, 1, 4),
+        parent().descriptors(1, 1, 0),
+        parent().descriptors(u64::MAX / 4 + 2, 0, 0),
+    ];
+    for message in refused {
+        let shown = format!("{message:?}");
+        assert_eq!(p.exchange(commands().oneway(0, message)), [FailedReply], "{shown}");
+        assert_eq!(p.extended_error().param, -Errno::INVAL.raw_os_error(), "{shown}");
+    }
+    let accepted = parent().child(&[0; 8], 0, 0).descriptors(1, 1, 0).descriptors(2, 0, 8);
+    p.write(commands().oneway(0, accepted.child(&[0; 8], 0, 16)));
+    assert_eq!(m.offsets(&m.read_call()).len(), 5);
 }
 
 fn c138_an_array_lies_aligned_within_its_parent(stage: &Stage) {
