@@ -169,8 +169,6 @@ pub struct BufferView {
     pub slot_len: u32,
     /// Its transaction has not come to its end: a call is being served, or waits to be read.
     pub is_active: bool,
-    /// Its sender wants it erased: nobody else should look.
-    pub is_sensitive: bool,
 }
 
 /// An object on offer.
@@ -387,7 +385,6 @@ impl Context {
             extra_len: buffer.layout.extra_len,
             slot_len: buffer.layout.slot_len,
             is_active: buffer.transaction.is_some(),
-            is_sensitive: buffer.clears_on_free,
         }
     }
 
