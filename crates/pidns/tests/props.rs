@@ -104,7 +104,7 @@ impl Model {
 
     fn try_alloc(&mut self, namespace: usize, set_tid: &[u32]) -> Result<Vec<u32>, AllocError> {
         let lineage = self.lineage(namespace);
-        let level_of = |at: usize| u32::try_from(lineage.len() - 1 - at).unwrap();
+        let level_of = |at: usize| u32::try_from(lineage.len() - 1 - at).expect("few levels");
         if set_tid.len() > lineage.len() {
             let (chosen, levels) = (set_tid.len(), lineage.len());
             return Err(AllocError::TooManyChosen { chosen, levels });
