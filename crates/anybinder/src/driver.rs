@@ -104,6 +104,7 @@ fn describe(error: &MountError) -> Failure {
             Failure::new(format!("mounting binderfs at {dir}"), source)
                 .advise("mounting needs root, or the private world that `anybinder run` makes")
         }
+        MountError::Create(source) => Failure::new("making a binderfs", source),
         MountError::Name { .. } => Failure::new("creating the devices", error),
     }
 }

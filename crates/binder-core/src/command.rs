@@ -1,9 +1,10 @@
 //! Reads the commands (`BC_*`) of a write buffer and carries them out, one by one.
 
 use binder_uapi::{
-    BC_ACQUIRE, BC_ACQUIRE_DONE, BC_CLEAR_DEATH_NOTIFICATION, BC_DEAD_BINDER_DONE, BC_DECREFS,
-    BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER, BC_INCREFS, BC_INCREFS_DONE,
-    BC_REGISTER_LOOPER, BC_RELEASE, BC_REPLY, BC_REPLY_SG, BC_REQUEST_DEATH_NOTIFICATION,
+    BC_ACQUIRE, BC_ACQUIRE_DONE, BC_CLEAR_DEATH_NOTIFICATION, BC_CLEAR_FREEZE_NOTIFICATION,
+    BC_DEAD_BINDER_DONE, BC_DECREFS, BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER,
+    BC_FREEZE_NOTIFICATION_DONE, BC_INCREFS, BC_INCREFS_DONE, BC_REGISTER_LOOPER, BC_RELEASE,
+    BC_REPLY, BC_REPLY_SG, BC_REQUEST_DEATH_NOTIFICATION, BC_REQUEST_FREEZE_NOTIFICATION,
     BC_TRANSACTION, BC_TRANSACTION_SG, BinderHandleCookie, BinderPtrCookie, BinderTransactionData,
     BinderTransactionDataSg, BinderWriteRead,
 };
@@ -113,6 +114,7 @@ impl Context {
     ) -> Result<(), Errno> {
         let process = caller.process;
         let code: u32 = commands.take(memory)?;
+        self.processes[process].counters.count_command(code);
         match code {
             BC_TRANSACTION | BC_REPLY => {
                 let mut data = BinderTransactionDataSg::new_zeroed();
@@ -125,7 +127,7 @@ impl Context {
             }
             BC_FREE_BUFFER => {
                 let address: u64 = commands.take(memory)?;
-                self.free_buffer_at(process, address, memory);
+                self.free_buffer_at(thread, address, memory);
             }
             BC_INCREFS => self.add_count(process, commands.take(memory)?, Strength::Weak)?,
             BC_ACQUIRE => self.add_count(process, commands.take(memory)?, Strength::Strong)?,
@@ -144,13 +146,24 @@ impl Context {
             BC_EXIT_LOOPER => self.threads[thread].looper |= Looper::EXITED,
             BC_REQUEST_DEATH_NOTIFICATION => {
                 let BinderHandleCookie { handle, cookie } = commands.take(memory)?;
-                self.request_death(process, handle, cookie);
+                self.request_death(thread, handle, cookie);
             }
             BC_CLEAR_DEATH_NOTIFICATION => {
                 let BinderHandleCookie { handle, cookie } = commands.take(memory)?;
                 self.clear_death(thread, handle, cookie);
             }
             BC_DEAD_BINDER_DONE => self.acknowledge_death(thread, commands.take(memory)?),
+            BC_REQUEST_FREEZE_NOTIFICATION => {
+                let BinderHandleCookie { handle, cookie } = commands.take(memory)?;
+                self.request_freeze(process, handle, cookie)?;
+            }
+            BC_CLEAR_FREEZE_NOTIFICATION => {
+                let BinderHandleCookie { handle, cookie } = commands.take(memory)?;
+                self.clear_freeze(process, handle, cookie)?;
+            }
+            BC_FREEZE_NOTIFICATION_DONE => {
+                self.acknowledge_freeze(process, commands.take(memory)?)?;
+            }
             // Unknown ones, BC_ATTEMPT_ACQUIRE and BC_ACQUIRE_RESULT, which no driver supports.
             _ => return Err(Errno::EINVAL),
         }

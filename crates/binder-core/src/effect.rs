@@ -11,4 +11,6 @@ pub enum Effect {
     Wake(ThreadKey),
     /// Tell the poll(2) waiters of this process to look again.
     NotifyPoll(ProcessKey),
+    /// Go on with a freeze that waits for this process: nothing is outstanding at it any more.
+    Settled(ProcessKey),
 }

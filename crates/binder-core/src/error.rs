@@ -1,6 +1,6 @@
 //! What goes wrong: the call (`Errno`), or a transaction (`Refusal`).
 
-use binder_uapi::{BR_DEAD_REPLY, BR_FAILED_REPLY};
+use binder_uapi::{BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY};
 
 /// Why a call into the driver failed, as the ioctl's errno.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -15,6 +15,9 @@ pub enum Errno {
     /// A signal ended the wait.
     #[error("interrupted")]
     EINTR = 4,
+    /// No such descriptor.
+    #[error("bad file descriptor")]
+    EBADF = 9,
     /// Nothing to read, and the caller does not wait.
     #[error("nothing ready")]
     EAGAIN = 11,
@@ -56,6 +59,7 @@ impl From<crate::env::CopyFault> for Errno {
 pub(crate) enum Verdict {
     Failed,
     Dead,
+    Frozen,
 }
 
 impl Verdict {
@@ -63,6 +67,7 @@ impl Verdict {
         match self {
             Self::Failed => BR_FAILED_REPLY,
             Self::Dead => BR_DEAD_REPLY,
+            Self::Frozen => BR_FROZEN_REPLY,
         }
     }
 }
@@ -71,17 +76,21 @@ impl Verdict {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Refusal {
     pub(crate) verdict: Verdict,
-    /// Kept for the extended error.
-    pub(crate) cause: Errno,
+    /// Kept for the extended error; none if the verdict says it all.
+    pub(crate) cause: Option<Errno>,
 }
 
 impl Refusal {
     pub(crate) fn failed(cause: Errno) -> Self {
-        Self { verdict: Verdict::Failed, cause }
+        Self { verdict: Verdict::Failed, cause: Some(cause) }
     }
 
     pub(crate) fn dead(cause: Errno) -> Self {
-        Self { verdict: Verdict::Dead, cause }
+        Self { verdict: Verdict::Dead, cause: Some(cause) }
+    }
+
+    pub(crate) fn frozen() -> Self {
+        Self { verdict: Verdict::Frozen, cause: None }
     }
 }
 

@@ -8,6 +8,7 @@ use idr::IdPool;
 use crate::context::Context;
 use crate::death::DeathKey;
 use crate::error::Errno;
+use crate::freeze_links::FreezeKey;
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
 use crate::table::Key;
@@ -19,12 +20,15 @@ pub(crate) type ReferenceKey = Key<Reference>;
 /// A process's reference to a node of another: one per process and node.
 #[derive(Debug)]
 pub(crate) struct Reference {
+    /// Its number in logs.
+    pub(crate) debug_id: u32,
     pub(crate) process: ProcessKey,
     pub(crate) node: NodeKey,
     pub(crate) handle: u32,
     pub(crate) strong: u32,
     pub(crate) weak: u32,
     pub(crate) death: Option<DeathKey>,
+    pub(crate) freeze: Option<FreezeKey>,
 }
 
 /// The references of one process, by handle and by node.
@@ -66,10 +70,30 @@ impl Handles {
         self.ids.release_and_shrink(handle);
     }
 
-    /// Forgets all references at once, for a process that ends.
-    pub(crate) fn take_all(&mut self) -> Vec<ReferenceKey> {
-        let all = core::mem::replace(self, Self::new());
-        all.by_handle.into_iter().flatten().collect()
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.by_node.len()
+    }
+
+    /// Takes the first reference at or after `next`, and moves `next` past it: for a process that
+    /// ends, whose handles nobody will use.
+    pub(crate) fn take_next(&mut self, next: &mut usize) -> Option<ReferenceKey> {
+        loop {
+            let reference = self.by_handle.get_mut(*next)?.take();
+            *next += 1;
+            if reference.is_some() {
+                return reference;
+            }
+        }
+    }
+
+    /// The node of a reference that [`take_next`](Self::take_next) took.
+    pub(crate) fn forget_node(&mut self, node: NodeKey) {
+        self.by_node.remove(&node);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ReferenceKey> {
+        self.by_handle.iter().flatten().copied()
     }
 }
 
@@ -151,13 +175,22 @@ impl Context {
 
     fn new_reference(&mut self, process: ProcessKey, node: NodeKey) -> Result<ReferenceKey, Errno> {
         let lowest = u32::from(self.manager != Some(node));
+        self.afford_handle(process)?;
         let handles = &mut self.processes[process].handles;
         let handle = handles.ids.acquire_lowest(lowest).map_err(|_| Errno::ENOMEM)?;
-        let reference = Reference { process, node, handle, strong: 0, weak: 0, death: None };
-        let reference = self.references.insert(reference);
+        let debug_id = self.ids.next();
+        let reference = self.references.insert(Reference {
+            debug_id,
+            process,
+            node,
+            handle,
+            strong: 0,
+            weak: 0,
+            death: None,
+            freeze: None,
+        });
         handles.insert(handle, node, reference);
         self.attach_reference(node);
-        self.ids.next();
         Ok(reference)
     }
 
@@ -209,7 +242,7 @@ impl Context {
         }
     }
 
-    /// Removes a reference without counts, and with it its handle and its death link.
+    /// Removes a reference without counts, and with it its handle and its links.
     fn delete_reference(&mut self, reference: ReferenceKey) {
         let state = &self.references[reference];
         let (process, handle, node) = (state.process, state.handle, state.node);
@@ -223,6 +256,9 @@ impl Context {
         if let Some(death) = state.death {
             self.nodes[state.node].watchers.remove(&reference);
             self.drop_death(death);
+        }
+        if let Some(link) = state.freeze {
+            self.drop_freeze(link);
         }
         if state.strong > 0 {
             self.uncount_strong(state.node);
@@ -238,6 +274,7 @@ mod tests {
     use super::*;
     use crate::buffer::Held;
     use crate::identity::{Opener, PidNumbers, UidMap};
+    use crate::release::Release;
     use crate::stats::Census;
 
     fn open(context: &mut Context, pid: u32) -> ProcessKey {
@@ -252,7 +289,7 @@ mod tests {
     fn offer(context: &mut Context, owner: ProcessKey, ptr: u64) -> NodeKey {
         let object =
             FlatBinderObject { kind: BINDER_TYPE_BINDER, binder: ptr, ..Default::default() };
-        context.new_node(owner, &object)
+        context.new_node(owner, &object).unwrap()
     }
 
     #[test]
@@ -266,7 +303,7 @@ mod tests {
         context.count_on(reference, Strength::Strong, None).unwrap();
         assert_eq!(context.references[reference].strong, u32::MAX);
         for process in [owner, holder] {
-            context.release(process, &mut crate::env::Nowhere);
+            assert_eq!(context.release(process, &mut crate::env::Nowhere), Release::Done);
         }
         assert_eq!(context.census(), Census::default());
     }

@@ -8,31 +8,44 @@
 //! A call, file by file: `write_read` (the two phases of the ioctl), `command` (decodes `BC_*`),
 //! `transaction` (finds the receiver), `translate` and `buffer` (the data), `work` (queues),
 //! `waiting` (who is woken), `returns` (writes `BR_*`), `effect` (what the front end does next), and
-//! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `looper`, `exit`.
+//! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `freeze`,
+//! `freeze_links`, `looper`, `exit`, `release`, `account`.
+//! What people may know of all this: `journal` (the last sends), `counters`, `snapshot` (all tables).
 
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+mod account;
 mod buffer;
 mod command;
 mod context;
+mod counters;
 mod death;
+mod descriptors;
 mod effect;
 mod env;
+mod errand;
 mod error;
 mod exit;
+mod freeze;
+mod freeze_links;
 mod handle;
 mod identity;
+mod image;
+mod journal;
 mod looper;
 mod manager;
 mod node;
 mod pages;
 mod process;
 mod ranges;
+mod release;
 mod reply;
 mod returns;
+mod scatter;
+mod snapshot;
 mod stats;
 mod table;
 mod thread;
@@ -42,14 +55,26 @@ mod waiting;
 mod work;
 mod write_read;
 
+pub use account::Limits;
 pub use context::{Caller, Context, Waits};
+pub use counters::Counters;
+pub use descriptors::CapturedFile;
 pub use effect::Effect;
 pub use env::{ClaimedAddr, ClientMemory, CopyFault, MappingArea};
+pub use errand::{Errand, ErrandKey, NotInstalled, PendingErrand};
 pub use error::Errno;
+pub use freeze::{Freeze, Patience, Program};
 pub use identity::{NamespaceId, Opener, PidNumbers, UidMap, UidRange};
+pub use journal::{LogEntry, Report, SendEnd};
 pub use pages::PageCounts;
 pub use process::{Process, ProcessKey};
-pub use stats::Census;
+pub use release::Release;
+pub use snapshot::{
+    BufferView, Direction, NodeView, ObjectCount, ProcessView, ReferenceView, Snapshot, StackEntry,
+    ThreadView, TransactionView, WorkView,
+};
+pub use stats::{Census, DebugIds};
 pub use table::Key;
 pub use thread::{Thread, ThreadKey};
+pub use transaction::Kind as TransactionKind;
 pub use write_read::Outcome;

@@ -1,6 +1,8 @@
 //! Replies, and what becomes of a call that gets none.
 
-use binder_uapi::{BR_OK, BR_TRANSACTION_COMPLETE, BinderExtendedError, BinderTransactionDataSg};
+use binder_uapi::{
+    BR_OK, BR_TRANSACTION_COMPLETE, BinderExtendedError, BinderTransactionDataSg, TF_ACCEPT_FDS,
+};
 
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
@@ -23,13 +25,20 @@ impl Context {
     ) {
         let id = self.ids.next();
         self.threads[thread].extended_error = no_error(id);
+        self.log_send(id, Kind::Reply, thread, data);
         let call = match self.take_served_call(thread) {
             Ok(call) => call,
-            Err(cause) => return self.refuse_send(thread, id, Refusal::failed(cause)),
+            Err(cause) => {
+                let refusal = Refusal::failed(cause);
+                self.journal.refuse(refusal);
+                return self.refuse_send(thread, id, refusal);
+            }
         };
+        self.log_waiting_caller(call);
         match self.try_reply(caller, thread, call, data, memory) {
             Ok(()) => {
-                self.transactions.remove(call);
+                self.journal.accept();
+                self.end_transaction(call);
                 let replier = &self.threads[thread];
                 // One that polls is told of what it has to read, and gains nothing by waiting.
                 if replier.defers_completions && !replier.polls {
@@ -39,6 +48,7 @@ impl Context {
                 }
             }
             Err(refusal) => {
+                self.journal.refuse(refusal);
                 self.threads[thread].return_error = Some(BR_TRANSACTION_COMPLETE);
                 self.queue_on_thread(thread, Work::ReturnError);
                 if let Some(from) = self.transactions[call].from
@@ -74,6 +84,7 @@ impl Context {
         data: &BinderTransactionDataSg,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Refusal> {
+        self.afford_completion(thread)?;
         let waiting = self.transactions[call].from.ok_or(Refusal::dead(Errno::ESRCH))?;
         let receiver = self.threads[waiting].process;
         let draft = Draft {
@@ -83,10 +94,13 @@ impl Context {
             target: None,
             data,
             is_oneway: false,
+            accepts_fds: self.transactions[call].flags & TF_ACCEPT_FDS != 0,
         };
         let buffer = self.build_buffer(&draft, memory)?;
-        let reply = self.transactions.insert(Transaction {
+        let reply = self.begin_transaction(Transaction {
+            trace: self.trace(),
             kind: Kind::Reply,
+            sender: caller.process,
             from: None,
             from_parent: None,
             to_process: Some(receiver),
@@ -97,9 +111,7 @@ impl Context {
             sender_euid: caller.euid,
             buffer: Some(buffer),
         });
-        self.attach_buffer(receiver, buffer, reply);
         self.threads[waiting].stack = self.transactions[call].from_parent;
-        self.unlink_buffer(call);
         self.queue_on_thread(waiting, Work::Transaction(reply));
         Ok(())
     }
@@ -116,8 +128,7 @@ impl Context {
     pub(crate) fn fail_call(&mut self, call: TransactionKey, verdict: Verdict) {
         let mut next = Some(call);
         while let Some(call) = next {
-            self.unlink_buffer(call);
-            let Some(Transaction { from, from_parent, .. }) = self.transactions.remove(call) else {
+            let Some(Transaction { from, from_parent, .. }) = self.end_transaction(call) else {
                 return;
             };
             let Some(thread) = from else {
@@ -134,18 +145,9 @@ impl Context {
             return;
         }
     }
-
-    /// Parts a transaction from its buffer, which lives on until the receiver frees it.
-    pub(crate) fn unlink_buffer(&mut self, transaction: TransactionKey) {
-        let state = &mut self.transactions[transaction];
-        let (Some(start), Some(process)) = (state.buffer.take(), state.to_process) else { return };
-        let arena = self.processes.get_mut(process).and_then(|process| process.arena.as_mut());
-        if let Some(buffer) = arena.and_then(|arena| arena.get_mut(start)) {
-            buffer.transaction = None;
-        }
-    }
 }
 
 fn extended_error(id: u32, refusal: Refusal) -> BinderExtendedError {
-    BinderExtendedError { id, command: refusal.verdict.code(), param: -refusal.cause.number() }
+    let param = refusal.cause.map_or(0, |cause| -cause.number());
+    BinderExtendedError { id, command: refusal.verdict.code(), param }
 }

@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 
 use crate::context::Context;
 use crate::death::DeathKey;
+use crate::freeze_links::FreezeKey;
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
@@ -18,6 +19,8 @@ pub(crate) enum Work {
     TransactionComplete,
     /// The same, and the receiver has more unread one-ways of this sender than is healthy.
     OnewaySpamSuspect,
+    /// The thread's own one-way was accepted, and waits for a frozen receiver.
+    TransactionPendingFrozen,
     /// The thread's `return_error` slot holds a code.
     ReturnError,
     /// The thread's `reply_error` slot holds a code.
@@ -26,6 +29,8 @@ pub(crate) enum Work {
     Node(NodeKey),
     /// A death link has something to tell.
     Death(DeathKey),
+    /// A freeze link has something to tell.
+    Freeze(FreezeKey),
 }
 
 /// Whose todo list.
@@ -66,6 +71,10 @@ impl WorkQueue {
     /// The next item, left in place.
     pub(crate) fn front(&self) -> Option<Work> {
         self.entries.front().and_then(|(_, work)| *work)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Work> {
+        self.entries.iter().filter_map(|(_, work)| *work)
     }
 
     fn push_back(&mut self, work: Work) -> i64 {
@@ -130,6 +139,9 @@ impl Context {
 
     /// Queues an item that rides along with the next one that makes a read return.
     pub(crate) fn queue_deferred(&mut self, thread: ThreadKey, work: Work) -> Queued {
+        if let Work::TransactionComplete | Work::OnewaySpamSuspect = work {
+            self.completions = self.completions.wrapping_add(1);
+        }
         let ticket = self.threads[thread].todo.push_back(work);
         Queued { on: QueueOf::Thread(thread), ticket }
     }

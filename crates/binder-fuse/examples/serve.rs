@@ -11,6 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let devices = ["binder", "hwbinder", "vndbinder"]
         .map(|name| DeviceSpec { name: name.into(), mode: 0o666 })
         .into();
-    Session::mount(Path::new(&dir), &Options { devices, delivery })?.serve()?;
+    Session::mount(Path::new(&dir), &Options { devices, delivery, ..Options::default() })?
+        .serve()?;
     Ok(())
 }

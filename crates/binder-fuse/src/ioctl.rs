@@ -2,9 +2,10 @@
 
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
-    BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_GET_EXTENDED_ERROR, BINDER_GET_NODE_DEBUG_INFO,
-    BINDER_GET_NODE_INFO_FOR_REF, BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT,
-    BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_VERSION, BINDER_WRITE_READ,
+    BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR,
+    BINDER_GET_FROZEN_INFO, BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF,
+    BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT,
+    BINDER_VERSION, BINDER_WRITE_READ, BinderFreezeInfo, BinderFrozenStatusInfo,
     BinderNodeDebugInfo, BinderNodeInfoForRef, BinderVersion, BinderWriteRead, FlatBinderObject,
 };
 use zerocopy::{FromBytes, IntoBytes};
@@ -23,6 +24,8 @@ pub(crate) enum Call {
     NodeInfoForRef(BinderNodeInfoForRef),
     DetectOnewaySpam(bool),
     DeferCompletions(bool),
+    Freeze(BinderFreezeInfo),
+    FrozenInfo(BinderFrozenStatusInfo),
     ExtendedError,
 }
 
@@ -68,11 +71,13 @@ impl Call {
             BINDER_ENABLE_ONEWAY_SPAM_DETECTION => Self::DetectOnewaySpam(value::<u32>(data)? != 0),
             ANYBINDER_DEFER_COMPLETIONS => Self::DeferCompletions(value::<u32>(data)? != 0),
             BINDER_GET_EXTENDED_ERROR => Self::ExtendedError,
+            BINDER_FREEZE => Self::Freeze(value(data)?),
+            BINDER_GET_FROZEN_INFO => Self::FrozenInfo(value(data)?),
             _ => return Err(Errno::EINVAL),
         })
     }
 
-    /// Runs every call but [`Call::WriteRead`], which may sleep.
+    /// Runs a call that concerns one device alone and does not sleep.
     ///
     /// # Errors
     ///
@@ -84,8 +89,8 @@ impl Call {
         memory: &mut dyn ClientMemory,
     ) -> Result<Answer, Errno> {
         match self {
-            Self::WriteRead(_) => {
-                debug_assert!(false, "a call that may sleep is run by the driver");
+            Self::WriteRead(_) | Self::Freeze(_) | Self::FrozenInfo(_) => {
+                debug_assert!(false, "{self:?} is run by the driver");
                 return Err(Errno::EINVAL);
             }
             Self::Version => {

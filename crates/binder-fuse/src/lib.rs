@@ -2,20 +2,33 @@
 //!
 //! A request comes in at `session`. What concerns names it answers from the `tree`; what concerns
 //! Binder becomes a job of the `driver`, which decodes it (`ioctl`), asks the context, and carries
-//! out the effects: a read that sleeps waits in `parked`, data reaches the client's mapping through
-//! `mapping`, and `client` knows the memory and the identity of the process behind an open file.
+//! out the effects: a read that sleeps waits in `parked`, a freeze in `driver/freezing` (until the
+//! `alarm` at the latest), data reaches the client's mapping through `mapping`, and `client` knows the
+//! memory and the identity of the process behind an open file. Files that clients send one another are
+//! held in `files`; a runner (`runners`) puts them into the receiver (`errand`). What the driver tells
+//! of itself goes out by the names of `logs`, and what goes wrong by `events`.
 
+mod alarm;
 mod client;
+mod descriptors;
 mod driver;
+mod errand;
+mod events;
+mod files;
 mod housekeeper;
 mod ioctl;
+mod logs;
 mod mapping;
+mod options;
 mod parked;
 mod reserve;
+mod runners;
 mod session;
 mod tree;
 mod turn;
 mod wire;
 
+pub use binder_core::Limits;
 pub use mapping::Route;
-pub use session::{Delivery, DeviceSpec, MountError, Options, ServeError, Session};
+pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
+pub use session::{MountError, ServeError, Session};

@@ -6,7 +6,7 @@
 
 use rustix::io::Errno;
 
-use crate::CoreRig;
+use crate::{CoreRig, Descriptors};
 
 /// An operating system process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -175,6 +175,9 @@ pub trait Rig {
     /// Where nothing is mapped.
     fn peek(&self, host: Host, address: u64, bytes: &mut [u8]) -> Result<(), Errno>;
 
+    /// The file descriptors of hosts.
+    fn descriptors(&self) -> &dyn Descriptors;
+
     /// What only a real operating system can do; `None` without one.
     fn system(&self) -> Option<&dyn System> {
         None
@@ -199,15 +202,6 @@ pub trait System {
 
     /// Whether a child that the host forks finds something mapped at `address`.
     fn is_mapped_in_child(&self, host: Host, address: u64) -> bool;
-
-    /// Duplicates a descriptor of a host, to the lowest free number.
-    fn duplicate(&self, host: Host, fd: u64) -> u64;
-
-    /// Closes a descriptor of a host.
-    fn close_descriptor(&self, host: Host, fd: u64);
-
-    /// Limits how many descriptors a host may have.
-    fn limit_descriptors(&self, host: Host, count: u64);
 
     /// Asks the `binder-control` beside the device for another device.
     fn add_device(&self, name: &[u8]) -> Result<(), Errno>;

@@ -11,6 +11,7 @@ mod exit;
 mod framing;
 mod freeze;
 mod handles;
+mod logs;
 mod loopers;
 mod manager;
 mod mapping;
@@ -42,6 +43,7 @@ const PARTS: &[&[Check]] = &[
     exit::CHECKS,
     poll::CHECKS,
     binderfs::CHECKS,
+    logs::CHECKS,
     robustness::CHECKS,
 ];
 

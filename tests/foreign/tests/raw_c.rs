@@ -154,6 +154,26 @@ rmdir "$dir"
     assert_eq!(said, "0 wrong answers\n");
 }
 
+/// The same on the kernel's driver: each kind of signal ends a read, and few end a freeze.
+#[test]
+fn signals_interrupt_reads_and_restart_freezes() {
+    let stage = stage_with("interrupted");
+    for &user in User::all() {
+        let said = stage.run(user, "interrupted", &[]);
+        let expected = "\
+a call, SA_RESTART: interrupted 3 times
+a call, no SA_RESTART: interrupted 3 times
+a call, SIGSTOP and SIGCONT: interrupted 3 times
+a freeze, SA_RESTART: interrupted 0 times
+a freeze, no SA_RESTART: interrupted 3 times
+a freeze, SIGSTOP and SIGCONT: interrupted 0 times
+calls in a storm of signals: all answered
+SIGKILL: killed
+";
+        assert_eq!(said, expected, "as {user:?}");
+    }
+}
+
 /// Where data is stored into the page cache, the driver itself serves the page that it is made to touch.
 #[test]
 fn a_client_that_points_into_its_own_buffer_is_answered() {

@@ -4,6 +4,7 @@
 
 mod caller;
 mod inspect;
+mod logs;
 mod mount;
 mod run;
 mod signals;

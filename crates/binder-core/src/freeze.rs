@@ -1,0 +1,297 @@
+//! Frozen processes: calls to them are refused, one-ways wait for them.
+//!
+//! A freeze is about a program: all processes, on whatever device, whose opener has the number that
+//! the caller names. They are frozen one after the other, each once nothing is outstanding at it.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use binder_uapi::{BinderFrozenStatusInfo, TF_UPDATE_TXN};
+
+use crate::context::Context;
+use crate::effect::Effect;
+use crate::env::ClientMemory;
+use crate::error::{Errno, Refusal};
+use crate::freeze_links::FreezeKey;
+use crate::identity::PidNumbers;
+use crate::node::NodeKey;
+use crate::process::ProcessKey;
+use crate::transaction::{Transaction, TransactionKey};
+
+/// Whether a process is frozen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum State {
+    #[default]
+    No,
+    /// A freeze waits for what is outstanding: calls are refused already, but nobody is told.
+    InProgress,
+    Yes,
+}
+
+/// A process's being frozen, and what decides it.
+#[derive(Debug, Default)]
+pub(crate) struct Freezer {
+    state: State,
+    /// A call was refused since the freeze began.
+    has_refused_call: bool,
+    /// A one-way arrived since the freeze began.
+    has_received_oneway: bool,
+    /// Transactions that were sent to the process and have not come to their end.
+    pub(crate) outstanding: usize,
+    /// Links by which others watch nodes of this process.
+    pub(crate) watchers: BTreeSet<FreezeKey>,
+}
+
+impl Freezer {
+    /// Whether others are to be told that the process is frozen.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.state == State::Yes
+    }
+}
+
+/// The processes of one program on all devices of a front end, each with the place of its context.
+#[derive(Clone, Debug)]
+pub struct Program(Vec<(usize, ProcessKey)>);
+
+impl Program {
+    /// Finds the program whose number is `pid` in the eyes of `by`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when there is none.
+    pub fn find(contexts: &[&mut Context], by: &PidNumbers, pid: u32) -> Result<Self, Errno> {
+        let mut found = Vec::new();
+        for (place, context) in contexts.iter().enumerate() {
+            // A number of 0 is that of those who are not seen.
+            let is_meant = |key: &ProcessKey| {
+                let process = &context.processes[*key];
+                pid != 0 && process.is_open() && process.opener.numbers.seen_by(by) == pid
+            };
+            found.extend(context.processes.keys().filter(is_meant).map(|key| (place, key)));
+        }
+        if found.is_empty() { Err(Errno::EINVAL) } else { Ok(Self(found)) }
+    }
+
+    /// Handles `BINDER_FREEZE` that thaws.
+    pub fn thaw(&self, contexts: &mut [&mut Context]) {
+        for (place, process) in &self.0 {
+            contexts[*place].thaw(*process);
+        }
+    }
+
+    /// Handles `BINDER_GET_FROZEN_INFO`.
+    pub fn frozen_info(&self, contexts: &[&mut Context]) -> BinderFrozenStatusInfo {
+        let mut info = BinderFrozenStatusInfo::default();
+        for (place, process) in &self.0 {
+            let context = &contexts[*place];
+            let Some(state) = context.processes.get(*process) else { continue };
+            let has_pending = u32::from(context.has_pending(*process));
+            info.sync_recv |= u32::from(state.freezer.has_refused_call) | (has_pending << 1);
+            info.async_recv |= u32::from(state.freezer.has_received_oneway);
+        }
+        info
+    }
+
+    /// Handles `BINDER_FREEZE` that freezes: to be advanced until it is over.
+    pub fn freeze(self, patience: Patience) -> Freeze {
+        Freeze { left: self.0, has_begun: false, patience }
+    }
+}
+
+/// Whether a freeze waits for what is outstanding at a process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Patience {
+    /// It waits.
+    Some,
+    /// It fails with `EAGAIN`.
+    None,
+}
+
+/// A `BINDER_FREEZE` under way.
+#[derive(Clone, Debug)]
+#[must_use = "a freeze that is forgotten leaves a process that refuses calls"]
+pub struct Freeze {
+    /// The processes that are not frozen yet; the last is next.
+    left: Vec<(usize, ProcessKey)>,
+    /// The next one refuses calls already.
+    has_begun: bool,
+    patience: Patience,
+}
+
+impl Freeze {
+    /// Goes on as far as can be, with this much patience for the process it waits for. Says how it
+    /// ended, or `None` if it waits, for [`Effect::Settled`] of [`waits_for`](Self::waits_for) or
+    /// the end of the caller's time.
+    ///
+    /// An error leaves the processes before the one that caused it frozen.
+    pub fn advance(
+        &mut self,
+        contexts: &mut [&mut Context],
+        mut patience: Patience,
+    ) -> Option<Result<(), Errno>> {
+        while let Some(&(place, process)) = self.left.last() {
+            let context = &mut *contexts[place];
+            if !core::mem::replace(&mut self.has_begun, true) {
+                context.begin_freeze(process);
+                patience = self.patience;
+            }
+            if patience == Patience::Some && !context.is_settled(process) {
+                return None;
+            }
+            if let Err(error) = context.conclude_freeze(process) {
+                self.left.clear();
+                return Some(Err(error));
+            }
+            self.left.pop();
+            self.has_begun = false;
+        }
+        Some(Ok(()))
+    }
+
+    /// The process it waits for, and the place of its context.
+    pub fn waits_for(&self) -> Option<(usize, ProcessKey)> {
+        self.left.last().copied()
+    }
+
+    /// Ends it because of a signal.
+    pub fn abandon(self, contexts: &mut [&mut Context]) {
+        if let Some((place, process)) = self.waits_for() {
+            contexts[place].abandon_freeze(process);
+        }
+    }
+}
+
+impl Context {
+    /// The numbers of the process, by which it names others.
+    pub fn pid_numbers(&self, process: ProcessKey) -> Option<&PidNumbers> {
+        self.processes.get(process).map(|process| &process.opener.numbers)
+    }
+
+    fn begin_freeze(&mut self, process: ProcessKey) {
+        self.set_frozen(process, State::InProgress);
+    }
+
+    /// Whether nothing is outstanding at the process.
+    fn is_settled(&self, process: ProcessKey) -> bool {
+        self.processes.get(process).is_none_or(|process| process.freezer.outstanding == 0)
+    }
+
+    /// Whether the process has calls to answer or answers to wait for.
+    fn has_pending(&self, process: ProcessKey) -> bool {
+        let threads = self.processes.get(process).map(|process| &process.threads);
+        let is_busy = |key| self.threads[key].stack.is_some();
+        !self.is_settled(process)
+            || threads.is_some_and(|threads| threads.values().copied().any(is_busy))
+    }
+
+    fn conclude_freeze(&mut self, process: ProcessKey) -> Result<(), Errno> {
+        if self.has_pending(process) {
+            self.abandon_freeze(process);
+            return Err(Errno::EAGAIN);
+        }
+        if let Some(state) = self.processes.get_mut(process)
+            && state.is_open()
+        {
+            state.freezer.state = State::Yes;
+            self.announce_freeze(process);
+        }
+        Ok(())
+    }
+
+    fn abandon_freeze(&mut self, process: ProcessKey) {
+        if let Some(state) = self.processes.get_mut(process) {
+            state.freezer.state = State::No;
+        }
+    }
+
+    fn thaw(&mut self, process: ProcessKey) {
+        self.set_frozen(process, State::No);
+        self.announce_freeze(process);
+    }
+
+    /// Sets the state and forgets what arrived in the one before.
+    fn set_frozen(&mut self, process: ProcessKey, state: State) {
+        if let Some(process) = self.processes.get_mut(process) {
+            process.freezer.state = state;
+            process.freezer.has_refused_call = false;
+            process.freezer.has_received_oneway = false;
+        }
+    }
+
+    /// Notes that a transaction, complete but for the queueing, arrives at a process. Says whether
+    /// that is frozen.
+    ///
+    /// # Errors
+    ///
+    /// A frozen process takes no calls.
+    pub(crate) fn note_arrival(
+        &mut self,
+        receiver: ProcessKey,
+        is_oneway: bool,
+    ) -> Result<bool, Refusal> {
+        let freezer = &mut self.processes[receiver].freezer;
+        if freezer.state == State::No {
+            return Ok(false);
+        }
+        if is_oneway {
+            freezer.has_received_oneway = true;
+            return Ok(true);
+        }
+        freezer.has_refused_call = true;
+        Err(Refusal::frozen())
+    }
+
+    /// Counts a transaction that begins.
+    pub(crate) fn count_outstanding(&mut self, receiver: ProcessKey) {
+        self.processes[receiver].freezer.outstanding += 1;
+    }
+
+    /// Takes back what [`count_outstanding`](Self::count_outstanding) counted.
+    pub(crate) fn uncount_outstanding(&mut self, receiver: ProcessKey) {
+        let freezer = &mut self.processes[receiver].freezer;
+        debug_assert!(freezer.outstanding > 0, "each end has its beginning");
+        freezer.outstanding -= 1;
+        if freezer.outstanding == 0 && freezer.state == State::InProgress {
+            self.effects.push_back(Effect::Settled(receiver));
+        }
+    }
+
+    /// The process ends: whoever waits to freeze it need not wait.
+    pub(crate) fn end_freezer(&mut self, process: ProcessKey) {
+        let freezer = &self.processes[process].freezer;
+        debug_assert_eq!(freezer.outstanding, 0, "{process:?} has transactions left");
+        if freezer.state == State::InProgress {
+            self.effects.push_back(Effect::Settled(process));
+        }
+    }
+
+    /// Drops the oldest one-way in a frozen node's line that `newer` is an update of. Its sender
+    /// hears nothing, and the one that is out stays so.
+    pub(crate) fn supersede(
+        &mut self,
+        node: NodeKey,
+        newer: TransactionKey,
+        memory: &mut dyn ClientMemory,
+    ) {
+        if self.transactions[newer].flags & TF_UPDATE_TXN == 0 {
+            return;
+        }
+        let line = &self.nodes[node].waiting_oneways;
+        let Some(at) = line.iter().position(|older| self.is_update(*older, newer)) else { return };
+        let Some(older) = self.nodes[node].waiting_oneways.remove(at) else { return };
+        let Transaction { to_process, buffer, .. } = self.transactions[older];
+        self.end_transaction(older);
+        if let (Some(receiver), Some(start)) = (to_process, buffer) {
+            self.drop_buffer(receiver, start, memory);
+        }
+    }
+
+    /// Whether two one-ways to the same node say the same, at different times.
+    fn is_update(&self, older: TransactionKey, newer: TransactionKey) -> bool {
+        let [older, newer] = [older, newer].map(|key| {
+            let state = &self.transactions[key];
+            (state.code, state.flags, state.trace.from_pid)
+        });
+        older == newer
+    }
+}

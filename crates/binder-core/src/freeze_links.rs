@@ -1,0 +1,275 @@
+//! Freeze links: a process asks to be told when the owner of a node is frozen or thawed.
+//!
+//! A link tells the state at once and then every change, each after the one before has been
+//! acknowledged. Changes that nobody has read yet are told as one. Clearing detaches a link from its
+//! reference; the answer to that waits for the acknowledgement, if one is missing.
+
+use alloc::collections::BTreeMap;
+
+use crate::context::Context;
+use crate::error::Errno;
+use crate::node::NodeKey;
+use crate::process::ProcessKey;
+use crate::table::Key;
+use crate::work::{Queued, Work};
+
+/// Names a freeze link.
+pub(crate) type FreezeKey = Key<FreezeLink>;
+
+/// Links that a process has cleared without reading the answers, beyond which it makes no new one.
+const MAX_CLEARED: usize = 1 << 16;
+
+/// Where a link stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// The last change was acknowledged, or there was none.
+    Idle,
+    /// `BR_FROZEN_BINDER` waits to be read.
+    Queued(Queued),
+    /// It was read, in that order, with that state, and not acknowledged.
+    Told { order: u64, was_frozen: bool },
+    /// The same, and the link was cleared meanwhile.
+    ToldThenClear { order: u64 },
+    /// `BR_CLEAR_FREEZE_NOTIFICATION_DONE` waits to be read.
+    ClearQueued(Queued),
+}
+
+/// One registration.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FreezeLink {
+    process: ProcessKey,
+    cookie: u64,
+    /// The process that is watched, which may be gone.
+    owner: Option<ProcessKey>,
+    /// Whether that is frozen, as of the last change.
+    is_frozen: bool,
+    state: State,
+}
+
+/// The freeze links of a process.
+#[derive(Debug, Default)]
+pub(crate) struct FreezeLinks {
+    /// The node that each cookie stands for, and how many links use it: more than one only if all
+    /// but the last were cleared.
+    cookies: BTreeMap<u64, (NodeKey, usize)>,
+    /// Links that were told and not acknowledged, by cookie and then by order of telling.
+    told: BTreeMap<(u64, u64), FreezeKey>,
+    next_told: u64,
+    /// Links that were cleared and whose answers have not been read.
+    cleared: usize,
+}
+
+/// What a read tells of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FreezeNews {
+    Changed { cookie: u64, is_frozen: bool },
+    Cleared { cookie: u64 },
+}
+
+impl FreezeLinks {
+    fn add(&mut self, cookie: u64, node: NodeKey) -> Result<(), Errno> {
+        if self.cleared >= MAX_CLEARED {
+            return Err(Errno::ENOMEM);
+        }
+        let (known, links) = self.cookies.entry(cookie).or_insert((node, 0));
+        if *known != node {
+            return Err(Errno::EINVAL);
+        }
+        *links += 1;
+        Ok(())
+    }
+
+    fn remove(&mut self, cookie: u64) {
+        let Some((_, links)) = self.cookies.get_mut(&cookie) else { return };
+        *links -= 1;
+        if *links == 0 {
+            self.cookies.remove(&cookie);
+        }
+    }
+
+    fn first_told(&self, cookie: u64) -> Option<FreezeKey> {
+        self.told.range((cookie, 0)..=(cookie, u64::MAX)).next().map(|(_, link)| *link)
+    }
+
+    /// One of the links that were told and not acknowledged.
+    pub(crate) fn last_told(&self) -> Option<FreezeKey> {
+        self.told.last_key_value().map(|(_, link)| *link)
+    }
+}
+
+impl Context {
+    /// Handles `BC_REQUEST_FREEZE_NOTIFICATION`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a handle without reference, a reference that has a link, and a cookie that
+    /// stands for another node; `ENOMEM` while too many answers to clearings are unread.
+    pub(crate) fn request_freeze(
+        &mut self,
+        process: ProcessKey,
+        handle: u32,
+        cookie: u64,
+    ) -> Result<(), Errno> {
+        let reference = self.reference(process, handle).ok_or(Errno::EINVAL)?;
+        if self.references[reference].freeze.is_some() {
+            return Err(Errno::EINVAL);
+        }
+        let node = self.references[reference].node;
+        self.processes[process].freeze_links.add(cookie, node)?;
+        let owner = self.nodes[node].owner;
+        let is_frozen = owner.is_some_and(|owner| self.processes[owner].freezer.is_frozen());
+        let link = FreezeLink { process, cookie, owner, is_frozen, state: State::Idle };
+        let link = self.freezes.insert(link);
+        self.references[reference].freeze = Some(link);
+        if let Some(owner) = owner {
+            self.processes[owner].freezer.watchers.insert(link);
+            self.queue_freeze(link);
+        }
+        Ok(())
+    }
+
+    /// Tells those who watch nodes of the process whether it is frozen.
+    pub(crate) fn announce_freeze(&mut self, process: ProcessKey) {
+        let Some(state) = self.processes.get(process) else { return };
+        let is_frozen = state.freezer.is_frozen();
+        for link in state.freezer.watchers.clone() {
+            let watcher = &mut self.freezes[link];
+            watcher.is_frozen = is_frozen;
+            match watcher.state {
+                State::Idle => self.queue_freeze(link),
+                // Whoever reads it, or acknowledges the one before, finds the new state.
+                State::Queued(_) | State::Told { .. } => {}
+                State::ToldThenClear { .. } | State::ClearQueued(_) => {
+                    debug_assert!(false, "a cleared link watches nobody");
+                }
+            }
+        }
+    }
+
+    fn queue_freeze(&mut self, link: FreezeKey) {
+        let process = self.freezes[link].process;
+        let queued = self.queue_on_process(process, Work::Freeze(link));
+        self.freezes[link].state = State::Queued(queued);
+    }
+
+    fn queue_freeze_cleared(&mut self, link: FreezeKey) {
+        let process = self.freezes[link].process;
+        let queued = self.queue_on_process(process, Work::Freeze(link));
+        self.freezes[link].state = State::ClearQueued(queued);
+    }
+
+    /// Handles `BC_FREEZE_NOTIFICATION_DONE`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a cookie of which nothing was told.
+    pub(crate) fn acknowledge_freeze(
+        &mut self,
+        process: ProcessKey,
+        cookie: u64,
+    ) -> Result<(), Errno> {
+        let links = &mut self.processes[process].freeze_links;
+        let link = links.first_told(cookie).ok_or(Errno::EINVAL)?;
+        match self.freezes[link].state {
+            State::Told { order, was_frozen } => {
+                links.told.remove(&(cookie, order));
+                self.freezes[link].state = State::Idle;
+                if self.freezes[link].is_frozen != was_frozen {
+                    self.queue_freeze(link);
+                }
+            }
+            State::ToldThenClear { order } => {
+                links.told.remove(&(cookie, order));
+                self.queue_freeze_cleared(link);
+            }
+            State::Idle | State::Queued(_) | State::ClearQueued(_) => {
+                debug_assert!(false, "only links that were told are listed as told");
+            }
+        }
+        Ok(())
+    }
+
+    /// Handles `BC_CLEAR_FREEZE_NOTIFICATION`. A change that nobody has read is not told any more.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when the handle has no link with this cookie.
+    pub(crate) fn clear_freeze(
+        &mut self,
+        process: ProcessKey,
+        handle: u32,
+        cookie: u64,
+    ) -> Result<(), Errno> {
+        let reference = self.reference(process, handle).ok_or(Errno::EINVAL)?;
+        let link = self.references[reference].freeze.ok_or(Errno::EINVAL)?;
+        if self.freezes[link].cookie != cookie {
+            return Err(Errno::EINVAL);
+        }
+        self.references[reference].freeze = None;
+        self.stop_watching(link);
+        self.processes[process].freeze_links.cleared += 1;
+        match self.freezes[link].state {
+            State::Idle => self.queue_freeze_cleared(link),
+            State::Queued(queued) => self.freezes[link].state = State::ClearQueued(queued),
+            State::Told { order, .. } => {
+                self.freezes[link].state = State::ToldThenClear { order };
+            }
+            State::ToldThenClear { .. } | State::ClearQueued(_) => {
+                debug_assert!(false, "a cleared link is no longer found through its reference");
+            }
+        }
+        Ok(())
+    }
+
+    fn stop_watching(&mut self, link: FreezeKey) {
+        let owner = self.freezes[link].owner.and_then(|owner| self.processes.get_mut(owner));
+        if let Some(owner) = owner {
+            owner.freezer.watchers.remove(&link);
+        }
+    }
+
+    /// Whether the link, which waits to be read, was cleared.
+    pub(crate) fn is_cleared(&self, link: FreezeKey) -> bool {
+        matches!(self.freezes[link].state, State::ClearQueued(_))
+    }
+
+    /// What a read tells of a link that it took from a queue.
+    pub(crate) fn take_freeze_news(&mut self, link: FreezeKey) -> FreezeNews {
+        let FreezeLink { process, cookie, is_frozen, state, .. } = self.freezes[link];
+        if let State::ClearQueued(_) = state {
+            self.drop_freeze(link);
+            return FreezeNews::Cleared { cookie };
+        }
+        let links = &mut self.processes[process].freeze_links;
+        let order = links.next_told;
+        links.next_told += 1;
+        links.told.insert((cookie, order), link);
+        self.freezes[link].state = State::Told { order, was_frozen: is_frozen };
+        FreezeNews::Changed { cookie, is_frozen }
+    }
+
+    /// Ends a link silently, wherever it stands: its reference, or its process, goes.
+    pub(crate) fn drop_freeze(&mut self, link: FreezeKey) {
+        self.stop_watching(link);
+        let Some(FreezeLink { process, cookie, state, .. }) = self.freezes.remove(link) else {
+            return;
+        };
+        let links = &mut self.processes[process].freeze_links;
+        links.remove(cookie);
+        match state {
+            State::Idle => {}
+            State::Told { order, .. } => {
+                links.told.remove(&(cookie, order));
+            }
+            State::ToldThenClear { order } => {
+                links.told.remove(&(cookie, order));
+                links.cleared -= 1;
+            }
+            State::Queued(queued) => self.unqueue(queued),
+            State::ClearQueued(queued) => {
+                links.cleared -= 1;
+                self.unqueue(queued);
+            }
+        }
+    }
+}
