@@ -95,6 +95,14 @@ pub(crate) struct RunOptions {
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub(crate) delivery: DeliveryChoice,
 
+    /// Leave the command's system calls alone: it cannot mount binderfs itself, nor end a thread's
+    /// part by an ioctl without an argument
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_seccomp: bool,
+
+    #[command(flatten)]
+    pub(crate) clients: ClientOptions,
+
     /// The command and its arguments
     #[arg(
         required = true,
@@ -147,6 +155,25 @@ pub(crate) struct MountOptions {
     /// How received data reaches the memory of a process
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub(crate) delivery: DeliveryChoice,
+
+    #[command(flatten)]
+    pub(crate) clients: ClientOptions,
+}
+
+/// How the driver sees its clients.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ClientOptions {
+    /// The security label of processes that have none, for services that ask for labels
+    #[arg(long, value_name = "TEXT", value_parser = security_label, hide_short_help = true)]
+    pub(crate) security_label: Option<String>,
+}
+
+impl ClientOptions {
+    /// Adds these to a driver's options.
+    pub(crate) fn apply(&self, options: binder_fuse::Options) -> binder_fuse::Options {
+        let security_label = self.security_label.clone().unwrap_or(options.security_label);
+        binder_fuse::Options { security_label, ..options }
+    }
 }
 
 /// Tell what this machine offers and which way will be used.
@@ -239,6 +266,13 @@ fn device_name(name: &str) -> Result<String, String> {
         return Err("binderfs uses this name itself".into());
     }
     Ok(name.to_owned())
+}
+
+fn security_label(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > 1024 || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("a label consists of up to 1024 visible ASCII characters".into());
+    }
+    Ok(text.to_owned())
 }
 
 fn octal_mode(text: &str) -> Result<u32, String> {

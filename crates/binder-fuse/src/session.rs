@@ -108,6 +108,7 @@ pub struct Session {
 pub(crate) struct Shared {
     pub(crate) fuse: Arc<FuseDevice>,
     delivery: Delivery,
+    security_label: String,
     /// Chosen when the first device is opened.
     route: OnceLock<Route>,
     /// The device number by which /proc shows files of this mount.
@@ -196,6 +197,7 @@ impl Session {
         let shared = Shared {
             fuse,
             delivery: options.delivery,
+            security_label: options.security_label.clone(),
             route: OnceLock::new(),
             mount: mount.device().map_err(MountError::Create)?,
             tree: Mutex::new(tree),
@@ -213,6 +215,10 @@ impl Session {
             alarm,
         };
         Ok((Self { shared: Arc::new(shared) }, mount))
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// Answers requests until the file system is unmounted.
@@ -375,6 +381,15 @@ impl Shared {
         }
     }
 
+    /// The number by which the kernel knows files of this mount.
+    pub(crate) fn device(&self) -> proc_files::Device {
+        self.mount
+    }
+
+    pub(crate) fn limit_devices(&self, devices_max: u32) {
+        self.tree().limit_devices(devices_max);
+    }
+
     pub(crate) fn submit(&self, job: Job) {
         self.driver.submit(job, Driver::run);
     }
@@ -506,7 +521,7 @@ impl Shared {
         let (opener, client) = match self.meet(header, sharing, flags) {
             Ok(met) => met,
             Err(error) => {
-                tracing::warn!(%error, tid = header.pid, "a process could not open the device");
+                tracing::debug!(%error, tid = header.pid, "a process could not open the device");
                 self.tree().abandon_open(device);
                 return self.refuse(unique, error.raw_os_error().unwrap_or(EIO));
             }
@@ -538,7 +553,7 @@ impl Shared {
     ) -> io::Result<(binder_core::Opener, Client)> {
         let pid = proc_files::tgid_of(header.pid)?;
         let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
-        let opener = client::identify(pid)?;
+        let opener = client::identify(pid, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
             Sharing::Shared => Route::Private,

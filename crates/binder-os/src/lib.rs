@@ -21,6 +21,7 @@ pub mod seccomp;
 pub mod shared_page;
 pub mod signals;
 pub mod thread_rights;
+pub mod thread_watch;
 pub mod token;
 
 pub use binder_client::BinderClient;
@@ -29,7 +30,8 @@ pub use client_memory::{ClientMemory, Fault, PinnedMemory, ReadIntoError};
 pub use client_thread::ClientThread;
 pub use fuse_device::{BackingId, DetachedMount, FuseDevice, MountOptions, ReadError, Written};
 pub use mapping::{Mapping, OutOfBounds};
-pub use mount_view::MountView;
+pub use mount_view::{MountView, PathKind};
 pub use proc_files::FileId;
 pub use thread_rights::{ThreadRights, UserAndGroup};
+pub use thread_watch::ThreadWatch;
 pub use token::Token;

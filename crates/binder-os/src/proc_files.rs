@@ -54,7 +54,7 @@ pub fn tgid_of(tid: u32) -> io::Result<u32> {
 
 /// What /proc/TID/status tells of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ThreadRights {
+pub struct ThreadStatus {
     /// Its process.
     pub tgid: u32,
     /// Its number in its own pid namespace.
@@ -67,7 +67,7 @@ pub struct ThreadRights {
     pub effective: u64,
 }
 
-impl ThreadRights {
+impl ThreadStatus {
     /// Reads the status of thread `tid`.
     ///
     /// # Errors
