@@ -81,7 +81,7 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     let mut is_answered = false;
     let stopped =
         ThreadRights::of(asker.tid).map_err(|_| InjectionError::Gone).and_then(|rights| {
-            let held = Held::stop(asker.tid, &rights, shared.own_filters, || {
+            let held = Held::stop(asker.tid, &rights, shared.client_filters(), || {
                 is_answered = true;
                 let bytes = Answer::of(&request);
                 send(&shared.fuse, &reply::ioctl(asker.unique, injection::REPEAT, bytes.bytes()));
