@@ -6,6 +6,7 @@
 //! thread goes on with the result. The driver is free in between.
 
 use std::fmt::Display;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -77,7 +78,7 @@ impl Warnings {
 pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     let Task { asker, mut request, mut errand } = task;
     let mut is_answered = false;
-    let stopped = Held::stop(asker.tid, shared.own_filters, || {
+    let stopped = Held::stop(asker.tid, shared.common_filters.load(Ordering::Relaxed), || {
         is_answered = true;
         let bytes = Answer::of(&request);
         send(&shared.fuse, &reply::ioctl(asker.unique, injection::REPEAT, bytes.bytes()));

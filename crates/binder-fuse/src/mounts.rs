@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread;
 
@@ -48,6 +49,15 @@ impl Mounts {
         let mounts = Self { delivery, by_device: Mutex::default() };
         mounts.register(session, own, false);
         Ok(mounts)
+    }
+
+    /// Notes that clients have one seccomp filter more than we have.
+    pub(crate) fn expect_filter(&self) {
+        for served in self.by_device().values() {
+            if let Some(session) = served.session.upgrade() {
+                session.common_filters.fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 
     fn register(&self, session: &Session, user_namespace: u64, statistics: bool) {
@@ -142,6 +152,8 @@ impl Mounts {
                 | MountError::Mount { source, .. } => errno(&source),
                 MountError::Name { .. } => EINVAL,
             })?;
+        // Only those under the supervisor can ask for it.
+        session.shared().common_filters.fetch_add(1, Ordering::Relaxed);
         self.register(&session, view.user_namespace(), statistics);
         let mounts = self.clone();
         let serve = move || {

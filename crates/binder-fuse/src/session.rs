@@ -5,11 +5,13 @@ mod logs;
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
-use binder_os::{DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, proc_files};
+use binder_os::{
+    DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, ThreadWatch, proc_files,
+};
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{
     FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH, FUSE_IOCTL_DIR, FUSE_MAX_PAGES,
@@ -34,6 +36,7 @@ use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
 use crate::options::{Delivery, Options};
 use crate::reserve::{Bell, Reserve};
 use crate::runners::Runners;
+use crate::thread_ends::Mourner;
 use crate::tree::{Place, Refused, Sharing, Tree};
 use crate::turn::Turn;
 use crate::wire::send;
@@ -119,9 +122,10 @@ pub(crate) struct Shared {
     pub(crate) bell: Bell,
     runners: Arc<Runners>,
     pub(crate) warnings: Warnings,
-    /// The seccomp filters that we have, and every client with us.
-    pub(crate) own_filters: u32,
+    /// The seccomp filters that every client has: ours, and one if it is under a supervisor.
+    pub(crate) common_filters: AtomicU32,
     pub(crate) alarm: Arc<Alarm>,
+    pub(crate) threads: Arc<ThreadWatch>,
 }
 
 impl Session {
@@ -160,11 +164,13 @@ impl Session {
             tree.add_logs();
         }
         let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
+        let threads = Arc::new(ThreadWatch::new().map_err(MountError::Create)?);
         let driver = Turn::new(Driver::new(
             fuse.clone(),
             options.limits,
             runners.clone(),
             alarm.clone(),
+            threads.clone(),
             options.statistics,
         ));
         for spec in &options.devices {
@@ -196,7 +202,7 @@ impl Session {
             mount: mount.device().map_err(MountError::Create)?,
             tree: Mutex::new(tree),
             files: Arc::default(),
-            descriptors: Arc::new(Descriptors::of_this_process()),
+            descriptors: Descriptors::of_this_process(),
             driver,
             texts: logs::TextBudget::default(),
             next_follower: AtomicU64::new(0),
@@ -204,8 +210,9 @@ impl Session {
             bell: Bell::default(),
             runners,
             warnings: Warnings::default(),
-            own_filters: binder_os::injection::own_filters(),
+            common_filters: binder_os::injection::own_filters().into(),
             alarm,
+            threads,
         };
         Ok((Self { shared: Arc::new(shared) }, mount))
     }
@@ -225,8 +232,10 @@ impl Session {
         let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
         shared.runners.start(shared).map_err(ServeError::Thread)?;
         let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
+        let mourner = Mourner::start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
         shared.runners.close();
+        mourner.stop();
         housekeeper.stop();
         sleeper.stop();
         if result.is_ok() {
