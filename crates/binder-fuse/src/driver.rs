@@ -12,23 +12,25 @@ use binder_core::{
     Caller, Context, DebugIds, Effect, Errno, Limits, Opener, Outcome, ProcessKey, Release,
     ThreadKey, Waits,
 };
-use binder_os::{FuseDevice, proc_files};
+use binder_os::{FuseDevice, ThreadWatch, proc_files};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
 
 use crate::alarm::Alarm;
-use crate::client::{Client, Clients};
+use crate::client::{Begun, Client, Clients};
 use crate::errand::{Report, Task};
 use crate::events::{Events, FollowerId, StreamRead};
 use crate::ioctl::{Answer, Call};
 use crate::logs::LogFile;
 use crate::parked::{Check, Parked, ParkedReads};
 use crate::runners::Runners;
+use crate::thread_ends::CallerName;
 use crate::wire::send;
 use freezing::WaitingFreeze;
 
 mod freezing;
+mod threads;
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -105,6 +107,12 @@ pub(crate) enum Job {
         is_nonblocking: bool,
     },
     ReclaimIdlePages,
+    /// A thread has ended, and may not have said so.
+    EndThread(CallerName),
+    /// Looks for ends of threads that nobody tells of, and says whether there are such threads.
+    FindEndedThreads {
+        are_left: IsLeft,
+    },
     EndOverdueFreezes,
     /// Plays a slice of the end of a process, if there is one, and says whether more is left.
     GoOnReleasing {
@@ -186,6 +194,7 @@ pub(crate) struct Driver {
     pub(crate) on_errands: HashMap<u64, bool>,
     freezes: Vec<WaitingFreeze>,
     alarm: Arc<Alarm>,
+    pub(crate) threads: Arc<ThreadWatch>,
     ids: DebugIds,
     events: Events,
     /// When its clock was 0; `None` where nobody can see statistics.
@@ -201,6 +210,7 @@ impl Driver {
         limits: Limits,
         runners: Arc<Runners>,
         alarm: Arc<Alarm>,
+        threads: Arc<ThreadWatch>,
         with_statistics: bool,
     ) -> Self {
         Self {
@@ -213,6 +223,7 @@ impl Driver {
             on_errands: HashMap::new(),
             freezes: Vec::new(),
             alarm,
+            threads,
             ids: DebugIds::default(),
             start: with_statistics.then(Instant::now),
             obscurity: RandomState::new(),
@@ -282,6 +293,8 @@ impl Driver {
             Job::SetNonblocking { device, process, is_nonblocking } => {
                 self.set_nonblocking(device, process, is_nonblocking);
             }
+            Job::EndThread(name) => self.end_thread(name),
+            Job::FindEndedThreads { are_left } => are_left(self.find_ended_threads()),
             Job::ReclaimIdlePages => self.reclaim_idle_pages(),
             Job::WriteLog { log, written, .. } => written(self.write_log(log)),
             Job::ReadEvents { follower, read } => self.events.read(follower, read),
@@ -344,12 +357,16 @@ impl Driver {
     fn caller(&mut self, asker: &Asker) -> Result<Caller, Errno> {
         let clients = &mut self.devices[asker.device].clients;
         let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
-        if !client.begin_call(asker.tid) {
+        let begun = client.begin_call(asker.tid);
+        if begun == Begun::Foreign {
             tracing::debug!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
             return Err(Errno::EINVAL);
         }
         let waits = if client.is_nonblocking { Waits::Never } else { Waits::UntilReady };
         let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
+        if let Begun::New { follows_another } = begun {
+            self.begin_thread(asker.device, &caller, follows_another);
+        }
         self.devices[asker.device].admit(&caller)?;
         Ok(caller)
     }
@@ -608,6 +625,8 @@ impl Job {
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
             | Self::ReclaimIdlePages
+            | Self::EndThread(_)
+            | Self::FindEndedThreads { .. }
             | Self::GoOnReleasing { .. }
             | Self::EndOverdueFreezes => None,
         }

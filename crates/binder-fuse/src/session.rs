@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
 use binder_os::{
-    DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, ThreadRights, proc_files,
+    DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, ThreadRights, ThreadWatch,
+    proc_files,
 };
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{
@@ -37,6 +38,7 @@ use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
 use crate::options::{Delivery, Options};
 use crate::reserve::{Bell, Reserve};
 use crate::runners::Runners;
+use crate::thread_ends::Mourner;
 use crate::tree::{Place, Refused, Sharing, Tree};
 use crate::turn::Turn;
 use crate::wire::send;
@@ -127,6 +129,7 @@ pub(crate) struct Shared {
     /// The seccomp filters that every client has, and that let our calls pass.
     client_filters: AtomicU32,
     pub(crate) alarm: Arc<Alarm>,
+    pub(crate) threads: Arc<ThreadWatch>,
 }
 
 impl Session {
@@ -165,11 +168,13 @@ impl Session {
             tree.add_logs();
         }
         let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
+        let threads = Arc::new(ThreadWatch::new().map_err(MountError::Create)?);
         let driver = Turn::new(Driver::new(
             fuse.clone(),
             options.limits,
             runners.clone(),
             alarm.clone(),
+            threads.clone(),
             options.statistics,
         ));
         for spec in &options.devices {
@@ -202,7 +207,7 @@ impl Session {
             mount: mount.device().map_err(MountError::Create)?,
             tree: Mutex::new(tree),
             files: Arc::default(),
-            descriptors: Arc::new(Descriptors::of_this_process()),
+            descriptors: Descriptors::of_this_process(),
             driver,
             texts: logs::TextBudget::default(),
             next_follower: AtomicU64::new(0),
@@ -214,6 +219,7 @@ impl Session {
             // Those that we have ourselves.
             client_filters: ThreadRights::own().map_or(0, |rights| rights.filters()).into(),
             alarm,
+            threads,
         };
         Ok((Self { shared: Arc::new(shared) }, mount))
     }
@@ -233,8 +239,10 @@ impl Session {
         let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
         shared.runners.start(shared).map_err(ServeError::Thread)?;
         let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
+        let mourner = Mourner::start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
         shared.runners.close();
+        mourner.stop();
         housekeeper.stop();
         sleeper.stop();
         if result.is_ok() {
