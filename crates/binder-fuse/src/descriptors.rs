@@ -11,12 +11,16 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use binder_os::{proc_files, processes};
 
+use crate::files::MAX_FILES;
+
 /// What an open takes: its process's directory and memory in /proc, and its receive buffer.
 pub(crate) const PER_OPEN: u32 = 3;
 /// What a thread takes.
 pub(crate) const PER_THREAD: u32 = 1;
 /// Kept back for the daemon itself.
 const RESERVED: u64 = 64;
+/// At most this part is kept back for files that clients send each other.
+const PART_IN_TRANSIT: u64 = 4;
 /// Each open maps its receive buffer; of the mappings that the kernel allows, this part stays for
 /// the daemon itself.
 const RESERVED_MAPPINGS: u64 = 8;
@@ -76,7 +80,9 @@ pub(crate) struct Permit {
 impl Descriptors {
     /// As many as this process may open.
     pub(crate) fn of_this_process() -> Self {
-        let by_limit = processes::open_file_limit().saturating_sub(RESERVED);
+        let limit = processes::open_file_limit();
+        let in_transit = (limit / PART_IN_TRANSIT).min(MAX_FILES as u64);
+        let by_limit = limit.saturating_sub(RESERVED + in_transit);
         let mappings = proc_files::max_mappings().unwrap_or(u64::MAX);
         let opens = mappings - mappings / RESERVED_MAPPINGS;
         let by_mappings = opens.saturating_mul(PER_OPEN.into());

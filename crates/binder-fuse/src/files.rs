@@ -12,7 +12,7 @@ use binder_core::Errno;
 use crate::runners::Runners;
 
 /// As many files as are held for all clients together; half of them for one user.
-const MAX_FILES: usize = 8192;
+pub(crate) const MAX_FILES: usize = 8192;
 
 /// The files that are held, counted by who sent them.
 pub(crate) struct Files {
