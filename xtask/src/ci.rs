@@ -36,8 +36,16 @@ fn test_with_a_device() -> Result<(), Failure> {
 
 /// Runs the small concurrent parts through every interleaving.
 fn check_interleavings() -> Result<(), Failure> {
-    let mut command = cargo(&["test", "--package", "binder-fuse", "--lib", "turn"]);
-    // Other flags are another build of everything: it must not push out the usual one.
-    command.env("CARGO_TARGET_DIR", root().join("target/loom"));
-    succeed(command.env("RUSTFLAGS", "--cfg loom"))
+    for (packages, tests) in [
+        (&["--package=binder-fuse"][..], "turn"),
+        (&["--package=idr", "--package=pidns", "--features=idr/std"], "interleavings"),
+    ] {
+        let mut command = cargo(&["test", "--lib"]);
+        command.args(packages).arg(tests);
+        // Other flags are another build of everything: it must not push out the usual one.
+        command.env("CARGO_TARGET_DIR", root().join("target/loom"));
+        // The second name is that of the epochs that `idr` uses.
+        succeed(command.env("RUSTFLAGS", "--cfg loom --cfg crossbeam_loom"))?;
+    }
+    Ok(())
 }

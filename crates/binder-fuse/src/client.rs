@@ -17,12 +17,9 @@ use crate::descriptors::{PER_THREAD, Permit};
 use crate::files::Files;
 use crate::mapping::ReceiveBuffer;
 
-/// The label of a process to which no security module gives one. A node that asks for labels gets
-/// a text always: servers that ask depend on it.
-const NO_LABEL: &[u8] = b"u:r:unlabeled:s0";
-
 /// How often a process with too many threads may have the ended ones among them looked for.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
+
 /// The thread that calls, or called last.
 #[derive(Debug, Clone, Copy)]
 struct Calling {
@@ -184,15 +181,15 @@ impl Client {
     }
 }
 
-/// Finds out who the process is that opens a file.
-pub(crate) fn identify(pid: u32) -> io::Result<Opener> {
+/// Finds out who the process is that opens a file; `default_label` is for one without a label.
+pub(crate) fn identify(pid: u32, default_label: &str) -> io::Result<Opener> {
     let numbers = proc_files::pid_numbers(pid)?;
     let namespaces = proc_files::pid_namespaces(pid).unwrap_or_default();
     // Both end with the process's own namespace; what is further out than either knows is cut off.
     let known = numbers.len().min(namespaces.len());
     let levels = namespaces[namespaces.len() - known..].iter().map(|id| NamespaceId(*id));
     let levels = levels.zip(numbers[numbers.len() - known..].iter().copied()).collect();
-    let label = proc_files::security_label(pid).unwrap_or_else(|| NO_LABEL.to_vec());
+    let label = proc_files::security_label(pid).unwrap_or_else(|| default_label.into());
     Ok(Opener {
         pid,
         numbers: if known == 0 { PidNumbers::single(pid) } else { PidNumbers::new(levels) },
@@ -265,6 +262,14 @@ impl Clients {
 
     pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessKey> {
         self.by_slot.iter().flatten().map(|(process, _)| *process)
+    }
+
+    /// Finds the process of a file by its inode. Where that has several, as a node that is bound
+    /// elsewhere, `pid` tells.
+    pub(crate) fn with_inode(&self, inode: u64, pid: u32) -> Option<ProcessKey> {
+        let of_inode = || self.by_slot.iter().flatten().filter(|(_, it)| it.file.inode == inode);
+        let found = of_inode().find(|(_, it)| it.pid == pid).or_else(|| of_inode().next());
+        found.map(|(process, _)| *process)
     }
 
     /// Gives a page of a receive buffer back to the system.

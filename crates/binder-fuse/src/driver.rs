@@ -73,6 +73,8 @@ pub(crate) enum Job {
         data: [u8; 48],
         len: usize,
     },
+    /// An ioctl without an argument, of which FUSE does not tell.
+    NullIoctl(NullIoctl),
     Poll {
         asker: Asker,
         handle: u64,
@@ -129,6 +131,20 @@ pub(crate) enum Job {
         follower: FollowerId,
     },
 }
+
+/// An ioctl that did not come as a request.
+pub(crate) struct NullIoctl {
+    /// The inode of the file, and the process that may have opened it.
+    pub(crate) inode: u64,
+    pub(crate) pid: u32,
+    pub(crate) tid: u32,
+    pub(crate) uid: u32,
+    pub(crate) command: u32,
+    pub(crate) answered: NullAnswer,
+}
+
+/// Takes the answer, or an errno; none if the file is no device.
+pub(crate) type NullAnswer = Box<dyn FnOnce(Option<Result<(), i32>>) + Send>;
 
 /// Answers FUSE_OPEN once the process exists.
 pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
@@ -246,6 +262,7 @@ impl Driver {
                 self.carry_out_effects(asker.device);
                 self.note_reports(asker.device);
             }
+            Job::NullIoctl(call) => self.null_ioctl(call),
             Job::Poll { asker, handle, flags } => self.poll(&asker, handle, flags),
             Job::Flush { unique, device, process } => {
                 self.devices[device].context.flush(process);
@@ -302,14 +319,28 @@ impl Driver {
             self.end_or_park(asker, request, outcome);
             return;
         }
-        let answer = call.run(&mut state.context, &caller, &mut state.clients);
-        if call == Call::ExitThread
-            && let Some(client) = state.clients.get_mut(asker.process)
-        {
-            client.forget_thread(asker.tid);
-        }
+        let answer = state.run(call, &caller);
         let bytes = answer.as_ref().map_or(&[][..], Answer::bytes);
         self.answer(asker.unique, answer.as_ref().map(|_| ()).map_err(|error| *error), bytes);
+    }
+
+    fn null_ioctl(&mut self, call: NullIoctl) {
+        let NullIoctl { inode, pid, tid, uid, command, answered } = call;
+        let found = self
+            .devices
+            .iter()
+            .enumerate()
+            .find_map(|(device, state)| Some((device, state.clients.with_inode(inode, pid)?)));
+        let Some((device, process)) = found else { return answered(None) };
+        let asker = Asker { unique: 0, device, process, tid, uid, argument: 0 };
+        // None of the calls that are trapped reads its argument.
+        let call = Call::decode(command, &[]);
+        let result = self.caller(&asker).and_then(|caller| {
+            let answer = self.devices[device].run(call?, &caller);
+            answer.map(|_| ())
+        });
+        answered(Some(result.map_err(|error| error.number())));
+        self.carry_out_effects(device);
     }
 
     /// Checks that the caller belongs to the process that opened the file.
@@ -518,6 +549,17 @@ impl Driver {
 }
 
 impl Device {
+    /// Runs a call that does not sleep.
+    fn run(&mut self, call: Call, caller: &Caller) -> Result<Answer, Errno> {
+        let answer = call.run(&mut self.context, caller, &mut self.clients);
+        if call == Call::ExitThread
+            && let Some(client) = self.clients.get_mut(caller.process)
+        {
+            client.forget_thread(caller.tid);
+        }
+        answer
+    }
+
     /// Admits the calling thread, if need be in the place of one that ended without a word.
     fn admit(&mut self, caller: &Caller) -> Result<(), Errno> {
         let Self { context, clients, .. } = self;
@@ -561,6 +603,7 @@ impl Job {
             | Self::PollEvents { unique, .. } => Some(*unique),
             Self::ReadEvents { read, .. } => Some(read.unique),
             Self::AddDevice { .. }
+            | Self::NullIoctl(_)
             | Self::ForgetFollower { .. }
             | Self::Release { .. }
             | Self::Interrupt { .. }

@@ -4,7 +4,7 @@
 //! closing to the runners.
 
 use std::collections::HashMap;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use binder_core::Errno;
@@ -72,6 +72,10 @@ impl Files {
 impl HeldFile {
     pub(crate) fn number(&self) -> RawFd {
         self.file.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.file.as_ref().map(AsFd::as_fd)
     }
 
     /// Closes it here and now, which may take time.

@@ -9,7 +9,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
-use binder_os::{DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, proc_files};
+use binder_os::{
+    DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, ThreadRights, proc_files,
+};
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{
     FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH, FUSE_IOCTL_DIR, FUSE_MAX_PAGES,
@@ -23,6 +25,7 @@ use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::alarm::{Alarm, Sleeper};
+use crate::brokers::Brokers;
 use crate::client::{self, Client};
 use crate::descriptors::{Descriptors, PER_OPEN, Payer};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
@@ -105,6 +108,7 @@ pub struct Session {
 pub(crate) struct Shared {
     pub(crate) fuse: Arc<FuseDevice>,
     delivery: Delivery,
+    security_label: String,
     /// Chosen when the first device is opened.
     route: OnceLock<Route>,
     /// The device number by which /proc shows files of this mount.
@@ -118,6 +122,7 @@ pub(crate) struct Shared {
     pub(crate) watch: Watch,
     pub(crate) bell: Bell,
     runners: Arc<Runners>,
+    pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
     /// The seccomp filters that we have, and every client with us.
     pub(crate) own_filters: u32,
@@ -192,6 +197,7 @@ impl Session {
         let shared = Shared {
             fuse,
             delivery: options.delivery,
+            security_label: options.security_label.clone(),
             route: OnceLock::new(),
             mount: mount.device().map_err(MountError::Create)?,
             tree: Mutex::new(tree),
@@ -203,11 +209,16 @@ impl Session {
             watch: Watch::default(),
             bell: Bell::default(),
             runners,
+            brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::default(),
-            own_filters: binder_os::injection::own_filters(),
+            own_filters: ThreadRights::own().map_or(0, |rights| rights.filters()),
             alarm,
         };
         Ok((Self { shared: Arc::new(shared) }, mount))
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// Answers requests until the file system is unmounted.
@@ -368,6 +379,15 @@ impl Shared {
             | Operation::ListXattr { .. }
             | Operation::Other(_) => self.refuse(unique, ENOSYS),
         }
+    }
+
+    /// The number by which the kernel knows files of this mount.
+    pub(crate) fn device(&self) -> proc_files::Device {
+        self.mount
+    }
+
+    pub(crate) fn limit_devices(&self, devices_max: u32) {
+        self.tree().limit_devices(devices_max);
     }
 
     pub(crate) fn submit(&self, job: Job) {
@@ -533,7 +553,7 @@ impl Shared {
     ) -> io::Result<(binder_core::Opener, Client)> {
         let pid = proc_files::tgid_of(header.pid)?;
         let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
-        let opener = client::identify(pid)?;
+        let opener = client::identify(pid, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
             Sharing::Shared => Route::Private,

@@ -77,12 +77,15 @@ mod tests {
         let tid = told.recv().unwrap();
         let found = ClientThread::find(&process, tid).unwrap();
         assert!(found.is_alive(&process));
+        // What a kernel without such descriptors leaves to look at.
+        let unwatched = ClientThread { tid, pidfd: None };
+        assert!(unwatched.is_alive(&process));
         drop(end);
         thread.join().unwrap();
         while process.has_thread(tid) {
             thread::yield_now();
         }
-        assert!(!found.is_alive(&process));
+        assert!(!found.is_alive(&process) && !unwatched.is_alive(&process));
         assert!(ClientThread::find(&process, tid).is_none());
         assert!(ClientThread::find(&process, 1).is_none(), "process 1 is not ours");
     }

@@ -9,9 +9,10 @@ use binder_testkit::{
     commands,
 };
 use binder_uapi::{
-    BC_ACQUIRE, BC_ACQUIRE_DONE, BC_CLEAR_DEATH_NOTIFICATION, BC_DEAD_BINDER_DONE, BC_DECREFS,
-    BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER, BC_INCREFS, BC_INCREFS_DONE,
-    BC_REGISTER_LOOPER, BC_RELEASE, BC_REPLY, BC_REPLY_SG, BC_REQUEST_DEATH_NOTIFICATION,
+    BC_ACQUIRE, BC_ACQUIRE_DONE, BC_CLEAR_DEATH_NOTIFICATION, BC_CLEAR_FREEZE_NOTIFICATION,
+    BC_DEAD_BINDER_DONE, BC_DECREFS, BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER,
+    BC_FREEZE_NOTIFICATION_DONE, BC_INCREFS, BC_INCREFS_DONE, BC_REGISTER_LOOPER, BC_RELEASE,
+    BC_REPLY, BC_REPLY_SG, BC_REQUEST_DEATH_NOTIFICATION, BC_REQUEST_FREEZE_NOTIFICATION,
     BC_TRANSACTION, BC_TRANSACTION_SG, BINDER_TYPE_BINDER, BINDER_TYPE_HANDLE,
     BinderTransactionData, payload_len,
 };
@@ -69,6 +70,9 @@ fn c241_random_bytes_do_no_harm(stage: &Stage) {
         BC_DEAD_BINDER_DONE,
         BC_TRANSACTION_SG,
         BC_REPLY_SG,
+        BC_REQUEST_FREEZE_NOTIFICATION,
+        BC_CLEAR_FREEZE_NOTIFICATION,
+        BC_FREEZE_NOTIFICATION_DONE,
     ];
     let m = stage.manager();
     let p = stage.enter(Entrance { mode: Mode::Nonblocking, ..Entrance::default() });
@@ -224,7 +228,7 @@ fn random_step(dice: &mut Dice) -> Step {
         let kind = |dice: &mut Dice| u8::try_from(dice.roll(4)).expect("below four");
         (0..dice.roll(3)).map(|_| (kind(dice), dice.roll_index(8))).collect()
     };
-    match dice.roll(36) {
+    match dice.roll(40) {
         0..6 => {
             let is_oneway = dice.roll(3) == 0;
             Step::Send { slot, handle: which, is_oneway, objects: objects(dice) }
@@ -237,6 +241,10 @@ fn random_step(dice: &mut Dice) -> Step {
         20 => Step::RequestDeath { slot, handle: which },
         21 => Step::ClearDeath { slot, handle: which },
         22 => Step::DeathDone { slot, handle: which },
+        23 => Step::Freeze { slot, whom: which % SLOTS },
+        24 => Step::Thaw { slot, whom: which % SLOTS },
+        25 => Step::AskForFrozen { slot, whom: which % SLOTS },
+        26 => Step::Update { slot, handle: which, objects: objects(dice) },
         _ => Step::Read { slot },
     }
 }
