@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::error::BenchError;
+use crate::flood::{self, FloodOptions};
 use crate::handles::{self, HandlesOptions};
 use crate::idle::{self, IdleOptions};
 use crate::ids::{self, IdsOptions};
@@ -18,6 +19,8 @@ pub enum Bench {
     Ping(PingOptions),
     /// Time the transfer of new objects to a server that holds more and more of them
     Handles(HandlesOptions),
+    /// Time round trips beside clients that flood the driver
+    Flood(FloodOptions),
     /// Measure what clients that do nothing cost the daemon
     Idle(IdleOptions),
     /// Time ways to find a free id, by how many are taken
@@ -46,6 +49,7 @@ impl Bench {
         match self {
             Self::Ping(options) => ping::run(options, report),
             Self::Handles(options) => handles::run(options, report),
+            Self::Flood(options) => flood::run(options, report),
             Self::Idle(options) => idle::run(options, report),
             Self::Ids(options) => ids::run(options, report),
             Self::Pids(options) => pids::run(options, report),
@@ -56,6 +60,7 @@ impl Bench {
         match self {
             Self::Ping(options) => Some(&options.target),
             Self::Handles(options) => Some(&options.target),
+            Self::Flood(options) => Some(&options.target),
             Self::Idle(options) => Some(&options.target),
             Self::Ids(_) | Self::Pids(_) => None,
         }
@@ -65,7 +70,7 @@ impl Bench {
         match self {
             Self::Ids(options) => options.json,
             Self::Pids(options) => options.json,
-            Self::Ping(_) | Self::Handles(_) | Self::Idle(_) => {
+            Self::Ping(_) | Self::Handles(_) | Self::Flood(_) | Self::Idle(_) => {
                 self.target().is_some_and(|target| target.json)
             }
         }

@@ -10,6 +10,7 @@ mod affinity;
 mod bench;
 mod daemon;
 mod error;
+mod flood;
 mod handles;
 mod idle;
 mod ids;
@@ -25,6 +26,7 @@ mod target;
 
 pub use bench::Bench;
 pub use error::BenchError;
+pub use flood::FloodOptions;
 pub use handles::HandlesOptions;
 pub use idle::IdleOptions;
 pub use ids::IdsOptions;

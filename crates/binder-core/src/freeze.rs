@@ -18,6 +18,12 @@ use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::transaction::{Transaction, TransactionKey};
 
+/// As many one-ways of a node's line are searched for one that a new one supersedes, the oldest
+/// first: somebody may send more without end.
+///
+/// `Differs from Linux:` there all are, and only the sender waits.
+const SEARCHED_ONEWAYS: usize = 256;
+
 /// Whether a process is frozen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
@@ -276,8 +282,9 @@ impl Context {
         if self.transactions[newer].flags & TF_UPDATE_TXN == 0 {
             return;
         }
-        let line = &self.nodes[node].waiting_oneways;
-        let Some(at) = line.iter().position(|older| self.is_update(*older, newer)) else { return };
+        let line = self.nodes[node].waiting_oneways.iter().take(SEARCHED_ONEWAYS);
+        let found = line.enumerate().find(|(_, older)| self.is_update(**older, newer));
+        let Some((at, _)) = found else { return };
         let Some(older) = self.nodes[node].waiting_oneways.remove(at) else { return };
         let Transaction { to_process, buffer, .. } = self.transactions[older];
         self.end_transaction(older);

@@ -379,6 +379,7 @@ fn residue(stage: &Stage) -> Vec<String> {
     if let Ok(stats) = std::fs::read_to_string(stats) {
         // "node: active 0 total 12"; what was counted since the start does not come down.
         let active = stats.lines().filter_map(|line| line.split_once(" total "));
+        let active = active.filter(|(active, _)| !active.ends_with(" active 0"));
         return active.map(|(active, _)| active.to_owned()).collect();
     }
     let daemon = std::env::var("ANYBINDER_DAEMON_PID").unwrap_or_default();
