@@ -47,6 +47,22 @@ pub struct ObjectCount {
     pub total: u32,
 }
 
+impl Snapshot {
+    /// Adds what another device counted.
+    pub fn add_totals(&mut self, other: &Self) {
+        self.counters.add(&other.counters);
+        for object in &other.objects {
+            match self.objects.iter_mut().find(|sum| sum.name == object.name) {
+                Some(sum) => {
+                    sum.active += object.active;
+                    sum.total = sum.total.wrapping_add(object.total);
+                }
+                None => self.objects.push(*object),
+            }
+        }
+    }
+}
+
 /// An open file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProcessView {

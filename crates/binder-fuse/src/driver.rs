@@ -1,5 +1,6 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
+mod past;
 mod report;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -189,6 +190,7 @@ pub(crate) struct Driver {
     freezes: Vec<WaitingFreeze>,
     alarm: Arc<Alarm>,
     ids: DebugIds,
+    past: past::Past,
     events: Events,
     /// When its clock was 0; `None` where nobody can see statistics.
     start: Option<Instant>,
@@ -217,6 +219,7 @@ impl Driver {
             freezes: Vec::new(),
             alarm,
             ids: DebugIds::default(),
+            past: past::Past::default(),
             start: with_statistics.then(Instant::now),
             obscurity: RandomState::new(),
         }
@@ -242,7 +245,10 @@ impl Driver {
                 let fresh = Device { name, context, clients, parked };
                 match self.devices.get_mut(device) {
                     // Nobody can come by the device that had this number.
-                    Some(place) => *place = fresh,
+                    Some(place) => {
+                        self.past.take_over(place, self.ids.latest());
+                        *place = fresh;
+                    }
                     None => {
                         debug_assert_eq!(device, self.devices.len(), "no number is passed over");
                         self.devices.push(fresh);
