@@ -6,7 +6,7 @@ mod read;
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
@@ -124,8 +124,8 @@ pub(crate) struct Shared {
     runners: Arc<Runners>,
     pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
-    /// The seccomp filters that we have, and every client with us.
-    pub(crate) own_filters: u32,
+    /// The seccomp filters that every client has, and that let our calls pass.
+    client_filters: AtomicU32,
     pub(crate) alarm: Arc<Alarm>,
 }
 
@@ -211,7 +211,8 @@ impl Session {
             runners,
             brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::default(),
-            own_filters: ThreadRights::own().map_or(0, |rights| rights.filters()),
+            // Those that we have ourselves.
+            client_filters: ThreadRights::own().map_or(0, |rights| rights.filters()).into(),
             alarm,
         };
         Ok((Self { shared: Arc::new(shared) }, mount))
@@ -384,6 +385,14 @@ impl Shared {
     /// The number by which the kernel knows files of this mount.
     pub(crate) fn device(&self) -> proc_files::Device {
         self.mount
+    }
+
+    pub(crate) fn expect_another_filter(&self) {
+        self.client_filters.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn client_filters(&self) -> u32 {
+        self.client_filters.load(Ordering::Relaxed)
     }
 
     pub(crate) fn limit_devices(&self, devices_max: u32) {

@@ -52,6 +52,7 @@ impl Supervisor {
     ///
     /// As the kernel; trapped calls fail with `ENOSYS` afterwards.
     pub fn attend(&self, listener: Listener) -> io::Result<()> {
+        self.mounts.begin_to_be_asked();
         let listener = Arc::new(listener);
         while let Some(trapped) = listener.next()? {
             let waiting = Waiting { listener: listener.clone(), trapped, is_over: false };
