@@ -1,5 +1,6 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
+mod past;
 mod report;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -196,6 +197,7 @@ pub(crate) struct Driver {
     alarm: Arc<Alarm>,
     pub(crate) threads: Arc<ThreadWatch>,
     ids: DebugIds,
+    past: past::Past,
     events: Events,
     /// When its clock was 0; `None` where nobody can see statistics.
     start: Option<Instant>,
@@ -225,6 +227,7 @@ impl Driver {
             alarm,
             threads,
             ids: DebugIds::default(),
+            past: past::Past::default(),
             start: with_statistics.then(Instant::now),
             obscurity: RandomState::new(),
         }
@@ -250,7 +253,10 @@ impl Driver {
                 let fresh = Device { name, context, clients, parked };
                 match self.devices.get_mut(device) {
                     // Nobody can come by the device that had this number.
-                    Some(place) => *place = fresh,
+                    Some(place) => {
+                        self.past.take_over(place, self.ids.latest());
+                        *place = fresh;
+                    }
                     None => {
                         debug_assert_eq!(device, self.devices.len(), "no number is passed over");
                         self.devices.push(fresh);
