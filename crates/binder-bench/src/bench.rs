@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::error::BenchError;
+use crate::find_bit::{self, FindBitOptions};
 use crate::handles::{self, HandlesOptions};
 use crate::idle::{self, IdleOptions};
 use crate::ping::{self, PingOptions};
@@ -18,14 +19,17 @@ pub enum Bench {
     Handles(HandlesOptions),
     /// Measure what clients that do nothing cost the daemon
     Idle(IdleOptions),
+    /// Time searches in bitmaps, beside the ways that Linux has
+    FindBit(FindBitOptions),
 }
 
 impl Bench {
-    /// Whether there is a device to measure: one that the user named, or that of the world that we
-    /// are in. Otherwise the bench is to be run in a world of its own.
+    /// Whether there is all that is to be measured: a device that the user named, or that of the
+    /// world that we are in, or none is needed. Otherwise the bench is to be run in a world of its
+    /// own.
     #[must_use]
     pub fn has_device(&self) -> bool {
-        self.target().is_settled()
+        self.target().is_none_or(Target::is_settled)
     }
 
     /// Measures, and writes the results to `out`.
@@ -36,19 +40,29 @@ impl Bench {
     ///
     /// [`BenchError`], after ending every process of the bench.
     pub fn run(&self, out: &mut dyn Write) -> Result<(), BenchError> {
-        let report = &mut Report::new(out, self.target().json);
+        let report = &mut Report::new(out, self.is_json());
         match self {
             Self::Ping(options) => ping::run(options, report),
             Self::Handles(options) => handles::run(options, report),
             Self::Idle(options) => idle::run(options, report),
+            Self::FindBit(options) => find_bit::run(options, report),
         }
     }
 
-    fn target(&self) -> &Target {
+    fn is_json(&self) -> bool {
         match self {
-            Self::Ping(options) => &options.target,
-            Self::Handles(options) => &options.target,
-            Self::Idle(options) => &options.target,
+            Self::FindBit(options) => options.json,
+            _ => self.target().is_some_and(|target| target.json),
+        }
+    }
+
+    /// The device, for what measures one.
+    fn target(&self) -> Option<&Target> {
+        match self {
+            Self::Ping(options) => Some(&options.target),
+            Self::Handles(options) => Some(&options.target),
+            Self::Idle(options) => Some(&options.target),
+            Self::FindBit(_) => None,
         }
     }
 }

@@ -10,6 +10,7 @@ mod affinity;
 mod bench;
 mod daemon;
 mod error;
+mod find_bit;
 mod handles;
 mod idle;
 mod ping;
@@ -22,6 +23,7 @@ mod target;
 
 pub use bench::Bench;
 pub use error::BenchError;
+pub use find_bit::FindBitOptions;
 pub use handles::HandlesOptions;
 pub use idle::IdleOptions;
 pub use ping::PingOptions;

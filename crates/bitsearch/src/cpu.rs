@@ -34,6 +34,12 @@ pub(crate) fn run<S: Search>(search: S) -> S::Found {
         // these features, and it was asked for each of them on the lines above.
         return unsafe { run_with_avx2(search) };
     }
+    run_portable(search)
+}
+
+/// Apart, so that a caller does not carry two copies of every search.
+#[inline(never)]
+fn run_portable<S: Search>(search: S) -> S::Found {
     search.run()
 }
 
