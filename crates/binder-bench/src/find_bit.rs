@@ -72,11 +72,20 @@ pub(crate) fn run(options: &FindBitOptions, report: &mut Report<'_>) -> Result<(
     for fill in Fill::ALL {
         run_lines(fill, random, report)?;
     }
-    let mut sizes = vec![lines::BITS];
-    sizes.extend((6..10).map(|power| 10usize.pow(power)));
-    sizes.retain(|bits| *bits == lines::BITS || *bits <= options.largest as usize);
+    report.summary("")?;
+    let larger = (6..10).map(|power| 10usize.pow(power));
+    let larger = larger.filter(|bits| *bits <= options.largest as usize);
+    run_areas(&[lines::BITS].into_iter().chain(larger).collect::<Vec<_>>(), random, report)
+}
+
+/// Looks for areas in maps of these sizes.
+fn run_areas(
+    sizes: &[usize],
+    random: &mut Random,
+    report: &mut Report<'_>,
+) -> Result<(), BenchError> {
     let mut table = Table::new([
-        "bits",
+        "zero area of",
         "fill",
         "cnt",
         "old",
@@ -88,7 +97,7 @@ pub(crate) fn run(options: &FindBitOptions, report: &mut Report<'_>) -> Result<(
         "new again",
     ]);
     let bar = report.progress(sizes.len() * Fill::ALL.len() * areas::COUNTS.len());
-    for &bits in &sizes {
+    for &bits in sizes {
         for fill in Fill::ALL {
             bar.set_message(format!("{bits} bits"));
             let map = fill.map(bits, random);
@@ -101,7 +110,6 @@ pub(crate) fn run(options: &FindBitOptions, report: &mut Report<'_>) -> Result<(
         }
     }
     bar.finish_and_clear();
-    report.summary("\nareas of `cnt` clear bits")?;
     report.table(&table)
 }
 
@@ -121,8 +129,7 @@ fn run_lines(fill: Fill, random: &mut Random, report: &mut Report<'_>) -> Result
             return Err(BenchError::WrongCount { line: line.name(), iterations, plain_iterations });
         }
         report.record(&LineRow { fill, line, iterations, plain_ns, ours_ns })?;
-        let name = format!("{}:", line.name());
-        report.summary(&format!("{name:<20}{ours_ns:>18} ns, {iterations:>6} iterations"))?;
+        report.summary(&linux_line(line, ours_ns, iterations))?;
         #[expect(clippy::cast_precision_loss, reason = "times are far below 2^52 ns")]
         let gain = plain_ns as f64 / ours_ns.max(1) as f64;
         table.row([
@@ -134,6 +141,12 @@ fn run_lines(fill: Fill, random: &mut Random, report: &mut Report<'_>) -> Result
     }
     report.summary("")?;
     report.table(&table)
+}
+
+/// A line as Linux prints it.
+fn linux_line(line: Line, ns: u64, iterations: u64) -> String {
+    let name = format!("{}:", line.name());
+    format!("{name:<20}{ns:>18} ns, {iterations:>6} iterations")
 }
 
 fn area_row(fill: Fill, map: &[u64], bits: usize, cnt: usize) -> Result<AreaRow, BenchError> {
@@ -154,7 +167,7 @@ impl AreaRow {
     fn cells(&self) -> [String; 10] {
         let times = |ns: Option<f64>| table::times(ns.map(|ns| ns / self.ours_ns));
         [
-            self.bits.to_string(),
+            format!("{} bits", self.bits),
             match self.fill {
                 Fill::Random => "random".into(),
                 Fill::Sparse => "sparse".into(),
@@ -176,30 +189,36 @@ mod tests {
     use super::*;
 
     fn written(is_json: bool) -> String {
-        let options = FindBitOptions { largest: 0, seed: 1, json: is_json };
         let mut out = Vec::new();
-        run(&options, &mut Report::new(&mut out, is_json)).unwrap();
+        let report = &mut Report::new(&mut out, is_json);
+        run_areas(&[4000, 9000], &mut Random::new(1), report).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn lines_have_the_format_of_linux() {
-        let text = written(false);
-        for title in ["random-filled", "sparse"] {
-            assert!(text.contains(&format!("\nStart testing find_bit() with {title} bitmap\n")));
-        }
-        let lines = text.lines().filter(|line| line.ends_with(" iterations"));
-        let shapes: Vec<_> = lines.map(|line| (line.find(':'), line.find(" ns, "))).collect();
-        assert_eq!(shapes.len(), 14);
-        assert_eq!(shapes[0], (Some(13), Some(38)));
+        assert_eq!(
+            linux_line(Line::FindNextBit, 733_651, 163_537),
+            "find_next_bit:                  733651 ns, 163537 iterations"
+        );
+        assert_eq!(
+            linux_line(Line::FindFirstAndBit, 7, 1),
+            "find_first_and_bit:                  7 ns,      1 iterations"
+        );
     }
 
     #[test]
-    fn programs_get_a_line_for_each_search() {
+    fn programs_get_a_line_for_each_area() {
         let json = written(true);
-        assert_eq!(json.lines().filter(|line| line.contains("\"iterations\"")).count(), 14);
-        assert_eq!(json.lines().filter(|line| line.contains("\"ours_ns\"")).count(), 24);
-        let area = json.lines().find(|line| line.contains("\"cnt\"")).unwrap();
-        assert!(area.starts_with(r#"{"fill":"random","bits":327680,"cnt":8,"old_ns":"#), "{area}");
+        assert_eq!(json.lines().count(), 2 * 2 * areas::COUNTS.len());
+        assert!(json.starts_with(r#"{"fill":"random","bits":4000,"cnt":8,"old_ns":"#), "{json}");
+    }
+
+    #[test]
+    fn people_get_a_row_for_each_area() {
+        let table = written(false);
+        assert_eq!(table.lines().count(), 1 + 2 * 2 * areas::COUNTS.len());
+        let row = table.lines().last().unwrap();
+        assert!(row.starts_with("9000 bits") && row.contains("sparse"), "{row}");
     }
 }
