@@ -16,6 +16,7 @@ mod ids;
 mod pids;
 mod ping;
 mod random;
+mod repeat;
 mod report;
 mod service;
 mod session;
