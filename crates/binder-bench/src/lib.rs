@@ -18,6 +18,7 @@ mod ids;
 mod pids;
 mod ping;
 mod random;
+mod repeat;
 mod report;
 mod service;
 mod session;
