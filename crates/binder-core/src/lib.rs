@@ -8,7 +8,7 @@
 //! A call, file by file: `write_read` (the two phases of the ioctl), `command` (decodes `BC_*`),
 //! `transaction` (finds the receiver), `translate` and `buffer` (the data), `work` (queues),
 //! `waiting` (who is woken), `returns` (writes `BR_*`), `effect` (what the front end does next), and
-//! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `freeze`, `freeze_links`, `looper`, `exit`.
+//! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `freeze`, `freeze_links`, `looper`, `nice`, `exit`.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -29,6 +29,7 @@ mod handle;
 mod identity;
 mod looper;
 mod manager;
+mod nice;
 mod node;
 mod pages;
 mod process;
@@ -50,6 +51,7 @@ pub use env::{ClaimedAddr, ClientMemory, CopyFault, MappingArea};
 pub use error::Errno;
 pub use freeze::{Freeze, Patience, Program};
 pub use identity::{NamespaceId, Opener, PidNumbers, UidMap, UidRange};
+pub use nice::Nice;
 pub use pages::PageCounts;
 pub use process::{Process, ProcessKey};
 pub use stats::Census;

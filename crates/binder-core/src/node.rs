@@ -10,6 +10,7 @@ use binder_uapi::{
 use crate::context::Context;
 use crate::error::Errno;
 use crate::handle::ReferenceKey;
+use crate::nice::Nice;
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::thread::ThreadKey;
@@ -75,6 +76,8 @@ pub(crate) struct Node {
     pub(crate) ptr: u64,
     pub(crate) cookie: u64,
     pub(crate) wants_security_context: bool,
+    /// How nice those may be at most who serve it.
+    pub(crate) nice: Option<Nice>,
     /// References in other processes.
     pub(crate) references: u32,
     /// Those of them that are strong.
@@ -100,6 +103,7 @@ impl Node {
             ptr: object.binder,
             cookie: object.cookie,
             wants_security_context: object.flags & FLAT_BINDER_FLAG_TXN_SECURITY_CTX != 0,
+            nice: Nice::asked_for(object.flags),
             references: 0,
             strong_references: 0,
             local_strong: 0,

@@ -27,6 +27,7 @@ impl Context {
             Ok(call) => call,
             Err(cause) => return self.refuse_send(thread, id, Refusal::failed(cause)),
         };
+        self.restore_nice(thread, call);
         match self.try_reply(caller, thread, call, data, memory) {
             Ok(()) => {
                 self.end_transaction(call);
@@ -96,6 +97,8 @@ impl Context {
             flags: data.transaction_data.flags,
             sender_euid: caller.euid,
             sender_pid: self.processes[caller.process].opener.pid,
+            nice: None,
+            replaced_nice: None,
             buffer: Some(buffer),
         });
         self.threads[waiting].stack = self.transactions[call].from_parent;

@@ -106,6 +106,9 @@ impl Context {
         returns: &mut Returns,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
+        if self.threads[thread].may_take_process_work() {
+            self.reset_nice(thread);
+        }
         let last = loop {
             if !self.is_ready(thread) {
                 return match waits {
@@ -280,6 +283,9 @@ impl Context {
             && let Some(buffer) = arena.get_mut(start)
         {
             buffer.is_delivered = true;
+            if let Some(node) = buffer.target {
+                self.inherit_nice(reader, transaction, node);
+            }
         }
         match self.transactions[transaction].kind {
             Kind::Call => {

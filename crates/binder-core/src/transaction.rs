@@ -8,6 +8,7 @@ use crate::buffer::{Buffer, Held, Reservation, Sizes};
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
 use crate::error::{Errno, Refusal};
+use crate::nice::Nice;
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
 use crate::table::Key;
@@ -45,6 +46,10 @@ pub(crate) struct Transaction {
     pub(crate) flags: u32,
     pub(crate) sender_euid: u32,
     pub(crate) sender_pid: u32,
+    /// How nice the sender was.
+    pub(crate) nice: Option<Nice>,
+    /// How nice the thread was that serves it, before it did.
+    pub(crate) replaced_nice: Option<Nice>,
     /// Start of its buffer in the receiver's mapping; `None` once freed.
     pub(crate) buffer: Option<u32>,
 }
@@ -127,6 +132,8 @@ impl Context {
             flags: header.flags,
             sender_euid: caller.euid,
             sender_pid: self.processes[caller.process].opener.pid,
+            nice: self.threads[thread].nice,
+            replaced_nice: None,
             buffer: Some(buffer),
         });
         if is_oneway {

@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use binder_core::{Caller, Context, Effect, Errno, Opener, Outcome, ProcessKey, ThreadKey, Waits};
-use binder_os::{FuseDevice, proc_files};
+use binder_core::{
+    Caller, Context, Effect, Errno, Nice, Opener, Outcome, ProcessKey, ThreadKey, Waits,
+};
+use binder_os::{FuseDevice, nice, proc_files};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
@@ -116,11 +118,13 @@ pub(crate) struct Driver {
     devices: Vec<Device>,
     freezes: Vec<WaitingFreeze>,
     alarm: Arc<Alarm>,
+    /// Whether threads that serve a call become as nice as the caller.
+    inherits_nice: bool,
 }
 
 impl Driver {
-    pub(crate) fn new(fuse: Arc<FuseDevice>, alarm: Arc<Alarm>) -> Self {
-        Self { fuse, devices: Vec::new(), freezes: Vec::new(), alarm }
+    pub(crate) fn new(fuse: Arc<FuseDevice>, alarm: Arc<Alarm>, inherits_nice: bool) -> Self {
+        Self { fuse, devices: Vec::new(), freezes: Vec::new(), alarm, inherits_nice }
     }
 
     /// Does one job. A panic ends the job, not the daemon: whoever asked gets `EIO`.
@@ -144,7 +148,13 @@ impl Driver {
             }
             Job::Open { device, opener, client, opened, .. } => {
                 let state = &mut self.devices[device];
+                let pid = opener.pid;
                 let process = state.context.open(opener);
+                if self.inherits_nice
+                    && let Ok(nice) = nice::of(pid)
+                {
+                    state.context.note_default_nice(process, Nice(nice));
+                }
                 state.clients.insert(process, *client);
                 opened(process);
             }
@@ -188,6 +198,11 @@ impl Driver {
         }
         let state = &mut self.devices[asker.device];
         if let Call::WriteRead(mut request) = call {
+            if self.inherits_nice
+                && let Ok(nice) = nice::of(asker.tid)
+            {
+                state.context.note_nice(&caller, Nice(nice));
+            }
             let mut outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
             if outcome == Err(Errno::EAGAIN) && state.has_become_blocking(asker.process) {
                 // The request shows what was done: the repetition only reads.
@@ -267,6 +282,9 @@ impl Driver {
             match effect {
                 Effect::Wake(thread) => self.wake(device, thread),
                 Effect::NotifyPoll(process) => self.notify_poll(device, process),
+                Effect::SetNice { process, tid, nice } => {
+                    self.set_nice(device, process, tid, nice);
+                }
                 Effect::Settled(process) => {
                     self.note_settled(device, process);
                     concerns_others = true;
@@ -285,6 +303,13 @@ impl Driver {
         }
         let outcome = state.context.resume(thread, &mut request, &mut state.clients);
         self.end_or_park(&asker, request, outcome);
+    }
+
+    fn set_nice(&mut self, device: DeviceId, process: ProcessKey, tid: u32, Nice(nice): Nice) {
+        let Some(client) = self.devices[device].clients.get_mut(process) else { return };
+        if let Err(error) = nice::set(client.pid, tid, nice) {
+            tracing::debug!(%error, tid, nice, "a thread stays as nice as it is");
+        }
     }
 
     fn notify_poll(&mut self, device: DeviceId, process: ProcessKey) {

@@ -47,6 +47,8 @@ pub struct Options {
     /// The security label of a process to which no security module gives one, without NULs and not
     /// empty. A node that asks for labels gets a text always: servers that ask depend on it.
     pub security_label: String,
+    /// Whether threads that serve a call become as nice as the caller.
+    pub inherits_nice: bool,
 }
 
 /// A device that exists from the start.
@@ -77,6 +79,7 @@ impl Default for Options {
             devices: devices.map(|name| DeviceSpec { name: name.into(), mode: 0o600 }).into(),
             delivery: Delivery::Auto,
             security_label: "u:r:unlabeled:s0".into(),
+            inherits_nice: false,
         }
     }
 }
@@ -159,7 +162,7 @@ impl Session {
         let (uid, gid) = binder_os::processes::user();
         let mut tree = Tree::new(uid, gid);
         let alarm = Arc::<Alarm>::default();
-        let driver = Turn::new(Driver::new(fuse.clone(), alarm.clone()));
+        let driver = Turn::new(Driver::new(fuse.clone(), alarm.clone(), options.inherits_nice));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {

@@ -10,6 +10,7 @@ pub mod client_thread;
 pub mod fuse_device;
 pub mod mapping;
 pub mod namespaces;
+pub mod nice;
 pub mod private_dev;
 pub mod proc_files;
 pub mod processes;

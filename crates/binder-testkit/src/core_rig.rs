@@ -6,8 +6,8 @@
 use std::cell::RefCell;
 
 use binder_core::{
-    Census, Context, Effect, Freeze, Opener, Outcome, Patience, PidNumbers, Program, ThreadKey,
-    UidMap, Waits,
+    Census, Context, Effect, Freeze, Nice, Opener, Outcome, Patience, PidNumbers, Program,
+    ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
@@ -61,6 +61,8 @@ struct OpenFile {
 struct FakeThread {
     host: Host,
     tid: u32,
+    /// How nice it is, if a check cares.
+    nice: Option<i8>,
     call: Call,
 }
 
@@ -100,6 +102,16 @@ impl CoreRig {
         let mut world = self.world.borrow_mut();
         world.is_held = false;
         world.carry_out_effects();
+    }
+
+    /// Makes a thread nice, as setpriority(2) does.
+    pub fn set_nice(&self, thread: Thread, nice: i8) {
+        self.world.borrow_mut().threads[thread.0].nice = Some(nice);
+    }
+
+    /// How nice a thread has become.
+    pub fn nice_of(&self, thread: Thread) -> Option<i8> {
+        self.world.borrow().threads[thread.0].nice
     }
 
     /// Lets more time pass than anybody is willing to wait.
@@ -265,6 +277,9 @@ impl World {
             Err(errno) => return Call::Ended(Err(errno)),
         };
         let (context, who) = self.core_caller(caller);
+        if let Some(nice) = self.threads[caller.thread.0].nice {
+            self.contexts[context].note_nice(&who, Nice(nice));
+        }
         let mut memory = self.memory.seen_by(context);
         let result = self.contexts[context].write_read(&who, &mut request, &mut memory);
         self.after_read(caller, argument, request, result)
@@ -297,6 +312,10 @@ impl World {
             match effect {
                 Effect::Wake(key) => self.resume(context, key),
                 Effect::NotifyPoll(key) => self.notify(context, key),
+                Effect::SetNice { tid, nice, .. } => {
+                    let thread = self.threads.iter_mut().find(|thread| thread.tid == tid);
+                    thread.expect("a thread of ours").nice = Some(nice.0);
+                }
                 Effect::Settled(key) => {
                     self.advance_freezes(Patience::Some, |place| place == (context, key));
                 }
@@ -424,7 +443,7 @@ impl Rig for CoreRig {
         let mut world = self.world.borrow_mut();
         let number = world.threads.len();
         let tid = 10_000 + u32::try_from(number).expect("few threads");
-        world.threads.push(FakeThread { host, tid, call: Call::Ended(Ok(())) });
+        world.threads.push(FakeThread { host, tid, nice: None, call: Call::Ended(Ok(())) });
         Thread(number)
     }
 
@@ -438,6 +457,7 @@ impl Rig for CoreRig {
             uids: UidMap::identity(),
             security_label: Box::from(*b"fake_label"),
         });
+        world.contexts[context].note_default_nice(key, Nice(0));
         world.memory.add_file((context, key.to_u64()), host);
         let waits = waits(mode);
         world.files.push(OpenFile { host, context, key, waits, is_open: true });
