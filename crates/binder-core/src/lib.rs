@@ -8,7 +8,7 @@
 //! A call, file by file: `write_read` (the two phases of the ioctl), `command` (decodes `BC_*`),
 //! `transaction` (finds the receiver), `translate` and `buffer` (the data), `work` (queues),
 //! `waiting` (who is woken), `returns` (writes `BR_*`), `effect` (what the front end does next), and
-//! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `freeze`, `freeze_links`, `looper`, `nice`, `exit`.
+//! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `freeze`, `freeze_links`, `oneway_line`, `looper`, `nice`, `exit`.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -31,6 +31,7 @@ mod looper;
 mod manager;
 mod nice;
 mod node;
+mod oneway_line;
 mod pages;
 mod process;
 mod ranges;

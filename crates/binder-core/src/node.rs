@@ -1,6 +1,6 @@
 //! An object that a process offers, who counts on it, and what its owner has been told.
 
-use alloc::collections::{BTreeSet, VecDeque};
+use alloc::collections::BTreeSet;
 
 use binder_uapi::{
     BR_ACQUIRE, BR_DECREFS, BR_INCREFS, BR_RELEASE, FLAT_BINDER_FLAG_TXN_SECURITY_CTX,
@@ -11,10 +11,10 @@ use crate::context::Context;
 use crate::error::Errno;
 use crate::handle::ReferenceKey;
 use crate::nice::Nice;
+use crate::oneway_line::OnewayLine;
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::thread::ThreadKey;
-use crate::transaction::TransactionKey;
 use crate::work::{Queued, Work};
 
 /// Names a node.
@@ -91,7 +91,7 @@ pub(crate) struct Node {
     pub(crate) queued: Option<Queued>,
     /// A one-way to this node is queued or being handled; the rest wait in line.
     pub(crate) has_oneway_in_flight: bool,
-    pub(crate) waiting_oneways: VecDeque<TransactionKey>,
+    pub(crate) line: OnewayLine,
     /// References with a death link.
     pub(crate) watchers: BTreeSet<ReferenceKey>,
 }
@@ -112,7 +112,7 @@ impl Node {
             weak_view: OwnerView::Released,
             queued: None,
             has_oneway_in_flight: false,
-            waiting_oneways: VecDeque::new(),
+            line: OnewayLine::default(),
             watchers: BTreeSet::new(),
         }
     }
@@ -324,14 +324,14 @@ impl Context {
         if let Some(owner) = state.owner {
             self.processes[owner].nodes.remove(&state.ptr);
         }
-        debug_assert!(state.waiting_oneways.is_empty(), "each waits with a hold on the node");
+        debug_assert!(state.line.is_empty(), "each waits with a hold on the node");
     }
 
     /// Parts the node from its dying owner: one-ways in line are dropped, watchers are told.
     ///
     /// The node itself stays for as long as others refer to it.
     pub(crate) fn orphan_node(&mut self, node: NodeKey) {
-        while let Some(transaction) = self.nodes[node].waiting_oneways.pop_front() {
+        while let Some(transaction) = self.next_in_line(node) {
             self.end_transaction(transaction);
         }
         if let Some(queued) = self.nodes[node].queued.take() {

@@ -348,7 +348,7 @@ impl Context {
     fn send_oneway(&mut self, target: &Target, transaction: TransactionKey) {
         let node = &mut self.nodes[target.node];
         if node.has_oneway_in_flight {
-            node.waiting_oneways.push_back(transaction);
+            self.wait_in_line(target.node, transaction);
         } else {
             node.has_oneway_in_flight = true;
             self.queue_transaction(target, transaction);
@@ -357,12 +357,11 @@ impl Context {
 
     /// The receiver is done with a one-way: the next in line goes out.
     pub(crate) fn release_next_oneway(&mut self, owner: ProcessKey, node: NodeKey) {
-        let state = &mut self.nodes[node];
-        match state.waiting_oneways.pop_front() {
+        match self.next_in_line(node) {
             Some(transaction) => {
                 self.queue_on_process(owner, Work::Transaction(transaction));
             }
-            None => state.has_oneway_in_flight = false,
+            None => self.nodes[node].has_oneway_in_flight = false,
         }
     }
 

@@ -117,7 +117,7 @@ impl CoreRig {
     /// Lets more time pass than anybody is willing to wait.
     pub fn let_time_pass(&self) {
         let mut world = self.world.borrow_mut();
-        world.advance_freezes(Patience::None, |_| true);
+        world.advance_freezes(Patience::Over, |_| true);
         world.carry_out_effects();
     }
 
@@ -170,7 +170,7 @@ impl World {
             program.thaw(&mut self.contexts.each_mut());
             return Call::Ended(Ok(()));
         }
-        let patience = if asked.timeout_ms > 0 { Patience::Some } else { Patience::None };
+        let patience = if asked.timeout_ms > 0 { Patience::Left } else { Patience::Over };
         let mut freeze = program.freeze(patience);
         match freeze.advance(&mut self.contexts.each_mut(), patience) {
             Some(result) => Call::Ended(result.map_err(errno)),
@@ -317,7 +317,7 @@ impl World {
                     thread.expect("a thread of ours").nice = Some(nice.0);
                 }
                 Effect::Settled(key) => {
-                    self.advance_freezes(Patience::Some, |place| place == (context, key));
+                    self.advance_freezes(Patience::Left, |place| place == (context, key));
                 }
             }
         }
