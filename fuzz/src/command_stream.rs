@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 
 use binder_core::{
-    Caller, Census, ClaimedAddr, ClientMemory, Context, CopyFault, Effect, MappingArea, Opener,
-    Outcome, PidNumbers, ProcessKey, ThreadKey, UidMap, Waits,
+    Caller, CapturedFile, Census, ClaimedAddr, ClientMemory, Context, CopyFault, Effect, Errno,
+    MappingArea, NotInstalled, Opener, Outcome, PidNumbers, ProcessKey, Release, ThreadKey, UidMap,
+    Waits,
 };
 use binder_uapi::{BinderWriteRead, FlatBinderObject};
 
@@ -18,6 +19,9 @@ const AREA_BYTES: u32 = 16 << 10;
 /// Addresses at which reads may write and receive buffers are mapped; the input lies below them.
 const READ_BUFFERS: u64 = 1 << 32;
 const AREAS: u64 = 1 << 40;
+
+/// The descriptors that every process has; an odd number of them cannot be installed at once.
+const DESCRIPTORS: u32 = 64;
 
 /// A thread that sleeps in a read.
 struct Sleeper {
@@ -91,6 +95,10 @@ impl ClientMemory for Memory<'_> {
         Ok(())
     }
 
+    fn capture_file(&mut self, _: ProcessKey, fd: u32) -> Result<CapturedFile, Errno> {
+        if fd < DESCRIPTORS { Ok(CapturedFile::new(fd)) } else { Err(Errno::EBADF) }
+    }
+
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32) {
         self.area(to, offset, len).fill(0);
     }
@@ -128,7 +136,9 @@ pub fn check(input: &[u8]) {
         let place = u64::from(u16::from_le_bytes([step[2], step[3]]));
         match step[1] % 16 {
             0 => {
-                let object = FlatBinderObject { binder: place, ..FlatBinderObject::default() };
+                let flags = u32::from(step[4]) << 8;
+                let object =
+                    FlatBinderObject { binder: place, flags, ..FlatBinderObject::default() };
                 let _ = context.become_context_manager(&caller, &object);
             }
             1 => context.set_max_threads(&caller, u32::from(step[2])),
@@ -147,15 +157,16 @@ pub fn check(input: &[u8]) {
                 };
                 let result = context.write_read(&caller, &mut request, &mut memory);
                 assert!(request.write_consumed <= request.write_size);
-                if let Ok(Outcome::Park(thread)) = result {
-                    parked.insert(thread, Sleeper { caller, request });
-                }
+                // The thread may end before its errand is done.
+                let is_killed = step[5] % 16 == 7;
+                let sleeper = Sleeper { caller, request };
+                run_errands(&mut context, &mut parked, sleeper, result, is_killed, &mut memory);
             }
         }
         settle(&mut context, &mut parked, &mut memory);
     }
     for process in processes {
-        context.release(process, &mut memory);
+        while let Release::Unfinished = context.release(process, &mut memory) {}
         settle(&mut context, &mut parked, &mut memory);
     }
     assert_eq!(context.census(), Census::default());
@@ -170,8 +181,40 @@ fn settle(
     while let Some(effect) = context.poll_effect() {
         let Effect::Wake(thread) = effect else { continue };
         let Some(mut sleeper) = parked.remove(&thread) else { continue };
-        if let Ok(Outcome::Park(thread)) = context.resume(thread, &mut sleeper.request, memory) {
-            parked.insert(thread, sleeper);
+        let result = context.resume(thread, &mut sleeper.request, memory);
+        run_errands(context, parked, sleeper, result, false, memory);
+    }
+}
+
+/// Does what a call asks for until it is over or sleeps.
+fn run_errands(
+    context: &mut Context,
+    parked: &mut HashMap<ThreadKey, Sleeper>,
+    mut sleeper: Sleeper,
+    mut result: Result<Outcome, Errno>,
+    is_killed: bool,
+    memory: &mut Memory<'_>,
+) {
+    loop {
+        match result {
+            Ok(Outcome::Park(thread)) => {
+                parked.insert(thread, sleeper);
+                return;
+            }
+            Ok(Outcome::Done) | Err(_) => return,
+            Ok(Outcome::Errand(errand)) => {
+                let files = errand.install.into_iter().map(CapturedFile::into_inner::<u32>);
+                let numbers: Option<Vec<u32>> = files.collect();
+                let numbers = numbers.expect("a file comes back as it went");
+                let installed =
+                    if numbers.len().is_multiple_of(2) { Ok(numbers) } else { Err(NotInstalled) };
+                if is_killed {
+                    context.exit_thread(&sleeper.caller, memory);
+                }
+                let request = &mut sleeper.request;
+                result = context.finish_errand(errand.key, installed, request, memory);
+                assert!(!is_killed || matches!(result, Err(Errno::EINVAL)));
+            }
         }
     }
 }

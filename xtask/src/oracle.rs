@@ -55,7 +55,8 @@ fn build() -> Result<std::path::PathBuf, Failure> {
 
 fn run_in_guest(share: &Path, filter: &str) -> Result<String, Failure> {
     let script = format!(
-        "echo kernel: $(uname -r); cp conformance /tmp; cd /tmp; \
+        "echo kernel: $(uname -r); mount -t debugfs debugfs /sys/kernel/debug; \
+         cp conformance /tmp; cd /tmp; \
          {DEVICE_VARIABLE}=/dev/binder ./conformance --color never --test-threads 1 {filter}"
     );
     let mut command = Command::new(root().join("tools/kernel-vm/kernel-vm.sh"));

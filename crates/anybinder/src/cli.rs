@@ -1,12 +1,18 @@
 //! The command line, from which help, completions and the man page are made.
 
+mod inspect;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use binder_bench::Bench;
-use binder_fuse::{Delivery, DeviceSpec};
+use binder_fuse::{DEVICES_MAX, Delivery, DeviceSpec};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+
+pub(crate) use inspect::{
+    InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TransactionsOptions,
+};
 
 /// Binder on any Linux, without a kernel module.
 #[derive(Debug, Parser)]
@@ -26,6 +32,7 @@ Examples:
   anybinder run -- ./my-service             give one program, and what it starts, a binder
   anybinder run bash                        a shell with /dev/binder in it
   sudo anybinder mount /dev/binderfs        give the whole machine a binder
+  anybinder ps                              who uses the binder here, and for what
   anybinder doctor                          find out what this machine allows
   anybinder bench ping                      measure calls, beside a futex and a socket
 
@@ -41,12 +48,25 @@ pub(crate) enum Command {
     Doctor(DoctorOptions),
     /// Show a service and a client at work
     Demo(DemoOptions),
+    /// List the processes that use a binder
+    Ps(PsOptions),
+    /// Show the driver's tables
+    State(StateOptions),
+    /// Show how often what has happened
+    Stats(StatsOptions),
+    /// Show what is under way
+    Transactions(TransactionsOptions),
+    /// Show what went wrong
+    Log(LogOptions),
     /// Measure a device, each time beside its baselines
     #[command(subcommand)]
     Bench(Bench),
     /// The actors of `demo`, inside its world
     #[command(hide = true)]
     DemoCast(DemoCastOptions),
+    /// Lends files to processes of a user
+    #[command(hide = true)]
+    Broker(BrokerOptions),
     /// Print completions for a shell
     Completions(CompletionsOptions),
     /// Print the manual page, in roff
@@ -74,6 +94,11 @@ pub(crate) struct RunOptions {
     /// How received data reaches the memory of a process
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub(crate) delivery: DeliveryChoice,
+
+    /// Leave the command's system calls alone: it cannot mount binderfs itself, nor end a thread's
+    /// part by an ioctl without an argument
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_seccomp: bool,
 
     #[command(flatten)]
     pub(crate) clients: ClientOptions,
@@ -113,6 +138,15 @@ pub(crate) struct MountOptions {
     /// The permissions of the devices, in octal
     #[arg(long, value_name = "MODE", value_parser = octal_mode, default_value = "0600")]
     pub(crate) mode: u32,
+
+    /// How many devices there may be
+    #[arg(long, value_name = "N", default_value_t = DEVICES_MAX,
+          value_parser = clap::value_parser!(u32).range(0..=i64::from(DEVICES_MAX)))]
+    pub(crate) max: u32,
+
+    /// Show what the driver does in binder_logs/, to everybody who can see the directory
+    #[arg(long)]
+    pub(crate) stats: bool,
 
     /// Stay in the foreground
     #[arg(long)]
@@ -162,6 +196,12 @@ pub(crate) struct DemoOptions {
     /// How many calls to make
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) calls: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BrokerOptions {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
 }
 
 #[derive(Debug, Args)]
@@ -215,7 +255,9 @@ pub(crate) fn driver_options(
     delivery: DeliveryChoice,
 ) -> binder_fuse::Options {
     let devices = devices.iter().map(|name| DeviceSpec { name: name.clone(), mode }).collect();
-    binder_fuse::Options { devices, delivery: delivery.into(), ..binder_fuse::Options::default() }
+    let broker = Some(["/proc/self/exe", "broker"].map(OsString::from).to_vec());
+    let rest = binder_fuse::Options::default();
+    binder_fuse::Options { devices, delivery: delivery.into(), broker, ..rest }
 }
 
 fn device_name(name: &str) -> Result<String, String> {
@@ -286,5 +328,6 @@ mod tests {
             assert_eq!(mount(&wrong), None, "{wrong:?}");
         }
         assert_eq!(mount(&["--devices", "binder-control"]), None);
+        assert_eq!(mount(&["--max", "1048577"]), None);
     }
 }

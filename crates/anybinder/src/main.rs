@@ -4,12 +4,14 @@
 //! several need is in [`world`] and [`driver`].
 
 mod bench;
+mod broker;
 mod cli;
 mod completions;
 mod demo;
 mod doctor;
 mod driver;
 mod failure;
+mod inspect;
 mod man;
 mod mount;
 mod run;
@@ -30,8 +32,14 @@ fn main() -> ExitCode {
         Command::Mount(options) => mount::run(&options),
         Command::Doctor(options) => doctor::run(&options),
         Command::Demo(options) => demo::run(&options),
+        Command::Ps(options) => inspect::ps(&options),
+        Command::State(options) => inspect::state(&options),
+        Command::Stats(options) => inspect::stats(&options),
+        Command::Transactions(options) => inspect::transactions(&options),
+        Command::Log(options) => inspect::log(&options),
         Command::Bench(bench) => bench::run(&bench),
         Command::DemoCast(options) => demo::play(&options),
+        Command::Broker(options) => broker::run(&options),
         Command::Completions(options) => completions::run(&options),
         Command::Man => man::run(),
     };

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::cli::{self, RunOptions};
 use crate::failure::Failure;
-use crate::world::World;
+use crate::world::{Supervision, World};
 
 /// The devices of a world that names none.
 const DEVICES: [&str; 3] = ["binder", "hwbinder", "vndbinder"];
@@ -18,7 +18,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         named => named.to_vec(),
     };
     let driver_options = cli::driver_options(&devices, DEVICE_MODE, options.delivery);
-    let driver_options = options.clients.apply(driver_options);
-    let status = World::enter(&driver_options)?.run(&options.command)?;
+    // All that there is to see is of one user, who may see it.
+    let driver_options =
+        binder_fuse::Options { statistics: true, ..options.clients.apply(driver_options) };
+    let supervision = if options.no_seccomp { Supervision::None } else { Supervision::Full };
+    let status = World::enter(&driver_options)?.run(&options.command, supervision)?;
     Ok(ExitCode::from(status))
 }

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::context::Context;
+use crate::descriptors::FileInTransit;
 use crate::env::{ClientMemory, MappingArea};
 use crate::error::Errno;
 use crate::handle::ReferenceKey;
@@ -11,6 +12,7 @@ use crate::node::{NodeKey, Strength};
 use crate::pages::{PageCounts, Pages};
 use crate::process::ProcessKey;
 use crate::ranges::Ranges;
+use crate::thread::ThreadKey;
 use crate::transaction::TransactionKey;
 
 /// Only this much of a mapping is ever used.
@@ -39,6 +41,7 @@ pub(crate) struct Layout {
     pub(crate) offsets_start: u32,
     pub(crate) offsets_len: u32,
     pub(crate) extra_start: u32,
+    pub(crate) extra_len: u32,
     /// Length of the whole slot.
     pub(crate) slot_len: u32,
 }
@@ -67,6 +70,7 @@ impl Sizes {
             offsets_start: narrow(data)?,
             offsets_len: narrow(self.offsets)?,
             extra_start: narrow(data + offsets)?,
+            extra_len: narrow(self.extra)?,
             slot_len: narrow(slot_len)?,
         })
     }
@@ -84,6 +88,8 @@ pub(crate) enum Held {
 /// One transaction's data in its receiver's mapping.
 #[derive(Debug)]
 pub(crate) struct Buffer {
+    /// The number of its transaction in logs.
+    pub(crate) debug_id: u32,
     pub(crate) layout: Layout,
     /// The node the transaction is addressed to; none for a reply.
     pub(crate) target: Option<NodeKey>,
@@ -98,6 +104,10 @@ pub(crate) struct Buffer {
     pub(crate) is_delivered: bool,
     pub(crate) sender_pid: u32,
     pub(crate) held: Vec<Held>,
+    /// Files that the receiver is to get with it.
+    pub(crate) files: Vec<FileInTransit>,
+    /// The receiver's descriptors in arrays: the driver closes them when the buffer is freed.
+    pub(crate) array_descriptors: Vec<u32>,
 }
 
 /// Room that was found for a transaction and is not a buffer yet.
@@ -209,8 +219,22 @@ impl Arena {
         self.pages.leave_range(layout.start, layout.slot_len);
     }
 
+    /// Forgets a buffer of a process that ends. Says whether there was one.
+    pub(crate) fn forget_one(&mut self) -> bool {
+        self.buffers.pop_first().is_some()
+    }
+
     pub(crate) fn get_mut(&mut self, start: u32) -> Option<&mut Buffer> {
         self.buffers.get_mut(&start)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Buffer> {
+        self.buffers.values()
+    }
+
+    /// What one-ways may still take.
+    pub(crate) fn oneway_room(&self) -> u32 {
+        self.oneway_room
     }
 
     pub(crate) fn get(&self, start: u32) -> Option<&Buffer> {
@@ -237,6 +261,19 @@ impl Arena {
         (self.buffers.len(), bytes)
     }
 
+    /// Captured files that wait for their delivery.
+    pub(crate) fn files(&self) -> usize {
+        self.buffers.values().map(|buffer| buffer.files.len()).sum()
+    }
+
+    pub(crate) fn len_bytes(&self) -> u32 {
+        self.len_bytes
+    }
+
+    pub(crate) fn pages_high_watermark(&self) -> usize {
+        self.pages.high_watermark()
+    }
+
     pub(crate) fn page_counts(&self) -> PageCounts {
         self.pages.counts()
     }
@@ -246,19 +283,22 @@ impl Context {
     /// Handles `BC_FREE_BUFFER`; an address that is not a delivered buffer's is ignored.
     pub(crate) fn free_buffer_at(
         &mut self,
-        process: ProcessKey,
+        thread: ThreadKey,
         address: u64,
         memory: &mut dyn ClientMemory,
     ) {
-        let Some(arena) = &self.processes[process].arena else { return };
+        let process = self.threads[thread].process;
+        let Some(arena) = &mut self.processes[process].arena else { return };
         let Some(start) = arena.offset_of(address) else { return };
-        let Some(buffer) = arena.get(start) else { return };
+        let Some(buffer) = arena.get_mut(start) else { return };
         if !buffer.is_delivered {
             return;
         }
         if let Some(transaction) = buffer.transaction {
             self.transactions[transaction].buffer = None;
         }
+        let descriptors = core::mem::take(&mut buffer.array_descriptors);
+        self.close_on_return(thread, descriptors);
         self.free_buffer(process, start, memory);
     }
 

@@ -114,6 +114,7 @@ impl Context {
     ) -> Result<(), Errno> {
         let process = caller.process;
         let code: u32 = commands.take(memory)?;
+        self.processes[process].counters.count_command(code);
         match code {
             BC_TRANSACTION | BC_REPLY => {
                 let mut data = BinderTransactionDataSg::new_zeroed();
@@ -126,7 +127,7 @@ impl Context {
             }
             BC_FREE_BUFFER => {
                 let address: u64 = commands.take(memory)?;
-                self.free_buffer_at(process, address, memory);
+                self.free_buffer_at(thread, address, memory);
             }
             BC_INCREFS => self.add_count(process, commands.take(memory)?, Strength::Weak)?,
             BC_ACQUIRE => self.add_count(process, commands.take(memory)?, Strength::Strong)?,
@@ -145,7 +146,7 @@ impl Context {
             BC_EXIT_LOOPER => self.threads[thread].looper |= Looper::EXITED,
             BC_REQUEST_DEATH_NOTIFICATION => {
                 let BinderHandleCookie { handle, cookie } = commands.take(memory)?;
-                self.request_death(process, handle, cookie);
+                self.request_death(thread, handle, cookie);
             }
             BC_CLEAR_DEATH_NOTIFICATION => {
                 let BinderHandleCookie { handle, cookie } = commands.take(memory)?;

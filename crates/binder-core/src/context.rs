@@ -5,11 +5,15 @@ use alloc::vec::Vec;
 
 use binder_uapi::{BinderExtendedError, BinderNodeDebugInfo};
 
+use crate::account::Limits;
+use crate::counters::Counters;
 use crate::death::Death;
 use crate::effect::Effect;
 use crate::env::ClientMemory;
+use crate::errand::PendingErrand;
 use crate::freeze_links::FreezeLink;
 use crate::handle::Reference;
+use crate::journal::Journal;
 use crate::node::{Node, NodeKey, OwnerView};
 use crate::process::{Process, ProcessKey};
 use crate::stats::DebugIds;
@@ -26,7 +30,9 @@ pub struct Context {
     pub(crate) references: Table<Reference>,
     pub(crate) transactions: Table<Transaction>,
     pub(crate) deaths: Table<Death>,
+    pub(crate) errands: Table<PendingErrand>,
     pub(crate) freezes: Table<FreezeLink>,
+    pub(crate) limits: Limits,
     pub(crate) effects: VecDeque<Effect>,
     /// Memory for the returns of one read, kept from read to read.
     pub(crate) returns: Vec<u8>,
@@ -36,6 +42,13 @@ pub struct Context {
     pub(crate) manager_uid: Option<u32>,
     pub(crate) ids: DebugIds,
     pub(crate) next_told_death: u64,
+    pub(crate) journal: Journal,
+    /// What processes that are gone have counted.
+    pub(crate) past: Counters,
+    /// Completions that were ever queued.
+    pub(crate) completions: u32,
+    /// The front end's clock, as it last told.
+    pub(crate) now_ns: u64,
 }
 
 /// Who makes a call, as the front end knows it.
@@ -69,6 +82,17 @@ impl Default for Context {
 impl Context {
     /// A device without processes.
     pub fn new() -> Self {
+        Self::with_limits(Limits::default())
+    }
+
+    /// The same, with debug ids that no other device of the mount has.
+    #[must_use]
+    pub fn numbered_by(self, ids: DebugIds) -> Self {
+        Self { ids, ..self }
+    }
+
+    /// A device each of whose processes keeps to `limits`.
+    pub fn with_limits(limits: Limits) -> Self {
         Self {
             processes: Table::new(),
             threads: Table::new(),
@@ -76,14 +100,26 @@ impl Context {
             references: Table::new(),
             transactions: Table::new(),
             deaths: Table::new(),
+            errands: Table::new(),
             freezes: Table::new(),
+            limits,
             effects: VecDeque::new(),
             returns: Vec::new(),
             manager: None,
             manager_uid: None,
             ids: DebugIds::default(),
             next_told_death: 0,
+            journal: Journal::default(),
+            past: Counters::default(),
+            completions: 0,
+            now_ns: 0,
         }
+    }
+
+    /// Tells the time by any steady clock. What is sent from here on is as old as this; without it
+    /// nothing ages.
+    pub fn set_now(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
     }
 
     /// Takes the next effect of the calls so far.

@@ -4,6 +4,8 @@
 //! Clearing it detaches it from its reference at once, but the answer to that waits until a death
 //! that is on its way has been told and acknowledged.
 
+use binder_uapi::BR_ERROR;
+
 use crate::context::Context;
 use crate::handle::ReferenceKey;
 use crate::looper::Looper;
@@ -40,6 +42,14 @@ pub(crate) struct Death {
     state: State,
 }
 
+/// What a queue holds of a death link, as logs tell it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum QueuedNews {
+    Death,
+    DeathThenClear,
+    Clear,
+}
+
 /// What a read tells of a death link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DeathNews {
@@ -48,19 +58,37 @@ pub(crate) enum DeathNews {
 }
 
 impl Context {
-    /// Handles `BC_REQUEST_DEATH_NOTIFICATION`. Ignores a handle without reference, and a
-    /// reference that has a link.
-    pub(crate) fn request_death(&mut self, process: ProcessKey, handle: u32, cookie: u64) {
+    /// Handles `BC_REQUEST_DEATH_NOTIFICATION` from `thread`. Ignores a handle without reference,
+    /// and a reference that has a link. The thread reads `BR_ERROR` if this were one too many.
+    pub(crate) fn request_death(&mut self, thread: ThreadKey, handle: u32, cookie: u64) {
+        let process = self.threads[thread].process;
         let Some(reference) = self.reference(process, handle) else { return };
         if self.references[reference].death.is_some() {
             return;
         }
+        if self.afford_death(process).is_err() {
+            self.threads[thread].return_error = Some(BR_ERROR);
+            self.queue_on_thread(thread, Work::ReturnError);
+            return;
+        }
+        self.processes[process].account.deaths += 1;
         let death = self.deaths.insert(Death { process, cookie, state: State::Idle });
         let node = self.references[reference].node;
         self.references[reference].death = Some(death);
         self.nodes[node].watchers.insert(reference);
         if self.nodes[node].owner.is_none() {
             self.announce_death(reference);
+        }
+    }
+
+    /// What the queue that holds this link has to tell of it.
+    pub(crate) fn queued_news(&self, death: DeathKey) -> QueuedNews {
+        match self.deaths[death].state {
+            State::Idle | State::DeathQueued(_) | State::DeathTold(_) => QueuedNews::Death,
+            State::DeathQueuedThenClear(_) | State::DeathToldThenClear(_) => {
+                QueuedNews::DeathThenClear
+            }
+            State::ClearQueued(_) => QueuedNews::Clear,
         }
     }
 
@@ -132,7 +160,7 @@ impl Context {
     pub(crate) fn take_death_news(&mut self, death: DeathKey) -> DeathNews {
         let Death { process, cookie, state } = self.deaths[death];
         if let State::ClearQueued(_) = state {
-            self.deaths.remove(death);
+            self.remove_death(death);
             return DeathNews::Cleared { cookie };
         }
         let order = self.next_told_death;
@@ -149,9 +177,16 @@ impl Context {
         DeathNews::Died { cookie }
     }
 
+    /// Takes a link off the table and off its process's account.
+    pub(crate) fn remove_death(&mut self, death: DeathKey) -> Option<Death> {
+        let removed = self.deaths.remove(death)?;
+        self.processes[removed.process].account.deaths -= 1;
+        Some(removed)
+    }
+
     /// Ends a link silently, wherever it stands: its reference, or its process, goes.
     pub(crate) fn drop_death(&mut self, death: DeathKey) {
-        let Some(Death { process, cookie, state }) = self.deaths.remove(death) else { return };
+        let Some(Death { process, cookie, state }) = self.remove_death(death) else { return };
         match state {
             State::Idle => {}
             State::DeathQueued(queued)

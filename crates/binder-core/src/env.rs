@@ -1,5 +1,8 @@
-//! What the core asks of its front end during a call: access to the memory of clients.
+//! What the core asks of its front end during a call: access to the memory of clients, and to their
+//! files.
 
+use crate::descriptors::CapturedFile;
+use crate::error::Errno;
 use crate::process::ProcessKey;
 
 /// An address that a client named; nothing is known of it until a copy succeeds.
@@ -20,7 +23,7 @@ pub struct MappingArea {
     pub len_bytes: u64,
 }
 
-/// Access to the memory of clients during one call into the driver.
+/// Access to the memory of clients, and to their files, during one call into the driver.
 ///
 /// Offsets into a receive buffer come from the core's own allocator and lie within the length that
 /// [`locate_mapping`](Self::locate_mapping) gave, and within 4 MiB.
@@ -82,6 +85,14 @@ pub trait ClientMemory {
 
     /// Overwrites `len` bytes at `offset` of `to`'s receive buffer with zeros, visibly at once.
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32);
+
+    /// Takes hold of the file behind descriptor `fd` of `from`, which stays open also when its
+    /// process closes it.
+    ///
+    /// # Errors
+    ///
+    /// `EBADF` when there is none, `EPERM` when it may not be taken, `ENOMEM` when no more can be.
+    fn capture_file(&mut self, from: ProcessKey, fd: u32) -> Result<CapturedFile, Errno>;
 }
 
 /// No memory at all, for tests that need none.
@@ -122,4 +133,8 @@ impl ClientMemory for Nowhere {
     }
 
     fn clear(&mut self, _: ProcessKey, _: u32, _: u32) {}
+
+    fn capture_file(&mut self, _: ProcessKey, _: u32) -> Result<CapturedFile, Errno> {
+        Err(Errno::EBADF)
+    }
 }

@@ -15,6 +15,9 @@ pub enum Errno {
     /// A signal ended the wait.
     #[error("interrupted")]
     EINTR = 4,
+    /// No such descriptor.
+    #[error("bad file descriptor")]
+    EBADF = 9,
     /// Nothing to read, and the caller does not wait.
     #[error("nothing ready")]
     EAGAIN = 11,

@@ -1,4 +1,4 @@
-//! The end of threads and of processes, and what becomes of their unfinished business.
+//! The end of threads, and what becomes of their unfinished business.
 
 use crate::context::Context;
 use crate::env::ClientMemory;
@@ -9,58 +9,6 @@ use crate::transaction::{Kind, Transaction, TransactionKey};
 use crate::work::Work;
 
 impl Context {
-    /// Ends the process: the last descriptor of the file is gone.
-    ///
-    /// The order is that of the specification (6.3): from the first step on, sends to it are
-    /// answered with `BR_DEAD_REPLY`.
-    pub fn release(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
-        let Some(state) = self.processes.get_mut(process) else { return };
-        // The buffers go first, in one piece: what they hold is held through references and nodes
-        // of this same process, which are about to go as well.
-        state.arena = None;
-        if self.manager.is_some_and(|node| self.nodes[node].owner == Some(process)) {
-            self.manager = None;
-        }
-        while let Some((_, thread)) = self.processes[process].threads.first_key_value() {
-            self.remove_thread(*thread, memory);
-        }
-        self.release_process_queue(process, memory);
-        while let Some((_, node)) = self.processes[process].nodes.pop_first() {
-            self.orphan_node(node);
-        }
-        for reference in self.processes[process].handles.take_all() {
-            self.drop_reference(reference);
-        }
-        // None was its own, so that nothing has been queued for it since.
-        debug_assert!(self.processes[process].todo.is_empty(), "{process:?} refers to itself");
-        while let Some((_, death)) = self.processes[process].told_deaths.pop_first() {
-            self.deaths.remove(death);
-        }
-        while let Some(link) = self.processes[process].freeze_links.last_told() {
-            self.drop_freeze(link);
-        }
-        self.end_freezer(process);
-        self.processes.remove(process);
-    }
-
-    fn release_process_queue(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
-        while let Some(work) = self.processes[process].todo.pop_front() {
-            match work {
-                Work::Transaction(transaction) => {
-                    self.discard_undelivered(transaction, Verdict::Dead, memory);
-                }
-                Work::Node(node) => self.nodes[node].queued = None,
-                Work::Death(death) => self.drop_death(death),
-                Work::Freeze(link) => self.drop_freeze(link),
-                Work::TransactionComplete
-                | Work::OnewaySpamSuspect
-                | Work::TransactionPendingFrozen
-                | Work::ReturnError
-                | Work::ReplyError => {}
-            }
-        }
-    }
-
     /// Forgets the thread; a later call from the same tid starts afresh.
     ///
     /// Callers that it serves get `BR_DEAD_REPLY`, and work that another thread can do goes back to
@@ -68,6 +16,7 @@ impl Context {
     /// one-way is put back at the head of the process's queue, and a notice about a node follows it.
     pub(crate) fn remove_thread(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
         self.unpark(thread);
+        self.abandon_errand(thread, memory);
         let Thread { process, tid, polls, .. } = self.threads[thread];
         self.processes[process].threads.remove(&tid);
         if polls {

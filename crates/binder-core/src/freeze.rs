@@ -61,7 +61,8 @@ impl Program {
         for (place, context) in contexts.iter().enumerate() {
             // A number of 0 is that of those who are not seen.
             let is_meant = |key: &ProcessKey| {
-                pid != 0 && context.processes[*key].opener.numbers.seen_by(by) == pid
+                let process = &context.processes[*key];
+                pid != 0 && process.is_open() && process.opener.numbers.seen_by(by) == pid
             };
             found.extend(context.processes.keys().filter(is_meant).map(|key| (place, key)));
         }
@@ -186,7 +187,9 @@ impl Context {
             self.abandon_freeze(process);
             return Err(Errno::EAGAIN);
         }
-        if let Some(state) = self.processes.get_mut(process) {
+        if let Some(state) = self.processes.get_mut(process)
+            && state.is_open()
+        {
             state.freezer.state = State::Yes;
             self.announce_freeze(process);
         }
@@ -219,7 +222,11 @@ impl Context {
     /// # Errors
     ///
     /// A frozen process takes no calls.
-    pub(crate) fn admit(&mut self, receiver: ProcessKey, is_oneway: bool) -> Result<bool, Refusal> {
+    pub(crate) fn note_arrival(
+        &mut self,
+        receiver: ProcessKey,
+        is_oneway: bool,
+    ) -> Result<bool, Refusal> {
         let freezer = &mut self.processes[receiver].freezer;
         if freezer.state == State::No {
             return Ok(false);

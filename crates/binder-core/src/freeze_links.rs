@@ -227,6 +227,11 @@ impl Context {
         }
     }
 
+    /// Whether the link, which waits to be read, was cleared.
+    pub(crate) fn is_cleared(&self, link: FreezeKey) -> bool {
+        matches!(self.freezes[link].state, State::ClearQueued(_))
+    }
+
     /// What a read tells of a link that it took from a queue.
     pub(crate) fn take_freeze_news(&mut self, link: FreezeKey) -> FreezeNews {
         let FreezeLink { process, cookie, is_frozen, state, .. } = self.freezes[link];

@@ -20,6 +20,8 @@ pub(crate) type ReferenceKey = Key<Reference>;
 /// A process's reference to a node of another: one per process and node.
 #[derive(Debug)]
 pub(crate) struct Reference {
+    /// Its number in logs.
+    pub(crate) debug_id: u32,
     pub(crate) process: ProcessKey,
     pub(crate) node: NodeKey,
     pub(crate) handle: u32,
@@ -68,10 +70,30 @@ impl Handles {
         self.ids.release_and_shrink(handle);
     }
 
-    /// Forgets all references at once, for a process that ends.
-    pub(crate) fn take_all(&mut self) -> Vec<ReferenceKey> {
-        let all = core::mem::replace(self, Self::new());
-        all.by_handle.into_iter().flatten().collect()
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.by_node.len()
+    }
+
+    /// Takes the first reference at or after `next`, and moves `next` past it: for a process that
+    /// ends, whose handles nobody will use.
+    pub(crate) fn take_next(&mut self, next: &mut usize) -> Option<ReferenceKey> {
+        loop {
+            let reference = self.by_handle.get_mut(*next)?.take();
+            *next += 1;
+            if reference.is_some() {
+                return reference;
+            }
+        }
+    }
+
+    /// The node of a reference that [`take_next`](Self::take_next) took.
+    pub(crate) fn forget_node(&mut self, node: NodeKey) {
+        self.by_node.remove(&node);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ReferenceKey> {
+        self.by_handle.iter().flatten().copied()
     }
 }
 
@@ -153,9 +175,12 @@ impl Context {
 
     fn new_reference(&mut self, process: ProcessKey, node: NodeKey) -> Result<ReferenceKey, Errno> {
         let lowest = u32::from(self.manager != Some(node));
+        self.afford_handle(process)?;
         let handles = &mut self.processes[process].handles;
         let handle = handles.ids.acquire_lowest(lowest).map_err(|_| Errno::ENOMEM)?;
+        let debug_id = self.ids.next();
         let reference = self.references.insert(Reference {
+            debug_id,
             process,
             node,
             handle,
@@ -166,7 +191,6 @@ impl Context {
         });
         handles.insert(handle, node, reference);
         self.attach_reference(node);
-        self.ids.next();
         Ok(reference)
     }
 
@@ -250,6 +274,7 @@ mod tests {
     use super::*;
     use crate::buffer::Held;
     use crate::identity::{Opener, PidNumbers, UidMap};
+    use crate::release::Release;
     use crate::stats::Census;
 
     fn open(context: &mut Context, pid: u32) -> ProcessKey {
@@ -264,7 +289,7 @@ mod tests {
     fn offer(context: &mut Context, owner: ProcessKey, ptr: u64) -> NodeKey {
         let object =
             FlatBinderObject { kind: BINDER_TYPE_BINDER, binder: ptr, ..Default::default() };
-        context.new_node(owner, &object)
+        context.new_node(owner, &object).unwrap()
     }
 
     #[test]
@@ -278,7 +303,7 @@ mod tests {
         context.count_on(reference, Strength::Strong, None).unwrap();
         assert_eq!(context.references[reference].strong, u32::MAX);
         for process in [owner, holder] {
-            context.release(process, &mut crate::env::Nowhere);
+            assert_eq!(context.release(process, &mut crate::env::Nowhere), Release::Done);
         }
         assert_eq!(context.census(), Census::default());
     }

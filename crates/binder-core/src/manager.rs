@@ -12,7 +12,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `EBUSY` while there is a manager; `EPERM` when the device had one of another uid.
+    /// `EBUSY` while there is a manager; `EPERM` when the device had one of another uid; `ENOMEM`
+    /// when the process has as many nodes as it may.
     pub fn become_context_manager(
         &mut self,
         caller: &Caller,
@@ -33,7 +34,7 @@ impl Context {
         }
         let node = match self.processes[caller.process].nodes.get(&object.binder) {
             Some(node) => *node,
-            None => self.new_node(caller.process, object),
+            None => self.new_node(caller.process, object)?,
         };
         self.hold_locally(node, Strength::Strong);
         self.hold_locally(node, Strength::Weak);

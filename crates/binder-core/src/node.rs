@@ -3,8 +3,8 @@
 use alloc::collections::BTreeSet;
 
 use binder_uapi::{
-    BR_ACQUIRE, BR_DECREFS, BR_INCREFS, BR_RELEASE, FLAT_BINDER_FLAG_TXN_SECURITY_CTX,
-    FlatBinderObject,
+    BR_ACQUIRE, BR_DECREFS, BR_INCREFS, BR_RELEASE, FLAT_BINDER_FLAG_ACCEPTS_FDS,
+    FLAT_BINDER_FLAG_TXN_SECURITY_CTX, FlatBinderObject,
 };
 
 use crate::context::Context;
@@ -71,6 +71,8 @@ pub(crate) enum Strength {
 /// An object that a process offers to others.
 #[derive(Debug)]
 pub(crate) struct Node {
+    /// Its number in logs.
+    pub(crate) debug_id: u32,
     /// `None` once the owner is gone.
     pub(crate) owner: Option<ProcessKey>,
     pub(crate) ptr: u64,
@@ -78,6 +80,8 @@ pub(crate) struct Node {
     pub(crate) wants_security_context: bool,
     /// How nice those may be at most who serve it.
     pub(crate) nice: Option<Nice>,
+    /// Transactions to it may carry file descriptors.
+    pub(crate) accepts_fds: bool,
     /// References in other processes.
     pub(crate) references: u32,
     /// Those of them that are strong.
@@ -97,13 +101,15 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    fn new(owner: ProcessKey, object: &FlatBinderObject) -> Self {
+    fn new(debug_id: u32, owner: ProcessKey, object: &FlatBinderObject) -> Self {
         Self {
+            debug_id,
             owner: Some(owner),
             ptr: object.binder,
             cookie: object.cookie,
             wants_security_context: object.flags & FLAT_BINDER_FLAG_TXN_SECURITY_CTX != 0,
             nice: Nice::asked_for(object.flags),
+            accepts_fds: object.flags & FLAT_BINDER_FLAG_ACCEPTS_FDS != 0,
             references: 0,
             strong_references: 0,
             local_strong: 0,
@@ -160,7 +166,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `EINVAL` when the node is known under another cookie.
+    /// `EINVAL` when the node is known under another cookie; `ENOMEM` when it would be one too many.
     pub(crate) fn own_node(
         &mut self,
         owner: ProcessKey,
@@ -169,15 +175,19 @@ impl Context {
         match self.processes[owner].nodes.get(&object.binder) {
             Some(node) if self.nodes[*node].cookie == object.cookie => Ok(*node),
             Some(_) => Err(Errno::EINVAL),
-            None => Ok(self.new_node(owner, object)),
+            None => self.new_node(owner, object),
         }
     }
 
-    pub(crate) fn new_node(&mut self, owner: ProcessKey, object: &FlatBinderObject) -> NodeKey {
-        self.ids.next();
-        let node = self.nodes.insert(Node::new(owner, object));
+    pub(crate) fn new_node(
+        &mut self,
+        owner: ProcessKey,
+        object: &FlatBinderObject,
+    ) -> Result<NodeKey, Errno> {
+        self.afford_node(owner)?;
+        let node = self.nodes.insert(Node::new(self.ids.next(), owner, object));
         self.processes[owner].nodes.insert(object.binder, node);
-        node
+        Ok(node)
     }
 
     /// Counts a reference that has become strong.
@@ -327,13 +337,11 @@ impl Context {
         debug_assert!(state.line.is_empty(), "each waits with a hold on the node");
     }
 
-    /// Parts the node from its dying owner: one-ways in line are dropped, watchers are told.
+    /// Parts the node, which has no one-ways in line any more, from its dying owner: watchers are
+    /// told.
     ///
     /// The node itself stays for as long as others refer to it.
     pub(crate) fn orphan_node(&mut self, node: NodeKey) {
-        while let Some(transaction) = self.next_in_line(node) {
-            self.end_transaction(transaction);
-        }
         if let Some(queued) = self.nodes[node].queued.take() {
             self.unqueue(queued);
         }

@@ -29,6 +29,10 @@ impl OnewayLine {
         self.waiting.is_empty()
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &TransactionKey> {
+        self.waiting.iter()
+    }
+
     fn push(&mut self, transaction: TransactionKey, subject: Option<Subject>) {
         self.waiting.push_back(transaction);
         if let Some(subject) = subject {
@@ -57,8 +61,8 @@ impl OnewayLine {
 
 impl Context {
     fn subject_of(&self, transaction: TransactionKey) -> Option<Subject> {
-        let Transaction { code, flags, sender_pid, .. } = self.transactions[transaction];
-        (flags & TF_UPDATE_TXN != 0).then_some((code, flags, sender_pid))
+        let Transaction { code, flags, trace, .. } = self.transactions[transaction];
+        (flags & TF_UPDATE_TXN != 0).then_some((code, flags, trace.from_pid))
     }
 
     /// Puts a one-way at the end of its node's line.

@@ -102,6 +102,11 @@ impl Pages {
         }
     }
 
+    /// The end of the highest page that was ever touched, in pages.
+    pub(crate) fn high_watermark(&self) -> usize {
+        self.states.len()
+    }
+
     pub(crate) fn counts(&self) -> PageCounts {
         let mut counts = PageCounts::default();
         for page in &self.states {

@@ -1,11 +1,15 @@
 //! An open file of a device: its nodes, handles, threads, receive buffer and queue.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use crate::account::Account;
 use crate::buffer::Arena;
 use crate::context::Context;
+use crate::counters::Counters;
 use crate::death::DeathKey;
+use crate::descriptors::FilesInTransit;
 use crate::env::ClientMemory;
 use crate::error::Errno;
 use crate::freeze::Freezer;
@@ -14,6 +18,7 @@ use crate::handle::Handles;
 use crate::identity::Opener;
 use crate::nice::Nice;
 use crate::node::NodeKey;
+use crate::release::Remains;
 use crate::table::Key;
 use crate::thread::ThreadKey;
 use crate::work::WorkQueue;
@@ -48,6 +53,12 @@ pub struct Process {
     pub(crate) default_nice: Option<Nice>,
     /// The receive buffer; `None` until a mapping of it has been found.
     pub(crate) arena: Option<Arena>,
+    /// Files that it has sent and nobody has received.
+    pub(crate) files: FilesInTransit,
+    pub(crate) account: Account,
+    /// What is still to be ended, once the file is gone: from then on nothing is sent to it.
+    pub(crate) remains: Option<Box<Remains>>,
+    pub(crate) counters: Counters,
 }
 
 impl Process {
@@ -69,7 +80,16 @@ impl Process {
             detects_oneway_spam: false,
             default_nice: None,
             arena: None,
+            files: FilesInTransit::default(),
+            account: Account::default(),
+            remains: None,
+            counters: Counters::default(),
         }
+    }
+
+    /// Whether its file is open still, and nothing of it has been ended.
+    pub(crate) fn is_open(&self) -> bool {
+        self.remains.is_none()
     }
 }
 
@@ -95,13 +115,16 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `ESRCH` while the process has not mapped it.
+    /// `ESRCH` while the process has not mapped it, or once it is being ended.
     pub(crate) fn arena_of(
         &mut self,
         process: ProcessKey,
         memory: &mut dyn ClientMemory,
     ) -> Result<&mut Arena, Errno> {
         let state = &mut self.processes[process];
+        if state.remains.is_some() {
+            return Err(Errno::ESRCH);
+        }
         if state.arena.is_none() {
             state.arena = memory.locate_mapping(process).map(Arena::new);
         }

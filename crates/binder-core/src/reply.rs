@@ -1,6 +1,8 @@
 //! Replies, and what becomes of a call that gets none.
 
-use binder_uapi::{BR_OK, BR_TRANSACTION_COMPLETE, BinderExtendedError, BinderTransactionDataSg};
+use binder_uapi::{
+    BR_OK, BR_TRANSACTION_COMPLETE, BinderExtendedError, BinderTransactionDataSg, TF_ACCEPT_FDS,
+};
 
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
@@ -23,13 +25,20 @@ impl Context {
     ) {
         let id = self.ids.next();
         self.threads[thread].extended_error = no_error(id);
+        self.log_send(id, Kind::Reply, thread, data);
         let call = match self.take_served_call(thread) {
             Ok(call) => call,
-            Err(cause) => return self.refuse_send(thread, id, Refusal::failed(cause)),
+            Err(cause) => {
+                let refusal = Refusal::failed(cause);
+                self.journal.refuse(refusal);
+                return self.refuse_send(thread, id, refusal);
+            }
         };
         self.restore_nice(thread, call);
+        self.log_waiting_caller(call);
         match self.try_reply(caller, thread, call, data, memory) {
             Ok(()) => {
+                self.journal.accept();
                 self.end_transaction(call);
                 let replier = &self.threads[thread];
                 // One that polls is told of what it has to read, and gains nothing by waiting.
@@ -40,6 +49,7 @@ impl Context {
                 }
             }
             Err(refusal) => {
+                self.journal.refuse(refusal);
                 self.threads[thread].return_error = Some(BR_TRANSACTION_COMPLETE);
                 self.queue_on_thread(thread, Work::ReturnError);
                 if let Some(from) = self.transactions[call].from
@@ -75,6 +85,7 @@ impl Context {
         data: &BinderTransactionDataSg,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Refusal> {
+        self.afford_completion(thread)?;
         let waiting = self.transactions[call].from.ok_or(Refusal::dead(Errno::ESRCH))?;
         let receiver = self.threads[waiting].process;
         let draft = Draft {
@@ -84,10 +95,13 @@ impl Context {
             target: None,
             data,
             is_oneway: false,
+            accepts_fds: self.transactions[call].flags & TF_ACCEPT_FDS != 0,
         };
         let buffer = self.build_buffer(&draft, memory)?;
         let reply = self.begin_transaction(Transaction {
+            trace: self.trace(),
             kind: Kind::Reply,
+            sender: caller.process,
             from: None,
             from_parent: None,
             to_process: Some(receiver),
@@ -96,7 +110,6 @@ impl Context {
             code: data.transaction_data.code,
             flags: data.transaction_data.flags,
             sender_euid: caller.euid,
-            sender_pid: self.processes[caller.process].opener.pid,
             nice: None,
             replaced_nice: None,
             buffer: Some(buffer),

@@ -29,25 +29,31 @@ const CODE_BYTES: usize = 4;
 const MAX_READ_BYTES: usize = 64 << 10;
 
 /// What is to be written to the caller's read buffer.
-struct Returns {
+#[derive(Debug)]
+pub(crate) struct Returns {
     bytes: Vec<u8>,
     room: usize,
     begins_with_noop: bool,
+    /// Whether it takes items of the process: found out before the first.
+    takes_process_work: bool,
 }
 
 /// Why the queues are left alone for now.
-enum Stop {
+pub(crate) enum Stop {
     /// They are empty.
     Dry,
     /// The next item might not fit.
     Full,
     /// The last item ends the read; a transaction is final only once the client has it.
     AfterLast(Option<TransactionKey>),
+    /// The next item is a transaction whose files must be installed first.
+    Files(TransactionKey),
 }
 
 impl Returns {
     fn new(bytes: Vec<u8>, room: usize, is_fresh: bool) -> Self {
-        let mut returns = Self { bytes, room, begins_with_noop: is_fresh };
+        let mut returns =
+            Self { bytes, room, begins_with_noop: is_fresh, takes_process_work: false };
         if is_fresh {
             returns.put(BR_NOOP);
         }
@@ -62,7 +68,12 @@ impl Returns {
         self.begins_with_noop && self.bytes.len() == CODE_BYTES
     }
 
-    fn put(&mut self, code: u32) {
+    /// Whether there is something to tell.
+    fn has_items(&self) -> bool {
+        self.bytes.len() > usize::from(self.begins_with_noop) * CODE_BYTES
+    }
+
+    pub(crate) fn put(&mut self, code: u32) {
         self.bytes.extend_from_slice(code.as_bytes());
     }
 
@@ -91,40 +102,70 @@ impl Context {
         if is_fresh && room < CODE_BYTES {
             return Err(Errno::EFAULT);
         }
-        let mut returns = Returns::new(core::mem::take(&mut self.returns), room, is_fresh);
-        let result = self.fill_read_buffer(thread, waits, request, &mut returns, memory);
-        self.returns = returns.bytes;
-        self.returns.clear();
-        result
+        let returns = Returns::new(core::mem::take(&mut self.returns), room, is_fresh);
+        self.go_on_reading(thread, waits, request, returns, memory)
     }
 
-    fn fill_read_buffer(
+    /// Takes what follows `returns`, the beginning of the caller's read.
+    pub(crate) fn go_on_reading(
         &mut self,
         thread: ThreadKey,
         waits: Waits,
         request: &mut BinderWriteRead,
-        returns: &mut Returns,
+        mut returns: Returns,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
         if self.threads[thread].may_take_process_work() {
             self.reset_nice(thread);
         }
-        let last = loop {
+        match (self.gather(thread, &mut returns), waits) {
+            (Some(Stop::Dry | Stop::Full), _) => {
+                self.hand_over(thread, request, returns, None, memory)
+            }
+            (Some(Stop::AfterLast(last)), _) => {
+                self.hand_over(thread, request, returns, last, memory)
+            }
+            (Some(Stop::Files(transaction)), _) => {
+                Ok(self.await_installation(thread, waits, transaction, returns))
+            }
+            (None, Waits::Never) => {
+                self.keep_memory_of(returns);
+                Err(Errno::EAGAIN)
+            }
+            (None, Waits::UntilReady) => {
+                self.keep_memory_of(returns);
+                self.park(thread);
+                Ok(Outcome::Park(thread))
+            }
+        }
+    }
+
+    /// Takes items until something stops it; `None` if there is nothing to tell.
+    fn gather(&mut self, thread: ThreadKey, returns: &mut Returns) -> Option<Stop> {
+        loop {
             if !self.is_ready(thread) {
-                return match waits {
-                    Waits::Never => Err(Errno::EAGAIN),
-                    Waits::UntilReady => {
-                        self.park(thread);
-                        Ok(Outcome::Park(thread))
-                    }
-                };
+                // What precedes a transaction that could not be delivered is told.
+                return returns.has_items().then_some(Stop::Dry);
+            }
+            if !returns.has_items() {
+                returns.takes_process_work = self.threads[thread].may_take_process_work();
             }
             match self.take_work(thread, returns) {
                 Stop::Dry if returns.is_only_noop() && !self.threads[thread].need_return => {}
-                Stop::Dry | Stop::Full => break None,
-                Stop::AfterLast(transaction) => break transaction,
+                stop => return Some(stop),
             }
-        };
+        }
+    }
+
+    /// Writes the caller's read buffer, which ends with `last` if that is a transaction.
+    pub(crate) fn hand_over(
+        &mut self,
+        thread: ThreadKey,
+        request: &mut BinderWriteRead,
+        mut returns: Returns,
+        last: Option<TransactionKey>,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Outcome, Errno> {
         let asks_for_thread = returns.begins_with_noop && self.wants_another_thread(thread);
         if asks_for_thread {
             returns.ask_for_thread();
@@ -134,6 +175,11 @@ impl Context {
         let written = address
             .ok_or(Errno::EFAULT)
             .and_then(|address| Ok(memory.write(process, address, &returns.bytes)?));
+        if written.is_ok() {
+            self.processes[process].counters.count_returns(&returns.bytes);
+        }
+        let len = returns.bytes.len() as u64;
+        self.keep_memory_of(returns);
         match (written, last) {
             (Ok(()), Some(transaction)) => self.note_delivery(thread, transaction),
             (Ok(()), None) => {}
@@ -146,13 +192,18 @@ impl Context {
         if asks_for_thread {
             self.processes[process].has_requested_thread = true;
         }
-        request.read_consumed += returns.bytes.len() as u64;
+        request.read_consumed += len;
         Ok(Outcome::Done)
+    }
+
+    fn keep_memory_of(&mut self, returns: Returns) {
+        self.returns = returns.bytes;
+        self.returns.clear();
     }
 
     /// Takes items from the thread's queue, then from its process's if the thread is free.
     fn take_work(&mut self, thread: ThreadKey, returns: &mut Returns) -> Stop {
-        let is_free = self.threads[thread].may_take_process_work();
+        let is_free = returns.takes_process_work;
         loop {
             if !returns.has_room() {
                 let process = self.threads[thread].process;
@@ -163,8 +214,7 @@ impl Context {
             let Some(work) = self.next_work(thread, is_free) else { return Stop::Dry };
             match work {
                 Work::Transaction(transaction) => {
-                    self.put_transaction(thread, transaction, returns);
-                    return Stop::AfterLast(Some(transaction));
+                    return self.put_transaction(thread, transaction, returns);
                 }
                 Work::TransactionComplete => returns.put(BR_TRANSACTION_COMPLETE),
                 Work::TransactionPendingFrozen => returns.put(BR_TRANSACTION_PENDING_FROZEN),
@@ -229,21 +279,24 @@ impl Context {
         }
     }
 
-    /// Writes a call, one-way or reply as its receiver sees it.
-    fn put_transaction(
+    /// Writes a call, one-way or reply as its receiver sees it, unless its files come first.
+    pub(crate) fn put_transaction(
         &self,
         reader: ThreadKey,
         transaction: TransactionKey,
         returns: &mut Returns,
-    ) {
+    ) -> Stop {
         let state = &self.transactions[transaction];
         let process = &self.processes[self.threads[reader].process];
         let found =
             process.arena.as_ref().and_then(|arena| Some((arena, arena.get(state.buffer?)?)));
         let Some((arena, buffer)) = found else {
             debug_assert!(false, "a transaction that waits has its buffer");
-            return;
+            return Stop::AfterLast(Some(transaction));
         };
+        if !buffer.files.is_empty() {
+            return Stop::Files(transaction);
+        }
         let layout = buffer.layout;
         let sender = state.from.map(|thread| &self.processes[self.threads[thread].process]);
         let sender_pid =
@@ -272,6 +325,7 @@ impl Context {
                 returns.put_with(BR_TRANSACTION_SEC_CTX, &labelled);
             }
         }
+        Stop::AfterLast(Some(transaction))
     }
 
     /// The client has it: a call goes onto the reader's stack, all others are over.

@@ -1,15 +1,24 @@
 //! Numbers for people: debug ids, and how many objects of each kind live.
 
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU32, Ordering};
+
 use crate::context::Context;
 
 /// The numbers by which logs and extended errors name nodes, references and transactions.
-#[derive(Debug, Default)]
-pub(crate) struct DebugIds(u32);
+///
+/// Clones count on together: the devices of a mount share one sequence.
+#[derive(Clone, Debug, Default)]
+pub struct DebugIds(Arc<AtomicU32>);
 
 impl DebugIds {
-    pub(crate) fn next(&mut self) -> u32 {
-        self.0 = self.0.wrapping_add(1);
-        self.0
+    /// The number given last.
+    pub fn latest(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn next(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 }
 
@@ -38,6 +47,12 @@ pub struct Census {
     pub buffer_bytes: u64,
     /// Pages that a live buffer touches.
     pub pages_in_use: u64,
+    /// Captured files in them.
+    pub files: usize,
+    /// Calls that wait for an errand.
+    pub errands: usize,
+    /// Death links and transactions that living processes are charged with.
+    pub charged: usize,
     /// Items that wait in queues of threads and processes.
     pub queued: usize,
 }
@@ -52,16 +67,19 @@ impl Context {
             references: self.references.len(),
             transactions: self.transactions.len(),
             deaths: self.deaths.len(),
+            errands: self.errands.len(),
             freezes: self.freezes.len(),
             ..Census::default()
         };
         for process in self.processes.values() {
             census.queued += process.todo.len();
             census.outstanding += process.freezer.outstanding;
+            census.charged += process.account.total();
             if let Some(arena) = &process.arena {
                 let (buffers, bytes) = arena.usage();
                 census.buffers += buffers;
                 census.buffer_bytes += bytes;
+                census.files += arena.files();
                 census.pages_in_use += u64::from(arena.page_counts().in_use);
             }
         }

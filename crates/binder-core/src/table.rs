@@ -117,9 +117,18 @@ impl<T> Table<T> {
     }
 
     pub(crate) fn keys(&self) -> impl Iterator<Item = Key<T>> {
-        self.slots.iter().filter_map(|(slot, (generation, _))| {
-            let slot = u32::try_from(slot).ok()?;
-            Some(Key { slot, generation: *generation, of: PhantomData })
+        self.iter().map(|(key, _)| key)
+    }
+
+    /// How many entries there ever were, modulo 2^32.
+    pub(crate) fn total(&self) -> u32 {
+        self.next_generation
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Key<T>, &T)> {
+        self.slots.iter().map(|(slot, (generation, value))| {
+            let slot = u32::try_from(slot).expect("as it was when the entry was added");
+            (Key { slot, generation: *generation, of: PhantomData }, value)
         })
     }
 

@@ -1,8 +1,11 @@
 //! A caller thread of a process: its looper state, its transaction stack, its own queue.
 
+use alloc::vec::Vec;
+
 use binder_uapi::{BR_OK, BinderExtendedError};
 
 use crate::context::Context;
+use crate::errand::ErrandKey;
 use crate::looper::Looper;
 use crate::nice::Nice;
 use crate::process::ProcessKey;
@@ -39,6 +42,10 @@ pub struct Thread {
     pub(crate) nice: Option<Nice>,
     /// Completions of its replies ride along with what it reads next.
     pub(crate) defers_completions: bool,
+    /// What its call waits for, apart from work.
+    pub(crate) errand: Option<ErrandKey>,
+    /// Descriptors of its process to close when it leaves its ioctl.
+    pub(crate) closing: Vec<u32>,
 }
 
 impl Thread {
@@ -58,6 +65,8 @@ impl Thread {
             polls: false,
             nice: None,
             defers_completions: false,
+            errand: None,
+            closing: Vec::new(),
         }
     }
 

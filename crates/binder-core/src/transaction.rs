@@ -2,12 +2,17 @@
 
 use alloc::vec::Vec;
 
-use binder_uapi::{BinderTransactionDataSg, TF_CLEAR_BUF, TF_ONE_WAY};
+use binder_uapi::{
+    BR_ONEWAY_SPAM_SUSPECT, BR_TRANSACTION_PENDING_FROZEN, BinderTransactionDataSg, TF_CLEAR_BUF,
+    TF_ONE_WAY,
+};
 
-use crate::buffer::{Buffer, Held, Reservation, Sizes};
+use crate::buffer::{Buffer, Reservation, Sizes};
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
 use crate::error::{Errno, Refusal};
+use crate::image::Cargo;
+use crate::journal::Trace;
 use crate::nice::Nice;
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
@@ -18,8 +23,9 @@ use crate::work::Work;
 /// Names a transaction.
 pub(crate) type TransactionKey = Key<Transaction>;
 
+/// What is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Its sender waits for a reply.
     Call,
     /// Nobody waits.
@@ -31,7 +37,10 @@ pub(crate) enum Kind {
 /// A call, one-way or reply on its way, or a call that is being served.
 #[derive(Debug)]
 pub(crate) struct Transaction {
+    pub(crate) trace: Trace,
     pub(crate) kind: Kind,
+    /// Who is charged for it.
+    pub(crate) sender: ProcessKey,
     /// The thread that waits for the reply; `None` once it is gone, and if none waits.
     pub(crate) from: Option<ThreadKey>,
     /// What that thread was doing when it sent this.
@@ -45,7 +54,6 @@ pub(crate) struct Transaction {
     pub(crate) code: u32,
     pub(crate) flags: u32,
     pub(crate) sender_euid: u32,
-    pub(crate) sender_pid: u32,
     /// How nice the sender was.
     pub(crate) nice: Option<Nice>,
     /// How nice the thread was that serves it, before it did.
@@ -71,6 +79,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) target: Option<NodeKey>,
     pub(crate) data: &'a BinderTransactionDataSg,
     pub(crate) is_oneway: bool,
+    /// Whether its receiver is prepared for file descriptors.
+    pub(crate) accepts_fds: bool,
 }
 
 impl Context {
@@ -84,8 +94,15 @@ impl Context {
     ) {
         let id = self.ids.next();
         self.threads[thread].extended_error = no_error(id);
-        if let Err(refusal) = self.try_transact(caller, thread, data, memory) {
-            self.refuse_send(thread, id, refusal);
+        let is_oneway = data.transaction_data.flags & TF_ONE_WAY != 0;
+        let kind = if is_oneway { Kind::Oneway } else { Kind::Call };
+        self.log_send(id, kind, thread, data);
+        match self.try_transact(caller, thread, data, memory) {
+            Ok(()) => self.journal.accept(),
+            Err(refusal) => {
+                self.journal.refuse(refusal);
+                self.refuse_send(thread, id, refusal);
+            }
         }
     }
 
@@ -102,8 +119,13 @@ impl Context {
         #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
         let handle = header.target as u32;
         let mut target = self.resolve_target(caller.process, handle)?;
+        let kind = if is_oneway { Kind::Oneway } else { Kind::Call };
+        self.afford_completion(thread)?;
+        self.afford_transaction(caller.process, kind)?;
+        self.log_target(target.owner, None, Some(target.node));
         if !is_oneway {
             target.thread = self.thread_in_chain(thread, target.owner)?;
+            self.log_target(target.owner, target.thread, Some(target.node));
         }
         let draft = Draft {
             sender: caller.process,
@@ -112,9 +134,10 @@ impl Context {
             target: Some(target.node),
             data,
             is_oneway,
+            accepts_fds: self.nodes[target.node].accepts_fds,
         };
         let buffer = self.build_buffer(&draft, memory)?;
-        let is_frozen = match self.admit(target.owner, is_oneway) {
+        let is_frozen = match self.note_arrival(target.owner, is_oneway) {
             Ok(is_frozen) => is_frozen,
             Err(refusal) => {
                 self.drop_buffer(target.owner, buffer, memory);
@@ -122,7 +145,9 @@ impl Context {
             }
         };
         let transaction = self.begin_transaction(Transaction {
-            kind: if is_oneway { Kind::Oneway } else { Kind::Call },
+            kind,
+            sender: caller.process,
+            trace: self.trace(),
             from: (!is_oneway).then_some(thread),
             from_parent: if is_oneway { None } else { self.threads[thread].stack },
             to_process: Some(target.owner),
@@ -131,7 +156,6 @@ impl Context {
             code: header.code,
             flags: header.flags,
             sender_euid: caller.euid,
-            sender_pid: self.processes[caller.process].opener.pid,
             nice: self.threads[thread].nice,
             replaced_nice: None,
             buffer: Some(buffer),
@@ -140,6 +164,7 @@ impl Context {
             let mut completion = self.completion_of_oneway(caller.process, target.owner);
             if is_frozen {
                 completion = Work::TransactionPendingFrozen;
+                self.journal.report(BR_TRANSACTION_PENDING_FROZEN);
                 self.supersede(target.node, transaction, memory);
             }
             self.send_oneway(&target, transaction);
@@ -161,6 +186,9 @@ impl Context {
             self.references[reference].node
         };
         let owner = self.nodes[node].owner.ok_or(Refusal::dead(Errno::EINVAL))?;
+        if self.processes[owner].remains.is_some() {
+            return Err(Refusal::dead(Errno::EINVAL));
+        }
         let pid = |process: ProcessKey| self.processes[process].opener.pid;
         if owner == sender || (handle == 0 && pid(owner) == pid(sender)) {
             return Err(Errno::EINVAL.into());
@@ -219,11 +247,11 @@ impl Context {
         if let Some(node) = draft.target {
             self.hold_locally(node, Strength::Strong);
         }
-        let mut held = Vec::new();
-        match self.fill_buffer(draft, &reservation, label_len, &mut held, memory) {
-            Ok(label_start) => Ok(self.commit_buffer(draft, reservation, label_start, held)),
+        let mut cargo = Cargo::default();
+        match self.fill_buffer(draft, &reservation, label_len, &mut cargo, memory) {
+            Ok(label_start) => Ok(self.commit_buffer(draft, reservation, label_start, cargo)),
             Err(cause) => {
-                self.let_go(draft.receiver, &held);
+                self.let_go(draft.receiver, &cargo.held);
                 if let Some(node) = draft.target {
                     self.unhold_locally(node, Strength::Strong);
                 }
@@ -244,7 +272,7 @@ impl Context {
         draft: &Draft<'_>,
         reservation: &Reservation,
         label_len: u32,
-        held: &mut Vec<Held>,
+        cargo: &mut Cargo,
         memory: &mut dyn ClientMemory,
     ) -> Result<Option<u32>, Errno> {
         let layout = reservation.layout;
@@ -255,7 +283,7 @@ impl Context {
             label.resize(label_len as usize, 0);
             memory.store(receiver, label_start, &label)?;
         }
-        self.fill_data(draft, &layout, held, memory)?;
+        self.fill_data(draft, &layout, cargo, memory)?;
         memory.publish(receiver, layout.start, layout.slot_len)?;
         Ok(label_start)
     }
@@ -265,10 +293,11 @@ impl Context {
         draft: &Draft<'_>,
         reservation: Reservation,
         label_start: Option<u32>,
-        held: Vec<Held>,
+        cargo: Cargo,
     ) -> u32 {
         let layout = reservation.layout;
         let buffer = Buffer {
+            debug_id: self.trace().id,
             layout,
             target: draft.target,
             transaction: None,
@@ -277,7 +306,9 @@ impl Context {
             label_start,
             is_delivered: false,
             sender_pid: self.processes[draft.sender].opener.pid,
-            held,
+            held: cargo.held,
+            files: cargo.files,
+            array_descriptors: Vec::new(),
         };
         if let Some(arena) = &mut self.processes[draft.receiver].arena {
             arena.commit(reservation, buffer);
@@ -297,9 +328,10 @@ impl Context {
         }
     }
 
-    /// Begins a transaction: its receiver counts it, and its buffer knows it.
+    /// Begins a transaction: its sender pays, its receiver counts it, and its buffer knows it.
     pub(crate) fn begin_transaction(&mut self, transaction: Transaction) -> TransactionKey {
         let Transaction { to_process, buffer, .. } = transaction;
+        self.charge(&transaction);
         let transaction = self.transactions.insert(transaction);
         let (Some(receiver), Some(start)) = (to_process, buffer) else {
             debug_assert!(false, "a transaction begins with a receiver and a buffer");
@@ -331,7 +363,9 @@ impl Context {
     /// Ends a transaction. What it was is the caller's to wind up.
     pub(crate) fn end_transaction(&mut self, transaction: TransactionKey) -> Option<Transaction> {
         self.leave_receiver(transaction);
-        self.transactions.remove(transaction)
+        let ended = self.transactions.remove(transaction)?;
+        self.refund(&ended);
+        Some(ended)
     }
 
     /// Queues a transaction: for the thread in the chain, else for the latest idle one, else for
@@ -369,6 +403,7 @@ impl Context {
         let sender_pid = self.processes[sender].opener.pid;
         let arena = self.processes[receiver].arena.as_mut();
         if arena.is_some_and(|arena| arena.reports_spam(sender_pid)) {
+            self.journal.report(BR_ONEWAY_SPAM_SUSPECT);
             Work::OnewaySpamSuspect
         } else {
             Work::TransactionComplete

@@ -3,19 +3,19 @@
 //! An object names a node in its sender's terms: by pointer if it owns the node, by handle if not.
 //! The receiver gets it in its own terms, and the buffer holds on to it until it is freed.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use binder_uapi::{
-    BINDER_TYPE_BINDER, BINDER_TYPE_FD, BINDER_TYPE_FDA, BINDER_TYPE_HANDLE,
+    BINDER_TYPE_BINDER, BINDER_TYPE_FD, BINDER_TYPE_FDA, BINDER_TYPE_HANDLE, BINDER_TYPE_PTR,
     BINDER_TYPE_WEAK_BINDER, BINDER_TYPE_WEAK_HANDLE, FlatBinderObject,
 };
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::IntoBytes;
 
 use crate::buffer::{Held, Layout};
 use crate::context::Context;
 use crate::env::{ClaimedAddr, ClientMemory};
 use crate::error::Errno;
+use crate::image::{Cargo, Image};
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
@@ -30,12 +30,13 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `EFAULT`, `EINVAL`, `EPERM` or `ENOMEM`; `held` then lists what was counted so far.
+    /// `EFAULT`, `EINVAL`, `EPERM`, `EBADF` or `ENOMEM`; `cargo` then has what was counted and
+    /// captured so far.
     pub(crate) fn fill_data(
         &mut self,
         draft: &Draft<'_>,
         layout: &Layout,
-        held: &mut Vec<Held>,
+        cargo: &mut Cargo,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Errno> {
         let header = &draft.data.transaction_data;
@@ -56,15 +57,23 @@ impl Context {
             }
             return Ok(());
         }
-        let mut data = vec![0; layout.data_len as usize];
-        memory.read(draft.sender, address, &mut data)?;
+        let receiver = &self.processes[draft.receiver];
+        let base = receiver.arena.as_ref().map(|arena| arena.address_of(layout.start));
+        let room = usize::try_from(draft.data.buffers_size).map_err(|_| Errno::EINVAL)?;
+        let mut image = Image::new(layout, base.ok_or(Errno::ESRCH)?, room);
+        memory.read(draft.sender, address, image.data_mut())?;
+        image.put((layout.offsets_start - layout.start) as usize, offsets.as_slice());
         let mut end_of_previous = 0;
-        for offset in &offsets {
+        for (index, offset) in offsets.iter().enumerate() {
+            let start = usize::try_from(*offset).map_err(|_| Errno::EFAULT)?;
+            // What lies between two objects cannot be copied if that is less than nothing.
+            if start < end_of_previous || start > image.data_len() {
+                return Err(Errno::EFAULT);
+            }
             end_of_previous =
-                self.translate_at(draft, &mut data, *offset, end_of_previous, held)?;
+                self.translate_at(draft, &mut image, index as u64, start, cargo, memory)?;
         }
-        memory.store(draft.receiver, layout.start, &data)?;
-        memory.store(draft.receiver, layout.offsets_start, offsets.as_bytes())?;
+        memory.store(draft.receiver, layout.start, image.filled())?;
         Ok(())
     }
 
@@ -75,7 +84,7 @@ impl Context {
         memory: &mut dyn ClientMemory,
     ) -> Result<Vec<u64>, Errno> {
         let len = layout.offsets_len as usize;
-        let mut offsets = vec![0u64; len.div_ceil(8)];
+        let mut offsets = alloc::vec![0u64; len.div_ceil(8)];
         if len > 0 {
             let address = ClaimedAddr(draft.data.transaction_data.offsets);
             memory.read(draft.sender, address, &mut offsets.as_mut_bytes()[..len])?;
@@ -86,40 +95,41 @@ impl Context {
         Ok(offsets)
     }
 
-    /// Translates the object at `offset` in place and returns where it ends.
+    /// Translates the object at `start`, the one of offset `index`, in place and returns where it ends.
     fn translate_at(
         &mut self,
         draft: &Draft<'_>,
-        data: &mut [u8],
-        offset: u64,
-        end_of_previous: usize,
-        held: &mut Vec<Held>,
+        image: &mut Image,
+        index: u64,
+        start: usize,
+        cargo: &mut Cargo,
+        memory: &mut dyn ClientMemory,
     ) -> Result<usize, Errno> {
-        let start = usize::try_from(offset).map_err(|_| Errno::EFAULT)?;
-        // What lies between two objects cannot be copied if that is less than nothing.
-        if start < end_of_previous || start > data.len() {
-            return Err(Errno::EFAULT);
-        }
         if !start.is_multiple_of(4) {
             return Err(Errno::EINVAL);
         }
-        let end = start.checked_add(size_of::<FlatBinderObject>()).ok_or(Errno::EINVAL)?;
-        let bytes = data.get_mut(start..end).ok_or(Errno::EINVAL)?;
-        let object = FlatBinderObject::read_from_bytes(bytes).map_err(|_| Errno::EINVAL)?;
-        let translated = match object.kind {
-            BINDER_TYPE_BINDER => self.translate_own(draft, &object, Strength::Strong, held)?,
-            BINDER_TYPE_WEAK_BINDER => self.translate_own(draft, &object, Strength::Weak, held)?,
-            BINDER_TYPE_HANDLE => self.translate_handle(draft, &object, Strength::Strong, held)?,
-            BINDER_TYPE_WEAK_HANDLE => {
-                self.translate_handle(draft, &object, Strength::Weak, held)?
+        let held = &mut cargo.held;
+        let translated = match image.object(start)? {
+            BINDER_TYPE_BINDER => {
+                self.translate_own(draft, &image.object(start)?, Strength::Strong, held)?
             }
-            // A receiver that takes no descriptors answers so; nobody takes them here yet.
-            BINDER_TYPE_FD | BINDER_TYPE_FDA => return Err(Errno::EPERM),
-            // Scatter-gather pieces, and what nobody knows.
+            BINDER_TYPE_WEAK_BINDER => {
+                self.translate_own(draft, &image.object(start)?, Strength::Weak, held)?
+            }
+            BINDER_TYPE_HANDLE => {
+                self.translate_handle(draft, &image.object(start)?, Strength::Strong, held)?
+            }
+            BINDER_TYPE_WEAK_HANDLE => {
+                self.translate_handle(draft, &image.object(start)?, Strength::Weak, held)?
+            }
+            BINDER_TYPE_FD => {
+                return self.translate_descriptor(draft, image, start, cargo, memory);
+            }
+            BINDER_TYPE_FDA => return self.translate_array(draft, image, start, cargo, memory),
+            BINDER_TYPE_PTR => return self.translate_piece(draft, image, index, start, memory),
             _ => return Err(Errno::EINVAL),
         };
-        bytes.copy_from_slice(translated.as_bytes());
-        Ok(end)
+        Ok(image.put(start, &translated))
     }
 
     /// The sender's own node becomes a handle of the receiver.

@@ -73,6 +73,10 @@ impl WorkQueue {
         self.entries.front().and_then(|(_, work)| *work)
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Work> {
+        self.entries.iter().filter_map(|(_, work)| *work)
+    }
+
     fn push_back(&mut self, work: Work) -> i64 {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
@@ -135,6 +139,9 @@ impl Context {
 
     /// Queues an item that rides along with the next one that makes a read return.
     pub(crate) fn queue_deferred(&mut self, thread: ThreadKey, work: Work) -> Queued {
+        if let Work::TransactionComplete | Work::OnewaySpamSuspect = work {
+            self.completions = self.completions.wrapping_add(1);
+        }
         let ticket = self.threads[thread].todo.push_back(work);
         Queued { on: QueueOf::Thread(thread), ticket }
     }

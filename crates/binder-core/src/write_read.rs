@@ -2,8 +2,11 @@
 
 use binder_uapi::BinderWriteRead;
 
+use alloc::boxed::Box;
+
 use crate::context::{Caller, Context, Waits};
 use crate::env::ClientMemory;
+use crate::errand::Errand;
 use crate::error::Errno;
 use crate::thread::ThreadKey;
 
@@ -14,13 +17,16 @@ use crate::thread::ThreadKey;
 const MAX_WRITE_BYTES: u64 = 1 << 20;
 
 /// How a call that did not fail stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Debug)]
 pub enum Outcome {
     /// It is over.
     Done,
     /// Its read found nothing and sleeps; [`Effect::Wake`](crate::Effect::Wake) with this key, or a
     /// signal, ends the sleep.
     Park(ThreadKey),
+    /// It goes on with [`Context::finish_errand`], once the front end has changed the descriptors of
+    /// the calling thread's process. The thread is still in its ioctl, and no signal ends that now.
+    Errand(Box<Errand>),
 }
 
 impl Context {
@@ -44,19 +50,28 @@ impl Context {
         let thread = self.enter(caller);
         // A thread that makes a call does not sleep in another.
         self.unpark(thread);
+        self.abandon_errand(thread, memory);
+        let result = self.run_phases(caller, thread, request, memory);
+        self.conclude(thread, result)
+    }
+
+    fn run_phases(
+        &mut self,
+        caller: &Caller,
+        thread: ThreadKey,
+        request: &mut BinderWriteRead,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Outcome, Errno> {
         if request.write_size > MAX_WRITE_BYTES {
-            self.leave(thread);
             return Err(Errno::EINVAL);
         }
         if request.write_size > 0
             && let Err(error) = self.run_commands(caller, thread, request, memory)
         {
             request.read_consumed = 0;
-            self.leave(thread);
             return Err(error);
         }
         if request.read_size == 0 {
-            self.leave(thread);
             return Ok(Outcome::Done);
         }
         self.read_phase(thread, caller.waits, request, memory)
@@ -76,7 +91,8 @@ impl Context {
         if !self.threads.contains(thread) {
             return Err(Errno::EINVAL);
         }
-        self.read_phase(thread, Waits::UntilReady, request, memory)
+        let result = self.read_phase(thread, Waits::UntilReady, request, memory);
+        self.conclude(thread, result)
     }
 
     /// Ends the sleep of a parked thread because of a signal. Says whether it slept.
@@ -85,7 +101,10 @@ impl Context {
             return false;
         }
         let has_slept = self.unpark(thread);
-        self.end_read(thread);
+        if self.threads[thread].errand.is_none() {
+            self.leave_work_to_others(thread);
+            self.leave(thread);
+        }
         has_slept
     }
 
@@ -97,19 +116,24 @@ impl Context {
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
         let result = self.read_returns(thread, waits, request, memory);
-        if let Ok(Outcome::Park(_)) = result {
-            return result;
-        }
-        self.end_read(thread);
+        self.pass_on_work(thread, &result);
         result
     }
 
+    /// The end of a read that does not sleep. Also that of one that waits for an errand: what others
+    /// could do does not wait for that.
+    pub(crate) fn pass_on_work(&mut self, thread: ThreadKey, result: &Result<Outcome, Errno>) {
+        match result {
+            Ok(Outcome::Park(_)) => {}
+            Ok(Outcome::Done | Outcome::Errand(_)) | Err(_) => self.leave_work_to_others(thread),
+        }
+    }
+
     /// A thread that was woken for work of its process and leaves some of it wakes another.
-    fn end_read(&mut self, thread: ThreadKey) {
+    fn leave_work_to_others(&mut self, thread: ThreadKey) {
         let process = self.threads[thread].process;
         if !self.processes[process].todo.is_empty() {
             self.wake_for_process_work(process);
         }
-        self.leave(thread);
     }
 }

@@ -2,15 +2,30 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use binder_core::{
-    ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, NamespaceId, Opener, PidNumbers,
-    ProcessKey, UidMap, UidRange,
+    CapturedFile, ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, NamespaceId, Opener,
+    PidNumbers, ProcessKey, UidMap, UidRange,
 };
+use binder_os::client_files::{self, TakeError};
 use binder_os::{ClientThread, FileId, FuseDevice, proc_files};
 
+use crate::descriptors::{PER_THREAD, Permit};
+use crate::files::Files;
 use crate::mapping::ReceiveBuffer;
+
+/// How often a process with too many threads may have the ended ones among them looked for.
+const COUNT_EVERY: Duration = Duration::from_secs(1);
+
+/// The thread that calls, or called last.
+#[derive(Debug, Clone, Copy)]
+struct Calling {
+    tid: u32,
+    uid: u32,
+}
 
 /// One open file and the process that opened it.
 #[derive(Debug)]
@@ -22,7 +37,13 @@ pub(crate) struct Client {
     memory: binder_os::ClientMemory,
     pub(crate) buffer: ReceiveBuffer,
     /// Threads that were seen to belong to the opener, by number.
-    threads: HashMap<u32, ClientThread>,
+    threads: HashMap<u32, (ClientThread, Option<Permit>)>,
+    /// When those were last asked whether they live.
+    counted_at: Option<Instant>,
+    permit: Permit,
+    /// The process's pidfd, once one of its files was wanted.
+    pidfd: Option<OwnedFd>,
+    caller: Calling,
     /// A mapping was looked for in vain, and the process has made no call since.
     is_known_unmapped: bool,
     /// `O_NONBLOCK`, as far as it is known: the kernel does not tell of later changes.
@@ -37,6 +58,7 @@ impl Client {
         file: FileId,
         buffer: ReceiveBuffer,
         is_nonblocking: bool,
+        permit: Permit,
     ) -> io::Result<Self> {
         Ok(Self {
             pid,
@@ -44,6 +66,10 @@ impl Client {
             memory: binder_os::ClientMemory::open(pid)?,
             buffer,
             threads: HashMap::new(),
+            counted_at: None,
+            permit,
+            pidfd: None,
+            caller: Calling { tid: pid, uid: u32::MAX },
             is_known_unmapped: false,
             is_nonblocking,
             poll_handle: None,
@@ -60,15 +86,22 @@ impl Client {
     ///
     /// A number alone does not tell: a thread may have ended, and a process that inherited the file
     /// may have come to its number.
-    pub(crate) fn begin_call(&mut self, tid: u32) -> bool {
+    pub(crate) fn begin_call(&mut self, tid: u32, uid: u32) -> bool {
         // The first thread's number is another's only once the whole process is gone, and with it the
         // memory that could be reached.
-        if tid != self.pid && !self.threads.get(&tid).is_some_and(|it| it.is_alive(&self.memory)) {
+        let is_known = |(thread, _): &(ClientThread, _)| thread.is_alive(&self.memory);
+        if tid != self.pid && !self.threads.get(&tid).is_some_and(is_known) {
             self.threads.remove(&tid);
-            let Some(found) = ClientThread::find(&self.memory, tid) else { return false };
-            self.threads.insert(tid, found);
+            let permit = self.permit.another(PER_THREAD).ok();
+            let found = match permit {
+                Some(_) => ClientThread::find(&self.memory, tid),
+                None => ClientThread::find_by_number(&self.memory, tid),
+            };
+            let Some(found) = found else { return false };
+            self.threads.insert(tid, (found, permit));
         }
         self.is_known_unmapped = false;
+        self.caller = Calling { tid, uid };
         self.memory.use_thread(tid);
         true
     }
@@ -76,6 +109,32 @@ impl Client {
     /// Goes on with a call of thread `tid` that was begun before and has not been answered.
     pub(crate) fn resume_call(&mut self, tid: u32) {
         self.memory.use_thread(tid);
+    }
+
+    /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.
+    fn take_file(&mut self, fd: u32) -> Result<OwnedFd, Errno> {
+        let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
+        let thread = self.threads.get(&self.caller.tid).and_then(|(thread, _)| thread.pidfd());
+        let taken = match (thread, &mut self.pidfd) {
+            (Some(thread), _) => client_files::take(thread, number),
+            (None, Some(process)) => client_files::take(process, number),
+            (None, place @ None) => client_files::of_process(self.pid)
+                .map_err(TakeError::OutOfReach)
+                .and_then(|process| client_files::take(place.insert(process), number)),
+        };
+        taken.map_err(|error| match error {
+            TakeError::NotOpen(_) => Errno::EBADF,
+            TakeError::NoRoom(_) => Errno::ENOMEM,
+            TakeError::OutOfReach(_) => {
+                tracing::warn!(%error, pid = self.pid, "a file could not be taken");
+                Errno::EPERM
+            }
+        })
+    }
+
+    /// Writes the caller's struct back.
+    pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), binder_os::Fault> {
+        self.memory.write(address, bytes)
     }
 
     /// Finds out where the process mapped its receive buffer.
@@ -102,6 +161,18 @@ impl Client {
         // The search reads all that a process has mapped: not again at every send to it.
         self.is_known_unmapped = true;
         Ok(None)
+    }
+
+    /// Lists the threads that have ended without a word; none if that was asked a moment ago.
+    pub(crate) fn ended_threads(&mut self) -> Vec<u32> {
+        if self.counted_at.is_some_and(|at| at.elapsed() < COUNT_EVERY) {
+            return Vec::new();
+        }
+        self.counted_at = Some(Instant::now());
+        let ended = |(tid, (thread, _)): (&u32, &(ClientThread, _))| {
+            (!thread.is_alive(&self.memory)).then_some(*tid)
+        };
+        self.threads.iter().filter_map(ended).collect()
     }
 
     /// The thread said that it ends; its number may come back as somebody else's.
@@ -146,16 +217,16 @@ fn uids_of(pid: u32) -> UidMap {
 }
 
 /// All open files of a device.
-#[derive(Debug)]
 pub(crate) struct Clients {
     device: Arc<FuseDevice>,
+    files: Arc<Files>,
     /// By the slot of their process.
     by_slot: Vec<Option<(ProcessKey, Client)>>,
 }
 
 impl Clients {
-    pub(crate) fn new(device: Arc<FuseDevice>) -> Self {
-        Self { device, by_slot: Vec::new() }
+    pub(crate) fn new(device: Arc<FuseDevice>, files: Arc<Files>) -> Self {
+        Self { device, files, by_slot: Vec::new() }
     }
 
     pub(crate) fn insert(&mut self, process: ProcessKey, client: Client) {
@@ -164,6 +235,13 @@ impl Clients {
             self.by_slot.resize_with(slot + 1, || None);
         }
         self.by_slot[slot] = Some((process, client));
+    }
+
+    pub(crate) fn get(&self, process: ProcessKey) -> Option<&Client> {
+        match self.by_slot.get(process.slot())? {
+            Some((key, client)) if *key == process => Some(client),
+            Some(_) | None => None,
+        }
     }
 
     pub(crate) fn get_mut(&mut self, process: ProcessKey) -> Option<&mut Client> {
@@ -184,6 +262,14 @@ impl Clients {
 
     pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessKey> {
         self.by_slot.iter().flatten().map(|(process, _)| *process)
+    }
+
+    /// Finds the process of a file by its inode. Where that has several, as a node that is bound
+    /// elsewhere, `pid` tells.
+    pub(crate) fn with_inode(&self, inode: u64, pid: u32) -> Option<ProcessKey> {
+        let of_inode = || self.by_slot.iter().flatten().filter(|(_, it)| it.file.inode == inode);
+        let found = of_inode().find(|(_, it)| it.pid == pid).or_else(|| of_inode().next());
+        found.map(|(process, _)| *process)
     }
 
     /// Gives a page of a receive buffer back to the system.
@@ -274,6 +360,13 @@ impl ClientMemory for Clients {
         if let Err(error) = cleared {
             tracing::warn!(%error, pid = client.pid, "a buffer could not be cleared");
         }
+    }
+
+    fn capture_file(&mut self, from: ProcessKey, fd: u32) -> Result<CapturedFile, Errno> {
+        let files = self.files.clone();
+        let client = self.get_mut(from).ok_or(Errno::EBADF)?;
+        let uid = client.caller.uid;
+        Ok(CapturedFile::new(files.keep(uid, || client.take_file(fd))?))
     }
 }
 

@@ -1,11 +1,16 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
-use std::collections::HashSet;
+mod report;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::RandomState;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use binder_core::{
-    Caller, Context, Effect, Errno, Nice, Opener, Outcome, ProcessKey, ThreadKey, Waits,
+    Caller, Context, DebugIds, Effect, Errno, Limits, Nice, Opener, Outcome, ProcessKey, Release,
+    ThreadKey, Waits,
 };
 use binder_os::{FuseDevice, nice, proc_files};
 use binder_uapi::BinderWriteRead;
@@ -14,8 +19,14 @@ use fuse_wire::{notify, reply};
 
 use crate::alarm::Alarm;
 use crate::client::{Client, Clients};
+use crate::errand::{Report, Task};
+use crate::events::{Events, FollowerId, StreamRead};
+use crate::files::Files;
 use crate::ioctl::{Answer, Call};
+use crate::logs::LogFile;
+use crate::options::Options;
 use crate::parked::{Check, Parked, ParkedReads};
+use crate::runners::Runners;
 use crate::wire::send;
 use freezing::WaitingFreeze;
 
@@ -39,11 +50,16 @@ pub(crate) struct Asker {
     pub(crate) process: ProcessKey,
     pub(crate) tid: u32,
     pub(crate) uid: u32,
+    /// The argument of the ioctl: where the caller's struct lies.
+    pub(crate) argument: u64,
 }
 
 /// One thing to do with the state of the driver.
 pub(crate) enum Job {
-    AddDevice(DeviceId),
+    AddDevice {
+        device: DeviceId,
+        name: String,
+    },
     /// Makes a process and hands its key on, with which the open is answered.
     Open {
         unique: u64,
@@ -58,6 +74,8 @@ pub(crate) enum Job {
         data: [u8; 48],
         len: usize,
     },
+    /// An ioctl without an argument, of which FUSE does not tell.
+    NullIoctl(NullIoctl),
     Poll {
         asker: Asker,
         handle: u64,
@@ -77,6 +95,8 @@ pub(crate) enum Job {
         unique: u64,
         target: u64,
     },
+    /// An errand in a client is over.
+    EndErrand(Box<Report>),
     /// Finds reads whose files may have been made non-blocking while they slept.
     ListSleepers {
         found: Sleepers,
@@ -88,13 +108,56 @@ pub(crate) enum Job {
     },
     ReclaimIdlePages,
     EndOverdueFreezes,
+    /// Plays a slice of the end of a process, if there is one, and says whether more is left.
+    GoOnReleasing {
+        is_left: IsLeft,
+    },
+    /// Takes a log down and hands it on.
+    WriteLog {
+        unique: u64,
+        log: LogFile,
+        written: Written,
+    },
+    ReadEvents {
+        follower: FollowerId,
+        read: StreamRead,
+    },
+    PollEvents {
+        unique: u64,
+        follower: FollowerId,
+        handle: u64,
+        flags: u32,
+    },
+    ForgetFollower {
+        follower: FollowerId,
+    },
 }
+
+/// An ioctl that did not come as a request.
+pub(crate) struct NullIoctl {
+    /// The inode of the file, and the process that may have opened it.
+    pub(crate) inode: u64,
+    pub(crate) pid: u32,
+    pub(crate) tid: u32,
+    pub(crate) uid: u32,
+    pub(crate) command: u32,
+    pub(crate) answered: NullAnswer,
+}
+
+/// Takes the answer, or an errno; none if the file is no device.
+pub(crate) type NullAnswer = Box<dyn FnOnce(Option<Result<(), i32>>) + Send>;
 
 /// Answers FUSE_OPEN once the process exists.
 pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
 
+/// Takes the text of a log.
+pub(crate) type Written = Box<dyn FnOnce(String) + Send>;
+
 /// Takes the files that sleeping reads wait on.
 pub(crate) type Sleepers = Box<dyn FnOnce(Vec<Sleeper>) + Send>;
+
+/// Hears whether more is to be done.
+pub(crate) type IsLeft = Box<dyn FnOnce(bool) + Send>;
 
 /// A file with a sleeping read, to be looked at.
 #[derive(Clone, Copy, Debug)]
@@ -106,25 +169,60 @@ pub(crate) struct Sleeper {
 }
 
 /// One device: its context and the clients of it.
-struct Device {
-    context: Context,
-    clients: Clients,
+pub(crate) struct Device {
+    name: String,
+    pub(crate) context: Context,
+    pub(crate) clients: Clients,
     parked: ParkedReads,
 }
 
 /// All devices of a mount.
 pub(crate) struct Driver {
     fuse: Arc<FuseDevice>,
-    devices: Vec<Device>,
+    limits: Limits,
+    pub(crate) devices: Vec<Device>,
+    /// Processes that have not come to their end, the first to go on with in front.
+    ending: VecDeque<(DeviceId, ProcessKey)>,
+    pub(crate) runners: Arc<Runners>,
+    files: Arc<Files>,
+    /// The requests whose callers are on an errand, and whether a signal wanted to end them.
+    pub(crate) on_errands: HashMap<u64, bool>,
     freezes: Vec<WaitingFreeze>,
     alarm: Arc<Alarm>,
     /// Whether threads that serve a call become as nice as the caller.
     inherits_nice: bool,
+    ids: DebugIds,
+    events: Events,
+    /// When its clock was 0; `None` where nobody can see statistics.
+    start: Option<Instant>,
+    /// What turns pointers into numbers of which nobody can tell what they were.
+    obscurity: RandomState,
 }
 
 impl Driver {
-    pub(crate) fn new(fuse: Arc<FuseDevice>, alarm: Arc<Alarm>, inherits_nice: bool) -> Self {
-        Self { fuse, devices: Vec::new(), freezes: Vec::new(), alarm, inherits_nice }
+    /// A driver without devices; one with statistics takes the time of each call.
+    pub(crate) fn new(
+        fuse: Arc<FuseDevice>,
+        options: &Options,
+        runners: Arc<Runners>,
+        alarm: Arc<Alarm>,
+    ) -> Self {
+        Self {
+            events: Events::new(fuse.clone()),
+            fuse,
+            limits: options.limits,
+            devices: Vec::new(),
+            ending: VecDeque::new(),
+            files: Arc::new(Files::new(runners.clone())),
+            runners,
+            on_errands: HashMap::new(),
+            freezes: Vec::new(),
+            alarm,
+            inherits_nice: options.inherits_nice,
+            ids: DebugIds::default(),
+            start: options.statistics.then(Instant::now),
+            obscurity: RandomState::new(),
+        }
     }
 
     /// Does one job. A panic ends the job, not the daemon: whoever asked gets `EIO`.
@@ -140,11 +238,19 @@ impl Driver {
 
     fn run_unguarded(&mut self, job: Job) {
         match job {
-            Job::AddDevice(device) => {
-                debug_assert_eq!(device, self.devices.len(), "devices are numbered in order");
-                let clients = Clients::new(self.fuse.clone());
+            Job::AddDevice { device, name } => {
+                let clients = Clients::new(self.fuse.clone(), self.files.clone());
                 let parked = ParkedReads::default();
-                self.devices.push(Device { context: Context::new(), clients, parked });
+                let context = Context::with_limits(self.limits).numbered_by(self.ids.clone());
+                let fresh = Device { name, context, clients, parked };
+                match self.devices.get_mut(device) {
+                    // Nobody can come by the device that had this number.
+                    Some(place) => *place = fresh,
+                    None => {
+                        debug_assert_eq!(device, self.devices.len(), "no number is passed over");
+                        self.devices.push(fresh);
+                    }
+                }
             }
             Job::Open { device, opener, client, opened, .. } => {
                 let state = &mut self.devices[device];
@@ -159,9 +265,13 @@ impl Driver {
                 opened(process);
             }
             Job::Ioctl { asker, command, data, len } => {
+                let now_ns = self.now_ns();
+                self.devices[asker.device].context.set_now(now_ns);
                 self.ioctl(&asker, command, &data[..len]);
                 self.carry_out_effects(asker.device);
+                self.note_reports(asker.device);
             }
+            Job::NullIoctl(call) => self.null_ioctl(call),
             Job::Poll { asker, handle, flags } => self.poll(&asker, handle, flags),
             Job::Flush { unique, device, process } => {
                 self.devices[device].context.flush(process);
@@ -169,17 +279,28 @@ impl Driver {
                 self.carry_out_effects(device);
             }
             Job::Release { device, process } => {
-                let state = &mut self.devices[device];
-                state.context.release(process, &mut state.clients);
-                state.clients.remove(process);
-                self.carry_out_effects(device);
+                self.release(device, process);
+                self.devices[device].clients.remove(process);
+            }
+            Job::GoOnReleasing { is_left } => {
+                if let Some((device, process)) = self.ending.pop_front() {
+                    self.release(device, process);
+                }
+                is_left(!self.ending.is_empty());
             }
             Job::Interrupt { unique, target } => self.interrupt(unique, target),
+            Job::EndErrand(report) => self.end_errand(*report),
             Job::ListSleepers { found } => found(self.sleepers()),
             Job::SetNonblocking { device, process, is_nonblocking } => {
                 self.set_nonblocking(device, process, is_nonblocking);
             }
             Job::ReclaimIdlePages => self.reclaim_idle_pages(),
+            Job::WriteLog { log, written, .. } => written(self.write_log(log)),
+            Job::ReadEvents { follower, read } => self.events.read(follower, read),
+            Job::PollEvents { unique, follower, handle, flags } => {
+                self.events.poll(follower, unique, handle, flags);
+            }
+            Job::ForgetFollower { follower } => self.events.forget(follower),
             Job::EndOverdueFreezes => self.end_overdue_freezes(),
         }
     }
@@ -204,7 +325,7 @@ impl Driver {
                 state.context.note_nice(&caller, Nice(nice));
             }
             let mut outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
-            if outcome == Err(Errno::EAGAIN) && state.has_become_blocking(asker.process) {
+            if matches!(outcome, Err(Errno::EAGAIN)) && state.has_become_blocking(asker.process) {
                 // The request shows what was done: the repetition only reads.
                 let caller = Caller { waits: Waits::UntilReady, ..caller };
                 outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
@@ -212,31 +333,47 @@ impl Driver {
             self.end_or_park(asker, request, outcome);
             return;
         }
-        let answer = call.run(&mut state.context, &caller, &mut state.clients);
-        if call == Call::ExitThread
-            && let Some(client) = state.clients.get_mut(asker.process)
-        {
-            client.forget_thread(asker.tid);
-        }
+        let answer = state.run(call, &caller);
         let bytes = answer.as_ref().map_or(&[][..], Answer::bytes);
         self.answer(asker.unique, answer.as_ref().map(|_| ()).map_err(|error| *error), bytes);
+    }
+
+    fn null_ioctl(&mut self, call: NullIoctl) {
+        let NullIoctl { inode, pid, tid, uid, command, answered } = call;
+        let found = self
+            .devices
+            .iter()
+            .enumerate()
+            .find_map(|(device, state)| Some((device, state.clients.with_inode(inode, pid)?)));
+        let Some((device, process)) = found else { return answered(None) };
+        let asker = Asker { unique: 0, device, process, tid, uid, argument: 0 };
+        // None of the calls that are trapped reads its argument.
+        let call = Call::decode(command, &[]);
+        let result = self.caller(&asker).and_then(|caller| {
+            let answer = self.devices[device].run(call?, &caller);
+            answer.map(|_| ())
+        });
+        answered(Some(result.map_err(|error| error.number())));
+        self.carry_out_effects(device);
     }
 
     /// Checks that the caller belongs to the process that opened the file.
     fn caller(&mut self, asker: &Asker) -> Result<Caller, Errno> {
         let clients = &mut self.devices[asker.device].clients;
         let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
-        if !client.begin_call(asker.tid) {
-            tracing::warn!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
+        if !client.begin_call(asker.tid, asker.uid) {
+            tracing::debug!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
             return Err(Errno::EINVAL);
         }
         let waits = if client.is_nonblocking { Waits::Never } else { Waits::UntilReady };
-        Ok(Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits })
+        let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
+        self.devices[asker.device].admit(&caller)?;
+        Ok(caller)
     }
 
     /// Answers a `BINDER_WRITE_READ`, unless its read sleeps. The caller's struct goes back in any
     /// case: it shows how far the call came.
-    fn end_or_park(
+    pub(crate) fn end_or_park(
         &mut self,
         asker: &Asker,
         request: BinderWriteRead,
@@ -247,9 +384,22 @@ impl Driver {
                 let parked = Parked { asker: *asker, thread, request, check: Check::Fresh };
                 return self.devices[asker.device].parked.insert(parked);
             }
+            Ok(Outcome::Errand(errand)) => {
+                return self.send_on_errand(Task { asker: *asker, request, errand });
+            }
             Ok(Outcome::Done) => Ok(()),
             Err(error) => Err(error),
         };
+        self.end_call(asker, request, result);
+    }
+
+    /// Answers a `BINDER_WRITE_READ`.
+    pub(crate) fn end_call(
+        &self,
+        asker: &Asker,
+        request: BinderWriteRead,
+        result: Result<(), Errno>,
+    ) {
         self.answer(asker.unique, result, Answer::of(&request).bytes());
     }
 
@@ -259,7 +409,7 @@ impl Driver {
     }
 
     /// Does what the calls so far left to do on a device, and on others for it.
-    fn carry_out_effects(&mut self, device: DeviceId) {
+    pub(crate) fn carry_out_effects(&mut self, device: DeviceId) {
         if self.carry_out_own_effects(device) {
             self.carry_out_all_effects();
         }
@@ -334,16 +484,21 @@ impl Driver {
         send(&self.fuse, &reply::poll(asker.unique, events));
     }
 
-    /// Ends the sleep of the call behind request `target`. If it does not sleep (yet), the kernel
+    /// Ends the sleep of the call behind request `target`. One that is on an errand is about to end,
+    /// and its interruption may be our own doing. If it does not sleep (yet), the kernel
     /// is asked to repeat the interruption, and forgets it if the request is gone.
     fn interrupt(&mut self, unique: u64, target: u64) {
+        if let Some(was_interrupted) = self.on_errands.get_mut(&target) {
+            *was_interrupted = true;
+            return;
+        }
         for device in 0..self.devices.len() {
             if let Some(parked) = self.devices[device].parked.take_request(target) {
                 self.end_sleep(device, &parked, Errno::EINTR);
                 return self.carry_out_effects(device);
             }
         }
-        if !self.interrupt_freeze(target) {
+        if !self.interrupt_freeze(target) && !self.events.interrupt(target) {
             send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
         }
     }
@@ -393,6 +548,17 @@ impl Driver {
         self.carry_out_effects(device);
     }
 
+    /// Ends a process, or as much of it as may keep the others waiting; the housekeeper sees to the
+    /// rest.
+    fn release(&mut self, device: DeviceId, process: ProcessKey) {
+        let state = &mut self.devices[device];
+        match state.context.release(process, &mut state.clients) {
+            Release::Done => {}
+            Release::Unfinished => self.ending.push_back((device, process)),
+        }
+        self.carry_out_effects(device);
+    }
+
     /// Gives the memory of receive buffers back that no live transaction touches.
     fn reclaim_idle_pages(&mut self) {
         for Device { context, clients, .. } in &mut self.devices {
@@ -407,6 +573,39 @@ impl Driver {
 }
 
 impl Device {
+    /// Runs a call that does not sleep.
+    fn run(&mut self, call: Call, caller: &Caller) -> Result<Answer, Errno> {
+        let answer = call.run(&mut self.context, caller, &mut self.clients);
+        if call == Call::ExitThread
+            && let Some(client) = self.clients.get_mut(caller.process)
+        {
+            client.forget_thread(caller.tid);
+        }
+        answer
+    }
+
+    /// Admits the calling thread, if need be in the place of one that ended without a word.
+    fn admit(&mut self, caller: &Caller) -> Result<(), Errno> {
+        let Self { context, clients, .. } = self;
+        let Err(full) = context.admit(caller) else { return Ok(()) };
+        let client = clients.get_mut(caller.process).ok_or(full)?;
+        let ended = client.ended_threads();
+        for tid in &ended {
+            client.forget_thread(*tid);
+        }
+        for tid in ended {
+            context.exit_thread(&Caller { tid, ..*caller }, clients);
+        }
+        let admitted = context.admit(caller);
+        if admitted.is_err()
+            && let Some(client) = clients.get_mut(caller.process)
+        {
+            tracing::debug!(pid = client.pid, "a process has more threads than it may");
+            client.forget_thread(caller.tid);
+        }
+        admitted
+    }
+
     /// Whether `O_NONBLOCK`, known to have been set, is set no longer.
     fn has_become_blocking(&mut self, process: ProcessKey) -> bool {
         let Some(client) = self.clients.get_mut(process) else { return false };
@@ -422,13 +621,21 @@ impl Job {
     fn answers(&self) -> Option<u64> {
         match self {
             Self::Ioctl { asker, .. } | Self::Poll { asker, .. } => Some(asker.unique),
-            Self::Open { unique, .. } | Self::Flush { unique, .. } => Some(*unique),
-            Self::AddDevice(_)
+            Self::Open { unique, .. }
+            | Self::Flush { unique, .. }
+            | Self::WriteLog { unique, .. }
+            | Self::PollEvents { unique, .. } => Some(*unique),
+            Self::ReadEvents { read, .. } => Some(read.unique),
+            Self::AddDevice { .. }
+            | Self::NullIoctl(_)
+            | Self::ForgetFollower { .. }
             | Self::Release { .. }
             | Self::Interrupt { .. }
+            | Self::EndErrand(_)
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
             | Self::ReclaimIdlePages
+            | Self::GoOnReleasing { .. }
             | Self::EndOverdueFreezes => None,
         }
     }

@@ -115,6 +115,7 @@ fn keep(shared: &Shared) {
             shared.bell.ring(steps);
         }
         look_at_sleepers(shared);
+        while go_on_releasing(shared) {}
         quiet_rounds = if steps == seen { quiet_rounds + 1 } else { 0 };
         seen = steps;
         if quiet_rounds == ROUNDS_TO_REST {
@@ -123,6 +124,17 @@ fn keep(shared: &Shared) {
             rest_at = Some(seen);
         }
     }
+}
+
+/// Ends some of what clients have left behind; in between, others have their turn. Says whether more
+/// is left.
+fn go_on_releasing(shared: &Shared) -> bool {
+    let (tell, told) = mpsc::channel();
+    let is_left = Box::new(move |is_left| {
+        let _ = tell.send(is_left);
+    });
+    shared.submit(Job::GoOnReleasing { is_left });
+    told.recv_timeout(ROUND).unwrap_or(false)
 }
 
 fn look_at_sleepers(shared: &Shared) {

@@ -3,21 +3,41 @@
 //! A request comes in at `session`. What concerns names it answers from the `tree`; what concerns
 //! Binder becomes a job of the `driver`, which decodes it (`ioctl`), asks the context, and carries
 //! out the effects: a read that sleeps waits in `parked`, a freeze in `driver/freezing` (until the
-//! `alarm` at the latest), data reaches the client's mapping through
-//! `mapping`, and `client` knows the memory and the identity of the process behind an open file.
+//! `alarm` at the latest), data reaches the client's mapping through `mapping`, and `client` knows the
+//! memory and the identity of the process behind an open file. Files that clients send one another are
+//! held in `files`; a runner (`runners`) has the receiver take them (`errand`) from where `brokers`
+//! lend them. What the driver tells of itself goes out by the names of `logs`, and what goes wrong by
+//! `events`.
+//!
+//! What FUSE does not pass on comes in at the `supervisor`, if clients were started under it.
 
 mod alarm;
+mod brokers;
 mod client;
+mod contexts;
+mod descriptors;
 mod driver;
+mod errand;
+mod events;
+mod files;
 mod housekeeper;
 mod ioctl;
+mod logs;
 mod mapping;
+mod mounts;
+mod options;
 mod parked;
 mod reserve;
+mod runners;
 mod session;
+mod strings;
+mod supervisor;
 mod tree;
 mod turn;
 mod wire;
 
+pub use binder_core::Limits;
 pub use mapping::Route;
-pub use session::{Delivery, DeviceSpec, MountError, Options, ServeError, Session};
+pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
+pub use session::{MountError, ServeError, Session};
+pub use supervisor::Supervisor;

@@ -1,12 +1,17 @@
 //! A mounted binderfs: reads FUSE requests, answers what concerns names itself, and passes what
 //! concerns Binder on to the driver.
 
+mod logs;
+
 use std::io;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
-use binder_os::{FileId, FuseDevice, Mapping, MountOptions, ReadError, proc_files};
+use binder_os::{
+    DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, ThreadRights, proc_files,
+};
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{
     FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH, FUSE_IOCTL_DIR, FUSE_MAX_PAGES,
@@ -20,11 +25,18 @@ use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::alarm::{Alarm, Sleeper};
+use crate::brokers::Brokers;
 use crate::client::{self, Client};
+use crate::descriptors::{Descriptors, PER_OPEN, Payer};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
+use crate::errand::Warnings;
+use crate::events::FollowerId;
 use crate::housekeeper::{Housekeeper, Watch};
+use crate::logs::LogFile;
 use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
+use crate::options::{Delivery, Options};
 use crate::reserve::{Bell, Reserve};
+use crate::runners::Runners;
 use crate::tree::{Place, Refused, Sharing, Tree};
 use crate::turn::Turn;
 use crate::wire::send;
@@ -37,59 +49,15 @@ const EPERM: i32 = 1;
 /// Room for one request: the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;
 
-/// What is mounted, and how.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The devices that exist from the start.
-    pub devices: Vec<DeviceSpec>,
-    /// How receive buffers reach their clients.
-    pub delivery: Delivery,
-    /// The security label of a process to which no security module gives one, without NULs and not
-    /// empty. A node that asks for labels gets a text always: servers that ask depend on it.
-    pub security_label: String,
-    /// Whether threads that serve a call become as nice as the caller.
-    pub inherits_nice: bool,
-}
-
-/// A device that exists from the start.
-#[derive(Clone, Debug)]
-pub struct DeviceSpec {
-    /// Its file name.
-    pub name: String,
-    /// Its permission bits.
-    pub mode: u32,
-}
-
-/// How receive buffers should reach their clients.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Delivery {
-    /// By passthrough where the kernel allows it, else by storing.
-    #[default]
-    Auto,
-    /// By passthrough; opens fail where the kernel does not allow it.
-    Passthrough,
-    /// By storing into the page cache, also where passthrough is allowed.
-    Store,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let devices = ["binder", "hwbinder", "vndbinder"];
-        Self {
-            devices: devices.map(|name| DeviceSpec { name: name.into(), mode: 0o600 }).into(),
-            delivery: Delivery::Auto,
-            security_label: "u:r:unlabeled:s0".into(),
-            inherits_nice: false,
-        }
-    }
-}
-
 /// Why binderfs could not be mounted.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
     /// The device of FUSE cannot be opened.
     #[error("/dev/fuse cannot be opened: {0}")]
     Open(#[source] io::Error),
+    /// The kernel refuses the file system.
+    #[error("binderfs cannot be made: {0}")]
+    Create(#[source] io::Error),
     /// The kernel refuses the mount.
     #[error("binderfs cannot be mounted at {dir}: {source}")]
     Mount {
@@ -121,9 +89,11 @@ pub enum ServeError {
 
 /// An open file of the mount.
 enum File {
-    Device { device: DeviceId, process: ProcessKey, memory: Option<Arc<Mapping>> },
+    Device { device: DeviceId, process: ProcessKey, pid: u32, memory: Option<Arc<Mapping>> },
     Control,
-    Feature,
+    Feature(&'static [u8]),
+    Log { log: LogFile, text: Option<Arc<logs::KeptText>> },
+    Events(FollowerId),
 }
 
 /// A mounted binderfs. It answers while [`serve`](Session::serve) runs.
@@ -136,7 +106,7 @@ pub struct Session {
 /// Locks are taken one at a time, never one within another, with two exceptions: a job of the driver
 /// may take `files`, and a device is added to the driver while `tree` is held. No job takes `tree`.
 pub(crate) struct Shared {
-    fuse: Arc<FuseDevice>,
+    pub(crate) fuse: Arc<FuseDevice>,
     delivery: Delivery,
     security_label: String,
     /// Chosen when the first device is opened.
@@ -145,9 +115,17 @@ pub(crate) struct Shared {
     mount: proc_files::Device,
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
+    descriptors: Arc<Descriptors>,
     driver: Turn<Driver, Job>,
+    texts: logs::TextBudget,
+    next_follower: AtomicU64,
     pub(crate) watch: Watch,
     pub(crate) bell: Bell,
+    runners: Arc<Runners>,
+    pub(crate) brokers: Brokers,
+    pub(crate) warnings: Warnings,
+    /// The seccomp filters that we have, and every client with us.
+    pub(crate) own_filters: u32,
     pub(crate) alarm: Arc<Alarm>,
 }
 
@@ -158,45 +136,84 @@ impl Session {
     ///
     /// [`MountError`] without access to /dev/fuse or the right to mount.
     pub fn mount(dir: &Path, options: &Options) -> Result<Self, MountError> {
+        let failed = |source| MountError::Mount { dir: dir.display().to_string(), source };
+        let made = Self::detached(options, binder_os::processes::user(), b"anybinder");
+        let (session, mount) = made.map_err(|error| match error {
+            MountError::Create(source) => failed(source),
+            MountError::Open(_) | MountError::Mount { .. } | MountError::Name { .. } => error,
+        })?;
+        mount.attach(dir).map_err(failed)?;
+        Ok(session)
+    }
+
+    /// Makes a binderfs that has no place yet, owned by the user and group `owner`. Other users see
+    /// `source` as what is mounted. Without a place it ends with the [`DetachedMount`].
+    ///
+    /// # Errors
+    ///
+    /// As [`mount`](Self::mount).
+    pub fn detached(
+        options: &Options,
+        owner: (u32, u32),
+        source: &[u8],
+    ) -> Result<(Self, DetachedMount), MountError> {
         let fuse = Arc::new(FuseDevice::open().map_err(MountError::Open)?);
-        let (uid, gid) = binder_os::processes::user();
+        let (uid, gid) = owner;
         let mut tree = Tree::new(uid, gid);
-        let alarm = Arc::<Alarm>::default();
-        let driver = Turn::new(Driver::new(fuse.clone(), alarm.clone(), options.inherits_nice));
+        tree.limit_devices(options.devices_max);
+        if options.statistics {
+            tree.add_logs();
+        }
+        let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
+        let driver = Driver::new(fuse.clone(), options, runners.clone(), alarm.clone());
+        let driver = Turn::new(driver);
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {
                     Refused::EEXIST => "it is taken",
+                    Refused::ENOSPC => "there are as many devices as the limit allows",
                     _ => "it is empty, too long, or has a slash",
                 };
                 MountError::Name { name: spec.name.clone(), reason }
             })?;
-            driver.submit(Job::AddDevice(id), Driver::run);
+            let name = spec.name.clone();
+            driver.submit(Job::AddDevice { device: id, name }, Driver::run);
         }
-        let failed = |source| MountError::Mount { dir: dir.display().to_string(), source };
         let mount_options = MountOptions {
-            name: "anybinder".into(),
+            source: source.into(),
+            subtype: "anybinder".into(),
             user_id: uid,
             group_id: gid,
             allow_other: true,
             default_permissions: true,
             max_read_bytes: None,
         };
-        fuse.mount(dir, &mount_options).map_err(failed)?;
+        let mount = fuse.mount(&mount_options).map_err(MountError::Create)?;
         let shared = Shared {
             fuse,
             delivery: options.delivery,
             security_label: options.security_label.clone(),
             route: OnceLock::new(),
-            mount: proc_files::device_of(dir).map_err(failed)?,
+            mount: mount.device().map_err(MountError::Create)?,
             tree: Mutex::new(tree),
             files: Arc::default(),
+            descriptors: Arc::new(Descriptors::of_this_process()),
             driver,
+            texts: logs::TextBudget::default(),
+            next_follower: AtomicU64::new(0),
             watch: Watch::default(),
             bell: Bell::default(),
+            runners,
+            brokers: Brokers::new(options.broker.clone()),
+            warnings: Warnings::default(),
+            own_filters: ThreadRights::own().map_or(0, |rights| rights.filters()),
             alarm,
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok((Self { shared: Arc::new(shared) }, mount))
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// Answers requests until the file system is unmounted.
@@ -208,8 +225,10 @@ impl Session {
         let shared = &self.shared;
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
         let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
+        shared.runners.start(shared).map_err(ServeError::Thread)?;
         let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
+        shared.runners.close();
         housekeeper.stop();
         sleeper.stop();
         if result.is_ok() {
@@ -275,9 +294,10 @@ impl Shared {
             Operation::Ioctl { flags, .. } if flags & FUSE_IOCTL_DIR != 0 => {
                 self.refuse(unique, ENOTTY);
             }
-            Operation::Ioctl { fh, cmd, data, .. } => self.ioctl(header, fh, cmd, data),
-            Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh) {
+            Operation::Ioctl { fh, cmd, arg, data, .. } => self.ioctl(header, fh, cmd, arg, data),
+            Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh, 0) {
                 Some(asker) => self.submit(Job::Poll { asker, handle: kh, flags }),
+                None if self.poll_log(header, fh, kh, flags) => {}
                 None => self.refuse(unique, EINVAL),
             },
             Operation::Interrupt { unique: target } => {
@@ -306,8 +326,14 @@ impl Shared {
                 let file = self.remove_file(release.fh);
                 // The kernel does not wait for what happens to the process.
                 send(&self.fuse, &reply::empty(unique));
-                if let Some(File::Device { device, process, .. }) = file {
-                    self.submit(Job::Release { device, process });
+                match file {
+                    Some(File::Device { device, process, pid, .. }) => {
+                        self.submit(Job::Release { device, process });
+                        // Last, since the device's number may be another's afterwards.
+                        self.tree().close(device, pid);
+                    }
+                    Some(File::Events(follower)) => self.submit(Job::ForgetFollower { follower }),
+                    Some(File::Control | File::Feature(_) | File::Log { .. }) | None => {}
                 }
             }
             Operation::Read(read) => self.read(unique, &read),
@@ -320,6 +346,11 @@ impl Shared {
                 let gone = self.tree().unlink(header.node, name);
                 self.respond(unique, gone, |()| reply::empty(unique));
             }
+            Operation::Rename { name, new_parent, new_name, flags } => {
+                let (from, to) = ((header.node, name), (new_parent, new_name));
+                let renamed = self.tree().rename(from, to, flags);
+                self.respond(unique, renamed, |()| reply::empty(unique));
+            }
             Operation::StatFs => {
                 let figures = StatFs { block_size: 4096, name_max: 255, ..StatFs::default() };
                 send(&self.fuse, &reply::statfs(unique, &figures));
@@ -330,8 +361,7 @@ impl Shared {
             | Operation::Rmdir { .. }
             | Operation::Symlink { .. }
             | Operation::Link { .. }
-            | Operation::Create { .. }
-            | Operation::Rename { .. } => self.refuse(unique, EPERM),
+            | Operation::Create { .. } => self.refuse(unique, EPERM),
             Operation::Destroy => send(&self.fuse, &reply::empty(unique)),
             Operation::Access { .. }
             | Operation::ReadLink
@@ -344,6 +374,15 @@ impl Shared {
             | Operation::ListXattr { .. }
             | Operation::Other(_) => self.refuse(unique, ENOSYS),
         }
+    }
+
+    /// The number by which the kernel knows files of this mount.
+    pub(crate) fn device(&self) -> proc_files::Device {
+        self.mount
+    }
+
+    pub(crate) fn limit_devices(&self, devices_max: u32) {
+        self.tree().limit_devices(devices_max);
     }
 
     pub(crate) fn submit(&self, job: Job) {
@@ -390,12 +429,12 @@ impl Shared {
         })
     }
 
-    fn ioctl(&self, header: &Header, fh: u64, command: u32, data: &[u8]) {
+    fn ioctl(&self, header: &Header, fh: u64, command: u32, argument: u64, data: &[u8]) {
         if command == BINDER_CTL_ADD && self.is_control(fh) {
             return self.add_device(header.unique, data);
         }
         let mut copy = [0; 48];
-        match (self.asker(header, fh), copy.get_mut(..data.len())) {
+        match (self.asker(header, fh, argument), copy.get_mut(..data.len())) {
             (Some(asker), Some(room)) => {
                 room.copy_from_slice(data);
                 self.submit(Job::Ioctl { asker, command, data: copy, len: data.len() });
@@ -420,7 +459,8 @@ impl Shared {
             }
         };
         // Before anybody can look the name up, and in the order of the numbers.
-        self.submit(Job::AddDevice(id));
+        let name = String::from_utf8_lossy(name).into_owned();
+        self.submit(Job::AddDevice { device: id, name });
         drop(tree);
         wanted.minor = u32::try_from(id).unwrap_or(u32::MAX);
         send(&self.fuse, &reply::ioctl(unique, 0, wanted.as_bytes()));
@@ -453,8 +493,14 @@ impl Shared {
         match place {
             Ok(Place::Device(device)) => self.open_device(header, device, flags),
             Ok(Place::Control) => self.opened(unique, File::Control, FOPEN_DIRECT_IO, 0),
-            Ok(Place::Feature) => self.opened(unique, File::Feature, FOPEN_DIRECT_IO, 0),
-            Ok(Place::Root | Place::Features) | Err(_) => self.refuse(unique, EINVAL),
+            Ok(Place::Feature) => {
+                let text = self.tree().feature_text(header.node);
+                self.opened(unique, File::Feature(text), FOPEN_DIRECT_IO, 0);
+            }
+            Ok(Place::Log(log)) => self.open_log(unique, log),
+            Ok(Place::Root | Place::Features | Place::Logs) | Err(_) => {
+                self.refuse(unique, EINVAL);
+            }
         }
     }
 
@@ -470,15 +516,18 @@ impl Shared {
         let (opener, client) = match self.meet(header, sharing, flags) {
             Ok(met) => met,
             Err(error) => {
-                tracing::warn!(%error, tid = header.pid, "a process could not open the device");
+                tracing::debug!(%error, tid = header.pid, "a process could not open the device");
+                self.tree().abandon_open(device);
                 return self.refuse(unique, error.raw_os_error().unwrap_or(EIO));
             }
         };
         let (fuse, files) = (self.fuse.clone(), self.files.clone());
         let memory = client.buffer.readable().cloned();
         let backing = client.buffer.backing();
+        let pid = opener.pid;
+        self.tree().arrive(pid);
         let opened = Box::new(move |process| {
-            let file = File::Device { device, process, memory };
+            let file = File::Device { device, process, pid, memory };
             let (flags, backing_id) = match backing {
                 Some(id) => (FOPEN_PASSTHROUGH, i32::try_from(id.get()).unwrap_or(0)),
                 // What was stored must survive the open, and later ones of other inodes.
@@ -498,6 +547,7 @@ impl Shared {
         flags: u32,
     ) -> io::Result<(binder_core::Opener, Client)> {
         let pid = proc_files::tgid_of(header.pid)?;
+        let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
         let opener = client::identify(pid, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
@@ -506,7 +556,7 @@ impl Shared {
         let buffer = ReceiveBuffer::new(route, &self.fuse, header.node)?;
         let file = FileId { device: self.mount, inode: header.node };
         let is_nonblocking = flags & O_NONBLOCK != 0;
-        Ok((opener, Client::new(pid, file, buffer, is_nonblocking)?))
+        Ok((opener, Client::new(pid, file, buffer, is_nonblocking, permit)?))
     }
 
     fn opened(&self, unique: u64, file: File, flags: u32, backing_id: i32) {
@@ -514,22 +564,32 @@ impl Shared {
         send(&self.fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
     }
 
-    /// Reads a feature file, or a page of a receive buffer that a client touches.
+    /// Reads a file of text, or a page of a receive buffer that a client touches.
     fn read(&self, unique: u64, read: &Read) {
-        let memory = match self.files().get(index(read.fh)) {
+        let files = self.files();
+        let memory = match files.get(index(read.fh)) {
+            Some(File::Log { log, text }) => {
+                let (log, text) = (*log, text.clone());
+                drop(files);
+                return self.read_log(unique, read, log, text);
+            }
+            Some(File::Events(follower)) => {
+                let follower = *follower;
+                drop(files);
+                return self.read_events(unique, follower, read);
+            }
             Some(File::Device { memory: Some(memory), .. }) => memory.clone(),
             Some(File::Device { memory: None, .. }) => {
                 let zeros = vec![0; (read.size as usize).min(BUFFER_BYTES)];
                 return send(&self.fuse, &reply::data(unique, &zeros));
             }
-            Some(File::Feature) => {
-                let text = self.tree().feature_text();
-                let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(text.len());
-                let end = start.saturating_add(read.size as usize).min(text.len());
-                return send(&self.fuse, &reply::data(unique, &text[start..end]));
+            Some(File::Feature(text)) => {
+                let part = logs::part(text, read.offset, read.size);
+                return send(&self.fuse, &reply::data(unique, part));
             }
             Some(File::Control) | None => return self.refuse(unique, EINVAL),
         };
+        drop(files);
         let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(BUFFER_BYTES);
         let mut bytes = vec![0; (read.size as usize).min(BUFFER_BYTES - start)];
         match memory.read(start, &mut bytes) {
@@ -554,16 +614,16 @@ impl Shared {
         send(&self.fuse, &reply::data(unique, listed.into_bytes()));
     }
 
-    fn asker(&self, header: &Header, fh: u64) -> Option<Asker> {
+    fn asker(&self, header: &Header, fh: u64, argument: u64) -> Option<Asker> {
         let (device, process) = self.process_of(fh)?;
         let Header { unique, pid: tid, uid, .. } = *header;
-        Some(Asker { unique, device, process, tid, uid })
+        Some(Asker { unique, device, process, tid, uid, argument })
     }
 
     fn process_of(&self, fh: u64) -> Option<(DeviceId, ProcessKey)> {
         match self.files().get(index(fh))? {
             File::Device { device, process, .. } => Some((*device, *process)),
-            File::Control | File::Feature => None,
+            File::Control | File::Feature(_) | File::Log { .. } | File::Events(_) => None,
         }
     }
 

@@ -11,9 +11,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use fuse_wire::{Attr, Entry, FUSE_ROOT_ID};
+use slab::Slab;
 
 use crate::driver::DeviceId;
+use crate::logs::{LOGS_NAME, LogFile, LogPlace, Logs};
 use crate::mapping::BUFFER_BYTES;
+use crate::options::DEVICES_MAX;
 
 const CONTROL: u64 = 2;
 const FEATURES: u64 = 3;
@@ -34,9 +37,19 @@ const LOOKUP_TO_OPEN: Duration = Duration::from_secs(1);
 /// Names and attributes that never change.
 const FOREVER: Duration = Duration::from_secs(86_400);
 
-/// What the driver can do beyond the basics: file names under `features/`, each holding "1\n".
-const FEATURE_NAMES: [&str; 3] = ["extended_error", "freeze_notification", "oneway_spam_detection"];
-const FEATURE_TEXT: &[u8] = b"1\n";
+/// What the driver can do beyond the basics: file names under `features/`, and what each tells.
+///
+/// Reports of transactions go by netlink, where nobody but a kernel may speak to all.
+const FEATURES_TOLD: [(&str, &[u8]); 4] = [
+    ("extended_error", b"1\n"),
+    ("freeze_notification", b"1\n"),
+    ("oneway_spam_detection", b"1\n"),
+    ("transaction_report", b"0\n"),
+];
+
+/// The flags of renameat2(2).
+const RENAME_NOREPLACE: u32 = 1;
+const RENAME_EXCHANGE: u32 = 2;
 
 /// What a file system call on a name or inode gets as errno.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +61,8 @@ pub(crate) enum Refused {
     EACCES = 13,
     EEXIST = 17,
     ENOTDIR = 20,
+    EINVAL = 22,
+    ENOSPC = 28,
     ENAMETOOLONG = 36,
     ESTALE = 116,
 }
@@ -62,15 +77,18 @@ pub(crate) struct Permissions {
 
 #[derive(Debug)]
 struct Device {
-    id: DeviceId,
+    is_removed: bool,
     permissions: Permissions,
     /// The inode that was looked up last, if it is not open yet, and the thread that asked.
     unopened: Option<(u32, u64)>,
+    /// How many inodes the kernel knows.
+    inodes: usize,
+    /// How many files are open.
+    opens: usize,
 }
 
 #[derive(Debug)]
 struct DeviceInode {
-    name: Vec<u8>,
     device: DeviceId,
     permissions: Permissions,
     lookups: u64,
@@ -97,6 +115,9 @@ pub(crate) enum Place {
     Control,
     Features,
     Feature,
+    /// A directory of logs.
+    Logs,
+    Log(LogFile),
     Device(DeviceId),
 }
 
@@ -104,10 +125,14 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct Tree {
     owner: (u32, u32),
-    devices: BTreeMap<Vec<u8>, Device>,
+    names: BTreeMap<Vec<u8>, DeviceId>,
+    /// Those that have a name, and those that somebody may still come by.
+    devices: Slab<Device>,
+    devices_max: u32,
     inodes: HashMap<u64, DeviceInode>,
     next_inode: u64,
-    next_device: DeviceId,
+    /// `binder_logs/`, if there is one.
+    logs: Option<Logs>,
 }
 
 impl Tree {
@@ -115,42 +140,118 @@ impl Tree {
     pub(crate) fn new(uid: u32, gid: u32) -> Self {
         Self {
             owner: (uid, gid),
-            devices: BTreeMap::new(),
+            names: BTreeMap::new(),
+            devices: Slab::new(),
+            devices_max: DEVICES_MAX,
             inodes: HashMap::new(),
             next_inode: FIRST_DEVICE_INODE,
-            next_device: 0,
+            logs: None,
         }
     }
 
-    /// Adds a device and numbers it.
+    /// Adds the directory of logs.
+    pub(crate) fn add_logs(&mut self) {
+        self.logs = Some(Logs::default());
+    }
+
+    /// Process `pid` opens a device.
+    pub(crate) fn arrive(&mut self, pid: u32) {
+        if let Some(logs) = &mut self.logs {
+            logs.arrive(pid);
+        }
+    }
+
+    /// Limits how many devices there may be; those that there are stay.
+    pub(crate) fn limit_devices(&mut self, devices_max: u32) {
+        self.devices_max = devices_max;
+    }
+
+    /// Adds a device and gives it the smallest number that is free.
     ///
     /// # Errors
     ///
-    /// `EACCES` for a name that is none, `EEXIST` for one that is taken.
+    /// `ENOSPC` beyond the limit, `EACCES` for a name that is none, `EEXIST` for one that is taken.
     pub(crate) fn add_device(&mut self, name: &[u8], mode: u32) -> Result<DeviceId, Refused> {
+        if self.is_full() {
+            return Err(Refused::ENOSPC);
+        }
         if name.is_empty() || name == b"." || name == b".." || name.contains(&b'/') {
             return Err(Refused::EACCES);
         }
         if name.len() > NAME_MAX_BYTES {
             return Err(Refused::ENAMETOOLONG);
         }
-        if name == b"binder-control" || name == b"features" || self.devices.contains_key(name) {
+        if is_fixed(name) || self.names.contains_key(name) {
             return Err(Refused::EEXIST);
         }
-        let id = self.next_device;
-        self.next_device += 1;
         let (uid, gid) = self.owner;
         let permissions = Permissions { mode: mode & PERMISSION_BITS, uid, gid };
-        self.devices.insert(name.to_vec(), Device { id, permissions, unopened: None });
+        let device = Device { is_removed: false, permissions, unopened: None, inodes: 0, opens: 0 };
+        let id = self.devices.insert(device);
+        self.names.insert(name.to_vec(), id);
         Ok(id)
+    }
+
+    /// Whether there are as many devices as there may be. One without a name counts while it is open.
+    fn is_full(&self) -> bool {
+        let devices_max = self.devices_max as usize;
+        let counts = |(_, device): &(usize, &Device)| !device.is_removed || device.opens > 0;
+        self.devices.len() >= devices_max
+            && self.devices.iter().filter(counts).count() >= devices_max
     }
 
     /// Removes a device's name. Those who have it open go on.
     pub(crate) fn unlink(&mut self, parent: u64, name: &[u8]) -> Result<(), Refused> {
-        if parent != FUSE_ROOT_ID || name == b"binder-control" || name == b"features" {
+        if parent != FUSE_ROOT_ID || is_fixed(name) {
             return Err(Refused::EPERM);
         }
-        self.devices.remove(name).map(drop).ok_or(Refused::ENOENT)
+        let id = self.names.remove(name).ok_or(Refused::ENOENT)?;
+        self.devices[id].is_removed = true;
+        self.discard_if_gone(id);
+        Ok(())
+    }
+
+    /// Gives a device another name, in the same directory; one that has that name already is removed.
+    pub(crate) fn rename(
+        &mut self,
+        from: (u64, &[u8]),
+        to: (u64, &[u8]),
+        flags: u32,
+    ) -> Result<(), Refused> {
+        let ((parent, name), (new_parent, new_name)) = (from, to);
+        let are_devices = !is_fixed(name) && !is_fixed(new_name);
+        if !are_devices || parent != FUSE_ROOT_ID || new_parent != FUSE_ROOT_ID {
+            return Err(Refused::EPERM);
+        }
+        if new_name.len() > NAME_MAX_BYTES {
+            return Err(Refused::ENAMETOOLONG);
+        }
+        let id = *self.names.get(name).ok_or(Refused::ENOENT)?;
+        let replaced = self.names.get(new_name).copied();
+        match (flags, replaced) {
+            (0, Some(replaced)) if replaced != id => self.unlink(new_parent, new_name)?,
+            (RENAME_NOREPLACE, Some(_)) => return Err(Refused::EEXIST),
+            (0 | RENAME_NOREPLACE, _) => {}
+            (RENAME_EXCHANGE, Some(other)) => {
+                self.names.insert(name.to_vec(), other);
+                self.names.insert(new_name.to_vec(), id);
+                return Ok(());
+            }
+            (RENAME_EXCHANGE, None) => return Err(Refused::ENOENT),
+            _ => return Err(Refused::EINVAL),
+        }
+        self.names.remove(name);
+        self.names.insert(new_name.to_vec(), id);
+        Ok(())
+    }
+
+    /// Frees the number of a device that nobody can come by any more.
+    fn discard_if_gone(&mut self, id: DeviceId) {
+        let is_gone =
+            |device: &Device| device.is_removed && device.inodes == 0 && device.opens == 0;
+        if self.devices.get(id).is_some_and(is_gone) {
+            self.devices.remove(id);
+        }
     }
 
     /// Finds a name for thread `tid`, and hands out an inode for it.
@@ -159,6 +260,9 @@ impl Tree {
     /// lookup. Two threads never do: one of them would find it opened, and the kernel looks a name up
     /// again only once.
     pub(crate) fn lookup(&mut self, parent: u64, name: &[u8], tid: u32) -> Result<Entry, Refused> {
+        if let Some(entry) = self.lookup_log(parent, name) {
+            return entry;
+        }
         let fixed = match (parent, name) {
             (FUSE_ROOT_ID, b"binder-control") => Some(CONTROL),
             (FUSE_ROOT_ID, b"features") => Some(FEATURES),
@@ -171,20 +275,23 @@ impl Tree {
             let (entry_valid, attr_valid) = (FOREVER, FOREVER);
             return Ok(Entry { node, generation: 0, entry_valid, attr_valid, attr });
         }
-        let device = self.devices.get_mut(name).ok_or(Refused::ENOENT)?;
+        let id = *self.names.get(name).ok_or(Refused::ENOENT)?;
+        let device = self.devices.get_mut(id).ok_or(Refused::ENOENT)?;
         let (_, node) = device.unopened.filter(|&(finder, _)| finder == tid).unwrap_or_else(|| {
             self.next_inode += 1;
             (tid, self.next_inode - 1)
         });
         device.unopened = Some((tid, node));
-        let inode = self.inodes.entry(node).or_insert_with(|| DeviceInode {
-            name: name.to_vec(),
-            device: device.id,
-            permissions: device.permissions,
-            lookups: 0,
-            finder: tid,
-            found_at: Instant::now(),
-            opened: None,
+        let inode = self.inodes.entry(node).or_insert_with(|| {
+            device.inodes += 1;
+            DeviceInode {
+                device: id,
+                permissions: device.permissions,
+                lookups: 0,
+                finder: tid,
+                found_at: Instant::now(),
+                opened: None,
+            }
         });
         inode.lookups += 1;
         inode.found_at = Instant::now();
@@ -194,30 +301,68 @@ impl Tree {
         Ok(Entry { node, generation: 0, entry_valid, attr_valid: ATTR_VALID, attr })
     }
 
+    /// The same for logs; `None` where there are none.
+    fn lookup_log(&self, parent: u64, name: &[u8]) -> Option<Result<Entry, Refused>> {
+        let logs = self.logs.as_ref()?;
+        let Some(node) = logs.lookup(parent, name) else {
+            // A name in a directory of logs stands for a log or for nothing.
+            let is_inside = logs.place(parent) == Some(LogPlace::Directory);
+            return is_inside.then_some(Err(Refused::ENOENT));
+        };
+        let valid = if Logs::is_fixed(node) { FOREVER } else { Duration::ZERO };
+        let (entry_valid, attr_valid) = (valid, valid);
+        let attr = self.attr(node);
+        Some(attr.map(|attr| Entry { node, generation: 0, entry_valid, attr_valid, attr }))
+    }
+
     /// The kernel has let go of `lookups` look-ups of an inode.
     pub(crate) fn forget(&mut self, node: u64, lookups: u64) {
         let Some(inode) = self.inodes.get_mut(&node) else { return };
         inode.lookups = inode.lookups.saturating_sub(lookups);
         if inode.lookups == 0
             && let Some(inode) = self.inodes.remove(&node)
-            && let Some(device) = self.devices.get_mut(&inode.name)
+            && let Some(device) = self.devices.get_mut(inode.device)
         {
             device.unopened = device.unopened.filter(|&(_, unopened)| unopened != node);
+            device.inodes -= 1;
+            self.discard_if_gone(inode.device);
+        }
+    }
+
+    /// A file of device `id` was closed that process `pid` had opened.
+    pub(crate) fn close(&mut self, id: DeviceId, pid: u32) {
+        if let Some(logs) = &mut self.logs {
+            logs.leave(pid);
+        }
+        self.abandon_open(id);
+    }
+
+    /// A file of device `id` was closed, or could not be opened after all.
+    pub(crate) fn abandon_open(&mut self, id: DeviceId) {
+        if let Some(device) = self.devices.get_mut(id) {
+            device.opens = device.opens.saturating_sub(1);
+            self.discard_if_gone(id);
         }
     }
 
     /// What an inode stands for.
     pub(crate) fn place(&self, node: u64) -> Result<Place, Refused> {
+        match self.logs.as_ref().and_then(|logs| logs.place(node)) {
+            Some(LogPlace::Directory) => return Ok(Place::Logs),
+            Some(LogPlace::File(log)) => return Ok(Place::Log(log)),
+            None => {}
+        }
         Ok(match node {
             FUSE_ROOT_ID => Place::Root,
             CONTROL => Place::Control,
             FEATURES => Place::Features,
-            _ if feature_name(node).is_some() => Place::Feature,
+            _ if feature_text(node).is_some() => Place::Feature,
             _ => Place::Device(self.inodes.get(&node).ok_or(Refused::ENOENT)?.device),
         })
     }
 
-    /// Takes a device's inode for thread `tid`, which is about to open it.
+    /// Takes a device's inode for thread `tid`, which is about to open it, until it is
+    /// [closed](Self::close).
     ///
     /// # Errors
     ///
@@ -232,7 +377,8 @@ impl Tree {
             Some(Sharing::Exclusive) => return Err(Refused::ESTALE),
         };
         inode.opened = Some(sharing);
-        if let Some(device) = self.devices.get_mut(&inode.name) {
+        if let Some(device) = self.devices.get_mut(inode.device) {
+            device.opens += 1;
             device.unopened = device.unopened.filter(|&(_, unopened)| unopened != node);
         }
         Ok(sharing)
@@ -242,9 +388,10 @@ impl Tree {
     pub(crate) fn attr(&self, node: u64) -> Result<Attr, Refused> {
         let (uid, gid) = self.owner;
         let (mode, size) = match self.place(node)? {
-            Place::Root | Place::Features => (S_IFDIR | 0o755, 0),
+            Place::Root | Place::Features | Place::Logs => (S_IFDIR | 0o755, 0),
             Place::Control => (S_IFREG | 0o600, 0),
-            Place::Feature => (S_IFREG | 0o444, FEATURE_TEXT.len()),
+            Place::Feature => (S_IFREG | 0o444, self.feature_text(node).len()),
+            Place::Log(_) => (S_IFREG | 0o444, 0),
             Place::Device(_) => (S_IFREG, BUFFER_BYTES),
         };
         let mut attr = Attr {
@@ -272,16 +419,14 @@ impl Tree {
         change: impl FnOnce(&mut Permissions),
     ) -> Result<(), Refused> {
         let inode = self.inodes.get_mut(&node).ok_or(Refused::EPERM)?;
-        let device = self.devices.get(&inode.name).filter(|device| device.id == inode.device);
+        let device = self.devices.get(inode.device);
         if device.is_some_and(|device| device.permissions != inode.permissions) {
             // The kernel has checked the caller against what this inode once was.
             return Err(Refused::ESTALE);
         }
         change(&mut inode.permissions);
         inode.permissions.mode &= PERMISSION_BITS;
-        if let Some(device) = self.devices.get_mut(&inode.name)
-            && device.id == inode.device
-        {
+        if let Some(device) = self.devices.get_mut(inode.device) {
             device.permissions = inode.permissions;
             // An inode that others have looked up shows the old ones.
             device.unopened = device.unopened.filter(|&(_, unopened)| unopened == node);
@@ -297,37 +442,49 @@ impl Tree {
             Place::Root => {
                 entries.push((CONTROL, S_IFREG, b"binder-control".to_vec()));
                 entries.push((FEATURES, S_IFDIR, b"features".to_vec()));
-                let devices = self.devices.iter();
                 // The number is one that no look-up hands out: each of those has a fresh inode.
-                entries
-                    .extend(devices.map(|(name, device)| {
-                        (u64::MAX - device.id as u64, S_IFREG, name.clone())
-                    }));
+                let number = |id: DeviceId| u64::MAX - id as u64;
+                let devices = self.names.iter();
+                entries.extend(devices.map(|(name, id)| (number(*id), S_IFREG, name.clone())));
             }
             Place::Features => {
                 entries.extend(
                     (FIRST_FEATURE..)
-                        .zip(FEATURE_NAMES)
-                        .map(|(node, name)| (node, S_IFREG, name.as_bytes().to_vec())),
+                        .zip(FEATURES_TOLD)
+                        .map(|(node, (name, _))| (node, S_IFREG, name.as_bytes().to_vec())),
                 );
             }
-            Place::Control | Place::Feature | Place::Device(_) => return Err(Refused::ENOTDIR),
+            Place::Logs => entries[1].0 = Logs::parent(node),
+            Place::Control | Place::Feature | Place::Log(_) | Place::Device(_) => {
+                return Err(Refused::ENOTDIR);
+            }
+        }
+        for (node, name, is_directory) in self.logs.iter().flat_map(|logs| logs.list(node)) {
+            let mode = if is_directory { S_IFDIR } else { S_IFREG };
+            entries.push((node, mode, name.into_bytes()));
         }
         Ok(entries)
     }
 
     /// The text of a file under `features/`.
-    pub(crate) fn feature_text(&self) -> &'static [u8] {
-        FEATURE_TEXT
+    pub(crate) fn feature_text(&self, node: u64) -> &'static [u8] {
+        feature_text(node).unwrap_or_default()
     }
 }
 
-fn feature_inode(name: &[u8]) -> Option<u64> {
-    (FIRST_FEATURE..).zip(FEATURE_NAMES).find(|(_, known)| known.as_bytes() == name).map(|(n, _)| n)
+/// Whether a name in the root stands for something else than a device.
+fn is_fixed(name: &[u8]) -> bool {
+    [&b"binder-control"[..], b"features", LOGS_NAME].contains(&name)
 }
 
-fn feature_name(node: u64) -> Option<&'static str> {
-    FEATURE_NAMES.get(usize::try_from(node.checked_sub(FIRST_FEATURE)?).ok()?).copied()
+fn feature_inode(name: &[u8]) -> Option<u64> {
+    let mut told = (FIRST_FEATURE..).zip(FEATURES_TOLD);
+    told.find(|(_, (known, _))| known.as_bytes() == name).map(|(node, _)| node)
+}
+
+fn feature_text(node: u64) -> Option<&'static [u8]> {
+    let index = usize::try_from(node.checked_sub(FIRST_FEATURE)?).ok()?;
+    FEATURES_TOLD.get(index).map(|(_, text)| *text)
 }
 
 #[cfg(test)]
@@ -394,6 +551,69 @@ mod tests {
         assert_eq!(tree.place(node), Ok(Place::Device(0)));
         tree.forget(node, 1);
         assert_eq!(tree.place(node), Err(Refused::ENOENT));
+    }
+
+    // C233
+    #[test]
+    fn a_limit_counts_devices_that_have_a_name_or_are_open() {
+        let mut tree = tree_with_binder();
+        tree.limit_devices(2);
+        assert_eq!(tree.add_device(b"second", 0o600), Ok(1));
+        assert_eq!(tree.add_device(b"third", 0o600), Err(Refused::ENOSPC));
+        assert_eq!(tree.add_device(b"binder", 0o600), Err(Refused::ENOSPC), "before the name");
+        let node = tree.lookup(FUSE_ROOT_ID, b"second", 7).unwrap().node;
+        tree.take_for_open(node, 7).unwrap();
+        tree.unlink(FUSE_ROOT_ID, b"second").unwrap();
+        assert_eq!(tree.add_device(b"third", 0o600), Err(Refused::ENOSPC));
+        tree.close(1, 0);
+        assert_eq!(tree.add_device(b"third", 0o600), Ok(2), "number 1 has an inode still");
+        tree.forget(node, 1);
+        tree.limit_devices(3);
+        assert_eq!(tree.add_device(b"fourth", 0o600), Ok(1));
+    }
+
+    #[test]
+    fn a_device_keeps_what_it_is_under_another_name() {
+        let mut tree = tree_with_binder();
+        tree.add_device(b"other", 0o600).unwrap();
+        fn root(name: &str) -> (u64, &[u8]) {
+            (FUSE_ROOT_ID, name.as_bytes())
+        }
+        let node = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
+        tree.take_for_open(node, 7).unwrap();
+        assert_eq!(tree.rename(root("binder"), root("new"), RENAME_NOREPLACE), Ok(()));
+        tree.set_permissions(node, |permissions| permissions.mode = 0o640).unwrap();
+        let found = tree.lookup(FUSE_ROOT_ID, b"new", 7).unwrap();
+        assert_eq!(found.attr.mode, S_IFREG | 0o640);
+        assert_eq!(tree.place(found.node), Ok(Place::Device(0)));
+        assert!(tree.lookup(FUSE_ROOT_ID, b"binder", 7).is_err());
+
+        let refused = tree.rename(root("new"), root("other"), RENAME_NOREPLACE);
+        assert_eq!(refused, Err(Refused::EEXIST));
+        tree.rename(root("new"), root("other"), RENAME_EXCHANGE).unwrap();
+        let found = tree.lookup(FUSE_ROOT_ID, b"new", 7).unwrap().node;
+        assert_eq!(tree.place(found), Ok(Place::Device(1)));
+        tree.rename(root("new"), root("other"), 0).unwrap();
+        let found = tree.lookup(FUSE_ROOT_ID, b"other", 7).unwrap().node;
+        assert_eq!(tree.place(found), Ok(Place::Device(1)));
+        assert_eq!(tree.place(node), Ok(Place::Device(0)), "overwritten, and open");
+    }
+
+    #[test]
+    fn what_is_no_device_stays_where_it_is() {
+        let mut tree = tree_with_binder();
+        let cases = [
+            ((FUSE_ROOT_ID, &b"binder-control"[..]), (FUSE_ROOT_ID, &b"x"[..]), Refused::EPERM),
+            ((FUSE_ROOT_ID, b"binder"), (FUSE_ROOT_ID, b"binder-control"), Refused::EPERM),
+            ((FUSE_ROOT_ID, b"features"), (FUSE_ROOT_ID, b"x"), Refused::EPERM),
+            ((FUSE_ROOT_ID, b"binder"), (FEATURES, b"binder"), Refused::EPERM),
+            ((FEATURES, b"extended_error"), (FEATURES, b"x"), Refused::EPERM),
+            ((FUSE_ROOT_ID, b"absent"), (FUSE_ROOT_ID, b"x"), Refused::ENOENT),
+        ];
+        for (from, to, refused) in cases {
+            assert_eq!(tree.rename(from, to, 0), Err(refused), "{from:?}");
+        }
+        assert_eq!(tree.rename(cases[1].0, (FUSE_ROOT_ID, b"x"), 8), Err(Refused::EINVAL));
     }
 
     #[test]

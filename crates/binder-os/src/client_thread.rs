@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "pidfds of threads have no safe wrapper")]
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -16,7 +16,7 @@ const PIDFD_THREAD: libc::c_uint = libc::O_EXCL as libc::c_uint;
 #[derive(Debug)]
 pub struct ClientThread {
     tid: u32,
-    /// Absent where the kernel has no such thing; every look is then one into /proc.
+    /// Absent where the kernel has no such thing, or none can be spared.
     pidfd: Option<OwnedFd>,
 }
 
@@ -25,6 +25,18 @@ impl ClientThread {
     #[must_use]
     pub fn find(process: &ClientMemory, tid: u32) -> Option<Self> {
         process.has_thread(tid).then(|| Self { tid, pidfd: open(tid).ok() })
+    }
+
+    /// The same, without a descriptor: every look at it is then one into /proc.
+    #[must_use]
+    pub fn find_by_number(process: &ClientMemory, tid: u32) -> Option<Self> {
+        process.has_thread(tid).then_some(Self { tid, pidfd: None })
+    }
+
+    /// The pidfd of this very thread, where the kernel has such a thing.
+    #[must_use]
+    pub fn pidfd(&self) -> Option<BorrowedFd<'_>> {
+        self.pidfd.as_ref().map(AsFd::as_fd)
     }
 
     /// Whether it still lives, so that its number cannot be another's.
@@ -65,12 +77,15 @@ mod tests {
         let tid = told.recv().unwrap();
         let found = ClientThread::find(&process, tid).unwrap();
         assert!(found.is_alive(&process));
+        // What a kernel without such descriptors leaves to look at.
+        let unwatched = ClientThread { tid, pidfd: None };
+        assert!(unwatched.is_alive(&process));
         drop(end);
         thread.join().unwrap();
         while process.has_thread(tid) {
             thread::yield_now();
         }
-        assert!(!found.is_alive(&process));
+        assert!(!found.is_alive(&process) && !unwatched.is_alive(&process));
         assert!(ClientThread::find(&process, tid).is_none());
         assert!(ClientThread::find(&process, 1).is_none(), "process 1 is not ours");
     }

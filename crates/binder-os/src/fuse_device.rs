@@ -2,16 +2,17 @@
 
 #![expect(unsafe_code, reason = "the ioctls of passthrough have no safe wrapper")]
 
-use std::ffi::CString;
 use std::io::{self, IoSlice};
 use std::mem::size_of;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::opcode;
-use rustix::mount::MountFlags;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags};
+
+use crate::proc_files::{self, Device};
 
 /// The least length of a buffer that the kernel accepts for [`FuseDevice::read`], in bytes.
 pub const READ_BUFFER_MIN_BYTES: usize = 8192;
@@ -27,8 +28,10 @@ pub struct FuseDevice {
 /// How a FUSE file system is mounted.
 #[derive(Debug, Clone)]
 pub struct MountOptions {
-    /// The source shown in /proc/mounts, and the part of the type after `fuse.`.
-    pub name: String,
+    /// The source shown in /proc/mounts.
+    pub source: Vec<u8>,
+    /// The part of the type there that comes after `fuse.`.
+    pub subtype: String,
     /// The owner of the mount, as the caller's user namespace numbers it.
     pub user_id: u32,
     /// The group of the mount, likewise.
@@ -41,6 +44,12 @@ pub struct MountOptions {
     pub default_permissions: bool,
     /// The longest FUSE_READ in bytes; the kernel's own limit if absent.
     pub max_read_bytes: Option<u32>,
+}
+
+/// A mounted file system that may have no place yet: without one it goes when this is dropped.
+#[derive(Debug)]
+pub struct DetachedMount {
+    fd: OwnedFd,
 }
 
 /// Why no request was read.
@@ -91,7 +100,8 @@ impl FuseDevice {
         Ok(Self { fd: rustix::fs::open("/dev/fuse", flags, Mode::empty())? })
     }
 
-    /// Mounts the file system at `dir` and returns; requests wait for [`read`](Self::read).
+    /// Mounts the file system, without a place, and returns; requests wait for
+    /// [`read`](Self::read).
     ///
     /// The mount is `nosuid,nodev,noexec`: it holds no programs and no real device nodes, and
     /// `noexec` also keeps what one client sends from being mapped executable by another. All
@@ -99,15 +109,37 @@ impl FuseDevice {
     ///
     /// # Errors
     ///
-    /// As mount(2): `PermissionDenied` without CAP_SYS_ADMIN in the namespace that owns the mount
+    /// As fsopen(2): `PermissionDenied` without CAP_SYS_ADMIN in the namespace that owns the mount
     /// namespace.
-    pub fn mount(&self, dir: &Path, options: &MountOptions) -> io::Result<()> {
-        let source = CString::new(options.name.as_str())?;
-        let kind = CString::new(format!("fuse.{}", options.name))?;
-        let data = CString::new(options.data(self.fd.as_raw_fd()))?;
-        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        rustix::mount::mount(source.as_c_str(), dir, kind.as_c_str(), flags, data.as_c_str())?;
-        Ok(())
+    pub fn mount(&self, options: &MountOptions) -> io::Result<DetachedMount> {
+        use rustix::mount::{fsconfig_create, fsconfig_set_flag, fsconfig_set_string};
+        let context = rustix::mount::fsopen("fuse", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        let words = [
+            ("subtype", options.subtype.clone()),
+            ("fd", self.fd.as_raw_fd().to_string()),
+            ("rootmode", "40000".to_owned()),
+            ("user_id", options.user_id.to_string()),
+            ("group_id", options.group_id.to_string()),
+        ];
+        fsconfig_set_string(&context, "source", options.source.as_slice())?;
+        for (key, value) in words {
+            fsconfig_set_string(&context, key, value)?;
+        }
+        if let Some(bytes) = options.max_read_bytes {
+            fsconfig_set_string(&context, "max_read", bytes.to_string())?;
+        }
+        if options.allow_other {
+            fsconfig_set_flag(&context, "allow_other")?;
+        }
+        if options.default_permissions {
+            fsconfig_set_flag(&context, "default_permissions")?;
+        }
+        fsconfig_create(&context)?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NODEV
+            | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let flags = FsMountFlags::FSMOUNT_CLOEXEC;
+        Ok(DetachedMount { fd: rustix::mount::fsmount(context, flags, attributes)? })
     }
 
     /// Waits for one request and copies it into `buffer`, returning its length.
@@ -178,20 +210,45 @@ impl FuseDevice {
     }
 }
 
-impl MountOptions {
-    fn data(&self, fd: i32) -> String {
-        let mut data =
-            format!("fd={fd},rootmode=40000,user_id={},group_id={}", self.user_id, self.group_id);
-        if self.allow_other {
-            data.push_str(",allow_other");
-        }
-        if self.default_permissions {
-            data.push_str(",default_permissions");
-        }
-        if let Some(bytes) = self.max_read_bytes {
-            data.push_str(&format!(",max_read={bytes}"));
-        }
-        data
+impl DetachedMount {
+    /// Shows the mount at `dir`, as the calling thread sees that.
+    ///
+    /// # Errors
+    ///
+    /// As move_mount(2).
+    pub fn attach(&self, dir: &Path) -> io::Result<()> {
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_SYMLINKS;
+        Ok(rustix::mount::move_mount(&self.fd, c"", CWD, dir, flags)?)
+    }
+
+    /// Shows the mount in place of what the descriptor `target` is of.
+    ///
+    /// # Errors
+    ///
+    /// As move_mount(2).
+    pub fn attach_to(&self, target: BorrowedFd<'_>) -> io::Result<()> {
+        let flags =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        Ok(rustix::mount::move_mount(&self.fd, c"", target, c"", flags)?)
+    }
+
+    /// Opens the root directory, which asks whoever serves the file system.
+    ///
+    /// # Errors
+    ///
+    /// As open(2).
+    pub fn open_root(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.fd, ".", flags, Mode::empty())?)
+    }
+
+    /// Returns the device number by which files of the mount are known.
+    ///
+    /// # Errors
+    ///
+    /// As statx(2).
+    pub fn device(&self) -> io::Result<Device> {
+        Ok(proc_files::id_of(self.fd.as_fd())?.device)
     }
 }
 
@@ -220,7 +277,8 @@ mod tests {
 
     fn options() -> MountOptions {
         MountOptions {
-            name: "anybinder".into(),
+            source: b"anybinder".into(),
+            subtype: "anybinder".into(),
             user_id: 0,
             group_id: 0,
             allow_other: true,
@@ -242,7 +300,7 @@ mod tests {
     fn requests_arrive_until_the_file_system_is_unmounted() {
         in_private_mounts(|| {
             let device = Arc::new(FuseDevice::open().unwrap());
-            device.mount(Path::new("/mnt"), &options()).unwrap();
+            device.mount(&options()).unwrap().attach(Path::new("/mnt")).unwrap();
             let mounts = std::fs::read_to_string("/proc/thread-self/mounts").unwrap();
             let line = mounts.lines().find(|line| line.starts_with("anybinder /mnt ")).unwrap();
             for option in ["fuse.anybinder", "nosuid", "nodev", "noexec", "max_read=4096"] {
@@ -273,10 +331,32 @@ mod tests {
     }
 
     #[test]
+    fn a_mount_that_is_dropped_without_a_place_is_gone() {
+        in_private_mounts(|| {
+            let device = FuseDevice::open().unwrap();
+            let mount = device.mount(&options()).unwrap();
+            let known = mount.device().unwrap();
+            mount.attach(Path::new("/mnt")).unwrap();
+            let root = rustix::fs::open("/mnt", OFlags::PATH, Mode::empty()).unwrap();
+            assert_eq!(proc_files::id_of(root.as_fd()).unwrap().device, known);
+            drop(root);
+            drop(mount);
+            let mut buffer = [0; READ_BUFFER_MIN_BYTES];
+            assert!(device.read(&mut buffer).is_ok(), "it has a place");
+            namespaces::unmount(Path::new("/mnt")).unwrap();
+            assert!(matches!(device.read(&mut buffer), Err(ReadError::Unmounted)));
+
+            let device = FuseDevice::open().unwrap();
+            drop(device.mount(&options()).unwrap());
+            assert!(matches!(device.read(&mut buffer), Err(ReadError::Unmounted)));
+        });
+    }
+
+    #[test]
     fn a_backing_file_needs_a_connection_that_agreed_to_it() {
         in_private_mounts(|| {
             let device = FuseDevice::open().unwrap();
-            device.mount(Path::new("/mnt"), &options()).unwrap();
+            let _mount = device.mount(&options()).unwrap();
             let backing = crate::Mapping::shared(4096).unwrap();
             assert!(device.register_backing(backing.as_fd().unwrap()).is_err());
             assert!(device.unregister_backing(BackingId(1)).is_err());

@@ -155,7 +155,7 @@ pub(crate) fn ancestry(path: &Path) -> io::Result<Vec<u64>> {
 }
 
 /// Opens the namespace that holds `namespace`; EPERM at the top, or of what we may see.
-fn parent(namespace: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+pub(crate) fn parent(namespace: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     const NS_GET_PARENT: libc::Ioctl = opcode::none(0xb7, 2) as libc::Ioctl;
     // SAFETY: NS_GET_PARENT takes no argument.
     let fd = unsafe { libc::ioctl(namespace.as_raw_fd(), NS_GET_PARENT) };

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::str::FromStr;
@@ -52,6 +52,45 @@ pub fn tgid_of(tid: u32) -> io::Result<u32> {
     number(field(&status, b"Tgid:")?)
 }
 
+/// What /proc/TID/status tells of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadStatus {
+    /// Its process.
+    pub tgid: u32,
+    /// Its number in its own pid namespace.
+    pub innermost_number: u32,
+    /// The user whose files it may touch.
+    pub fs_uid: u32,
+    /// The group, likewise.
+    pub fs_gid: u32,
+    /// The capabilities that it has in its user namespace, one bit each.
+    pub effective: u64,
+}
+
+impl ThreadStatus {
+    /// Reads the status of thread `tid`.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if the thread has ended.
+    pub fn of(tid: u32) -> io::Result<Self> {
+        let status = fs::read(format!("/proc/{tid}/status"))?;
+        let last = |name: &[u8]| {
+            let word = words(field(&status, name)?).last();
+            number(word.ok_or_else(malformed)?)
+        };
+        let effective = str::from_utf8(field(&status, b"CapEff:")?.trim_ascii()).ok();
+        let effective = effective.and_then(|bits| u64::from_str_radix(bits, 16).ok());
+        Ok(Self {
+            tgid: last(b"Tgid:")?,
+            innermost_number: last(b"NSpid:")?,
+            fs_uid: last(b"Uid:")?,
+            fs_gid: last(b"Gid:")?,
+            effective: effective.ok_or_else(malformed)?,
+        })
+    }
+}
+
 /// Returns the numbers of process `tgid`, from the namespace of /proc to the process's own.
 ///
 /// # Errors
@@ -83,13 +122,32 @@ pub fn shares_user_namespace(tgid: u32) -> io::Result<bool> {
     Ok(its == fs::read_link("/proc/self/ns/user")?)
 }
 
+/// Returns user and group 0 of the user namespace of process `tgid`, as our namespace numbers them;
+/// `None` if it has none.
+///
+/// # Errors
+///
+/// `NotFound` if the process has ended.
+pub fn root_of_user_namespace(tgid: u32) -> io::Result<Option<(u32, u32)>> {
+    let zero = |kind: &str| {
+        let ranges = id_map(tgid, kind)?;
+        let range = ranges.iter().find(|range| range.inside == 0 && range.count > 0);
+        Ok::<_, io::Error>(range.map(|range| range.outside))
+    };
+    Ok(zero("uid_map")?.zip(zero("gid_map")?))
+}
+
 /// Returns the user numbers that exist in the user namespace of process `tgid`.
 ///
 /// # Errors
 ///
 /// `NotFound` if the process has ended.
 pub fn uid_map(tgid: u32) -> io::Result<Vec<UidRange>> {
-    let map = fs::read(format!("/proc/{tgid}/uid_map"))?;
+    id_map(tgid, "uid_map")
+}
+
+fn id_map(tgid: u32, kind: &str) -> io::Result<Vec<UidRange>> {
+    let map = fs::read(format!("/proc/{tgid}/{kind}"))?;
     lines(&map)
         .map(|line| {
             let mut numbers = words(line).map(number);
@@ -136,15 +194,24 @@ pub fn comm(pid: u32) -> io::Result<OsString> {
     Ok(OsString::from_vec(name))
 }
 
-/// Returns the device of the file system that holds `path`, without asking that file system.
+/// Returns which file a descriptor is of, without asking the file system.
 ///
 /// So it may be called by the very process that serves it.
 ///
 /// # Errors
 ///
 /// As statx(2).
-pub fn device_of(path: &Path) -> io::Result<Device> {
-    Ok(cached_id(rustix::fs::CWD, path)?.device)
+pub fn id_of(file: BorrowedFd<'_>) -> io::Result<FileId> {
+    cached_id(file, c"")
+}
+
+/// Returns which file descriptor `fd` of thread `tid` is of, without asking its file system.
+///
+/// # Errors
+///
+/// `NotFound` if there is none, `PermissionDenied` if we may not inspect the process.
+pub fn id_of_descriptor(tid: u32, fd: u32) -> io::Result<FileId> {
+    cached_id(rustix::fs::CWD, format!("/proc/{tid}/fd/{fd}"))
 }
 
 /// Returns where process `tgid` maps `file`: start and length in bytes, the lowest such range.
@@ -265,6 +332,15 @@ impl MappingSearch {
     }
 }
 
+/// How many mappings the kernel allows a process.
+///
+/// # Errors
+///
+/// As open(2) and read(2); `InvalidData` when it is not a number.
+pub fn max_mappings() -> io::Result<u64> {
+    number(fs::read("/proc/sys/vm/max_map_count")?.trim_ascii())
+}
+
 /// Opens a directory for reading.
 fn open_dir(path: &str) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -275,7 +351,7 @@ fn open_dir(path: &str) -> io::Result<OwnedFd> {
 ///
 /// No mask and no sync: a FUSE file is not asked for, which would wait for ourselves.
 fn cached_id<P: rustix::path::Arg>(dir: impl rustix::fd::AsFd, path: P) -> io::Result<FileId> {
-    let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
+    let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT | AtFlags::EMPTY_PATH;
     let statx = rustix::fs::statx(dir, path, flags, StatxFlags::empty())?;
     let device = Device { major: statx.stx_dev_major, minor: statx.stx_dev_minor };
     Ok(FileId { device, inode: statx.stx_ino })
@@ -290,7 +366,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns what follows `name` in its line of `text`.
-fn field<'a>(text: &'a [u8], name: &[u8]) -> io::Result<&'a [u8]> {
+pub(crate) fn field<'a>(text: &'a [u8], name: &[u8]) -> io::Result<&'a [u8]> {
     lines(text).find_map(|line| line.strip_prefix(name)).ok_or_else(malformed)
 }
 

@@ -248,6 +248,12 @@ pub fn raise_open_file_limit() -> io::Result<()> {
     Ok(rustix::process::setrlimit(Resource::Nofile, raised)?)
 }
 
+/// How many files this process may have open.
+#[must_use]
+pub fn open_file_limit() -> u64 {
+    rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
 /// A standard stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {

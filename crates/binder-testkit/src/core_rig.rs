@@ -4,10 +4,11 @@
 //! out the same way every time.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Context, Effect, Freeze, Nice, Opener, Outcome, Patience, PidNumbers, Program,
-    ThreadKey, UidMap, Waits,
+    Census, Context, Effect, Errand, Freeze, Limits, LogEntry, Nice, NotInstalled, Opener, Outcome,
+    Patience, PidNumbers, Program, Release, Report, Snapshot, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
@@ -22,8 +23,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::fake_memory::{FakeMemory, Fickle, GUARD};
 use crate::{
-    Caller, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig, Thread,
-    Waiter,
+    Caller, Descriptors, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig,
+    Thread, Waiter,
 };
 
 /// A rig on the pure core.
@@ -43,6 +44,22 @@ struct World {
     freezes: Vec<(usize, Freeze)>,
     /// Whether woken readers stay where they are for now.
     is_held: bool,
+    /// Files that were closed, and are not at their end.
+    ending: Vec<(usize, binder_core::ProcessKey)>,
+    /// Whether such files wait to be asked for.
+    ends_slowly: bool,
+    /// What calls wait for, in the order in which it is done.
+    errands: VecDeque<FakeErrand>,
+    /// Whether that stays undone for now.
+    holds_errands: bool,
+}
+
+/// An errand of a call, and the call.
+struct FakeErrand {
+    caller: Caller,
+    argument: u64,
+    request: BinderWriteRead,
+    errand: Box<Errand>,
 }
 
 struct FakeHost {
@@ -70,12 +87,28 @@ struct FakeThread {
 #[derive(Clone, Copy)]
 enum Call {
     Ended(Result<(), Errno>),
-    Reading { process: Process, key: ThreadKey, argument: u64, request: BinderWriteRead },
-    Polling { process: Process },
+    Reading {
+        process: Process,
+        key: ThreadKey,
+        argument: u64,
+        request: BinderWriteRead,
+    },
+    Polling {
+        process: Process,
+    },
+    /// It waits for its errand.
+    Errand,
     Freezing,
 }
 
 impl CoreRig {
+    /// A rig whose processes keep to `limits`.
+    #[must_use]
+    pub fn with_limits(limits: Limits) -> Self {
+        let contexts = [limits, limits].map(Context::with_limits);
+        Self { world: RefCell::new(World { contexts, ..World::default() }) }
+    }
+
     /// Lets the access after the next `accesses` ones fault; `None` takes it back.
     pub fn fault_after(&self, accesses: Option<usize>) {
         self.world.borrow_mut().memory.fault_after(accesses);
@@ -114,11 +147,62 @@ impl CoreRig {
         self.world.borrow().threads[thread.0].nice
     }
 
+    /// Keeps errands from being done, as a machine would whose clients do not run.
+    pub fn hold_errands(&self) {
+        self.world.borrow_mut().holds_errands = true;
+    }
+
+    /// Lets them be done.
+    pub fn let_errands_go(&self) {
+        let mut world = self.world.borrow_mut();
+        world.holds_errands = false;
+        world.carry_out_effects();
+    }
+
+    /// How many captured files the driver holds.
+    pub fn captured_files(&self) -> usize {
+        self.world.borrow().memory.captured_files()
+    }
+
     /// Lets more time pass than anybody is willing to wait.
     pub fn let_time_pass(&self) {
         let mut world = self.world.borrow_mut();
         world.advance_freezes(Patience::Over, |_| true);
         world.carry_out_effects();
+    }
+
+    /// From here on, a closed file comes to its end slice by slice, by [`end_some`](Self::end_some).
+    pub fn end_slowly(&self) {
+        self.world.borrow_mut().ends_slowly = true;
+    }
+
+    /// Plays one slice of the end of a closed file. Says whether there was one.
+    pub fn end_some(&self) -> bool {
+        self.world.borrow_mut().end_some()
+    }
+
+    /// Lets the driver's clock of the first device show `now_ns`.
+    pub fn set_now(&self, now_ns: u64) {
+        self.world.borrow_mut().contexts[0].set_now(now_ns);
+    }
+
+    /// All tables of the first device.
+    pub fn snapshot(&self) -> Snapshot {
+        self.world.borrow().contexts[0].snapshot()
+    }
+
+    /// The last sends of the first device, and the last that failed.
+    pub fn transaction_logs(&self) -> [Vec<LogEntry>; 2] {
+        let context = &self.world.borrow().contexts[0];
+        [
+            context.transaction_log().copied().collect(),
+            context.failed_transaction_log().copied().collect(),
+        ]
+    }
+
+    /// Takes the oldest report of the first device.
+    pub fn poll_report(&self) -> Option<Report> {
+        self.world.borrow_mut().contexts[0].poll_report()
     }
 
     /// The live objects of the first device.
@@ -139,6 +223,11 @@ impl World {
             waits: file.waits,
         };
         (file.context, core_caller)
+    }
+
+    fn admit(&mut self, caller: Caller) -> Result<(), Errno> {
+        let (context, who) = self.core_caller(caller);
+        self.contexts[context].admit(&who).map_err(errno)
     }
 
     fn get<T: FromBytes>(&self, host: Host, address: u64) -> Result<T, Errno> {
@@ -295,6 +384,10 @@ impl World {
         let process = caller.process;
         let result = match result {
             Ok(Outcome::Park(key)) => return Call::Reading { process, key, argument, request },
+            Ok(Outcome::Errand(errand)) => {
+                self.errands.push_back(FakeErrand { caller, argument, request, errand });
+                return Call::Errand;
+            }
             Ok(Outcome::Done) => Ok(()),
             Err(error) => Err(errno(error)),
         };
@@ -305,6 +398,36 @@ impl World {
 
     /// Does what the core wants done, until it wants nothing more.
     fn carry_out_effects(&mut self) {
+        self.wake_readers();
+        while !self.holds_errands
+            && let Some(errand) = self.errands.pop_front()
+        {
+            self.run(errand);
+            self.wake_readers();
+        }
+    }
+
+    /// Changes the descriptors of a host, and goes on with the call that waits for it.
+    fn run(&mut self, FakeErrand { caller, argument, mut request, errand }: FakeErrand) {
+        let Errand { key, install, close } = *errand;
+        let OpenFile { host, context, is_open, .. } = self.files[caller.process.0];
+        let descriptors = self.memory.descriptors(host);
+        let installed = if is_open { descriptors.install(install) } else { Err(NotInstalled) };
+        for fd in close {
+            descriptors.close(fd.into());
+        }
+        let mut memory = self.memory.seen_by(context);
+        let result =
+            self.contexts[context].finish_errand(key, installed, &mut request, &mut memory);
+        let call = self.after_read(caller, argument, request, result);
+        let place = &mut self.threads[caller.thread.0].call;
+        // A later thread of the same number may be in a call of its own.
+        if matches!(place, Call::Errand) {
+            *place = call;
+        }
+    }
+
+    fn wake_readers(&mut self) {
         if self.is_held {
             return;
         }
@@ -360,7 +483,8 @@ impl World {
     fn interrupt(&mut self, thread: usize) {
         let result = Err(Errno::INTR);
         match self.threads[thread].call {
-            Call::Ended(_) => {}
+            // The first has returned; the second does so once its errand is done.
+            Call::Ended(_) | Call::Errand => {}
             Call::Polling { .. } => self.threads[thread].call = Call::Ended(result),
             Call::Freezing => {
                 let at = self.freezes.iter().position(|(who, _)| *who == thread);
@@ -388,10 +512,25 @@ impl World {
         }
         self.contexts[context].flush(key);
         self.carry_out_effects();
-        self.contexts[context].release(key, &mut self.memory.seen_by(context));
+        let release = self.contexts[context].release(key, &mut self.memory.seen_by(context));
         self.files[process].is_open = false;
         self.memory.remove_file((context, key.to_u64()));
         self.carry_out_effects();
+        if release == Release::Unfinished {
+            self.ending.push((context, key));
+        }
+        while !self.ends_slowly && self.end_some() {}
+    }
+
+    /// Goes on with the end of a file that was closed, if there is one.
+    fn end_some(&mut self) -> bool {
+        let Some((context, key)) = self.ending.pop() else { return false };
+        let release = self.contexts[context].release(key, &mut self.memory.seen_by(context));
+        if release == Release::Unfinished {
+            self.ending.push((context, key));
+        }
+        self.carry_out_effects();
+        true
     }
 
     fn kill(&mut self, host: Host) {
@@ -488,10 +627,11 @@ impl Rig for CoreRig {
 
     fn ioctl(&self, caller: Caller, request: u32, argument: u64) -> Progress {
         let mut world = self.world.borrow_mut();
-        let call = match request {
-            BINDER_WRITE_READ => world.write_read(caller, argument),
-            BINDER_FREEZE => world.freeze(caller, argument),
-            _ => Call::Ended(world.small_request(caller, request, argument)),
+        let call = match world.admit(caller) {
+            Ok(()) if request == BINDER_WRITE_READ => world.write_read(caller, argument),
+            Ok(()) if request == BINDER_FREEZE => world.freeze(caller, argument),
+            Ok(()) => Call::Ended(world.small_request(caller, request, argument)),
+            Err(errno) => Call::Ended(Err(errno)),
         };
         world.threads[caller.thread.0].call = call;
         world.carry_out_effects();
@@ -513,7 +653,9 @@ impl Rig for CoreRig {
     fn settle(&self, thread: Thread) -> Progress {
         match self.world.borrow().threads[thread.0].call {
             Call::Ended(result) => Progress::Done(result),
-            Call::Reading { .. } | Call::Polling { .. } | Call::Freezing => Progress::Parked,
+            Call::Reading { .. } | Call::Polling { .. } | Call::Errand | Call::Freezing => {
+                Progress::Parked
+            }
         }
     }
 
@@ -553,19 +695,54 @@ impl Rig for CoreRig {
         self.world.borrow().memory.peek(host, address, bytes).map_err(|_| Errno::FAULT)
     }
 
+    fn descriptors(&self) -> &dyn Descriptors {
+        self
+    }
+
     fn core(&self) -> Option<&CoreRig> {
         Some(self)
     }
 
     fn tear_down(&self) {
         self.let_go();
+        self.let_errands_go();
         let mut world = self.world.borrow_mut();
         for host in 0..world.hosts.len() {
             world.kill(Host(host));
         }
+        while world.end_some() {}
         for context in &world.contexts {
             assert_eq!(context.census(), Census::default(), "something was left behind");
+            let objects = context.snapshot().objects;
+            assert!(objects.iter().all(|object| object.active == 0), "{objects:?}");
         }
+        assert_eq!(world.memory.captured_files(), 0, "files were left behind");
+    }
+}
+
+impl Descriptors for CoreRig {
+    fn duplicate(&self, host: Host, fd: u64) -> u64 {
+        self.world.borrow_mut().memory.descriptors(host).duplicate(fd)
+    }
+
+    fn close_descriptor(&self, host: Host, fd: u64) {
+        self.world.borrow_mut().memory.descriptors(host).close(fd);
+    }
+
+    fn limit_descriptors(&self, host: Host, count: u64) {
+        self.world.borrow_mut().memory.descriptors(host).limit(count);
+    }
+
+    fn file(&self, host: Host, fd: u64) -> Option<String> {
+        self.world.borrow_mut().memory.descriptors(host).file(fd)
+    }
+
+    fn closes_on_exec(&self, host: Host, fd: u64) -> bool {
+        self.world.borrow_mut().memory.descriptors(host).closes_on_exec(fd)
+    }
+
+    fn open_descriptors(&self, host: Host) -> usize {
+        self.world.borrow_mut().memory.descriptors(host).len()
     }
 }
 

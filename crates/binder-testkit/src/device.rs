@@ -7,24 +7,27 @@
 mod actor;
 mod host;
 mod sys;
+mod talker;
 mod wire;
 
 use std::cell::RefCell;
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use binder_uapi::{BINDER_VERSION, BinderVersion};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 pub use actor::act_if_asked;
 use host::HostProcess;
+pub use talker::{Ledger, STATUS};
 use wire::Order;
 
 use crate::{
-    Caller, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig, Thread,
-    Waiter, rig::System,
+    Caller, Descriptors, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig,
+    Thread, Waiter, rig::System,
 };
 
 /// `f_type` of a FUSE file system in `statfs(2)`.
@@ -57,7 +60,7 @@ impl DeviceRig {
     ///
     /// When there is no such file.
     pub fn new(first: &Path, second: &Path) -> Result<Self, Errno> {
-        let first = std::fs::canonicalize(first).map_err(|_| Errno::NOENT)?;
+        let first = fs::canonicalize(first).map_err(|_| Errno::NOENT)?;
         let file_system = rustix::fs::statfs(&first)?;
         let is_fuse = u64::try_from(file_system.f_type) == Ok(FUSE_SUPER_MAGIC);
         let driver = if is_fuse { Driver::UserSpace } else { Driver::Kernel };
@@ -257,6 +260,10 @@ impl Rig for DeviceRig {
         self.state.borrow().hosts[host.0].peek(address, bytes)
     }
 
+    fn descriptors(&self) -> &dyn Descriptors {
+        self
+    }
+
     fn system(&self) -> Option<&dyn System> {
         Some(self)
     }
@@ -267,6 +274,39 @@ impl Rig for DeviceRig {
         for host in &mut state.hosts {
             host.kill();
         }
+    }
+}
+
+impl Descriptors for DeviceRig {
+    fn duplicate(&self, host: Host, fd: u64) -> u64 {
+        self.order(host, Order::Duplicate, [fd, 0, 0]).expect("dup")
+    }
+
+    fn close_descriptor(&self, host: Host, fd: u64) {
+        self.order(host, Order::Close, [fd, 0, 0]).expect("close");
+    }
+
+    fn limit_descriptors(&self, host: Host, count: u64) {
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        let limit = Rlimit { current: Some(count), maximum };
+        prlimit(Pid::from_raw(self.pid(host)), Resource::Nofile, limit).expect("prlimit");
+    }
+
+    fn file(&self, host: Host, fd: u64) -> Option<String> {
+        let target = fs::read_link(format!("/proc/{}/fd/{fd}", self.pid(host))).ok()?;
+        Some(target.to_string_lossy().into_owned())
+    }
+
+    fn closes_on_exec(&self, host: Host, fd: u64) -> bool {
+        let info = format!("/proc/{}/fdinfo/{fd}", self.pid(host));
+        let info = fs::read_to_string(info).expect("an open descriptor");
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).expect("its flags");
+        let flags = u32::from_str_radix(flags.trim(), 8).expect("an octal number");
+        flags & OFlags::CLOEXEC.bits() != 0
+    }
+
+    fn open_descriptors(&self, host: Host) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.pid(host))).expect("a live host").count()
     }
 }
 
@@ -286,18 +326,21 @@ impl System for DeviceRig {
         self.order(host, Order::ProbeChild, [address, 0, 0]).expect("fork") != 0
     }
 
-    fn duplicate(&self, host: Host, fd: u64) -> u64 {
-        self.order(host, Order::Duplicate, [fd, 0, 0]).expect("dup")
+    fn serve(&self, caller: Caller) {
+        self.begin(caller, Order::Serve, 0, 0);
     }
 
-    fn close_descriptor(&self, host: Host, fd: u64) {
-        self.order(host, Order::Close, [fd, 0, 0]).expect("close");
+    fn churn(&self, caller: Caller, seed: u64) {
+        self.begin(caller, Order::Churn, seed, 0);
     }
 
-    fn limit_descriptors(&self, host: Host, count: u64) {
-        let maximum = getrlimit(Resource::Nofile).maximum;
-        let limit = Rlimit { current: Some(count), maximum };
-        prlimit(Pid::from_raw(self.pid(host)), Resource::Nofile, limit).expect("prlimit");
+    fn share(&self, process: Process, host: Host) -> Process {
+        let (owner, fd) = self.file(process);
+        let pid = self.pid(owner).unsigned_abs().into();
+        let fd = self.order(host, Order::FetchDescriptor, [pid, fd, 0]).expect("pidfd_getfd");
+        let mut state = self.state.borrow_mut();
+        state.processes.push(OpenFile { host, fd, area: (0, 0) });
+        Process(state.processes.len() - 1)
     }
 
     fn add_device(&self, name: &[u8]) -> Result<(), Errno> {

@@ -1,10 +1,14 @@
 //! The memory of clients that do not exist, with faults on order.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use binder_core::{ClaimedAddr, ClientMemory, CopyFault, MappingArea, ProcessKey};
+use binder_core::{
+    CapturedFile, ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, ProcessKey,
+};
 
 use crate::Host;
+use crate::descriptors::FakeDescriptors;
 
 /// Where the memory of every host begins.
 const ARENA_BASE: u64 = 0x10_0000;
@@ -30,16 +34,18 @@ pub(crate) struct FakeMemory {
     hosts: Vec<AddressSpace>,
     files: BTreeMap<FileKey, File>,
     areas: u64,
+    /// Shared with every captured file.
+    captured: Arc<()>,
     /// How many accesses are left before one faults.
     faults_after: Option<usize>,
     /// A place whose contents change as soon as they have been read.
     fickle: Option<Fickle>,
 }
 
-#[derive(Default)]
 struct AddressSpace {
     arena: Vec<u8>,
     edge: Vec<u8>,
+    descriptors: FakeDescriptors,
 }
 
 struct File {
@@ -64,7 +70,8 @@ pub(crate) struct Fickle {
 
 impl FakeMemory {
     pub(crate) fn add_host(&mut self) {
-        self.hosts.push(AddressSpace { arena: Vec::new(), edge: vec![0; EDGE_LEN] });
+        let descriptors = FakeDescriptors::new(Host(self.hosts.len()));
+        self.hosts.push(AddressSpace { arena: Vec::new(), edge: vec![0; EDGE_LEN], descriptors });
     }
 
     pub(crate) fn add_file(&mut self, file: FileKey, host: Host) {
@@ -123,6 +130,15 @@ impl FakeMemory {
         let space = &mut self.hosts[host.0];
         space.slice_mut(address, bytes.len()).ok_or(CopyFault)?.copy_from_slice(bytes);
         Ok(())
+    }
+
+    pub(crate) fn descriptors(&mut self, host: Host) -> &mut FakeDescriptors {
+        &mut self.hosts[host.0].descriptors
+    }
+
+    /// How many captured files the driver holds.
+    pub(crate) fn captured_files(&self) -> usize {
+        Arc::strong_count(&self.captured) - 1
     }
 
     /// What the core of `context` sees of it.
@@ -216,6 +232,7 @@ impl ClientMemory for SeenBy<'_> {
     }
 
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
+        self.memory.count_down().ok()?;
         let area = self.file(process).area.as_ref()?;
         Some(MappingArea { base: area.base, len_bytes: area.stored.len() as u64 })
     }
@@ -246,6 +263,12 @@ impl ClientMemory for SeenBy<'_> {
         let range = offset as usize..offset as usize + len as usize;
         area.visible[range.clone()].copy_from_slice(&area.stored[range]);
         Ok(())
+    }
+
+    fn capture_file(&mut self, from: ProcessKey, fd: u32) -> Result<CapturedFile, Errno> {
+        self.memory.count_down().map_err(|_| Errno::ENOMEM)?;
+        let host = self.file(from).host;
+        self.memory.hosts[host.0].descriptors.capture(fd, &self.memory.captured)
     }
 
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32) {

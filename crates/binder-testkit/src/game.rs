@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use binder_uapi::{
-    BINDER_FREEZE, BINDER_GET_FROZEN_INFO, BINDER_TYPE_BINDER, BINDER_TYPE_HANDLE,
+    BINDER_FREEZE, BINDER_GET_FROZEN_INFO, BINDER_TYPE_BINDER, BINDER_TYPE_FD, BINDER_TYPE_HANDLE,
     BINDER_TYPE_WEAK_BINDER, BinderFreezeInfo, BinderFrozenStatusInfo, BinderTransactionData,
-    FlatBinderObject, TF_UPDATE_TXN,
+    FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject, TF_ACCEPT_FDS, TF_UPDATE_TXN,
 };
 use rustix::io::Errno;
 
-use crate::model::{Code, Model, Object, Pid, Seen, Taken};
+use crate::model::{Code, Model, Object, Pid, Seen, Taken, takes_descriptors, takes_them_in_reply};
 use crate::{Commands, Entrance, Message, Mode, Party, Return, Stage, commands};
 
 /// How many processes there are at a time.
@@ -41,6 +41,7 @@ pub enum Step {
     Read { slot: usize },
     ExitThread { slot: usize },
     Replace { slot: usize },
+    Fill { slot: usize, is_full: bool },
 }
 
 /// A process, on both sides.
@@ -84,7 +85,8 @@ impl<'s> Game<'s> {
         let pid = self.model.open();
         self.numbers.push(party.pid());
         if self.model.appoint(pid) {
-            self.stage.appoint(&party);
+            let object = FlatBinderObject { cookie: 0, ..own(BINDER_TYPE_BINDER, 0) };
+            self.stage.appoint_named(&party, object);
         }
         let (counts, notices) = (Vec::new(), Vec::new());
         Player { party, pid, buffers: BTreeMap::new(), counts, notices }
@@ -126,6 +128,7 @@ impl<'s> Game<'s> {
             0 => Object::Binder(ptr(which)),
             1 => Object::WeakBinder(ptr(which)),
             2 => Object::Handle(self.handle(slot, which)),
+            4 => Object::Descriptor,
             _ => Object::WeakHandle(self.handle(slot, which)),
         };
         choices.iter().map(object).collect()
@@ -236,6 +239,14 @@ impl<'s> Game<'s> {
                 self.players[slot].party.exit_thread();
                 // The fresh thread has not been seen before: its first read would return at once.
                 self.players[slot].party.write(commands());
+            }
+            Step::Fill { slot, is_full } => {
+                let Player { pid, party, .. } = &self.players[slot];
+                self.model.set_full(*pid, is_full);
+                let descriptors = self.stage.rig().descriptors();
+                let open = descriptors.open_descriptors(party.host()) as u64;
+                let limit = if is_full { open } else { open + 1024 };
+                descriptors.limit_descriptors(party.host(), limit);
             }
             Step::Replace { slot } => {
                 self.model.close(self.players[slot].pid);
@@ -376,6 +387,7 @@ impl Player<'_> {
         let named = |object: &FlatBinderObject| match object.kind {
             BINDER_TYPE_BINDER => Object::Binder(object.binder),
             BINDER_TYPE_WEAK_BINDER => Object::WeakBinder(object.binder),
+            BINDER_TYPE_FD => Object::Descriptor,
             BINDER_TYPE_HANDLE => Object::Handle(object.handle()),
             _ => Object::WeakHandle(object.handle()),
         };
@@ -388,16 +400,23 @@ fn ptr(which: usize) -> u64 {
 }
 
 fn message(code: Code, objects: &[Object]) -> Message {
-    with_objects(Message::new(code), objects)
+    let flags = if takes_them_in_reply(code) { TF_ACCEPT_FDS } else { 0 };
+    with_objects(Message::new(code).flags(flags), objects)
 }
 
 fn with_objects(message: Message, objects: &[Object]) -> Message {
     objects.iter().fold(message, |message, object| match *object {
-        Object::Binder(ptr) => message.binder(ptr, ptr + 1),
-        Object::WeakBinder(ptr) => message.weak_binder(ptr, ptr + 1),
+        Object::Binder(ptr) => message.object(own(BINDER_TYPE_BINDER, ptr)),
+        Object::WeakBinder(ptr) => message.object(own(BINDER_TYPE_WEAK_BINDER, ptr)),
+        Object::Descriptor => message.descriptor(0, 0),
         Object::Handle(handle) => message.handle(handle),
         Object::WeakHandle(handle) => message.weak_handle(handle),
     })
+}
+
+fn own(kind: u32, ptr: u64) -> FlatBinderObject {
+    let flags = if takes_descriptors(ptr) { FLAT_BINDER_FLAG_ACCEPTS_FDS } else { 0 };
+    FlatBinderObject { kind, flags, binder: ptr, cookie: ptr + 1 }
 }
 
 /// Steps after which every process knows an object of every other.

@@ -5,6 +5,7 @@
 
 mod command;
 mod core_rig;
+mod descriptors;
 mod device;
 mod fake_memory;
 pub mod game;
@@ -18,7 +19,8 @@ mod stage;
 
 pub use command::{Commands, commands};
 pub use core_rig::CoreRig;
-pub use device::{DeviceRig, act_if_asked};
+pub use descriptors::Descriptors;
+pub use device::{DeviceRig, Ledger, STATUS, act_if_asked};
 pub use message::Message;
 pub use party::{Area, Attempt, Party};
 pub use returned::{Return, parse_returns};

@@ -34,6 +34,20 @@ pub enum Object {
     Handle(u32),
     /// The same, weakly.
     WeakHandle(u32),
+    /// A descriptor, whatever its number.
+    Descriptor,
+}
+
+/// Whether the object at `ptr` takes descriptors: the manager's own, and the first of the others.
+#[must_use]
+pub fn takes_descriptors(ptr: u64) -> bool {
+    ptr <= 0x10
+}
+
+/// Whether a call takes descriptors in its reply.
+#[must_use]
+pub fn takes_them_in_reply(code: Code) -> bool {
+    code.is_multiple_of(2)
 }
 
 /// What a read brings.
@@ -98,6 +112,8 @@ struct Process {
     stack: Option<Code>,
     has_return_error: bool,
     has_reply_error: bool,
+    /// It takes no more descriptors.
+    is_full: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +224,11 @@ impl Model {
         let node = self.node(node);
         (node.has_strong, node.has_weak) = (true, true);
         true
+    }
+
+    /// Lets a process take no more descriptors, or as many as come.
+    pub fn set_full(&mut self, pid: Pid, is_full: bool) {
+        self.process(pid).is_full = is_full;
     }
 
     /// The handles of a process.

@@ -2,11 +2,11 @@
 
 use binder_uapi::{
     BR_ACQUIRE, BR_CLEAR_DEATH_NOTIFICATION_DONE, BR_CLEAR_FREEZE_NOTIFICATION_DONE,
-    BR_DEAD_BINDER, BR_DEAD_REPLY, BR_DECREFS, BR_FAILED_REPLY, BR_FROZEN_BINDER, BR_FROZEN_REPLY,
-    BR_INCREFS, BR_NOOP, BR_ONEWAY_SPAM_SUSPECT, BR_RELEASE, BR_REPLY, BR_SPAWN_LOOPER,
-    BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BR_TRANSACTION_PENDING_FROZEN, BR_TRANSACTION_SEC_CTX,
-    BinderFrozenStateInfo, BinderPtrCookie, BinderTransactionData, BinderTransactionDataSecctx,
-    name_of,
+    BR_DEAD_BINDER, BR_DEAD_REPLY, BR_DECREFS, BR_ERROR, BR_FAILED_REPLY, BR_FROZEN_BINDER,
+    BR_FROZEN_REPLY, BR_INCREFS, BR_NOOP, BR_ONEWAY_SPAM_SUSPECT, BR_RELEASE, BR_REPLY,
+    BR_SPAWN_LOOPER, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BR_TRANSACTION_PENDING_FROZEN,
+    BR_TRANSACTION_SEC_CTX, BinderFrozenStateInfo, BinderPtrCookie, BinderTransactionData,
+    BinderTransactionDataSecctx, name_of,
 };
 use zerocopy::FromBytes;
 
@@ -15,6 +15,7 @@ use zerocopy::FromBytes;
 #[expect(missing_docs, reason = "the variants are the returns of binder.h, one for one")]
 pub enum Return {
     Noop,
+    Error,
     SpawnLooper,
     Transaction(BinderTransactionData),
     TransactionSecCtx(BinderTransactionDataSecctx),
@@ -53,6 +54,8 @@ pub fn parse_returns(mut bytes: &[u8]) -> Vec<Return> {
 fn parse_one(code: u32, bytes: &mut &[u8]) -> Return {
     match code {
         BR_NOOP => Return::Noop,
+        // The code declares a payload that no driver writes.
+        BR_ERROR => Return::Error,
         BR_SPAWN_LOOPER => Return::SpawnLooper,
         BR_TRANSACTION => Return::Transaction(take(bytes)),
         BR_TRANSACTION_SEC_CTX => Return::TransactionSecCtx(take(bytes)),

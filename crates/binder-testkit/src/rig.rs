@@ -6,7 +6,7 @@
 
 use rustix::io::Errno;
 
-use crate::CoreRig;
+use crate::{CoreRig, Descriptors};
 
 /// An operating system process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -175,6 +175,9 @@ pub trait Rig {
     /// Where nothing is mapped.
     fn peek(&self, host: Host, address: u64, bytes: &mut [u8]) -> Result<(), Errno>;
 
+    /// The file descriptors of hosts.
+    fn descriptors(&self) -> &dyn Descriptors;
+
     /// What only a real operating system can do; `None` without one.
     fn system(&self) -> Option<&dyn System> {
         None
@@ -200,14 +203,15 @@ pub trait System {
     /// Whether a child that the host forks finds something mapped at `address`.
     fn is_mapped_in_child(&self, host: Host, address: u64) -> bool;
 
-    /// Duplicates a descriptor of a host, to the lowest free number.
-    fn duplicate(&self, host: Host, fd: u64) -> u64;
+    /// Has the caller serve and watch all who call its file, on its own from here on. Whoever sends
+    /// [`STATUS`](crate::STATUS) is answered with its [`Ledger`](crate::Ledger).
+    fn serve(&self, caller: Caller);
 
-    /// Closes a descriptor of a host.
-    fn close_descriptor(&self, host: Host, fd: u64);
+    /// Has the caller play games with the server behind handle 0, on its own until it is killed.
+    fn churn(&self, caller: Caller, seed: u64);
 
-    /// Limits how many descriptors a host may have.
-    fn limit_descriptors(&self, host: Host, count: u64);
+    /// Passes the descriptor of `process` on to another host, which may then call through it too.
+    fn share(&self, process: Process, host: Host) -> Process;
 
     /// Asks the `binder-control` beside the device for another device.
     fn add_device(&self, name: &[u8]) -> Result<(), Errno>;

@@ -105,9 +105,14 @@ impl Stage {
     #[must_use]
     pub fn manager_named(&self, object: FlatBinderObject) -> Party<'_> {
         let party = self.party();
+        self.appoint_named(&party, object);
+        party
+    }
+
+    /// Makes `party` the context manager, named by `object`.
+    pub fn appoint_named(&self, party: &Party<'_>, object: FlatBinderObject) {
         let argument = party.place(object.as_bytes());
         self.retry_while_busy(|| party.ioctl_at(BINDER_SET_CONTEXT_MGR_EXT, argument));
-        party
     }
 
     /// Makes `party` the context manager.

@@ -38,7 +38,7 @@ fn with_a_fault_at_every_step(act: impl Fn(&Scene<'_>)) {
         assert_eq!(without_nodes(after), without_nodes(before), "after a fault at step {step}");
         stage.tear_down();
         if !has_faulted {
-            assert!(step > 5, "the act touches memory");
+            assert!(step > 4, "the act touches memory");
             return;
         }
     }

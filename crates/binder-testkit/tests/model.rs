@@ -9,7 +9,7 @@ use proptest::prelude::*;
 fn step(oneways: f64) -> impl Strategy<Value = Step> {
     let slot = 0..SLOTS;
     let is_oneway = prop::bool::weighted(oneways);
-    let objects = vec((0..4_u8, 0..8_usize), 0..3);
+    let objects = vec((0..5_u8, 0..8_usize), 0..3);
     let which = 0..8_usize;
     prop_oneof![
         6 => (slot.clone(), which.clone(), is_oneway, objects.clone()).prop_map(
@@ -31,6 +31,8 @@ fn step(oneways: f64) -> impl Strategy<Value = Step> {
             .prop_map(|(slot, handle)| Step::DeathDone { slot, handle }),
         12 => slot.clone().prop_map(|slot| Step::Read { slot }),
         1 => slot.clone().prop_map(|slot| Step::ExitThread { slot }),
+        1 => (slot.clone(), any::<bool>())
+            .prop_map(|(slot, is_full)| Step::Fill { slot, is_full }),
         1 => slot.prop_map(|slot| Step::Replace { slot }),
     ]
 }

@@ -27,6 +27,24 @@ pub fn name_of(code: u32) -> &'static str {
     known.map_or("unknown", |(_, name)| name)
 }
 
+/// The C name of the command with this number, if there is one.
+#[must_use]
+pub fn command_name(number: u8) -> Option<&'static str> {
+    numbered(command::NAMES, number)
+}
+
+/// The C name of the return with this number, if there is one. `BR_TRANSACTION` and
+/// `BR_TRANSACTION_SEC_CTX` have the same; the former stands for both.
+#[must_use]
+pub fn return_name(number: u8) -> Option<&'static str> {
+    numbered(returned::NAMES, number)
+}
+
+fn numbered(names: &[(u32, &'static str)], number: u8) -> Option<&'static str> {
+    let named = names.iter().rev().find(|(code, _)| code & 0xff == u32::from(number));
+    named.map(|(_, name)| *name)
+}
+
 /// A code without an argument.
 pub(crate) const fn io(letter: u8, number: u8) -> u32 {
     encode(0, letter, number, 0)
@@ -77,6 +95,15 @@ mod tests {
         assert_eq!(payload_len(BR_TRANSACTION), 64);
         assert_eq!(payload_len(BR_TRANSACTION_SEC_CTX), 72);
         assert_eq!(payload_len(u32::MAX), 0x3fff);
+    }
+
+    #[test]
+    fn a_number_has_one_name() {
+        assert_eq!(command_name(0), Some("BC_TRANSACTION"));
+        assert_eq!(command_name(21), Some("BC_FREEZE_NOTIFICATION_DONE"));
+        assert_eq!(command_name(22), None);
+        assert_eq!(return_name(2), Some("BR_TRANSACTION"));
+        assert_eq!(return_name(22), Some("BR_CLEAR_FREEZE_NOTIFICATION_DONE"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod returned;
 mod transaction;
 
 pub use binderfs::*;
-pub use code::{name_of, payload_len};
+pub use code::{command_name, name_of, payload_len, return_name};
 pub use command::*;
 pub use extension::*;
 pub use info::*;

@@ -1,13 +1,53 @@
-//! First, last and next set or clear bits in words.
+//! First, last, next and n-th set or clear bits in words, and areas of clear ones.
 //!
 //! A bitmap is a slice of words; bit `i` is bit `i % 64` of word `i / 64`, least significant first.
 //! Searches look at the first `size` of its bits and answer `None` where Linux's `find_bit` family
-//! answers `size`. Bits at or beyond `size` never matter, and a `size` beyond the slice means the
-//! whole slice.
+//! answers `size` or more. Bits at or beyond `size` never matter, and a `size` beyond the slice
+//! means the whole slice; of several slices the shortest counts.
+//!
+//! ```
+//! use bitsearch::{last_bit, next_bit, next_zero_area, next_zero_bit};
+//!
+//! let map = [0b1001, 0b11];
+//! assert_eq!(next_bit(&map, 128, 1), Some(3));
+//! assert_eq!(next_zero_bit(&map, 128, 64), Some(66));
+//! assert_eq!(last_bit(&map, 128), Some(65));
+//! assert_eq!(next_zero_area(&map, 128, 0, 61), Some(66));
+//! ```
+//!
+//! | to find | look into |
+//! |---|---|
+//! | a bit at or after another | [`next_bit`], [`next_zero_bit`], [`next_and_bit`] and their kin |
+//! | the same, around the end | [`next_bit_wrap`] |
+//! | the highest bit, of all or of a part | [`last_bit`], [`last_bit_range`] |
+//! | the bit of a rank | [`nth_bit`], [`random_bit`] |
+//! | all of them | [`set_bits`], [`set_ranges`], [`clumps8`] |
+//! | room for several bits | [`next_zero_area`], [`next_zero_area_aligned`] |
 
 #![no_std]
-#![forbid(unsafe_code)]
 
-mod slice;
+#[cfg(feature = "std")]
+extern crate std;
 
-pub use slice::{last_bit, last_bit_range, next_bit, next_zero_bit};
+mod area;
+mod backward;
+mod bits;
+mod clump;
+mod cpu;
+mod forward;
+mod iter;
+mod nth;
+mod wrap;
+
+pub use area::{Alignment, next_zero_area, next_zero_area_aligned};
+pub use backward::{last_bit, last_bit_range, last_zero_bit};
+pub use clump::{Clump8, clumps8, next_clump8};
+pub use forward::{
+    first_and_and_bit, first_and_bit, first_andnot_bit, first_bit, first_zero_bit, next_and_bit,
+    next_andnot_bit, next_bit, next_or_bit, next_zero_bit,
+};
+pub use iter::{and_bits, andnot_bits, or_bits, set_bits, set_ranges, zero_bits, zero_ranges};
+pub use nth::{
+    count_bits, nth_and_andnot_bit, nth_and_bit, nth_andnot_bit, nth_bit, nth_zero_bit, random_bit,
+};
+pub use wrap::{next_and_bit_wrap, next_bit_wrap, set_bits_wrap};

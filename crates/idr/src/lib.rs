@@ -1,12 +1,26 @@
-//! Small ids: a pool that hands out the smallest free one.
+//! Small ids: a pool that hands out the smallest free one, and a map from ids to shared values.
+//!
+//! The pool is pure. The map, of the feature `std`, is read without a lock, which takes the one
+//! module with `unsafe` here.
 
 #![no_std]
-#![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
 
 mod bitmap;
+#[cfg(feature = "std")]
+mod idr;
 mod pool;
+#[cfg(feature = "std")]
+mod rcu;
+#[cfg(feature = "std")]
+mod tree;
 
 pub use bitmap::AllocError;
+#[cfg(feature = "std")]
+pub use idr::{Idr, Iter, LockedIdr, NoFreeId, NotAllocated};
 pub use pool::{AcquireError, GrowRequest, IdPool, Larger, Reservation, ShrinkRequest, Smaller};
+#[cfg(feature = "std")]
+pub use rcu::{ReadGuard, pin, reclaim};

@@ -32,6 +32,8 @@ use crate::bitmap::{AllocError, Bitmap};
 pub struct IdPool {
     bitmap: Bitmap,
     len: u32,
+    /// No id below is free, so that a search need not begin there.
+    low: u32,
     /// One past the highest id in use.
     end: u32,
 }
@@ -40,14 +42,30 @@ impl IdPool {
     /// Makes an empty pool with room for 64 ids, without memory from the heap.
     #[must_use]
     pub const fn new() -> Self {
-        Self { bitmap: Bitmap::new(), len: 0, end: 0 }
+        Self { bitmap: Bitmap::new(), len: 0, low: 0, end: 0 }
+    }
+
+    /// Makes an empty pool with room for `ids`, and for as many more as whole words of summaries
+    /// need.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError`] when that is more than a pool can have, or the heap is exhausted.
+    pub fn with_capacity(ids: u32) -> Result<Self, AcquireError> {
+        let capacity = ids.max(Bitmap::MIN_CAPACITY).checked_next_power_of_two();
+        let capacity = capacity.filter(|capacity| *capacity <= Bitmap::MAX_CAPACITY);
+        let capacity = capacity.ok_or(AcquireError::Exhausted { start: ids })?;
+        Ok(Self { bitmap: Bitmap::with_capacity(capacity)?, ..Self::new() })
     }
 
     /// Finds the lowest free id at or after `start`; `None` if the pool is full from there on.
     ///
     /// The id stays free until [`Reservation::acquire`].
     pub fn find_unused_id(&mut self, start: u32) -> Option<Reservation<'_>> {
-        let id = self.bitmap.next_clear(start)?;
+        let id = self.bitmap.next_clear(start.max(self.low))?;
+        if start <= self.low {
+            self.low = id;
+        }
         Some(Reservation { pool: self, id })
     }
 
@@ -57,11 +75,15 @@ impl IdPool {
     ///
     /// [`AcquireError`] when the pool may not grow or finds no memory.
     pub fn acquire_lowest(&mut self, start: u32) -> Result<u32, AcquireError> {
+        let exhausted = AcquireError::Exhausted { start };
+        if start >= Bitmap::MAX_CAPACITY {
+            return Err(exhausted);
+        }
         loop {
             if let Some(reservation) = self.find_unused_id(start) {
                 return Ok(reservation.acquire());
             }
-            let request = self.grow_request().ok_or(AcquireError::Exhausted)?;
+            let request = self.grow_request().ok_or(exhausted)?;
             self.grow(request.realloc()?);
         }
     }
@@ -76,6 +98,7 @@ impl IdPool {
         }
         self.bitmap.clear(id);
         self.len -= 1;
+        self.low = self.low.min(id);
         if id + 1 == self.end {
             self.end = self.bitmap.last_set(id).map_or(0, |last| last + 1);
         }
@@ -139,6 +162,12 @@ impl IdPool {
         self.len
     }
 
+    /// How much memory the pool has from the heap, in bytes.
+    #[must_use]
+    pub const fn heap_bytes(&self) -> usize {
+        self.bitmap.heap_bytes()
+    }
+
     /// Whether no id is in use.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -194,6 +223,9 @@ impl Reservation<'_> {
         let Self { pool, id } = self;
         pool.bitmap.set(id);
         pool.len += 1;
+        if id == pool.low {
+            pool.low += 1;
+        }
         pool.end = pool.end.max(id + 1);
         id
     }
@@ -245,8 +277,11 @@ pub struct Smaller(Bitmap);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AcquireError {
     /// The pool has reached its largest size.
-    #[error("all {} ids from the start asked for are in use", Bitmap::MAX_CAPACITY)]
-    Exhausted,
+    #[error("no id is free from {start} to {}, the highest there is", Bitmap::MAX_CAPACITY - 1)]
+    Exhausted {
+        /// The lowest id that would do.
+        start: u32,
+    },
     /// The pool could not grow.
     #[error(transparent)]
     Alloc(#[from] AllocError),

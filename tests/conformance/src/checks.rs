@@ -11,6 +11,8 @@ mod exit;
 mod framing;
 mod freeze;
 mod handles;
+mod isolation;
+mod logs;
 mod loopers;
 mod manager;
 mod mapping;
@@ -42,7 +44,9 @@ const PARTS: &[&[Check]] = &[
     exit::CHECKS,
     poll::CHECKS,
     binderfs::CHECKS,
+    logs::CHECKS,
     robustness::CHECKS,
+    isolation::CHECKS,
 ];
 
 /// Every check, by number.

@@ -132,11 +132,8 @@ pub const UNIT_TESTS: &[UnitTest] = &[
 /// Numbers that our driver does not cover, first and last, and why. Where there are checks already,
 /// they run on the kernel alone.
 pub const NOT_YET: &[(u16, u16, &str)] = &[
-    (126, 139, "descriptors are not passed yet"),
-    (140, 149, "scatter-gather buffers are not copied yet"),
     (181, 181, "the allocator has one representation only"),
     (233, 233, "mount options have no check yet"),
-    (237, 240, "the logs are not written yet"),
 ];
 
 /// Why our driver does not pass a check yet.

@@ -34,10 +34,11 @@ const RULES: &[Rule] = &[
     rule("pidns", &["idr"], Purity::Pure),
     rule("binder-core", &["binder-uapi", "idr", "pidns"], Purity::Pure),
     rule("binder-rpc", &["parcel"], Purity::Pure),
+    rule("binder-report", &["binder-core", "binder-uapi"], Purity::Pure),
     rule("binder-os", &["binder-uapi"], Purity::Free),
     rule(
         "binder-fuse",
-        &["binder-core", "binder-uapi", "binder-os", "fuse-wire", "pidns"],
+        &["binder-core", "binder-report", "binder-uapi", "binder-os", "fuse-wire", "pidns"],
         Purity::Free,
     ),
     rule("libbinder", &["parcel", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
@@ -48,6 +49,7 @@ const RULES: &[Rule] = &[
         &[
             "binder-bench",
             "binder-fuse",
+            "binder-report",
             "binder-os",
             "procview",
             "service-manager",
@@ -58,7 +60,7 @@ const RULES: &[Rule] = &[
         ],
         Purity::Free,
     ),
-    rule("binder-bench", &["binder-os", "binder-uapi", "idr"], Purity::Free),
+    rule("binder-bench", &["binder-os", "binder-uapi", "bitsearch", "idr", "pidns"], Purity::Free),
     rule("binder-testkit", &["binder-core", "binder-uapi"], Purity::Free),
 ];
 

@@ -63,7 +63,7 @@ fn completions_and_the_manual_know_every_subcommand() {
     {
         let outcome = finish(Command::new(PROGRAM).args(arguments));
         assert_eq!(outcome.code(), 0);
-        for subcommand in ["run", "mount", "doctor", "demo", "completions", "man"] {
+        for subcommand in ["run", "mount", "ps", "log", "doctor", "demo", "completions", "man"] {
             assert!(outcome.stdout.contains(subcommand), "{arguments:?}: {subcommand}");
         }
         if arguments[0] != "completions" {

@@ -4,6 +4,8 @@
 
 mod caller;
 mod inspect;
+mod limits;
+mod logs;
 mod mount;
 mod run;
 mod signals;

@@ -1,6 +1,6 @@
 //! Reading.
 
-use super::{Code, DeathId, Model, News, NodeId, Pid, Place, Seen, Verdict, Work};
+use super::{Code, DeathId, Model, News, NodeId, Object, Pid, Place, Seen, Verdict, Work};
 
 impl Model {
     /// Reads as often as one ioctl does; `None` if there is nothing to read.
@@ -34,6 +34,15 @@ impl Model {
     /// Delivers one item; whether it ends the read.
     fn deliver(&mut self, pid: Pid, work: Work, seen: &mut Vec<Seen>) -> bool {
         match work {
+            Work::Call(code) if self.has_no_room_for(pid, code) => {
+                self.drop_undelivered(pid, code);
+                false
+            }
+            Work::Reply(code) if self.has_no_room_for(pid, code) => {
+                self.discard_buffer(pid, code);
+                seen.push(Seen::Failed);
+                true
+            }
             Work::Call(code) => {
                 seen.push(self.deliver_call(pid, code));
                 true
@@ -68,6 +77,21 @@ impl Model {
             Work::Death(death) => self.deliver_death(pid, death, seen),
             Work::Freeze(link) => self.deliver_freeze(pid, link, seen),
         }
+    }
+
+    /// Whether the process cannot take the descriptors in a buffer of its own.
+    fn has_no_room_for(&self, pid: Pid, code: Code) -> bool {
+        let process = &self.processes[pid];
+        process.is_full && process.buffers[&code].objects.contains(&Object::Descriptor)
+    }
+
+    fn drop_undelivered(&mut self, pid: Pid, code: Code) {
+        if self.calls[&code].is_oneway {
+            self.calls.remove(&code);
+        } else {
+            self.fail(code, Verdict::Failed);
+        }
+        self.discard_buffer(pid, code);
     }
 
     fn deliver_call(&mut self, pid: Pid, code: Code) -> Seen {

@@ -1,6 +1,9 @@
 //! Sending, answering, freeing.
 
-use super::{Buffer, Call, Code, Model, NodeId, Object, Pid, Taken, Verdict, Work};
+use super::{
+    Buffer, Call, Code, Model, NodeId, Object, Pid, Taken, Verdict, Work, takes_descriptors,
+    takes_them_in_reply,
+};
 
 impl Model {
     /// `BC_TRANSACTION` with a oneway that takes the place of an older one.
@@ -41,7 +44,8 @@ impl Model {
             return self.refuse(pid, Verdict::Failed);
         }
         let owner = self.nodes[&target].owner.expect("a target that lives");
-        let Some(objects) = self.translate(pid, owner, objects) else {
+        let takes_descriptors = takes_descriptors(self.nodes[&target].ptr);
+        let Some(objects) = self.translate(pid, owner, objects, takes_descriptors) else {
             return self.refuse(pid, Verdict::Failed);
         };
         let buffer = Buffer { target: Some(target), is_oneway, objects };
@@ -145,7 +149,8 @@ impl Model {
             self.fail(top, Verdict::Dead);
             return Taken::Yes;
         };
-        let Some(objects) = self.translate(pid, caller, objects) else {
+        let takes_descriptors = takes_them_in_reply(top);
+        let Some(objects) = self.translate(pid, caller, objects, takes_descriptors) else {
             self.refuse(pid, Verdict::Complete);
             self.fail(top, Verdict::Failed);
             return Taken::Yes;
@@ -177,10 +182,20 @@ impl Model {
     }
 
     /// Turns objects of `from` into those of `to`, or undoes all that it did.
-    fn translate(&mut self, from: Pid, to: Pid, objects: &[Object]) -> Option<Vec<Object>> {
+    fn translate(
+        &mut self,
+        from: Pid,
+        to: Pid,
+        objects: &[Object],
+        takes_descriptors: bool,
+    ) -> Option<Vec<Object>> {
         let mut translated = Vec::new();
         for object in objects {
-            match self.translate_one(from, to, *object) {
+            let one = match object {
+                Object::Descriptor => takes_descriptors.then_some(Object::Descriptor),
+                _ => self.translate_one(from, to, *object),
+            };
+            match one {
                 Some(object) => translated.push(object),
                 None => {
                     for object in translated {
@@ -204,6 +219,7 @@ impl Model {
                 }
                 (reference.node, None)
             }
+            Object::Descriptor => return None,
         };
         let known = &self.nodes[&node];
         if known.owner == Some(to) {
@@ -220,7 +236,7 @@ impl Model {
             Object::Handle(handle) => self.take(pid, handle, true),
             Object::WeakHandle(handle) => self.take(pid, handle, false),
             // These are held by being in a buffer.
-            Object::Binder(_) | Object::WeakBinder(_) => self.attend(),
+            Object::Binder(_) | Object::WeakBinder(_) | Object::Descriptor => self.attend(),
         }
     }
 

@@ -1,3 +1,5 @@
+use alloc::string::ToString;
+
 use super::*;
 
 /// A pool of `len` ids, lowest first.
@@ -196,6 +198,48 @@ fn a_hole_is_found_beyond_any_number_of_full_words() {
         assert_eq!(pool.find_unused_id(hole + 1).map(|found| found.id()), Some(300_000));
         assert_eq!(pool.acquire_lowest(0), Ok(hole));
     }
+}
+
+#[test]
+fn a_start_that_no_pool_reaches_is_refused_and_costs_nothing() {
+    let mut pool = filled(3);
+    for start in [1 << 30, u32::MAX] {
+        assert_eq!(pool.acquire_lowest(start), Err(AcquireError::Exhausted { start }));
+    }
+    assert_eq!((pool.capacity(), pool.len()), (64, 3));
+    let message = AcquireError::Exhausted { start: 1 << 30 }.to_string();
+    assert_eq!(message, "no id is free from 1073741824 to 1073741823, the highest there is");
+}
+
+#[test]
+fn an_id_takes_a_quarter_of_a_byte_at_most() {
+    assert_eq!(IdPool::new().heap_bytes(), 0);
+    for ids in [1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
+        let bytes = IdPool::with_capacity(ids).expect("memory").heap_bytes();
+        assert!(bytes * 4 <= ids as usize, "{bytes} bytes for {ids}");
+    }
+}
+
+#[test]
+fn a_capacity_that_is_known_before_needs_no_growth() {
+    for (ids, capacity) in [(0, 64), (64, 64), (65, 128), (1000, 1024)] {
+        let pool = IdPool::with_capacity(ids).expect("memory");
+        assert_eq!((pool.capacity(), pool.len()), (capacity, 0));
+    }
+    let too_many = IdPool::with_capacity((1 << 30) + 1);
+    assert_eq!(too_many.err(), Some(AcquireError::Exhausted { start: (1 << 30) + 1 }));
+}
+
+#[test]
+fn a_search_from_above_does_not_hide_what_is_free_below() {
+    let mut pool = IdPool::new();
+    assert_eq!(pool.acquire_lowest(5), Ok(5));
+    for id in [0, 1, 2, 3, 4, 6] {
+        assert_eq!(pool.acquire_lowest(0), Ok(id));
+    }
+    release(&mut pool, [1]);
+    assert_eq!(pool.find_unused_id(3).map(Reservation::acquire), Some(7));
+    assert_eq!(pool.acquire_lowest(0), Ok(1));
 }
 
 #[test]

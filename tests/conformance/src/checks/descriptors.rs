@@ -1,39 +1,35 @@
 //! File descriptors in transactions.
 
-use std::fs;
-use std::path::PathBuf;
-
 use binder_testkit::Return::{FailedReply, Reply, TransactionComplete};
-use binder_testkit::{Message, Party, Stage, System, commands, expect};
+use binder_testkit::{Message, Party, Stage, commands, expect};
 use binder_uapi::{
-    BINDER_TYPE_BINDER, BinderBufferObject, BinderTransactionData, FLAT_BINDER_FLAG_ACCEPTS_FDS,
-    FlatBinderObject, TF_ACCEPT_FDS,
+    BINDER_TYPE_BINDER, BINDER_TYPE_FD, BinderBufferObject, BinderTransactionData,
+    FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject, TF_ACCEPT_FDS,
 };
 use rustix::io::Errno;
 
 use crate::registry::checks;
 
-/// The descriptor that every host has: its socket to the rig, of which there is no other.
+/// The descriptor that every host has, of a file of which no other has one.
 const SOCKET: u64 = 0;
 
 checks! {
-    Device c126_a_node_must_accept_descriptors,
-    Device c127_a_caller_must_accept_descriptors,
-    Device c128_a_descriptor_must_exist,
-    Device c129_a_descriptor_arrives_as_the_lowest_free,
-    Device c130_the_sender_may_close_its_own_at_once,
-    Device c131_descriptors_are_numbered_in_their_order,
-    Device c132_a_receiver_without_room_fails_the_call,
-    Device c133_a_receiver_without_room_misses_a_oneway,
-    Device c134_a_caller_without_room_misses_the_reply,
-    Device c135_freeing_closes_no_descriptor,
-    Device c136_c137_an_array_arrives_in_its_parent_until_freed,
-    Device c138_an_array_lies_aligned_within_its_parent,
-    Device c139_an_empty_array_is_accepted,
-}
-
-fn system(stage: &Stage) -> &dyn System {
-    stage.rig().system().expect("a check for devices")
+    Both c126_a_node_must_accept_descriptors,
+    Both c127_a_caller_must_accept_descriptors,
+    Both c128_a_descriptor_must_exist,
+    Both c129_a_descriptor_arrives_as_the_lowest_free,
+    Both c130_the_sender_may_close_its_own_at_once,
+    Both c129_the_rest_of_an_object_is_passed_through,
+    Both c131_descriptors_are_numbered_in_their_order,
+    Both c132_a_receiver_without_room_fails_the_call,
+    Both c133_a_receiver_without_room_misses_a_oneway,
+    Both c134_a_caller_without_room_misses_the_reply,
+    Both c135_freeing_closes_no_descriptor,
+    Both c136_c137_an_array_arrives_in_its_parent_until_freed,
+    Both c136_an_array_that_is_freed_while_reading_is_closed,
+    Both c138_an_array_and_addresses_share_a_parent,
+    Both c138_an_array_lies_aligned_within_its_parent,
+    Both c139_an_empty_array_is_accepted,
 }
 
 /// A manager that accepts descriptors.
@@ -43,23 +39,18 @@ fn accepting(stage: &Stage) -> Party<'_> {
 }
 
 /// What a descriptor of the party's host refers to.
-fn file(party: &Party<'_>, fd: u64) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{}/fd/{fd}", party.pid())).ok()
+fn file(stage: &Stage, party: &Party<'_>, fd: u64) -> Option<String> {
+    stage.rig().descriptors().file(party.host(), fd)
 }
 
-fn open_descriptors(party: &Party<'_>) -> usize {
-    fs::read_dir(format!("/proc/{}/fd", party.pid())).unwrap().count()
-}
-
-fn lowest_free(party: &Party<'_>) -> u64 {
-    (0..).find(|fd| file(party, *fd).is_none()).expect("there are not so many")
+fn lowest_free(stage: &Stage, party: &Party<'_>) -> u64 {
+    (0..).find(|fd| file(stage, party, *fd).is_none()).expect("there are not so many")
 }
 
 /// Lets the party's host have no descriptor more than it has.
 fn fill_up(stage: &Stage, party: &Party<'_>) {
-    let system = system(stage);
-    let lowest = lowest_free(party);
-    system.limit_descriptors(party.host(), lowest);
+    let lowest = lowest_free(stage, party);
+    stage.rig().descriptors().limit_descriptors(party.host(), lowest);
 }
 
 fn fds(party: &Party<'_>, received: &BinderTransactionData) -> Vec<u64> {
@@ -85,7 +76,7 @@ fn c127_a_caller_must_accept_descriptors(stage: &Stage) {
     let call = m.read_call();
     m.answer(&call, Message::new(0).descriptor(SOCKET, 0));
     let reply = p.read_reply();
-    assert_eq!(file(&p, fds(&p, &reply)[0]), file(&m, SOCKET));
+    assert_eq!(file(stage, &p, fds(&p, &reply)[0]), file(stage, &m, SOCKET));
 }
 
 fn c128_a_descriptor_must_exist(stage: &Stage) {
@@ -99,27 +90,35 @@ fn c128_a_descriptor_must_exist(stage: &Stage) {
 fn c129_a_descriptor_arrives_as_the_lowest_free(stage: &Stage) {
     let m = accepting(stage);
     let p = stage.party();
-    let lowest = lowest_free(&m);
+    let lowest = lowest_free(stage, &m);
     p.write(commands().oneway(0, Message::new(1).descriptor(SOCKET, 77)));
-    assert_eq!(file(&m, lowest), None, "it is installed at delivery");
+    assert_eq!(file(stage, &m, lowest), None, "it is installed at delivery");
     let oneway = m.read_call();
     let object = m.objects(&oneway)[0];
     assert_eq!((object.binder, object.cookie), (lowest, 77));
-    assert_eq!(file(&m, lowest), file(&p, SOCKET));
-    let info = fs::read_to_string(format!("/proc/{}/fdinfo/{lowest}", m.pid())).unwrap();
-    let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).unwrap();
-    let flags = u32::from_str_radix(flags.trim(), 8).unwrap();
-    assert_ne!(flags & rustix::fs::OFlags::CLOEXEC.bits(), 0);
+    assert_eq!(file(stage, &m, lowest), file(stage, &p, SOCKET));
+    assert!(stage.rig().descriptors().closes_on_exec(m.host(), lowest));
+}
+
+fn c129_the_rest_of_an_object_is_passed_through(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let lowest = lowest_free(stage, &m);
+    let (kind, flags, cookie) = (BINDER_TYPE_FD, 0x1234_5678, u64::MAX);
+    let object = FlatBinderObject { kind, flags, binder: u64::MAX << 32, cookie };
+    p.write(commands().oneway(0, Message::new(1).object(object)));
+    let received = m.objects(&m.read_call())[0];
+    assert_eq!(received, FlatBinderObject { kind, flags, binder: lowest, cookie });
 }
 
 fn c130_the_sender_may_close_its_own_at_once(stage: &Stage) {
     let m = accepting(stage);
     let p = stage.party();
-    let fd = system(stage).duplicate(p.host(), SOCKET);
+    let fd = stage.rig().descriptors().duplicate(p.host(), SOCKET);
     p.write(commands().oneway(0, Message::new(1).descriptor(fd, 0)));
-    system(stage).close_descriptor(p.host(), fd);
+    stage.rig().descriptors().close_descriptor(p.host(), fd);
     let oneway = m.read_call();
-    assert_eq!(file(&m, fds(&m, &oneway)[0]), file(&p, SOCKET));
+    assert_eq!(file(stage, &m, fds(&m, &oneway)[0]), file(stage, &p, SOCKET));
 }
 
 fn c131_descriptors_are_numbered_in_their_order(stage: &Stage) {
@@ -135,12 +134,12 @@ fn c132_a_receiver_without_room_fails_the_call(stage: &Stage) {
     let m = accepting(stage);
     let p = stage.party();
     fill_up(stage, &m);
-    let before = open_descriptors(&m);
+    let before = stage.rig().descriptors().open_descriptors(m.host());
     let message = Message::new(1).descriptor(SOCKET, 0).descriptor(SOCKET, 0);
     p.write(commands().call(0, message));
     m.assert_idle();
     expect!(p.read() => [TransactionComplete, FailedReply]);
-    assert_eq!(open_descriptors(&m), before);
+    assert_eq!(stage.rig().descriptors().open_descriptors(m.host()), before);
 }
 
 fn c133_a_receiver_without_room_misses_a_oneway(stage: &Stage) {
@@ -170,7 +169,7 @@ fn c135_freeing_closes_no_descriptor(stage: &Stage) {
     let fd = fds(&m, &oneway)[0];
     m.write(commands().free(oneway.buffer));
     m.write(commands());
-    assert_eq!(file(&m, fd), file(&p, SOCKET));
+    assert_eq!(file(stage, &m, fd), file(stage, &p, SOCKET));
 }
 
 /// An array of two descriptors behind eight bytes of their parent.
@@ -188,13 +187,50 @@ fn c136_c137_an_array_arrives_in_its_parent_until_freed(stage: &Stage) {
     let parent: BinderBufferObject = m.peek_value(oneway.buffer + m.offsets(&oneway)[0]);
     let fds: [u32; 2] = m.peek_value(parent.buffer + 8);
     for fd in fds {
-        assert_eq!(file(&m, fd.into()), file(&p, SOCKET));
+        assert_eq!(file(stage, &m, fd.into()), file(stage, &p, SOCKET));
     }
     m.write(commands().free(oneway.buffer));
     m.write(commands());
     for fd in fds {
-        assert_eq!(file(&m, fd.into()), None);
+        assert_eq!(file(stage, &m, fd.into()), None);
     }
+}
+
+fn c136_an_array_that_is_freed_while_reading_is_closed(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let lowest = lowest_free(stage, &m);
+    p.write(commands().oneway(0, array(8)));
+    let oneway = m.read_call();
+    // A read that would wait returns, since there is something to close.
+    expect!(m.exchange(commands().free(oneway.buffer)) => []);
+    assert_eq!(lowest_free(stage, &m), lowest);
+}
+
+fn c138_an_array_and_addresses_share_a_parent(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let parent = || Message::new(1).bytes(&[0; 8]).buffer(&[0; 32]);
+    let refused = [
+        parent().child(&[0; 8], 0, 8).descriptors(1, 0, 12),
+        parent().descriptors(2, 0, 8).child(&[0; 8], 0, 12),
+        parent().descriptors(2, 0, 8).descriptors(1, 0, 12),
+        parent()
+            .child(&[0; 8], 0, 0)
+            .descriptors(1, 1, 0)
+            .descriptors(1, 0, 8)
+            .descriptors(1, 1, 4),
+        parent().descriptors(1, 1, 0),
+        parent().descriptors(u64::MAX / 4 + 2, 0, 0),
+    ];
+    for message in refused {
+        let shown = format!("{message:?}");
+        assert_eq!(p.exchange(commands().oneway(0, message)), [FailedReply], "{shown}");
+        assert_eq!(p.extended_error().param, -Errno::INVAL.raw_os_error(), "{shown}");
+    }
+    let accepted = parent().child(&[0; 8], 0, 0).descriptors(1, 1, 0).descriptors(2, 0, 8);
+    p.write(commands().oneway(0, accepted.child(&[0; 8], 0, 16)));
+    assert_eq!(m.offsets(&m.read_call()).len(), 5);
 }
 
 fn c138_an_array_lies_aligned_within_its_parent(stage: &Stage) {

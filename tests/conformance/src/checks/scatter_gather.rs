@@ -2,16 +2,26 @@
 
 use binder_testkit::Return::{FailedReply, TransactionComplete};
 use binder_testkit::{Message, Party, Stage, commands, expect};
-use binder_uapi::{BinderBufferObject, BinderTransactionData};
+use binder_uapi::{
+    BINDER_TYPE_HANDLE, BINDER_TYPE_PTR, BINDER_TYPE_WEAK_HANDLE, BinderBufferObject,
+    BinderTransactionData,
+};
+use rustix::io::Errno;
+use zerocopy::IntoBytes;
 
 use crate::registry::checks;
 
 checks! {
     Both c140_c141_buffers_follow_the_offsets,
+    Both c140_an_empty_buffer_has_a_place,
+    Both c140_c143_a_reply_brings_buffers_too,
+    Both c140_objects_lie_beside_buffers,
+    Both c140_a_buffer_that_cannot_be_read_fails_the_call,
     Both c142_a_buffer_needs_room,
     Both c143_c149_a_child_is_found_through_its_parent,
     Both c144_a_parent_is_an_earlier_buffer,
     Both c145_an_address_lies_within_the_parent,
+    Both c145_an_address_is_aligned_to_four_bytes,
     Both c146_addresses_in_a_parent_go_up,
     Both c147_a_descendant_is_closed_once_left,
     Both c148_a_buffer_at_offset_zero_may_be_a_parent,
@@ -57,6 +67,50 @@ fn c140_c141_buffers_follow_the_offsets(stage: &Stage) {
     assert_eq!(m.peek(buffers[1].buffer, 10), b"the second");
 }
 
+fn c140_an_empty_buffer_has_a_place(stage: &Stage) {
+    let (m, oneway) = accepted(stage, message().buffer(&[]).buffer(b"next"));
+    let buffers = received(&m, &oneway);
+    assert_eq!(buffers[0].buffer, oneway.offsets + 16);
+    assert_eq!((buffers[0].length, buffers[1].buffer), (0, buffers[0].buffer));
+    assert_eq!(m.peek(buffers[1].buffer, 4), b"next");
+}
+
+fn c140_c143_a_reply_brings_buffers_too(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    p.write(commands().call(0, Message::new(1)));
+    let call = m.read_call();
+    m.answer(&call, message().buffer(&SECRET).child(b"child", 0, 8));
+    let reply = p.read_reply();
+    let buffers = received(&p, &reply);
+    assert_eq!(p.peek_value::<u64>(buffers[0].buffer + 8), buffers[1].buffer);
+    assert_eq!(p.peek(buffers[1].buffer, 5), b"child");
+}
+
+fn c140_objects_lie_beside_buffers(stage: &Stage) {
+    let message = Message::new(1).binder(0x10, 0x20).buffer(b"a piece.").weak_binder(0x30, 0);
+    let m = stage.manager();
+    let p = stage.party();
+    p.write(commands().oneway(0, message.child(b"of the piece", 1, 0)));
+    let oneway = m.read_call();
+    let kinds = m.objects(&oneway).iter().map(|object| object.kind).collect::<Vec<_>>();
+    let ptr = BINDER_TYPE_PTR;
+    assert_eq!(kinds, [BINDER_TYPE_HANDLE, ptr, BINDER_TYPE_WEAK_HANDLE, ptr]);
+}
+
+fn c140_a_buffer_that_cannot_be_read_fails_the_call(stage: &Stage) {
+    let _m = stage.manager();
+    let p = stage.party();
+    let kind = BINDER_TYPE_PTR;
+    let guard = stage.rig().guard(p.host());
+    for (address, length) in [(guard, 8), (guard - 8, 16), (guard, 17)] {
+        let object = BinderBufferObject { kind, buffer: address, length, ..Default::default() };
+        let message = Message::new(1).bytes(object.as_bytes()).offset(0).buffers_size(16);
+        expect!(p.exchange(commands().oneway(0, message)) => [FailedReply]);
+        assert_eq!(p.extended_error().param, -Errno::INVAL.raw_os_error());
+    }
+}
+
 fn c142_a_buffer_needs_room(stage: &Stage) {
     assert_refused(
         stage,
@@ -98,6 +152,14 @@ fn c145_an_address_lies_within_the_parent(stage: &Stage) {
             message().buffer(&[0; 16]).child(&[0; 8], 0, u64::MAX - 7),
         ],
     );
+}
+
+fn c145_an_address_is_aligned_to_four_bytes(stage: &Stage) {
+    let at = |offset| message().buffer(&[0; 16]).child(&[0; 8], 0, offset);
+    assert_refused(stage, [at(1), at(2), at(6)]);
+    let (m, oneway) = accepted(stage_again(stage), at(4));
+    let buffers = received(&m, &oneway);
+    assert_eq!(m.peek_value::<u64>(buffers[0].buffer + 4), buffers[1].buffer);
 }
 
 fn c146_addresses_in_a_parent_go_up(stage: &Stage) {

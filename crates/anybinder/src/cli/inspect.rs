@@ -1,0 +1,100 @@
+//! The options of the subcommands that look into a driver.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Where to look, and how to tell.
+#[derive(Debug, Args)]
+pub(crate) struct InspectOptions {
+    /// The binderfs to look into, by its directory [default: the one that is mounted]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// List the processes that use a binder, and what each holds.
+///
+/// IDLE counts threads that wait for a call, NODES objects that the process offers, HANDLES objects of
+/// others that it knows, QUEUED what it has not read, BYTES what lies in its receive area; SERVING
+/// counts calls that it has not answered, WAITING its own calls.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder run -- sh -c './my-service & sleep 1; anybinder ps'
+  sudo anybinder mount /dev/binderfs --stats && anybinder ps
+  anybinder ps --json | jq 'select(.handles > 1000) | .pid'")]
+pub(crate) struct PsOptions {
+    #[command(flatten)]
+    pub(crate) inspect: InspectOptions,
+}
+
+/// Show the driver's tables: threads, objects, handles, buffers.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder state
+  anybinder state --pid 4711
+  anybinder state --json | jq 'select(.kind == \"node\")'
+
+The same in the kernel's own words: binder_logs/state in the directory.")]
+pub(crate) struct StateOptions {
+    #[command(flatten)]
+    pub(crate) inspect: InspectOptions,
+
+    /// Only what this process has
+    #[arg(long)]
+    pub(crate) pid: Option<u32>,
+}
+
+/// Show how often what has happened: objects made, commands given, returns read.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder stats
+  anybinder stats --pid 4711
+  anybinder stats --json | jq 'select(.name == \"BR_FAILED_REPLY\")'")]
+pub(crate) struct StatsOptions {
+    #[command(flatten)]
+    pub(crate) inspect: InspectOptions,
+
+    /// The counters of this process alone
+    #[arg(long)]
+    pub(crate) pid: Option<u32>,
+}
+
+/// Show what is under way: who waits for whom, since when, and for what.
+///
+/// A call is served once its receiver has read it, queued before, and in line if it is a one-way that
+/// waits behind another to the same object. INTERFACE is told where the data begins with its name, as
+/// that of Android's libraries does.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder transactions
+  anybinder transactions --json | jq 'select(.elapsed_ms > 1000)'")]
+pub(crate) struct TransactionsOptions {
+    #[command(flatten)]
+    pub(crate) inspect: InspectOptions,
+}
+
+/// Show sends that failed, floods of one-ways, and one-ways that wait for a frozen process.
+///
+/// Times are UTC. The driver keeps the last 1024 events.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder log
+  anybinder log --follow
+  anybinder log --follow --json | jq .error")]
+pub(crate) struct LogOptions {
+    #[command(flatten)]
+    pub(crate) inspect: InspectOptions,
+
+    /// Go on, and tell of each event as it happens
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+}

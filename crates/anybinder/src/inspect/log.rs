@@ -1,0 +1,100 @@
+//! `anybinder log`: what went wrong.
+
+use std::io::{BufRead, BufReader};
+use std::process::ExitCode;
+
+use binder_report::records::EventRecord;
+
+use super::transactions::name_of_kind;
+use super::{Binderfs, parse, print};
+use crate::cli::LogOptions;
+use crate::failure::{Failure, failed};
+
+pub(crate) fn run(options: &LogOptions) -> Result<ExitCode, Failure> {
+    let binderfs = Binderfs::find(&options.inspect)?;
+    let file = if options.follow { "events.stream" } else { "events.json" };
+    let mut is_empty = true;
+    for line in BufReader::new(binderfs.open(file)?).lines() {
+        let line = line.map_err(failed("reading the driver's log"))?;
+        is_empty = false;
+        if options.inspect.json {
+            print(&format!("{line}\n"))?;
+        } else {
+            print(&to_text(&parse(&line)?))?;
+        }
+    }
+    if is_empty && !options.inspect.json {
+        print("Nothing has gone wrong.\n")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One line: when, what, who to whom, why.
+fn to_text(event: &EventRecord) -> String {
+    let to = match (event.to_pid, event.to_tid) {
+        (None, _) => format!("handle {}", event.handle),
+        (Some(pid), None) => pid.to_string(),
+        (Some(pid), Some(tid)) => format!("{pid}:{tid}"),
+    };
+    let cause = event.errno.map_or(String::new(), |errno| format!(" ({})", describe(errno)));
+    format!(
+        "{}  {:<8} {:<7} {}:{} -> {to}  code {}  {} bytes  {}{cause}\n",
+        time_of_day(event.unix_ms),
+        event.device,
+        name_of_kind(event.kind),
+        event.from_pid,
+        event.from_tid,
+        event.code,
+        event.data_bytes,
+        event.error,
+    )
+}
+
+/// The words for an errno, without its number.
+fn describe(errno: i32) -> String {
+    let words = std::io::Error::from_raw_os_error(errno).to_string();
+    words.split(" (os error").next().unwrap_or_default().to_lowercase()
+}
+
+/// Hours, minutes, seconds and milliseconds, UTC.
+fn time_of_day(unix_ms: u64) -> String {
+    let (ms, seconds) = (unix_ms % 1_000, unix_ms / 1_000);
+    let (hours, minutes) = (seconds / 3_600 % 24, seconds / 60 % 60);
+    format!("{hours:02}:{minutes:02}:{:02}.{ms:03}", seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use binder_report::records::Kind;
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_a_line() {
+        let event = EventRecord {
+            seq: 0,
+            unix_ms: 86_400_000 + 3_723_004,
+            device: "binder".into(),
+            error: "BR_FAILED_REPLY".into(),
+            errno: Some(22),
+            id: 9,
+            kind: Kind::Call,
+            from_pid: 7,
+            from_tid: 8,
+            to_pid: None,
+            to_tid: None,
+            node: None,
+            handle: 99,
+            code: 1,
+            flags: 0,
+            data_bytes: 16,
+        };
+        assert_eq!(
+            to_text(&event),
+            "01:02:03.004  binder   call    7:8 -> handle 99  code 1  16 bytes  \
+             BR_FAILED_REPLY (invalid argument)\n"
+        );
+        let accepted = EventRecord { to_pid: Some(5), errno: None, ..event };
+        assert!(to_text(&accepted).ends_with("7:8 -> 5  code 1  16 bytes  BR_FAILED_REPLY\n"));
+    }
+}

@@ -1,0 +1,51 @@
+//! `anybinder stats`: how often what has happened.
+
+use std::process::ExitCode;
+
+use binder_report::records::StatsRecord;
+
+use super::table::Table;
+use super::{Binderfs, print_records};
+use crate::cli::StatsOptions;
+use crate::failure::Failure;
+
+pub(crate) fn run(options: &StatsOptions) -> Result<ExitCode, Failure> {
+    let mut records: Vec<StatsRecord> = Binderfs::find(&options.inspect)?.read("stats.json")?;
+    if let Some(wanted) = options.pid {
+        records.retain(|record| match record {
+            StatsRecord::Counter { pid, .. } => *pid == Some(wanted),
+            StatsRecord::Objects { .. } => false,
+        });
+    }
+    let shown = |record: &StatsRecord| match record {
+        StatsRecord::Counter { pid, .. } => *pid == options.pid,
+        StatsRecord::Objects { .. } => true,
+    };
+    let if_empty = match options.pid {
+        Some(_) => "This process has given no command.",
+        None => "Nothing has happened yet.",
+    };
+    print_records(&options.inspect, &records, if_empty, |records| {
+        to_tables(records.iter().filter(|record| shown(record)))
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Objects and counters, each if there are any.
+fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
+    let mut objects = Table::new(["OBJECTS", ">ACTIVE", ">TOTAL"]);
+    let mut counters = Table::new(["COMMAND OR RETURN", "DEVICE", ">COUNT"]);
+    for record in records {
+        match record {
+            StatsRecord::Objects { name, active, total } => {
+                objects.row([name.clone(), active.to_string(), total.to_string()]);
+            }
+            StatsRecord::Counter { device, name, count, .. } => {
+                let device = device.clone().unwrap_or("all".into());
+                counters.row([name.clone(), device, count.to_string()]);
+            }
+        }
+    }
+    let tables = [objects.text_if_any(), counters.text_if_any()];
+    tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,106 @@
+//! How often each command and each return went by.
+
+use binder_uapi::{BR_NOOP, payload_len};
+
+/// `BC_` codes are numbered from 0; so many are known.
+const COMMANDS: usize = 22;
+/// The same of `BR_` codes.
+const RETURNS: usize = 23;
+
+const COMMAND_FAMILY: u32 = b'c' as u32;
+const RETURN_FAMILY: u32 = b'r' as u32;
+const CODE_BYTES: usize = 4;
+
+/// The commands of a process and the returns it read, by the number within their codes.
+///
+/// Counts wrap at 2^32, as they do in Linux.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Counters {
+    commands: [u32; COMMANDS],
+    returns: [u32; RETURNS],
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self { commands: [0; COMMANDS], returns: [0; RETURNS] }
+    }
+}
+
+impl Counters {
+    /// Commands by number: entry 0 counts `BC_TRANSACTION`.
+    pub fn commands(&self) -> &[u32] {
+        &self.commands
+    }
+
+    /// Returns by number. `BR_TRANSACTION` and `BR_TRANSACTION_SEC_CTX` share one.
+    pub fn returns(&self) -> &[u32] {
+        &self.returns
+    }
+
+    pub(crate) fn count_command(&mut self, code: u32) {
+        count(&mut self.commands, COMMAND_FAMILY, code);
+    }
+
+    /// Counts what a read was given. `BR_NOOP` is left out, as in Linux: it only fills the place
+    /// where `BR_SPAWN_LOOPER` may stand.
+    pub(crate) fn count_returns(&mut self, mut bytes: &[u8]) {
+        while let Some((word, rest)) = bytes.split_first_chunk::<CODE_BYTES>() {
+            let code = u32::from_ne_bytes(*word);
+            if code != BR_NOOP {
+                count(&mut self.returns, RETURN_FAMILY, code);
+            }
+            bytes = rest.get(payload_len(code)..).unwrap_or_default();
+        }
+    }
+
+    /// Adds what another counted.
+    pub fn add(&mut self, other: &Self) {
+        let sums = self.commands.iter_mut().chain(&mut self.returns);
+        for (sum, more) in sums.zip(other.commands.iter().chain(&other.returns)) {
+            *sum = sum.wrapping_add(*more);
+        }
+    }
+}
+
+fn count(counts: &mut [u32], family: u32, code: u32) {
+    if (code >> 8) & 0xff == family
+        && let Some(count) = counts.get_mut((code & 0xff) as usize)
+    {
+        *count = count.wrapping_add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use binder_uapi::{BC_REPLY, BR_REPLY, BR_SPAWN_LOOPER, BR_TRANSACTION_COMPLETE};
+
+    use super::*;
+
+    #[test]
+    fn returns_are_found_behind_the_payloads_of_others() {
+        let mut bytes = Vec::new();
+        bytes.extend(BR_SPAWN_LOOPER.to_ne_bytes());
+        bytes.extend(BR_REPLY.to_ne_bytes());
+        bytes.extend([0xff; 64]);
+        bytes.extend(BR_TRANSACTION_COMPLETE.to_ne_bytes());
+        let mut counters = Counters::default();
+        counters.count_returns(&bytes);
+        counters.count_returns(&BR_NOOP.to_ne_bytes());
+        let seen: Vec<_> = (0..).zip(counters.returns()).filter(|(_, count)| **count > 0).collect();
+        assert_eq!(seen, [(3, &1), (6, &1), (13, &1)]);
+    }
+
+    #[test]
+    fn what_is_no_command_is_not_counted() {
+        let mut counters = Counters::default();
+        for code in [BC_REPLY, BR_REPLY, BC_REPLY | 0x80, u32::MAX, 1] {
+            counters.count_command(code);
+        }
+        assert_eq!(counters.commands().iter().sum::<u32>(), 1);
+        let mut sum = counters.clone();
+        sum.add(&counters);
+        assert_eq!(sum.commands()[1], 2);
+    }
+}

@@ -1,0 +1,205 @@
+//! File descriptors in transactions: captured when sent, given numbers when delivered.
+//!
+//! A captured file is a value: it lies in the buffer of its transaction until that is delivered, and
+//! is given up with the buffer on whichever way that comes to its end. The receiver gets numbers of
+//! its own while its thread leaves the ioctl that reads the transaction (`errand`).
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::any::Any;
+
+use binder_uapi::{BinderFdArrayObject, BinderFdObject};
+use zerocopy::IntoBytes;
+
+use crate::context::Context;
+use crate::env::ClientMemory;
+use crate::error::Errno;
+use crate::image::{Cargo, Image};
+use crate::process::ProcessKey;
+use crate::thread::ThreadKey;
+use crate::transaction::Draft;
+
+/// As many files as one process may have sent that nobody has received yet.
+///
+/// `Differs from Linux:` there such files are limited by what holds their transactions alone. Here
+/// each is a descriptor of the driver's, of which all clients share a limited number.
+const MAX_FILES_IN_TRANSIT: usize = 1024;
+
+/// Bytes of a descriptor's number.
+const NUMBER_BYTES: usize = size_of::<u32>();
+
+/// An open file of a client, in the front end's own terms. The front end makes it from what it likes
+/// and gets that back; dropping it gives the file up.
+///
+/// It may be dropped within any call into the driver: that must not block.
+#[derive(Debug)]
+pub struct CapturedFile(Box<dyn Any + Send>);
+
+impl CapturedFile {
+    /// Wraps what the front end holds the file by.
+    pub fn new(file: impl Any + Send) -> Self {
+        Self(Box::new(file))
+    }
+
+    /// What it was made from; `None` if that was something else.
+    pub fn into_inner<T: Any>(self) -> Option<T> {
+        self.0.downcast().ok().map(|file| *file)
+    }
+}
+
+/// A captured file in the buffer of its transaction.
+#[derive(Debug)]
+pub(crate) struct FileInTransit {
+    pub(crate) file: CapturedFile,
+    pub(crate) place: Place,
+}
+
+/// Where a descriptor's number belongs.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// From the start of the buffer.
+    at: u32,
+    /// It lies in an array: the driver closes it with the buffer.
+    closes_with_buffer: bool,
+    _charge: Charge,
+}
+
+/// Counts the files that a process has sent and nobody has received.
+#[derive(Debug, Default)]
+pub(crate) struct FilesInTransit(Arc<()>);
+
+/// One of them: the count lasts as long as this.
+#[derive(Debug)]
+struct Charge(#[expect(dead_code, reason = "it counts by being there")] Arc<()>);
+
+impl FilesInTransit {
+    fn charge(&self) -> Option<Charge> {
+        (Arc::strong_count(&self.0) <= MAX_FILES_IN_TRANSIT).then(|| Charge(self.0.clone()))
+    }
+}
+
+impl Context {
+    /// Captures the file of the descriptor object at `start`, and returns where the object ends.
+    ///
+    /// The object's number is zero until the receiver has one.
+    pub(crate) fn translate_descriptor(
+        &self,
+        draft: &Draft<'_>,
+        image: &mut Image,
+        start: usize,
+        cargo: &mut Cargo,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<usize, Errno> {
+        let object: BinderFdObject = image.object(start)?;
+        let at = start + core::mem::offset_of!(BinderFdObject, fd);
+        self.capture(draft, object.fd, at, false, cargo, memory)?;
+        Ok(image.put(start, &BinderFdObject { fd: 0, pad: 0, ..object }))
+    }
+
+    /// Captures the files of an array, whose numbers lie in a piece copied before, and returns where
+    /// the array's object at `start` ends.
+    pub(crate) fn translate_array(
+        &self,
+        draft: &Draft<'_>,
+        image: &mut Image,
+        start: usize,
+        cargo: &mut Cargo,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<usize, Errno> {
+        let array: BinderFdArrayObject = image.object(start)?;
+        let end = start + size_of::<BinderFdArrayObject>();
+        let parent = image.pieces.go_up_to(array.parent)?;
+        if array.num_fds == 0 {
+            return Ok(end);
+        }
+        let len = array.num_fds.checked_mul(NUMBER_BYTES as u64).ok_or(Errno::EINVAL)?;
+        let first = parent.fix_up(array.parent_offset, len)?;
+        if !parent.source.is_multiple_of(NUMBER_BYTES as u64) {
+            return Err(Errno::EINVAL);
+        }
+        let count = usize::try_from(array.num_fds).map_err(|_| Errno::EINVAL)?;
+        for at in (first..).step_by(NUMBER_BYTES).take(count) {
+            let number = &mut image.bytes[at..at + NUMBER_BYTES];
+            let mut fd = 0_u32;
+            fd.as_mut_bytes().copy_from_slice(number);
+            number.fill(0);
+            self.capture(draft, fd, at, true, cargo, memory)?;
+        }
+        Ok(end)
+    }
+
+    fn capture(
+        &self,
+        draft: &Draft<'_>,
+        fd: u32,
+        at: usize,
+        closes_with_buffer: bool,
+        cargo: &mut Cargo,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<(), Errno> {
+        if !draft.accepts_fds {
+            return Err(Errno::EPERM);
+        }
+        let charge = self.processes[draft.sender].files.charge().ok_or(Errno::ENOMEM)?;
+        let file = memory.capture_file(draft.sender, fd)?;
+        let at = u32::try_from(at).map_err(|_| Errno::EINVAL)?;
+        let place = Place { at, closes_with_buffer, _charge: charge };
+        cargo.files.push(FileInTransit { file, place });
+        Ok(())
+    }
+
+    /// Puts the numbers that files got in the receiver where the buffer at `start` wants them.
+    pub(crate) fn write_numbers(
+        &mut self,
+        receiver: ProcessKey,
+        start: u32,
+        places: &[Place],
+        numbers: &[u32],
+        memory: &mut dyn ClientMemory,
+    ) -> Result<(), Errno> {
+        debug_assert_eq!(numbers.len(), places.len(), "all files are installed or none");
+        if numbers.len() != places.len() {
+            return Err(Errno::EINVAL);
+        }
+        let arena = self.processes[receiver].arena.as_mut();
+        let buffer = arena.and_then(|arena| arena.get_mut(start)).ok_or(Errno::ESRCH)?;
+        for (place, number) in places.iter().zip(numbers) {
+            memory.store(receiver, start + place.at, number.as_bytes())?;
+        }
+        memory.publish(receiver, start, buffer.layout.slot_len)?;
+        let in_arrays = places.iter().zip(numbers).filter(|(place, _)| place.closes_with_buffer);
+        buffer.array_descriptors = in_arrays.map(|(_, number)| *number).collect();
+        Ok(())
+    }
+
+    /// Closes descriptors of the thread's process once the thread leaves its ioctl, which it does
+    /// soon.
+    pub(crate) fn close_on_return(&mut self, thread: ThreadKey, numbers: Vec<u32>) {
+        if !numbers.is_empty() {
+            let state = &mut self.threads[thread];
+            state.need_return = true;
+            state.closing.extend(numbers);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_captured_file_is_what_the_front_end_made_it_from() {
+        assert_eq!(CapturedFile::new(7_u8).into_inner::<u8>(), Some(7));
+        assert_eq!(CapturedFile::new(7_u8).into_inner::<i8>(), None);
+    }
+
+    #[test]
+    fn a_file_counts_until_it_is_given_up() {
+        let files = FilesInTransit::default();
+        let mut charges: Vec<Charge> = core::iter::from_fn(|| files.charge()).collect();
+        assert_eq!(charges.len(), MAX_FILES_IN_TRANSIT);
+        charges.pop();
+        assert!(files.charge().is_some());
+    }
+}

@@ -1,0 +1,196 @@
+//! What must happen to a process while a thread of it leaves its ioctl: descriptors are installed and
+//! closed.
+//!
+//! A process's descriptors can be changed from within it only. So a call that reaches a transaction
+//! with files stops there, the front end does the errand and comes back with the numbers, and the
+//! call goes on. All that it was about to do meanwhile waits here.
+
+use alloc::vec::Vec;
+
+use binder_uapi::{BR_FAILED_REPLY, BinderWriteRead};
+
+use crate::context::{Context, Waits};
+use crate::descriptors::{CapturedFile, Place};
+use crate::env::ClientMemory;
+use crate::error::{Errno, Verdict};
+use crate::returns::Returns;
+use crate::table::Key;
+use crate::thread::ThreadKey;
+use crate::transaction::{Kind, TransactionKey};
+use crate::write_read::Outcome;
+
+/// Names an errand.
+pub type ErrandKey = Key<PendingErrand>;
+
+/// What the front end must do in the calling thread's process before the call can go on:
+/// [`Context::finish_errand`].
+#[derive(Debug)]
+#[must_use = "a call waits for it"]
+pub struct Errand {
+    /// By which to say that it is done.
+    pub key: ErrandKey,
+    /// Files to install, in this order: each at the lowest free number, to be closed on exec. All of
+    /// them, or none.
+    pub install: Vec<CapturedFile>,
+    /// Descriptors to close afterwards, whether or not the files could be installed. Some may be
+    /// closed already.
+    pub close: Vec<u32>,
+}
+
+/// Not all files of an errand could be installed, and none is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the process takes no more descriptors")]
+pub struct NotInstalled;
+
+/// A call that waits for an errand, and how it goes on.
+#[derive(Debug)]
+pub struct PendingErrand {
+    thread: ThreadKey,
+    then: Then,
+}
+
+#[derive(Debug)]
+enum Then {
+    Deliver(Delivery),
+    Return(Result<(), Errno>),
+}
+
+/// A read that has come to a transaction with files.
+#[derive(Debug)]
+struct Delivery {
+    transaction: TransactionKey,
+    /// Where the numbers belong.
+    places: Vec<Place>,
+    /// What precedes the transaction in this read.
+    returns: Returns,
+    waits: Waits,
+}
+
+impl Context {
+    /// Goes on with a call whose errand is done: `installed` are the numbers of the files, none if
+    /// there were none to install.
+    ///
+    /// # Errors
+    ///
+    /// As [`write_read`](Self::write_read); `EINVAL` when the call is over, since its thread is gone
+    /// or has made another.
+    pub fn finish_errand(
+        &mut self,
+        errand: ErrandKey,
+        installed: Result<Vec<u32>, NotInstalled>,
+        request: &mut BinderWriteRead,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Outcome, Errno> {
+        let PendingErrand { thread, then } = self.errands.remove(errand).ok_or(Errno::EINVAL)?;
+        self.threads[thread].errand = None;
+        let result = match then {
+            Then::Deliver(delivery) => {
+                let result = self.deliver(thread, delivery, installed, request, memory);
+                self.pass_on_work(thread, &result);
+                result
+            }
+            Then::Return(result) => result.map(|()| Outcome::Done),
+        };
+        self.conclude(thread, result)
+    }
+
+    /// Stops a read at a transaction whose files are to be installed first.
+    pub(crate) fn await_installation(
+        &mut self,
+        thread: ThreadKey,
+        waits: Waits,
+        transaction: TransactionKey,
+        returns: Returns,
+    ) -> Outcome {
+        let process = self.threads[thread].process;
+        let arena = self.processes[process].arena.as_mut();
+        let start = self.transactions[transaction].buffer;
+        let buffer = arena.zip(start).and_then(|(arena, start)| arena.get_mut(start));
+        let files = buffer.map(|buffer| core::mem::take(&mut buffer.files)).unwrap_or_default();
+        let (install, places) = files.into_iter().map(|file| (file.file, file.place)).unzip();
+        let delivery = Delivery { transaction, places, returns, waits };
+        self.send_on_errand(thread, install, Then::Deliver(delivery))
+    }
+
+    /// The end of an ioctl that does not sleep: what it has to close is closed first.
+    pub(crate) fn conclude(
+        &mut self,
+        thread: ThreadKey,
+        result: Result<Outcome, Errno>,
+    ) -> Result<Outcome, Errno> {
+        let result = match result {
+            Ok(Outcome::Park(_) | Outcome::Errand(_)) => return result,
+            Ok(Outcome::Done) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.leave(thread);
+        if self.threads[thread].closing.is_empty() {
+            return result.map(|()| Outcome::Done);
+        }
+        Ok(self.send_on_errand(thread, Vec::new(), Then::Return(result)))
+    }
+
+    fn send_on_errand(
+        &mut self,
+        thread: ThreadKey,
+        install: Vec<CapturedFile>,
+        then: Then,
+    ) -> Outcome {
+        let key = self.errands.insert(PendingErrand { thread, then });
+        let state = &mut self.threads[thread];
+        debug_assert_eq!(state.errand, None, "a thread makes one call at a time");
+        state.errand = Some(key);
+        let close = core::mem::take(&mut state.closing);
+        Outcome::Errand(Errand { key, install, close }.into())
+    }
+
+    /// Forgets a call that waits for an errand: its thread is gone, or has come back without it.
+    pub(crate) fn abandon_errand(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
+        let Some(errand) = self.threads[thread].errand.take() else { return };
+        let Some(PendingErrand { then, .. }) = self.errands.remove(errand) else { return };
+        if let Then::Deliver(Delivery { transaction, .. }) = then {
+            self.discard_undelivered(transaction, Verdict::Dead, memory);
+        }
+    }
+
+    /// Delivers a transaction whose files are installed. If they are not, nobody sees it: a call's
+    /// sender is told, and so is the reader if it is a reply; a one-way is dropped.
+    fn deliver(
+        &mut self,
+        thread: ThreadKey,
+        delivery: Delivery,
+        installed: Result<Vec<u32>, NotInstalled>,
+        request: &mut BinderWriteRead,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Outcome, Errno> {
+        let Delivery { transaction, places, mut returns, waits } = delivery;
+        let receiver = self.threads[thread].process;
+        let (is_installed, numbers) = match installed {
+            Ok(numbers) => (true, numbers),
+            Err(NotInstalled) => (false, Vec::new()),
+        };
+        if is_installed
+            && let Some(start) = self.transactions[transaction].buffer
+            && self.write_numbers(receiver, start, &places, &numbers, memory).is_ok()
+        {
+            self.put_transaction(thread, transaction, &mut returns);
+            let result = self.hand_over(thread, request, returns, Some(transaction), memory);
+            if result.is_err() {
+                self.close_on_return(thread, numbers);
+            }
+            return result;
+        }
+        self.close_on_return(thread, numbers);
+        let kind = self.transactions[transaction].kind;
+        self.discard_undelivered(transaction, Verdict::Failed, memory);
+        match kind {
+            Kind::Call | Kind::Oneway => {
+                self.go_on_reading(thread, waits, request, returns, memory)
+            }
+            Kind::Reply => {
+                returns.put(BR_FAILED_REPLY);
+                self.hand_over(thread, request, returns, None, memory)
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What the driver remembers of sends: the last ones, the last that failed, and reports of trouble.
+//!
+//! An entry is begun when a send is, learns of its target on the way, and is ended with the send. A
+//! send that met a bug stays unended, and the logs say so.
+
+use alloc::collections::VecDeque;
+
+use binder_uapi::BinderTransactionDataSg;
+
+use crate::context::Context;
+use crate::error::{Errno, Refusal};
+use crate::node::NodeKey;
+use crate::process::ProcessKey;
+use crate::thread::ThreadKey;
+use crate::transaction::{Kind, TransactionKey};
+
+/// Entries that each log keeps.
+const LOG_ENTRIES: usize = 32;
+/// Reports that wait for the front end, which takes them after each call.
+const WAITING_REPORTS: usize = 64;
+
+/// One attempt to send a call, a one-way or a reply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogEntry {
+    /// The debug id of the transaction.
+    pub id: u32,
+    /// What was sent.
+    pub kind: Kind,
+    /// The sending process.
+    pub from_pid: u32,
+    /// The sending thread.
+    pub from_tid: u32,
+    /// The receiving process; 0 if it was not found.
+    pub to_pid: u32,
+    /// The receiving thread; 0 if any may take it.
+    pub to_tid: u32,
+    /// The debug id of the node it is addressed to; 0 if there is none.
+    pub node: u32,
+    /// The handle that the sender named.
+    pub handle: u32,
+    /// The transaction's code.
+    pub code: u32,
+    /// The transaction's flags.
+    pub flags: u32,
+    /// Bytes of data, as the sender claims them.
+    pub data_size: u64,
+    /// Bytes of offsets, as the sender claims them.
+    pub offsets_size: u64,
+    /// How it ended.
+    pub end: SendEnd,
+}
+
+/// How a send ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendEnd {
+    /// It has not: a bug stopped it.
+    Incomplete,
+    /// It is on its way.
+    Accepted,
+    /// It was refused.
+    Refused {
+        /// The `BR_` code that the sender, or the caller of a failed reply, reads.
+        code: u32,
+        /// The cause, as a positive number.
+        errno: i32,
+    },
+}
+
+/// Something about a send that a person might want to know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// What happened, as a `BR_` code. `BR_ONEWAY_SPAM_SUSPECT` and
+    /// `BR_TRANSACTION_PENDING_FROZEN` are about sends that were accepted.
+    pub error: u32,
+    /// The send.
+    pub send: LogEntry,
+}
+
+/// How logs name a transaction for as long as it lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Trace {
+    pub(crate) id: u32,
+    pub(crate) from_pid: u32,
+    pub(crate) from_tid: u32,
+    pub(crate) sent_at_ns: u64,
+}
+
+/// The two logs of a device, and the reports that nobody has taken.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    /// The last sends; the newest is the one being written.
+    recent: VecDeque<LogEntry>,
+    failed: VecDeque<LogEntry>,
+    reports: VecDeque<Report>,
+}
+
+impl Journal {
+    fn begin(&mut self, entry: LogEntry) {
+        push_bounded(&mut self.recent, LOG_ENTRIES, entry);
+    }
+
+    /// The send went through.
+    pub(crate) fn accept(&mut self) {
+        if let Some(entry) = self.recent.back_mut() {
+            entry.end = SendEnd::Accepted;
+        }
+    }
+
+    /// The send was refused.
+    pub(crate) fn refuse(&mut self, refusal: Refusal) {
+        let code = refusal.verdict.code();
+        let errno = refusal.cause.map_or(0, Errno::number);
+        let Some(entry) = self.recent.back_mut() else { return };
+        entry.end = SendEnd::Refused { code, errno };
+        push_bounded(&mut self.failed, LOG_ENTRIES, *entry);
+        self.report(code);
+    }
+
+    /// Reports `error` about the send that is under way, whatever becomes of it.
+    pub(crate) fn report(&mut self, error: u32) {
+        if let Some(send) = self.recent.back() {
+            push_bounded(&mut self.reports, WAITING_REPORTS, Report { error, send: *send });
+        }
+    }
+}
+
+fn push_bounded<T>(ring: &mut VecDeque<T>, bound: usize, entry: T) {
+    if ring.len() == bound {
+        ring.pop_front();
+    }
+    ring.push_back(entry);
+}
+
+impl Context {
+    /// Begins the entry of a send.
+    pub(crate) fn log_send(
+        &mut self,
+        id: u32,
+        kind: Kind,
+        thread: ThreadKey,
+        data: &BinderTransactionDataSg,
+    ) {
+        let header = &data.transaction_data;
+        let sender = &self.threads[thread];
+        self.journal.begin(LogEntry {
+            id,
+            kind,
+            from_pid: self.processes[sender.process].opener.pid,
+            from_tid: sender.tid,
+            to_pid: 0,
+            to_tid: 0,
+            node: 0,
+            #[expect(clippy::cast_possible_truncation, reason = "the low half is the handle")]
+            handle: header.target as u32,
+            code: header.code,
+            flags: header.flags,
+            data_size: header.data_size,
+            offsets_size: header.offsets_size,
+            end: SendEnd::Incomplete,
+        });
+    }
+
+    /// Notes to whom the send under way is addressed.
+    pub(crate) fn log_target(
+        &mut self,
+        process: ProcessKey,
+        thread: Option<ThreadKey>,
+        node: Option<NodeKey>,
+    ) {
+        let Some(entry) = self.journal.recent.back_mut() else { return };
+        entry.to_pid = self.processes[process].opener.pid;
+        entry.to_tid = thread.map_or(0, |thread| self.threads[thread].tid);
+        entry.node = node.map_or(0, |node| self.nodes[node].debug_id);
+    }
+
+    /// The same for a reply: the thread that waits for it, if it lives.
+    pub(crate) fn log_waiting_caller(&mut self, call: TransactionKey) {
+        if let Some(thread) = self.transactions[call].from {
+            self.log_target(self.threads[thread].process, Some(thread), None);
+        }
+    }
+
+    /// How logs will name the transaction that is being sent.
+    pub(crate) fn trace(&self) -> Trace {
+        let sent_at_ns = self.now_ns;
+        self.journal.recent.back().map_or_else(Trace::default, |entry| Trace {
+            id: entry.id,
+            from_pid: entry.from_pid,
+            from_tid: entry.from_tid,
+            sent_at_ns,
+        })
+    }
+
+    /// The last 32 sends, the oldest first.
+    pub fn transaction_log(&self) -> impl Iterator<Item = &LogEntry> {
+        self.journal.recent.iter()
+    }
+
+    /// The last 32 sends that were refused, the oldest first.
+    pub fn failed_transaction_log(&self) -> impl Iterator<Item = &LogEntry> {
+        self.journal.failed.iter()
+    }
+
+    /// Takes the oldest report of the calls so far. Those that nobody takes for long are lost.
+    pub fn poll_report(&mut self) -> Option<Report> {
+        self.journal.reports.pop_front()
+    }
+}

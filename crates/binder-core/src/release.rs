@@ -1,0 +1,183 @@
+//! The end of a process, in slices.
+//!
+//! A process may leave a million objects behind. They go a few thousand at a time, so that others
+//! are served in between; from the first slice on, sends to it are answered with `BR_DEAD_REPLY`.
+
+use alloc::boxed::Box;
+
+use crate::buffer::Arena;
+use crate::context::Context;
+use crate::env::ClientMemory;
+use crate::error::Verdict;
+use crate::process::ProcessKey;
+use crate::work::Work;
+
+/// Objects that one slice ends: about a millisecond's worth.
+const SLICE_OBJECTS: usize = 2048;
+
+/// How far the end of a process has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "a process that has not ended keeps its memory"]
+pub enum Release {
+    /// Nothing is left.
+    Done,
+    /// [`Context::release`] is to be called again.
+    Unfinished,
+}
+
+/// What is left of a process that is being ended, besides its tables.
+#[derive(Debug)]
+pub(crate) struct Remains {
+    arena: Option<Arena>,
+    /// Where the handles begin that have not been let go.
+    next_handle: usize,
+}
+
+/// The objects that the current slice may still end.
+struct Slice(usize);
+
+impl Slice {
+    fn has_room(&self) -> bool {
+        self.0 > 0
+    }
+
+    fn spend(&mut self, objects: usize) {
+        self.0 = self.0.saturating_sub(objects);
+    }
+}
+
+impl Context {
+    /// Ends the process, or goes on with it: the last descriptor of the file is gone.
+    ///
+    /// The order is that of the specification (6.3), also between slices.
+    pub fn release(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) -> Release {
+        let Some(state) = self.processes.get_mut(process) else { return Release::Done };
+        if state.remains.is_none() {
+            // What the buffers hold is held through references and nodes of this same process,
+            // which are about to go as well.
+            let remains = Remains { arena: state.arena.take(), next_handle: 0 };
+            state.remains = Some(Box::new(remains));
+            if self.manager.is_some_and(|node| self.nodes[node].owner == Some(process)) {
+                self.manager = None;
+            }
+        }
+        let mut slice = Slice(SLICE_OBJECTS);
+        self.release_threads(process, &mut slice, memory);
+        self.release_queue(process, &mut slice, memory);
+        self.release_nodes(process, &mut slice);
+        self.release_handles(process, &mut slice);
+        self.release_deaths(process, &mut slice);
+        self.release_freeze_links(process, &mut slice);
+        self.release_buffers(process, &mut slice);
+        if !slice.has_room() {
+            return Release::Unfinished;
+        }
+        // None of its nodes or references was its own, so that nothing has been queued since.
+        debug_assert!(self.processes[process].todo.is_empty(), "{process:?} refers to itself");
+        debug_assert_eq!(self.processes[process].account.deaths, 0, "{process:?}");
+        self.end_freezer(process);
+        if let Some(gone) = self.processes.remove(process) {
+            self.past.add(&gone.counters);
+        }
+        Release::Done
+    }
+
+    fn release_threads(
+        &mut self,
+        process: ProcessKey,
+        slice: &mut Slice,
+        memory: &mut dyn ClientMemory,
+    ) {
+        while slice.has_room()
+            && let Some((_, thread)) = self.processes[process].threads.first_key_value()
+        {
+            let thread = *thread;
+            slice.spend(1 + self.threads[thread].todo.len());
+            self.remove_thread(thread, memory);
+        }
+    }
+
+    fn release_queue(
+        &mut self,
+        process: ProcessKey,
+        slice: &mut Slice,
+        memory: &mut dyn ClientMemory,
+    ) {
+        while slice.has_room()
+            && let Some(work) = self.processes[process].todo.pop_front()
+        {
+            slice.spend(1);
+            match work {
+                Work::Transaction(transaction) => {
+                    self.discard_undelivered(transaction, Verdict::Dead, memory);
+                }
+                Work::Node(node) => self.nodes[node].queued = None,
+                Work::Death(death) => self.drop_death(death),
+                Work::Freeze(link) => self.drop_freeze(link),
+                Work::TransactionComplete
+                | Work::OnewaySpamSuspect
+                | Work::TransactionPendingFrozen
+                | Work::ReturnError
+                | Work::ReplyError => {}
+            }
+        }
+    }
+
+    /// Parts the nodes from their owner: one-ways in line are dropped, watchers are told.
+    fn release_nodes(&mut self, process: ProcessKey, slice: &mut Slice) {
+        while slice.has_room()
+            && let Some((ptr, node)) = self.processes[process].nodes.first_key_value()
+        {
+            let (ptr, node) = (*ptr, *node);
+            if let Some(oneway) = self.next_in_line(node) {
+                slice.spend(1);
+                self.end_transaction(oneway);
+                continue;
+            }
+            slice.spend(1 + self.nodes[node].watchers.len());
+            self.processes[process].nodes.remove(&ptr);
+            self.orphan_node(node);
+        }
+    }
+
+    fn release_handles(&mut self, process: ProcessKey, slice: &mut Slice) {
+        while slice.has_room() {
+            let state = &mut self.processes[process];
+            let Some(remains) = &mut state.remains else { return };
+            let Some(reference) = state.handles.take_next(&mut remains.next_handle) else { return };
+            slice.spend(1);
+            state.handles.forget_node(self.references[reference].node);
+            self.drop_reference(reference);
+        }
+    }
+
+    /// Deaths that were told and not acknowledged, and have no reference any more.
+    fn release_deaths(&mut self, process: ProcessKey, slice: &mut Slice) {
+        while slice.has_room()
+            && let Some((_, death)) = self.processes[process].told_deaths.pop_first()
+        {
+            slice.spend(1);
+            self.remove_death(death);
+        }
+    }
+
+    /// States of others that were told and not acknowledged, and have no reference any more.
+    fn release_freeze_links(&mut self, process: ProcessKey, slice: &mut Slice) {
+        while slice.has_room()
+            && let Some(link) = self.processes[process].freeze_links.last_told()
+        {
+            slice.spend(1);
+            self.drop_freeze(link);
+        }
+    }
+
+    fn release_buffers(&mut self, process: ProcessKey, slice: &mut Slice) {
+        let remains = &mut self.processes[process].remains;
+        let Some(arena) = remains.as_mut().and_then(|remains| remains.arena.as_mut()) else {
+            return;
+        };
+        while slice.has_room() && arena.forget_one() {
+            slice.spend(1);
+        }
+    }
+}

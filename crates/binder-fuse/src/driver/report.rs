@@ -1,0 +1,92 @@
+//! Writes the files of `binder_logs/`: each a snapshot of all devices, as text.
+
+use std::hash::BuildHasher;
+
+use binder_core::{Context, LogEntry, ProcessKey};
+use binder_report::{Pointers, records};
+
+use super::{Device, DeviceId, Driver};
+use crate::logs::LogFile;
+
+impl Driver {
+    /// The text of a log at this moment.
+    pub(super) fn write_log(&mut self, log: LogFile) -> String {
+        let now_ns = self.now_ns();
+        for device in &mut self.devices {
+            device.context.set_now(now_ns);
+        }
+        let hash = |pointer: u64| self.obscurity.hash_one(pointer);
+        let hashed = Pointers::Hashed(&hash);
+        match log {
+            LogFile::State => binder_report::state(&self.snapshots(), Pointers::Plain),
+            LogFile::StateHashed => binder_report::state(&self.snapshots(), hashed),
+            LogFile::Stats => binder_report::stats(&self.snapshots()),
+            LogFile::Transactions => {
+                binder_report::transactions(&self.snapshots(), Pointers::Plain)
+            }
+            LogFile::TransactionsHashed => binder_report::transactions(&self.snapshots(), hashed),
+            LogFile::TransactionLog => self.log_of(|context| context.transaction_log().copied()),
+            LogFile::FailedTransactionLog => {
+                self.log_of(|context| context.failed_transaction_log().copied())
+            }
+            LogFile::Process(pid) => {
+                binder_report::process_state(&self.snapshots(), pid, Pointers::Plain)
+            }
+            LogFile::ProcessRecords => records::to_lines(records::processes(&self.snapshots())),
+            LogFile::CallRecords => {
+                let calls = self.devices.iter().flat_map(Device::calls);
+                records::to_lines(calls)
+            }
+            LogFile::StateRecords => records::to_lines(records::state_records(&self.snapshots())),
+            LogFile::StatsRecords => records::to_lines(records::stats_records(&self.snapshots())),
+            LogFile::EventRecords | LogFile::EventStream => self.events.lines(),
+        }
+    }
+
+    /// The time by the clock of all devices.
+    pub(super) fn now_ns(&self) -> u64 {
+        let elapsed = self.start.map(|start| start.elapsed().as_nanos());
+        elapsed.map_or(0, |elapsed| u64::try_from(elapsed).unwrap_or(u64::MAX))
+    }
+
+    /// Writes down what a call has left to report.
+    pub(super) fn note_reports(&mut self, device: DeviceId) {
+        if self.start.is_none() {
+            return;
+        }
+        let Device { name, context, .. } = &mut self.devices[device];
+        while let Some(report) = context.poll_report() {
+            self.events.note(name, &report);
+        }
+    }
+
+    fn snapshots(&self) -> Vec<binder_report::Device> {
+        self.devices.iter().map(Device::snapshot).collect()
+    }
+
+    fn log_of<'a, I: Iterator<Item = LogEntry> + 'a>(
+        &'a self,
+        log: impl Fn(&'a Context) -> I + 'a,
+    ) -> String {
+        let entries = self
+            .devices
+            .iter()
+            .flat_map(|device| log(&device.context).map(|entry| (device.name.as_str(), entry)));
+        let newest = binder_report::newest_entries(entries, self.ids.latest());
+        binder_report::transaction_log(&newest)
+    }
+}
+
+impl Device {
+    fn snapshot(&self) -> binder_report::Device {
+        binder_report::Device { name: self.name.clone(), snapshot: self.context.snapshot() }
+    }
+
+    fn calls(&self) -> Vec<records::CallRecord> {
+        let peek = |process: ProcessKey, offset: usize, into: &mut [u8]| {
+            let client = self.clients.get(process);
+            client.is_some_and(|client| client.buffer.memory().read(offset, into).is_ok())
+        };
+        records::calls(&self.snapshot(), &peek)
+    }
+}

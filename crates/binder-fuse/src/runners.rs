@@ -1,0 +1,123 @@
+//! Threads for what may take its time: errands in clients, and closing their files.
+//!
+//! Whoever answers requests must not wait for a client, and some clients mean harm: they offer files
+//! whose closing never ends. So there are several runners, of which each user gets a share.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+
+use crate::session::Shared;
+
+/// As many threads as there are at most.
+const MAX_RUNNERS: usize = 16;
+/// As many of them as work for one user at the same time.
+const MAX_PER_USER: usize = 4;
+
+type Work = Box<dyn FnOnce(&Arc<Shared>) + Send>;
+
+/// The work in line, and who is at it.
+#[derive(Default)]
+pub(crate) struct Runners {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    line: VecDeque<(u32, Work)>,
+    busy: HashMap<u32, usize>,
+    idle: usize,
+    threads: usize,
+    is_closed: bool,
+}
+
+impl Runners {
+    /// Has `work` done for user `uid`.
+    pub(crate) fn run(&self, uid: u32, work: impl FnOnce(&Arc<Shared>) + Send + 'static) {
+        let mut state = self.state();
+        if !state.is_closed {
+            state.line.push_back((uid, Box::new(work)));
+            self.changed.notify_one();
+        }
+        // Otherwise it is dropped here, outside of any job: a file is closed at once.
+    }
+
+    /// Starts the first thread. Others follow when all are at work.
+    pub(crate) fn start(self: &Arc<Self>, shared: &Arc<Shared>) -> io::Result<()> {
+        let (runners, shared) = (self.clone(), shared.clone());
+        self.state().threads += 1;
+        let started = thread::Builder::new().name("runner".into()).spawn(move || {
+            while let Some((uid, work)) = runners.next(&shared) {
+                let work = std::panic::AssertUnwindSafe(|| work(&shared));
+                if std::panic::catch_unwind(work).is_err() {
+                    tracing::error!("a runner met a bug");
+                }
+                runners.state().finish(uid);
+                runners.changed.notify_one();
+            }
+        });
+        if started.is_err() {
+            self.state().threads -= 1;
+        }
+        started.map(drop)
+    }
+
+    /// Lets the threads end. One that waits for a client is not waited for.
+    pub(crate) fn close(&self) {
+        let mut state = self.state();
+        state.is_closed = true;
+        let left = std::mem::take(&mut state.line);
+        drop(state);
+        self.changed.notify_all();
+        drop(left);
+    }
+
+    /// Waits for work. `None` is the end.
+    fn next(self: &Arc<Self>, shared: &Arc<Shared>) -> Option<(u32, Work)> {
+        let mut state = self.state();
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            if let Some(found) = state.take() {
+                let must_grow = state.idle == 0 && state.threads < MAX_RUNNERS;
+                drop(state);
+                // Somebody must be there for those who come while this one is at work.
+                if must_grow && let Err(error) = self.start(shared) {
+                    tracing::warn!(%error, "a runner could not be started");
+                }
+                return Some(found);
+            }
+            state.idle += 1;
+            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+            state.idle -= 1;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl State {
+    /// Takes the first work of a user who has not enough runners already.
+    fn take(&mut self) -> Option<(u32, Work)> {
+        let has_room =
+            |(uid, _): &(u32, Work)| self.busy.get(uid).is_none_or(|count| *count < MAX_PER_USER);
+        let at = self.line.iter().position(has_room)?;
+        let (uid, work) = self.line.remove(at)?;
+        *self.busy.entry(uid).or_default() += 1;
+        Some((uid, work))
+    }
+
+    fn finish(&mut self, uid: u32) {
+        if let Some(count) = self.busy.get_mut(&uid) {
+            *count -= 1;
+            if *count == 0 {
+                self.busy.remove(&uid);
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Open files of `binder_logs/`: a text each, taken down when its first byte is read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_STREAM};
+use fuse_wire::{Header, Read, reply};
+
+use super::{File, O_NONBLOCK, Shared, index};
+use crate::driver::Job;
+use crate::events::StreamRead;
+use crate::logs::LogFile;
+use crate::wire::send;
+
+/// What all texts that somebody is reading may take: clients may open a file as often as they like.
+const TEXTS_MAX_BYTES: usize = 64 << 20;
+
+const ENOMEM: i32 = 12;
+const POLLIN: u32 = 0x001;
+const POLLRDNORM: u32 = 0x040;
+
+/// The memory that texts take, all together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TextBudget(Arc<AtomicUsize>);
+
+/// A text that is being read, and the memory that it takes.
+#[derive(Debug)]
+pub(super) struct KeptText {
+    text: String,
+    budget: TextBudget,
+}
+
+impl TextBudget {
+    /// Keeps a text, unless there are too many.
+    fn keep(&self, text: String) -> Option<Arc<KeptText>> {
+        let before = self.0.fetch_add(text.len(), Ordering::Relaxed);
+        let kept = KeptText { text, budget: self.clone() };
+        (before + kept.text.len() <= TEXTS_MAX_BYTES).then(|| Arc::new(kept))
+    }
+}
+
+impl Drop for KeptText {
+    fn drop(&mut self) {
+        self.budget.0.fetch_sub(self.text.len(), Ordering::Relaxed);
+    }
+}
+
+impl KeptText {
+    fn slice(&self, offset: u64, size: u32) -> &[u8] {
+        part(self.text.as_bytes(), offset, size)
+    }
+}
+
+/// The part of a file that a read asks for.
+pub(super) fn part(bytes: &[u8], offset: u64, size: u32) -> &[u8] {
+    let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+    &bytes[start..start.saturating_add(size as usize).min(bytes.len())]
+}
+
+impl Shared {
+    pub(super) fn open_log(&self, unique: u64, log: LogFile) {
+        match log {
+            LogFile::EventStream => {
+                let follower = self.next_follower.fetch_add(1, Ordering::Relaxed);
+                // A stream has no offset that one reader would keep from the others.
+                self.opened(unique, File::Events(follower), FOPEN_DIRECT_IO | FOPEN_STREAM, 0);
+            }
+            _ => self.opened(unique, File::Log { log, text: None }, FOPEN_DIRECT_IO, 0),
+        }
+    }
+
+    /// Reads a log. Whoever begins at the beginning gets a new text, and reads on in that.
+    pub(super) fn read_log(
+        &self,
+        unique: u64,
+        read: &Read,
+        log: LogFile,
+        text: Option<Arc<KeptText>>,
+    ) {
+        if let Some(text) = text
+            && read.offset > 0
+        {
+            return send(&self.fuse, &reply::data(unique, text.slice(read.offset, read.size)));
+        }
+        let (fuse, files, budget) = (self.fuse.clone(), self.files.clone(), self.texts.clone());
+        let Read { fh, offset, size, .. } = *read;
+        let written = Box::new(move |text| {
+            let Some(kept) = budget.keep(text) else {
+                tracing::warn!("logs are refused: too many are being read");
+                return send(&fuse, &reply::error(unique, ENOMEM));
+            };
+            let mut files = files.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if let Some(File::Log { log: place, text }) = files.get_mut(index(fh))
+                && *place == log
+            {
+                *text = Some(kept.clone());
+            }
+            drop(files);
+            send(&fuse, &reply::data(unique, kept.slice(offset, size)));
+        });
+        self.submit(Job::WriteLog { unique, log, written });
+    }
+
+    /// Polls a file that is no device.
+    pub(super) fn poll_log(&self, header: &Header, fh: u64, handle: u64, flags: u32) -> bool {
+        let unique = header.unique;
+        let follower = match self.files().get(index(fh)) {
+            Some(File::Events(follower)) => *follower,
+            Some(File::Log { .. }) => {
+                send(&self.fuse, &reply::poll(unique, POLLIN | POLLRDNORM));
+                return true;
+            }
+            Some(File::Device { .. } | File::Control | File::Feature(_)) | None => return false,
+        };
+        self.submit(Job::PollEvents { unique, follower, handle, flags });
+        true
+    }
+
+    pub(super) fn read_events(&self, unique: u64, follower: u64, read: &Read) {
+        let is_nonblocking = read.flags & O_NONBLOCK != 0;
+        let read = StreamRead { unique, size: read.size as usize, is_nonblocking };
+        self.submit(Job::ReadEvents { follower, read });
+    }
+}

@@ -1,0 +1,203 @@
+//! System calls that a thread of another process makes for us: what puts files into its table.
+//!
+//! The thread waits in a system call that we are to answer. It is stopped on its way out, the
+//! answer given meanwhile; then its own `syscall` instruction is run again with other registers.
+//! To the program nothing has happened but that it has more files, or fewer.
+//!
+//! If the system call was answered by [`REPEAT`], then that is what happens unless all went well:
+//! the kernel has the thread make the same call again, even if we should end half-way.
+
+use std::os::fd::RawFd;
+
+use rustix::io::Errno;
+
+use crate::thread_rights::ThreadRights;
+
+#[cfg(target_arch = "x86_64")]
+mod registers;
+#[cfg(target_arch = "x86_64")]
+mod tracee;
+
+#[cfg(target_arch = "x86_64")]
+use tracee::Tracee;
+
+/// The result of a system call that is made again before its program sees it (ERESTARTNOINTR).
+///
+/// The kernel looks for it only if the thread is to be stopped, or has a signal.
+pub const REPEAT: i32 = -513;
+
+/// Why a thread could not be made to call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InjectionError {
+    /// It ended, or was ended.
+    #[error("the thread has ended")]
+    Gone,
+    /// A debugger or strace(1) has it.
+    #[error("the thread is traced by another process")]
+    Traced,
+    /// Its own seccomp filters might end it for our calls.
+    #[error("the thread has seccomp filters of its own")]
+    Filtered,
+    /// It did not enter the kernel by the instruction of 64-bit programs.
+    #[error("the thread is none of a 64-bit program")]
+    Foreign,
+    /// It sees other processes than we do, and so none from which it could take a file.
+    #[error("the thread is in another pid namespace than the driver")]
+    OutOfSight,
+    /// The system refused.
+    #[error("{step}: {errno}")]
+    Refused {
+        /// What was tried.
+        step: &'static str,
+        /// What the system answered.
+        errno: Errno,
+    },
+    /// Not written for this processor.
+    #[error("not supported on this processor")]
+    Unsupported,
+}
+
+/// Why no files were installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InstallError {
+    /// The process may not have as many files.
+    #[error("the process has no room for more descriptors")]
+    NoRoom,
+    /// The thread could not be made to take them.
+    #[error(transparent)]
+    Injection(#[from] InjectionError),
+}
+
+impl From<Errno> for InstallError {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::MFILE | Errno::NFILE => Self::NoRoom,
+            errno => InjectionError::Refused { step: "taking the files", errno }.into(),
+        }
+    }
+}
+
+/// Files as another process finds them: open in a process that it may trace.
+#[derive(Debug, Clone, Copy)]
+pub struct Offer<'n> {
+    /// The number of the process, in the pid namespace of whoever takes the files.
+    pub pid: u32,
+    /// The descriptors there.
+    pub numbers: &'n [RawFd],
+}
+
+/// A thread that was stopped on its way out of a system call.
+///
+/// Dropped, it goes on with the result that it had, which may be [`REPEAT`].
+#[derive(Debug)]
+pub struct Held {
+    #[cfg(target_arch = "x86_64")]
+    tracee: Tracee,
+}
+
+impl Held {
+    /// Stops thread `tid`, which waits in a system call until `answer` has been called, and whose
+    /// rights are `rights`.
+    ///
+    /// A thread with more than `expected_filters` seccomp filters is left alone, unless we may
+    /// suspend them.
+    ///
+    /// # Errors
+    ///
+    /// [`InjectionError`]. If `answer` was called, the thread is gone.
+    #[cfg(target_arch = "x86_64")]
+    pub fn stop(
+        tid: u32,
+        rights: &ThreadRights,
+        expected_filters: u32,
+        answer: impl FnOnce(),
+    ) -> Result<Self, InjectionError> {
+        Ok(Self { tracee: Tracee::stop(tid, rights, expected_filters, answer)? })
+    }
+
+    /// Has the thread take files, close-on-exec and under the lowest free numbers, which are
+    /// returned; all or none.
+    ///
+    /// One number more must be free for a moment.
+    ///
+    /// # Errors
+    ///
+    /// [`InstallError`].
+    #[cfg(target_arch = "x86_64")]
+    pub fn install(&mut self, offer: Offer<'_>) -> Result<Vec<u32>, InstallError> {
+        let mut taken = Vec::with_capacity(offer.numbers.len() + 1);
+        match self.take(offer, &mut taken) {
+            Ok(()) => Ok(taken),
+            Err(error) => {
+                for number in taken {
+                    self.close(number)?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes the files one by one. The first number goes to a pidfd of the offering process; in the
+    /// end the last file has it, so that there is no gap, and all is in order.
+    #[cfg(target_arch = "x86_64")]
+    fn take(&mut self, offer: Offer<'_>, taken: &mut Vec<u32>) -> Result<(), InstallError> {
+        let Some((first, others)) = offer.numbers.split_first() else { return Ok(()) };
+        let pidfd = self.tracee.call(libc::SYS_pidfd_open, [offer.pid.into(), 0, 0])??;
+        taken.push(pidfd);
+        for number in others.iter().chain([first]) {
+            let number = number.cast_unsigned().into();
+            let arguments = [pidfd.into(), number, 0];
+            taken.push(self.tracee.call(libc::SYS_pidfd_getfd, arguments)??);
+        }
+        let last = taken[taken.len() - 1];
+        let close_on_exec = u64::from(libc::O_CLOEXEC.cast_unsigned());
+        self.tracee.call(libc::SYS_dup3, [last.into(), pidfd.into(), close_on_exec])??;
+        taken.pop();
+        Ok(self.close(last)?)
+    }
+
+    /// Has the thread close a descriptor; one that is not open is left so.
+    ///
+    /// # Errors
+    ///
+    /// [`InjectionError::Gone`].
+    #[cfg(target_arch = "x86_64")]
+    pub fn close(&mut self, number: u32) -> Result<(), InjectionError> {
+        // What the system says to it is of no use to anybody.
+        let _ = self.tracee.call(libc::SYS_close, [number.into(), 0, 0])?;
+        Ok(())
+    }
+
+    /// Lets the thread go on: its system call returns `result`, whatever it was answered.
+    #[cfg(target_arch = "x86_64")]
+    pub fn finish(self, result: i32) {
+        self.tracee.finish(result);
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[expect(clippy::missing_errors_doc, reason = "as documented for the processor that can")]
+#[expect(missing_docs, reason = "as documented for the processor that can")]
+impl Held {
+    pub fn stop(
+        _: u32,
+        _: &ThreadRights,
+        _: u32,
+        _: impl FnOnce(),
+    ) -> Result<Self, InjectionError> {
+        Err(InjectionError::Unsupported)
+    }
+
+    pub fn install(&mut self, _: Offer<'_>) -> Result<Vec<u32>, InstallError> {
+        Err(InjectionError::Unsupported.into())
+    }
+
+    pub fn close(&mut self, _: u32) -> Result<(), InjectionError> {
+        Err(InjectionError::Unsupported)
+    }
+
+    pub fn finish(self, _: i32) {}
+}
+
+#[cfg(test)]
+mod tests;

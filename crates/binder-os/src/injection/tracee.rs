@@ -1,0 +1,297 @@
+//! A thread of another process, stopped on its way out of a system call by ptrace(2).
+
+#![expect(unsafe_code, reason = "ptrace and waitpid for threads have no safe wrapper")]
+
+use std::io;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
+
+use super::InjectionError;
+use super::registers::Registers;
+use crate::thread_rights::ThreadRights;
+
+/// A request of ptrace(2).
+type Request = libc::c_long;
+
+const PEEK_TEXT: Request = 1;
+const CONTINUE: Request = 7;
+const SINGLE_STEP: Request = 9;
+const GET_REGISTERS: Request = 12;
+const SET_REGISTERS: Request = 13;
+const DETACH: Request = 17;
+const TO_SYSTEM_CALL: Request = 24;
+const SEIZE: Request = 0x4206;
+const INTERRUPT: Request = 0x4207;
+const GET_SIGNAL_MASK: Request = 0x420a;
+const SET_SIGNAL_MASK: Request = 0x420b;
+
+/// PTRACE_O_SUSPEND_SECCOMP: the thread's own filters let our calls pass. For CAP_SYS_ADMIN only.
+const SUSPEND_SECCOMP: u64 = 1 << 21;
+/// The bit of SIGTRAP in the masks of /proc and of ptrace(2).
+const TRAP_BIT: u64 = 1 << (libc::SIGTRAP - 1);
+const MASK_BYTES: u64 = 8;
+
+/// A stopped thread. Dropped, it goes on: the system call that it was leaving has the result that
+/// it had, or is repeated if that is what the result says.
+#[derive(Debug)]
+pub(super) struct Tracee {
+    tid: u32,
+    stepping: Stepping,
+    /// What it was stopped with, once that is known.
+    kept: Option<Kept>,
+    /// What its system call is to return instead.
+    result: Option<i32>,
+    is_alive: bool,
+    /// It was about to be stopped by a SIGSTOP, which must not be lost.
+    is_to_stop: bool,
+    /// To the kernel, the tracer is a thread.
+    not_send: PhantomData<*mut ()>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    registers: Registers,
+    signal_mask: u64,
+    /// It can be made to call.
+    is_callable: bool,
+}
+
+/// How the thread is made to run one call.
+#[derive(Debug, Clone, Copy)]
+enum Stepping {
+    /// One instruction. It ends in a SIGTRAP, for which the kernel would change what a program does
+    /// that ignores or blocks that signal.
+    Instruction,
+    /// To the entry of the call, then to its exit: twice the switches, and no signal.
+    EntryAndExit,
+}
+
+/// How a thread stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Trap,
+    Signal(i32),
+    /// Because it was told to, or together with its process.
+    Event,
+}
+
+impl Tracee {
+    /// Stops thread `tid` on its way out of the system call in which it waits until `answer` was
+    /// called.
+    ///
+    /// # Errors
+    ///
+    /// [`InjectionError`]; `answer` was called unless the thread could not even be traced.
+    pub(super) fn stop(
+        tid: u32,
+        rights: &ThreadRights,
+        expected_filters: u32,
+        answer: impl FnOnce(),
+    ) -> Result<Self, InjectionError> {
+        let stepping = seize(tid, rights, expected_filters)?;
+        // Should this fail, the thread has been killed, and waiting for it tells so.
+        let _ = ptrace(INTERRUPT, tid, 0, 0);
+        answer();
+        let mut tracee = Self {
+            tid,
+            stepping,
+            kept: None,
+            result: None,
+            is_alive: true,
+            is_to_stop: false,
+            not_send: PhantomData,
+        };
+        tracee.settle()?;
+        Ok(tracee)
+    }
+
+    /// Waits for the stop, and prepares the thread to make calls of ours.
+    fn settle(&mut self) -> Result<(), InjectionError> {
+        loop {
+            match self.wait()? {
+                Stop::Event => break,
+                // The stop that we asked for comes before any signal; this one is not expected.
+                Stop::Trap | Stop::Signal(_) => self.resume(CONTINUE)?,
+            }
+        }
+        let registers = self.registers()?;
+        let mut instruction = 0_u64;
+        let place = (&raw mut instruction).expose_provenance() as u64;
+        // SAFETY: the kernel writes one word to `place`, which is one and lives through the call.
+        let peeked = unsafe { raw_ptrace(PEEK_TEXT, self.tid, registers.call_site(), place) };
+        let is_callable = peeked.is_ok() && registers.is_behind_call(instruction);
+        let mut signal_mask = 0_u64;
+        let place = (&raw mut signal_mask).expose_provenance() as u64;
+        // SAFETY: the kernel writes eight bytes to `place`, a word that lives through the call.
+        let got = unsafe { raw_ptrace(GET_SIGNAL_MASK, self.tid, MASK_BYTES, place) };
+        got.map_err(|_| self.lost())?;
+        self.kept = Some(Kept { registers, signal_mask, is_callable });
+        // Signals wait until the thread is back in its own program.
+        self.set_signal_mask(!TRAP_BIT)
+    }
+
+    /// Has the thread make one system call, and returns what that answers.
+    ///
+    /// # Errors
+    ///
+    /// [`InjectionError::Gone`]; [`InjectionError::Foreign`] if it is no thread that can do this.
+    pub(super) fn call(
+        &mut self,
+        number: libc::c_long,
+        arguments: [u64; 3],
+    ) -> Result<Result<u32, Errno>, InjectionError> {
+        let Some(kept) = self.kept.filter(|kept| kept.is_callable) else {
+            return Err(InjectionError::Foreign);
+        };
+        self.set_registers(&kept.registers.for_call(number, arguments))?;
+        let (request, mut stops) = match self.stepping {
+            Stepping::Instruction => (SINGLE_STEP, 1),
+            Stepping::EntryAndExit => (TO_SYSTEM_CALL, 2),
+        };
+        loop {
+            self.resume(request)?;
+            match self.wait()? {
+                Stop::Trap => {
+                    let registers = self.registers()?;
+                    // Somebody may have sent a SIGTRAP of his own before the instruction.
+                    stops -= u32::from(registers.is_at(&kept.registers));
+                    if stops == 0 {
+                        return Ok(registers.value());
+                    }
+                }
+                Stop::Signal(signal) => self.is_to_stop |= signal == libc::SIGSTOP,
+                Stop::Event => {}
+            }
+        }
+    }
+
+    /// Lets the thread go on: the system call that it was leaving returns `result`.
+    pub(super) fn finish(mut self, result: i32) {
+        self.result = Some(result);
+    }
+
+    fn wait(&mut self) -> Result<Stop, InjectionError> {
+        let mut status = 0;
+        let waited = loop {
+            let tid = self.tid.cast_signed();
+            // SAFETY: the kernel writes the status to a word that lives through the call.
+            let waited = unsafe { libc::waitpid(tid, &raw mut status, libc::__WALL) };
+            if waited >= 0 || io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+                break waited;
+            }
+        };
+        if waited < 0 || !libc::WIFSTOPPED(status) {
+            self.is_alive = false;
+            return Err(InjectionError::Gone);
+        }
+        Ok(match (status >> 16, libc::WSTOPSIG(status)) {
+            (0, libc::SIGTRAP) => Stop::Trap,
+            (0, signal) => Stop::Signal(signal),
+            (_, _) => Stop::Event,
+        })
+    }
+
+    fn resume(&mut self, request: Request) -> Result<(), InjectionError> {
+        ptrace(request, self.tid, 0, 0).map_err(|_| self.lost())
+    }
+
+    /// A stopped thread that takes no request has been killed, and has yet to be waited for.
+    fn lost(&mut self) -> InjectionError {
+        while self.is_alive {
+            let _ = self.wait();
+        }
+        InjectionError::Gone
+    }
+
+    fn registers(&mut self) -> Result<Registers, InjectionError> {
+        let mut registers = MaybeUninit::<libc::user_regs_struct>::zeroed();
+        let place = registers.as_mut_ptr().expose_provenance() as u64;
+        // SAFETY: the kernel writes a `user_regs_struct` to `place`, which is one.
+        let got = unsafe { raw_ptrace(GET_REGISTERS, self.tid, 0, place) };
+        got.map_err(|_| self.lost())?;
+        // SAFETY: it is made of integers, for which zeros are values too.
+        Ok(Registers::new(unsafe { registers.assume_init() }))
+    }
+
+    fn set_registers(&mut self, registers: &Registers) -> Result<(), InjectionError> {
+        let place = registers.as_ptr().expose_provenance() as u64;
+        // SAFETY: the kernel reads a `user_regs_struct` from `place`, which is one.
+        let set = unsafe { raw_ptrace(SET_REGISTERS, self.tid, 0, place) };
+        set.map_err(|_| self.lost())
+    }
+
+    fn set_signal_mask(&mut self, mask: u64) -> Result<(), InjectionError> {
+        let place = (&raw const mask).expose_provenance() as u64;
+        // SAFETY: the kernel reads eight bytes from `place`, a word that lives through the call.
+        let set = unsafe { raw_ptrace(SET_SIGNAL_MASK, self.tid, MASK_BYTES, place) };
+        set.map_err(|_| self.lost())
+    }
+
+    fn release(&mut self) -> Result<(), InjectionError> {
+        if let Some(kept) = self.kept {
+            let registers = match self.result {
+                Some(result) => kept.registers.returning(result),
+                None => kept.registers.going_on(),
+            };
+            self.set_registers(&registers)?;
+            self.set_signal_mask(kept.signal_mask)?;
+        }
+        if self.is_to_stop
+            && let Some(pid) = Pid::from_raw(self.tid.cast_signed())
+        {
+            let _ = rustix::process::kill_process(pid, Signal::STOP);
+        }
+        self.resume(DETACH)
+    }
+}
+
+impl Drop for Tracee {
+    fn drop(&mut self) {
+        if self.is_alive {
+            // All that can fail is that the thread ends meanwhile.
+            let _ = self.release();
+        }
+    }
+}
+
+/// Becomes the tracer of a thread.
+fn seize(
+    tid: u32,
+    rights: &ThreadRights,
+    expected_filters: u32,
+) -> Result<Stepping, InjectionError> {
+    if rights.has_tracer {
+        return Err(InjectionError::Traced);
+    }
+    let is_filtered = rights.filters > expected_filters;
+    let options = if is_filtered { SUSPEND_SECCOMP } else { 0 };
+    ptrace(SEIZE, tid, 0, options).map_err(|errno| match errno {
+        Errno::SRCH => InjectionError::Gone,
+        Errno::PERM | Errno::INVAL if is_filtered => InjectionError::Filtered,
+        errno => InjectionError::Refused { step: "tracing the thread", errno },
+    })?;
+    let ignores_trap = rights.ignored_signals & TRAP_BIT != 0;
+    Ok(if ignores_trap { Stepping::EntryAndExit } else { Stepping::Instruction })
+}
+
+/// A request that touches no memory of ours.
+fn ptrace(request: Request, tid: u32, address: u64, data: u64) -> Result<(), Errno> {
+    debug_assert!(!matches!(request, PEEK_TEXT | GET_REGISTERS | GET_SIGNAL_MASK));
+    // SAFETY: the other requests take numbers only, or are made with a pointer elsewhere.
+    unsafe { raw_ptrace(request, tid, address, data) }
+}
+
+/// # Safety
+///
+/// `data` must be what the request wants: often a pointer, to be read from or written to.
+unsafe fn raw_ptrace(request: Request, tid: u32, address: u64, data: u64) -> Result<(), Errno> {
+    // SAFETY: the caller vouches for `data`; nothing else is a pointer of ours.
+    let result = unsafe { libc::syscall(libc::SYS_ptrace, request, tid, address, data) };
+    if result >= 0 {
+        return Ok(());
+    }
+    Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO))
+}

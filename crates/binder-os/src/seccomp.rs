@@ -1,0 +1,309 @@
+//! System calls that the kernel asks us about before it carries them out (seccomp_unotify(2)).
+//!
+//! A process installs the filter on itself and on all that it will become and start; another holds
+//! the listener and answers. A thread whose call is trapped sleeps until it is answered or killed.
+
+#![expect(unsafe_code, reason = "the calls and ioctls of seccomp have no safe wrapper")]
+
+mod filter;
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
+
+/// Where the trapped calls of some processes are told and answered.
+#[derive(Debug)]
+pub struct Listener {
+    fd: OwnedFd,
+}
+
+/// A call that waits for its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trapped {
+    id: u64,
+    /// The calling thread, as numbered in our pid namespace; 0 if it has no number there.
+    pub tid: u32,
+    /// What it asks for.
+    pub call: Call,
+}
+
+/// What is asked for. Addresses are the caller's, and what is there may change at any time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// ioctl(2) with nothing as its argument.
+    Ioctl {
+        /// The descriptor.
+        fd: u32,
+        /// What to do.
+        request: u32,
+    },
+    /// mount(2) of a file system, or a change of its options.
+    Mount {
+        /// The address of the source.
+        source: u64,
+        /// The address of the path of the directory.
+        target: u64,
+        /// The address of the type.
+        kind: u64,
+        /// `MS_*`.
+        flags: u32,
+        /// The address of the options.
+        data: u64,
+    },
+    /// fsopen(2).
+    OpenContext {
+        /// The address of the type.
+        kind: u64,
+        /// `FSOPEN_*`.
+        flags: u32,
+    },
+    /// fsconfig(2).
+    Configure {
+        /// The context.
+        fd: u32,
+        /// `FSCONFIG_*`.
+        command: u32,
+        /// The address of the option's name.
+        key: u64,
+        /// The address of its value.
+        value: u64,
+    },
+    /// fsmount(2).
+    MakeMount {
+        /// The context.
+        fd: u32,
+        /// `FSMOUNT_*`.
+        flags: u32,
+    },
+    /// move_mount(2).
+    MoveMount {
+        /// The mount, if it is named by a descriptor.
+        from: u32,
+        /// The directory in which the path of the place begins.
+        to: i32,
+        /// The address of that path.
+        path: u64,
+        /// `MOVE_MOUNT_*`.
+        flags: u32,
+    },
+    /// Something that our filter does not trap.
+    Other,
+}
+
+/// What becomes of a trapped call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// The kernel carries it out as if nobody had asked.
+    Proceed,
+    /// It returns 0.
+    Done,
+    /// It fails with this errno.
+    Refuse(i32),
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "libc has these flags in the wrong width")]
+const CONTINUE: u32 = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
+#[expect(clippy::cast_possible_truncation, reason = "libc has these flags in the wrong width")]
+const ADD_AND_ANSWER: u32 = libc::SECCOMP_ADDFD_FLAG_SEND as u32;
+
+/// Has the kernel ask about calls of this thread, and of whatever it starts or becomes.
+///
+/// Nobody is asked before the listener is [received](Listener::receive) elsewhere; until somebody
+/// answers, a trapped call sleeps.
+///
+/// # Errors
+///
+/// `ResourceBusy` if somebody is asked already, `PermissionDenied` without CAP_SYS_ADMIN,
+/// `Unsupported` or `InvalidInput` where the kernel or this program cannot.
+pub fn install() -> io::Result<Listener> {
+    let mut program = filter::program().ok_or(io::ErrorKind::Unsupported)?;
+    let len = libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?;
+    let program = libc::sock_fprog { len, filter: program.as_mut_ptr() };
+    let listen = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    // A signal must not end a call that is being carried out: it would be repeated.
+    let wait = libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    let installed = match set_filter(listen | wait, &program) {
+        Err(Errno::INVAL) => set_filter(listen, &program),
+        installed => installed,
+    };
+    Ok(Listener { fd: installed? })
+}
+
+fn set_filter(flags: libc::c_ulong, program: &libc::sock_fprog) -> Result<OwnedFd, Errno> {
+    let mode = libc::SECCOMP_SET_MODE_FILTER;
+    // SAFETY: the kernel reads `program` and the instructions it points to, which our callers keep
+    // alive, during the call.
+    let fd = unsafe { libc::syscall(libc::SYS_seccomp, mode, flags, std::ptr::from_ref(program)) };
+    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(last_error)?;
+    // SAFETY: with the flag for a listener the call returns a new descriptor, which is ours alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+impl Listener {
+    /// Hands the listener over to whoever [receives](Self::receive) at the other end.
+    ///
+    /// # Errors
+    ///
+    /// As sendmsg(2).
+    pub fn send(self, to: &UnixStream) -> io::Result<()> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut rights = SendAncillaryBuffer::new(&mut space);
+        let fds = [self.fd.as_fd()];
+        rights.push(SendAncillaryMessage::ScmRights(&fds));
+        let data = [io::IoSlice::new(b"!")];
+        rustix::net::sendmsg(to, &data, &mut rights, SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+
+    /// Waits for a listener; `None` if the other end has none and is closed.
+    ///
+    /// # Errors
+    ///
+    /// As recvmsg(2).
+    pub fn receive(from: &UnixStream) -> io::Result<Option<Self>> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut rights = RecvAncillaryBuffer::new(&mut space);
+        let mut byte = [0];
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        rustix::io::retry_on_intr(|| {
+            rustix::net::recvmsg(from, &mut [io::IoSliceMut::new(&mut byte)], &mut rights, flags)
+        })?;
+        let fds = rights.drain().filter_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(fds) => Some(fds),
+            _ => None,
+        });
+        Ok(fds.flatten().next().map(|fd| Self { fd }))
+    }
+
+    /// Waits for the next trapped call; `None` when nobody is left who could make one.
+    ///
+    /// # Errors
+    ///
+    /// As the ioctl of the kernel.
+    pub fn next(&self) -> io::Result<Option<Trapped>> {
+        loop {
+            let mut watched = [PollFd::new(&self.fd, PollFlags::IN)];
+            rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, None))?;
+            if !watched[0].revents().contains(PollFlags::IN) {
+                return Ok(None);
+            }
+            let mut told = MaybeUninit::<libc::seccomp_notif>::zeroed();
+            // SAFETY: the kernel writes one `seccomp_notif`, whose size is part of the ioctl's
+            // number, into memory of that size, which it wants zeroed.
+            let result = unsafe {
+                libc::ioctl(self.fd.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, told.as_mut_ptr())
+            };
+            if result == 0 {
+                // SAFETY: integers only, zeroed by us and written by the kernel.
+                return Ok(Some(Trapped::of(&unsafe { told.assume_init() })));
+            }
+            match last_error() {
+                // The caller was killed, or a signal came to one of us.
+                Errno::NOENT | Errno::INTR => {}
+                errno => return Err(errno.into()),
+            }
+        }
+    }
+
+    /// Whether the caller still waits: only then is its number known to be its own.
+    #[must_use]
+    pub fn is_pending(&self, trapped: &Trapped) -> bool {
+        let request = libc::SECCOMP_IOCTL_NOTIF_ID_VALID;
+        // SAFETY: the kernel reads one u64 through the pointer, to a live value.
+        let result = unsafe { libc::ioctl(self.fd.as_raw_fd(), request, &raw const trapped.id) };
+        result == 0
+    }
+
+    /// Ends the wait of a caller; one that was killed meanwhile is no error.
+    ///
+    /// # Errors
+    ///
+    /// As the ioctl of the kernel.
+    pub fn answer(&self, trapped: &Trapped, answer: Answer) -> io::Result<()> {
+        let (error, flags) = match answer {
+            Answer::Proceed => (0, CONTINUE),
+            Answer::Done => (0, 0),
+            Answer::Refuse(errno) => (-errno, 0),
+        };
+        let mut response = libc::seccomp_notif_resp { id: trapped.id, val: 0, error, flags };
+        // SAFETY: the kernel reads one `seccomp_notif_resp`, whose size is part of the number.
+        let result = unsafe {
+            libc::ioctl(self.fd.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut response)
+        };
+        if result == 0 { Ok(()) } else { unless_gone(last_error()) }
+    }
+
+    /// Ends the wait of a caller with a descriptor of its own of `file`, which its call returns.
+    ///
+    /// # Errors
+    ///
+    /// As the ioctl of the kernel, for instance `TooManyOpenFiles` for want of a free number; the
+    /// caller waits on then.
+    pub fn give(
+        &self,
+        trapped: &Trapped,
+        file: BorrowedFd<'_>,
+        is_cloexec: bool,
+    ) -> io::Result<()> {
+        let addition = libc::seccomp_notif_addfd {
+            id: trapped.id,
+            flags: ADD_AND_ANSWER,
+            srcfd: file.as_raw_fd().unsigned_abs(),
+            newfd: 0,
+            newfd_flags: if is_cloexec { libc::O_CLOEXEC.unsigned_abs() } else { 0 },
+        };
+        let request = libc::SECCOMP_IOCTL_NOTIF_ADDFD;
+        // SAFETY: the kernel reads one `seccomp_notif_addfd`, whose size is part of the number.
+        let fd = unsafe { libc::ioctl(self.fd.as_raw_fd(), request, &raw const addition) };
+        if fd >= 0 { Ok(()) } else { unless_gone(last_error()) }
+    }
+}
+
+impl Trapped {
+    fn of(told: &libc::seccomp_notif) -> Self {
+        let [a, b, c, d, e, _] = told.data.args;
+        // The kernel itself looks at the lower half only of what is an int.
+        #[expect(clippy::cast_possible_truncation, reason = "as the kernel does")]
+        let int = |argument: u64| argument as u32;
+        let call = match libc::c_long::from(told.data.nr) {
+            libc::SYS_ioctl => Call::Ioctl { fd: int(a), request: int(b) },
+            libc::SYS_mount => {
+                let flags = mount_flags(int(d));
+                Call::Mount { source: a, target: b, kind: c, flags, data: e }
+            }
+            libc::SYS_fsopen => Call::OpenContext { kind: a, flags: int(b) },
+            libc::SYS_fsconfig => Call::Configure { fd: int(a), command: int(b), key: c, value: d },
+            libc::SYS_move_mount => {
+                Call::MoveMount { from: int(a), to: int(c).cast_signed(), path: d, flags: int(e) }
+            }
+            libc::SYS_fsmount => Call::MakeMount { fd: int(a), flags: int(b) },
+            _ => Call::Other,
+        };
+        Self { id: told.id, tid: told.pid, call }
+    }
+}
+
+fn mount_flags(given: u32) -> u32 {
+    if given & filter::MS_MGC_MSK == filter::MS_MGC_VAL {
+        given & !filter::MS_MGC_MSK
+    } else {
+        given
+    }
+}
+
+/// Makes nothing of the end of a caller.
+fn unless_gone(errno: Errno) -> io::Result<()> {
+    if errno == Errno::NOENT { Ok(()) } else { Err(errno.into()) }
+}
+
+fn last_error() -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
+}

@@ -1,0 +1,218 @@
+//! The program by which the kernel decides which system calls are trapped.
+//!
+//! It is run at every system call of those whom it watches, so it decides by numbers alone, and
+//! first what is most frequent. What it cannot decide, memory being out of its sight, is trapped.
+
+use binder_uapi::{BINDER_SET_CONTEXT_MGR, BINDER_THREAD_EXIT};
+use rustix::mount::{MountFlags, MountPropagationFlags};
+
+/// The architecture whose calls we know, as the kernel numbers it. Calls by another one, as those of
+/// 32-bit programs on a 64-bit kernel, pass.
+const ARCHITECTURE: Option<u32> = if cfg!(target_arch = "x86_64") {
+    Some(0xc000_003e)
+} else if cfg!(target_arch = "aarch64") {
+    Some(0xc000_00b7)
+} else {
+    None
+};
+
+/// On x86-64, calls from here on are those of another ABI.
+const FIRST_X32_CALL: u32 = 0x4000_0000;
+
+/// Offsets into `seccomp_data`, on a little-endian machine.
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const fn low(argument: u32) -> u32 {
+    16 + 8 * argument
+}
+const fn high(argument: u32) -> u32 {
+    low(argument) + 4
+}
+
+/// Flags by which mount(2) does something else than mounting or remounting a file system.
+const NO_FILE_SYSTEM: u32 = MountFlags::BIND.bits()
+    | MountPropagationFlags::SHARED.bits()
+    | MountPropagationFlags::PRIVATE.bits()
+    | MountPropagationFlags::DOWNSTREAM.bits()
+    | MountPropagationFlags::UNBINDABLE.bits()
+    | MS_MOVE;
+const MS_MOVE: u32 = 1 << 13;
+/// What programs once had to put into the upper half of the flags, and some still do.
+pub(super) const MS_MGC_VAL: u32 = 0xc0ed_0000;
+pub(super) const MS_MGC_MSK: u32 = 0xffff_0000;
+
+/// Where a comparison leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum To {
+    Ioctl,
+    NullArgument,
+    Mount,
+    MountOfOld,
+    Pass,
+    Trap,
+}
+
+/// One step of the program. A comparison that does not hold goes on with the next step.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// What follows is where `To` leads.
+    Place(To),
+    Load(u32),
+    /// Keeps these bits of what was loaded.
+    Mask(u32),
+    IfEqual(u32, To),
+    UnlessEqual(u32, To),
+    IfAtLeast(u32, To),
+    UnlessAnyBit(u32, To),
+    Return(u32),
+}
+
+/// Returns the program, or nothing where we do not know the architecture.
+pub(super) fn program() -> Option<Vec<libc::sock_filter>> {
+    let ours = Step::UnlessEqual(ARCHITECTURE?, To::Pass);
+    let mut steps = vec![Step::Load(ARCH), ours, Step::Load(NUMBER)];
+    if cfg!(target_arch = "x86_64") {
+        steps.push(Step::IfAtLeast(FIRST_X32_CALL, To::Pass));
+    }
+    steps.extend([
+        Step::IfEqual(number(libc::SYS_ioctl), To::Ioctl),
+        Step::IfEqual(number(libc::SYS_mount), To::Mount),
+        Step::IfEqual(number(libc::SYS_fsopen), To::Trap),
+        Step::IfEqual(number(libc::SYS_fsconfig), To::Trap),
+        Step::IfEqual(number(libc::SYS_fsmount), To::Trap),
+        Step::IfEqual(number(libc::SYS_move_mount), To::Trap),
+        Step::Return(libc::SECCOMP_RET_ALLOW),
+        Step::Place(To::Ioctl),
+        Step::Load(low(1)),
+        Step::IfEqual(BINDER_THREAD_EXIT, To::NullArgument),
+        Step::IfEqual(BINDER_SET_CONTEXT_MGR, To::NullArgument),
+        Step::Return(libc::SECCOMP_RET_ALLOW),
+        Step::Place(To::NullArgument),
+        Step::Load(low(2)),
+        Step::UnlessEqual(0, To::Pass),
+        Step::Load(high(2)),
+        Step::UnlessEqual(0, To::Pass),
+        Step::Return(libc::SECCOMP_RET_USER_NOTIF),
+        Step::Place(To::Mount),
+        Step::Load(low(3)),
+        Step::Mask(MS_MGC_MSK),
+        Step::IfEqual(MS_MGC_VAL, To::MountOfOld),
+        Step::Load(low(3)),
+        Step::UnlessAnyBit(NO_FILE_SYSTEM, To::Trap),
+        Step::Return(libc::SECCOMP_RET_ALLOW),
+        Step::Place(To::MountOfOld),
+        Step::Load(low(3)),
+        Step::Mask(!MS_MGC_MSK),
+        Step::UnlessAnyBit(NO_FILE_SYSTEM, To::Trap),
+        Step::Place(To::Pass),
+        Step::Return(libc::SECCOMP_RET_ALLOW),
+        Step::Place(To::Trap),
+        Step::Return(libc::SECCOMP_RET_USER_NOTIF),
+    ]);
+    Some(assemble(&steps))
+}
+
+/// Turns steps into instructions, whose jumps lead forward only.
+fn assemble(steps: &[Step]) -> Vec<libc::sock_filter> {
+    let mut places = Vec::new();
+    let mut length = 0_u8;
+    for step in steps {
+        match step {
+            Step::Place(to) => places.push((*to, length)),
+            _ => length += 1,
+        }
+    }
+    let place_of = |to| {
+        let place = places.iter().find(|(place, _)| *place == to);
+        place.expect("a program has the places that it jumps to").1
+    };
+    let mut code: Vec<libc::sock_filter> = Vec::new();
+    for step in steps {
+        let next = u8::try_from(code.len() + 1).expect("the program is short");
+        let ahead = |to| place_of(to) - next;
+        let (kind, k, jt, jf) = match *step {
+            Step::Place(_) => continue,
+            Step::Load(offset) => (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0, 0),
+            Step::Mask(bits) => (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, bits, 0, 0),
+            Step::Return(action) => (libc::BPF_RET | libc::BPF_K, action, 0, 0),
+            Step::IfEqual(value, to) => (JUMP | libc::BPF_JEQ, value, ahead(to), 0),
+            Step::UnlessEqual(value, to) => (JUMP | libc::BPF_JEQ, value, 0, ahead(to)),
+            Step::IfAtLeast(value, to) => (JUMP | libc::BPF_JGE, value, ahead(to), 0),
+            Step::UnlessAnyBit(bits, to) => (JUMP | libc::BPF_JSET, bits, 0, ahead(to)),
+        };
+        let kind = u16::try_from(kind).expect("instructions have 16 bits");
+        code.push(libc::sock_filter { code: kind, jt, jf, k });
+    }
+    code
+}
+
+const JUMP: u32 = libc::BPF_JMP | libc::BPF_K;
+
+fn number(call: libc::c_long) -> u32 {
+    u32::try_from(call).expect("system calls have small numbers")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs the program on a call, as the kernel does.
+    fn verdict(arch: u32, nr: libc::c_long, arguments: [u64; 6]) -> u32 {
+        let mut data = Vec::new();
+        data.extend(u32::try_from(nr).unwrap().to_le_bytes());
+        data.extend(arch.to_le_bytes());
+        data.extend(0_u64.to_le_bytes());
+        data.extend(arguments.iter().flat_map(|argument| argument.to_le_bytes()));
+        let (code, mut at, mut loaded) = (program().unwrap(), 0, 0);
+        loop {
+            let libc::sock_filter { code: kind, jt, jf, k } = code[at];
+            let holds = match u32::from(kind) & 0xf0 {
+                libc::BPF_JEQ => loaded == k,
+                libc::BPF_JGE => loaded >= k,
+                _ => loaded & k != 0,
+            };
+            at += 1;
+            match u32::from(kind) & 0x07 {
+                libc::BPF_LD => {
+                    let word = &data[k as usize..k as usize + 4];
+                    loaded = u32::from_le_bytes(word.try_into().unwrap());
+                }
+                libc::BPF_RET => return k,
+                libc::BPF_ALU => loaded &= k,
+                _ => at += usize::from(if holds { jt } else { jf }),
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_fuse_cannot_see_is_trapped() {
+        let (pass, trap) = (libc::SECCOMP_RET_ALLOW, libc::SECCOMP_RET_USER_NOTIF);
+        let ours = ARCHITECTURE.unwrap();
+        let ioctl = |request: u32, argument| {
+            // The upper half of the number is garbage that the kernel ignores.
+            verdict(ours, libc::SYS_ioctl, [3, u64::from(request) | 1 << 40, argument, 0, 0, 0])
+        };
+        for request in [BINDER_THREAD_EXIT, BINDER_SET_CONTEXT_MGR] {
+            assert_eq!(ioctl(request, 0), trap);
+            assert_eq!((ioctl(request, 0x1000), ioctl(request, 1 << 32)), (pass, pass));
+        }
+        assert_eq!((ioctl(binder_uapi::BINDER_WRITE_READ, 0), ioctl(0x5401, 0)), (pass, pass));
+
+        let mount = |flags| verdict(ours, libc::SYS_mount, [1, 2, 3, flags, 0, 0]);
+        let (nosuid, remount, bind, private) = (2, 32, 4096, 1 << 18);
+        assert_eq!([mount(0), mount(nosuid), mount(remount), mount(0xc0ed_0000)], [trap; 4]);
+        let changes = [bind, remount | bind, private | 1 << 14, 1 << 13, 0xc0ed_0000 | bind];
+        assert_eq!(changes.map(mount), [pass; 5]);
+        let steps = [libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount, libc::SYS_move_mount];
+        for call in steps {
+            assert_eq!(verdict(ours, call, [0; 6]), trap);
+            assert_eq!(verdict(0x4000_0003, call, [0; 6]), pass, "of another architecture");
+        }
+        for call in [libc::SYS_read, libc::SYS_openat, libc::SYS_open_tree, libc::SYS_umount2] {
+            assert_eq!(verdict(ours, call, [0; 6]), pass);
+        }
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(verdict(ours, i64::from(FIRST_X32_CALL) + libc::SYS_mount, [0; 6]), pass);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Records for tools: one JSON object per line, with keys in `snake_case`.
+//!
+//! The driver writes them and tools read them, by the same types. They hold less than the logs: no
+//! address of any process.
+
+mod calls;
+mod events;
+mod processes;
+mod state;
+mod stats;
+
+use alloc::string::String;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use calls::{CallRecord, Kind, Peek, Stage, calls};
+pub use events::EventRecord;
+pub use processes::{ProcessRecord, processes};
+pub use state::{StateRecord, state_records};
+pub use stats::{StatsRecord, stats_records};
+
+/// Writes records as lines.
+pub fn to_lines<T: Serialize>(records: impl IntoIterator<Item = T>) -> String {
+    let mut lines = String::new();
+    for record in records {
+        // Records are plain values: writing one into memory does not fail.
+        if let Ok(line) = serde_json::to_string(&record) {
+            lines.push_str(&line);
+            lines.push('\n');
+        }
+    }
+    lines
+}
+
+/// Reads one line.
+///
+/// # Errors
+///
+/// When it is not a record of this kind.
+pub fn from_line<T: DeserializeOwned>(line: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(line)
+}

@@ -1,0 +1,156 @@
+//! What is under way: who waits for whom.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use binder_core::{
+    BufferView, Direction, ProcessKey, ProcessView, TransactionKind, TransactionView, WorkView,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{Device, descriptor_of};
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// What was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Its sender waits for a reply.
+    Call,
+    /// Nobody waits.
+    Oneway,
+    /// The answer to a call.
+    Reply,
+}
+
+impl From<TransactionKind> for Kind {
+    fn from(kind: TransactionKind) -> Self {
+        match kind {
+            TransactionKind::Call => Self::Call,
+            TransactionKind::Oneway => Self::Oneway,
+            TransactionKind::Reply => Self::Reply,
+        }
+    }
+}
+
+/// How far it has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// It waits behind another one-way to the same object.
+    InLine,
+    /// Its receiver has not read it.
+    Queued,
+    /// Its receiver has read it and has not replied.
+    Served,
+    /// Its receiver is gone; its sender will be told.
+    Abandoned,
+}
+
+/// A call, one-way or reply under way.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// Its debug id.
+    pub id: u32,
+    /// The device.
+    pub device: String,
+    /// What it is.
+    pub kind: Kind,
+    /// How far it has come.
+    pub stage: Stage,
+    /// The sending process.
+    pub from_pid: u32,
+    /// The sending thread.
+    pub from_tid: u32,
+    /// The receiving process; 0 once it is gone.
+    pub to_pid: u32,
+    /// The receiving thread; 0 while it may be any.
+    pub to_tid: u32,
+    /// The debug id of the object called.
+    pub node: Option<u32>,
+    /// The transaction's code.
+    pub code: u32,
+    /// The transaction's flags.
+    pub flags: u32,
+    /// Since when.
+    pub elapsed_ms: u64,
+    /// Bytes of data, while the receiver keeps them.
+    pub data_bytes: Option<u32>,
+    /// The interface that it speaks, where its data shows one.
+    pub interface: Option<String>,
+}
+
+/// Reads the receive buffer of a process from an offset, or says no.
+pub type Peek<'a> = &'a dyn Fn(ProcessKey, usize, &mut [u8]) -> bool;
+
+/// All that is under way on a device, the oldest first.
+pub fn calls(device: &Device, peek: Peek<'_>) -> Vec<CallRecord> {
+    let mut calls = Vec::new();
+    for process in &device.snapshot.processes {
+        for (stage, transaction) in received_by(process) {
+            calls.push(record(&device.name, stage, transaction, peek));
+        }
+        let outgoing = process.threads.iter().flat_map(|thread| &thread.stack);
+        for entry in outgoing.filter(|entry| entry.direction == Direction::Outgoing) {
+            if entry.transaction.to.is_none() {
+                calls.push(record(&device.name, Stage::Abandoned, &entry.transaction, peek));
+            }
+        }
+    }
+    calls.sort_by_key(|call| core::cmp::Reverse(call.elapsed_ms));
+    calls
+}
+
+/// What was sent to a process: each transaction is at its receiver once.
+fn received_by(process: &ProcessView) -> impl Iterator<Item = (Stage, &TransactionView)> {
+    let in_line = process.nodes.iter().flat_map(|node| &node.waiting_oneways);
+    let todo = process.threads.iter().flat_map(|it| &it.todo).chain(&process.todo);
+    let queued = todo.filter_map(|work| match work {
+        WorkView::Transaction(transaction) => Some(transaction),
+        WorkView::TransactionError(_)
+        | WorkView::TransactionComplete
+        | WorkView::Node { .. }
+        | WorkView::DeadBinder
+        | WorkView::ClearedDeadBinder
+        | WorkView::ClearedDeathNotification
+        | WorkView::FrozenBinder
+        | WorkView::ClearedFreezeNotification => None,
+    });
+    let stacks = process.threads.iter().flat_map(|thread| &thread.stack);
+    let served = stacks.filter(|entry| entry.direction == Direction::Incoming);
+    in_line
+        .map(|it| (Stage::InLine, it))
+        .chain(queued.map(|it| (Stage::Queued, it)))
+        .chain(served.map(|it| (Stage::Served, &it.transaction)))
+}
+
+fn interface_of(receiver: ProcessKey, buffer: &BufferView, peek: Peek<'_>) -> Option<String> {
+    descriptor_of(|at, into| {
+        at + into.len() <= buffer.data_len as usize
+            && peek(receiver, buffer.start as usize + at, into)
+    })
+}
+
+fn record(device: &str, stage: Stage, transaction: &TransactionView, peek: Peek<'_>) -> CallRecord {
+    let buffer = transaction.buffer.as_ref();
+    // A reply has no interface token.
+    let parcel = buffer.filter(|_| transaction.kind != TransactionKind::Reply);
+    let interface = parcel.and_then(|buffer| interface_of(transaction.to?, buffer, peek));
+    CallRecord {
+        id: transaction.id,
+        device: device.into(),
+        kind: transaction.kind.into(),
+        stage,
+        from_pid: transaction.from_pid,
+        from_tid: transaction.from_tid,
+        to_pid: transaction.to_pid,
+        to_tid: transaction.to_tid,
+        node: buffer.and_then(|buffer| buffer.node),
+        code: transaction.code,
+        flags: transaction.flags,
+        elapsed_ms: transaction.elapsed_ns / NS_PER_MS,
+        data_bytes: buffer.map(|buffer| buffer.data_len),
+        interface,
+    }
+}

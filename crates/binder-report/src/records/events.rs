@@ -1,0 +1,75 @@
+//! What went wrong, as it happens.
+
+use alloc::string::{String, ToString};
+
+use binder_core::{Report, SendEnd};
+use binder_uapi::name_of;
+use serde::{Deserialize, Serialize};
+
+use super::Kind;
+
+/// Something about a send that a person might want to know.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EventRecord {
+    /// Counts up by one for each event of the mount.
+    pub seq: u64,
+    /// When it was written down, in milliseconds of Unix time.
+    pub unix_ms: u64,
+    /// The device.
+    pub device: String,
+    /// What happened, as the name of a `BR_` code.
+    pub error: String,
+    /// The cause, as a positive number, if there is one besides.
+    pub errno: Option<i32>,
+    /// The debug id of the transaction.
+    pub id: u32,
+    /// What was sent.
+    pub kind: Kind,
+    /// The sending process.
+    pub from_pid: u32,
+    /// The sending thread.
+    pub from_tid: u32,
+    /// The receiving process, if it was found.
+    pub to_pid: Option<u32>,
+    /// The receiving thread, if it had to be a certain one.
+    pub to_tid: Option<u32>,
+    /// The debug id of the object called.
+    pub node: Option<u32>,
+    /// The handle that the sender named.
+    pub handle: u32,
+    /// The transaction's code.
+    pub code: u32,
+    /// The transaction's flags.
+    pub flags: u32,
+    /// Bytes of data, as the sender claims them.
+    pub data_bytes: u64,
+}
+
+impl EventRecord {
+    /// Makes a record of a report of the core.
+    pub fn new(seq: u64, unix_ms: u64, device: &str, report: &Report) -> Self {
+        let send = &report.send;
+        let known = |number: u32| (number != 0).then_some(number);
+        Self {
+            seq,
+            unix_ms,
+            device: device.into(),
+            error: name_of(report.error).to_string(),
+            errno: match send.end {
+                SendEnd::Refused { errno, .. } => (errno != 0).then_some(errno),
+                SendEnd::Accepted | SendEnd::Incomplete => None,
+            },
+            id: send.id,
+            kind: send.kind.into(),
+            from_pid: send.from_pid,
+            from_tid: send.from_tid,
+            to_pid: known(send.to_pid),
+            to_tid: known(send.to_tid),
+            node: known(send.node),
+            handle: send.handle,
+            code: send.code,
+            flags: send.flags,
+            data_bytes: send.data_size,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Who is there, and how much each holds.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use binder_core::{Direction, ProcessView, TransactionKind, WorkView};
+use serde::{Deserialize, Serialize};
+
+use crate::Device;
+
+/// An open file of a device.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ProcessRecord {
+    /// The process that opened it.
+    pub pid: u32,
+    /// The device.
+    pub device: String,
+    /// Its threads that the driver knows.
+    pub threads: usize,
+    /// Those of them that are idle.
+    pub ready_threads: usize,
+    /// How many threads the driver may ask for.
+    pub max_threads: u32,
+    /// Objects that it offers.
+    pub nodes: usize,
+    /// Handles of others' objects.
+    pub handles: usize,
+    /// Items that wait to be read, by any thread or a certain one.
+    pub queued: usize,
+    /// One-ways that wait behind another to the same object.
+    pub waiting_oneways: usize,
+    /// Buffers in its receive area.
+    pub buffers: usize,
+    /// The bytes that these take.
+    pub buffer_bytes: u64,
+    /// The length of the receive area; 0 if it has none.
+    pub area_bytes: u32,
+    /// Calls that it was sent and has not answered.
+    pub incoming_calls: usize,
+    /// Calls that it waits for.
+    pub outgoing_calls: usize,
+}
+
+/// The processes of all devices.
+pub fn processes(devices: &[Device]) -> impl Iterator<Item = ProcessRecord> {
+    devices.iter().flat_map(|device| {
+        device.snapshot.processes.iter().map(|process| record(&device.name, process))
+    })
+}
+
+fn record(device: &str, process: &ProcessView) -> ProcessRecord {
+    let todo = || process.threads.iter().flat_map(|it| &it.todo).chain(&process.todo);
+    let stacked: Vec<_> = process.threads.iter().flat_map(|thread| &thread.stack).collect();
+    let on_stacks = |direction| stacked.iter().filter(|entry| entry.direction == direction).count();
+    let is_call = |work: &&WorkView| matches!(work, WorkView::Transaction(it) if it.kind == TransactionKind::Call);
+    ProcessRecord {
+        pid: process.pid,
+        device: device.into(),
+        threads: process.threads.len(),
+        ready_threads: process.ready_threads,
+        max_threads: process.max_threads,
+        nodes: process.nodes.len(),
+        handles: process.references.len(),
+        queued: todo().count(),
+        waiting_oneways: process.nodes.iter().map(|node| node.waiting_oneways.len()).sum(),
+        buffers: process.buffers.len(),
+        buffer_bytes: process.buffers.iter().map(|it| u64::from(it.slot_len)).sum(),
+        area_bytes: process.area_bytes,
+        incoming_calls: on_stacks(Direction::Incoming) + todo().filter(is_call).count(),
+        outgoing_calls: on_stacks(Direction::Outgoing),
+    }
+}

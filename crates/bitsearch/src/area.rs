@@ -1,0 +1,141 @@
+//! Room for several bits: the lowest area of clear ones.
+//!
+//! Every search here is first-fit and exact. The first place is looked at in the caller, from its
+//! end: in a map with room that was all. Otherwise `run` looks for runs of clear bits, by the way
+//! that suits their length, and alignment is a matter of asking again.
+//!
+//! | clear bits | how | because |
+//! |---|---|---|
+//! | up to 14 | `doubling` | such a run is never far |
+//! | up to 319 | `lane` | a run has a clear lane of a quarter of its length at least, at a multiple of that |
+//! | more | `stride` | a run has whole clear words, so only every so many words must be read |
+
+mod doubling;
+mod lane;
+mod run;
+mod stride;
+
+use crate::backward::last_bit_range;
+use crate::bits::{Bits, Set};
+use crate::forward::next_zero_bit;
+
+/// Where an area may begin: at bits that, `offset` added, are multiples of a power of two.
+///
+/// The offset is that of the whole bitmap in something larger that must be aligned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Alignment {
+    mask: usize,
+    offset: usize,
+}
+
+impl Alignment {
+    /// Anywhere.
+    pub const NONE: Self = Self { mask: 0, offset: 0 };
+
+    /// Makes an alignment to `bits`; `None` unless that is a power of two.
+    ///
+    /// ```
+    /// assert!(bitsearch::Alignment::to(8).is_some() && bitsearch::Alignment::to(7).is_none());
+    /// ```
+    #[must_use]
+    pub const fn to(bits: usize) -> Option<Self> {
+        if bits.is_power_of_two() { Some(Self { mask: bits - 1, offset: 0 }) } else { None }
+    }
+
+    /// The same, for a bitmap whose bit 0 is bit `offset` of what is to be aligned.
+    #[must_use]
+    pub const fn with_offset(self, offset: usize) -> Self {
+        Self { offset, ..self }
+    }
+
+    /// The lowest place at or after `bit`.
+    #[inline]
+    pub(crate) fn apply(self, bit: usize) -> Option<usize> {
+        let aligned = bit.checked_add(self.offset)?.checked_add(self.mask)? & !self.mask;
+        Some(aligned - self.offset)
+    }
+}
+
+/// The lowest place in `start..size` from which `len` bits below `size` are clear.
+///
+/// An area of no bits is where the lowest clear bit is, or at `size` if there is none.
+///
+/// ```
+/// let map = [0b100_0001_1111];
+/// assert_eq!(bitsearch::next_zero_area(&map, 32, 0, 4), Some(5));
+/// assert_eq!(bitsearch::next_zero_area(&map, 32, 0, 6), Some(11));
+/// assert_eq!(bitsearch::next_zero_area(&map, 32, 0, 22), None);
+/// ```
+#[inline]
+#[must_use]
+pub fn next_zero_area(words: &[u64], size: usize, start: usize, len: usize) -> Option<usize> {
+    let size = Set(words).clipped(size);
+    if len == 0 {
+        return empty_area(words, size, start, Alignment::NONE);
+    }
+    let end = start.checked_add(len).filter(|end| *end <= size)?;
+    match last_bit_range(words, start, end) {
+        None => Some(start),
+        Some(bit) => run::next(words, size, bit + 1, len),
+    }
+}
+
+/// The same, but only at places that `alignment` allows.
+///
+/// ```
+/// use bitsearch::{Alignment, next_zero_area_aligned};
+///
+/// let map = [0b100_0001_1111];
+/// let to_8 = Alignment::to(8).unwrap();
+/// assert_eq!(next_zero_area_aligned(&map, 32, 0, 4, to_8), Some(16));
+/// assert_eq!(next_zero_area_aligned(&map, 32, 0, 4, to_8.with_offset(2)), Some(6));
+/// ```
+#[must_use]
+pub fn next_zero_area_aligned(
+    words: &[u64],
+    size: usize,
+    start: usize,
+    len: usize,
+    alignment: Alignment,
+) -> Option<usize> {
+    let size = Set(words).clipped(size);
+    if len == 0 {
+        return empty_area(words, size, start, alignment);
+    }
+    let next_run = |start| next_zero_area(words, size, start, len);
+    align_runs(words, size, start, len, alignment, next_run)
+}
+
+/// The lowest aligned area, where `next_run` finds the lowest of any place.
+pub(crate) fn align_runs(
+    words: &[u64],
+    size: usize,
+    start: usize,
+    len: usize,
+    alignment: Alignment,
+    mut next_run: impl FnMut(usize) -> Option<usize>,
+) -> Option<usize> {
+    let mut start = start;
+    loop {
+        let run = next_run(start)?;
+        let aligned = alignment.apply(run)?;
+        let end = aligned.checked_add(len).filter(|end| *end <= size)?;
+        // Clear as far as the run is known to reach, which the search finds out last.
+        match last_bit_range(words, aligned, end) {
+            None => return Some(aligned),
+            Some(bit) => start = bit + 1,
+        }
+    }
+}
+
+/// Where no bits at all have room.
+#[cold]
+pub(crate) fn empty_area(
+    words: &[u64],
+    size: usize,
+    start: usize,
+    alignment: Alignment,
+) -> Option<usize> {
+    let bit = next_zero_bit(words, size, start).unwrap_or(size);
+    alignment.apply(bit).filter(|aligned| *aligned <= size)
+}

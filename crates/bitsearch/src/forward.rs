@@ -1,0 +1,160 @@
+//! The lowest bit from a place on.
+
+use crate::bits::{And, Bits, Not, Or, Set, WORD_BITS};
+
+/// How many words are looked at together where there is little to find.
+const BLOCK: usize = 4;
+
+/// The lowest set bit below `size`.
+///
+/// ```
+/// assert_eq!(bitsearch::first_bit(&[0, 0b100], 128), Some(66));
+/// assert_eq!(bitsearch::first_bit(&[0, 0b100], 66), None);
+/// ```
+#[inline]
+#[must_use]
+pub fn first_bit(words: &[u64], size: usize) -> Option<usize> {
+    next(Set(words), size, 0)
+}
+
+/// The lowest clear bit below `size`.
+///
+/// ```
+/// assert_eq!(bitsearch::first_zero_bit(&[u64::MAX, 0b11], 128), Some(66));
+/// ```
+#[inline]
+#[must_use]
+pub fn first_zero_bit(words: &[u64], size: usize) -> Option<usize> {
+    next(Not(Set(words)), size, 0)
+}
+
+/// The lowest bit below `size` that is set in both.
+///
+/// ```
+/// assert_eq!(bitsearch::first_and_bit(&[0b0110], &[0b1100], 64), Some(2));
+/// ```
+#[inline]
+#[must_use]
+pub fn first_and_bit(a: &[u64], b: &[u64], size: usize) -> Option<usize> {
+    next(And(Set(a), Set(b)), size, 0)
+}
+
+/// The lowest bit below `size` that is set in `a` and clear in `b`.
+///
+/// ```
+/// assert_eq!(bitsearch::first_andnot_bit(&[0b0110], &[0b0011], 64), Some(2));
+/// ```
+#[inline]
+#[must_use]
+pub fn first_andnot_bit(a: &[u64], b: &[u64], size: usize) -> Option<usize> {
+    next(And(Set(a), Not(Set(b))), size, 0)
+}
+
+/// The lowest bit below `size` that is set in all three.
+///
+/// ```
+/// assert_eq!(bitsearch::first_and_and_bit(&[0b0111], &[0b1110], &[0b1100], 64), Some(2));
+/// ```
+#[inline]
+#[must_use]
+pub fn first_and_and_bit(a: &[u64], b: &[u64], c: &[u64], size: usize) -> Option<usize> {
+    next(And(And(Set(a), Set(b)), Set(c)), size, 0)
+}
+
+/// The lowest set bit in `start..size`.
+///
+/// ```
+/// assert_eq!(bitsearch::next_bit(&[0b1001], 64, 0), Some(0));
+/// assert_eq!(bitsearch::next_bit(&[0b1001], 64, 1), Some(3));
+/// assert_eq!(bitsearch::next_bit(&[0b1001], 64, 4), None);
+/// ```
+#[inline]
+#[must_use]
+pub fn next_bit(words: &[u64], size: usize, start: usize) -> Option<usize> {
+    next(Set(words), size, start)
+}
+
+/// The lowest clear bit in `start..size`.
+///
+/// ```
+/// assert_eq!(bitsearch::next_zero_bit(&[0b1011], 64, 0), Some(2));
+/// assert_eq!(bitsearch::next_zero_bit(&[0b1011], 4, 3), None);
+/// ```
+#[inline]
+#[must_use]
+pub fn next_zero_bit(words: &[u64], size: usize, start: usize) -> Option<usize> {
+    next(Not(Set(words)), size, start)
+}
+
+/// The lowest bit in `start..size` that is set in both.
+///
+/// ```
+/// assert_eq!(bitsearch::next_and_bit(&[0b1110], &[0b1011], 64, 2), Some(3));
+/// ```
+#[inline]
+#[must_use]
+pub fn next_and_bit(a: &[u64], b: &[u64], size: usize, start: usize) -> Option<usize> {
+    next(And(Set(a), Set(b)), size, start)
+}
+
+/// The lowest bit in `start..size` that is set in `a` and clear in `b`.
+///
+/// ```
+/// assert_eq!(bitsearch::next_andnot_bit(&[0b1110], &[0b0100], 64, 2), Some(3));
+/// ```
+#[inline]
+#[must_use]
+pub fn next_andnot_bit(a: &[u64], b: &[u64], size: usize, start: usize) -> Option<usize> {
+    next(And(Set(a), Not(Set(b))), size, start)
+}
+
+/// The lowest bit in `start..size` that is set in one or the other.
+///
+/// ```
+/// assert_eq!(bitsearch::next_or_bit(&[0b0001], &[0b1000], 64, 1), Some(3));
+/// ```
+#[inline]
+#[must_use]
+pub fn next_or_bit(a: &[u64], b: &[u64], size: usize, start: usize) -> Option<usize> {
+    next(Or(Set(a), Set(b)), size, start)
+}
+
+/// The lowest hit in `start..size`.
+///
+/// The word of `start` is looked at in the caller: where hits are dense, that was all.
+#[inline]
+pub(crate) fn next<B: Bits>(bits: B, size: usize, start: usize) -> Option<usize> {
+    let size = bits.clipped(size);
+    if start >= size {
+        return None;
+    }
+    let ahead = bits.word(start / WORD_BITS) >> (start % WORD_BITS);
+    let bit = if ahead != 0 {
+        start + ahead.trailing_zeros() as usize
+    } else {
+        first_from_word(bits.truncated(size.div_ceil(WORD_BITS)), start / WORD_BITS + 1)?
+    };
+    (bit < size).then_some(bit)
+}
+
+/// The lowest hit from a word on.
+#[inline(never)]
+fn first_from_word<B: Bits>(bits: B, first: usize) -> Option<usize> {
+    let hit = |index: usize, word: u64| Some(index * WORD_BITS + word.trailing_zeros() as usize);
+    let mut index = first;
+    while index + BLOCK <= bits.words() {
+        let block: [u64; BLOCK] = core::array::from_fn(|nth| bits.word(index + nth));
+        if block.iter().fold(0, |any, word| any | word) != 0 {
+            break;
+        }
+        index += BLOCK;
+    }
+    while index < bits.words() {
+        let word = bits.word(index);
+        if word != 0 {
+            return hit(index, word);
+        }
+        index += 1;
+    }
+    None
+}

@@ -1,0 +1,172 @@
+//! The bit of a rank, and how many there are.
+
+use crate::bits::{And, Bits, Not, Set, WORD_BITS, below};
+use crate::cpu::{self, Search};
+
+/// How many words are counted together.
+const BLOCK: usize = 8;
+
+/// The set bit below `size` that has `n` set bits below it.
+///
+/// ```
+/// assert_eq!(bitsearch::nth_bit(&[0b1101], 64, 0), Some(0));
+/// assert_eq!(bitsearch::nth_bit(&[0b1101], 64, 2), Some(3));
+/// assert_eq!(bitsearch::nth_bit(&[0b1101], 64, 3), None);
+/// ```
+#[inline]
+#[must_use]
+pub fn nth_bit(words: &[u64], size: usize, n: usize) -> Option<usize> {
+    nth(Set(words), size, n)
+}
+
+/// The clear bit below `size` that has `n` clear bits below it.
+///
+/// ```
+/// assert_eq!(bitsearch::nth_zero_bit(&[0b1101], 64, 1), Some(4));
+/// ```
+#[inline]
+#[must_use]
+pub fn nth_zero_bit(words: &[u64], size: usize, n: usize) -> Option<usize> {
+    nth(Not(Set(words)), size, n)
+}
+
+/// The same of bits that are set in both.
+///
+/// ```
+/// assert_eq!(bitsearch::nth_and_bit(&[0b1101], &[0b1011], 64, 1), Some(3));
+/// ```
+#[inline]
+#[must_use]
+pub fn nth_and_bit(a: &[u64], b: &[u64], size: usize, n: usize) -> Option<usize> {
+    nth(And(Set(a), Set(b)), size, n)
+}
+
+/// The same of bits that are set in `a` and clear in `b`.
+///
+/// ```
+/// assert_eq!(bitsearch::nth_andnot_bit(&[0b1101], &[0b0100], 64, 1), Some(3));
+/// ```
+#[inline]
+#[must_use]
+pub fn nth_andnot_bit(a: &[u64], b: &[u64], size: usize, n: usize) -> Option<usize> {
+    nth(And(Set(a), Not(Set(b))), size, n)
+}
+
+/// The same of bits that are set in `a` and `b` and clear in `c`.
+///
+/// ```
+/// assert_eq!(bitsearch::nth_and_andnot_bit(&[0b1101], &[0b1111], &[0b0100], 64, 1), Some(3));
+/// ```
+#[inline]
+#[must_use]
+pub fn nth_and_andnot_bit(a: &[u64], b: &[u64], c: &[u64], size: usize, n: usize) -> Option<usize> {
+    nth(And(And(Set(a), Set(b)), Not(Set(c))), size, n)
+}
+
+/// How many bits are set below `size`.
+///
+/// ```
+/// assert_eq!(bitsearch::count_bits(&[u64::MAX, 0b1101], 67), 66);
+/// ```
+#[must_use]
+pub fn count_bits(words: &[u64], size: usize) -> usize {
+    let bits = Set(words);
+    cpu::run(Count { bits, size: bits.clipped(size) })
+}
+
+/// One of the set bits below `size`, as `pick` chooses a rank below their number.
+///
+/// If `pick` is uniform, so is the bit. Where nothing is set it is not asked.
+///
+/// ```
+/// assert_eq!(bitsearch::random_bit(&[0b1101], 64, |ranks| ranks - 1), Some(3));
+/// assert_eq!(bitsearch::random_bit(&[0], 64, |_| 0), None);
+/// ```
+pub fn random_bit(words: &[u64], size: usize, pick: impl FnOnce(usize) -> usize) -> Option<usize> {
+    match count_bits(words, size) {
+        0 => None,
+        ranks => nth_bit(words, size, pick(ranks)),
+    }
+}
+
+/// The hit below `size` that has `n` hits below it.
+#[inline]
+fn nth<B: Bits>(bits: B, size: usize, n: usize) -> Option<usize> {
+    let size = bits.clipped(size);
+    if n >= size { None } else { cpu::run(Nth { bits, size, n }) }
+}
+
+struct Nth<B> {
+    bits: B,
+    size: usize,
+    n: usize,
+}
+
+impl<B: Bits> Search for Nth<B> {
+    type Found = Option<usize>;
+
+    #[inline(always)]
+    fn run(self) -> Option<usize> {
+        let Self { bits, size, mut n } = self;
+        let bits = bits.truncated(size.div_ceil(WORD_BITS));
+        let mut index = 0;
+        while index + BLOCK <= bits.words() {
+            let ones = (index..index + BLOCK).map(|index| ones(bits.word(index))).sum();
+            if n < ones {
+                break;
+            }
+            n -= ones;
+            index += BLOCK;
+        }
+        while index < bits.words() {
+            let word = bits.word(index);
+            if n < ones(word) {
+                let bit = index * WORD_BITS + nth_in_word(word, n);
+                return (bit < size).then_some(bit);
+            }
+            n -= ones(word);
+            index += 1;
+        }
+        None
+    }
+}
+
+struct Count<B> {
+    bits: B,
+    size: usize,
+}
+
+impl<B: Bits> Search for Count<B> {
+    type Found = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        let whole = self.bits.truncated(self.size / WORD_BITS);
+        let count: usize = (0..whole.words()).map(|index| ones(whole.word(index))).sum();
+        match self.size % WORD_BITS {
+            0 => count,
+            _ => count + ones(self.bits.word(self.size / WORD_BITS) & below(self.size)),
+        }
+    }
+}
+
+#[inline(always)]
+fn ones(word: u64) -> usize {
+    word.count_ones() as usize
+}
+
+/// The set bit of `word` that has `n` set bits below it; there must be one.
+#[inline(always)]
+fn nth_in_word(word: u64, n: usize) -> usize {
+    let (mut word, mut n, mut bit) = (word, n, 0);
+    // Halves the part of the word in which the bit must be.
+    for half in [32, 16, 8, 4, 2, 1] {
+        let below = ones(word & ((1 << half) - 1));
+        if n >= below {
+            n -= below;
+            bit += half;
+            word >>= half;
+        }
+    }
+    bit
+}

@@ -1,0 +1,437 @@
+//! From an integer to a shared value.
+//!
+//! Ids come lowest first or in a circle. An id may be allocated without a value and get it later:
+//! until then no reader finds it and nobody else can have it, so that what has several ids appears
+//! only when it is complete.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use idr::{Idr, pin};
+//!
+//! let idr = Idr::new();
+//! let id = idr.alloc(1..=9, None)?;
+//! assert_eq!((id, idr.find(id, &pin())), (1, None));
+//! idr.replace(id, Arc::new("complete"))?;
+//! assert_eq!(idr.find(id, &pin()), Some(&"complete"));
+//! assert_eq!(idr.remove(id)?.as_deref(), Some(&"complete"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::ops::RangeInclusive;
+#[cfg(not(loom))]
+use std::sync::{Mutex, MutexGuard};
+
+#[cfg(loom)]
+use loom::sync::{Mutex, MutexGuard};
+
+use crate::rcu::{Rcu, ReadGuard, pin};
+use crate::tree::{NODE_BITS, Node, WORDS};
+
+/// Ids of 32 bits, and what they stand for.
+///
+/// Lookups and iteration take no lock and wait for nobody; changes wait for each other. A value
+/// that is removed lives on until all have finished that might be reading it, and its last count
+/// may be dropped by any thread: `T` must not mind.
+pub struct Idr<T: Send + Sync + 'static> {
+    root: Rcu<Node<T>>,
+    writer: Mutex<Writer>,
+}
+
+/// What only the writer needs to know.
+#[derive(Debug)]
+struct Writer {
+    cursor: u32,
+    len: u64,
+    /// A leaf that may be empty and has been kept: taking and freeing one id over and over must
+    /// not make and free its leaf each time. Every other leaf has an id.
+    lingering: Option<u32>,
+}
+
+impl<T: Send + Sync + 'static> Idr<T> {
+    /// Makes a map without ids, and without memory from the heap.
+    #[must_use]
+    pub fn new() -> Self {
+        let writer = Writer { cursor: 0, len: 0, lingering: None };
+        Self { root: Rcu::empty(), writer: Mutex::new(writer) }
+    }
+
+    /// Finds the value of `id`; `None` if `id` is free or has no value yet.
+    #[inline]
+    pub fn find<'g>(&'g self, id: u32, guard: &'g ReadGuard) -> Option<&'g T> {
+        self.root.load(guard)?.find(id, guard)
+    }
+
+    /// Finds the value of `id`, to be kept for longer than a [`ReadGuard`] should be.
+    #[must_use]
+    pub fn get(&self, id: u32) -> Option<Arc<T>> {
+        let guard = pin();
+        self.root.load(&guard)?.share(id, &guard)
+    }
+
+    /// Finds the lowest id at or after `start` that has a value.
+    pub fn get_next<'g>(&'g self, start: u32, guard: &'g ReadGuard) -> Option<(u32, &'g T)> {
+        self.iter_from(start, guard).next()
+    }
+
+    /// Visits the values of all ids from the lowest to the highest.
+    pub fn iter<'g>(&'g self, guard: &'g ReadGuard) -> Iter<'g, T> {
+        self.iter_from(0, guard)
+    }
+
+    /// Visits the values of the ids from `start` on, from the lowest to the highest.
+    ///
+    /// What is there all the while is visited once; what comes or goes meanwhile may be.
+    pub fn iter_from<'g>(&'g self, start: u32, guard: &'g ReadGuard) -> Iter<'g, T> {
+        Iter { idr: self, guard, leaf: None, next: Some(start) }
+    }
+
+    /// How many ids are allocated, with values or without.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.lock().len()
+    }
+
+    /// Whether no id is allocated.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// As [`LockedIdr::cursor`].
+    #[must_use]
+    pub fn cursor(&self) -> u32 {
+        self.lock().cursor()
+    }
+
+    /// As [`LockedIdr::set_cursor`].
+    pub fn set_cursor(&self, id: u32) {
+        self.lock().set_cursor(id);
+    }
+
+    /// Locks the map against other writers, for several changes at once.
+    pub fn lock(&self) -> LockedIdr<'_, T> {
+        // Pinned before: pinning may drop values that were removed long ago, and these may have
+        // ids here to free.
+        let guard = pin();
+        // Nothing panics between the steps of a change.
+        let writer = self.writer.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        LockedIdr { idr: self, writer, guard }
+    }
+
+    /// As [`LockedIdr::alloc`].
+    ///
+    /// # Errors
+    ///
+    /// [`NoFreeId`] if all of `range` is taken.
+    pub fn alloc(
+        &self,
+        range: RangeInclusive<u32>,
+        value: Option<Arc<T>>,
+    ) -> Result<u32, NoFreeId> {
+        self.lock().alloc(range, value)
+    }
+
+    /// As [`LockedIdr::alloc_cyclic`].
+    ///
+    /// # Errors
+    ///
+    /// [`NoFreeId`] if all of `range` is taken.
+    pub fn alloc_cyclic(
+        &self,
+        range: RangeInclusive<u32>,
+        value: Option<Arc<T>>,
+    ) -> Result<u32, NoFreeId> {
+        self.lock().alloc_cyclic(range, value)
+    }
+
+    /// As [`LockedIdr::replace`].
+    ///
+    /// # Errors
+    ///
+    /// [`NotAllocated`] if `id` is free.
+    pub fn replace(&self, id: u32, value: Arc<T>) -> Result<Option<Arc<T>>, NotAllocated> {
+        self.lock().replace(id, value)
+    }
+
+    /// As [`LockedIdr::remove`].
+    ///
+    /// # Errors
+    ///
+    /// [`NotAllocated`] if `id` is free.
+    pub fn remove(&self, id: u32) -> Result<Option<Arc<T>>, NotAllocated> {
+        self.lock().remove(id)
+    }
+}
+
+impl<T: Send + Sync + 'static> Default for Idr<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Send + Sync + 'static> fmt::Debug for Idr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Idr").finish_non_exhaustive()
+    }
+}
+
+/// A map that no other writer can change meanwhile; readers do not notice.
+pub struct LockedIdr<'a, T: Send + Sync + 'static> {
+    idr: &'a Idr<T>,
+    writer: MutexGuard<'a, Writer>,
+    guard: ReadGuard,
+}
+
+impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
+    /// Allocates the lowest free id of `range`, for `value` or for one that comes later.
+    ///
+    /// # Errors
+    ///
+    /// [`NoFreeId`] if all of `range` is taken; an empty one always is.
+    pub fn alloc(
+        &mut self,
+        range: RangeInclusive<u32>,
+        value: Option<Arc<T>>,
+    ) -> Result<u32, NoFreeId> {
+        let (first, last) = range.into_inner();
+        let free = self.lowest_free(first, last).ok_or(NoFreeId { first, last })?;
+        self.insert(free, value);
+        Ok(free)
+    }
+
+    /// Allocates the first free id of `range` from the cursor on, or else the lowest, and puts the
+    /// cursor behind it: an id that is freed comes again only when all others have had their turn.
+    ///
+    /// # Errors
+    ///
+    /// [`NoFreeId`] if all of `range` is taken; the cursor stays.
+    pub fn alloc_cyclic(
+        &mut self,
+        range: RangeInclusive<u32>,
+        value: Option<Arc<T>>,
+    ) -> Result<u32, NoFreeId> {
+        let (first, last) = range.into_inner();
+        let start = first.max(self.writer.cursor);
+        let free = self
+            .lowest_free(start, last)
+            .or_else(|| self.lowest_free(first, last))
+            .ok_or(NoFreeId { first, last })?;
+        self.insert(free, value);
+        self.writer.cursor = free.wrapping_add(1);
+        Ok(free)
+    }
+
+    /// Gives `value` to an id that is allocated, and returns what it had.
+    ///
+    /// # Errors
+    ///
+    /// [`NotAllocated`] if `id` is free.
+    pub fn replace(&mut self, id: u32, value: Arc<T>) -> Result<Option<Arc<T>>, NotAllocated> {
+        let root = self.idr.root.load(&self.guard).ok_or(NotAllocated { id })?;
+        root.replace(id, value, &self.guard).map_err(|_| NotAllocated { id })
+    }
+
+    /// Frees `id`, and returns what it had.
+    ///
+    /// # Errors
+    ///
+    /// [`NotAllocated`] if `id` is free.
+    pub fn remove(&mut self, id: u32) -> Result<Option<Arc<T>>, NotAllocated> {
+        let root = self.idr.root.load(&self.guard).filter(|root| root.reaches(id));
+        let removed = root.and_then(|root| root.remove(id, &self.guard));
+        let removed = removed.ok_or(NotAllocated { id })?;
+        self.writer.len -= 1;
+        if removed.left_leaf_empty {
+            let leaf = id >> NODE_BITS;
+            let lingering = self.writer.lingering.replace(leaf).filter(|other| *other != leaf);
+            if let Some(other) = lingering {
+                self.prune(other << NODE_BITS);
+            }
+        }
+        Ok(removed.value)
+    }
+
+    /// Frees all ids; the cursor stays.
+    pub fn clear(&mut self) {
+        self.idr.root.swap(None, &self.guard);
+        self.writer.len = 0;
+        self.writer.lingering = None;
+    }
+
+    /// Finds the value of `id`.
+    #[must_use]
+    pub fn find(&self, id: u32) -> Option<&T> {
+        self.idr.find(id, &self.guard)
+    }
+
+    /// Whether `id` is allocated, with a value or without.
+    #[must_use]
+    pub fn is_allocated(&self, id: u32) -> bool {
+        self.idr.root.load(&self.guard).is_some_and(|root| root.is_taken(id, &self.guard))
+    }
+
+    /// How many ids are allocated.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.writer.len
+    }
+
+    /// Whether no id is allocated.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// From where the next id of [`Self::alloc_cyclic`] is looked for.
+    #[must_use]
+    pub fn cursor(&self) -> u32 {
+        self.writer.cursor
+    }
+
+    /// Moves the cursor.
+    pub fn set_cursor(&mut self, id: u32) {
+        self.writer.cursor = id;
+    }
+
+    fn lowest_free(&self, first: u32, last: u32) -> Option<u32> {
+        let free = match self.idr.root.load(&self.guard) {
+            Some(root) if root.reaches(first) => {
+                root.next_free(first, &self.guard).or_else(|| u32::try_from(root.span()).ok())
+            }
+            _ => Some(first),
+        };
+        free.filter(|free| (first..=last).contains(free))
+    }
+
+    fn insert(&mut self, id: u32, value: Option<Arc<T>>) {
+        let (root, guard) = (&self.idr.root, &self.guard);
+        if root.load(guard).is_none() {
+            root.swap(Some(Arc::new(Node::new(0))), guard);
+        }
+        while let Some(lower) = root.share(guard).filter(|root| !root.reaches(id)) {
+            root.swap(Some(Arc::new(Node::above(lower, guard))), guard);
+        }
+        if let Some(root) = root.load(guard) {
+            root.insert(id, value, guard);
+            self.writer.len += 1;
+        }
+    }
+
+    /// Lets go of the nodes on the way to `id` that are empty, and of roots that only lead to one.
+    fn prune(&self, id: u32) {
+        let (root, guard) = (&self.idr.root, &self.guard);
+        if root.load(guard).is_some_and(|root| root.reaches(id) && root.prune(id, guard)) {
+            root.swap(None, guard);
+        }
+        while let Some(lower) = root.load(guard).and_then(|root| root.below(guard)) {
+            root.swap(Some(lower), guard);
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> fmt::Debug for LockedIdr<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockedIdr")
+            .field("len", &self.len())
+            .field("cursor", &self.cursor())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The ids of a map and their values, in order.
+///
+/// Goes from leaf to leaf, and through a leaf by its mask.
+pub struct Iter<'g, T: Send + Sync + 'static> {
+    idr: &'g Idr<T>,
+    guard: &'g ReadGuard,
+    leaf: Option<Leaf<'g, T>>,
+    /// Where the next leaf is looked for.
+    next: Option<u32>,
+}
+
+/// The leaf that is being visited.
+struct Leaf<'g, T: Send + Sync + 'static> {
+    node: &'g Node<T>,
+    base: u32,
+    word: u32,
+    /// The places of the word that are still to be visited.
+    rest: u64,
+}
+
+impl<'g, T: Send + Sync + 'static> Iter<'g, T> {
+    fn next_leaf(&mut self) -> Option<Leaf<'g, T>> {
+        let start = self.next?;
+        let root = self.idr.root.load(self.guard)?;
+        if !root.reaches(start) {
+            return None;
+        }
+        let (base, node) = root.next_leaf(start, self.guard)?;
+        self.next = base.checked_add(1 << NODE_BITS);
+        let first = start.saturating_sub(base);
+        let word = first / u64::BITS;
+        let rest = node.values_in(word) & (u64::MAX << (first % u64::BITS));
+        Some(Leaf { node, base, word, rest })
+    }
+}
+
+impl<'g, T: Send + Sync + 'static> Iterator for Iter<'g, T> {
+    type Item = (u32, &'g T);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let Some(leaf) = &mut self.leaf else {
+                self.leaf = Some(self.next_leaf()?);
+                continue;
+            };
+            while leaf.rest == 0 {
+                leaf.word += 1;
+                if leaf.word as usize >= WORDS {
+                    break;
+                }
+                leaf.rest = leaf.node.values_in(leaf.word);
+            }
+            if leaf.rest == 0 {
+                self.leaf = None;
+                continue;
+            }
+            let index = leaf.word * u64::BITS + leaf.rest.trailing_zeros();
+            leaf.rest &= leaf.rest - 1;
+            // Its value may have been removed since the mask was read.
+            if let Some(value) = leaf.node.value(index as usize, self.guard) {
+                return Some((leaf.base | index, value));
+            }
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> fmt::Debug for Iter<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter").field("next", &self.next).finish_non_exhaustive()
+    }
+}
+
+/// All ids of a range are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no id is free from {first} to {last}")]
+pub struct NoFreeId {
+    /// The lowest id that would do.
+    pub first: u32,
+    /// The highest.
+    pub last: u32,
+}
+
+/// An id that should be allocated is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("id {id} is not allocated")]
+pub struct NotAllocated {
+    /// The id.
+    pub id: u32,
+}
+
+#[cfg(all(test, loom))]
+mod interleavings;
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,332 @@
+//! A radix tree of ids, changed by one writer and read by many.
+//!
+//! A node has a place for each of 256 values or children, and two masks beside them. `taken` is
+//! the writer's: which ids are allocated, and which children have no free id. `present` is for
+//! readers, who otherwise would look into every place: where there is a value, or a child. No
+//! reader trusts a mask: a place may have been emptied since.
+
+use alloc::sync::Arc;
+#[cfg(not(loom))]
+use core::sync::atomic::{AtomicU64, Ordering};
+
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicU64, Ordering};
+
+use crate::rcu::{Rcu, ReadGuard};
+
+/// How many bits of an id a node decodes. Few for the model checker, which counts every place.
+pub(crate) const NODE_BITS: u32 = if cfg!(loom) { 1 } else { 8 };
+
+/// How many places a node has.
+const WIDTH: usize = 1 << NODE_BITS;
+
+/// A node, and with it all below.
+pub(crate) struct Node<T: Send + Sync + 'static> {
+    /// 0 for a leaf.
+    level: u32,
+    taken: Mask,
+    present: Mask,
+    places: Places<T>,
+}
+
+enum Places<T: Send + Sync + 'static> {
+    Values([Rcu<T>; WIDTH]),
+    Children([Rcu<Node<T>>; WIDTH]),
+}
+
+/// What a removal found out.
+pub(crate) struct Removed<T> {
+    /// What had been stored, if anything.
+    pub(crate) value: Option<Arc<T>>,
+    /// Whether that was the last id of its leaf.
+    pub(crate) left_leaf_empty: bool,
+}
+
+impl<T: Send + Sync + 'static> Node<T> {
+    /// Makes an empty node.
+    pub(crate) fn new(level: u32) -> Self {
+        let places = match level {
+            0 => Places::Values(core::array::from_fn(|_| Rcu::empty())),
+            _ => Places::Children(core::array::from_fn(|_| Rcu::empty())),
+        };
+        Self { level, taken: Mask::new(), present: Mask::new(), places }
+    }
+
+    /// Makes a root above what is the root so far.
+    pub(crate) fn above(root: Arc<Self>, guard: &ReadGuard) -> Self {
+        let node = Self::new(root.level + 1);
+        if let Places::Children(children) = &node.places {
+            if root.taken.is_full() {
+                node.taken.set(0);
+            }
+            node.present.set(0);
+            children[0].swap(Some(root), guard);
+        }
+        node
+    }
+
+    /// The only child, if it could be the root instead of this one.
+    pub(crate) fn below(&self, guard: &ReadGuard) -> Option<Arc<Self>> {
+        let Places::Children(children) = &self.places else { return None };
+        if self.present.next_set(1).is_some() { None } else { children[0].share(guard) }
+    }
+
+    /// Whether this node, as the root, reaches `id`.
+    pub(crate) fn reaches(&self, id: u32) -> bool {
+        u64::from(id) < self.span()
+    }
+
+    /// How many ids the node reaches.
+    pub(crate) fn span(&self) -> u64 {
+        1 << (NODE_BITS * (self.level + 1))
+    }
+
+    /// Finds the value of `id`; the node must be the root.
+    #[inline]
+    pub(crate) fn find<'g>(&'g self, id: u32, guard: &'g ReadGuard) -> Option<&'g T> {
+        let (leaf, index) = self.leaf_of(id, guard)?;
+        leaf.value(index, guard)
+    }
+
+    /// Finds the value of `id`, with a count of the caller's own.
+    pub(crate) fn share(&self, id: u32, guard: &ReadGuard) -> Option<Arc<T>> {
+        let (leaf, index) = self.leaf_of(id, guard)?;
+        let Places::Values(values) = &leaf.places else { return None };
+        values[index].share(guard)
+    }
+
+    /// Whether `id` is allocated, with a value or without.
+    pub(crate) fn is_taken(&self, id: u32, guard: &ReadGuard) -> bool {
+        self.leaf_of(id, guard).is_some_and(|(leaf, index)| leaf.taken.contains(index))
+    }
+
+    /// Puts a value to an id that is allocated; `Err` gives it back if it is not.
+    pub(crate) fn replace(
+        &self,
+        id: u32,
+        value: Arc<T>,
+        guard: &ReadGuard,
+    ) -> Result<Option<Arc<T>>, Arc<T>> {
+        let Some((leaf, index)) = self.leaf_of(id, guard) else { return Err(value) };
+        let Places::Values(values) = &leaf.places else { return Err(value) };
+        if !leaf.taken.contains(index) {
+            return Err(value);
+        }
+        let old = values[index].swap(Some(value), guard);
+        leaf.present.set(index);
+        Ok(old)
+    }
+
+    /// The lowest free id from `start` on; both count from the node's first.
+    pub(crate) fn next_free(&self, start: u32, guard: &ReadGuard) -> Option<u32> {
+        let shift = self.shift();
+        let first = self.index(start);
+        let mut index = self.taken.next_clear(first)?;
+        let Places::Children(children) = &self.places else { return Some(number(index)) };
+        loop {
+            let start_below = if index == first { start & ((1 << shift) - 1) } else { 0 };
+            let free = match children[index].load(guard) {
+                None => Some(start_below),
+                // At most the first child may be without a free id from its start on.
+                Some(child) => child.next_free(start_below, guard),
+            };
+            if let Some(free) = free {
+                return Some((number(index) << shift) | free);
+            }
+            index = self.taken.next_clear(index + 1)?;
+        }
+    }
+
+    /// Allocates `id`, which is free and in reach, and returns whether the node is full now.
+    pub(crate) fn insert(&self, id: u32, value: Option<Arc<T>>, guard: &ReadGuard) -> bool {
+        let index = self.index(id);
+        let is_full = match &self.places {
+            Places::Values(values) => {
+                if value.is_some() {
+                    values[index].swap(value, guard);
+                    self.present.set(index);
+                }
+                true
+            }
+            Places::Children(children) => match children[index].load(guard) {
+                Some(child) => child.insert(id, value, guard),
+                None => {
+                    // Filled before anybody sees it.
+                    let child = Self::new(self.level - 1);
+                    let is_full = child.insert(id, value, guard);
+                    children[index].swap(Some(Arc::new(child)), guard);
+                    self.present.set(index);
+                    is_full
+                }
+            },
+        };
+        if is_full {
+            self.taken.set(index);
+        }
+        is_full && self.taken.is_full()
+    }
+
+    /// Frees `id`; `None` if it is free.
+    pub(crate) fn remove(&self, id: u32, guard: &ReadGuard) -> Option<Removed<T>> {
+        let index = self.index(id);
+        match &self.places {
+            Places::Values(values) => {
+                if !self.taken.contains(index) {
+                    return None;
+                }
+                self.taken.clear(index);
+                self.present.clear(index);
+                let value = values[index].swap(None, guard);
+                Some(Removed { value, left_leaf_empty: self.taken.is_empty() })
+            }
+            Places::Children(children) => {
+                let removed = children[index].load(guard)?.remove(id, guard)?;
+                self.taken.clear(index);
+                Some(removed)
+            }
+        }
+    }
+
+    /// Lets go of what is empty on the way to `id`, and returns whether the node itself is.
+    pub(crate) fn prune(&self, id: u32, guard: &ReadGuard) -> bool {
+        let Places::Children(children) = &self.places else { return self.taken.is_empty() };
+        let index = self.index(id);
+        if children[index].load(guard).is_some_and(|child| child.prune(id, guard)) {
+            self.present.clear(index);
+            children[index].swap(None, guard);
+        }
+        self.present.is_empty()
+    }
+
+    /// The first leaf that has a value from `start` on, and its first id; both ids count from the
+    /// node's first.
+    pub(crate) fn next_leaf<'g>(
+        &'g self,
+        start: u32,
+        guard: &'g ReadGuard,
+    ) -> Option<(u32, &'g Self)> {
+        let shift = self.shift();
+        let first = self.index(start);
+        let mut next = self.present.next_set(first);
+        let Places::Children(children) = &self.places else { return next.map(|_| (0, self)) };
+        while let Some(index) = next {
+            let start_below = if index == first { start & ((1 << shift) - 1) } else { 0 };
+            let child = children[index].load(guard);
+            if let Some((base, leaf)) = child.and_then(|child| child.next_leaf(start_below, guard))
+            {
+                return Some(((number(index) << shift) | base, leaf));
+            }
+            next = self.present.next_set(index + 1);
+        }
+        None
+    }
+
+    /// Where a leaf has values, as it says in its `word`th word.
+    #[inline]
+    pub(crate) fn values_in(&self, word: u32) -> u64 {
+        self.present.word(word as usize)
+    }
+
+    /// A leaf's value.
+    #[inline]
+    pub(crate) fn value<'g>(&'g self, index: usize, guard: &'g ReadGuard) -> Option<&'g T> {
+        let Places::Values(values) = &self.places else { return None };
+        values[index % WIDTH].load(guard)
+    }
+
+    /// The leaf in which `id` is, and where; the node must be the root.
+    #[inline]
+    fn leaf_of<'g>(&'g self, id: u32, guard: &'g ReadGuard) -> Option<(&'g Self, usize)> {
+        if !self.reaches(id) {
+            return None;
+        }
+        let (mut node, mut shift) = (self, self.shift());
+        while let Places::Children(children) = &node.places {
+            node = children[(id >> shift) as usize % WIDTH].load(guard)?;
+            shift -= NODE_BITS;
+        }
+        Some((node, id as usize % WIDTH))
+    }
+
+    fn shift(&self) -> u32 {
+        NODE_BITS * self.level
+    }
+
+    fn index(&self, id: u32) -> usize {
+        (id >> self.shift()) as usize % WIDTH
+    }
+}
+
+/// An index as part of an id.
+#[expect(clippy::cast_possible_truncation, reason = "an index is below the width of a node")]
+fn number(index: usize) -> u32 {
+    index as u32
+}
+
+/// The words of a mask.
+pub(crate) const WORDS: usize = WIDTH.div_ceil(64);
+
+/// A bit for each place of a node. Only the one writer changes it.
+struct Mask([AtomicU64; WORDS]);
+
+impl Mask {
+    /// A word whose places are all set.
+    const FULL: u64 = if WIDTH < 64 { (1 << WIDTH) - 1 } else { u64::MAX };
+
+    fn new() -> Self {
+        Self(core::array::from_fn(|_| AtomicU64::new(0)))
+    }
+
+    #[inline]
+    fn word(&self, index: usize) -> u64 {
+        // A hint to readers; values are published by their places.
+        self.0[index].load(Ordering::Relaxed)
+    }
+
+    fn contains(&self, index: usize) -> bool {
+        self.word(index / 64) & bit(index) != 0
+    }
+
+    fn set(&self, index: usize) {
+        let word = self.word(index / 64) | bit(index);
+        self.0[index / 64].store(word, Ordering::Relaxed);
+    }
+
+    fn clear(&self, index: usize) {
+        let word = self.word(index / 64) & !bit(index);
+        self.0[index / 64].store(word, Ordering::Relaxed);
+    }
+
+    fn is_full(&self) -> bool {
+        (0..WORDS).all(|index| self.word(index) == Self::FULL)
+    }
+
+    fn is_empty(&self) -> bool {
+        (0..WORDS).all(|index| self.word(index) == 0)
+    }
+
+    fn next_set(&self, start: usize) -> Option<usize> {
+        self.next_difference(start, 0)
+    }
+
+    fn next_clear(&self, start: usize) -> Option<usize> {
+        self.next_difference(start, Self::FULL)
+    }
+
+    /// The lowest place from `start` on whose bit differs from that of `background`.
+    fn next_difference(&self, start: usize, background: u64) -> Option<usize> {
+        let mut from = u64::MAX << (start % 64);
+        for index in start / 64..WORDS {
+            let word = (self.word(index) ^ background) & from;
+            if word != 0 {
+                return Some(index * 64 + word.trailing_zeros() as usize);
+            }
+            from = u64::MAX;
+        }
+        None
+    }
+}
+
+fn bit(index: usize) -> u64 {
+    1 << (index % 64)
+}
