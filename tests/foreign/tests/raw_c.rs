@@ -171,6 +171,24 @@ fn a_manager_that_asks_for_labels_gets_one_from_everybody() {
     }
 }
 
+#[test]
+fn a_server_is_as_nice_as_its_caller_if_that_is_wanted() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root may make a thread less nice");
+        return;
+    }
+    let stage = stage_with("nice");
+    let run = |world: &[&str]| stage.run_in(User::Myself, world, "nice", &[]);
+    match run(&["--inherit-nice"]).as_str() {
+        "not allowed here\n" => println!("SKIPPED: RLIMIT_NICE cannot be raised here"),
+        said => assert_eq!(said, "serving: 7\nserved: 0\n"),
+    }
+    match run(&[]).as_str() {
+        "not allowed here\n" => {}
+        said => assert_eq!(said, "serving: 0\nserved: 0\n"),
+    }
+}
+
 /// The same on the kernel's driver: each kind of signal ends a read, and few end a freeze.
 #[test]
 fn signals_interrupt_reads_and_restart_freezes() {
