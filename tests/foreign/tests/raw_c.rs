@@ -216,6 +216,18 @@ fn a_client_that_sends_from_the_receivers_buffer_is_served() {
     }
 }
 
+/// Those who wait for a thread's reply hear of its end at once, and its process goes on.
+#[test]
+fn a_thread_that_ends_without_a_word_is_noticed() {
+    let stage = stage_with("thread_death");
+    for &user in User::all() {
+        for world in [&[][..], &["--no-seccomp"]] {
+            let said = stage.run_in(user, world, "thread_death", &[]);
+            assert_eq!(said, "dead\ndead\nanswered\n", "as {user:?}, in {world:?}");
+        }
+    }
+}
+
 #[test]
 fn a_driver_that_is_killed_leaves_nobody_waiting() {
     if !rustix::process::geteuid().is_root() {
