@@ -122,6 +122,7 @@ impl Machine {
                 ..Finding::good("seccomp_notify", &format!("{seccomp} by this kernel; not used"))
             },
             self.ptrace(),
+            self.descriptors(),
             Self::verdict("run", self.way_of_run(), NAMESPACES_ADVICE),
             Self::verdict("mount", self.way_of_mount(), "run it as root"),
         ]
@@ -135,6 +136,27 @@ impl Machine {
         }
         let detail = format!("kernel.yama.ptrace_scope is {scope}: client memory is out of reach");
         Finding::bad("ptrace", detail, "set it to 2 or less in /etc/sysctl.d and reboot")
+    }
+
+    /// Whether unmodified programs can be given files, which takes the right to trace them.
+    fn descriptors(&self) -> Finding {
+        let check = "descriptors";
+        if !cfg!(target_arch = "x86_64") {
+            let detail = "calls cannot bring files on this processor".into();
+            return Finding::bad(check, detail, "use an x86-64 machine");
+        }
+        match self.ptrace_scope {
+            0 | 1 => Finding::good(
+                check,
+                "calls can bring files; whoever takes them is stopped by ptrace for a moment",
+            ),
+            2 => Finding::good(check, "calls can bring files to programs that run as root"),
+            _ => Finding::bad(
+                check,
+                "ptrace is turned off, so calls cannot bring files".into(),
+                "set kernel.yama.ptrace_scope to 1 or less in /etc/sysctl.d and reboot",
+            ),
+        }
     }
 
     fn verdict(check: &'static str, way: Option<Way>, advice: &str) -> Finding {

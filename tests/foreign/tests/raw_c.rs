@@ -34,6 +34,30 @@ fn a_program_that_has_never_heard_of_us_says_hello() {
 }
 
 #[test]
+fn files_go_with_calls_and_replies() {
+    let stage = stage_with("send_files");
+    for &user in User::all() {
+        for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"]] {
+            let said = stage.run_in(user, world, "send_files", &[]);
+            assert_eq!(said, "there through a pipe, back in a file\n", "as {user:?}");
+        }
+    }
+}
+
+#[test]
+fn a_driver_of_root_passes_files_of_others() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root can become another user");
+        return;
+    }
+    let stage = stage_with("send_files");
+    let script = "setpriv --reuid 1000 --regid 1000 --clear-groups \"$0\"";
+    let program = stage.path_of("send_files");
+    let said = stage.run(User::Myself, "sh", &["-ec", script, &program]);
+    assert_eq!(said, "there through a pipe, back in a file\n");
+}
+
+#[test]
 fn the_raw_benchmark_runs_in_all_its_modes() {
     let stage = stage_with("rawbinder");
     for &user in User::all() {
