@@ -30,13 +30,22 @@ fn test_with_a_device() -> Result<(), Failure> {
     let mut command = Command::new(root().join(target).join("debug/anybinder"));
     command.current_dir(root()).args(["run", "--", env!("CARGO"), "test"]);
     command.args(WITH_A_DEVICE.iter().flat_map(|package| ["--package", package]));
+    command.env("ANYBINDER_TEST_KILLS", "1000");
     succeed(command.env("ANYBINDER_TEST_DEVICE", "/dev/binder"))
 }
 
 /// Runs the small concurrent parts through every interleaving.
 fn check_interleavings() -> Result<(), Failure> {
-    let mut command = cargo(&["test", "--package", "binder-fuse", "--lib", "turn"]);
-    // Other flags are another build of everything: it must not push out the usual one.
-    command.env("CARGO_TARGET_DIR", root().join("target/loom"));
-    succeed(command.env("RUSTFLAGS", "--cfg loom"))
+    for (packages, tests) in [
+        (&["--package=binder-fuse"][..], "turn"),
+        (&["--package=idr", "--package=pidns", "--features=idr/std"], "interleavings"),
+    ] {
+        let mut command = cargo(&["test", "--lib"]);
+        command.args(packages).arg(tests);
+        // Other flags are another build of everything: it must not push out the usual one.
+        command.env("CARGO_TARGET_DIR", root().join("target/loom"));
+        // The second name is that of the epochs that `idr` uses.
+        succeed(command.env("RUSTFLAGS", "--cfg loom --cfg crossbeam_loom"))?;
+    }
+    Ok(())
 }

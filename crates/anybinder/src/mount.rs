@@ -18,10 +18,11 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
         let dir = options.dir.display();
         Failure::new(format!("looking for {dir}"), error).advise(format!("mkdir -p {dir}"))
     })?;
+    let driver_options = cli::driver_options(&options.devices, options.mode, options.delivery);
     let driver_options = binder_fuse::Options {
         devices_max: options.max,
         statistics: options.stats,
-        ..cli::driver_options(&options.devices, options.mode, options.delivery)
+        ..options.clients.apply(driver_options)
     };
     if options.foreground {
         unmount_on_signals(dir.clone())?;

@@ -5,6 +5,8 @@ use std::io::Write;
 use crate::error::BenchError;
 use crate::handles::{self, HandlesOptions};
 use crate::idle::{self, IdleOptions};
+use crate::ids::{self, IdsOptions};
+use crate::pids::{self, PidsOptions};
 use crate::ping::{self, PingOptions};
 use crate::report::Report;
 use crate::target::Target;
@@ -18,14 +20,18 @@ pub enum Bench {
     Handles(HandlesOptions),
     /// Measure what clients that do nothing cost the daemon
     Idle(IdleOptions),
+    /// Time ways to find a free id, by how many are taken
+    Ids(IdsOptions),
+    /// Time a table of process ids, by how many there are and in how many namespaces
+    Pids(PidsOptions),
 }
 
 impl Bench {
-    /// Whether there is a device to measure: one that the user named, or that of the world that we
-    /// are in. Otherwise the bench is to be run in a world of its own.
+    /// Whether the device to measure is there: one that the user named, or that of the world that we
+    /// are in, or none that is needed. Otherwise the bench is to be run in a world of its own.
     #[must_use]
     pub fn has_device(&self) -> bool {
-        self.target().is_settled()
+        self.target().is_none_or(Target::is_settled)
     }
 
     /// Measures, and writes the results to `out`.
@@ -36,19 +42,32 @@ impl Bench {
     ///
     /// [`BenchError`], after ending every process of the bench.
     pub fn run(&self, out: &mut dyn Write) -> Result<(), BenchError> {
-        let report = &mut Report::new(out, self.target().json);
+        let report = &mut Report::new(out, self.is_json());
         match self {
             Self::Ping(options) => ping::run(options, report),
             Self::Handles(options) => handles::run(options, report),
             Self::Idle(options) => idle::run(options, report),
+            Self::Ids(options) => ids::run(options, report),
+            Self::Pids(options) => pids::run(options, report),
         }
     }
 
-    fn target(&self) -> &Target {
+    fn target(&self) -> Option<&Target> {
         match self {
-            Self::Ping(options) => &options.target,
-            Self::Handles(options) => &options.target,
-            Self::Idle(options) => &options.target,
+            Self::Ping(options) => Some(&options.target),
+            Self::Handles(options) => Some(&options.target),
+            Self::Idle(options) => Some(&options.target),
+            Self::Ids(_) | Self::Pids(_) => None,
+        }
+    }
+
+    fn is_json(&self) -> bool {
+        match self {
+            Self::Ids(options) => options.json,
+            Self::Pids(options) => options.json,
+            Self::Ping(_) | Self::Handles(_) | Self::Idle(_) => {
+                self.target().is_some_and(|target| target.json)
+            }
         }
     }
 }

@@ -206,7 +206,7 @@ impl Context {
             return Err(Errno::EINVAL);
         }
         self.references[reference].freeze = None;
-        self.stop_watching(link);
+        self.stop_watching(self.freezes[link].owner, link);
         self.processes[process].freeze_links.cleared += 1;
         match self.freezes[link].state {
             State::Idle => self.queue_freeze_cleared(link),
@@ -221,9 +221,8 @@ impl Context {
         Ok(())
     }
 
-    fn stop_watching(&mut self, link: FreezeKey) {
-        let owner = self.freezes[link].owner.and_then(|owner| self.processes.get_mut(owner));
-        if let Some(owner) = owner {
+    fn stop_watching(&mut self, owner: Option<ProcessKey>, link: FreezeKey) {
+        if let Some(owner) = owner.and_then(|owner| self.processes.get_mut(owner)) {
             owner.freezer.watchers.remove(&link);
         }
     }
@@ -250,10 +249,9 @@ impl Context {
 
     /// Ends a link silently, wherever it stands: its reference, or its process, goes.
     pub(crate) fn drop_freeze(&mut self, link: FreezeKey) {
-        self.stop_watching(link);
-        let Some(FreezeLink { process, cookie, state, .. }) = self.freezes.remove(link) else {
-            return;
-        };
+        let Some(gone) = self.freezes.remove(link) else { return };
+        let FreezeLink { process, cookie, owner, state, .. } = gone;
+        self.stop_watching(owner, link);
         let links = &mut self.processes[process].freeze_links;
         links.remove(cookie);
         match state {

@@ -167,10 +167,8 @@ pub struct BufferView {
     pub extra_len: u32,
     /// Bytes that it takes.
     pub slot_len: u32,
-    /// The receiver has seen it.
-    pub is_delivered: bool,
-    /// Its sender wants it erased: nobody else should look.
-    pub is_sensitive: bool,
+    /// Its transaction has not come to its end: a call is being served, or waits to be read.
+    pub is_active: bool,
 }
 
 /// An object on offer.
@@ -386,8 +384,7 @@ impl Context {
             offsets_len: buffer.layout.offsets_len,
             extra_len: buffer.layout.extra_len,
             slot_len: buffer.layout.slot_len,
-            is_delivered: buffer.is_delivered,
-            is_sensitive: buffer.clears_on_free,
+            is_active: buffer.transaction.is_some(),
         }
     }
 
@@ -433,7 +430,10 @@ impl Context {
     fn view_work(&self, thread: Option<&Thread>, work: Work) -> Option<WorkView> {
         Some(match work {
             Work::Transaction(transaction) => {
-                WorkView::Transaction(self.view_transaction(transaction))
+                let mut view = self.view_transaction(transaction);
+                // Whoever has it in its own queue is to take it.
+                view.to_tid = thread.map_or(view.to_tid, |thread| thread.tid);
+                WorkView::Transaction(view)
             }
             Work::TransactionComplete
             | Work::OnewaySpamSuspect

@@ -21,7 +21,6 @@ use crate::alarm::Alarm;
 use crate::client::{Begun, Client, Clients};
 use crate::errand::{Report, Task};
 use crate::events::{Events, FollowerId, StreamRead};
-use crate::files::Files;
 use crate::ioctl::{Answer, Call};
 use crate::logs::LogFile;
 use crate::parked::{Check, Parked, ParkedReads};
@@ -191,7 +190,6 @@ pub(crate) struct Driver {
     /// Processes that have not come to their end, the first to go on with in front.
     ending: VecDeque<(DeviceId, ProcessKey)>,
     pub(crate) runners: Arc<Runners>,
-    files: Arc<Files>,
     /// The requests whose callers are on an errand, and whether a signal wanted to end them.
     pub(crate) on_errands: HashMap<u64, bool>,
     freezes: Vec<WaitingFreeze>,
@@ -221,7 +219,6 @@ impl Driver {
             limits,
             devices: Vec::new(),
             ending: VecDeque::new(),
-            files: Arc::new(Files::new(runners.clone())),
             runners,
             on_errands: HashMap::new(),
             freezes: Vec::new(),
@@ -247,7 +244,7 @@ impl Driver {
     fn run_unguarded(&mut self, job: Job) {
         match job {
             Job::AddDevice { device, name } => {
-                let clients = Clients::new(self.fuse.clone(), self.files.clone());
+                let clients = Clients::new(self.fuse.clone(), self.runners.clone());
                 let parked = ParkedReads::default();
                 let context = Context::with_limits(self.limits).numbered_by(self.ids.clone());
                 let fresh = Device { name, context, clients, parked };
@@ -360,9 +357,9 @@ impl Driver {
     fn caller(&mut self, asker: &Asker) -> Result<Caller, Errno> {
         let clients = &mut self.devices[asker.device].clients;
         let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
-        let begun = client.begin_call(asker.tid, asker.uid);
+        let begun = client.begin_call(asker.tid);
         if begun == Begun::Foreign {
-            tracing::warn!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
+            tracing::debug!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
             return Err(Errno::EINVAL);
         }
         let waits = if client.is_nonblocking { Waits::Never } else { Waits::UntilReady };
@@ -593,7 +590,7 @@ impl Device {
         if admitted.is_err()
             && let Some(client) = clients.get_mut(caller.process)
         {
-            tracing::warn!(pid = client.pid, "a process has more threads than it may");
+            tracing::debug!(pid = client.pid, "a process has more threads than it may");
             client.forget_thread(caller.tid);
         }
         admitted

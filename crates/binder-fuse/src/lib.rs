@@ -5,12 +5,14 @@
 //! out the effects: a read that sleeps waits in `parked`, a freeze in `driver/freezing` (until the
 //! `alarm` at the latest), data reaches the client's mapping through `mapping`, and `client` knows the
 //! memory and the identity of the process behind an open file. Files that clients send one another are
-//! held in `files`; a runner (`runners`) puts them into the receiver (`errand`). What the driver tells
-//! of itself goes out by the names of `logs`, and what goes wrong by `events`.
+//! held in `files`; a runner (`runners`) has the receiver take them (`errand`) from where `brokers`
+//! lend them. What the driver tells of itself goes out by the names of `logs`, and what goes wrong by
+//! `events`.
 //!
 //! What FUSE does not pass on comes in at the `supervisor`, if clients were started under it.
 
 mod alarm;
+mod brokers;
 mod client;
 mod contexts;
 mod descriptors;

@@ -1,5 +1,7 @@
 //! What a binderfs is to have, and how that is asked for in the words of mount(2).
 
+use std::ffi::OsString;
+
 use binder_core::Limits;
 
 /// As many devices as a mount may have (`max=`), and has unless it is limited.
@@ -21,6 +23,12 @@ pub struct Options {
     pub delivery: Delivery,
     /// What one open file of a device may make the driver keep.
     pub limits: Limits,
+    /// Starts a [broker](binder_os::broker), which receivers of files need that may do less than the
+    /// driver. Without it they receive none.
+    pub broker: Option<Vec<OsString>>,
+    /// The security label of a process to which no security module gives one, without NULs and not
+    /// empty. A node that asks for labels gets a text always: servers that ask depend on it.
+    pub security_label: String,
 }
 
 /// A device that exists from the start.
@@ -53,6 +61,8 @@ impl Default for Options {
             statistics: false,
             delivery: Delivery::Auto,
             limits: Limits::default(),
+            broker: None,
+            security_label: "u:r:unlabeled:s0".into(),
         }
     }
 }

@@ -5,12 +5,13 @@ mod logs;
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
 use binder_os::{
-    DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, ThreadWatch, proc_files,
+    DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, ThreadRights, ThreadWatch,
+    proc_files,
 };
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{
@@ -25,6 +26,7 @@ use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::alarm::{Alarm, Sleeper};
+use crate::brokers::Brokers;
 use crate::client::{self, Client};
 use crate::descriptors::{Descriptors, PER_OPEN, Payer};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
@@ -108,6 +110,7 @@ pub struct Session {
 pub(crate) struct Shared {
     pub(crate) fuse: Arc<FuseDevice>,
     delivery: Delivery,
+    security_label: String,
     /// Chosen when the first device is opened.
     route: OnceLock<Route>,
     /// The device number by which /proc shows files of this mount.
@@ -121,9 +124,10 @@ pub(crate) struct Shared {
     pub(crate) watch: Watch,
     pub(crate) bell: Bell,
     runners: Arc<Runners>,
+    pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
-    /// The seccomp filters that every client has: ours, and one if it is under a supervisor.
-    pub(crate) common_filters: AtomicU32,
+    /// The seccomp filters that every client has, and that let our calls pass.
+    client_filters: AtomicU32,
     pub(crate) alarm: Arc<Alarm>,
     pub(crate) threads: Arc<ThreadWatch>,
 }
@@ -198,6 +202,7 @@ impl Session {
         let shared = Shared {
             fuse,
             delivery: options.delivery,
+            security_label: options.security_label.clone(),
             route: OnceLock::new(),
             mount: mount.device().map_err(MountError::Create)?,
             tree: Mutex::new(tree),
@@ -209,8 +214,10 @@ impl Session {
             watch: Watch::default(),
             bell: Bell::default(),
             runners,
+            brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::default(),
-            common_filters: binder_os::injection::own_filters().into(),
+            // Those that we have ourselves.
+            client_filters: ThreadRights::own().map_or(0, |rights| rights.filters()).into(),
             alarm,
             threads,
         };
@@ -388,6 +395,14 @@ impl Shared {
         self.mount
     }
 
+    pub(crate) fn expect_another_filter(&self) {
+        self.client_filters.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn client_filters(&self) -> u32 {
+        self.client_filters.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn limit_devices(&self, devices_max: u32) {
         self.tree().limit_devices(devices_max);
     }
@@ -523,7 +538,7 @@ impl Shared {
         let (opener, client) = match self.meet(header, sharing, flags) {
             Ok(met) => met,
             Err(error) => {
-                tracing::warn!(%error, tid = header.pid, "a process could not open the device");
+                tracing::debug!(%error, tid = header.pid, "a process could not open the device");
                 self.tree().abandon_open(device);
                 return self.refuse(unique, error.raw_os_error().unwrap_or(EIO));
             }
@@ -555,7 +570,7 @@ impl Shared {
     ) -> io::Result<(binder_core::Opener, Client)> {
         let pid = proc_files::tgid_of(header.pid)?;
         let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
-        let opener = client::identify(pid)?;
+        let opener = client::identify(pid, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
             Sharing::Shared => Route::Private,

@@ -7,6 +7,7 @@
 mod actor;
 mod host;
 mod sys;
+mod talker;
 mod wire;
 
 use std::cell::RefCell;
@@ -23,6 +24,7 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 pub use actor::act_if_asked;
 use host::HostProcess;
+pub use talker::{Ledger, STATUS};
 use wire::Order;
 
 use crate::{
@@ -324,6 +326,23 @@ impl System for DeviceRig {
 
     fn is_mapped_in_child(&self, host: Host, address: u64) -> bool {
         self.order(host, Order::ProbeChild, [address, 0, 0]).expect("fork") != 0
+    }
+
+    fn serve(&self, caller: Caller) {
+        self.begin(caller, Order::Serve, 0, 0);
+    }
+
+    fn churn(&self, caller: Caller, seed: u64) {
+        self.begin(caller, Order::Churn, seed, 0);
+    }
+
+    fn share(&self, process: Process, host: Host) -> Process {
+        let (owner, fd) = self.file(process);
+        let pid = self.pid(owner).unsigned_abs().into();
+        let fd = self.order(host, Order::FetchDescriptor, [pid, fd, 0]).expect("pidfd_getfd");
+        let mut state = self.state.borrow_mut();
+        state.processes.push(OpenFile { host, fd, area: (0, 0) });
+        Process(state.processes.len() - 1)
     }
 
     fn add_device(&self, name: &[u8]) -> Result<(), Errno> {

@@ -22,6 +22,7 @@ fn step(oneways: f64) -> impl Strategy<Value = Step> {
         2 => (slot.clone(), which.clone()).prop_map(|(slot, which)| Step::Remove { slot, which }),
         3 => (slot.clone(), which.clone())
             .prop_map(|(slot, which)| Step::Acknowledge { slot, which }),
+        2 => frozen(),
         1 => (slot.clone(), which.clone())
             .prop_map(|(slot, handle)| Step::RequestDeath { slot, handle }),
         1 => (slot.clone(), which.clone())
@@ -33,6 +34,27 @@ fn step(oneways: f64) -> impl Strategy<Value = Step> {
         1 => (slot.clone(), any::<bool>())
             .prop_map(|(slot, is_full)| Step::Fill { slot, is_full }),
         1 => slot.prop_map(|slot| Step::Replace { slot }),
+    ]
+}
+
+/// Steps about freezing.
+fn frozen() -> impl Strategy<Value = Step> {
+    let (slot, whom, handle) = (0..SLOTS, 0..SLOTS, 0..8_usize);
+    let objects = vec((0..4_u8, 0..8_usize), 0..2);
+    prop_oneof![
+        (slot.clone(), whom.clone()).prop_map(|(slot, whom)| Step::Freeze { slot, whom }),
+        (slot.clone(), whom.clone()).prop_map(|(slot, whom)| Step::Thaw { slot, whom }),
+        (slot.clone(), whom).prop_map(|(slot, whom)| Step::AskForFrozen { slot, whom }),
+        (slot.clone(), handle.clone(), objects).prop_map(|(slot, handle, objects)| Step::Update {
+            slot,
+            handle,
+            objects
+        }),
+        (slot.clone(), handle.clone())
+            .prop_map(|(slot, handle)| Step::RequestFreeze { slot, handle }),
+        (slot.clone(), handle.clone())
+            .prop_map(|(slot, handle)| Step::ClearFreeze { slot, handle }),
+        (slot, handle).prop_map(|(slot, handle)| Step::FreezeDone { slot, handle }),
     ]
 }
 
@@ -64,6 +86,13 @@ fn after_the_acquaintance_everybody_can_call_everybody() {
 proptest! {
     // A failure is to become a test of its own, not a seed in a file.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn those_who_freeze_each_other_read_what_the_model_reads(
+        steps in vec(prop_oneof![2 => frozen(), 3 => step(0.6)], 1..150),
+    ) {
+        compare(&[acquaintance(), steps].concat());
+    }
 
     #[test]
     fn strangers_read_what_the_model_reads(steps in vec(step(0.5), 1..120)) {

@@ -85,6 +85,11 @@ impl Bitmap {
         self.capacity
     }
 
+    /// How much memory is from the heap.
+    pub(crate) const fn heap_bytes(&self) -> usize {
+        self.lower.capacity() * size_of::<u64>()
+    }
+
     /// Whether `bit` is set; bits that do not exist are not.
     pub(crate) fn contains(&self, bit: u32) -> bool {
         bit < self.capacity && self.word(0, bit / WORD_BITS) & mask(bit) != 0

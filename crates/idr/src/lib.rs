@@ -23,4 +23,4 @@ pub use bitmap::AllocError;
 pub use idr::{Idr, Iter, LockedIdr, NoFreeId, NotAllocated};
 pub use pool::{AcquireError, GrowRequest, IdPool, Larger, Reservation, ShrinkRequest, Smaller};
 #[cfg(feature = "std")]
-pub use rcu::{ReadGuard, pin};
+pub use rcu::{ReadGuard, pin, reclaim};

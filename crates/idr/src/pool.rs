@@ -162,6 +162,12 @@ impl IdPool {
         self.len
     }
 
+    /// How much memory the pool has from the heap, in bytes.
+    #[must_use]
+    pub const fn heap_bytes(&self) -> usize {
+        self.bitmap.heap_bytes()
+    }
+
     /// Whether no id is in use.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

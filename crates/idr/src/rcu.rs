@@ -27,6 +27,15 @@ pub fn pin() -> ReadGuard {
     ReadGuard(crossbeam_epoch::pin())
 }
 
+/// Drops what was removed and is not being read any more, as far as that can be known.
+///
+/// Removals do this by themselves, some dozens at a time. Who has removed his last for a while and
+/// wants the memory, or what goes with the values, calls this a few times: it takes three to see
+/// that all other threads have moved on.
+pub fn reclaim() {
+    crossbeam_epoch::pin().flush();
+}
+
 impl fmt::Debug for ReadGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ReadGuard")

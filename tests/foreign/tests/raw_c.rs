@@ -154,6 +154,23 @@ rmdir "$dir"
     assert_eq!(said, "0 wrong answers\n");
 }
 
+#[test]
+fn a_manager_that_asks_for_labels_gets_one_from_everybody() {
+    let stage = stage_with("labelled");
+    let own = std::fs::read_to_string("/proc/self/attr/current").unwrap_or_default();
+    let own = own.trim_end_matches(['\0', '\n']);
+    for &user in User::all() {
+        for (world, text) in [
+            (&[][..], "u:r:unlabeled:s0"),
+            (&["--security-label", "u:r:tested:s0"], "u:r:tested:s0"),
+        ] {
+            let said = stage.run_in(user, world, "labelled", &[]);
+            let label = if own.is_empty() { text } else { own };
+            assert_eq!(said, format!("{label}\n"), "as {user:?}");
+        }
+    }
+}
+
 /// The same on the kernel's driver: each kind of signal ends a read, and few end a freeze.
 #[test]
 fn signals_interrupt_reads_and_restart_freezes() {

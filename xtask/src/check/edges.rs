@@ -60,7 +60,7 @@ const RULES: &[Rule] = &[
         ],
         Purity::Free,
     ),
-    rule("binder-bench", &["binder-os", "binder-uapi", "idr"], Purity::Free),
+    rule("binder-bench", &["binder-os", "binder-uapi", "bitsearch", "idr", "pidns"], Purity::Free),
     rule("binder-testkit", &["binder-core", "binder-uapi"], Purity::Free),
 ];
 

@@ -2,8 +2,8 @@
 
 use std::hash::BuildHasher;
 
-use binder_core::{BufferView, Context, LogEntry, ProcessKey};
-use binder_report::{DESCRIPTOR_ROOM_BYTES, Pointers, records};
+use binder_core::{Context, LogEntry, ProcessKey};
+use binder_report::{Pointers, records};
 
 use super::{Device, DeviceId, Driver};
 use crate::logs::LogFile;
@@ -83,15 +83,9 @@ impl Device {
     }
 
     fn calls(&self) -> Vec<records::CallRecord> {
-        let peek = |process: ProcessKey, buffer: &BufferView| {
-            let len = (buffer.data_len as usize).min(DESCRIPTOR_ROOM_BYTES);
-            let mut bytes = vec![0; len];
+        let peek = |process: ProcessKey, offset: usize, into: &mut [u8]| {
             let client = self.clients.get(process);
-            let memory = client.map(|client| client.buffer.memory());
-            match memory.map(|memory| memory.read(buffer.start as usize, &mut bytes)) {
-                Some(Ok(())) => bytes,
-                Some(Err(_)) | None => Vec::new(),
-            }
+            client.is_some_and(|client| client.buffer.memory().read(offset, into).is_ok())
         };
         records::calls(&self.snapshot(), &peek)
     }

@@ -2,7 +2,6 @@
 
 #![expect(unsafe_code, reason = "ptrace and waitpid for threads have no safe wrapper")]
 
-use std::fs;
 use std::io;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -12,7 +11,7 @@ use rustix::process::{Pid, Signal};
 
 use super::InjectionError;
 use super::registers::Registers;
-use crate::proc_files;
+use crate::thread_rights::ThreadRights;
 
 /// A request of ptrace(2).
 type Request = libc::c_long;
@@ -88,10 +87,11 @@ impl Tracee {
     /// [`InjectionError`]; `answer` was called unless the thread could not even be traced.
     pub(super) fn stop(
         tid: u32,
+        rights: &ThreadRights,
         expected_filters: u32,
         answer: impl FnOnce(),
     ) -> Result<Self, InjectionError> {
-        let stepping = seize(tid, expected_filters)?;
+        let stepping = seize(tid, rights, expected_filters)?;
         // Should this fail, the thread has been killed, and waiting for it tells so.
         let _ = ptrace(INTERRUPT, tid, 0, 0);
         answer();
@@ -258,27 +258,22 @@ impl Drop for Tracee {
 }
 
 /// Becomes the tracer of a thread.
-fn seize(tid: u32, expected_filters: u32) -> Result<Stepping, InjectionError> {
-    let status = fs::read(format!("/proc/{tid}/status")).map_err(|_| InjectionError::Gone)?;
-    let field = |name: &[u8]| {
-        let value = proc_files::field(&status, name).ok()?;
-        str::from_utf8(value).ok().map(str::trim)
-    };
-    if field(b"TracerPid:").is_some_and(|pid| pid != "0") {
+fn seize(
+    tid: u32,
+    rights: &ThreadRights,
+    expected_filters: u32,
+) -> Result<Stepping, InjectionError> {
+    if rights.has_tracer {
         return Err(InjectionError::Traced);
     }
-    // Strict mode knows no filters, and kills for any call of ours.
-    let is_strict = field(b"Seccomp:") == Some("1");
-    let filters = field(b"Seccomp_filters:").and_then(|count| count.parse().ok()).unwrap_or(0_u32);
-    let is_filtered = is_strict || filters > expected_filters;
+    let is_filtered = rights.filters > expected_filters;
     let options = if is_filtered { SUSPEND_SECCOMP } else { 0 };
     ptrace(SEIZE, tid, 0, options).map_err(|errno| match errno {
         Errno::SRCH => InjectionError::Gone,
         Errno::PERM | Errno::INVAL if is_filtered => InjectionError::Filtered,
         errno => InjectionError::Refused { step: "tracing the thread", errno },
     })?;
-    let ignored = field(b"SigIgn:").and_then(|mask| u64::from_str_radix(mask, 16).ok());
-    let ignores_trap = ignored.is_none_or(|mask| mask & TRAP_BIT != 0);
+    let ignores_trap = rights.ignored_signals & TRAP_BIT != 0;
     Ok(if ignores_trap { Stepping::EntryAndExit } else { Stepping::Instruction })
 }
 

@@ -25,8 +25,9 @@ pub(super) fn descriptor(number: u64) -> BorrowedFd<'static> {
 /// Makes an ioctl.
 pub(super) fn ioctl(fd: BorrowedFd<'_>, request: u64, argument: u64) -> Result<(), Errno> {
     // SAFETY: the device is a Binder driver. It accesses memory through the addresses in its
-    // argument, which checks take from the actor's arena (plain bytes that no reference points to)
-    // or choose to be unmapped, for which the answer is EFAULT.
+    // argument. Checks take those from the actor's arena (plain bytes that no reference points to)
+    // or choose them to be unmapped, for which the answer is EFAULT; a `Talker` takes them from
+    // pointers to buffers of its own, of which it uses no reference until the call returns.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, argument) };
     errno_of(result)
 }

@@ -1,6 +1,7 @@
 //! Every interleaving of a reader with a writer, and of writers with each other, that the model
 //! checker finds within two preemptions. Nodes decode one bit, so the ids below reach over levels.
 
+use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 use std::vec::Vec;
 
@@ -40,16 +41,18 @@ fn beside(
 #[test]
 fn a_reader_finds_a_whole_value_or_none_while_it_is_published() {
     check(|| {
-        let idr = idr_of(&[]);
-        beside(
-            &idr,
-            |idr| {
-                assert_eq!(idr.alloc(1..=1, None), Ok(1));
-                assert_eq!(idr.replace(1, value(1)), Ok(None));
-            },
-            |idr| assert!(idr.find(1, &pin()).is_none_or(|value| *value == 1)),
-        );
-        assert_eq!(idr.find(1, &pin()), Some(&1));
+        let idr = Arc::new(Idr::<AtomicU32>::new());
+        let theirs = idr.clone();
+        let writer = thread::spawn(move || {
+            assert_eq!(theirs.alloc(1..=1, None), Ok(1));
+            let value = Arc::new(AtomicU32::new(0));
+            value.store(1, Ordering::Relaxed);
+            assert!(theirs.replace(1, value).is_ok());
+        });
+        let is_whole = |value: &AtomicU32| value.load(Ordering::Relaxed) == 1;
+        assert!(idr.find(1, &pin()).is_none_or(is_whole));
+        writer.join().expect("no thread panics");
+        assert!(idr.find(1, &pin()).is_some_and(is_whole));
     });
 }
 

@@ -212,6 +212,15 @@ fn a_start_that_no_pool_reaches_is_refused_and_costs_nothing() {
 }
 
 #[test]
+fn an_id_takes_a_quarter_of_a_byte_at_most() {
+    assert_eq!(IdPool::new().heap_bytes(), 0);
+    for ids in [1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
+        let bytes = IdPool::with_capacity(ids).expect("memory").heap_bytes();
+        assert!(bytes * 4 <= ids as usize, "{bytes} bytes for {ids}");
+    }
+}
+
+#[test]
 fn a_capacity_that_is_known_before_needs_no_growth() {
     for (ids, capacity) in [(0, 64), (64, 64), (65, 128), (1000, 1024)] {
         let pool = IdPool::with_capacity(ids).expect("memory");

@@ -1,0 +1,225 @@
+//! `ids`: what taking and freeing an id takes, by how many are taken, and by who finds the free one.
+
+mod structures;
+
+use std::hint::black_box;
+use std::sync::{Barrier, Mutex};
+use std::time::{Duration, Instant};
+
+use idr::IdPool;
+use serde::Serialize;
+
+use crate::error::BenchError;
+use crate::ids::structures::{Flat, Ids, Ranges, Roaring, Scan, Slab};
+use crate::random::Random;
+use crate::report::Report;
+use crate::table::{self, Table};
+
+/// Time ways to find a free id, by how many are taken.
+///
+/// All but `slab` hand out the lowest free id, as handles need it. No device is involved.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  anybinder bench ids
+  anybinder bench ids --live 1000,1000000 --json")]
+pub struct IdsOptions {
+    /// How many ids are taken
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS",
+          default_value = "100,1000,10000,100000,1000000,10000000",
+          value_parser = clap::value_parser!(u32).range(MIN_LIVE..=MAX_LIVE))]
+    live: Vec<u32>,
+
+    /// How long each figure may take, in milliseconds
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    budget_ms: u32,
+
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Enough for an eighth of them to be a hole.
+const MIN_LIVE: i64 = 8;
+
+const MAX_LIVE: i64 = 100_000_000;
+
+/// In which order ids are freed and taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Pattern {
+    /// One more and one more.
+    Sequential,
+    /// All are taken; a random one is freed and taken again.
+    FullThenFreeOne,
+    /// An eighth is free, here and there; one is taken and a random one freed.
+    Holes,
+    /// As [`Self::FullThenFreeOne`], by two threads that share a lock.
+    TwoThreads,
+}
+
+/// A result.
+#[derive(Debug, Clone, Serialize)]
+struct Row {
+    structure: &'static str,
+    live: u32,
+    pattern: Pattern,
+    ns: f64,
+    bytes_per_id: Option<f64>,
+}
+
+pub(crate) fn run(options: &IdsOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+    let budget = Duration::from_millis(options.budget_ms.into());
+    let mut table = Table::new([
+        "structure",
+        "taken",
+        "one more",
+        "free and take",
+        "in holes",
+        "two threads",
+        "bytes per id",
+    ]);
+    let measures: [fn(u32, Duration) -> Vec<Row>; 6] = [
+        measure::<Scan>,
+        measure::<Flat>,
+        measure::<IdPool>,
+        measure::<Slab>,
+        measure::<Roaring>,
+        measure::<Ranges>,
+    ];
+    let bar = report.progress(options.live.len() * measures.len());
+    for live in &options.live {
+        for measure in measures {
+            let rows = measure(*live, budget);
+            for row in &rows {
+                report.record(row)?;
+            }
+            if let Some(first) = rows.first() {
+                bar.set_message(format!("{} {live}", first.structure));
+                let ns = rows.iter().map(|row| table::short_duration(Some(row.ns)));
+                let bytes = first.bytes_per_id.map_or("-".into(), |bytes| format!("{bytes:.2}"));
+                let names = [first.structure.to_owned(), live.to_string()];
+                table.row(names.into_iter().chain(ns).chain([bytes]));
+            }
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    report.table(&table)
+}
+
+fn measure<I: Ids>(live: u32, budget: Duration) -> Vec<Row> {
+    let mut ids = I::filled(live);
+    let bytes_per_id = ids.heap_bytes().map(|bytes| bytes as f64 / f64::from(live));
+    let row = |pattern, ns| Row { structure: I::NAME, live, pattern, ns, bytes_per_id };
+    let mut random = Random::new(live);
+    let one = pair_ns(budget, || {
+        ids.release(random.below(live));
+        black_box(ids.acquire());
+    });
+    let two = two_threads(&mut ids, live, budget);
+    let sequential = sequential(&mut ids, live, budget);
+    // Afresh, for some have grown above what was full.
+    let holes = holes(&mut I::filled(live), live, budget);
+    vec![
+        row(Pattern::Sequential, sequential),
+        row(Pattern::FullThenFreeOne, one),
+        row(Pattern::Holes, holes),
+        row(Pattern::TwoThreads, two),
+    ]
+}
+
+/// Takes more ids, as many again at most.
+fn sequential<I: Ids>(ids: &mut I, live: u32, budget: Duration) -> f64 {
+    let start = Instant::now();
+    let mut taken = 0;
+    while taken < live && (taken % 8 != 0 || start.elapsed() < budget) {
+        black_box(ids.acquire());
+        taken += 1;
+    }
+    nanoseconds(start.elapsed()) / f64::from(taken)
+}
+
+fn holes<I: Ids>(ids: &mut I, live: u32, budget: Duration) -> f64 {
+    let mut random = Random::new(live);
+    let mut taken: Vec<u32> = (0..live).collect();
+    for _ in 0..live / 8 {
+        let index = random.index(taken.len());
+        ids.release(taken.swap_remove(index));
+    }
+    pair_ns(budget, || {
+        let new = ids.acquire();
+        let index = random.index(taken.len());
+        ids.release(std::mem::replace(&mut taken[index], new));
+    })
+}
+
+/// The time of a pair in each of two threads.
+fn two_threads<I: Ids>(ids: &mut I, live: u32, budget: Duration) -> f64 {
+    let ids = Mutex::new(ids);
+    let locked = || ids.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let barrier = Barrier::new(2);
+    let times: Vec<f64> = std::thread::scope(|scope| {
+        let halves = [(0, live / 2), (live / 2, live - live / 2)];
+        let threads = halves.map(|(first, len)| {
+            let (locked, barrier) = (&locked, &barrier);
+            scope.spawn(move || {
+                let mut random = Random::new(first + 1);
+                // Each frees only what it took itself.
+                let mut own: Vec<u32> = (first..first + len).collect();
+                barrier.wait();
+                pair_ns(budget, || {
+                    let index = random.index(own.len());
+                    locked().release(own[index]);
+                    own[index] = locked().acquire();
+                })
+            })
+        });
+        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+    });
+    times.iter().sum::<f64>() / times.len().max(1) as f64
+}
+
+/// The mean time of `pair`, over as many as fit into the budget.
+fn pair_ns(budget: Duration, mut pair: impl FnMut()) -> f64 {
+    let (mut pairs, mut batch) = (0, 1);
+    let start = Instant::now();
+    loop {
+        for _ in 0..batch {
+            pair();
+        }
+        pairs += batch;
+        let elapsed = start.elapsed();
+        if elapsed >= budget {
+            return nanoseconds(elapsed) / f64::from(pairs);
+        }
+        // A clock costs more than a pair may.
+        if elapsed < budget / 20 && batch < 1 << 16 {
+            batch *= 2;
+        }
+    }
+}
+
+fn nanoseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_structure_is_measured_in_every_pattern() {
+        for live in [8, 100] {
+            for rows in [
+                measure::<Scan>(live, Duration::from_millis(1)),
+                measure::<IdPool>(live, Duration::from_millis(1)),
+            ] {
+                let patterns: Vec<_> = rows.iter().map(|row| row.pattern).collect();
+                use Pattern::{FullThenFreeOne, Holes, Sequential, TwoThreads};
+                assert_eq!(patterns, [Sequential, FullThenFreeOne, Holes, TwoThreads]);
+                assert!(rows.iter().all(|row| row.ns > 0.0 && row.live == live));
+            }
+        }
+    }
+}

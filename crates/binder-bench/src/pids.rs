@@ -1,0 +1,158 @@
+//! `pids`: what a table of process ids takes to fill, search, walk and empty.
+
+mod tables;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::error::BenchError;
+use crate::pids::tables::{BitmapAndHash, Ours, PidTable, Trees};
+use crate::random::Random;
+use crate::report::Report;
+use crate::table::{self, Table};
+
+/// Time a table of process ids, by how many there are and in how many namespaces.
+///
+/// Each process has a number in every namespace from the root to its own. Beside our table: sorted
+/// trees under a lock, and bitmaps with a hash, as kernels had before. No device is involved.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  anybinder bench pids
+  anybinder bench pids --live 10000 --levels 1 --json")]
+pub struct PidsOptions {
+    /// How many processes there are
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS", default_value = "10000,1000000",
+          value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
+    live: Vec<u32>,
+
+    /// In how many namespaces each has a number
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS", default_value = "1,3,32",
+          value_parser = clap::value_parser!(u32).range(1..=33))]
+    levels: Vec<u32>,
+
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What is done to a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Operation {
+    /// Give a process its numbers.
+    Allocate,
+    /// Find a random process in the innermost namespace, each by itself.
+    LookUp,
+    /// The same, many in one read section.
+    LookUpPinned,
+    /// Visit all of a namespace in order.
+    Iterate,
+    /// Take all numbers back.
+    Destroy,
+}
+
+/// A result: nanoseconds for each process.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Row {
+    structure: &'static str,
+    live: u32,
+    levels: u32,
+    operation: Operation,
+    ns: f64,
+}
+
+/// How long lookups, and walks through the table, are repeated.
+const LONG_ENOUGH: Duration = Duration::from_millis(50);
+
+/// So many different processes are looked up, or all there are.
+const LOOKUPS: usize = 1 << 16;
+
+pub(crate) fn run(options: &PidsOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+    let mut table = Table::new([
+        "structure",
+        "processes",
+        "namespaces",
+        "allocate",
+        "look up",
+        "look up, pinned",
+        "visit",
+        "destroy",
+    ]);
+    let measures = [measure::<Ours>, measure::<Trees>, measure::<BitmapAndHash>];
+    let bar = report.progress(options.live.len() * options.levels.len() * measures.len());
+    for live in &options.live {
+        for levels in &options.levels {
+            bar.set_message(format!("{live} processes in {levels} namespaces"));
+            for measure in measures {
+                let rows = measure(*live, *levels);
+                for row in rows {
+                    report.record(&row)?;
+                }
+                let names = [rows[0].structure.to_owned(), live.to_string(), levels.to_string()];
+                let ns = rows.iter().map(|row| table::short_duration(Some(row.ns)));
+                table.row(names.into_iter().chain(ns));
+                bar.inc(1);
+            }
+        }
+    }
+    bar.finish_and_clear();
+    report.table(&table)
+}
+
+fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 5] {
+    let row = |operation, ns| Row { structure: T::NAME, live, levels, operation, ns };
+    let (mut pids, mut numbers) = (T::new(levels), Vec::new());
+    let allocate = timed(live, || numbers.extend((0..live).map(|_| pids.allocate())));
+    let mut random = Random::new(live);
+    let wanted: Vec<u32> =
+        (0..LOOKUPS.min(live as usize)).map(|_| numbers[random.index(numbers.len())]).collect();
+    let look_up =
+        repeated(|| wanted.iter().filter(|number| black_box(pids.look_up(**number))).count());
+    let pinned = repeated(|| pids.look_up_all(&wanted));
+    let iterate = repeated(|| pids.visit());
+    let destroy = timed(live, || pids.destroy());
+    [
+        row(Operation::Allocate, allocate),
+        row(Operation::LookUp, look_up),
+        row(Operation::LookUpPinned, pinned),
+        row(Operation::Iterate, iterate),
+        row(Operation::Destroy, destroy),
+    ]
+}
+
+/// The time of `act`, for each of `count`.
+fn timed(count: u32, act: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    act();
+    start.elapsed().as_secs_f64() * 1e9 / f64::from(count)
+}
+
+/// The time of each of what `act` counts, over many times that.
+fn repeated(mut act: impl FnMut() -> usize) -> f64 {
+    act();
+    let (start, mut count) = (Instant::now(), 0);
+    loop {
+        count += act();
+        let elapsed = start.elapsed();
+        if elapsed >= LONG_ENOUGH {
+            return elapsed.as_secs_f64() * 1e9 / count.max(1) as f64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_is_measured_in_every_operation() {
+        for rows in
+            [measure::<Ours>(100, 3), measure::<Trees>(100, 3), measure::<BitmapAndHash>(100, 1)]
+        {
+            assert!(rows.iter().all(|row| row.ns > 0.0), "{rows:?}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The map agrees with a sorted map, whatever is asked of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use idr::{Idr, NoFreeId, NotAllocated, pin};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Alloc {
+        first: u32,
+        ids: u32,
+        has_value: bool,
+    },
+    AllocCyclic {
+        first: u32,
+        ids: u32,
+    },
+    Replace {
+        id: u32,
+    },
+    Remove {
+        id: u32,
+    },
+    /// Remove everything from here on.
+    RemoveFrom {
+        first: u32,
+    },
+    SetCursor {
+        id: u32,
+    },
+    GetNext {
+        start: u32,
+    },
+    Clear,
+}
+
+/// Ids that meet often, some of which are at the edges of nodes.
+fn id() -> impl Strategy<Value = u32> {
+    prop_oneof![
+        6 => 0..600u32,
+        2 => 65_400..65_700u32,
+        1 => (1u32 << 24) - 5..(1 << 24) + 5,
+        1 => u32::MAX - 3..=u32::MAX,
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (id(), 0..400u32, any::<bool>())
+            .prop_map(|(first, ids, has_value)| Step::Alloc { first, ids, has_value }),
+        6 => (id(), 0..400u32).prop_map(|(first, ids)| Step::AllocCyclic { first, ids }),
+        2 => id().prop_map(|id| Step::Replace { id }),
+        6 => id().prop_map(|id| Step::Remove { id }),
+        1 => id().prop_map(|first| Step::RemoveFrom { first }),
+        1 => id().prop_map(|id| Step::SetCursor { id }),
+        2 => id().prop_map(|start| Step::GetNext { start }),
+        1 => Just(Step::Clear),
+    ]
+}
+
+/// What the map should be: ids, and the values of those that have one.
+#[derive(Default)]
+struct Model {
+    values: BTreeMap<u32, Option<u64>>,
+    cursor: u32,
+}
+
+impl Model {
+    fn lowest_free(&self, first: u32, last: u32) -> Option<u32> {
+        (first..=last).find(|id| !self.values.contains_key(id))
+    }
+
+    fn alloc_cyclic(&mut self, first: u32, last: u32, value: u64) -> Result<u32, NoFreeId> {
+        let free = self
+            .lowest_free(first.max(self.cursor), last)
+            .or_else(|| self.lowest_free(first, last))
+            .ok_or(NoFreeId { first, last })?;
+        self.values.insert(free, Some(value));
+        self.cursor = free.wrapping_add(1);
+        Ok(free)
+    }
+
+    fn next(&self, start: u32) -> Option<(u32, u64)> {
+        self.values.range(start..).find_map(|(id, value)| value.map(|value| (*id, value)))
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_map_agrees_with_a_sorted_map(steps in vec(step(), 1..120)) {
+        let idr = Idr::new();
+        let mut model = Model::default();
+        for (value, step) in (0u64..).zip(steps) {
+            match step {
+                Step::Alloc { first, ids, has_value } => {
+                    let last = first.saturating_add(ids);
+                    let stored = has_value.then_some(value);
+                    let expected = model.lowest_free(first, last).ok_or(NoFreeId { first, last });
+                    prop_assert_eq!(idr.alloc(first..=last, stored.map(Arc::new)), expected);
+                    model.values.extend(expected.ok().map(|id| (id, stored)));
+                }
+                Step::AllocCyclic { first, ids } => {
+                    let last = first.saturating_add(ids);
+                    let found = idr.alloc_cyclic(first..=last, Some(Arc::new(value)));
+                    prop_assert_eq!(found, model.alloc_cyclic(first, last, value));
+                }
+                Step::Replace { id } => {
+                    let expected = model.values.get_mut(&id).ok_or(NotAllocated { id });
+                    let expected = expected.map(|stored| stored.replace(value));
+                    let found = idr.replace(id, Arc::new(value));
+                    prop_assert_eq!(found.map(|old| old.map(|value| *value)), expected);
+                }
+                Step::Remove { id } => {
+                    let expected = model.values.remove(&id).ok_or(NotAllocated { id });
+                    let found = idr.remove(id).map(|old| old.map(|value| *value));
+                    prop_assert_eq!(found, expected);
+                }
+                Step::RemoveFrom { first } => {
+                    for (id, stored) in model.values.split_off(&first) {
+                        let found = idr.remove(id).map(|old| old.map(|value| *value));
+                        prop_assert_eq!(found, Ok(stored));
+                    }
+                }
+                Step::SetCursor { id } => {
+                    idr.set_cursor(id);
+                    model.cursor = id;
+                }
+                Step::GetNext { start } => {
+                    let guard = pin();
+                    let found = idr.get_next(start, &guard).map(|(id, value)| (id, *value));
+                    prop_assert_eq!(found, model.next(start));
+                }
+                Step::Clear => {
+                    idr.lock().clear();
+                    model.values.clear();
+                }
+            }
+            prop_assert_eq!(idr.len(), model.values.len() as u64);
+            prop_assert_eq!(idr.cursor(), model.cursor);
+        }
+        let guard = pin();
+        let found = idr.iter(&guard).map(|(id, value)| (id, *value));
+        let expected = model.values.iter().filter_map(|(id, stored)| Some((*id, (*stored)?)));
+        prop_assert!(found.eq(expected));
+        for (id, stored) in &model.values {
+            prop_assert_eq!(idr.find(*id, &guard).copied(), *stored);
+            prop_assert!(idr.lock().is_allocated(*id));
+        }
+    }
+}

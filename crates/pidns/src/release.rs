@@ -1,0 +1,96 @@
+//! Pids that end, alone or with their namespace.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use idr::pin;
+
+use crate::namespace::{Life, PidNamespace};
+use crate::pid::Pid;
+
+impl<P: Send + Sync + 'static> Pid<P> {
+    /// Frees the numbers in all namespaces; the circle makes it late that they come again.
+    ///
+    /// The first process of a namespace takes the namespace with it: no more numbers are given out
+    /// there. Returned are the namespaces whose first process waits for the others to end, if this
+    /// was the last of those, or the one before, for the first process may have numbers of two
+    /// threads.
+    ///
+    /// # Errors
+    ///
+    /// [`AlreadyFreed`] the second time, and nothing has changed.
+    pub fn free(&self) -> Result<Vec<Arc<PidNamespace<P>>>, AlreadyFreed> {
+        let freed = AlreadyFreed { level: self.namespace().level(), number: self.nr() };
+        let mut levels: Vec<_> = self.namespace().lineage().map(|it| (it, it.lock())).collect();
+        let mut numbers = self.numbers().iter().rev().copied();
+        let found = levels.first().and_then(|(_, innermost)| innermost.find(self.nr()));
+        if !found.is_some_and(|found| core::ptr::eq(found, self)) {
+            return Err(freed);
+        }
+        let mut to_wake = Vec::new();
+        for ((namespace, locked), number) in levels.iter_mut().zip(&mut numbers) {
+            let removed = locked.remove(number);
+            debug_assert!(removed.is_ok(), "a pid has its numbers in all namespaces or in none");
+            let left = namespace.processes() - 1;
+            namespace.set_processes(left);
+            if namespace.life() == Life::Stopped && matches!(left, 1 | 2) {
+                to_wake.push(Arc::clone(namespace));
+            }
+            if number == 1 && namespace.life() == Life::Running {
+                namespace.set_life(Life::Stopped);
+            }
+        }
+        Ok(to_wake)
+    }
+}
+
+impl<P: Send + Sync + 'static> PidNamespace<P> {
+    /// Frees the pid of number `nr`, as [`Pid::free`] does, and returns it.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchPid`] if the number is nobody's.
+    pub fn free_pid(&self, nr: u32) -> Result<Arc<Pid<P>>, NoSuchPid> {
+        let none = NoSuchPid { level: self.level(), number: nr };
+        let pid = self.get_pid(nr).ok_or(none)?;
+        pid.free().map_err(|_| none)?;
+        Ok(pid)
+    }
+
+    /// Ends the namespace: no number is given out any more, here or inside, and every pid that has
+    /// a number here loses all of them. Returns those pids, in order of their numbers here.
+    pub fn destroy(&self) -> Vec<Arc<Pid<P>>> {
+        self.disable_pid_allocation();
+        let mut freed = Vec::new();
+        let mut next = 1;
+        loop {
+            // Not pinned throughout: there may be millions.
+            let Some(number) = self.find_ge_pid(next, &pin()).map(|(number, _)| number) else {
+                return freed;
+            };
+            // Somebody else may free it at the same time.
+            freed.extend(self.free_pid(number).ok());
+            next = number + 1;
+        }
+    }
+}
+
+/// A pid that has no numbers any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("pid {number} of level {level} has been freed already")]
+pub struct AlreadyFreed {
+    /// The level of its own namespace.
+    pub level: u32,
+    /// The number it had there.
+    pub number: u32,
+}
+
+/// A number that is nobody's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("nobody is pid {number} at level {level}")]
+pub struct NoSuchPid {
+    /// The level of the namespace.
+    pub level: u32,
+    /// The number.
+    pub number: u32,
+}
