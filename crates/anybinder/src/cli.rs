@@ -48,15 +48,10 @@ pub(crate) enum Command {
     Doctor(DoctorOptions),
     /// Show a service and a client at work
     Demo(DemoOptions),
-    /// List the processes that use a binder
     Ps(PsOptions),
-    /// Show the driver's tables
     State(StateOptions),
-    /// Show how often what has happened
     Stats(StatsOptions),
-    /// Show what is under way
     Transactions(TransactionsOptions),
-    /// Show what went wrong
     Log(LogOptions),
     /// Measure a device, each time beside its baselines
     #[command(subcommand)]

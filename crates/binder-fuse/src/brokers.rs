@@ -45,6 +45,11 @@ impl Brokers {
         Self { command, by_user: Mutex::default() }
     }
 
+    /// What starts a broker.
+    pub(crate) fn command(&self) -> Option<Vec<OsString>> {
+        self.command.clone()
+    }
+
     /// Puts `files` where a thread with these rights may take them.
     pub(crate) fn lend(&self, receiver: &ThreadRights, files: &[HeldFile]) -> io::Result<Loan> {
         if files.is_empty() || receiver.may_trace(&ThreadRights::own()?) {

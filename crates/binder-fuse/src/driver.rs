@@ -1,5 +1,6 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
+mod past;
 mod report;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -12,25 +13,26 @@ use binder_core::{
     Caller, Context, DebugIds, Effect, Errno, Limits, Nice, Opener, Outcome, ProcessKey, Release,
     ThreadKey, Waits,
 };
-use binder_os::{FuseDevice, nice, proc_files};
+use binder_os::{FuseDevice, ThreadWatch, nice, proc_files};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
 
 use crate::alarm::Alarm;
-use crate::client::{Client, Clients};
+use crate::client::{Begun, Client, Clients};
 use crate::errand::{Report, Task};
 use crate::events::{Events, FollowerId, StreamRead};
-use crate::files::Files;
 use crate::ioctl::{Answer, Call};
 use crate::logs::LogFile;
 use crate::options::Options;
 use crate::parked::{Check, Parked, ParkedReads};
 use crate::runners::Runners;
+use crate::thread_ends::CallerName;
 use crate::wire::send;
 use freezing::WaitingFreeze;
 
 mod freezing;
+mod threads;
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -107,6 +109,12 @@ pub(crate) enum Job {
         is_nonblocking: bool,
     },
     ReclaimIdlePages,
+    /// A thread has ended, and may not have said so.
+    EndThread(CallerName),
+    /// Looks for ends of threads that nobody tells of, and says whether there are such threads.
+    FindEndedThreads {
+        are_left: IsLeft,
+    },
     EndOverdueFreezes,
     /// Plays a slice of the end of a process, if there is one, and says whether more is left.
     GoOnReleasing {
@@ -184,14 +192,15 @@ pub(crate) struct Driver {
     /// Processes that have not come to their end, the first to go on with in front.
     ending: VecDeque<(DeviceId, ProcessKey)>,
     pub(crate) runners: Arc<Runners>,
-    files: Arc<Files>,
     /// The requests whose callers are on an errand, and whether a signal wanted to end them.
     pub(crate) on_errands: HashMap<u64, bool>,
     freezes: Vec<WaitingFreeze>,
     alarm: Arc<Alarm>,
     /// Whether threads that serve a call become as nice as the caller.
     inherits_nice: bool,
+    pub(crate) threads: Arc<ThreadWatch>,
     ids: DebugIds,
+    past: past::Past,
     events: Events,
     /// When its clock was 0; `None` where nobody can see statistics.
     start: Option<Instant>,
@@ -206,6 +215,7 @@ impl Driver {
         options: &Options,
         runners: Arc<Runners>,
         alarm: Arc<Alarm>,
+        threads: Arc<ThreadWatch>,
     ) -> Self {
         Self {
             events: Events::new(fuse.clone()),
@@ -213,13 +223,14 @@ impl Driver {
             limits: options.limits,
             devices: Vec::new(),
             ending: VecDeque::new(),
-            files: Arc::new(Files::new(runners.clone())),
             runners,
             on_errands: HashMap::new(),
             freezes: Vec::new(),
             alarm,
             inherits_nice: options.inherits_nice,
+            threads,
             ids: DebugIds::default(),
+            past: past::Past::default(),
             start: options.statistics.then(Instant::now),
             obscurity: RandomState::new(),
         }
@@ -239,13 +250,16 @@ impl Driver {
     fn run_unguarded(&mut self, job: Job) {
         match job {
             Job::AddDevice { device, name } => {
-                let clients = Clients::new(self.fuse.clone(), self.files.clone());
+                let clients = Clients::new(self.fuse.clone(), self.runners.clone());
                 let parked = ParkedReads::default();
                 let context = Context::with_limits(self.limits).numbered_by(self.ids.clone());
                 let fresh = Device { name, context, clients, parked };
                 match self.devices.get_mut(device) {
                     // Nobody can come by the device that had this number.
-                    Some(place) => *place = fresh,
+                    Some(place) => {
+                        self.past.take_over(place, self.ids.latest());
+                        *place = fresh;
+                    }
                     None => {
                         debug_assert_eq!(device, self.devices.len(), "no number is passed over");
                         self.devices.push(fresh);
@@ -294,6 +308,8 @@ impl Driver {
             Job::SetNonblocking { device, process, is_nonblocking } => {
                 self.set_nonblocking(device, process, is_nonblocking);
             }
+            Job::EndThread(name) => self.end_thread(name),
+            Job::FindEndedThreads { are_left } => are_left(self.find_ended_threads()),
             Job::ReclaimIdlePages => self.reclaim_idle_pages(),
             Job::WriteLog { log, written, .. } => written(self.write_log(log)),
             Job::ReadEvents { follower, read } => self.events.read(follower, read),
@@ -361,12 +377,16 @@ impl Driver {
     fn caller(&mut self, asker: &Asker) -> Result<Caller, Errno> {
         let clients = &mut self.devices[asker.device].clients;
         let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
-        if !client.begin_call(asker.tid, asker.uid) {
+        let begun = client.begin_call(asker.tid);
+        if begun == Begun::Foreign {
             tracing::debug!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
             return Err(Errno::EINVAL);
         }
         let waits = if client.is_nonblocking { Waits::Never } else { Waits::UntilReady };
         let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
+        if let Begun::New { follows_another } = begun {
+            self.begin_thread(asker.device, &caller, follows_another);
+        }
         self.devices[asker.device].admit(&caller)?;
         Ok(caller)
     }
@@ -635,6 +655,8 @@ impl Job {
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
             | Self::ReclaimIdlePages
+            | Self::EndThread(_)
+            | Self::FindEndedThreads { .. }
             | Self::GoOnReleasing { .. }
             | Self::EndOverdueFreezes => None,
         }

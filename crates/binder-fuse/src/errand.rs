@@ -81,7 +81,7 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     let mut is_answered = false;
     let stopped =
         ThreadRights::of(asker.tid).map_err(|_| InjectionError::Gone).and_then(|rights| {
-            let held = Held::stop(asker.tid, &rights, shared.own_filters, || {
+            let held = Held::stop(asker.tid, &rights, shared.client_filters(), || {
                 is_answered = true;
                 let bytes = Answer::of(&request);
                 send(&shared.fuse, &reply::ioctl(asker.unique, injection::REPEAT, bytes.bytes()));
@@ -91,7 +91,11 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     let (rights, mut held) = match stopped {
         Ok(stopped) => stopped,
         Err(error) => {
-            warn(shared, &asker, &error);
+            match error {
+                // It may be killed at any time.
+                InjectionError::Gone => tracing::debug!(tid = asker.tid, %error),
+                error => warn(shared, &asker, &error),
+            }
             let standing = if is_answered { Standing::Gone } else { Standing::Waiting };
             let installed = without_files(&errand);
             let errand = errand.key;
@@ -108,9 +112,9 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
         let installed = installed.map_err(|failure| {
             match failure {
                 // The kernel's driver finds nothing strange in it either.
-                Failure::Install(InstallError::NoRoom) => {
-                    tracing::debug!(tid = asker.tid, %failure, "files were not delivered");
-                }
+                Failure::Install(
+                    InstallError::NoRoom | InstallError::Injection(InjectionError::Gone),
+                ) => tracing::debug!(tid = asker.tid, %failure, "files were not delivered"),
                 Failure::Lend(_) | Failure::Install(_) => warn(shared, &asker, &failure),
             }
             NotInstalled

@@ -1,8 +1,10 @@
 //! Every binderfs that this process serves: the first, and those that programs mount themselves.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread;
 
@@ -31,6 +33,9 @@ pub(crate) const FILE_SYSTEM: &[u8] = b"binder";
 /// All binderfs that are served.
 pub(crate) struct Mounts {
     delivery: Delivery,
+    broker: Option<Vec<OsString>>,
+    /// Whether the clients have the filter by which we are asked.
+    is_asked: AtomicBool,
     by_device: Mutex<HashMap<Device, Served>>,
 }
 
@@ -45,13 +50,29 @@ impl Mounts {
     /// Those of a world that begins with `session`.
     pub(crate) fn new(session: &Session, delivery: Delivery) -> io::Result<Self> {
         let own = MountView::of(std::process::id())?.user_namespace();
-        let mounts = Self { delivery, by_device: Mutex::default() };
+        let mounts = Self {
+            delivery,
+            broker: session.shared().brokers.command(),
+            is_asked: AtomicBool::new(false),
+            by_device: Mutex::default(),
+        };
         mounts.register(session, own, false);
         Ok(mounts)
     }
 
+    /// Clients have a filter more than this process from here on.
+    pub(crate) fn begin_to_be_asked(&self) {
+        self.is_asked.store(true, Ordering::Relaxed);
+        for session in self.by_device().values().filter_map(|served| served.session.upgrade()) {
+            session.expect_another_filter();
+        }
+    }
+
     fn register(&self, session: &Session, user_namespace: u64, statistics: bool) {
         let shared = session.shared();
+        if self.is_asked.load(Ordering::Relaxed) {
+            shared.expect_another_filter();
+        }
         let session = Arc::downgrade(shared);
         self.by_device().insert(shared.device(), Served { session, user_namespace, statistics });
     }
@@ -128,8 +149,9 @@ impl Mounts {
         source: &[u8],
     ) -> Result<DetachedMount, i32> {
         let Wishes { devices_max, statistics } = wishes;
-        let options =
-            Options { devices_max, statistics, delivery: self.delivery, ..Options::default() };
+        let (delivery, broker) = (self.delivery, self.broker.clone());
+        let rest = Options::default();
+        let options = Options { devices_max, statistics, delivery, broker, ..rest };
         let has_room = usize::try_from(devices_max).is_ok_and(|max| options.devices.len() <= max);
         if !has_room || self.by_device().len() >= MOUNTS_MAX {
             return Err(ENOSPC);

@@ -46,6 +46,12 @@ impl Supervisor {
         })
     }
 
+    /// Notes that clients have one seccomp filter more than this process: that of the supervisor. Must
+    /// come before they do anything.
+    pub fn expect_filter(&self) {
+        self.mounts.begin_to_be_asked();
+    }
+
     /// Answers calls that `listener` tells of, until nobody is left who could make one.
     ///
     /// # Errors

@@ -6,10 +6,13 @@
 //! no files but those on their way. Others of that user may reach these as well, as they may reach
 //! the client.
 
+#![expect(unsafe_code, reason = "what runs between fork and exec has no safe wrapper")]
+
 use std::ffi::OsStr;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -57,7 +60,10 @@ impl Broker {
         )?;
         set_socket_timeout(&socket, Timeout::Recv, Some(ANSWER_TIME))?;
         set_socket_timeout(&socket, Timeout::Send, Some(ANSWER_TIME))?;
-        let process = Command::new(program)
+        let mut command = Command::new(program);
+        // SAFETY: the closure makes one system call, and touches no memory.
+        unsafe { command.pre_exec(inherit_nothing) };
+        let process = command
             .args(arguments)
             .args([user.uid.to_string(), user.gid.to_string()])
             .env_clear()
@@ -170,6 +176,15 @@ pub fn serve(user: UserAndGroup) -> io::Result<()> {
             held.retain(|file| !gone.contains(&file.as_raw_fd()));
         }
     }
+}
+
+/// Has all descriptors but the standard streams closed when the program is executed: whoever started
+/// the driver may have left it some that it does not know of.
+fn inherit_nothing() -> io::Result<()> {
+    let (first, last, when) = (3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+    // SAFETY: it takes numbers only, and closes nothing yet.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, when) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn numbers_of(bytes: &[u8]) -> impl Iterator<Item = RawFd> {

@@ -5,20 +5,26 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use binder_os::UserAndGroup;
+use binder_os::broker::{self, Broker};
+use binder_os::client_files::{self, TakeError};
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal};
+use rustix::fs::MemfdFlags;
 
-const CASES: [(&str, fn()); 12] = [
+const CASES: [(&str, fn()); 13] = [
+    ("a_user_takes_files_from_a_broker", a_user_takes_files_from_a_broker),
     ("fork_is_refused_among_threads", fork_is_refused_among_threads),
     ("the_end_of_a_child_is_told", the_end_of_a_child_is_told),
     ("children_are_collected_as_they_change", children_are_collected_as_they_change),
@@ -34,6 +40,13 @@ const CASES: [(&str, fn()); 12] = [
 ];
 
 fn main() -> ExitCode {
+    if let [_, role, uid, gid] = &std::env::args().collect::<Vec<_>>()[..]
+        && role == BROKER
+    {
+        let user = UserAndGroup { uid: uid.parse().unwrap(), gid: gid.parse().unwrap() };
+        broker::serve(user).unwrap();
+        return ExitCode::SUCCESS;
+    }
     let filter = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
     let mut failures = 0;
     for (name, case) in CASES.iter().filter(|(name, _)| name.contains(&filter)) {
@@ -77,6 +90,53 @@ fn next_change() -> (u32, Change) {
             return change;
         }
     }
+}
+
+/// Makes this program a broker.
+const BROKER: &str = "broker";
+
+fn a_user_takes_files_from_a_broker() {
+    let own = processes::user();
+    let (uid, gid) = if own.0 == 0 { (1000, 1000) } else { own };
+    let program = std::env::current_exe().unwrap();
+    let command = [program.as_os_str(), OsStr::new(BROKER)];
+    let broker = Broker::start(&command, UserAndGroup { uid, gid }).unwrap();
+    let mut file = File::from(rustix::fs::memfd_create("lent", MemfdFlags::CLOEXEC).unwrap());
+    file.write_all(b"lent").unwrap();
+    let numbers = broker.give(&[file.as_fd(); 300]).unwrap();
+    assert_eq!(BTreeSet::from_iter(&numbers).len(), 300);
+    let driver = std::process::id();
+    let takes = |number| {
+        in_child(|| {
+            if own.0 == 0 {
+                become_ordinary();
+                let driver = client_files::of_process(driver).unwrap();
+                let refused = client_files::take(driver, file.as_raw_fd()).unwrap_err();
+                assert!(matches!(refused, TakeError::OutOfReach(_)), "{refused}");
+            }
+            let broker = client_files::of_process(broker.pid()).unwrap();
+            let mut taken = File::from(client_files::take(broker, number).unwrap());
+            let mut text = String::new();
+            taken.rewind().unwrap();
+            taken.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "lent");
+        })
+    };
+    for number in [numbers[0], numbers[299]] {
+        assert_eq!(takes(number), Change::Exited(0));
+    }
+    broker.take_back(&numbers).unwrap();
+    // An answer to what follows tells that it is done.
+    let again = broker.give(&[file.as_fd()]).unwrap();
+    assert_eq!(again, numbers[..1]);
+    let open = fs::read_dir(format!("/proc/{}/fd", broker.pid())).unwrap().count();
+    assert_eq!(open, 4, "three streams, of which one is the socket, and the file");
+    let pid = broker.pid();
+    drop(broker);
+    assert!(fs::metadata(format!("/proc/{pid}")).is_err());
+    let nobody = UserAndGroup { uid, gid };
+    assert!(Broker::start(&["/nowhere/to/be/found"], nobody).is_err());
+    assert!(Broker::start(&["/bin/true"], nobody).is_err(), "it never says that it is ready");
 }
 
 fn fork_is_refused_among_threads() {
