@@ -11,8 +11,6 @@ use rustix::mount::{MountFlags, UnmountFlags};
 
 use crate::registry::checks;
 
-const DEVICE: &str = "conformance";
-
 checks! {
     Device c230_a_device_can_be_added_once,
     Device c231_a_name_may_have_255_bytes,
@@ -42,13 +40,13 @@ fn add(stage: &Stage, name: &str) -> PathBuf {
 }
 
 fn c230_a_device_can_be_added_once(stage: &Stage) {
-    let path = add(stage, DEVICE);
+    let path = add(stage, "added-once");
     let (system, _) = mount(stage);
     let metadata = fs::metadata(&path).unwrap();
     assert_eq!(metadata.mode() & 0o777, 0o600);
     // A file system in user space cannot serve devices; it serves files.
     assert_eq!(metadata.file_type().is_char_device(), stage.driver() == Driver::Kernel);
-    assert_eq!(system.add_device(DEVICE.as_bytes()), Err(Errno::EXIST));
+    assert_eq!(system.add_device(b"added-once"), Err(Errno::EXIST));
     for name in ["a/b", ".", "..", ""] {
         assert_eq!(system.add_device(name.as_bytes()), Err(Errno::ACCESS), "{name:?}");
     }
@@ -63,7 +61,7 @@ fn c231_a_name_may_have_255_bytes(stage: &Stage) {
 }
 
 fn c232_a_device_can_be_removed_and_the_control_cannot(stage: &Stage) {
-    let path = add(stage, DEVICE);
+    let path = add(stage, "removed");
     fs::remove_file(&path).unwrap();
     assert!(!path.exists());
     let refusal = fs::remove_file(path.with_file_name("binder-control")).unwrap_err();
@@ -137,7 +135,7 @@ fn c234_features_are_listed(stage: &Stage) {
 }
 
 fn c235_a_removed_device_works_for_those_who_have_it(stage: &Stage) {
-    let path = add(stage, DEVICE);
+    let path = add(stage, "removed-while-open");
     let stage = Stage::new(Box::new(DeviceRig::new(&path, &path).unwrap()));
     let m = stage.manager();
     let p = stage.party();
