@@ -161,13 +161,17 @@ pub(crate) struct ClientOptions {
     /// The security label of processes that have none, for services that ask for labels
     #[arg(long, value_name = "TEXT", value_parser = security_label, hide_short_help = true)]
     pub(crate) security_label: Option<String>,
+
+    /// Let a thread that serves a call have the caller's nice value meanwhile, within RLIMIT_NICE
+    #[arg(long, hide_short_help = true)]
+    pub(crate) inherit_nice: bool,
 }
 
 impl ClientOptions {
     /// Adds these to a driver's options.
     pub(crate) fn apply(&self, options: binder_fuse::Options) -> binder_fuse::Options {
         let security_label = self.security_label.clone().unwrap_or(options.security_label);
-        binder_fuse::Options { security_label, ..options }
+        binder_fuse::Options { security_label, inherits_nice: self.inherit_nice, ..options }
     }
 }
 

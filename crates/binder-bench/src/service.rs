@@ -36,6 +36,9 @@ pub(crate) fn start(device: &Path, core: Option<usize>) -> Result<Actor, BenchEr
         core.map_or(Ok(()), affinity::pin_self)?;
         let session = Session::open(device)?;
         become_context_manager(session.client())?;
+        // A call may bring a file, which stays: to close it is no part of a round trip.
+        let raised = binder_os::processes::raise_open_file_limit();
+        raised.map_err(failed("raising the limit of open files"))?;
         link.answer(&())?;
         match serve(session)? {}
     })?;
@@ -46,7 +49,7 @@ pub(crate) fn start(device: &Path, core: Option<usize>) -> Result<Actor, BenchEr
 fn become_context_manager(server: &BinderClient) -> Result<(), BenchError> {
     let mut tries = 0;
     loop {
-        match server.become_context_manager() {
+        match server.become_context_manager_with_files() {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy && tries < TRIES => {
                 tries += 1;
                 thread::sleep(Duration::from_millis(1));

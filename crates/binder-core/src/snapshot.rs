@@ -412,7 +412,7 @@ impl Context {
         node: &Node,
         holders: &BTreeMap<NodeKey, Vec<u32>>,
     ) -> NodeView {
-        let waiting = node.waiting_oneways.iter();
+        let waiting = node.line.iter();
         NodeView {
             id: node.debug_id,
             ptr: node.ptr,

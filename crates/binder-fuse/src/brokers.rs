@@ -23,6 +23,8 @@ const RESTART_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) struct Brokers {
     /// Starts one; without it there are none.
     command: Option<Vec<OsString>>,
+    /// What we may do; `None` if that is unknown.
+    own: Option<ThreadRights>,
     by_user: Mutex<HashMap<UserAndGroup, Entry>>,
 }
 
@@ -42,7 +44,7 @@ pub(crate) struct Loan {
 
 impl Brokers {
     pub(crate) fn new(command: Option<Vec<OsString>>) -> Self {
-        Self { command, by_user: Mutex::default() }
+        Self { command, own: ThreadRights::own().ok(), by_user: Mutex::default() }
     }
 
     /// What starts a broker.
@@ -52,7 +54,7 @@ impl Brokers {
 
     /// Puts `files` where a thread with these rights may take them.
     pub(crate) fn lend(&self, receiver: &ThreadRights, files: &[HeldFile]) -> io::Result<Loan> {
-        if files.is_empty() || receiver.may_trace(&ThreadRights::own()?) {
+        if self.own.is_some_and(|own| receiver.may_trace(&own)) {
             let numbers = files.iter().map(HeldFile::number).collect();
             return Ok(Loan { pid: std::process::id(), numbers, broker: None });
         }

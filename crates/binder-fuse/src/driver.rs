@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use binder_core::{
-    Caller, Context, DebugIds, Effect, Errno, Limits, Opener, Outcome, ProcessKey, Release,
+    Caller, Context, DebugIds, Effect, Errno, Limits, Nice, Opener, Outcome, ProcessKey, Release,
     ThreadKey, Waits,
 };
-use binder_os::{FuseDevice, ThreadWatch, proc_files};
+use binder_os::{FuseDevice, ThreadWatch, nice, proc_files};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
@@ -24,6 +24,7 @@ use crate::errand::{Report, Task};
 use crate::events::{Events, FollowerId, StreamRead};
 use crate::ioctl::{Answer, Call};
 use crate::logs::LogFile;
+use crate::options::Options;
 use crate::parked::{Check, Parked, ParkedReads};
 use crate::runners::Runners;
 use crate::thread_ends::CallerName;
@@ -196,6 +197,8 @@ pub(crate) struct Driver {
     freezes: Vec<WaitingFreeze>,
     alarm: Arc<Alarm>,
     pub(crate) threads: Arc<ThreadWatch>,
+    /// Whether threads that serve a call become as nice as the caller.
+    inherits_nice: bool,
     ids: DebugIds,
     past: past::Past,
     events: Events,
@@ -206,19 +209,18 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A driver without devices; one `with_statistics` takes the time of each call.
+    /// A driver without devices; one with statistics takes the time of each call.
     pub(crate) fn new(
         fuse: Arc<FuseDevice>,
-        limits: Limits,
+        options: &Options,
         runners: Arc<Runners>,
         alarm: Arc<Alarm>,
         threads: Arc<ThreadWatch>,
-        with_statistics: bool,
     ) -> Self {
         Self {
             events: Events::new(fuse.clone()),
             fuse,
-            limits,
+            limits: options.limits,
             devices: Vec::new(),
             ending: VecDeque::new(),
             runners,
@@ -226,9 +228,10 @@ impl Driver {
             freezes: Vec::new(),
             alarm,
             threads,
+            inherits_nice: options.inherits_nice,
             ids: DebugIds::default(),
             past: past::Past::default(),
-            start: with_statistics.then(Instant::now),
+            start: options.statistics.then(Instant::now),
             obscurity: RandomState::new(),
         }
     }
@@ -265,7 +268,13 @@ impl Driver {
             }
             Job::Open { device, opener, client, opened, .. } => {
                 let state = &mut self.devices[device];
+                let pid = opener.pid;
                 let process = state.context.open(opener);
+                if self.inherits_nice
+                    && let Ok(nice) = nice::of(pid)
+                {
+                    state.context.note_default_nice(process, Nice(nice));
+                }
                 state.clients.insert(process, *client);
                 opened(process);
             }
@@ -326,6 +335,11 @@ impl Driver {
         }
         let state = &mut self.devices[asker.device];
         if let Call::WriteRead(mut request) = call {
+            if self.inherits_nice
+                && let Ok(nice) = nice::of(asker.tid)
+            {
+                state.context.note_nice(&caller, Nice(nice));
+            }
             let mut outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
             if matches!(outcome, Err(Errno::EAGAIN)) && state.has_become_blocking(asker.process) {
                 // The request shows what was done: the repetition only reads.
@@ -438,6 +452,9 @@ impl Driver {
             match effect {
                 Effect::Wake(thread) => self.wake(device, thread),
                 Effect::NotifyPoll(process) => self.notify_poll(device, process),
+                Effect::SetNice { process, tid, nice } => {
+                    self.set_nice(device, process, tid, nice);
+                }
                 Effect::Settled(process) => {
                     self.note_settled(device, process);
                     concerns_others = true;
@@ -456,6 +473,13 @@ impl Driver {
         }
         let outcome = state.context.resume(thread, &mut request, &mut state.clients);
         self.end_or_park(&asker, request, outcome);
+    }
+
+    fn set_nice(&mut self, device: DeviceId, process: ProcessKey, tid: u32, Nice(nice): Nice) {
+        let Some(client) = self.devices[device].clients.get_mut(process) else { return };
+        if let Err(error) = nice::set(client.pid, tid, nice) {
+            tracing::debug!(%error, tid, nice, "a thread stays as nice as it is");
+        }
     }
 
     fn notify_poll(&mut self, device: DeviceId, process: ProcessKey) {

@@ -171,11 +171,10 @@ impl Session {
         let threads = Arc::new(ThreadWatch::new().map_err(MountError::Create)?);
         let driver = Turn::new(Driver::new(
             fuse.clone(),
-            options.limits,
+            options,
             runners.clone(),
             alarm.clone(),
             threads.clone(),
-            options.statistics,
         ));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {

@@ -34,6 +34,30 @@ fn a_program_that_has_never_heard_of_us_says_hello() {
 }
 
 #[test]
+fn files_go_with_calls_and_replies() {
+    let stage = stage_with("send_files");
+    for &user in User::all() {
+        for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"]] {
+            let said = stage.run_in(user, world, "send_files", &[]);
+            assert_eq!(said, "there through a pipe, back in a file\n", "as {user:?}");
+        }
+    }
+}
+
+#[test]
+fn a_driver_of_root_passes_files_of_others() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root can become another user");
+        return;
+    }
+    let stage = stage_with("send_files");
+    let script = "setpriv --reuid 1000 --regid 1000 --clear-groups \"$0\"";
+    let program = stage.path_of("send_files");
+    let said = stage.run(User::Myself, "sh", &["-ec", script, &program]);
+    assert_eq!(said, "there through a pipe, back in a file\n");
+}
+
+#[test]
 fn the_raw_benchmark_runs_in_all_its_modes() {
     let stage = stage_with("rawbinder");
     for &user in User::all() {
@@ -168,6 +192,24 @@ fn a_manager_that_asks_for_labels_gets_one_from_everybody() {
             let label = if own.is_empty() { text } else { own };
             assert_eq!(said, format!("{label}\n"), "as {user:?}");
         }
+    }
+}
+
+#[test]
+fn a_server_is_as_nice_as_its_caller_if_that_is_wanted() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root may make a thread less nice");
+        return;
+    }
+    let stage = stage_with("nice");
+    let run = |world: &[&str]| stage.run_in(User::Myself, world, "nice", &[]);
+    match run(&["--inherit-nice"]).as_str() {
+        "not allowed here\n" => println!("SKIPPED: RLIMIT_NICE cannot be raised here"),
+        said => assert_eq!(said, "serving: 7\nserved: 0\n"),
+    }
+    match run(&[]).as_str() {
+        "not allowed here\n" => {}
+        said => assert_eq!(said, "serving: 0\nserved: 0\n"),
     }
 }
 
