@@ -299,7 +299,9 @@ fn c243_clients_killed_at_random_leave_nothing_behind(stage: &Stage) {
     const BATCH: usize = 50;
     const AT_A_TIME: usize = 4;
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let runs = number("ANYBINDER_TEST_KILLS").unwrap_or(200);
+    // The kernel's driver runs under emulation.
+    let usual = if stage.driver() == Driver::Kernel { BATCH as u64 } else { 200 };
+    let runs = number("ANYBINDER_TEST_KILLS").unwrap_or(usual);
     let now = std::time::UNIX_EPOCH.elapsed().map_or(243, |now| u64::from(now.subsec_nanos()));
     let seed = number("ANYBINDER_TEST_SEED").unwrap_or(now);
     println!("ANYBINDER_TEST_SEED={seed}");
