@@ -2,6 +2,7 @@
 //! concerns Binder on to the driver.
 
 mod logs;
+mod read;
 
 use std::io;
 use std::path::Path;
@@ -19,8 +20,7 @@ use fuse_wire::flags::{
     FUSE_PASSTHROUGH,
 };
 use fuse_wire::{
-    DirentBuffer, Header, InitOffer, InitTerms, Message, Opened, Operation, Read, Request, SetAttr,
-    StatFs, reply,
+    Header, InitOffer, InitTerms, Message, Opened, Operation, Request, SetAttr, StatFs, reply,
 };
 use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
@@ -34,7 +34,7 @@ use crate::errand::Warnings;
 use crate::events::FollowerId;
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::logs::LogFile;
-use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
+use crate::mapping::{ReceiveBuffer, Route};
 use crate::options::{Delivery, Options};
 use crate::reserve::{Bell, Reserve};
 use crate::runners::Runners;
@@ -171,11 +171,10 @@ impl Session {
         let threads = Arc::new(ThreadWatch::new().map_err(MountError::Create)?);
         let driver = Turn::new(Driver::new(
             fuse.clone(),
-            options.limits,
+            options,
             runners.clone(),
             alarm.clone(),
             threads.clone(),
-            options.statistics,
         ));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
@@ -584,56 +583,6 @@ impl Shared {
     fn opened(&self, unique: u64, file: File, flags: u32, backing_id: i32) {
         let fh = insert_file(&self.files, file);
         send(&self.fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
-    }
-
-    /// Reads a file of text, or a page of a receive buffer that a client touches.
-    fn read(&self, unique: u64, read: &Read) {
-        let files = self.files();
-        let memory = match files.get(index(read.fh)) {
-            Some(File::Log { log, text }) => {
-                let (log, text) = (*log, text.clone());
-                drop(files);
-                return self.read_log(unique, read, log, text);
-            }
-            Some(File::Events(follower)) => {
-                let follower = *follower;
-                drop(files);
-                return self.read_events(unique, follower, read);
-            }
-            Some(File::Device { memory: Some(memory), .. }) => memory.clone(),
-            Some(File::Device { memory: None, .. }) => {
-                let zeros = vec![0; (read.size as usize).min(BUFFER_BYTES)];
-                return send(&self.fuse, &reply::data(unique, &zeros));
-            }
-            Some(File::Feature(text)) => {
-                let part = logs::part(text, read.offset, read.size);
-                return send(&self.fuse, &reply::data(unique, part));
-            }
-            Some(File::Control) | None => return self.refuse(unique, EINVAL),
-        };
-        drop(files);
-        let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(BUFFER_BYTES);
-        let mut bytes = vec![0; (read.size as usize).min(BUFFER_BYTES - start)];
-        match memory.read(start, &mut bytes) {
-            Ok(()) => send(&self.fuse, &reply::data(unique, &bytes)),
-            Err(_) => self.refuse(unique, EIO),
-        }
-    }
-
-    fn read_dir(&self, unique: u64, node: u64, read: &Read) {
-        let entries = match self.tree().list(node) {
-            Ok(entries) => entries,
-            Err(refused) => return self.refuse(unique, refused as i32),
-        };
-        let mut bytes = vec![0; (read.size as usize).min(64 << 10)];
-        let mut listed = DirentBuffer::new(&mut bytes);
-        let skipped = usize::try_from(read.offset).unwrap_or(usize::MAX);
-        for (at, (inode, mode, name)) in entries.iter().enumerate().skip(skipped) {
-            if listed.push(*inode, at as u64 + 1, *mode, name).is_err() {
-                break;
-            }
-        }
-        send(&self.fuse, &reply::data(unique, listed.into_bytes()));
     }
 
     fn asker(&self, header: &Header, fh: u64, argument: u64) -> Option<Asker> {
