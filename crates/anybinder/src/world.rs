@@ -222,7 +222,7 @@ fn supervise(from: UnixStream, session: &Session, delivery: Delivery) -> Result<
     let attend = move || {
         let attended = Listener::receive(&from).and_then(|listener| match listener {
             Some(listener) => {
-                supervisor.begin_to_be_asked();
+                supervisor.expect_filter();
                 (&from).write_all(b"!")?;
                 supervisor.attend(listener)
             }

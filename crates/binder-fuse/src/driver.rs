@@ -196,15 +196,9 @@ pub(crate) struct Driver {
     pub(crate) on_errands: HashMap<u64, bool>,
     freezes: Vec<WaitingFreeze>,
     alarm: Arc<Alarm>,
-<<<<<<< HEAD
     pub(crate) threads: Arc<ThreadWatch>,
     /// Whether threads that serve a call become as nice as the caller.
     inherits_nice: bool,
-=======
-    /// Whether threads that serve a call become as nice as the caller.
-    inherits_nice: bool,
-    pub(crate) threads: Arc<ThreadWatch>,
->>>>>>> freeze
     ids: DebugIds,
     past: past::Past,
     events: Events,
@@ -233,13 +227,8 @@ impl Driver {
             on_errands: HashMap::new(),
             freezes: Vec::new(),
             alarm,
-<<<<<<< HEAD
             threads,
             inherits_nice: options.inherits_nice,
-=======
-            inherits_nice: options.inherits_nice,
-            threads,
->>>>>>> freeze
             ids: DebugIds::default(),
             past: past::Past::default(),
             start: options.statistics.then(Instant::now),

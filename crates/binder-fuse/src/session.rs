@@ -169,19 +169,9 @@ impl Session {
         }
         let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
         let threads = Arc::new(ThreadWatch::new().map_err(MountError::Create)?);
-<<<<<<< HEAD
-        let driver = Turn::new(Driver::new(
-            fuse.clone(),
-            options,
-            runners.clone(),
-            alarm.clone(),
-            threads.clone(),
-        ));
-=======
         let driver =
             Driver::new(fuse.clone(), options, runners.clone(), alarm.clone(), threads.clone());
         let driver = Turn::new(driver);
->>>>>>> freeze
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {

@@ -165,15 +165,19 @@ impl ClientMemory {
     pub(crate) fn runs_thread(&self, tid: u32) -> bool {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let path = format!("task/{tid}/stat");
-        let Ok(stat) = rustix::fs::openat(&self.dir, path, flags, Mode::empty()) else {
-            return false;
-        };
         // Number and name, which has 64 bytes at most, come before the state.
         let mut head = [0; 128];
-        let len = rustix::io::read(&stat, &mut head).unwrap_or(0);
-        let after_name =
-            head[..len].iter().rposition(|byte| *byte == b')').map_or(len, |at| at + 2);
-        head[..len].get(after_name).is_some_and(|state| !b"ZX".contains(state))
+        let read = rustix::fs::openat(&self.dir, path, flags, Mode::empty())
+            .and_then(|stat| rustix::io::retry_on_intr(|| rustix::io::read(&stat, &mut head)));
+        match read {
+            Ok(len) => {
+                let name_end = head[..len].iter().rposition(|byte| *byte == b')').unwrap_or(len);
+                head[..len].get(name_end + 2).is_none_or(|state| !b"ZX".contains(state))
+            }
+            Err(Errno::NOENT | Errno::SRCH) => false,
+            // We could not look: for want of descriptors, say.
+            Err(_) => true,
+        }
     }
 
     /// Accesses the process by way of its thread `tid`, one of whose requests is unanswered: its
