@@ -48,15 +48,10 @@ pub(crate) enum Command {
     Doctor(DoctorOptions),
     /// Show a service and a client at work
     Demo(DemoOptions),
-    /// List the processes that use a binder
     Ps(PsOptions),
-    /// Show the driver's tables
     State(StateOptions),
-    /// Show how often what has happened
     Stats(StatsOptions),
-    /// Show what is under way
     Transactions(TransactionsOptions),
-    /// Show what went wrong
     Log(LogOptions),
     /// Measure a device, each time beside its baselines
     #[command(subcommand)]
@@ -166,13 +161,17 @@ pub(crate) struct ClientOptions {
     /// The security label of processes that have none, for services that ask for labels
     #[arg(long, value_name = "TEXT", value_parser = security_label, hide_short_help = true)]
     pub(crate) security_label: Option<String>,
+
+    /// Let a thread that serves a call have the caller's nice value meanwhile, within RLIMIT_NICE
+    #[arg(long, hide_short_help = true)]
+    pub(crate) inherit_nice: bool,
 }
 
 impl ClientOptions {
     /// Adds these to a driver's options.
     pub(crate) fn apply(&self, options: binder_fuse::Options) -> binder_fuse::Options {
         let security_label = self.security_label.clone().unwrap_or(options.security_label);
-        binder_fuse::Options { security_label, ..options }
+        binder_fuse::Options { security_label, inherits_nice: self.inherit_nice, ..options }
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::cell::Cell;
 use std::ffi::OsString;
-use std::io::{self, PipeReader, PipeWriter, Read};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -141,7 +141,7 @@ impl World {
         let child = match processes::fork().map_err(failed("starting a process"))? {
             Fork::Child => {
                 if supervision == Supervision::Full
-                    && let Err(error) = seccomp::install().and_then(|it| it.send(&self.supervision))
+                    && let Err(error) = be_supervised(&self.supervision)
                 {
                     // As in a world within a world, whose processes have a supervisor already.
                     tracing::debug!(%error, "system calls of the command are not supervised");
@@ -209,13 +209,23 @@ impl World {
     }
 }
 
+/// In a fresh child: has the driver asked about system calls, and waits until it is ready for that.
+fn be_supervised(mut by: &UnixStream) -> io::Result<()> {
+    seccomp::install()?.send(by)?;
+    by.read(&mut [0]).map(drop)
+}
+
 /// In the driver: waits to be told of system calls that FUSE does not pass on, and answers them.
 fn supervise(from: UnixStream, session: &Session, delivery: Delivery) -> Result<(), Failure> {
     let supervisor =
         Supervisor::new(session, delivery).map_err(failed("preparing for supervision"))?;
     let attend = move || {
         let attended = Listener::receive(&from).and_then(|listener| match listener {
-            Some(listener) => supervisor.attend(listener),
+            Some(listener) => {
+                supervisor.expect_filter();
+                (&from).write_all(b"!")?;
+                supervisor.attend(listener)
+            }
             None => Ok(()),
         });
         if let Err(error) = attended {

@@ -4,7 +4,7 @@ mod structures;
 
 use std::hint::black_box;
 use std::sync::{Barrier, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use idr::IdPool;
 use serde::Serialize;
@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::error::BenchError;
 use crate::ids::structures::{Flat, Ids, Ranges, Roaring, Scan, Slab};
 use crate::random::Random;
+use crate::repeat::median_ns;
 use crate::report::Report;
 use crate::table::{self, Table};
 
@@ -113,7 +114,7 @@ fn measure<I: Ids>(live: u32, budget: Duration) -> Vec<Row> {
     let bytes_per_id = ids.heap_bytes().map(|bytes| bytes as f64 / f64::from(live));
     let row = |pattern, ns| Row { structure: I::NAME, live, pattern, ns, bytes_per_id };
     let mut random = Random::new(live);
-    let one = pair_ns(budget, || {
+    let one = median_ns(budget, None, || {
         ids.release(random.below(live));
         black_box(ids.acquire());
     });
@@ -131,13 +132,9 @@ fn measure<I: Ids>(live: u32, budget: Duration) -> Vec<Row> {
 
 /// Takes more ids, as many again at most.
 fn sequential<I: Ids>(ids: &mut I, live: u32, budget: Duration) -> f64 {
-    let start = Instant::now();
-    let mut taken = 0;
-    while taken < live && (taken % 8 != 0 || start.elapsed() < budget) {
+    median_ns(budget, Some(live), || {
         black_box(ids.acquire());
-        taken += 1;
-    }
-    nanoseconds(start.elapsed()) / f64::from(taken)
+    })
 }
 
 fn holes<I: Ids>(ids: &mut I, live: u32, budget: Duration) -> f64 {
@@ -147,7 +144,7 @@ fn holes<I: Ids>(ids: &mut I, live: u32, budget: Duration) -> f64 {
         let index = random.index(taken.len());
         ids.release(taken.swap_remove(index));
     }
-    pair_ns(budget, || {
+    median_ns(budget, None, || {
         let new = ids.acquire();
         let index = random.index(taken.len());
         ids.release(std::mem::replace(&mut taken[index], new));
@@ -168,7 +165,7 @@ fn two_threads<I: Ids>(ids: &mut I, live: u32, budget: Duration) -> f64 {
                 // Each frees only what it took itself.
                 let mut own: Vec<u32> = (first..first + len).collect();
                 barrier.wait();
-                pair_ns(budget, || {
+                median_ns(budget, None, || {
                     let index = random.index(own.len());
                     locked().release(own[index]);
                     own[index] = locked().acquire();
@@ -178,30 +175,6 @@ fn two_threads<I: Ids>(ids: &mut I, live: u32, budget: Duration) -> f64 {
         threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
     times.iter().sum::<f64>() / times.len().max(1) as f64
-}
-
-/// The mean time of `pair`, over as many as fit into the budget.
-fn pair_ns(budget: Duration, mut pair: impl FnMut()) -> f64 {
-    let (mut pairs, mut batch) = (0, 1);
-    let start = Instant::now();
-    loop {
-        for _ in 0..batch {
-            pair();
-        }
-        pairs += batch;
-        let elapsed = start.elapsed();
-        if elapsed >= budget {
-            return nanoseconds(elapsed) / f64::from(pairs);
-        }
-        // A clock costs more than a pair may.
-        if elapsed < budget / 20 && batch < 1 << 16 {
-            batch *= 2;
-        }
-    }
-}
-
-fn nanoseconds(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e9
 }
 
 #[cfg(test)]

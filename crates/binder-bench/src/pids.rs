@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::error::BenchError;
 use crate::pids::tables::{BitmapAndHash, Ours, PidTable, Trees};
 use crate::random::Random;
+use crate::repeat::{median, median_ns};
 use crate::report::Report;
 use crate::table::{self, Table};
 
@@ -67,6 +68,9 @@ struct Row {
 /// How long lookups, and walks through the table, are repeated.
 const LONG_ENOUGH: Duration = Duration::from_millis(50);
 
+/// Filling a table takes as long as it takes.
+const FOREVER: Duration = Duration::MAX;
+
 /// So many different processes are looked up, or all there are.
 const LOOKUPS: usize = 1 << 16;
 
@@ -105,15 +109,20 @@ pub(crate) fn run(options: &PidsOptions, report: &mut Report<'_>) -> Result<(), 
 fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 5] {
     let row = |operation, ns| Row { structure: T::NAME, live, levels, operation, ns };
     let (mut pids, mut numbers) = (T::new(levels), Vec::new());
-    let allocate = timed(live, || numbers.extend((0..live).map(|_| pids.allocate())));
+    let allocate = median_ns(FOREVER, Some(live), || numbers.push(pids.allocate()));
     let mut random = Random::new(live);
     let wanted: Vec<u32> =
         (0..LOOKUPS.min(live as usize)).map(|_| numbers[random.index(numbers.len())]).collect();
-    let look_up =
-        repeated(|| wanted.iter().filter(|number| black_box(pids.look_up(**number))).count());
-    let pinned = repeated(|| pids.look_up_all(&wanted));
+    let mut wanted_alone = wanted.iter().cycle();
+    let look_up = median_ns(LONG_ENOUGH, None, || {
+        black_box(wanted_alone.next().is_some_and(|number| pids.look_up(*number)));
+    });
+    let mut pieces = wanted.chunks(1 << 10).cycle();
+    let pinned = repeated(|| pieces.next().map_or(0, |numbers| pids.look_up_all(numbers)));
     let iterate = repeated(|| pids.visit());
-    let destroy = timed(live, || pids.destroy());
+    let start = Instant::now();
+    pids.destroy();
+    let destroy = start.elapsed().as_secs_f64() * 1e9 / f64::from(live);
     [
         row(Operation::Allocate, allocate),
         row(Operation::LookUp, look_up),
@@ -123,24 +132,15 @@ fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 5] {
     ]
 }
 
-/// The time of `act`, for each of `count`.
-fn timed(count: u32, act: impl FnOnce()) -> f64 {
-    let start = Instant::now();
-    act();
-    start.elapsed().as_secs_f64() * 1e9 / f64::from(count)
-}
-
-/// The time of each of what `act` counts, over many times that.
+/// The median time of each of what `act` counts.
 fn repeated(mut act: impl FnMut() -> usize) -> f64 {
-    act();
-    let (start, mut count) = (Instant::now(), 0);
-    loop {
-        count += act();
-        let elapsed = start.elapsed();
-        if elapsed >= LONG_ENOUGH {
-            return elapsed.as_secs_f64() * 1e9 / count.max(1) as f64;
-        }
+    let (start, mut times) = (Instant::now(), Vec::new());
+    while times.is_empty() || start.elapsed() < LONG_ENOUGH {
+        let start = Instant::now();
+        let count = act().max(1);
+        times.push(start.elapsed().as_secs_f64() * 1e9 / count as f64);
     }
+    median(&mut times)
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@
 //! `transaction` (finds the receiver), `translate` and `buffer` (the data), `work` (queues),
 //! `waiting` (who is woken), `returns` (writes `BR_*`), `effect` (what the front end does next), and
 //! back by way of `reply`. What objects bring along: `image`, `scatter`, `descriptors`, `errand`. The
-//! other rooms: `manager`, `node`, `handle`, `death`, `freeze`, `freeze_links`, `looper`, `exit`,
-//! `release`, `account`.
+//! other rooms: `manager`, `node`, `handle`, `oneway_line`, `death`, `freeze`, `freeze_links`,
+//! `looper`, `nice`, `exit`, `release`, `account`.
 //! What people may know of all this: `journal` (the last sends), `counters`, `snapshot` (all tables).
 
 #![no_std]
@@ -39,7 +39,9 @@ mod image;
 mod journal;
 mod looper;
 mod manager;
+mod nice;
 mod node;
+mod oneway_line;
 mod pages;
 mod process;
 mod ranges;
@@ -68,6 +70,7 @@ pub use error::Errno;
 pub use freeze::{Freeze, Patience, Program};
 pub use identity::{NamespaceId, Opener, PidNumbers, UidMap, UidRange};
 pub use journal::{LogEntry, Report, SendEnd};
+pub use nice::Nice;
 pub use pages::PageCounts;
 pub use process::{Process, ProcessKey};
 pub use release::Release;

@@ -11,7 +11,7 @@ use binder_core::{
     PidNumbers, ProcessKey, UidMap, UidRange,
 };
 use binder_os::client_files::{self, TakeError};
-use binder_os::{ClientThread, FileId, FuseDevice, proc_files};
+use binder_os::{ClientThread, FileId, FuseDevice, ThreadWatch, proc_files};
 
 use crate::descriptors::{PER_FILE, PER_THREAD, Permit};
 use crate::files::HeldFile;
@@ -20,6 +20,20 @@ use crate::runners::Runners;
 
 /// How often a process with too many threads may have the ended ones among them looked for.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
+
+/// Whose call was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begun {
+    /// A thread's of another process.
+    Foreign,
+    /// A thread's that has called before.
+    Known,
+    /// A thread's that has not, whose number may have been that of one that has ended.
+    New {
+        /// Whether that one has called.
+        follows_another: bool,
+    },
+}
 
 /// One open file and the process that opened it.
 #[derive(Debug)]
@@ -81,24 +95,50 @@ impl Client {
     ///
     /// A number alone does not tell: a thread may have ended, and a process that inherited the file
     /// may have come to its number.
-    pub(crate) fn begin_call(&mut self, tid: u32) -> bool {
+    pub(crate) fn begin_call(&mut self, tid: u32) -> Begun {
         // The first thread's number is another's only once the whole process is gone, and with it the
         // memory that could be reached.
-        let is_known = |(thread, _): &(ClientThread, _)| thread.is_alive(&self.memory);
-        if tid != self.pid && !self.threads.get(&tid).is_some_and(is_known) {
-            self.threads.remove(&tid);
-            let permit = self.permit.another(PER_THREAD).ok();
+        let is_same =
+            |(thread, _): &(ClientThread, _)| tid == self.pid || thread.is_alive(&self.memory);
+        let mut begun = Begun::Known;
+        if !self.threads.get(&tid).is_some_and(is_same) {
+            // Nobody is told of the end of the first thread while others live.
+            let is_watchable = tid != self.pid;
+            let permit = is_watchable.then(|| self.permit.another(PER_THREAD).ok()).flatten();
             let found = match permit {
                 Some(_) => ClientThread::find(&self.memory, tid),
                 None => ClientThread::find_by_number(&self.memory, tid),
             };
-            let Some(found) = found else { return false };
-            self.threads.insert(tid, (found, permit));
+            let Some(found) = found else { return Begun::Foreign };
+            let before = self.threads.insert(tid, (found, permit));
+            begun = Begun::New { follows_another: before.is_some() };
         }
         self.is_known_unmapped = false;
         self.caller = tid;
         self.memory.use_thread(tid);
-        true
+        begun
+    }
+
+    /// Has the end of a thread told, by `name`. One that cannot be watched is looked at.
+    pub(crate) fn watch_thread(&mut self, tid: u32, watch: &ThreadWatch, name: Option<u64>) {
+        let Some((thread, permit)) = self.threads.get_mut(&tid) else { return };
+        if permit.is_some() && !name.is_some_and(|name| watch.add(thread, name)) {
+            *permit = None;
+            thread.forgo_descriptor();
+        }
+    }
+
+    /// Whether a thread that called once has ended.
+    pub(crate) fn has_ended(&self, tid: u32) -> bool {
+        self.threads.get(&tid).is_some_and(|(thread, _)| thread.has_ended(&self.memory))
+    }
+
+    /// The threads that nobody watches.
+    pub(crate) fn unwatched_threads(&self) -> impl Iterator<Item = u32> {
+        let is_unwatched = |(tid, (thread, _)): (&u32, &(ClientThread, _))| {
+            thread.pidfd().is_none().then_some(*tid)
+        };
+        self.threads.iter().filter_map(is_unwatched)
     }
 
     /// Goes on with a call of thread `tid` that was begun before and has not been answered.
@@ -153,7 +193,8 @@ impl Client {
         if self.is_known_unmapped {
             return Ok(None);
         }
-        let threads = std::iter::once(self.pid).chain(self.threads.keys().copied());
+        let others = self.threads.keys().copied().filter(|tid| *tid != self.pid);
+        let threads = std::iter::once(self.pid).chain(others);
         for tid in threads {
             match self.memory.pin(tid).and_then(|pinned| {
                 let found = proc_files::find_mapping(self.pid, tid, self.file)?;
@@ -269,6 +310,19 @@ impl Clients {
         {
             client.buffer.close(&self.device);
         }
+    }
+
+    /// Finds an open file by its slot.
+    pub(crate) fn in_slot(&self, slot: usize) -> Option<(ProcessKey, &Client)> {
+        self.by_slot.get(slot)?.as_ref().map(|(process, client)| (*process, client))
+    }
+
+    /// The threads that nobody watches, and their processes.
+    pub(crate) fn unwatched_threads(&self) -> impl Iterator<Item = (ProcessKey, u32)> {
+        let clients = self.by_slot.iter().flatten();
+        clients.flat_map(|(process, client)| {
+            client.unwatched_threads().map(move |tid| (*process, tid))
+        })
     }
 
     pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessKey> {

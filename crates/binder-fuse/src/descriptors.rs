@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use binder_os::{proc_files, processes};
 
@@ -77,8 +77,13 @@ pub(crate) struct Permit {
 }
 
 impl Descriptors {
-    /// As many as this process may open.
-    pub(crate) fn of_this_process() -> Self {
+    /// As many as this process may open, shared by all that it serves.
+    pub(crate) fn of_this_process() -> Arc<Self> {
+        static ALL: OnceLock<Arc<Descriptors>> = OnceLock::new();
+        ALL.get_or_init(|| Arc::new(Self::counted())).clone()
+    }
+
+    fn counted() -> Self {
         let by_limit = processes::open_file_limit().saturating_sub(RESERVED);
         let mappings = proc_files::max_mappings().unwrap_or(u64::MAX);
         let opens = mappings - mappings / RESERVED_MAPPINGS;

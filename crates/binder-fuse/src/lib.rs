@@ -32,6 +32,7 @@ mod runners;
 mod session;
 mod strings;
 mod supervisor;
+mod thread_ends;
 mod tree;
 mod turn;
 mod wire;

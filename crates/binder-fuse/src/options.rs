@@ -29,6 +29,8 @@ pub struct Options {
     /// The security label of a process to which no security module gives one, without NULs and not
     /// empty. A node that asks for labels gets a text always: servers that ask depend on it.
     pub security_label: String,
+    /// Whether threads that serve a call become as nice as the caller.
+    pub inherits_nice: bool,
 }
 
 /// A device that exists from the start.
@@ -63,6 +65,7 @@ impl Default for Options {
             limits: Limits::default(),
             broker: None,
             security_label: "u:r:unlabeled:s0".into(),
+            inherits_nice: false,
         }
     }
 }

@@ -46,13 +46,18 @@ impl Supervisor {
         })
     }
 
+    /// Notes that clients have one seccomp filter more than this process: that of the supervisor. Must
+    /// come before they do anything.
+    pub fn expect_filter(&self) {
+        self.mounts.begin_to_be_asked();
+    }
+
     /// Answers calls that `listener` tells of, until nobody is left who could make one.
     ///
     /// # Errors
     ///
     /// As the kernel; trapped calls fail with `ENOSYS` afterwards.
     pub fn attend(&self, listener: Listener) -> io::Result<()> {
-        self.mounts.begin_to_be_asked();
         let listener = Arc::new(listener);
         while let Some(trapped) = listener.next()? {
             let waiting = Waiting { listener: listener.clone(), trapped, is_over: false };

@@ -21,10 +21,11 @@ mod tracee;
 #[cfg(target_arch = "x86_64")]
 use tracee::Tracee;
 
-/// The result of a system call that is made again before its program sees it (ERESTARTNOINTR).
+/// The result of a system call that is made again before its program sees it, or is interrupted if
+/// there is a signal to handle first (ERESTARTNOHAND).
 ///
 /// The kernel looks for it only if the thread is to be stopped, or has a signal.
-pub const REPEAT: i32 = -513;
+pub const REPEAT: i32 = -514;
 
 /// Why a thread could not be made to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -14,6 +14,7 @@ pub mod injection;
 pub mod mapping;
 pub mod mount_view;
 pub mod namespaces;
+pub mod nice;
 pub mod private_dev;
 pub mod proc_files;
 pub mod processes;

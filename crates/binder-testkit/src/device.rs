@@ -11,8 +11,10 @@ mod talker;
 mod wire;
 
 use std::cell::RefCell;
+use std::ffi::CString;
 use std::fs::{self, File};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use binder_uapi::{BINDER_VERSION, BinderVersion};
@@ -344,9 +346,18 @@ impl System for DeviceRig {
     }
 
     fn add_device(&self, name: &[u8]) -> Result<(), Errno> {
-        let control = self.devices[0].with_file_name("binder-control");
+        self.add_device_by(&self.devices[0].with_file_name("binder-control"), name)
+    }
+
+    fn add_device_by(&self, control: &Path, name: &[u8]) -> Result<(), Errno> {
         let control = File::open(control).map_err(|_| Errno::NOENT)?;
         sys::add_device(control.as_fd(), name)
+    }
+
+    fn mount_in_user_namespace(&self, directory: &Path, options: &str) -> Result<(), Errno> {
+        let directory = CString::new(directory.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
+        let options = CString::new(options).map_err(|_| Errno::INVAL)?;
+        sys::mount_in_user_namespace(&directory, &options)
     }
 
     fn device_path(&self) -> &Path {

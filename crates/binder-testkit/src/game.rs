@@ -244,8 +244,9 @@ impl<'s> Game<'s> {
                 let Player { pid, party, .. } = &self.players[slot];
                 self.model.set_full(*pid, is_full);
                 let descriptors = self.stage.rig().descriptors();
-                let open = descriptors.open_descriptors(party.host()) as u64;
-                let limit = if is_full { open } else { open + 1024 };
+                let is_free = |fd: &u64| descriptors.file(party.host(), *fd).is_none();
+                let lowest = (0..).find(is_free).expect("there are not so many");
+                let limit = if is_full { lowest } else { lowest + 64 };
                 descriptors.limit_descriptors(party.host(), limit);
             }
             Step::Replace { slot } => {
@@ -387,7 +388,10 @@ impl Player<'_> {
         let named = |object: &FlatBinderObject| match object.kind {
             BINDER_TYPE_BINDER => Object::Binder(object.binder),
             BINDER_TYPE_WEAK_BINDER => Object::WeakBinder(object.binder),
-            BINDER_TYPE_FD => Object::Descriptor,
+            BINDER_TYPE_FD => {
+                self.party.close_descriptor(object.binder);
+                Object::Descriptor
+            }
             BINDER_TYPE_HANDLE => Object::Handle(object.handle()),
             _ => Object::WeakHandle(object.handle()),
         };

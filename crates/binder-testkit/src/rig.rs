@@ -216,6 +216,17 @@ pub trait System {
     /// Asks the `binder-control` beside the device for another device.
     fn add_device(&self, name: &[u8]) -> Result<(), Errno>;
 
+    /// The same of any `binder-control`.
+    fn add_device_by(&self, control: &std::path::Path, name: &[u8]) -> Result<(), Errno>;
+
+    /// Mounts binderfs at a directory as root of a user namespace of its own, with which the mount
+    /// ends at once.
+    fn mount_in_user_namespace(
+        &self,
+        directory: &std::path::Path,
+        options: &str,
+    ) -> Result<(), Errno>;
+
     /// The path of the device.
     fn device_path(&self) -> &std::path::Path;
 }

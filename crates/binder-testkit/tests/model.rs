@@ -58,11 +58,28 @@ fn frozen() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// A snapshot tells of every object that there is.
+fn assert_snapshot_is_complete(core: &CoreRig) {
+    let (census, snapshot) = (core.census(), core.snapshot());
+    let processes = &snapshot.processes;
+    let threads = || processes.iter().flat_map(|process| &process.threads);
+    let nodes = processes.iter().map(|process| process.nodes.len()).sum::<usize>();
+    assert_eq!(processes.len(), census.processes);
+    assert_eq!(threads().count(), census.threads);
+    assert_eq!(nodes + snapshot.dead_nodes.len(), census.nodes);
+    let references = processes.iter().map(|process| process.references.len());
+    assert_eq!(references.sum::<usize>(), census.references);
+    assert_eq!(processes.iter().map(|it| it.buffers.len()).sum::<usize>(), census.buffers);
+    let queued = processes.iter().map(|process| process.todo.len()).sum::<usize>();
+    assert_eq!(queued + threads().map(|thread| thread.todo.len()).sum::<usize>(), census.queued);
+}
+
 fn compare(steps: &[Step]) {
     let stage = Stage::new(Box::new(CoreRig::default()));
     let mut game = Game::new(&stage);
     for step in steps {
         game.play(step);
+        assert_snapshot_is_complete(stage.rig().core().expect("a rig on the core"));
     }
     game.read_the_rest();
     let census = stage.rig().core().expect("a rig on the core").census();

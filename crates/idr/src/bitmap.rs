@@ -91,14 +91,25 @@ impl Bitmap {
     }
 
     /// Whether `bit` is set; bits that do not exist are not.
+    #[inline]
     pub(crate) fn contains(&self, bit: u32) -> bool {
-        bit < self.capacity && self.word(0, bit / WORD_BITS) & mask(bit) != 0
+        bit < self.capacity && self.bits()[(bit / WORD_BITS) as usize] & mask(bit) != 0
     }
 
     /// Sets `bit`, which must exist.
+    #[inline]
     pub(crate) fn set(&mut self, bit: u32) {
-        let mut position = bit;
-        for level in 0..=self.top_level {
+        let word = &mut self.bits_mut()[(bit / WORD_BITS) as usize];
+        *word |= mask(bit);
+        if *word == u64::MAX {
+            self.set_above(bit / WORD_BITS);
+        }
+    }
+
+    /// Notes that the word `index` of the bits is full.
+    fn set_above(&mut self, index: u32) {
+        let mut position = index;
+        for level in 1..=self.top_level {
             let word = self.word_mut(level, position / WORD_BITS);
             *word |= mask(position);
             if *word != u64::MAX {
@@ -108,10 +119,25 @@ impl Bitmap {
         }
     }
 
-    /// Clears `bit`, which must exist.
-    pub(crate) fn clear(&mut self, bit: u32) {
-        let mut position = bit;
-        for level in 0..=self.top_level {
+    /// Clears `bit`, and returns whether it was set.
+    #[inline]
+    pub(crate) fn clear(&mut self, bit: u32) -> bool {
+        if bit >= self.capacity {
+            return false;
+        }
+        let word = &mut self.bits_mut()[(bit / WORD_BITS) as usize];
+        let before = *word;
+        *word &= !mask(bit);
+        if before == u64::MAX {
+            self.clear_above(bit / WORD_BITS);
+        }
+        before & mask(bit) != 0
+    }
+
+    /// Notes that the word `index` of the bits is no longer full.
+    fn clear_above(&mut self, index: u32) {
+        let mut position = index;
+        for level in 1..=self.top_level {
             let word = self.word_mut(level, position / WORD_BITS);
             let was_full = *word == u64::MAX;
             *word &= !mask(position);
@@ -123,16 +149,31 @@ impl Bitmap {
     }
 
     /// The lowest clear bit at or after `start`.
-    ///
-    /// Climbs past full words until a summary knows of room, then descends into it: at most two
-    /// words are read on each level.
+    #[inline]
     pub(crate) fn next_clear(&self, start: u32) -> Option<u32> {
         if start >= self.capacity {
             return None;
         }
+        let index = start / WORD_BITS;
+        let room = !self.bits()[index as usize] & (u64::MAX << (start % WORD_BITS));
+        if room != 0 {
+            return Some(index * WORD_BITS + room.trailing_zeros());
+        }
+        self.next_clear_beyond(index)
+    }
+
+    /// The lowest clear bit beyond the word `index` of the bits.
+    ///
+    /// Climbs past full words until a summary knows of room, then descends into it: at most two
+    /// words are read on each level.
+    fn next_clear_beyond(&self, index: u32) -> Option<u32> {
         let mut level = 0;
-        let mut position = start;
+        let mut position = index + 1;
         loop {
+            if level == self.top_level || position == self.words_in(level) {
+                return None;
+            }
+            level += 1;
             let index = position / WORD_BITS;
             let room = !self.word(level, index) & (u64::MAX << (position % WORD_BITS));
             if room != 0 {
@@ -140,10 +181,6 @@ impl Bitmap {
                 break;
             }
             position = index + 1;
-            if level == self.top_level || position == self.words_in(level) {
-                return None;
-            }
-            level += 1;
         }
         while level > 0 {
             level -= 1;
@@ -172,6 +209,7 @@ impl Bitmap {
         }
     }
 
+    #[inline]
     fn bits(&self) -> &[u64] {
         match self.top_level {
             0 => core::slice::from_ref(&self.top),
@@ -179,6 +217,7 @@ impl Bitmap {
         }
     }
 
+    #[inline]
     fn bits_mut(&mut self) -> &mut [u64] {
         match self.top_level {
             0 => core::slice::from_mut(&mut self.top),

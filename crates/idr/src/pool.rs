@@ -32,8 +32,11 @@ use crate::bitmap::{AllocError, Bitmap};
 pub struct IdPool {
     bitmap: Bitmap,
     len: u32,
-    /// No id below is free, so that a search need not begin there.
+    /// No id below is free but the hole, so that a search need not begin there.
     low: u32,
+    /// The lowest free id, if it is below `low`; its bit is still set. Where one id is freed and
+    /// one taken by turns, as is common, nothing is ever searched and no bit changes.
+    hole: Option<u32>,
     /// One past the highest id in use.
     end: u32,
 }
@@ -42,7 +45,7 @@ impl IdPool {
     /// Makes an empty pool with room for 64 ids, without memory from the heap.
     #[must_use]
     pub const fn new() -> Self {
-        Self { bitmap: Bitmap::new(), len: 0, low: 0, end: 0 }
+        Self { bitmap: Bitmap::new(), len: 0, low: 0, hole: None, end: 0 }
     }
 
     /// Makes an empty pool with room for `ids`, and for as many more as whole words of summaries
@@ -61,11 +64,16 @@ impl IdPool {
     /// Finds the lowest free id at or after `start`; `None` if the pool is full from there on.
     ///
     /// The id stays free until [`Reservation::acquire`].
+    #[inline]
     pub fn find_unused_id(&mut self, start: u32) -> Option<Reservation<'_>> {
-        let id = self.bitmap.next_clear(start.max(self.low))?;
-        if start <= self.low {
-            self.low = id;
-        }
+        let id = match self.hole.filter(|hole| start <= *hole) {
+            Some(hole) => hole,
+            None if start <= self.low => {
+                self.low = self.bitmap.next_clear(self.low)?;
+                self.low
+            }
+            None => self.bitmap.next_clear(start)?,
+        };
         Some(Reservation { pool: self, id })
     }
 
@@ -74,32 +82,48 @@ impl IdPool {
     /// # Errors
     ///
     /// [`AcquireError`] when the pool may not grow or finds no memory.
+    #[inline]
     pub fn acquire_lowest(&mut self, start: u32) -> Result<u32, AcquireError> {
-        let exhausted = AcquireError::Exhausted { start };
-        if start >= Bitmap::MAX_CAPACITY {
-            return Err(exhausted);
-        }
         loop {
             if let Some(reservation) = self.find_unused_id(start) {
                 return Ok(reservation.acquire());
             }
-            let request = self.grow_request().ok_or(exhausted)?;
-            self.grow(request.realloc()?);
+            self.grow_for(start)?;
         }
+    }
+
+    #[cold]
+    fn grow_for(&mut self, start: u32) -> Result<(), AcquireError> {
+        let request = self.grow_request().filter(|_| start < Bitmap::MAX_CAPACITY);
+        self.grow(request.ok_or(AcquireError::Exhausted { start })?.realloc()?);
+        Ok(())
     }
 
     /// Frees `id` and returns whether it was in use.
     ///
     /// Constant, unless `id` was the highest: then the next lower one is looked for. Where ids are
     /// taken lowest first, a word that is passed on the way has been emptied since the last look.
+    #[inline]
     pub fn release_id(&mut self, id: u32) -> bool {
-        if !self.bitmap.contains(id) {
+        if self.hole == Some(id) {
             return false;
         }
-        self.bitmap.clear(id);
+        if id < self.low && id + 1 < self.end {
+            if let Some(hole) = self.hole {
+                self.low = hole.max(id);
+                self.bitmap.clear(self.low);
+            }
+            self.hole = Some(self.hole.map_or(id, |hole| hole.min(id)));
+            self.len -= 1;
+            return true;
+        }
+        if !self.bitmap.clear(id) {
+            return false;
+        }
         self.len -= 1;
         self.low = self.low.min(id);
         if id + 1 == self.end {
+            self.clear_hole();
             self.end = self.bitmap.last_set(id).map_or(0, |last| last + 1);
         }
         true
@@ -108,12 +132,20 @@ impl IdPool {
     /// Frees `id`, returns whether it was in use, and shrinks the pool if that is due.
     ///
     /// Finding no memory to shrink into is no error; the next release tries again.
+    #[inline]
     pub fn release_and_shrink(&mut self, id: u32) -> bool {
         let was_in_use = self.release_id(id);
-        if let Some(Ok(smaller)) = self.shrink_request().map(ShrinkRequest::realloc) {
-            self.shrink(smaller);
+        if let Some(request) = self.shrink_request() {
+            self.shrink_if_possible(request);
         }
         was_in_use
+    }
+
+    #[cold]
+    fn shrink_if_possible(&mut self, request: ShrinkRequest) {
+        if let Ok(smaller) = request.realloc() {
+            self.shrink(smaller);
+        }
     }
 
     /// Asks for twice the capacity; `None` if that exceeds 2^31 - 1.
@@ -147,7 +179,7 @@ impl IdPool {
     /// Whether `id` is in use.
     #[must_use]
     pub fn contains(&self, id: u32) -> bool {
-        self.bitmap.contains(id)
+        self.hole != Some(id) && self.bitmap.contains(id)
     }
 
     /// How many ids there are, used or free.
@@ -180,7 +212,16 @@ impl IdPool {
         self.end.checked_sub(1)
     }
 
+    /// Lets the bitmap know of the hole, if there is one.
+    fn clear_hole(&mut self) {
+        if let Some(hole) = self.hole.take() {
+            self.bitmap.clear(hole);
+            self.low = hole;
+        }
+    }
+
     fn move_into(&mut self, mut bitmap: Bitmap) {
+        self.clear_hole();
         bitmap.copy_from(&self.bitmap);
         self.bitmap = bitmap;
     }
@@ -218,14 +259,19 @@ impl Reservation<'_> {
     }
 
     /// Takes the id.
+    #[inline]
     #[expect(clippy::must_use_candidate, reason = "the owner may know the id already")]
     pub fn acquire(self) -> u32 {
         let Self { pool, id } = self;
-        pool.bitmap.set(id);
         pool.len += 1;
+        if pool.hole == Some(id) {
+            pool.hole = None;
+            return id;
+        }
         if id == pool.low {
             pool.low += 1;
         }
+        pool.bitmap.set(id);
         pool.end = pool.end.max(id + 1);
         id
     }

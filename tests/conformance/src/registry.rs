@@ -131,10 +131,7 @@ pub const UNIT_TESTS: &[UnitTest] = &[
 
 /// Numbers that our driver does not cover, first and last, and why. Where there are checks already,
 /// they run on the kernel alone.
-pub const NOT_YET: &[(u16, u16, &str)] = &[
-    (181, 181, "the allocator has one representation only"),
-    (233, 233, "mount options have no check yet"),
-];
+pub const NOT_YET: &[(u16, u16, &str)] = &[(181, 181, "the allocator has one representation only")];
 
 /// Why our driver does not pass a check yet.
 #[must_use]

@@ -195,6 +195,24 @@ fn a_manager_that_asks_for_labels_gets_one_from_everybody() {
     }
 }
 
+#[test]
+fn a_server_is_as_nice_as_its_caller_if_that_is_wanted() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root may make a thread less nice");
+        return;
+    }
+    let stage = stage_with("nice");
+    let run = |world: &[&str]| stage.run_in(User::Myself, world, "nice", &[]);
+    match run(&["--inherit-nice"]).as_str() {
+        "not allowed here\n" => println!("SKIPPED: RLIMIT_NICE cannot be raised here"),
+        said => assert_eq!(said, "serving: 7\nserved: 0\n"),
+    }
+    match run(&[]).as_str() {
+        "not allowed here\n" => {}
+        said => assert_eq!(said, "serving: 0\nserved: 0\n"),
+    }
+}
+
 /// The same on the kernel's driver: each kind of signal ends a read, and few end a freeze.
 #[test]
 fn signals_interrupt_reads_and_restart_freezes() {
@@ -238,4 +256,45 @@ fn a_client_that_sends_from_the_receivers_buffer_is_served() {
             assert_eq!(said, "64 bytes, the first 0\n", "as {user:?}, delivery {delivery}");
         }
     }
+}
+
+/// Those who wait for a thread's reply hear of its end at once, and its process goes on.
+#[test]
+fn a_thread_that_ends_without_a_word_is_noticed() {
+    let stage = stage_with("thread_death");
+    for &user in User::all() {
+        for world in [&[][..], &["--no-seccomp"]] {
+            let said = stage.run_in(user, world, "thread_death", &[]);
+            assert_eq!(said, "dead\ndead\nanswered\n", "as {user:?}, in {world:?}");
+        }
+    }
+}
+
+#[test]
+fn a_driver_that_is_killed_leaves_nobody_waiting() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root can mount another binderfs inside a world");
+        return;
+    }
+    let stage = stage_with("rawbinder");
+    // The client says when its first calls are over, and then makes more than it ever could.
+    let script = r#"
+here=$(dirname "$0")
+dir=$(mktemp -d)
+"$here/anybinder" mount --foreground --devices binder "$dir" &
+driver=$!
+until [ -e "$dir/binder" ]; do sleep 0.01; done
+"$here/rawbinder" ping -n 100 -w 10 -s 4 -d "$dir/binder" >/dev/null
+"$here/rawbinder" ping -n 1000000000 -w 10 -s 4 -d "$dir/binder" >/dev/null 2>&1 &
+client=$!
+sleep 0.2
+kill -KILL $driver
+if wait $client; then echo "still served"; else echo "failed with $?"; fi
+ls "$dir" 2>/dev/null || echo "the mount answers nothing"
+umount "$dir"
+rmdir "$dir"
+"#;
+    let shell = stage.path_of("sh");
+    let said = stage.run(User::Myself, "sh", &["-c", script, &shell]);
+    assert_eq!(said, "failed with 1\nthe mount answers nothing\n");
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::Failure;
-use crate::workspace::{root, text};
+use crate::workspace::{files, root, text};
 
 /// What a crate is allowed.
 struct Rule {
@@ -18,19 +18,19 @@ struct Rule {
 enum Purity {
     /// `no_std` and no `unsafe` at all.
     Pure,
-    /// `no_std`; modules with `unsafe` say so.
-    NoStd,
+    /// `no_std`, and no `unsafe` but in this module.
+    PureBut(&'static str),
     /// Nothing.
     Free,
 }
 
 /// The authoritative list.
 const RULES: &[Rule] = &[
-    rule("bitsearch", &[], Purity::NoStd),
+    rule("bitsearch", &[], Purity::PureBut("cpu")),
     rule("binder-uapi", &[], Purity::Pure),
     rule("fuse-wire", &[], Purity::Pure),
     rule("parcel", &[], Purity::Pure),
-    rule("idr", &["bitsearch"], Purity::NoStd),
+    rule("idr", &["bitsearch"], Purity::PureBut("rcu")),
     rule("pidns", &["idr"], Purity::Pure),
     rule("binder-core", &["binder-uapi", "idr", "pidns"], Purity::Pure),
     rule("binder-rpc", &["parcel"], Purity::Pure),
@@ -117,7 +117,18 @@ fn impurities(rule: &Rule, directory: &Path) -> Result<Vec<String>, Failure> {
         wanted.push("#![forbid(unsafe_code)]");
     }
     let missing = wanted.into_iter().filter(|attribute| !root_module.contains(attribute));
-    Ok(missing.map(|attribute| format!("crates/{}: lacks {attribute}", rule.name)).collect())
+    let mut complaints: Vec<String> =
+        missing.map(|attribute| format!("crates/{}: lacks {attribute}", rule.name)).collect();
+    if let Purity::PureBut(excepted) = rule.purity {
+        for path in files(&directory.join("src").to_string_lossy(), &["rs"])? {
+            // The module's own file, or one of those below it.
+            let is_excepted = path.with_extension("").iter().any(|part| part == excepted);
+            if !is_excepted && text(&path)?.contains("(unsafe_code") {
+                complaints.push(format!("{}: only {excepted} may be unsafe", path.display()));
+            }
+        }
+    }
+    Ok(complaints)
 }
 
 #[cfg(test)]

@@ -173,6 +173,20 @@ impl Tracee {
         self.result = Some(result);
     }
 
+    /// Brings the thread to where the kernel looks for signals and for a call to repeat. After a call
+    /// of ours it would do neither.
+    fn stop_before_signals(&mut self) -> Result<(), InjectionError> {
+        ptrace(INTERRUPT, self.tid, 0, 0).map_err(|_| self.lost())?;
+        loop {
+            self.resume(CONTINUE)?;
+            match self.wait()? {
+                Stop::Event => return Ok(()),
+                Stop::Trap => {}
+                Stop::Signal(signal) => self.is_to_stop |= signal == libc::SIGSTOP,
+            }
+        }
+    }
+
     fn wait(&mut self) -> Result<Stop, InjectionError> {
         let mut status = 0;
         let waited = loop {
@@ -232,11 +246,13 @@ impl Tracee {
 
     fn release(&mut self) -> Result<(), InjectionError> {
         if let Some(kept) = self.kept {
-            let registers = match self.result {
-                Some(result) => kept.registers.returning(result),
-                None => kept.registers.going_on(),
-            };
-            self.set_registers(&registers)?;
+            match self.result {
+                Some(result) => self.set_registers(&kept.registers.returning(result))?,
+                None => {
+                    self.set_registers(&kept.registers)?;
+                    self.stop_before_signals()?;
+                }
+            }
             self.set_signal_mask(kept.signal_mask)?;
         }
         if self.is_to_stop

@@ -225,7 +225,7 @@ fn random_step(dice: &mut Dice) -> Step {
     let slot = dice.roll_index(SLOTS);
     let which = dice.roll_index(8);
     let objects = |dice: &mut Dice| {
-        let kind = |dice: &mut Dice| u8::try_from(dice.roll(4)).expect("below four");
+        let kind = |dice: &mut Dice| u8::try_from(dice.roll(5)).expect("below five");
         (0..dice.roll(3)).map(|_| (kind(dice), dice.roll_index(8))).collect()
     };
     match dice.roll(40) {
@@ -245,6 +245,7 @@ fn random_step(dice: &mut Dice) -> Step {
         24 => Step::Thaw { slot, whom: which % SLOTS },
         25 => Step::AskForFrozen { slot, whom: which % SLOTS },
         26 => Step::Update { slot, handle: which, objects: objects(dice) },
+        27 => Step::Fill { slot, is_full: which == 0 },
         _ => Step::Read { slot },
     }
 }
@@ -379,6 +380,7 @@ fn residue(stage: &Stage) -> Vec<String> {
     if let Ok(stats) = std::fs::read_to_string(stats) {
         // "node: active 0 total 12"; what was counted since the start does not come down.
         let active = stats.lines().filter_map(|line| line.split_once(" total "));
+        let active = active.filter(|(active, _)| !active.ends_with(" active 0"));
         return active.map(|(active, _)| active.to_owned()).collect();
     }
     let daemon = std::env::var("ANYBINDER_DAEMON_PID").unwrap_or_default();

@@ -1,0 +1,67 @@
+//! Times of what takes less than a look at a clock.
+
+use std::time::{Duration, Instant};
+
+/// How long a batch should take: much longer than a look at the clock, and shorter than the slice
+/// of time that a process gets, so that most batches are not interrupted.
+const BATCH: Duration = Duration::from_micros(50);
+
+/// The median time of `act` in nanoseconds, over batches of it that together last as long as the
+/// budget, or until it has been done so many times.
+pub(crate) fn median_ns(budget: Duration, limit: Option<u32>, mut act: impl FnMut()) -> f64 {
+    let (mut times, mut done, mut batch) = (Vec::new(), 0, 1);
+    let limit = limit.unwrap_or(u32::MAX);
+    let start = Instant::now();
+    while done < limit && (times.is_empty() || start.elapsed() < budget) {
+        let count = batch.min(limit - done);
+        let batch_start = Instant::now();
+        (0..count).for_each(|_| act());
+        let elapsed = batch_start.elapsed();
+        done += count;
+        if elapsed < BATCH / 2 && batch < 1 << 20 && done < limit / 2 {
+            // Too short to count.
+            batch *= 2;
+        } else {
+            times.push(elapsed.as_secs_f64() * 1e9 / f64::from(count));
+        }
+    }
+    median(&mut times)
+}
+
+/// The median of what is not empty; 0 of nothing.
+pub(crate) fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_done_as_often_as_allowed() {
+        for limit in [1, 7, 1000] {
+            let mut done = 0;
+            assert!(median_ns(Duration::from_secs(60), Some(limit), || done += 1) >= 0.0);
+            assert_eq!(done, limit);
+        }
+    }
+
+    #[test]
+    fn it_ends_when_the_budget_is_spent() {
+        let mut done = 0;
+        let ns = median_ns(Duration::from_millis(5), None, || {
+            done += 1;
+            std::thread::sleep(Duration::from_millis(1));
+        });
+        assert!((1..=5).contains(&done) && ns >= 1e6, "{done} times, {ns} ns");
+    }
+
+    #[test]
+    fn a_median_is_in_the_middle() {
+        assert_eq!(
+            [median(&mut [3.0, 1.0, 2.0]), median(&mut [5.0]), median(&mut [])],
+            [2.0, 5.0, 0.0]
+        );
+    }
+}
