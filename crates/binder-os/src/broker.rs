@@ -162,6 +162,8 @@ pub fn serve(user: UserAndGroup, beside: Option<u32>) -> io::Result<()> {
     }
     let Some(tid) = beside else { return hold(user) };
     let kinds = Surroundings::of(tid)?.beyond(&Surroundings::of(std::process::id())?);
+    // Whoever rules there must not trace us while we are more than one of them.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     rustix::thread::move_into_thread_name_spaces(processes::pidfd(tid)?.as_fd(), kinds)?;
     // As numbered here: the reader's namespace decides.
     let user = ThreadRights::of(tid)?.user();
