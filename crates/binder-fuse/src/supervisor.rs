@@ -48,7 +48,7 @@ impl Supervisor {
 
     /// Notes that clients have one seccomp filter more than this process: that of the supervisor. Must
     /// come before they do anything.
-    pub fn expect_filter(&self) {
+    pub fn begin_to_be_asked(&self) {
         self.mounts.begin_to_be_asked();
     }
 

@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,8 +23,9 @@ use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal};
 use rustix::fs::MemfdFlags;
+use rustix::io::Errno;
 
-const CASES: [(&str, fn()); 13] = [
+const CASES: [(&str, fn()); 14] = [
     ("a_user_takes_files_from_a_broker", a_user_takes_files_from_a_broker),
     ("fork_is_refused_among_threads", fork_is_refused_among_threads),
     ("the_end_of_a_child_is_told", the_end_of_a_child_is_told),
@@ -34,6 +36,7 @@ const CASES: [(&str, fn()); 13] = [
     ("the_open_file_limit_rises", the_open_file_limit_rises),
     ("the_members_of_a_mount_namespace_end", || members_end(Way::Mount)),
     ("the_members_of_a_user_namespace_end", || members_end(Way::User)),
+    ("a_trapped_call_is_answered", a_trapped_call_is_answered),
     ("root_gets_a_private_dev", || a_new_dev(Way::Mount)),
     ("root_gets_a_private_dev_in_a_user_namespace", || a_new_dev(Way::User)),
     ("a_user_gets_a_private_dev", || a_new_dev(Way::OrdinaryUser)),
@@ -199,6 +202,46 @@ fn a_child_dies_with_its_parent() {
     });
     assert_eq!(middle.wait().unwrap(), Change::Exited(0));
     assert_eq!(next_change().1, Change::Killed(9));
+}
+
+fn a_trapped_call_is_answered() {
+    use binder_os::seccomp::{self, Answer, Call, Listener};
+    use rustix::mount::{FsOpenFlags, MountFlags};
+
+    if Way::Mount.enter().or_else(|| Way::User.enter()).is_none() {
+        return;
+    }
+    let (ours, its) = UnixStream::pair().unwrap();
+    let child = fork(|| {
+        seccomp::install().unwrap().send(&its).unwrap();
+        assert_eq!(seccomp::install().unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        let mount = |kind| rustix::mount::mount("none", "/mnt", kind, MountFlags::empty(), None);
+        assert_eq!(mount("binder"), Err(Errno::XDEV));
+        assert_eq!(mount("binder"), Ok(()));
+        assert_eq!(mount("no such thing"), Err(Errno::NODEV));
+        let given = rustix::mount::fsopen("binder", FsOpenFlags::empty()).unwrap();
+        assert_eq!(rustix::io::read(&given, &mut [0; 8]), Ok(5));
+        rustix::mount::mount_bind("/usr", "/mnt").unwrap();
+    });
+    drop(its);
+    let listener = Listener::receive(&ours).unwrap().unwrap();
+    for answer in [Answer::Refuse(Errno::XDEV.raw_os_error()), Answer::Done, Answer::Proceed] {
+        let trapped = listener.next().unwrap().unwrap();
+        assert!(matches!(trapped.call, Call::Mount { flags: 0, data: 0, .. }), "{trapped:?}");
+        assert_eq!(trapped.tid, child.pid());
+        assert!(listener.is_pending(&trapped));
+        listener.answer(&trapped, answer).unwrap();
+        assert!(!listener.is_pending(&trapped));
+    }
+    let trapped = listener.next().unwrap().unwrap();
+    assert!(matches!(trapped.call, Call::OpenContext { flags: 0, .. }), "{trapped:?}");
+    let (file, mut writer) = io::pipe().unwrap();
+    writer.write_all(b"hello").unwrap();
+    listener.give(&trapped, file.as_fd(), true).unwrap();
+    // A bind mount is nobody's business, and after the child there is nobody left.
+    assert_eq!(listener.next().unwrap(), None);
+    assert_eq!(child.wait().unwrap(), Change::Exited(0));
+    listener.answer(&trapped, Answer::Done).unwrap();
 }
 
 fn silenced_streams_lead_nowhere() {

@@ -1,6 +1,6 @@
 //! An index changes nothing but the time.
 
-use bitsearch::{Alignment, IndexedBitmap, next_zero_area_aligned};
+use bitsearch::{Alignment, IndexedBitmap, next_zero_area, next_zero_area_aligned, zero_ranges};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -9,7 +9,18 @@ use proptest::prelude::*;
 enum Step {
     Set(prop::sample::Index, usize),
     Clear(prop::sample::Index, usize),
-    Find { start: prop::sample::Index, len: usize, power: u32, offset: usize },
+    /// Looks for an area that just fits somewhere, or just does not.
+    Fit {
+        start: prop::sample::Index,
+        run: prop::sample::Index,
+        longer: usize,
+    },
+    Find {
+        start: prop::sample::Index,
+        len: usize,
+        power: u32,
+        offset: usize,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -20,6 +31,7 @@ fn step() -> impl Strategy<Value = Step> {
         (bit(), 1..6000usize).prop_map(|(bit, count)| Step::Clear(bit, count)),
         (bit(), Just(1)).prop_map(|(bit, count)| Step::Set(bit, count)),
         (bit(), Just(1)).prop_map(|(bit, count)| Step::Clear(bit, count)),
+        (bit(), bit(), 0..2usize).prop_map(|(start, run, longer)| Step::Fit { start, run, longer }),
         (bit(), len, 0..14u32, 0..5000usize).prop_map(|(start, len, power, offset)| Step::Find {
             start,
             len,
@@ -59,6 +71,19 @@ proptest! {
                     map.clear(bit);
                     words[bit / 64] &= !(1 << (bit % 64));
                 },
+                Step::Fit { start, run, longer } => {
+                    let size = bits as usize;
+                    let runs: Vec<_> = zero_ranges(&words, size).map(|run| run.len()).collect();
+                    if !runs.is_empty() {
+                        let len = runs[run.index(runs.len())] + longer;
+                        for start in [0, start.index(size)] {
+                            prop_assert_eq!(
+                                map.next_zero_area(start, len, Alignment::NONE),
+                                next_zero_area(&words, size, start, len)
+                            );
+                        }
+                    }
+                }
                 Step::Find { start, len, power, offset } => {
                     let start = start.index(bits as usize + 2);
                     for power in [0, power] {

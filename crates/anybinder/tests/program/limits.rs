@@ -4,8 +4,8 @@ use crate::caller::{Caller, finish};
 
 #[test]
 fn a_process_that_opens_for_ever_leaves_the_device_to_others() {
-    // Of 400 descriptors the daemon keeps 64, and 100 for files that are sent; a process gets a quarter
-    // of the rest, and each open takes three.
+    // Of 400 descriptors the daemon keeps 64; a process gets a quarter of the rest, and each open takes
+    // three.
     let script = r#"
 flood() {
     opened=0
@@ -18,7 +18,7 @@ flood
     for caller in Caller::all() {
         let arguments = ["run", "--device", "binder", "--", "bash", "-c", script];
         let outcome = finish(&mut caller.command_with_files(400, &arguments));
-        assert_eq!(outcome.stdout, "19\nanother may\n", "{caller:?}: {outcome:?}");
+        assert_eq!(outcome.stdout, "28\nanother may\n", "{caller:?}: {outcome:?}");
     }
 }
 

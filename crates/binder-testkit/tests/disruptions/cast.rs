@@ -3,7 +3,10 @@
 use binder_testkit::{
     Attempt, Commands, CoreRig, Message, Mode, Party, Return, Stage, commands, introduce,
 };
-use binder_uapi::{BR_OK, TF_CLEAR_BUF, TF_ONE_WAY};
+use binder_uapi::{
+    BINDER_FREEZE, BR_OK, BinderFreezeInfo, FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject,
+    TF_ACCEPT_FDS, TF_CLEAR_BUF, TF_ONE_WAY,
+};
 use rustix::io::Errno;
 
 use crate::scenario::{Act, Load, Who};
@@ -30,6 +33,8 @@ struct Player<'s> {
     calls: usize,
     /// How often it has read of an end of such.
     ends: usize,
+    /// How many of these were `BR_FAILED_REPLY`.
+    failures: usize,
     /// By party: whether it watches, how often it is to hear of that one's death, and has.
     watches: [bool; 4],
     deaths_owed: [usize; 4],
@@ -45,6 +50,13 @@ fn message(load: Load, handles: &[Option<u32>; 4]) -> Message {
             let all = known.fold(own, |message, it| message.handle(*it));
             all.flags(TF_CLEAR_BUF)
         }
+        Load::Files => Message::new(1).flags(TF_ACCEPT_FDS).descriptor(0, 1).descriptor(0, 2),
+        Load::Pieces => Message::new(1)
+            .flags(TF_ACCEPT_FDS)
+            .buffer(&[0; 16])
+            // Two numbers of descriptors, both 0, and a pointer behind them.
+            .descriptors(2, 0, 0)
+            .child(b"eight or so", 0, 8),
     }
 }
 
@@ -52,7 +64,9 @@ impl Cast<'_> {
     /// Plays on a stage of its own, and sees to it that nothing is left afterwards.
     pub(crate) fn assembled(play: impl FnOnce(&mut Cast<'_>)) {
         let stage = Stage::new(Box::new(CoreRig::default()));
-        let manager = stage.manager();
+        let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
+        let manager =
+            stage.manager_named(FlatBinderObject { flags, ..FlatBinderObject::default() });
         let parties = [manager, stage.party(), stage.party(), stage.party()];
         let mut handles = [[None; 4]; 4];
         for (owner, ptr) in [(0, 0x10), (1, 0x20), (2, 0x30)] {
@@ -73,6 +87,7 @@ impl Cast<'_> {
             hears_all: true,
             calls: 0,
             ends: 0,
+            failures: 0,
             watches: [false; 4],
             deaths_owed: [0; 4],
             deaths: [0; 4],
@@ -98,6 +113,11 @@ impl Cast<'_> {
             Act::Unwatch(who, of) => self.about(who, of, |handle, cookie, player| {
                 player.watches[of as usize] &=
                     !player.write(commands().clear_death(handle, cookie));
+            }),
+            Act::Freeze(who, of) => self.set_frozen(who, of, true),
+            Act::Thaw(who, of) => self.set_frozen(who, of, false),
+            Act::WatchFreeze(who, of) => self.about(who, of, |handle, cookie, player| {
+                player.write(commands().request_freeze(handle, cookie));
             }),
             Act::Acquire(who, of) => self.about(who, of, |handle, _, player| {
                 player.write(commands().acquire(handle));
@@ -136,6 +156,16 @@ impl Cast<'_> {
         });
     }
 
+    fn set_frozen(&self, by: Who, of: Who, is_wanted: bool) {
+        let [by, of] = [by, of].map(|who| &self.players[who as usize]);
+        if !by.is_gone {
+            let pid = of.party.pid().unsigned_abs();
+            let mut request = BinderFreezeInfo { pid, enable: is_wanted.into(), timeout_ms: 0 };
+            // It may be gone, or have something to finish first.
+            let _ = by.party.ioctl(BINDER_FREEZE, &mut request);
+        }
+    }
+
     fn about(&mut self, who: Who, of: Who, act: impl FnOnce(u32, u64, &mut Player<'_>)) {
         let player = &mut self.players[who as usize];
         if !player.is_gone
@@ -171,6 +201,9 @@ impl Cast<'_> {
     /// Lets everybody finish what there is, and checks that each got what it is owed and is fit for
     /// another call.
     pub(crate) fn end(&mut self) {
+        for by in Who::ALL {
+            Who::ALL.iter().for_each(|of| self.set_frozen(by, *of, false));
+        }
         // Where two wait for each other, only another thread can help.
         let helpers = self.players.each_ref().map(|it| (!it.is_gone).then(|| it.party.thread()));
         for _ in 0..ROUNDS {
@@ -208,6 +241,13 @@ impl Cast<'_> {
             for to in (0..3).filter(|to| *to != from) {
                 self.call_again(from, to);
             }
+        }
+    }
+
+    /// Nothing of what was played was refused as wrong.
+    pub(crate) fn assert_no_failure(&self) {
+        for (at, player) in self.players.iter().enumerate() {
+            assert_eq!(player.failures, 0, "{at} is refused something");
         }
     }
 
@@ -285,7 +325,13 @@ impl Player<'_> {
                 self.buffers.push(reply.buffer);
                 self.ends += 1;
             }
-            Return::FailedReply | Return::DeadReply => self.ends += 1,
+            Return::FailedReply | Return::DeadReply | Return::FrozenReply => {
+                self.ends += 1;
+                self.failures += usize::from(returned == Return::FailedReply);
+            }
+            Return::FrozenBinder { cookie, .. } => {
+                self.write(commands().freeze_done(cookie));
+            }
             Return::DeadBinder(of) => {
                 self.deaths[usize::try_from(of).expect("a party")] += 1;
                 self.write(commands().dead_binder_done(of));
@@ -293,6 +339,7 @@ impl Player<'_> {
             Return::Noop
             | Return::SpawnLooper
             | Return::TransactionComplete
+            | Return::TransactionPendingFrozen
             | Return::Release(..)
             | Return::Decrefs(..)
             | Return::ClearDeathDone(_) => {}

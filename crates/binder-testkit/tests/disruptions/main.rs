@@ -27,6 +27,7 @@ fn a_scenario_comes_to_its_end_if_nothing_disrupts_it() {
         let _told = Situation(scenario.name.into());
         Cast::assembled(|cast| {
             scenario.acts.iter().for_each(|act| cast.play(act));
+            cast.assert_no_failure();
             cast.end();
         });
     }

@@ -21,6 +21,10 @@ pub(crate) enum Load {
     Nothing,
     /// Objects of the sender's, of the receiver's and of the third's; to be cleared afterwards.
     Objects,
+    /// Two files, for those that take them: the manager from a stranger, and who calls so.
+    Files,
+    /// Buffers within buffers, and files in an array.
+    Pieces,
 }
 
 /// One step of one party.
@@ -40,6 +44,11 @@ pub(crate) enum Act {
     /// Takes and drops a count on the object of another.
     Acquire(Who, Who),
     Release(Who, Who),
+    /// Freezes or thaws another.
+    Freeze(Who, Who),
+    Thaw(Who, Who),
+    /// Asks to be told of that.
+    WatchFreeze(Who, Who),
 }
 
 pub(crate) struct Scenario {
@@ -47,8 +56,10 @@ pub(crate) struct Scenario {
     pub acts: &'static [Act],
 }
 
-use Act::{Acquire, Call, Free, Oneway, Read, Release, Reply, Unwatch, Watch};
-use Load::{Nothing, Objects};
+use Act::{
+    Acquire, Call, Free, Freeze, Oneway, Read, Release, Reply, Thaw, Unwatch, Watch, WatchFreeze,
+};
+use Load::{Files, Nothing, Objects, Pieces};
 use Who::{Client, Manager, Stranger, Third};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -154,6 +165,60 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
             Read(Manager),
             Watch(Manager, Client),
             Unwatch(Client, Manager),
+            Read(Client),
+        ],
+    },
+    Scenario {
+        name: "files both ways",
+        acts: &[
+            Call(Stranger, Manager, Files),
+            Read(Manager),
+            Reply(Manager, Files),
+            Free(Manager),
+            Read(Stranger),
+            Free(Stranger),
+            Oneway(Stranger, Manager, Files),
+            Read(Manager),
+            Free(Manager),
+        ],
+    },
+    Scenario {
+        name: "pieces both ways",
+        acts: &[
+            Call(Stranger, Manager, Pieces),
+            Read(Manager),
+            Free(Manager),
+            Reply(Manager, Pieces),
+            Read(Stranger),
+            Free(Stranger),
+        ],
+    },
+    Scenario {
+        name: "a process is frozen and thawed",
+        acts: &[
+            WatchFreeze(Client, Third),
+            WatchFreeze(Manager, Third),
+            Read(Client),
+            Freeze(Manager, Third),
+            Call(Client, Third, Objects),
+            Read(Client),
+            Oneway(Client, Third, Objects),
+            Read(Client),
+            Oneway(Client, Third, Nothing),
+            Read(Client),
+            Read(Manager),
+            Thaw(Manager, Third),
+            Read(Third),
+            Free(Third),
+            Read(Third),
+            Free(Third),
+            Read(Manager),
+            Freeze(Client, Third),
+            Thaw(Client, Third),
+            Read(Client),
+            Call(Client, Third, Nothing),
+            Read(Third),
+            Reply(Third, Nothing),
             Read(Client),
         ],
     },

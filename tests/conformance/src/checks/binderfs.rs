@@ -71,7 +71,7 @@ fn c232_a_device_can_be_removed_and_the_control_cannot(stage: &Stage) {
 }
 
 fn c233_options_are_those_of_binderfs(stage: &Stage) {
-    let (system, _) = mount(stage);
+    let system = stage.rig().system().expect("a check for devices");
     let place = std::env::temp_dir().join(format!("binderfs-{}", std::process::id()));
     fs::create_dir_all(&place).unwrap();
     let mount = |options: &str| {
