@@ -10,6 +10,6 @@ use crate::failure::{Failure, failed};
 
 pub(crate) fn run(options: &BrokerOptions) -> Result<ExitCode, Failure> {
     let user = UserAndGroup { uid: options.uid, gid: options.gid };
-    broker::serve(user).map_err(failed("lending files"))?;
+    broker::serve(user, options.beside).map_err(failed("lending files"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -197,6 +197,8 @@ pub(crate) struct DemoOptions {
 pub(crate) struct BrokerOptions {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
+    /// A thread whose namespaces to enter
+    pub(crate) beside: Option<u32>,
 }
 
 #[derive(Debug, Args)]

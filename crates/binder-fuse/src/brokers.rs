@@ -10,7 +10,7 @@ use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use binder_os::{Broker, ThreadRights, UserAndGroup};
+use binder_os::{Broker, Surroundings, ThreadRights, UserAndGroup};
 
 use crate::files::HeldFile;
 
@@ -24,9 +24,12 @@ pub(crate) struct Brokers {
     /// Starts one; without it there are none.
     command: Option<Vec<OsString>>,
     /// What we may do; `None` if that is unknown.
-    own: Option<ThreadRights>,
-    by_user: Mutex<HashMap<UserAndGroup, Entry>>,
+    own: Option<(ThreadRights, Surroundings)>,
+    by_user: Mutex<HashMap<Users, Entry>>,
 }
+
+/// Whom a broker serves.
+type Users = (UserAndGroup, Surroundings);
 
 struct Entry {
     broker: Option<Arc<Mutex<Broker>>>,
@@ -35,7 +38,7 @@ struct Entry {
 
 /// Files where the receiver may take them, for as long as this lives.
 pub(crate) struct Loan {
-    /// The process, in the numbers of our pid namespace.
+    /// The process, as the receiver knows it.
     pub(crate) pid: u32,
     /// The descriptors there.
     pub(crate) numbers: Vec<RawFd>,
@@ -44,7 +47,9 @@ pub(crate) struct Loan {
 
 impl Brokers {
     pub(crate) fn new(command: Option<Vec<OsString>>) -> Self {
-        Self { command, own: ThreadRights::own().ok(), by_user: Mutex::default() }
+        let own =
+            ThreadRights::own().and_then(|own| Ok((own, Surroundings::of(std::process::id())?)));
+        Self { command, own: own.ok(), by_user: Mutex::default() }
     }
 
     /// What starts a broker.
@@ -52,20 +57,26 @@ impl Brokers {
         self.command.clone()
     }
 
-    /// Puts `files` where a thread with these rights may take them.
-    pub(crate) fn lend(&self, receiver: &ThreadRights, files: &[HeldFile]) -> io::Result<Loan> {
-        if self.own.is_some_and(|own| receiver.may_trace(&own)) {
+    /// Puts `files` where thread `tid`, which has these rights, may take them.
+    pub(crate) fn lend(
+        &self,
+        tid: u32,
+        receiver: &ThreadRights,
+        files: &[HeldFile],
+    ) -> io::Result<Loan> {
+        let place = Surroundings::of(tid)?;
+        if self.own.is_some_and(|(own, ours)| ours == place && receiver.may_trace(&own)) {
             let numbers = files.iter().map(HeldFile::number).collect();
             return Ok(Loan { pid: std::process::id(), numbers, broker: None });
         }
-        let user = receiver.user();
+        let users = (receiver.user(), place);
         let files: Vec<_> = files.iter().filter_map(HeldFile::fd).collect();
         // One that somebody has ended, or holds up, is replaced.
-        self.give(user, &files).or_else(|_| self.give(user, &files))
+        self.give(tid, users, &files).or_else(|_| self.give(tid, users, &files))
     }
 
-    fn give(&self, user: UserAndGroup, files: &[BorrowedFd<'_>]) -> io::Result<Loan> {
-        let shared = self.broker(user)?;
+    fn give(&self, tid: u32, users: Users, files: &[BorrowedFd<'_>]) -> io::Result<Loan> {
+        let shared = self.broker(tid, users)?;
         let broker = lock(&shared);
         let given = broker.give(files);
         let pid = broker.pid();
@@ -73,7 +84,7 @@ impl Brokers {
         match given {
             Ok(numbers) => Ok(Loan { pid, numbers, broker: Some(shared) }),
             Err(error) => {
-                if let Some(entry) = lock(&self.by_user).get_mut(&user) {
+                if let Some(entry) = lock(&self.by_user).get_mut(&users) {
                     entry.broker = None;
                 }
                 Err(error)
@@ -81,12 +92,12 @@ impl Brokers {
         }
     }
 
-    fn broker(&self, user: UserAndGroup) -> io::Result<Arc<Mutex<Broker>>> {
+    fn broker(&self, tid: u32, users: Users) -> io::Result<Arc<Mutex<Broker>>> {
         let Some(command) = &self.command else {
             return Err(io::Error::other("the driver was not told how to start a broker"));
         };
         let mut by_user = lock(&self.by_user);
-        if let Some(Entry { broker, started }) = by_user.get(&user) {
+        if let Some(Entry { broker, started }) = by_user.get(&users) {
             if let Some(broker) = broker {
                 return Ok(broker.clone());
             }
@@ -101,10 +112,13 @@ impl Brokers {
             by_user.remove(&oldest);
         }
         let started = Instant::now();
-        by_user.insert(user, Entry { broker: None, started });
-        let broker = Arc::new(Mutex::new(Broker::start(command, user)?));
+        by_user.insert(users, Entry { broker: None, started });
+        let (user, place) = users;
+        let is_elsewhere = self.own.is_none_or(|(_, ours)| ours != place);
+        let beside = is_elsewhere.then_some(tid);
+        let broker = Arc::new(Mutex::new(Broker::start(command, user, beside)?));
         tracing::info!(uid = user.uid, gid = user.gid, "a broker for files was started");
-        by_user.insert(user, Entry { broker: Some(broker.clone()), started });
+        by_user.insert(users, Entry { broker: Some(broker.clone()), started });
         Ok(broker)
     }
 }

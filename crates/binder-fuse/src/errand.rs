@@ -108,7 +108,7 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
         let Errand { key, install, close } = *errand;
         let first = files.len();
         files.extend(install.into_iter().filter_map(|file| file.into_inner::<HeldFile>()));
-        let installed = put(shared, &rights, &mut held, &files[first..]);
+        let installed = put(shared, &asker, &rights, &mut held, &files[first..]);
         let installed = installed.map_err(|failure| {
             match failure {
                 // The kernel's driver finds nothing strange in it either.
@@ -158,6 +158,7 @@ enum Failure {
 
 fn put(
     shared: &Shared,
+    asker: &Asker,
     rights: &ThreadRights,
     held: &mut Held,
     files: &[HeldFile],
@@ -165,10 +166,7 @@ fn put(
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    if !rights.sees_our_numbers() {
-        return Err(InstallError::from(InjectionError::OutOfSight).into());
-    }
-    let loan = shared.brokers.lend(rights, files)?;
+    let loan = shared.brokers.lend(asker.tid, rights, files)?;
     Ok(held.install(Offer { pid: loan.pid, numbers: &loan.numbers })?)
 }
 

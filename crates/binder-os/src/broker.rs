@@ -19,12 +19,13 @@ use std::time::Duration;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    SendAncillaryMessage, SendFlags, Shutdown, SocketFlags, SocketType,
 };
 use rustix::process::{DumpableBehavior, Gid, PTracer, Uid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use crate::thread_rights::UserAndGroup;
+use crate::processes::{self, Fork};
+use crate::thread_rights::{Surroundings, ThreadRights, UserAndGroup};
 
 /// As many files as go into one message; the kernel takes 253.
 const MAX_FILES_PER_MESSAGE: usize = 128;
@@ -38,17 +39,24 @@ const NUMBER_BYTES: usize = size_of::<u32>();
 #[derive(Debug)]
 pub struct Broker {
     process: Child,
+    /// The number of the process that holds the files, as its users know it.
+    pid: u32,
     socket: OwnedFd,
 }
 
 impl Broker {
     /// Starts a broker for processes of `user`: the program `command`, to which both numbers are
-    /// passed as further arguments, and which calls [`serve`] with them.
+    /// passed as further arguments, and which calls [`serve`] with them. If the users are in other
+    /// namespaces, the number of one of their threads follows, `beside`, which must not end meanwhile.
     ///
     /// # Errors
     ///
     /// As executing the program.
-    pub fn start<S: AsRef<OsStr>>(command: &[S], user: UserAndGroup) -> io::Result<Self> {
+    pub fn start<S: AsRef<OsStr>>(
+        command: &[S],
+        user: UserAndGroup,
+        beside: Option<u32>,
+    ) -> io::Result<Self> {
         let [program, arguments @ ..] = command else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
@@ -66,22 +74,23 @@ impl Broker {
         let process = command
             .args(arguments)
             .args([user.uid.to_string(), user.gid.to_string()])
+            .args(beside.map(|tid| tid.to_string()))
             .env_clear()
             .current_dir("/")
             .stdin(its)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let broker = Self { process, socket };
-        // It says that it is ready by an empty answer to nothing.
-        broker.answer(0)?;
+        let mut broker = Self { process, pid: 0, socket };
+        let ready = broker.answer(1).map_err(|_| io::Error::other("the broker does not start"))?;
+        broker.pid = ready[0].cast_unsigned();
         Ok(broker)
     }
 
-    /// Returns the number of the process.
+    /// Returns the number of the process, in the pid namespace of its users.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.process.id()
+        self.pid
     }
 
     /// Gives `files` to the broker; returns what they are there.
@@ -122,33 +131,57 @@ impl Broker {
         let (_, len) = rustix::io::retry_on_intr(|| {
             rustix::net::recv(&self.socket, &mut bytes[..], RecvFlags::TRUNC)
         })?;
-        if len != count.max(1) * NUMBER_BYTES {
+        if len != count * NUMBER_BYTES {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        Ok(numbers_of(&bytes[..count * NUMBER_BYTES]).collect())
+        Ok(numbers_of(&bytes[..len]).collect())
     }
 }
 
 impl Drop for Broker {
     fn drop(&mut self) {
+        // The one that holds the files may be its child, and ends with the socket.
+        let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The life of a broker, whose socket is its standard input: becomes a process of `user`, and holds
-/// files until the driver ends.
+/// The life of a broker, whose socket is its standard input: becomes a process of `user`, in the
+/// namespaces of thread `beside`, and holds files until the driver ends.
 ///
 /// # Errors
 ///
-/// As giving up privileges, and as the socket.
-pub fn serve(user: UserAndGroup) -> io::Result<()> {
+/// As entering namespaces and giving up privileges, and as the socket.
+pub fn serve(user: UserAndGroup, beside: Option<u32>) -> io::Result<()> {
+    let is_other = rustix::process::getuid().as_raw() != user.uid;
+    // In a user namespace without other groups they cannot be given up, nor are they another's.
+    match rustix::thread::set_thread_groups(&[]) {
+        Err(errno) if is_other => return Err(errno.into()),
+        Ok(()) | Err(_) => {}
+    }
+    let Some(tid) = beside else { return hold(user) };
+    let kinds = Surroundings::of(tid)?.beyond(&Surroundings::of(std::process::id())?);
+    // Whoever rules there must not trace us while we are more than one of them.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    rustix::thread::move_into_thread_name_spaces(processes::pidfd(tid)?.as_fd(), kinds)?;
+    // As numbered here: the reader's namespace decides.
+    let user = ThreadRights::of(tid)?.user();
+    // Whoever enters a pid namespace stays outside; his children are in it.
+    match processes::fork()? {
+        Fork::Child => hold(user),
+        Fork::Parent(child) => child.wait().map(drop),
+    }
+}
+
+/// Holds files as a process of `user`.
+fn hold(user: UserAndGroup) -> io::Result<()> {
     become_user(user)?;
     let stdin = io::stdin();
     let socket = stdin.as_fd();
     let mut held: Vec<OwnedFd> = Vec::new();
-    // One number, of nothing: ready.
-    rustix::net::send(socket, &u32::MAX.to_ne_bytes(), SendFlags::NOSIGNAL)?;
+    // Its own number: it is ready.
+    rustix::net::send(socket, &std::process::id().to_ne_bytes(), SendFlags::NOSIGNAL)?;
     loop {
         let mut bytes = [0; MAX_FILES_PER_MESSAGE * NUMBER_BYTES];
         let mut space =
@@ -195,12 +228,6 @@ fn numbers_of(bytes: &[u8]) -> impl Iterator<Item = RawFd> {
 
 /// Becomes a process that others of `user` may trace, and that can do nothing more than they.
 fn become_user(user: UserAndGroup) -> io::Result<()> {
-    let is_other = rustix::process::getuid().as_raw() != user.uid;
-    // In a user namespace without other groups they cannot be given up, nor are they another's.
-    match rustix::thread::set_thread_groups(&[]) {
-        Err(errno) if is_other => return Err(errno.into()),
-        Ok(()) | Err(_) => {}
-    }
     let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
     rustix::thread::set_thread_res_gid(gid, gid, gid)?;
     rustix::thread::set_thread_res_uid(uid, uid, uid)?;

@@ -42,9 +42,6 @@ pub enum InjectionError {
     /// It did not enter the kernel by the instruction of 64-bit programs.
     #[error("the thread is none of a 64-bit program")]
     Foreign,
-    /// It sees other processes than we do, and so none from which it could take a file.
-    #[error("the thread is in another pid namespace than the driver")]
-    OutOfSight,
     /// The system refused.
     #[error("{step}: {errno}")]
     Refused {

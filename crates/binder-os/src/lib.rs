@@ -33,6 +33,6 @@ pub use fuse_device::{BackingId, DetachedMount, FuseDevice, MountOptions, ReadEr
 pub use mapping::{Mapping, OutOfBounds};
 pub use mount_view::{MountView, PathKind};
 pub use proc_files::FileId;
-pub use thread_rights::{ThreadRights, UserAndGroup};
+pub use thread_rights::{Surroundings, ThreadRights, UserAndGroup};
 pub use thread_watch::ThreadWatch;
 pub use token::Token;

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 
 use rustix::io::Errno;
+use rustix::thread::ThreadNameSpaceType;
 
 use crate::proc_files;
 
@@ -19,8 +21,6 @@ pub struct ThreadRights {
     pub(crate) ignored_signals: u64,
     /// Its seccomp filters; strict mode counts as more than there can be.
     pub(crate) filters: u32,
-    /// In how many pid namespaces it has a number, from the one of /proc.
-    pid_levels: usize,
     user: UserAndGroup,
     permitted: u64,
     effective: u64,
@@ -33,6 +33,38 @@ pub struct UserAndGroup {
     pub uid: u32,
     /// The real gid.
     pub gid: u32,
+}
+
+/// Where a process knows others, and rights count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Surroundings {
+    pid_namespace: u64,
+    user_namespace: u64,
+}
+
+impl Surroundings {
+    /// Finds out where thread `tid` is.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if the thread has ended, `PermissionDenied` if we may not inspect it.
+    pub fn of(tid: u32) -> io::Result<Self> {
+        let namespace = |kind| fs::metadata(format!("/proc/{tid}/ns/{kind}"));
+        let (pid, user) = (namespace("pid")?, namespace("user")?);
+        Ok(Self { pid_namespace: pid.ino(), user_namespace: user.ino() })
+    }
+
+    /// The namespaces to enter that differ from those of `other`.
+    pub(crate) fn beyond(&self, other: &Self) -> ThreadNameSpaceType {
+        let mut kinds = ThreadNameSpaceType::empty();
+        if self.pid_namespace != other.pid_namespace {
+            kinds |= ThreadNameSpaceType::PROCESS_ID;
+        }
+        if self.user_namespace != other.user_namespace {
+            kinds |= ThreadNameSpaceType::USER;
+        }
+        kinds
+    }
 }
 
 impl ThreadRights {
@@ -55,14 +87,11 @@ impl ThreadRights {
     }
 
     fn parse(status: &[u8]) -> io::Result<Self> {
-        let words = |name: &str| {
-            let line = proc_files::field(status, name.as_bytes())?;
-            let line = str::from_utf8(line).map_err(|_| io::Error::from(Errno::PROTO))?;
-            io::Result::Ok(line.split_ascii_whitespace())
-        };
         let number = |name: &str, radix: u32| {
-            let word = words(name)?.next().and_then(|word| u64::from_str_radix(word, radix).ok());
-            word.ok_or_else(|| io::Error::from(Errno::PROTO))
+            let line = str::from_utf8(proc_files::field(status, name.as_bytes())?).ok();
+            let word = line.and_then(|line| line.split_ascii_whitespace().next());
+            let number = word.and_then(|word| u64::from_str_radix(word, radix).ok());
+            number.ok_or_else(|| io::Error::from(Errno::PROTO))
         };
         let narrow = |number: u64| u32::try_from(number).map_err(|_| Errno::PROTO);
         // Strict mode knows no filters and allows nothing.
@@ -72,7 +101,6 @@ impl ThreadRights {
             has_tracer: number("TracerPid:", 10)? != 0,
             ignored_signals: number("SigIgn:", 16)?,
             filters: if is_strict { u32::MAX } else { filters },
-            pid_levels: words("NSpid:")?.count(),
             user: UserAndGroup {
                 uid: narrow(number("Uid:", 10)?)?,
                 gid: narrow(number("Gid:", 10)?)?,
@@ -94,14 +122,8 @@ impl ThreadRights {
         self.user
     }
 
-    /// Whether it sees the processes of the pid namespace that /proc shows under the same numbers.
-    #[must_use]
-    pub fn sees_our_numbers(&self) -> bool {
-        self.pid_levels == 1
-    }
-
-    /// Whether it may trace `other`, as far as that is a matter of users and capabilities, and `other`
-    /// lets others of its user do so.
+    /// Whether it may trace `other` of its own namespaces, as far as that is a matter of users and
+    /// capabilities, and `other` lets others of its user do so.
     #[must_use]
     pub fn may_trace(&self, other: &Self) -> bool {
         let is_privileged = self.effective & CAP_SYS_PTRACE != 0;
@@ -123,11 +145,11 @@ mod tests {
     #[test]
     fn a_status_is_understood() {
         let text = b"Name:\tx\nTracerPid:\t0\nUid:\t1000\t1\t2\t3\nGid:\t100\t0\t0\t0\n\
-            NSpid:\t77\t3\nSigIgn:\t0000000000000010\nCapPrm:\t0000000000080001\n\
+            SigIgn:\t0000000000000010\nCapPrm:\t0000000000080001\n\
             CapEff:\t0000000000000001\nSeccomp:\t2\nSeccomp_filters:\t3\n";
         let status = ThreadRights::parse(text).unwrap();
         assert_eq!(status.user(), UserAndGroup { uid: 1000, gid: 100 });
-        assert_eq!((status.filters(), status.sees_our_numbers()), (3, false));
+        assert_eq!(status.filters(), 3);
         assert_eq!((status.ignored_signals, status.has_tracer), (0x10, false));
         let strict =
             String::from_utf8(text.to_vec()).unwrap().replace("Seccomp:\t2", "Seccomp:\t1");

@@ -43,11 +43,11 @@ const CASES: [(&str, fn()); 14] = [
 ];
 
 fn main() -> ExitCode {
-    if let [_, role, uid, gid] = &std::env::args().collect::<Vec<_>>()[..]
+    if let [_, role, uid, gid, beside @ ..] = &std::env::args().collect::<Vec<_>>()[..]
         && role == BROKER
     {
         let user = UserAndGroup { uid: uid.parse().unwrap(), gid: gid.parse().unwrap() };
-        broker::serve(user).unwrap();
+        broker::serve(user, beside.first().map(|tid| tid.parse().unwrap())).unwrap();
         return ExitCode::SUCCESS;
     }
     let filter = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
@@ -103,7 +103,7 @@ fn a_user_takes_files_from_a_broker() {
     let (uid, gid) = if own.0 == 0 { (1000, 1000) } else { own };
     let program = std::env::current_exe().unwrap();
     let command = [program.as_os_str(), OsStr::new(BROKER)];
-    let broker = Broker::start(&command, UserAndGroup { uid, gid }).unwrap();
+    let broker = Broker::start(&command, UserAndGroup { uid, gid }, None).unwrap();
     let mut file = File::from(rustix::fs::memfd_create("lent", MemfdFlags::CLOEXEC).unwrap());
     file.write_all(b"lent").unwrap();
     let numbers = broker.give(&[file.as_fd(); 300]).unwrap();
@@ -138,8 +138,8 @@ fn a_user_takes_files_from_a_broker() {
     drop(broker);
     assert!(fs::metadata(format!("/proc/{pid}")).is_err());
     let nobody = UserAndGroup { uid, gid };
-    assert!(Broker::start(&["/nowhere/to/be/found"], nobody).is_err());
-    assert!(Broker::start(&["/bin/true"], nobody).is_err(), "it never says that it is ready");
+    assert!(Broker::start(&["/nowhere/to/be/found"], nobody, None).is_err());
+    assert!(Broker::start(&["/bin/true"], nobody, None).is_err(), "it never says that it is ready");
 }
 
 fn fork_is_refused_among_threads() {

@@ -53,8 +53,12 @@ fn a_driver_of_root_passes_files_of_others() {
     let stage = stage_with("send_files");
     let script = "setpriv --reuid 1000 --regid 1000 --clear-groups \"$0\"";
     let program = stage.path_of("send_files");
-    let said = stage.run(User::Myself, "sh", &["-ec", script, &program]);
-    assert_eq!(said, "there through a pipe, back in a file\n");
+    let pids = "unshare --pid --fork --mount-proc \"$0\"";
+    let users = "unshare --user --map-user 77 --map-group 77 --pid --fork \"$0\"";
+    for script in [script, pids, users] {
+        let said = stage.run(User::Myself, "sh", &["-ec", script, &program]);
+        assert_eq!(said, "there through a pipe, back in a file\n", "{script}");
+    }
 }
 
 #[test]
