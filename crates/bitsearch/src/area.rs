@@ -1,8 +1,8 @@
 //! Room for several bits: the lowest area of clear ones.
 //!
 //! Every search here is first-fit and exact. The first place is looked at in the caller, from its
-//! end: in a map with room that was all. Otherwise `run` looks for runs of clear bits, by the way
-//! that suits their length, and alignment is a matter of asking again.
+//! end: in a map with room that was all. Otherwise `run` looks for runs of clear bits, at a few more
+//! such windows and then by the way that suits their length; alignment is a matter of asking again.
 //!
 //! | clear bits | how | because |
 //! |---|---|---|
@@ -14,6 +14,7 @@ mod doubling;
 mod lane;
 mod long;
 mod run;
+mod window;
 
 use crate::backward::last_bit_range;
 use crate::bits::{Bits, Set};

@@ -1,6 +1,6 @@
 //! The highest bit below a place.
 
-use crate::bits::{Bits, Set, WORD_BITS, below};
+use crate::bits::{Bits, Set, WORD_BITS};
 
 /// The highest set bit below `size`.
 ///
@@ -49,15 +49,15 @@ fn last(words: &[u64], start: usize, end: usize, background: u64) -> Option<usiz
         return None;
     }
     let index = (end - 1) / WORD_BITS;
-    let highest = |index: usize, word: u64| index * WORD_BITS + word.ilog2() as usize;
-    let word = (words[index] ^ background) & below(end);
-    let bit = if word != 0 {
-        highest(index, word)
+    // The bits below the end, moved to the end of the word.
+    let behind = (words[index] ^ background) << (end.wrapping_neg() % WORD_BITS);
+    let bit = if behind != 0 {
+        end + behind.ilog2() as usize - WORD_BITS
     } else {
         let first = start / WORD_BITS;
         let lower = &words[first..index];
-        let index = lower.iter().rposition(|word| *word != background)?;
-        highest(first + index, lower[index] ^ background)
+        let nth = lower.iter().rposition(|word| *word != background)?;
+        (first + nth) * WORD_BITS + (lower[nth] ^ background).ilog2() as usize
     };
     (bit >= start).then_some(bit)
 }

@@ -239,6 +239,29 @@ fn a_size_beyond_the_slice_means_the_whole_slice() {
 }
 
 #[test]
+fn a_single_bit_is_found_in_every_word() {
+    let (words, bits) = (100, 6400);
+    for bit in (5..bits).step_by(61) {
+        let mut map = vec![0; words];
+        map[bit / 64] = 1 << (bit % 64);
+        let full: Vec<_> = map.iter().map(|word| !word).collect();
+        for found in [
+            first_bit(&map, bits),
+            next_bit(&map, bits, bit / 2),
+            next_zero_bit(&full, bits, 1),
+            next_and_bit(&map, &map, bits, 1),
+            next_bit_wrap(&map, bits, bits - 1),
+            last_bit(&map, bits),
+            last_zero_bit(&full, bits),
+            nth_bit(&map, bits, 0),
+        ] {
+            assert_eq!(found, Some(bit));
+        }
+        assert_eq!((next_bit(&map, bit, 1), last_bit_range(&map, bit + 1, bits)), (None, None));
+    }
+}
+
+#[test]
 fn one_set_bit_is_the_random_one() {
     for rank in 0..1 {
         assert_eq!(random_bit(&[0, 1 << 7], 128, |ranks| rank % ranks), Some(71));

@@ -1,7 +1,7 @@
 //! Runs of a few bits: every word is shifted over itself until its set bits are the places at which
 //! a run begins.
 
-use crate::area::run::Runs;
+use crate::area::window::Runs;
 use crate::bits::{WORD_BITS, from};
 
 /// How many words are looked at together.

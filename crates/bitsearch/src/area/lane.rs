@@ -3,7 +3,7 @@
 //! A lane is `L` neighbouring bits at a multiple of `L`. A run of `2 * L - 1` bits contains one,
 //! wherever it begins.
 
-use crate::area::run::{Runs, Window};
+use crate::area::window::{Runs, Window};
 use crate::backward::last_bit_range;
 use crate::bits::WORD_BITS;
 

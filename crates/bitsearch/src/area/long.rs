@@ -4,7 +4,7 @@
 //! few that is nearly all of them after a few words. Where bits are dense it is all of them after
 //! one word, and then it is known beforehand which word that is, for every window to come.
 
-use crate::area::run::{Runs, Window};
+use crate::area::window::{self, DENSE, Runs, Slide};
 use crate::backward::last_bit_range;
 use crate::bits::WORD_BITS;
 use crate::cpu::{self, Search};
@@ -12,18 +12,10 @@ use crate::cpu::{self, Search};
 /// Runs are long from this many bits on.
 pub(super) const MIN_LEN: usize = 320;
 
-/// A window is dense if it has a bit among its last few.
-const DENSE: usize = 8;
-
-/// So many windows are worth less than to ask what the processor can do.
-const FEW_WINDOWS: usize = 4;
-
-/// The lowest run from `start` on, where a window to `end` has led; runs are of [`MIN_LEN`] bits at
-/// least.
-#[inline(never)]
-pub(super) fn next(runs: Runs<'_>, start: usize, end: usize) -> Option<usize> {
-    let is_dense = end - start < DENSE;
-    let mut slide = if is_dense { Slide::Dense(start) } else { slide(runs, start, FEW_WINDOWS) };
+/// The lowest run from where windows have led; runs are of [`MIN_LEN`] bits at least.
+#[inline(always)]
+pub(super) fn next(runs: Runs<'_>, slide: Slide) -> Option<usize> {
+    let mut slide = slide;
     loop {
         let start = match slide {
             Slide::Answer(place) => return place,
@@ -32,34 +24,6 @@ pub(super) fn next(runs: Runs<'_>, start: usize, end: usize) -> Option<usize> {
         };
         slide = cpu::run(SlideOn { runs, start });
     }
-}
-
-/// Where looking at windows has led.
-enum Slide {
-    /// To a run, or to the end of the map.
-    Answer(Option<usize>),
-    /// To this place, behind a dense window.
-    Dense(usize),
-    /// To this place, behind as many windows as were to be looked at.
-    Sparse(usize),
-}
-
-/// Looks at one window after the other.
-#[inline(always)]
-fn slide(runs: Runs<'_>, start: usize, windows: usize) -> Slide {
-    let mut start = start;
-    for _ in 0..windows {
-        let end = start + runs.len;
-        match runs.window(start, 0) {
-            Window::Clear => return Slide::Answer(Some(start)),
-            Window::Until(bit) => start = bit,
-            Window::BeyondSize => return Slide::Answer(None),
-        }
-        if end - start < DENSE {
-            return Slide::Dense(start);
-        }
-    }
-    Slide::Sparse(start)
 }
 
 /// Looks at windows until one is dense.
@@ -73,7 +37,7 @@ impl Search for SlideOn<'_> {
 
     #[inline(always)]
     fn run(self) -> Slide {
-        slide(self.runs, self.start, usize::MAX)
+        window::slide(self.runs, self.start, self.start + DENSE, usize::MAX)
     }
 }
 

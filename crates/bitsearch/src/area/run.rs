@@ -1,14 +1,17 @@
 //! The lowest run of clear bits that is long enough, of any alignment.
 
+use crate::area::window::{self, Runs, Slide};
 use crate::area::{doubling, lane, long};
-use crate::backward::last_bit_range;
 use crate::cpu::{self, Search};
+
+/// So many windows are worth less than to ask what the processor can do.
+const FEW_WINDOWS: usize = 4;
 
 /// The lowest place in `start..size` from which `len` bits below `size` are clear, where a window of
 /// the same length to `end` has led.
 ///
 /// `size` is within the slice, and `len` is not 0.
-#[inline]
+#[inline(never)]
 pub(super) fn next(
     words: &[u64],
     size: usize,
@@ -17,10 +20,12 @@ pub(super) fn next(
     len: usize,
 ) -> Option<usize> {
     let runs = Runs { words, size, len };
-    if len < long::MIN_LEN {
-        cpu::run(NextShort { runs, start })
-    } else {
-        long::next(runs, start, end)
+    match window::slide(runs, start, end, FEW_WINDOWS) {
+        Slide::Answer(place) => place,
+        Slide::Dense(start) | Slide::Sparse(start) if len < long::MIN_LEN => {
+            cpu::run(NextShort { runs, start })
+        }
+        slide => long::next(runs, slide),
     }
 }
 
@@ -41,42 +46,6 @@ impl Search for NextShort<'_> {
             17..31 => lane::next::<8>(runs, start),
             31..63 => lane::next::<16>(runs, start),
             63.. => lane::next::<32>(runs, start),
-        }
-    }
-}
-
-/// The runs that are long enough.
-#[derive(Clone, Copy)]
-pub(super) struct Runs<'words> {
-    pub(super) words: &'words [u64],
-    pub(super) size: usize,
-    pub(super) len: usize,
-}
-
-/// What is known of a place.
-pub(super) enum Window {
-    /// A run begins here.
-    Clear,
-    /// None does, and none before this bit.
-    Until(usize),
-    /// None does, nor anywhere after it.
-    BeyondSize,
-}
-
-impl Runs<'_> {
-    /// Looks at the place `start`, where the first `known` bits are known to be clear.
-    ///
-    /// The window is read from its end: the higher the bit that is in the way, the more places it
-    /// rules out.
-    #[inline(always)]
-    pub(super) fn window(self, start: usize, known: usize) -> Window {
-        let end = start + self.len;
-        if end > self.size {
-            return Window::BeyondSize;
-        }
-        match last_bit_range(self.words, start + known, end) {
-            None => Window::Clear,
-            Some(bit) => Window::Until(bit + 1),
         }
     }
 }

@@ -189,3 +189,41 @@ impl Tree {
         self.leaves * BLOCK_BITS / bits
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Full words with gaps of all lengths, some over the borders of blocks, and less and less often.
+    fn gaps(words: usize) -> Vec<u64> {
+        let mut map = alloc::vec![u64::MAX; words];
+        let mut place = 100;
+        for gap in 1.. {
+            let end = place + gap * gap % 5000 + 1;
+            if end > words * WORD_BITS {
+                return map;
+            }
+            (place..end).for_each(|bit| map[bit / WORD_BITS] &= !(1 << (bit % WORD_BITS)));
+            place = end + gap * 97 % 9000 + 1;
+        }
+        map
+    }
+
+    /// The bitmap corrects a tree that promises too much, so this asks the tree itself.
+    #[test]
+    fn a_tree_leads_to_the_lowest_run() {
+        for words in [1, 63, 64, 65, 640, 1111] {
+            let map = gaps(words);
+            let size = words * WORD_BITS - 3;
+            let mut tree = Tree::new(words);
+            tree.refresh(&map);
+            for start in (0..size).step_by(997) {
+                for len in (1..40).chain((40..5200).step_by(119)) {
+                    let found = tree.next_run(&map, size, start, len);
+                    let expected = area::next_zero_area(&map, size, start, len);
+                    assert_eq!(found, expected, "{words} words, {len} from {start}");
+                }
+            }
+        }
+    }
+}
