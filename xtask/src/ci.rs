@@ -30,6 +30,7 @@ fn test_with_a_device() -> Result<(), Failure> {
     let mut command = Command::new(root().join(target).join("debug/anybinder"));
     command.current_dir(root()).args(["run", "--", env!("CARGO"), "test"]);
     command.args(WITH_A_DEVICE.iter().flat_map(|package| ["--package", package]));
+    command.env("ANYBINDER_TEST_KILLS", "1000");
     succeed(command.env("ANYBINDER_TEST_DEVICE", "/dev/binder"))
 }
 

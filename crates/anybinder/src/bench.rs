@@ -10,7 +10,7 @@ use crate::cli::{DeliveryChoice, driver_options};
 use crate::demo::this_program;
 use crate::failure::{Failure, failed};
 use crate::run::DEVICE_MODE;
-use crate::world::World;
+use crate::world::{Supervision, World};
 
 pub(crate) fn run(bench: &Bench) -> Result<ExitCode, Failure> {
     if bench.has_device() {
@@ -19,6 +19,6 @@ pub(crate) fn run(bench: &Bench) -> Result<ExitCode, Failure> {
     }
     let devices = driver_options(&["binder".to_owned()], DEVICE_MODE, DeliveryChoice::Auto);
     let same_again = [this_program()?].into_iter().chain(std::env::args_os().skip(1));
-    let status = World::enter(&devices)?.run(&same_again.collect::<Vec<_>>())?;
+    let status = World::enter(&devices)?.run(&same_again.collect::<Vec<_>>(), Supervision::None)?;
     Ok(ExitCode::from(status))
 }

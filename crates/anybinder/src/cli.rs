@@ -48,15 +48,10 @@ pub(crate) enum Command {
     Doctor(DoctorOptions),
     /// Show a service and a client at work
     Demo(DemoOptions),
-    /// List the processes that use a binder
     Ps(PsOptions),
-    /// Show the driver's tables
     State(StateOptions),
-    /// Show how often what has happened
     Stats(StatsOptions),
-    /// Show what is under way
     Transactions(TransactionsOptions),
-    /// Show what went wrong
     Log(LogOptions),
     /// Measure a device, each time beside its baselines
     #[command(subcommand)]
@@ -64,6 +59,9 @@ pub(crate) enum Command {
     /// The actors of `demo`, inside its world
     #[command(hide = true)]
     DemoCast(DemoCastOptions),
+    /// Lends files to processes of a user
+    #[command(hide = true)]
+    Broker(BrokerOptions),
     /// Print completions for a shell
     Completions(CompletionsOptions),
     /// Print the manual page, in roff
@@ -91,6 +89,14 @@ pub(crate) struct RunOptions {
     /// How received data reaches the memory of a process
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub(crate) delivery: DeliveryChoice,
+
+    /// Leave the command's system calls alone: it cannot mount binderfs itself, nor end a thread's
+    /// part by an ioctl without an argument
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_seccomp: bool,
+
+    #[command(flatten)]
+    pub(crate) clients: ClientOptions,
 
     /// The command and its arguments
     #[arg(
@@ -144,6 +150,29 @@ pub(crate) struct MountOptions {
     /// How received data reaches the memory of a process
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub(crate) delivery: DeliveryChoice,
+
+    #[command(flatten)]
+    pub(crate) clients: ClientOptions,
+}
+
+/// How the driver sees its clients.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ClientOptions {
+    /// The security label of processes that have none, for services that ask for labels
+    #[arg(long, value_name = "TEXT", value_parser = security_label, hide_short_help = true)]
+    pub(crate) security_label: Option<String>,
+
+    /// Let a thread that serves a call have the caller's nice value meanwhile, within RLIMIT_NICE
+    #[arg(long, hide_short_help = true)]
+    pub(crate) inherit_nice: bool,
+}
+
+impl ClientOptions {
+    /// Adds these to a driver's options.
+    pub(crate) fn apply(&self, options: binder_fuse::Options) -> binder_fuse::Options {
+        let security_label = self.security_label.clone().unwrap_or(options.security_label);
+        binder_fuse::Options { security_label, inherits_nice: self.inherit_nice, ..options }
+    }
 }
 
 /// Tell what this machine offers and which way will be used.
@@ -162,6 +191,12 @@ pub(crate) struct DemoOptions {
     /// How many calls to make
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) calls: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BrokerOptions {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
 }
 
 #[derive(Debug, Args)]
@@ -215,7 +250,9 @@ pub(crate) fn driver_options(
     delivery: DeliveryChoice,
 ) -> binder_fuse::Options {
     let devices = devices.iter().map(|name| DeviceSpec { name: name.clone(), mode }).collect();
-    binder_fuse::Options { devices, delivery: delivery.into(), ..binder_fuse::Options::default() }
+    let broker = Some(["/proc/self/exe", "broker"].map(OsString::from).to_vec());
+    let rest = binder_fuse::Options::default();
+    binder_fuse::Options { devices, delivery: delivery.into(), broker, ..rest }
 }
 
 fn device_name(name: &str) -> Result<String, String> {
@@ -228,6 +265,13 @@ fn device_name(name: &str) -> Result<String, String> {
         return Err("binderfs uses this name itself".into());
     }
     Ok(name.to_owned())
+}
+
+fn security_label(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > 1024 || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("a label consists of up to 1024 visible ASCII characters".into());
+    }
+    Ok(text.to_owned())
 }
 
 fn octal_mode(text: &str) -> Result<u32, String> {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use binder_os::processes::{self, Fork, Stream};
-use binder_os::{BinderClient, FuseDevice};
+use binder_os::{BinderClient, FuseDevice, seccomp};
 use serde::Serialize;
 
 use crate::cli::{DeliveryChoice, DoctorOptions, driver_options};
@@ -56,7 +56,8 @@ struct Machine {
     /// Mounting in a user namespace.
     user_namespace: Result<(), Failure>,
     has_kernel_binder: bool,
-    has_seccomp_notify: bool,
+    /// Having the driver asked about system calls that FUSE does not pass on.
+    supervision: Result<(), Failure>,
     /// Yama's restriction; 0 if there is no Yama.
     ptrace_scope: u8,
 }
@@ -71,7 +72,6 @@ enum Way {
 
 impl Machine {
     fn examine() -> Self {
-        let actions = fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail");
         let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
         Self {
             fuse: FuseDevice::open().map(drop).map_err(|error| {
@@ -83,7 +83,7 @@ impl Machine {
             passthrough: try_world(Privacy::Mount, DeliveryChoice::Passthrough),
             user_namespace: try_world(Privacy::UserAndMount, DeliveryChoice::Store),
             has_kernel_binder: has_kernel_binder(),
-            has_seccomp_notify: actions.is_ok_and(|actions| actions.contains("user_notif")),
+            supervision: try_supervision(),
             ptrace_scope: scope.ok().and_then(|scope| scope.trim().parse().ok()).unwrap_or(0),
         }
     }
@@ -107,7 +107,6 @@ impl Machine {
         } else {
             "this kernel has none, which is what we are for"
         };
-        let seccomp = if self.has_seccomp_notify { "offered" } else { "not offered" };
         vec![
             tried("fuse", &self.fuse, "/dev/fuse can be opened"),
             tried("mount_privilege", &self.mounts, "mounting without a user namespace works"),
@@ -117,14 +116,28 @@ impl Machine {
                 found: self.has_kernel_binder,
                 ..Finding::good("kernel_binder", kernel_binder)
             },
-            Finding {
-                found: self.has_seccomp_notify,
-                ..Finding::good("seccomp_notify", &format!("{seccomp} by this kernel; not used"))
-            },
+            self.seccomp_notify(),
             self.ptrace(),
+            self.descriptors(),
             Self::verdict("run", self.way_of_run(), NAMESPACES_ADVICE),
             Self::verdict("mount", self.way_of_mount(), "run it as root"),
         ]
+    }
+
+    fn seccomp_notify(&self) -> Finding {
+        match &self.supervision {
+            Ok(()) => Finding::good(
+                "seccomp_notify",
+                "in `run`, programs can mount binderfs, and ioctls without an argument are answered",
+            ),
+            Err(failure) => {
+                let detail = format!(
+                    "{failure}: in `run`, programs cannot mount binderfs, and ioctls without an \
+                     argument fail"
+                );
+                Finding::bad("seccomp_notify", detail, &failure.advice)
+            }
+        }
     }
 
     fn ptrace(&self) -> Finding {
@@ -135,6 +148,27 @@ impl Machine {
         }
         let detail = format!("kernel.yama.ptrace_scope is {scope}: client memory is out of reach");
         Finding::bad("ptrace", detail, "set it to 2 or less in /etc/sysctl.d and reboot")
+    }
+
+    /// Whether unmodified programs can be given files, which takes the right to trace them.
+    fn descriptors(&self) -> Finding {
+        let check = "descriptors";
+        if !cfg!(target_arch = "x86_64") {
+            let detail = "calls cannot bring files on this processor".into();
+            return Finding::bad(check, detail, "use an x86-64 machine");
+        }
+        match self.ptrace_scope {
+            0 | 1 => Finding::good(
+                check,
+                "calls can bring files; whoever takes them is stopped by ptrace for a moment",
+            ),
+            2 => Finding::good(check, "calls can bring files to programs that run as root"),
+            _ => Finding::bad(
+                check,
+                "ptrace is turned off, so calls cannot bring files".into(),
+                "set kernel.yama.ptrace_scope to 1 or less in /etc/sysctl.d and reboot",
+            ),
+        }
     }
 
     fn verdict(check: &'static str, way: Option<Way>, advice: &str) -> Finding {
@@ -187,6 +221,18 @@ fn try_world(privacy: Privacy, delivery: DeliveryChoice) -> Result<(), Failure> 
             .map_err(failed("opening a device of ours"));
         world.close();
         answered.map(drop)
+    })
+}
+
+/// Has somebody asked about system calls of a child, as those of a command are asked about.
+fn try_supervision() -> Result<(), Failure> {
+    in_child(|| {
+        Privacy::Mount.enter().or_else(|_| Privacy::UserAndMount.enter())?;
+        seccomp::install().map(drop).map_err(|error| {
+            let advice = "use Linux 5.9 or later, outside of another world and of a container whose \
+                          manager is asked already";
+            Failure::new("having the driver asked about system calls", error).advise(advice)
+        })
     })
 }
 

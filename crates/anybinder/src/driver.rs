@@ -11,8 +11,8 @@ use crate::failure::{Failure, failed};
 
 /// Starts a process that mounts binderfs at `dir` and serves it until it is unmounted.
 ///
-/// `prepare` runs in that process before anything else, while it has one thread. Returns once the
-/// file system answers; the child is the caller's to wait for.
+/// `prepare` runs in that process before anything else, while it has one thread, and `attend` when
+/// the file system is mounted. Returns once that answers; the child is the caller's to wait for.
 ///
 /// # Errors
 ///
@@ -21,13 +21,19 @@ pub(crate) fn start(
     dir: &Path,
     options: &Options,
     prepare: impl FnOnce() -> Result<(), Failure>,
+    attend: impl FnOnce(&Session) -> Result<(), Failure>,
 ) -> Result<Child, Failure> {
     let (mut report, reporter) =
         std::io::pipe().map_err(failed("creating a pipe to the driver"))?;
     let child = match processes::fork().map_err(failed("starting the driver's process"))? {
         Fork::Child => {
             drop(report);
-            std::process::exit(live(dir, options, prepare, reporter));
+            let mounted = prepare().and_then(|()| {
+                let session = mount(dir, options)?;
+                attend(&session)?;
+                Ok(session)
+            });
+            std::process::exit(live(mounted, reporter));
         }
         Fork::Parent(child) => child,
     };
@@ -49,13 +55,7 @@ pub(crate) fn start(
 const MOUNTED: &[u8] = b"mounted";
 
 /// The life of the driver's process; returns its exit status.
-fn live(
-    dir: &Path,
-    options: &Options,
-    prepare: impl FnOnce() -> Result<(), Failure>,
-    mut reporter: PipeWriter,
-) -> i32 {
-    let mounted = prepare().and_then(|()| mount(dir, options));
+fn live(mounted: Result<Session, Failure>, mut reporter: PipeWriter) -> i32 {
     let told = match &mounted {
         Ok(_) => reporter.write_all(MOUNTED),
         Err(failure) => reporter.write_all(&failure.to_bytes()),

@@ -4,6 +4,7 @@
 //! several need is in [`world`] and [`driver`].
 
 mod bench;
+mod broker;
 mod cli;
 mod completions;
 mod demo;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Log(options) => inspect::log(&options),
         Command::Bench(bench) => bench::run(&bench),
         Command::DemoCast(options) => demo::play(&options),
+        Command::Broker(options) => broker::run(&options),
         Command::Completions(options) => completions::run(&options),
         Command::Man => man::run(),
     };

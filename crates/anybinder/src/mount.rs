@@ -18,10 +18,11 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
         let dir = options.dir.display();
         Failure::new(format!("looking for {dir}"), error).advise(format!("mkdir -p {dir}"))
     })?;
+    let driver_options = cli::driver_options(&options.devices, options.mode, options.delivery);
     let driver_options = binder_fuse::Options {
         devices_max: options.max,
         statistics: options.stats,
-        ..cli::driver_options(&options.devices, options.mode, options.delivery)
+        ..options.clients.apply(driver_options)
     };
     if options.foreground {
         unmount_on_signals(dir.clone())?;
@@ -32,7 +33,7 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
             std::env::set_current_dir("/").map_err(failed("changing to /"))?;
             unmount_on_signals(dir.clone())
         };
-        let driver = driver::start(&dir, &driver_options, detach)?;
+        let driver = driver::start(&dir, &driver_options, detach, |_| Ok(()))?;
         tracing::info!(dir = %dir.display(), pid = driver.pid(), "binderfs answers");
     }
     Ok(ExitCode::SUCCESS)

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::cli::{self, RunOptions};
 use crate::failure::Failure;
-use crate::world::World;
+use crate::world::{Supervision, World};
 
 /// The devices of a world that names none.
 const DEVICES: [&str; 3] = ["binder", "hwbinder", "vndbinder"];
@@ -17,11 +17,11 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         [] => DEVICES.map(String::from).to_vec(),
         named => named.to_vec(),
     };
+    let driver_options = cli::driver_options(&devices, DEVICE_MODE, options.delivery);
     // All that there is to see is of one user, who may see it.
-    let driver_options = binder_fuse::Options {
-        statistics: true,
-        ..cli::driver_options(&devices, DEVICE_MODE, options.delivery)
-    };
-    let status = World::enter(&driver_options)?.run(&options.command)?;
+    let driver_options =
+        binder_fuse::Options { statistics: true, ..options.clients.apply(driver_options) };
+    let supervision = if options.no_seccomp { Supervision::None } else { Supervision::Full };
+    let status = World::enter(&driver_options)?.run(&options.command, supervision)?;
     Ok(ExitCode::from(status))
 }

@@ -8,17 +8,19 @@
 
 use std::cell::Cell;
 use std::ffi::OsString;
-use std::io::{self, PipeReader, PipeWriter, Read};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use binder_fuse::Options;
+use binder_fuse::{Delivery, Options, Session, Supervisor};
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal, Stream};
+use binder_os::seccomp::{self, Listener};
 use binder_os::signals::{self, Sender, SignalMask, SignalStream};
 
 use crate::driver;
@@ -30,6 +32,8 @@ pub(crate) struct World {
     driver: Child,
     /// Breaks when dropped, or with this process; see the module.
     lifeline: Option<PipeWriter>,
+    /// Where the driver waits to be asked about system calls of the command.
+    supervision: UnixStream,
     signals: SignalStream,
 }
 
@@ -50,6 +54,15 @@ impl Privacy {
             Self::UserAndMount => namespaces::enter_user_and_mount_namespace(uid, gid)?,
         })
     }
+}
+
+/// Whether the driver is asked about system calls that FUSE does not pass on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Supervision {
+    /// It is, where the kernel can ask.
+    Full,
+    /// It is not.
+    None,
 }
 
 /// In this variable the processes inside find the number of their driver's process.
@@ -100,25 +113,39 @@ impl World {
         let this = std::process::id();
         // Forking doubles both ends; each process drops the one that is not its own.
         let lifeline = Cell::new(Some(lifeline));
-        let driver = driver::start(Path::new(BINDERFS_DIR), options, || {
+        let (supervision, supervisors) =
+            UnixStream::pair().map_err(failed("creating a socket to the driver"))?;
+        let supervision = Cell::new(Some(supervision));
+        let prepare = || {
             driver::leave_terminal(&[Stream::Input, Stream::Output])?;
-            drop(lifeline.take());
+            drop((lifeline.take(), supervision.take()));
             watch(watched, namespaces, this)
+        };
+        let driver = driver::start(Path::new(BINDERFS_DIR), options, prepare, |session| {
+            supervise(supervisors, session, options.delivery)
         })?;
-        Ok(Self { namespaces, driver, lifeline: lifeline.take(), signals })
+        let supervision = supervision.take().expect("only the driver has taken its own");
+        Ok(Self { namespaces, driver, lifeline: lifeline.take(), supervision, signals })
     }
 
-    /// Runs `command` to its end and returns its exit status, as a shell would tell it.
+    /// Runs `command` to its end and returns its exit status, as a shell would tell it. If it is to be
+    /// `supervised`, the driver answers also what FUSE does not pass on.
     ///
     /// Afterwards everything inside has ended.
     ///
     /// # Errors
     ///
     /// [`Failure`] if the command could not be started, or the driver ended before it.
-    pub(crate) fn run(self, command: &[OsString]) -> Result<u8, Failure> {
+    pub(crate) fn run(self, command: &[OsString], supervision: Supervision) -> Result<u8, Failure> {
         let this = std::process::id();
         let child = match processes::fork().map_err(failed("starting a process"))? {
             Fork::Child => {
+                if supervision == Supervision::Full
+                    && let Err(error) = be_supervised(&self.supervision)
+                {
+                    // As in a world within a world, whose processes have a supervisor already.
+                    tracing::debug!(%error, "system calls of the command are not supervised");
+                }
                 become_command(command, this, self.driver.pid(), &self.signals.mask_before())
             }
             Fork::Parent(child) => child,
@@ -180,6 +207,33 @@ impl World {
         end_all(self.namespaces, std::process::id());
         while let Ok(Some(_)) = processes::next_change() {}
     }
+}
+
+/// In a fresh child: has the driver asked about system calls, and waits until it is ready for that.
+fn be_supervised(mut by: &UnixStream) -> io::Result<()> {
+    seccomp::install()?.send(by)?;
+    by.read(&mut [0]).map(drop)
+}
+
+/// In the driver: waits to be told of system calls that FUSE does not pass on, and answers them.
+fn supervise(from: UnixStream, session: &Session, delivery: Delivery) -> Result<(), Failure> {
+    let supervisor =
+        Supervisor::new(session, delivery).map_err(failed("preparing for supervision"))?;
+    let attend = move || {
+        let attended = Listener::receive(&from).and_then(|listener| match listener {
+            Some(listener) => {
+                supervisor.begin_to_be_asked();
+                (&from).write_all(b"!")?;
+                supervisor.attend(listener)
+            }
+            None => Ok(()),
+        });
+        if let Err(error) = attended {
+            tracing::error!(%error, "system calls of the command are supervised no more");
+        }
+    };
+    let started = thread::Builder::new().name("supervisor".into()).spawn(attend);
+    started.map(drop).map_err(failed("starting a thread"))
 }
 
 /// In the driver: ends everything when the process that made the world is gone.

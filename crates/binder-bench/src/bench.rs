@@ -3,6 +3,8 @@
 use std::io::Write;
 
 use crate::error::BenchError;
+use crate::find_bit::{self, FindBitOptions};
+use crate::flood::{self, FloodOptions};
 use crate::handles::{self, HandlesOptions};
 use crate::idle::{self, IdleOptions};
 use crate::ids::{self, IdsOptions};
@@ -18,8 +20,12 @@ pub enum Bench {
     Ping(PingOptions),
     /// Time the transfer of new objects to a server that holds more and more of them
     Handles(HandlesOptions),
+    /// Time round trips beside clients that flood the driver
+    Flood(FloodOptions),
     /// Measure what clients that do nothing cost the daemon
     Idle(IdleOptions),
+    /// Time searches in bitmaps, beside the ways that Linux has
+    FindBit(FindBitOptions),
     /// Time ways to find a free id, by how many are taken
     Ids(IdsOptions),
     /// Time a table of process ids, by how many there are and in how many namespaces
@@ -27,8 +33,9 @@ pub enum Bench {
 }
 
 impl Bench {
-    /// Whether the device to measure is there: one that the user named, or that of the world that we
-    /// are in, or none that is needed. Otherwise the bench is to be run in a world of its own.
+    /// Whether there is all that is to be measured: a device that the user named, or that of the
+    /// world that we are in, or none is needed. Otherwise the bench is to be run in a world of its
+    /// own.
     #[must_use]
     pub fn has_device(&self) -> bool {
         self.target().is_none_or(Target::is_settled)
@@ -46,26 +53,31 @@ impl Bench {
         match self {
             Self::Ping(options) => ping::run(options, report),
             Self::Handles(options) => handles::run(options, report),
+            Self::Flood(options) => flood::run(options, report),
             Self::Idle(options) => idle::run(options, report),
+            Self::FindBit(options) => find_bit::run(options, report),
             Self::Ids(options) => ids::run(options, report),
             Self::Pids(options) => pids::run(options, report),
         }
     }
 
+    /// The device, for what measures one.
     fn target(&self) -> Option<&Target> {
         match self {
             Self::Ping(options) => Some(&options.target),
             Self::Handles(options) => Some(&options.target),
+            Self::Flood(options) => Some(&options.target),
             Self::Idle(options) => Some(&options.target),
-            Self::Ids(_) | Self::Pids(_) => None,
+            Self::FindBit(_) | Self::Ids(_) | Self::Pids(_) => None,
         }
     }
 
     fn is_json(&self) -> bool {
         match self {
+            Self::FindBit(options) => options.json,
             Self::Ids(options) => options.json,
             Self::Pids(options) => options.json,
-            Self::Ping(_) | Self::Handles(_) | Self::Idle(_) => {
+            Self::Ping(_) | Self::Handles(_) | Self::Flood(_) | Self::Idle(_) => {
                 self.target().is_some_and(|target| target.json)
             }
         }

@@ -49,6 +49,28 @@ pub enum BenchError {
     /// The device for the kernel's own binder is none.
     #[error("{} is not a character device, so it is not the kernel's binder", .0.display())]
     NotTheKernels(PathBuf),
+    /// A search for an area of clear bits found another than the oldest of its kind.
+    #[error(
+        "no agreement on {cnt} clear bits of {bits}, which the plain search has at {expected:?}"
+    )]
+    WrongArea {
+        /// How many clear bits were looked for.
+        cnt: usize,
+        /// How many bits there were.
+        bits: usize,
+        /// Where the plain search found them.
+        expected: Option<usize>,
+    },
+    /// A way to search took more steps, or fewer, than the plain one.
+    #[error("{line} took {iterations} steps instead of {plain_iterations}")]
+    WrongCount {
+        /// What was measured.
+        line: &'static str,
+        /// The steps it took.
+        iterations: u64,
+        /// The steps that the plain search took.
+        plain_iterations: u64,
+    },
     /// The process that serves the device is not known.
     #[error(
         "which process serves the device is not known: name it with --daemon-pid, or run the bench \

@@ -10,6 +10,8 @@ mod affinity;
 mod bench;
 mod daemon;
 mod error;
+mod find_bit;
+mod flood;
 mod handles;
 mod idle;
 mod ids;
@@ -26,6 +28,8 @@ mod target;
 
 pub use bench::Bench;
 pub use error::BenchError;
+pub use find_bit::FindBitOptions;
+pub use flood::FloodOptions;
 pub use handles::HandlesOptions;
 pub use idle::IdleOptions;
 pub use ids::IdsOptions;

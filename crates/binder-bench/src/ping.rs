@@ -20,7 +20,7 @@ use crate::actor::Actor;
 use crate::affinity::{self, Pin};
 use crate::daemon::{self, Daemon};
 use crate::error::BenchError;
-use crate::ping::binder::Completions;
+use crate::ping::binder::{Completions, Load};
 use crate::ping::caller::{Round, Timings};
 use crate::report::Report;
 use crate::service;
@@ -54,6 +54,10 @@ pub struct PingOptions {
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     calls: u32,
 
+    /// Measure also calls that bring a file
+    #[arg(long)]
+    descriptors: bool,
+
     /// Where the processes run, the daemon's included
     #[arg(long, value_enum, default_value = "same")]
     pin: Pin,
@@ -65,6 +69,8 @@ pub struct PingOptions {
 
 /// The longest message; two thirds of what a socket holds, and half a receive buffer.
 const MAX_BYTES: usize = 128 * 1024;
+/// As many calls of a round bring files: the server keeps them all.
+const MAX_FILE_CALLS: u32 = 50;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -74,6 +80,8 @@ enum What {
     Binder,
     /// The device, with a server whose replies' completions ride along with the next call.
     Deferred,
+    /// The same, and every call brings a file.
+    File,
     /// The device of the kernel's driver.
     Kernel,
     /// A futex and shared memory.
@@ -113,6 +121,8 @@ struct Row {
     daemon_cpu_ns: Option<u64>,
     times_futex: Option<f64>,
     times_unix: Option<f64>,
+    /// A call with a file, set against the same without.
+    times_without: Option<f64>,
 }
 
 pub(crate) fn run(options: &PingOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
@@ -134,6 +144,7 @@ pub(crate) fn run(options: &PingOptions, report: &mut Report<'_>) -> Result<(), 
         "daemon CPU",
         "x futex",
         "x unix",
+        "x without",
     ]);
     for &bytes in &options.sizes {
         let mut tallies = vec![Tally::default(); peers.len()];
@@ -174,21 +185,26 @@ fn assemble(
     if is_of_kernel(device) {
         peers.push(Peer {
             what: What::Kernel,
-            client: binder::start(device, core, None)?,
+            client: binder::start(device, core, None, Load::Bytes)?,
             server,
             daemon,
         });
     } else {
-        for (what, completions) in
-            [(What::Binder, Completions::Own), (What::Deferred, Completions::Deferred)]
-        {
-            let client = binder::start(device, core, Some(completions))?;
+        let mut kinds = vec![
+            (What::Binder, Completions::Own, Load::Bytes),
+            (What::Deferred, Completions::Deferred, Load::Bytes),
+        ];
+        if options.descriptors {
+            kinds.push((What::File, Completions::Deferred, Load::File));
+        }
+        for (what, completions, load) in kinds {
+            let client = binder::start(device, core, Some(completions), load)?;
             peers.push(Peer { what, client, server: server.clone(), daemon });
         }
     }
     if let Some(kernel) = kernel_device(options.kernel_device.as_deref(), device)? {
         let started = service::start(&kernel, core)
-            .and_then(|server| Ok((binder::start(&kernel, core, None)?, server)));
+            .and_then(|server| Ok((binder::start(&kernel, core, None, Load::Bytes)?, server)));
         match started {
             Ok((client, server)) => {
                 let server = shared(server);
@@ -238,6 +254,7 @@ impl What {
         match self {
             Self::Binder => "binder",
             Self::Deferred => "deferred",
+            Self::File => "file",
             Self::Kernel => "kernel",
             Self::Futex => "futex",
             Self::Unix => "unix",
@@ -247,7 +264,10 @@ impl What {
 
 impl Peer {
     /// Has the client make the calls of a round.
-    fn play(&mut self, round: Round) -> Result<Tally, BenchError> {
+    fn play(&mut self, mut round: Round) -> Result<Tally, BenchError> {
+        if self.what == What::File {
+            round.calls = round.calls.min(MAX_FILE_CALLS);
+        }
         let mut actor = self.server.borrow_mut();
         let server = actor.pid();
         let daemon = self.daemon.map(|daemon| daemon.pid);
@@ -305,13 +325,16 @@ fn rows(bytes: u32, peers: &[Peer], tallies: &mut [Tally]) -> Vec<Row> {
                 daemon_cpu_ns: tally.daemon_cpu_ns.map(|ns| ns / calls),
                 times_futex: times(p50_ns, What::Futex),
                 times_unix: times(p50_ns, What::Unix),
+                times_without: (what == What::File)
+                    .then(|| times(p50_ns, What::Deferred))
+                    .flatten(),
             }
         })
         .collect()
 }
 
 impl Row {
-    fn cells(&self) -> [String; 9] {
+    fn cells(&self) -> [String; 10] {
         [
             self.what.name().into(),
             self.bytes.to_string(),
@@ -322,6 +345,7 @@ impl Row {
             table::duration(self.daemon_cpu_ns),
             table::times(self.times_futex),
             table::times(self.times_unix),
+            table::times(self.times_without),
         ]
     }
 }

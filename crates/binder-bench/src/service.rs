@@ -21,6 +21,8 @@ pub(crate) const ECHO: u32 = 1;
 pub(crate) const KEEP: u32 = 2;
 /// Has completions of replies ride along from here on, if the first byte of the call is not 0.
 pub(crate) const DEFER: u32 = 3;
+/// Answers with the object whose handle, here, is the data of the call.
+pub(crate) const LEND: u32 = 4;
 /// The handle that stands for an object that did not arrive as one.
 pub(crate) const NO_HANDLE: u32 = 0;
 
@@ -34,6 +36,9 @@ pub(crate) fn start(device: &Path, core: Option<usize>) -> Result<Actor, BenchEr
         core.map_or(Ok(()), affinity::pin_self)?;
         let session = Session::open(device)?;
         become_context_manager(session.client())?;
+        // A call may bring a file, which stays: to close it is no part of a round trip.
+        let raised = binder_os::processes::raise_open_file_limit();
+        raised.map_err(failed("raising the limit of open files"))?;
         link.answer(&())?;
         match serve(session)? {}
     })?;
@@ -44,7 +49,7 @@ pub(crate) fn start(device: &Path, core: Option<usize>) -> Result<Actor, BenchEr
 fn become_context_manager(server: &BinderClient) -> Result<(), BenchError> {
     let mut tries = 0;
     loop {
-        match server.become_context_manager() {
+        match server.become_context_manager_with_files() {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy && tries < TRIES => {
                 tries += 1;
                 thread::sleep(Duration::from_millis(1));
@@ -63,6 +68,12 @@ fn serve(mut session: Session) -> Result<Infallible, BenchError> {
             let is_wanted = data.first().is_some_and(|byte| *byte != 0);
             let asked = session.client().defer_completions(is_wanted);
             asked.map_err(failed("asking for deferred completions"))?;
+        }
+        if call.code == LEND {
+            let handle = u32::read_from_bytes(&data).unwrap_or(NO_HANDLE);
+            let object = FlatBinderObject::from_handle(BINDER_TYPE_HANDLE, 0, handle);
+            session.reply_object(&call, &object)?;
+            continue;
         }
         if call.code != KEEP {
             session.reply(&call, &data)?;

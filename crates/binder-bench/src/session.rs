@@ -9,9 +9,10 @@ use std::path::Path;
 
 use binder_os::BinderClient;
 use binder_uapi::{
-    BC_ACQUIRE_DONE, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_INCREFS_DONE, BC_REPLY, BC_TRANSACTION,
-    BR_ACQUIRE, BR_INCREFS, BR_NOOP, BR_REPLY, BR_TRANSACTION, BR_TRANSACTION_COMPLETE,
-    BinderTransactionData, name_of, payload_len,
+    BC_ACQUIRE, BC_ACQUIRE_DONE, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_INCREFS_DONE, BC_REPLY,
+    BC_TRANSACTION, BR_ACQUIRE, BR_FAILED_REPLY, BR_INCREFS, BR_NOOP, BR_REPLY, BR_TRANSACTION,
+    BR_TRANSACTION_COMPLETE, BinderTransactionData, FlatBinderObject, TF_ONE_WAY, name_of,
+    payload_len,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -84,6 +85,82 @@ impl Session {
         self.transact(BC_REPLY, 0, data, &[])
     }
 
+    /// Calls handle 0 for an object, which this process then holds, and returns its handle.
+    pub(crate) fn fetch(&mut self, code: u32, data: &[u8]) -> Result<u32, BenchError> {
+        self.transact(BC_TRANSACTION, code, data, &[])?;
+        let answer = self.next_of(BR_REPLY)?;
+        let mut bytes = Vec::new();
+        self.copy(&answer, &mut bytes)?;
+        let object = FlatBinderObject::read_from_bytes(&bytes).ok();
+        let handle = object.ok_or(BenchError::Unexpected(name_of(BR_REPLY)))?.handle();
+        self.push(BC_ACQUIRE, &handle);
+        self.push(BC_FREE_BUFFER, &answer.buffer);
+        Ok(handle)
+    }
+
+    /// Replies with an object at the start of the data.
+    pub(crate) fn reply_object(
+        &mut self,
+        call: &BinderTransactionData,
+        object: &FlatBinderObject,
+    ) -> Result<(), BenchError> {
+        self.push(BC_FREE_BUFFER, &call.buffer);
+        self.transact(BC_REPLY, 0, object.as_bytes(), &[0])
+    }
+
+    /// Sends a one-way, and waits until it was accepted or refused.
+    pub(crate) fn send(
+        &mut self,
+        handle: u32,
+        data: &[u8],
+        offsets: &[u64],
+    ) -> Result<(), BenchError> {
+        let transaction = BinderTransactionData {
+            target: handle.into(),
+            flags: TF_ONE_WAY,
+            ..transaction(0, data, offsets)
+        };
+        self.push(BC_TRANSACTION, &transaction);
+        self.exchange()?;
+        self.read_until(&[BR_TRANSACTION_COMPLETE, BR_FAILED_REPLY])
+    }
+
+    /// Writes what was pushed, and reads until one of `ends` has come. Acknowledges references, and
+    /// leaves out everything else.
+    pub(crate) fn run_until(&mut self, end: u32) -> Result<(), BenchError> {
+        self.exchange()?;
+        self.read_until(&[end])
+    }
+
+    fn read_until(&mut self, ends: &[u32]) -> Result<(), BenchError> {
+        loop {
+            let mut has_ended = false;
+            while let Some((code, payload)) = first_return(&self.returns[self.unread.clone()]) {
+                self.unread.start += size_of_val(&code) + payload.len();
+                let acknowledgement = match code {
+                    BR_INCREFS => BC_INCREFS_DONE,
+                    BR_ACQUIRE => BC_ACQUIRE_DONE,
+                    _ => {
+                        has_ended |= ends.contains(&code);
+                        continue;
+                    }
+                };
+                self.commands.extend(acknowledgement.to_ne_bytes());
+                self.commands.extend(payload);
+            }
+            self.unread = 0..0;
+            if has_ended {
+                return Ok(());
+            }
+            self.exchange()?;
+        }
+    }
+
+    /// Frees the buffer of a one-way, with the next exchange.
+    pub(crate) fn free(&mut self, oneway: &BinderTransactionData) {
+        self.push(BC_FREE_BUFFER, &oneway.buffer);
+    }
+
     /// Says that this thread takes calls, with the next exchange.
     pub(crate) fn enter_looper(&mut self) {
         self.push(BC_ENTER_LOOPER, &());
@@ -97,15 +174,7 @@ impl Session {
         data: &[u8],
         offsets: &[u64],
     ) -> Result<(), BenchError> {
-        let transaction = BinderTransactionData {
-            code,
-            data_size: data.len() as u64,
-            buffer: data.as_ptr() as u64,
-            offsets_size: size_of_val(offsets) as u64,
-            offsets: offsets.as_ptr() as u64,
-            ..Default::default()
-        };
-        self.push(command, &transaction);
+        self.push(command, &transaction(code, data, offsets));
         self.exchange()
     }
 
@@ -145,6 +214,18 @@ impl Session {
 
     fn copy(&self, received: &BinderTransactionData, into: &mut Vec<u8>) -> Result<(), BenchError> {
         self.client.copy_received(received, into).map_err(failed("reading what was received"))
+    }
+}
+
+/// A call of handle 0, or a reply. The driver reads data and offsets in the exchange that follows.
+fn transaction(code: u32, data: &[u8], offsets: &[u64]) -> BinderTransactionData {
+    BinderTransactionData {
+        code,
+        data_size: data.len() as u64,
+        buffer: data.as_ptr() as u64,
+        offsets_size: size_of_val(offsets) as u64,
+        offsets: offsets.as_ptr() as u64,
+        ..Default::default()
     }
 }
 

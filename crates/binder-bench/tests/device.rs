@@ -25,6 +25,7 @@ fn main() -> ExitCode {
     ping_has_a_line_for_each_peer_and_size(&device);
     ping_sets_the_device_against_its_baselines(&device);
     handles_has_lines_for_each_bucket(&device);
+    flood_has_a_line_for_each_flood(&device);
     idle_has_a_line_for_each_state(&device);
     a_device_that_is_none_is_an_error();
     ExitCode::SUCCESS
@@ -78,6 +79,15 @@ fn handles_has_lines_for_each_bucket(device: &str) {
         let firsts: Vec<_> = lines.map(|row| row["first_node"].as_u64()).collect();
         assert_eq!(firsts, [Some(0), Some(20), Some(40)], "{allocator}");
     }
+}
+
+fn flood_has_a_line_for_each_flood(device: &str) {
+    let rows = rows(&["flood", "--json", "--calls", "20"], device);
+    let floods = ["oneways", "bytes", "objects", "deaths", "opens"];
+    let named: Vec<_> = rows.iter().map(|row| row["flood"].as_str()).collect();
+    assert_eq!(named, [&[None], &floods.map(Some)[..]].concat());
+    assert_eq!(rows[0]["times_alone_p50"], 1.0);
+    assert!(rows.iter().all(|row| row["p50_ns"].as_u64() > Some(0)), "{rows:?}");
 }
 
 fn idle_has_a_line_for_each_state(device: &str) {

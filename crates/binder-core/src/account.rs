@@ -2,7 +2,8 @@
 //!
 //! Every table that a client can make longer is charged to the open file that does it. Threads,
 //! nodes and handles have tables of their own there, whose length is the charge. What lies elsewhere
-//! is counted here: death links, and transactions, which lie with their receivers. The bytes of a
+//! is counted here: death links, and transactions, which lie with their receivers; files on their way
+//! count themselves (`descriptors`). The bytes of a
 //! receive buffer need no limit besides its size; one-ways share half of it (`buffer`).
 //!
 //! A limit is met where the client asks for more, before anything has happened, by the error that
@@ -30,6 +31,12 @@ pub struct Limits {
     pub calls: usize,
     /// Own one-ways that their receivers have not read. Beyond: the one-way fails (`ENOMEM`).
     pub oneways: usize,
+    /// Files that it has sent and nobody has received: each is a descriptor of the front end's, of
+    /// which all clients share a limited number. Beyond: the transaction with another fails
+    /// (`ENOMEM`).
+    ///
+    /// `Differs from Linux:` there such files are limited by what holds their transactions alone.
+    pub files: usize,
     /// Returns that a thread leaves unread while it sends more. Beyond: what it sends fails
     /// (`ENOMEM`).
     pub unread: usize,
@@ -46,6 +53,7 @@ impl Default for Limits {
             calls: 1 << 14,
             // As many as the share of one-ways of one receive buffer holds.
             oneways: 1 << 18,
+            files: 1 << 10,
             unread: 1 << 16,
         }
     }

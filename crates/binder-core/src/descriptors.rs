@@ -20,12 +20,6 @@ use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
 use crate::transaction::Draft;
 
-/// As many files as one process may have sent that nobody has received yet.
-///
-/// `Differs from Linux:` there such files are limited by what holds their transactions alone. Here
-/// each is a descriptor of the driver's, of which all clients share a limited number.
-const MAX_FILES_IN_TRANSIT: usize = 1024;
-
 /// Bytes of a descriptor's number.
 const NUMBER_BYTES: usize = size_of::<u32>();
 
@@ -74,8 +68,9 @@ pub(crate) struct FilesInTransit(Arc<()>);
 struct Charge(#[expect(dead_code, reason = "it counts by being there")] Arc<()>);
 
 impl FilesInTransit {
-    fn charge(&self) -> Option<Charge> {
-        (Arc::strong_count(&self.0) <= MAX_FILES_IN_TRANSIT).then(|| Charge(self.0.clone()))
+    /// Counts another, if there are fewer than `limit`.
+    fn charge(&self, limit: usize) -> Option<Charge> {
+        (Arc::strong_count(&self.0) <= limit).then(|| Charge(self.0.clone()))
     }
 }
 
@@ -141,7 +136,8 @@ impl Context {
         if !draft.accepts_fds {
             return Err(Errno::EPERM);
         }
-        let charge = self.processes[draft.sender].files.charge().ok_or(Errno::ENOMEM)?;
+        let charge = self.processes[draft.sender].files.charge(self.limits.files);
+        let charge = charge.ok_or(Errno::ENOMEM)?;
         let file = memory.capture_file(draft.sender, fd)?;
         let at = u32::try_from(at).map_err(|_| Errno::EINVAL)?;
         let place = Place { at, closes_with_buffer, _charge: charge };
@@ -197,9 +193,9 @@ mod tests {
     #[test]
     fn a_file_counts_until_it_is_given_up() {
         let files = FilesInTransit::default();
-        let mut charges: Vec<Charge> = core::iter::from_fn(|| files.charge()).collect();
-        assert_eq!(charges.len(), MAX_FILES_IN_TRANSIT);
+        let mut charges: Vec<Charge> = core::iter::from_fn(|| files.charge(3)).collect();
+        assert_eq!(charges.len(), 3);
         charges.pop();
-        assert!(files.charge().is_some());
+        assert!(files.charge(3).is_some());
     }
 }

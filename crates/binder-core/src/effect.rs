@@ -1,5 +1,6 @@
 //! What the core wants done after a call has returned.
 
+use crate::nice::Nice;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
 
@@ -13,4 +14,13 @@ pub enum Effect {
     NotifyPoll(ProcessKey),
     /// Go on with a freeze that waits for this process: nothing is outstanding at it any more.
     Settled(ProcessKey),
+    /// Make a thread of a process as nice as this.
+    SetNice {
+        /// The process.
+        process: ProcessKey,
+        /// The number of the thread.
+        tid: u32,
+        /// How nice.
+        nice: Nice,
+    },
 }

@@ -81,7 +81,12 @@ impl Context {
         request: &mut BinderWriteRead,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
-        let PendingErrand { thread, then } = self.errands.remove(errand).ok_or(Errno::EINVAL)?;
+        let thread = self.errands.get(errand).ok_or(Errno::EINVAL)?.thread;
+        if !self.processes[self.threads[thread].process].is_open() {
+            // The thread will go, and the errand with it.
+            return Err(Errno::EINVAL);
+        }
+        let PendingErrand { then, .. } = self.errands.remove(errand).ok_or(Errno::EINVAL)?;
         self.threads[thread].errand = None;
         let result = match then {
             Then::Deliver(delivery) => {

@@ -9,6 +9,18 @@ use crate::transaction::{Kind, Transaction, TransactionKey};
 use crate::work::Work;
 
 impl Context {
+    /// Whether the end of a thread would concern others: it serves a call, or has been handed one.
+    pub fn is_depended_on(&self, process: ProcessKey, tid: u32) -> bool {
+        let threads = self.processes.get(process).map(|state| &state.threads);
+        let Some(thread) = threads.and_then(|threads| threads.get(&tid)).copied() else {
+            return false;
+        };
+        let state = &self.threads[thread];
+        let serves = |top| self.transactions[top].to_thread == Some(thread);
+        let is_call = |work| matches!(work, Work::Transaction(_));
+        state.stack.is_some_and(serves) || state.todo.iter().any(is_call)
+    }
+
     /// Forgets the thread; a later call from the same tid starts afresh.
     ///
     /// Callers that it serves get `BR_DEAD_REPLY`, and work that another thread can do goes back to

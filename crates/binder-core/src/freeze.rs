@@ -6,17 +6,14 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use binder_uapi::{BinderFrozenStatusInfo, TF_UPDATE_TXN};
+use binder_uapi::BinderFrozenStatusInfo;
 
 use crate::context::Context;
 use crate::effect::Effect;
-use crate::env::ClientMemory;
 use crate::error::{Errno, Refusal};
 use crate::freeze_links::FreezeKey;
 use crate::identity::PidNumbers;
-use crate::node::NodeKey;
 use crate::process::ProcessKey;
-use crate::transaction::{Transaction, TransactionKey};
 
 /// Whether a process is frozen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -92,7 +89,8 @@ impl Program {
         info
     }
 
-    /// Handles `BINDER_FREEZE` that freezes: to be advanced until it is over.
+    /// Handles `BINDER_FREEZE` that freezes, with this much patience for each process: to be advanced
+    /// until it is over.
     pub fn freeze(self, patience: Patience) -> Freeze {
         Freeze { left: self.0, has_begun: false, patience }
     }
@@ -102,9 +100,9 @@ impl Program {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Patience {
     /// It waits.
-    Some,
+    Left,
     /// It fails with `EAGAIN`.
-    None,
+    Over,
 }
 
 /// A `BINDER_FREEZE` under way.
@@ -135,7 +133,7 @@ impl Freeze {
                 context.begin_freeze(process);
                 patience = self.patience;
             }
-            if patience == Patience::Some && !context.is_settled(process) {
+            if patience == Patience::Left && !context.is_settled(process) {
                 return None;
             }
             if let Err(error) = context.conclude_freeze(process) {
@@ -264,34 +262,35 @@ impl Context {
             self.effects.push_back(Effect::Settled(process));
         }
     }
+}
 
-    /// Drops the oldest one-way in a frozen node's line that `newer` is an update of. Its sender
-    /// hears nothing, and the one that is out stays so.
-    pub(crate) fn supersede(
-        &mut self,
-        node: NodeKey,
-        newer: TransactionKey,
-        memory: &mut dyn ClientMemory,
-    ) {
-        if self.transactions[newer].flags & TF_UPDATE_TXN == 0 {
-            return;
-        }
-        let line = &self.nodes[node].waiting_oneways;
-        let Some(at) = line.iter().position(|older| self.is_update(*older, newer)) else { return };
-        let Some(older) = self.nodes[node].waiting_oneways.remove(at) else { return };
-        let Transaction { to_process, buffer, .. } = self.transactions[older];
-        self.end_transaction(older);
-        if let (Some(receiver), Some(start)) = (to_process, buffer) {
-            self.drop_buffer(receiver, start, memory);
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::{NamespaceId, Opener, UidMap};
+
+    fn open(context: &mut Context, numbers: &PidNumbers) -> ProcessKey {
+        let (pid, uids) = (1, UidMap::identity());
+        let (numbers, security_label) = (numbers.clone(), (*b"label").into());
+        context.open(Opener { pid, numbers, uids, security_label })
     }
 
-    /// Whether two one-ways to the same node say the same, at different times.
-    fn is_update(&self, older: TransactionKey, newer: TransactionKey) -> bool {
-        let [older, newer] = [older, newer].map(|key| {
-            let state = &self.transactions[key];
-            (state.code, state.flags, state.trace.from_pid)
-        });
-        older == newer
+    #[test]
+    fn a_program_is_named_by_its_number_in_the_callers_namespace() {
+        let (root, child) = (NamespaceId(1), NamespaceId(2));
+        let outer = PidNumbers::new(alloc::vec![(root, 10)]);
+        let inner = PidNumbers::new(alloc::vec![(root, 20), (child, 10)]);
+        let (mut one, mut other) = (Context::new(), Context::new());
+        let outside = open(&mut one, &outer);
+        let inside = [open(&mut one, &inner), open(&mut other, &inner)];
+        let contexts = [&mut one, &mut other];
+        let found = |by, pid| Program::find(&contexts, by, pid).map(|program| program.0);
+        assert_eq!(found(&outer, 10), Ok(alloc::vec![(0, outside)]));
+        let everywhere = alloc::vec![(0, inside[0]), (1, inside[1])];
+        assert_eq!(found(&outer, 20), Ok(everywhere.clone()));
+        assert_eq!(found(&inner, 10), Ok(everywhere));
+        // It has no number in there, and 0 is not one.
+        assert_eq!(found(&inner, 0), Err(Errno::EINVAL));
+        assert_eq!(found(&inner, 20), Err(Errno::EINVAL));
     }
 }

@@ -19,6 +19,10 @@ pub(crate) type FreezeKey = Key<FreezeLink>;
 /// Links that a process has cleared without reading the answers, beyond which it makes no new one.
 const MAX_CLEARED: usize = 1 << 16;
 
+/// Links that a process may have: one change of the process they watch is told by all of them in one
+/// turn.
+const MAX_LINKS: usize = 1 << 16;
+
 /// Where a link stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -68,7 +72,7 @@ pub(crate) enum FreezeNews {
 
 impl FreezeLinks {
     fn add(&mut self, cookie: u64, node: NodeKey) -> Result<(), Errno> {
-        if self.cleared >= MAX_CLEARED {
+        if self.cleared >= MAX_CLEARED || self.cookies.len() >= MAX_LINKS {
             return Err(Errno::ENOMEM);
         }
         let (known, links) = self.cookies.entry(cookie).or_insert((node, 0));
@@ -103,7 +107,8 @@ impl Context {
     /// # Errors
     ///
     /// `EINVAL` for a handle without reference, a reference that has a link, and a cookie that
-    /// stands for another node; `ENOMEM` while too many answers to clearings are unread.
+    /// stands for another node; `ENOMEM` when there are too many links, or too many answers to
+    /// clearings are unread.
     pub(crate) fn request_freeze(
         &mut self,
         process: ProcessKey,
@@ -206,7 +211,7 @@ impl Context {
             return Err(Errno::EINVAL);
         }
         self.references[reference].freeze = None;
-        self.stop_watching(link);
+        self.stop_watching(self.freezes[link].owner, link);
         self.processes[process].freeze_links.cleared += 1;
         match self.freezes[link].state {
             State::Idle => self.queue_freeze_cleared(link),
@@ -221,9 +226,8 @@ impl Context {
         Ok(())
     }
 
-    fn stop_watching(&mut self, link: FreezeKey) {
-        let owner = self.freezes[link].owner.and_then(|owner| self.processes.get_mut(owner));
-        if let Some(owner) = owner {
+    fn stop_watching(&mut self, owner: Option<ProcessKey>, link: FreezeKey) {
+        if let Some(owner) = owner.and_then(|owner| self.processes.get_mut(owner)) {
             owner.freezer.watchers.remove(&link);
         }
     }
@@ -250,10 +254,9 @@ impl Context {
 
     /// Ends a link silently, wherever it stands: its reference, or its process, goes.
     pub(crate) fn drop_freeze(&mut self, link: FreezeKey) {
-        self.stop_watching(link);
-        let Some(FreezeLink { process, cookie, state, .. }) = self.freezes.remove(link) else {
-            return;
-        };
+        let Some(gone) = self.freezes.remove(link) else { return };
+        let FreezeLink { process, cookie, owner, state, .. } = gone;
+        self.stop_watching(owner, link);
         let links = &mut self.processes[process].freeze_links;
         links.remove(cookie);
         match state {

@@ -1,15 +1,17 @@
 //! The Binder driver as a state machine: no system call, clock or thread.
 //!
 //! A front end decodes what clients ask, calls a [`Context`], and carries out the [`Effect`]s that
-//! the call leaves behind. During a call the core reaches into clients' memory through
-//! [`ClientMemory`], and through nothing else. Nothing blocks: a read that finds no work parks, and
-//! the front end resumes it on [`Effect::Wake`].
+//! the call leaves behind. During a call the core reaches into clients' memory, and takes hold of
+//! their files, through [`ClientMemory`], and through nothing else. Nothing blocks: a read that finds
+//! no work parks, and the front end resumes it on [`Effect::Wake`]; a call that must change the
+//! descriptors of its process stops with an [`Errand`], and goes on when that is done.
 //!
 //! A call, file by file: `write_read` (the two phases of the ioctl), `command` (decodes `BC_*`),
 //! `transaction` (finds the receiver), `translate` and `buffer` (the data), `work` (queues),
 //! `waiting` (who is woken), `returns` (writes `BR_*`), `effect` (what the front end does next), and
-//! back by way of `reply`. The other rooms: `manager`, `node`, `handle`, `death`, `freeze`,
-//! `freeze_links`, `looper`, `exit`, `release`, `account`.
+//! back by way of `reply`. What objects bring along: `image`, `scatter`, `descriptors`, `errand`. The
+//! other rooms: `manager`, `node`, `handle`, `oneway_line`, `death`, `freeze`, `freeze_links`,
+//! `looper`, `nice`, `exit`, `release`, `account`.
 //! What people may know of all this: `journal` (the last sends), `counters`, `snapshot` (all tables).
 
 #![no_std]
@@ -37,7 +39,9 @@ mod image;
 mod journal;
 mod looper;
 mod manager;
+mod nice;
 mod node;
+mod oneway_line;
 mod pages;
 mod process;
 mod ranges;
@@ -66,6 +70,7 @@ pub use error::Errno;
 pub use freeze::{Freeze, Patience, Program};
 pub use identity::{NamespaceId, Opener, PidNumbers, UidMap, UidRange};
 pub use journal::{LogEntry, Report, SendEnd};
+pub use nice::Nice;
 pub use pages::PageCounts;
 pub use process::{Process, ProcessKey};
 pub use release::Release;

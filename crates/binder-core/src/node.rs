@@ -1,6 +1,6 @@
 //! An object that a process offers, who counts on it, and what its owner has been told.
 
-use alloc::collections::{BTreeSet, VecDeque};
+use alloc::collections::BTreeSet;
 
 use binder_uapi::{
     BR_ACQUIRE, BR_DECREFS, BR_INCREFS, BR_RELEASE, FLAT_BINDER_FLAG_ACCEPTS_FDS,
@@ -10,10 +10,11 @@ use binder_uapi::{
 use crate::context::Context;
 use crate::error::Errno;
 use crate::handle::ReferenceKey;
+use crate::nice::Nice;
+use crate::oneway_line::OnewayLine;
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::thread::ThreadKey;
-use crate::transaction::TransactionKey;
 use crate::work::{Queued, Work};
 
 /// Names a node.
@@ -77,6 +78,8 @@ pub(crate) struct Node {
     pub(crate) ptr: u64,
     pub(crate) cookie: u64,
     pub(crate) wants_security_context: bool,
+    /// How nice those may be at most who serve it.
+    pub(crate) nice: Option<Nice>,
     /// Transactions to it may carry file descriptors.
     pub(crate) accepts_fds: bool,
     /// References in other processes.
@@ -92,7 +95,7 @@ pub(crate) struct Node {
     pub(crate) queued: Option<Queued>,
     /// A one-way to this node is queued or being handled; the rest wait in line.
     pub(crate) has_oneway_in_flight: bool,
-    pub(crate) waiting_oneways: VecDeque<TransactionKey>,
+    pub(crate) line: OnewayLine,
     /// References with a death link.
     pub(crate) watchers: BTreeSet<ReferenceKey>,
 }
@@ -105,6 +108,7 @@ impl Node {
             ptr: object.binder,
             cookie: object.cookie,
             wants_security_context: object.flags & FLAT_BINDER_FLAG_TXN_SECURITY_CTX != 0,
+            nice: Nice::asked_for(object.flags),
             accepts_fds: object.flags & FLAT_BINDER_FLAG_ACCEPTS_FDS != 0,
             references: 0,
             strong_references: 0,
@@ -114,7 +118,7 @@ impl Node {
             weak_view: OwnerView::Released,
             queued: None,
             has_oneway_in_flight: false,
-            waiting_oneways: VecDeque::new(),
+            line: OnewayLine::default(),
             watchers: BTreeSet::new(),
         }
     }
@@ -330,7 +334,7 @@ impl Context {
         if let Some(owner) = state.owner {
             self.processes[owner].nodes.remove(&state.ptr);
         }
-        debug_assert!(state.waiting_oneways.is_empty(), "each waits with a hold on the node");
+        debug_assert!(state.line.is_empty(), "each waits with a hold on the node");
     }
 
     /// Parts the node, which has no one-ways in line any more, from its dying owner: watchers are

@@ -16,6 +16,7 @@ use crate::freeze::Freezer;
 use crate::freeze_links::FreezeLinks;
 use crate::handle::Handles;
 use crate::identity::Opener;
+use crate::nice::Nice;
 use crate::node::NodeKey;
 use crate::release::Remains;
 use crate::table::Key;
@@ -48,6 +49,8 @@ pub struct Process {
     pub(crate) started_threads: u32,
     /// Wants to read `BR_ONEWAY_SPAM_SUSPECT` about its own sends.
     pub(crate) detects_oneway_spam: bool,
+    /// How nice its threads are while they serve nobody, if that concerns us.
+    pub(crate) default_nice: Option<Nice>,
     /// The receive buffer; `None` until a mapping of it has been found.
     pub(crate) arena: Option<Arena>,
     /// Files that it has sent and nobody has received.
@@ -75,6 +78,7 @@ impl Process {
             has_requested_thread: false,
             started_threads: 0,
             detects_oneway_spam: false,
+            default_nice: None,
             arena: None,
             files: FilesInTransit::default(),
             account: Account::default(),

@@ -129,7 +129,7 @@ impl Context {
             && let Some((ptr, node)) = self.processes[process].nodes.first_key_value()
         {
             let (ptr, node) = (*ptr, *node);
-            if let Some(oneway) = self.nodes[node].waiting_oneways.pop_front() {
+            if let Some(oneway) = self.next_in_line(node) {
                 slice.spend(1);
                 self.end_transaction(oneway);
                 continue;

@@ -34,6 +34,7 @@ impl Context {
                 return self.refuse_send(thread, id, refusal);
             }
         };
+        self.restore_nice(thread, call);
         self.log_waiting_caller(call);
         match self.try_reply(caller, thread, call, data, memory) {
             Ok(()) => {
@@ -109,6 +110,8 @@ impl Context {
             code: data.transaction_data.code,
             flags: data.transaction_data.flags,
             sender_euid: caller.euid,
+            nice: None,
+            replaced_nice: None,
             buffer: Some(buffer),
         });
         self.threads[waiting].stack = self.transactions[call].from_parent;

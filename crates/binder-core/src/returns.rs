@@ -115,6 +115,9 @@ impl Context {
         mut returns: Returns,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
+        if self.threads[thread].may_take_process_work() {
+            self.reset_nice(thread);
+        }
         match (self.gather(thread, &mut returns), waits) {
             (Some(Stop::Dry | Stop::Full), _) => {
                 self.hand_over(thread, request, returns, None, memory)
@@ -334,6 +337,9 @@ impl Context {
             && let Some(buffer) = arena.get_mut(start)
         {
             buffer.is_delivered = true;
+            if let Some(node) = buffer.target {
+                self.inherit_nice(reader, transaction, node);
+            }
         }
         match self.transactions[transaction].kind {
             Kind::Call => {

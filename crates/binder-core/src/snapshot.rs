@@ -47,6 +47,22 @@ pub struct ObjectCount {
     pub total: u32,
 }
 
+impl Snapshot {
+    /// Adds what another device counted.
+    pub fn add_totals(&mut self, other: &Self) {
+        self.counters.add(&other.counters);
+        for object in &other.objects {
+            match self.objects.iter_mut().find(|sum| sum.name == object.name) {
+                Some(sum) => {
+                    sum.active += object.active;
+                    sum.total = sum.total.wrapping_add(object.total);
+                }
+                None => self.objects.push(*object),
+            }
+        }
+    }
+}
+
 /// An open file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProcessView {
@@ -167,10 +183,8 @@ pub struct BufferView {
     pub extra_len: u32,
     /// Bytes that it takes.
     pub slot_len: u32,
-    /// The receiver has seen it.
-    pub is_delivered: bool,
-    /// Its sender wants it erased: nobody else should look.
-    pub is_sensitive: bool,
+    /// Its transaction has not come to its end: a call is being served, or waits to be read.
+    pub is_active: bool,
 }
 
 /// An object on offer.
@@ -256,8 +270,9 @@ impl Context {
     pub fn snapshot(&self) -> Snapshot {
         let mut holders: BTreeMap<NodeKey, Vec<u32>> = BTreeMap::new();
         for reference in self.references.values() {
-            let pid = self.processes[reference.process].opener.pid;
-            holders.entry(reference.node).or_default().push(pid);
+            if let Some(holder) = self.processes.get(reference.process) {
+                holders.entry(reference.node).or_default().push(holder.opener.pid);
+            }
         }
         let mut counters = self.past.clone();
         for process in self.processes.values() {
@@ -310,14 +325,15 @@ impl Context {
         let arena = process.arena.as_ref();
         let pages = arena.map(|arena| arena.page_counts()).unwrap_or_default();
         let area_bytes = arena.map_or(0, |arena| arena.len_bytes());
-        let own_nodes = process.nodes.values().map(|key| (*key, &self.nodes[*key]));
+        let nodes = process.nodes.values();
+        let own_nodes = nodes.filter_map(|key| Some((*key, self.nodes.get(*key)?)));
         let buffers = arena.into_iter().flat_map(|arena| arena.iter());
         ProcessView {
             key,
             pid: process.opener.pid,
             threads: process.threads.values().map(|thread| self.view_thread(*thread)).collect(),
             nodes: own_nodes.map(|(key, node)| self.view_node(key, node, holders)).collect(),
-            references: process.handles.iter().map(|key| self.view_reference(key)).collect(),
+            references: process.handles.iter().filter_map(|key| self.view_reference(key)).collect(),
             buffers: buffers.map(|buffer| self.view_buffer(buffer)).collect(),
             todo: process.todo.iter().filter_map(|work| self.view_work(None, work)).collect(),
             has_told_deaths: !process.told_deaths.is_empty(),
@@ -386,8 +402,7 @@ impl Context {
             offsets_len: buffer.layout.offsets_len,
             extra_len: buffer.layout.extra_len,
             slot_len: buffer.layout.slot_len,
-            is_delivered: buffer.is_delivered,
-            is_sensitive: buffer.clears_on_free,
+            is_active: buffer.transaction.is_some(),
         }
     }
 
@@ -397,7 +412,7 @@ impl Context {
         node: &Node,
         holders: &BTreeMap<NodeKey, Vec<u32>>,
     ) -> NodeView {
-        let waiting = node.waiting_oneways.iter();
+        let waiting = node.line.iter();
         NodeView {
             id: node.debug_id,
             ptr: node.ptr,
@@ -414,10 +429,11 @@ impl Context {
         }
     }
 
-    fn view_reference(&self, key: ReferenceKey) -> ReferenceView {
-        let reference = &self.references[key];
-        let node = &self.nodes[reference.node];
-        ReferenceView {
+    /// Tells a reference. `None` if it is gone: a process that ends forgets its handles later.
+    fn view_reference(&self, key: ReferenceKey) -> Option<ReferenceView> {
+        let reference = self.references.get(key)?;
+        let node = self.nodes.get(reference.node)?;
+        Some(ReferenceView {
             id: reference.debug_id,
             handle: reference.handle,
             node: node.debug_id,
@@ -426,14 +442,17 @@ impl Context {
             weak: reference.weak,
             // Never 0, which logs print for none.
             death: reference.death.map(|death| death.slot() as u64 + 1),
-        }
+        })
     }
 
     /// Tells an item of the queue of `thread`, or of a process. `None` for a slot that is empty.
     fn view_work(&self, thread: Option<&Thread>, work: Work) -> Option<WorkView> {
         Some(match work {
             Work::Transaction(transaction) => {
-                WorkView::Transaction(self.view_transaction(transaction))
+                let mut view = self.view_transaction(transaction);
+                // Whoever has it in its own queue is to take it.
+                view.to_tid = thread.map_or(view.to_tid, |thread| thread.tid);
+                WorkView::Transaction(view)
             }
             Work::TransactionComplete
             | Work::OnewaySpamSuspect

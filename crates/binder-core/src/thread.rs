@@ -7,6 +7,7 @@ use binder_uapi::{BR_OK, BinderExtendedError};
 use crate::context::Context;
 use crate::errand::ErrandKey;
 use crate::looper::Looper;
+use crate::nice::Nice;
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::transaction::TransactionKey;
@@ -37,6 +38,8 @@ pub struct Thread {
     pub(crate) parked: Parked,
     /// The thread has called poll(2) before.
     pub(crate) polls: bool,
+    /// How nice it is, if that concerns us.
+    pub(crate) nice: Option<Nice>,
     /// Completions of its replies ride along with what it reads next.
     pub(crate) defers_completions: bool,
     /// What its call waits for, apart from work.
@@ -60,6 +63,7 @@ impl Thread {
             extended_error: no_error(0),
             parked: Parked::No,
             polls: false,
+            nice: None,
             defers_completions: false,
             errand: None,
             closing: Vec::new(),

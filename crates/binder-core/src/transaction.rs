@@ -13,6 +13,7 @@ use crate::env::ClientMemory;
 use crate::error::{Errno, Refusal};
 use crate::image::Cargo;
 use crate::journal::Trace;
+use crate::nice::Nice;
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
 use crate::table::Key;
@@ -53,6 +54,10 @@ pub(crate) struct Transaction {
     pub(crate) code: u32,
     pub(crate) flags: u32,
     pub(crate) sender_euid: u32,
+    /// How nice the sender was.
+    pub(crate) nice: Option<Nice>,
+    /// How nice the thread was that serves it, before it did.
+    pub(crate) replaced_nice: Option<Nice>,
     /// Start of its buffer in the receiver's mapping; `None` once freed.
     pub(crate) buffer: Option<u32>,
 }
@@ -151,6 +156,8 @@ impl Context {
             code: header.code,
             flags: header.flags,
             sender_euid: caller.euid,
+            nice: self.threads[thread].nice,
+            replaced_nice: None,
             buffer: Some(buffer),
         });
         if is_oneway {
@@ -375,7 +382,7 @@ impl Context {
     fn send_oneway(&mut self, target: &Target, transaction: TransactionKey) {
         let node = &mut self.nodes[target.node];
         if node.has_oneway_in_flight {
-            node.waiting_oneways.push_back(transaction);
+            self.wait_in_line(target.node, transaction);
         } else {
             node.has_oneway_in_flight = true;
             self.queue_transaction(target, transaction);
@@ -384,12 +391,11 @@ impl Context {
 
     /// The receiver is done with a one-way: the next in line goes out.
     pub(crate) fn release_next_oneway(&mut self, owner: ProcessKey, node: NodeKey) {
-        let state = &mut self.nodes[node];
-        match state.waiting_oneways.pop_front() {
+        match self.next_in_line(node) {
             Some(transaction) => {
                 self.queue_on_process(owner, Work::Transaction(transaction));
             }
-            None => state.has_oneway_in_flight = false,
+            None => self.nodes[node].has_oneway_in_flight = false,
         }
     }
 

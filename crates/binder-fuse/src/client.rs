@@ -11,23 +11,28 @@ use binder_core::{
     PidNumbers, ProcessKey, UidMap, UidRange,
 };
 use binder_os::client_files::{self, TakeError};
-use binder_os::{ClientThread, FileId, FuseDevice, proc_files};
+use binder_os::{ClientThread, FileId, FuseDevice, ThreadWatch, proc_files};
 
-use crate::descriptors::{PER_THREAD, Permit};
-use crate::files::Files;
+use crate::descriptors::{PER_FILE, PER_THREAD, Permit};
+use crate::files::HeldFile;
 use crate::mapping::ReceiveBuffer;
-
-/// The label of a process to which no security module gives one. A node that asks for labels gets
-/// a text always: servers that ask depend on it.
-const NO_LABEL: &[u8] = b"u:r:unlabeled:s0";
+use crate::runners::Runners;
 
 /// How often a process with too many threads may have the ended ones among them looked for.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
-/// The thread that calls, or called last.
-#[derive(Debug, Clone, Copy)]
-struct Calling {
-    tid: u32,
-    uid: u32,
+
+/// Whose call was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begun {
+    /// A thread's of another process.
+    Foreign,
+    /// A thread's that has called before.
+    Known,
+    /// A thread's that has not, whose number may have been that of one that has ended.
+    New {
+        /// Whether that one has called.
+        follows_another: bool,
+    },
 }
 
 /// One open file and the process that opened it.
@@ -45,8 +50,9 @@ pub(crate) struct Client {
     counted_at: Option<Instant>,
     permit: Permit,
     /// The process's pidfd, once one of its files was wanted.
-    pidfd: Option<OwnedFd>,
-    caller: Calling,
+    pidfd: Option<(OwnedFd, Permit)>,
+    /// The thread that calls, or called last.
+    caller: u32,
     /// A mapping was looked for in vain, and the process has made no call since.
     is_known_unmapped: bool,
     /// `O_NONBLOCK`, as far as it is known: the kernel does not tell of later changes.
@@ -72,7 +78,7 @@ impl Client {
             counted_at: None,
             permit,
             pidfd: None,
-            caller: Calling { tid: pid, uid: u32::MAX },
+            caller: pid,
             is_known_unmapped: false,
             is_nonblocking,
             poll_handle: None,
@@ -89,24 +95,50 @@ impl Client {
     ///
     /// A number alone does not tell: a thread may have ended, and a process that inherited the file
     /// may have come to its number.
-    pub(crate) fn begin_call(&mut self, tid: u32, uid: u32) -> bool {
+    pub(crate) fn begin_call(&mut self, tid: u32) -> Begun {
         // The first thread's number is another's only once the whole process is gone, and with it the
         // memory that could be reached.
-        let is_known = |(thread, _): &(ClientThread, _)| thread.is_alive(&self.memory);
-        if tid != self.pid && !self.threads.get(&tid).is_some_and(is_known) {
-            self.threads.remove(&tid);
-            let permit = self.permit.another(PER_THREAD).ok();
+        let is_same =
+            |(thread, _): &(ClientThread, _)| tid == self.pid || thread.is_alive(&self.memory);
+        let mut begun = Begun::Known;
+        if !self.threads.get(&tid).is_some_and(is_same) {
+            // Nobody is told of the end of the first thread while others live.
+            let is_watchable = tid != self.pid;
+            let permit = is_watchable.then(|| self.permit.another(PER_THREAD).ok()).flatten();
             let found = match permit {
                 Some(_) => ClientThread::find(&self.memory, tid),
                 None => ClientThread::find_by_number(&self.memory, tid),
             };
-            let Some(found) = found else { return false };
-            self.threads.insert(tid, (found, permit));
+            let Some(found) = found else { return Begun::Foreign };
+            let before = self.threads.insert(tid, (found, permit));
+            begun = Begun::New { follows_another: before.is_some() };
         }
         self.is_known_unmapped = false;
-        self.caller = Calling { tid, uid };
+        self.caller = tid;
         self.memory.use_thread(tid);
-        true
+        begun
+    }
+
+    /// Has the end of a thread told, by `name`. One that cannot be watched is looked at.
+    pub(crate) fn watch_thread(&mut self, tid: u32, watch: &ThreadWatch, name: Option<u64>) {
+        let Some((thread, permit)) = self.threads.get_mut(&tid) else { return };
+        if permit.is_some() && !name.is_some_and(|name| watch.add(thread, name)) {
+            *permit = None;
+            thread.forgo_descriptor();
+        }
+    }
+
+    /// Whether a thread that called once has ended.
+    pub(crate) fn has_ended(&self, tid: u32) -> bool {
+        self.threads.get(&tid).is_some_and(|(thread, _)| thread.has_ended(&self.memory))
+    }
+
+    /// The threads that nobody watches.
+    pub(crate) fn unwatched_threads(&self) -> impl Iterator<Item = u32> {
+        let is_unwatched = |(tid, (thread, _)): (&u32, &(ClientThread, _))| {
+            thread.pidfd().is_none().then_some(*tid)
+        };
+        self.threads.iter().filter_map(is_unwatched)
     }
 
     /// Goes on with a call of thread `tid` that was begun before and has not been answered.
@@ -115,23 +147,39 @@ impl Client {
     }
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.
-    fn take_file(&mut self, fd: u32) -> Result<OwnedFd, Errno> {
+    fn take_file(&mut self, fd: u32, runners: Arc<Runners>) -> Result<HeldFile, Errno> {
         let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
-        let thread = self.threads.get(&self.caller.tid).and_then(|(thread, _)| thread.pidfd());
-        let taken = match (thread, &mut self.pidfd) {
-            (Some(thread), _) => client_files::take(thread, number),
-            (None, Some(process)) => client_files::take(process, number),
-            (None, place @ None) => client_files::of_process(self.pid)
-                .map_err(TakeError::OutOfReach)
-                .and_then(|process| client_files::take(place.insert(process), number)),
+        let permit = self.another_permit()?;
+        let thread = self.threads.get(&self.caller).and_then(|(thread, _)| thread.pidfd());
+        let taken = match thread {
+            Some(thread) => client_files::take(thread, number),
+            None => client_files::take(self.pidfd()?, number),
         };
-        taken.map_err(|error| match error {
+        let file = taken.map_err(|error| match error {
             TakeError::NotOpen(_) => Errno::EBADF,
             TakeError::NoRoom(_) => Errno::ENOMEM,
             TakeError::OutOfReach(_) => {
-                tracing::warn!(%error, pid = self.pid, "a file could not be taken");
+                tracing::debug!(%error, pid = self.pid, "a file could not be taken");
                 Errno::EPERM
             }
+        })?;
+        Ok(HeldFile::new(file, permit, runners))
+    }
+
+    /// The pidfd of the process, which is that of its first thread.
+    fn pidfd(&mut self) -> Result<&OwnedFd, Errno> {
+        if self.pidfd.is_none() {
+            let permit = self.another_permit()?;
+            let pidfd = client_files::of_process(self.pid).map_err(|_| Errno::EPERM)?;
+            self.pidfd = Some((pidfd, permit));
+        }
+        self.pidfd.as_ref().map(|(pidfd, _)| pidfd).ok_or(Errno::EPERM)
+    }
+
+    fn another_permit(&self) -> Result<Permit, Errno> {
+        self.permit.another(PER_FILE).map_err(|exhausted| {
+            tracing::debug!(%exhausted, pid = self.pid, "no more files are held");
+            Errno::ENOMEM
         })
     }
 
@@ -145,7 +193,8 @@ impl Client {
         if self.is_known_unmapped {
             return Ok(None);
         }
-        let threads = std::iter::once(self.pid).chain(self.threads.keys().copied());
+        let others = self.threads.keys().copied().filter(|tid| *tid != self.pid);
+        let threads = std::iter::once(self.pid).chain(others);
         for tid in threads {
             match self.memory.pin(tid).and_then(|pinned| {
                 let found = proc_files::find_mapping(self.pid, tid, self.file)?;
@@ -184,15 +233,15 @@ impl Client {
     }
 }
 
-/// Finds out who the process is that opens a file.
-pub(crate) fn identify(pid: u32) -> io::Result<Opener> {
+/// Finds out who the process is that opens a file; `default_label` is for one without a label.
+pub(crate) fn identify(pid: u32, default_label: &str) -> io::Result<Opener> {
     let numbers = proc_files::pid_numbers(pid)?;
     let namespaces = proc_files::pid_namespaces(pid).unwrap_or_default();
     // Both end with the process's own namespace; what is further out than either knows is cut off.
     let known = numbers.len().min(namespaces.len());
     let levels = namespaces[namespaces.len() - known..].iter().map(|id| NamespaceId(*id));
     let levels = levels.zip(numbers[numbers.len() - known..].iter().copied()).collect();
-    let label = proc_files::security_label(pid).unwrap_or_else(|| NO_LABEL.to_vec());
+    let label = proc_files::security_label(pid).unwrap_or_else(|| default_label.into());
     Ok(Opener {
         pid,
         numbers: if known == 0 { PidNumbers::single(pid) } else { PidNumbers::new(levels) },
@@ -222,14 +271,14 @@ fn uids_of(pid: u32) -> UidMap {
 /// All open files of a device.
 pub(crate) struct Clients {
     device: Arc<FuseDevice>,
-    files: Arc<Files>,
+    runners: Arc<Runners>,
     /// By the slot of their process.
     by_slot: Vec<Option<(ProcessKey, Client)>>,
 }
 
 impl Clients {
-    pub(crate) fn new(device: Arc<FuseDevice>, files: Arc<Files>) -> Self {
-        Self { device, files, by_slot: Vec::new() }
+    pub(crate) fn new(device: Arc<FuseDevice>, runners: Arc<Runners>) -> Self {
+        Self { device, runners, by_slot: Vec::new() }
     }
 
     pub(crate) fn insert(&mut self, process: ProcessKey, client: Client) {
@@ -263,8 +312,29 @@ impl Clients {
         }
     }
 
+    /// Finds an open file by its slot.
+    pub(crate) fn in_slot(&self, slot: usize) -> Option<(ProcessKey, &Client)> {
+        self.by_slot.get(slot)?.as_ref().map(|(process, client)| (*process, client))
+    }
+
+    /// The threads that nobody watches, and their processes.
+    pub(crate) fn unwatched_threads(&self) -> impl Iterator<Item = (ProcessKey, u32)> {
+        let clients = self.by_slot.iter().flatten();
+        clients.flat_map(|(process, client)| {
+            client.unwatched_threads().map(move |tid| (*process, tid))
+        })
+    }
+
     pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessKey> {
         self.by_slot.iter().flatten().map(|(process, _)| *process)
+    }
+
+    /// Finds the process of a file by its inode. Where that has several, as a node that is bound
+    /// elsewhere, `pid` tells.
+    pub(crate) fn with_inode(&self, inode: u64, pid: u32) -> Option<ProcessKey> {
+        let of_inode = || self.by_slot.iter().flatten().filter(|(_, it)| it.file.inode == inode);
+        let found = of_inode().find(|(_, it)| it.pid == pid).or_else(|| of_inode().next());
+        found.map(|(process, _)| *process)
     }
 
     /// Gives a page of a receive buffer back to the system.
@@ -358,10 +428,9 @@ impl ClientMemory for Clients {
     }
 
     fn capture_file(&mut self, from: ProcessKey, fd: u32) -> Result<CapturedFile, Errno> {
-        let files = self.files.clone();
+        let runners = self.runners.clone();
         let client = self.get_mut(from).ok_or(Errno::EBADF)?;
-        let uid = client.caller.uid;
-        Ok(CapturedFile::new(files.keep(uid, || client.take_file(fd))?))
+        Ok(CapturedFile::new(client.take_file(fd, runners)?))
     }
 }
 

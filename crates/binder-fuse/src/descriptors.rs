@@ -1,13 +1,14 @@
 //! The daemon's descriptors, and who makes it spend them.
 //!
-//! An open file of a device costs the daemon some, and so does each thread that calls through it.
+//! An open file of a device costs the daemon some, and so does each thread that calls through it,
+//! and each file that is sent and not received.
 //! No process may take more than a quarter of all, and no user more than half; and some are kept
 //! back for what the daemon opens for a moment. So a client that opens the device for ever is
 //! refused, and others still can.
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use binder_os::{proc_files, processes};
 
@@ -15,6 +16,8 @@ use binder_os::{proc_files, processes};
 pub(crate) const PER_OPEN: u32 = 3;
 /// What a thread takes.
 pub(crate) const PER_THREAD: u32 = 1;
+/// What a file on its way takes, and a process's pidfd.
+pub(crate) const PER_FILE: u32 = 1;
 /// Kept back for the daemon itself.
 const RESERVED: u64 = 64;
 /// Each open maps its receive buffer; of the mappings that the kernel allows, this part stays for
@@ -74,8 +77,13 @@ pub(crate) struct Permit {
 }
 
 impl Descriptors {
-    /// As many as this process may open.
-    pub(crate) fn of_this_process() -> Self {
+    /// As many as this process may open, shared by all that it serves.
+    pub(crate) fn of_this_process() -> Arc<Self> {
+        static ALL: OnceLock<Arc<Descriptors>> = OnceLock::new();
+        ALL.get_or_init(|| Arc::new(Self::counted())).clone()
+    }
+
+    fn counted() -> Self {
         let by_limit = processes::open_file_limit().saturating_sub(RESERVED);
         let mappings = proc_files::max_mappings().unwrap_or(u64::MAX);
         let opens = mappings - mappings / RESERVED_MAPPINGS;
@@ -114,6 +122,11 @@ impl Descriptors {
 }
 
 impl Permit {
+    /// The user who pays.
+    pub(crate) fn uid(&self) -> u32 {
+        self.payer.uid
+    }
+
     /// Takes leave for more, for the same payer.
     pub(crate) fn another(&self, count: u32) -> Result<Self, Exhausted> {
         self.descriptors.take(self.payer, count)

@@ -1,5 +1,6 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
+mod past;
 mod report;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -9,27 +10,29 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use binder_core::{
-    Caller, Context, DebugIds, Effect, Errno, Limits, Opener, Outcome, ProcessKey, Release,
+    Caller, Context, DebugIds, Effect, Errno, Limits, Nice, Opener, Outcome, ProcessKey, Release,
     ThreadKey, Waits,
 };
-use binder_os::{FuseDevice, proc_files};
+use binder_os::{FuseDevice, ThreadWatch, nice, proc_files};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
 
 use crate::alarm::Alarm;
-use crate::client::{Client, Clients};
+use crate::client::{Begun, Client, Clients};
 use crate::errand::{Report, Task};
 use crate::events::{Events, FollowerId, StreamRead};
-use crate::files::Files;
 use crate::ioctl::{Answer, Call};
 use crate::logs::LogFile;
+use crate::options::Options;
 use crate::parked::{Check, Parked, ParkedReads};
 use crate::runners::Runners;
+use crate::thread_ends::CallerName;
 use crate::wire::send;
 use freezing::WaitingFreeze;
 
 mod freezing;
+mod threads;
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -73,6 +76,8 @@ pub(crate) enum Job {
         data: [u8; 48],
         len: usize,
     },
+    /// An ioctl without an argument, of which FUSE does not tell.
+    NullIoctl(NullIoctl),
     Poll {
         asker: Asker,
         handle: u64,
@@ -104,6 +109,12 @@ pub(crate) enum Job {
         is_nonblocking: bool,
     },
     ReclaimIdlePages,
+    /// A thread has ended, and may not have said so.
+    EndThread(CallerName),
+    /// Looks for ends of threads that nobody tells of, and says whether there are such threads.
+    FindEndedThreads {
+        are_left: IsLeft,
+    },
     EndOverdueFreezes,
     /// Plays a slice of the end of a process, if there is one, and says whether more is left.
     GoOnReleasing {
@@ -129,6 +140,20 @@ pub(crate) enum Job {
         follower: FollowerId,
     },
 }
+
+/// An ioctl that did not come as a request.
+pub(crate) struct NullIoctl {
+    /// The inode of the file, and the process that may have opened it.
+    pub(crate) inode: u64,
+    pub(crate) pid: u32,
+    pub(crate) tid: u32,
+    pub(crate) uid: u32,
+    pub(crate) command: u32,
+    pub(crate) answered: NullAnswer,
+}
+
+/// Takes the answer, or an errno; none if the file is no device.
+pub(crate) type NullAnswer = Box<dyn FnOnce(Option<Result<(), i32>>) + Send>;
 
 /// Answers FUSE_OPEN once the process exists.
 pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
@@ -167,12 +192,15 @@ pub(crate) struct Driver {
     /// Processes that have not come to their end, the first to go on with in front.
     ending: VecDeque<(DeviceId, ProcessKey)>,
     pub(crate) runners: Arc<Runners>,
-    files: Arc<Files>,
     /// The requests whose callers are on an errand, and whether a signal wanted to end them.
     pub(crate) on_errands: HashMap<u64, bool>,
     freezes: Vec<WaitingFreeze>,
     alarm: Arc<Alarm>,
+    pub(crate) threads: Arc<ThreadWatch>,
+    /// Whether threads that serve a call become as nice as the caller.
+    inherits_nice: bool,
     ids: DebugIds,
+    past: past::Past,
     events: Events,
     /// When its clock was 0; `None` where nobody can see statistics.
     start: Option<Instant>,
@@ -181,27 +209,29 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A driver without devices; one `with_statistics` takes the time of each call.
+    /// A driver without devices; one with statistics takes the time of each call.
     pub(crate) fn new(
         fuse: Arc<FuseDevice>,
-        limits: Limits,
+        options: &Options,
         runners: Arc<Runners>,
         alarm: Arc<Alarm>,
-        with_statistics: bool,
+        threads: Arc<ThreadWatch>,
     ) -> Self {
         Self {
             events: Events::new(fuse.clone()),
             fuse,
-            limits,
+            limits: options.limits,
             devices: Vec::new(),
             ending: VecDeque::new(),
-            files: Arc::new(Files::new(runners.clone())),
             runners,
             on_errands: HashMap::new(),
             freezes: Vec::new(),
             alarm,
+            threads,
+            inherits_nice: options.inherits_nice,
             ids: DebugIds::default(),
-            start: with_statistics.then(Instant::now),
+            past: past::Past::default(),
+            start: options.statistics.then(Instant::now),
             obscurity: RandomState::new(),
         }
     }
@@ -220,13 +250,16 @@ impl Driver {
     fn run_unguarded(&mut self, job: Job) {
         match job {
             Job::AddDevice { device, name } => {
-                let clients = Clients::new(self.fuse.clone(), self.files.clone());
+                let clients = Clients::new(self.fuse.clone(), self.runners.clone());
                 let parked = ParkedReads::default();
                 let context = Context::with_limits(self.limits).numbered_by(self.ids.clone());
                 let fresh = Device { name, context, clients, parked };
                 match self.devices.get_mut(device) {
                     // Nobody can come by the device that had this number.
-                    Some(place) => *place = fresh,
+                    Some(place) => {
+                        self.past.take_over(place, self.ids.latest());
+                        *place = fresh;
+                    }
                     None => {
                         debug_assert_eq!(device, self.devices.len(), "no number is passed over");
                         self.devices.push(fresh);
@@ -235,7 +268,13 @@ impl Driver {
             }
             Job::Open { device, opener, client, opened, .. } => {
                 let state = &mut self.devices[device];
+                let pid = opener.pid;
                 let process = state.context.open(opener);
+                if self.inherits_nice
+                    && let Ok(nice) = nice::of(pid)
+                {
+                    state.context.note_default_nice(process, Nice(nice));
+                }
                 state.clients.insert(process, *client);
                 opened(process);
             }
@@ -246,6 +285,7 @@ impl Driver {
                 self.carry_out_effects(asker.device);
                 self.note_reports(asker.device);
             }
+            Job::NullIoctl(call) => self.null_ioctl(call),
             Job::Poll { asker, handle, flags } => self.poll(&asker, handle, flags),
             Job::Flush { unique, device, process } => {
                 self.devices[device].context.flush(process);
@@ -268,6 +308,8 @@ impl Driver {
             Job::SetNonblocking { device, process, is_nonblocking } => {
                 self.set_nonblocking(device, process, is_nonblocking);
             }
+            Job::EndThread(name) => self.end_thread(name),
+            Job::FindEndedThreads { are_left } => are_left(self.find_ended_threads()),
             Job::ReclaimIdlePages => self.reclaim_idle_pages(),
             Job::WriteLog { log, written, .. } => written(self.write_log(log)),
             Job::ReadEvents { follower, read } => self.events.read(follower, read),
@@ -293,6 +335,11 @@ impl Driver {
         }
         let state = &mut self.devices[asker.device];
         if let Call::WriteRead(mut request) = call {
+            if self.inherits_nice
+                && let Ok(nice) = nice::of(asker.tid)
+            {
+                state.context.note_nice(&caller, Nice(nice));
+            }
             let mut outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
             if matches!(outcome, Err(Errno::EAGAIN)) && state.has_become_blocking(asker.process) {
                 // The request shows what was done: the repetition only reads.
@@ -302,26 +349,44 @@ impl Driver {
             self.end_or_park(asker, request, outcome);
             return;
         }
-        let answer = call.run(&mut state.context, &caller, &mut state.clients);
-        if call == Call::ExitThread
-            && let Some(client) = state.clients.get_mut(asker.process)
-        {
-            client.forget_thread(asker.tid);
-        }
+        let answer = state.run(call, &caller);
         let bytes = answer.as_ref().map_or(&[][..], Answer::bytes);
         self.answer(asker.unique, answer.as_ref().map(|_| ()).map_err(|error| *error), bytes);
+    }
+
+    fn null_ioctl(&mut self, call: NullIoctl) {
+        let NullIoctl { inode, pid, tid, uid, command, answered } = call;
+        let found = self
+            .devices
+            .iter()
+            .enumerate()
+            .find_map(|(device, state)| Some((device, state.clients.with_inode(inode, pid)?)));
+        let Some((device, process)) = found else { return answered(None) };
+        let asker = Asker { unique: 0, device, process, tid, uid, argument: 0 };
+        // None of the calls that are trapped reads its argument.
+        let call = Call::decode(command, &[]);
+        let result = self.caller(&asker).and_then(|caller| {
+            let answer = self.devices[device].run(call?, &caller);
+            answer.map(|_| ())
+        });
+        answered(Some(result.map_err(|error| error.number())));
+        self.carry_out_effects(device);
     }
 
     /// Checks that the caller belongs to the process that opened the file.
     fn caller(&mut self, asker: &Asker) -> Result<Caller, Errno> {
         let clients = &mut self.devices[asker.device].clients;
         let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
-        if !client.begin_call(asker.tid, asker.uid) {
-            tracing::warn!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
+        let begun = client.begin_call(asker.tid);
+        if begun == Begun::Foreign {
+            tracing::debug!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
             return Err(Errno::EINVAL);
         }
         let waits = if client.is_nonblocking { Waits::Never } else { Waits::UntilReady };
         let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
+        if let Begun::New { follows_another } = begun {
+            self.begin_thread(asker.device, &caller, follows_another);
+        }
         self.devices[asker.device].admit(&caller)?;
         Ok(caller)
     }
@@ -387,6 +452,9 @@ impl Driver {
             match effect {
                 Effect::Wake(thread) => self.wake(device, thread),
                 Effect::NotifyPoll(process) => self.notify_poll(device, process),
+                Effect::SetNice { process, tid, nice } => {
+                    self.set_nice(device, process, tid, nice);
+                }
                 Effect::Settled(process) => {
                     self.note_settled(device, process);
                     concerns_others = true;
@@ -405,6 +473,13 @@ impl Driver {
         }
         let outcome = state.context.resume(thread, &mut request, &mut state.clients);
         self.end_or_park(&asker, request, outcome);
+    }
+
+    fn set_nice(&mut self, device: DeviceId, process: ProcessKey, tid: u32, Nice(nice): Nice) {
+        let Some(client) = self.devices[device].clients.get_mut(process) else { return };
+        if let Err(error) = nice::set(client.pid, tid, nice) {
+            tracing::debug!(%error, tid, nice, "a thread stays as nice as it is");
+        }
     }
 
     fn notify_poll(&mut self, device: DeviceId, process: ProcessKey) {
@@ -518,6 +593,17 @@ impl Driver {
 }
 
 impl Device {
+    /// Runs a call that does not sleep.
+    fn run(&mut self, call: Call, caller: &Caller) -> Result<Answer, Errno> {
+        let answer = call.run(&mut self.context, caller, &mut self.clients);
+        if call == Call::ExitThread
+            && let Some(client) = self.clients.get_mut(caller.process)
+        {
+            client.forget_thread(caller.tid);
+        }
+        answer
+    }
+
     /// Admits the calling thread, if need be in the place of one that ended without a word.
     fn admit(&mut self, caller: &Caller) -> Result<(), Errno> {
         let Self { context, clients, .. } = self;
@@ -534,7 +620,7 @@ impl Device {
         if admitted.is_err()
             && let Some(client) = clients.get_mut(caller.process)
         {
-            tracing::warn!(pid = client.pid, "a process has more threads than it may");
+            tracing::debug!(pid = client.pid, "a process has more threads than it may");
             client.forget_thread(caller.tid);
         }
         admitted
@@ -561,6 +647,7 @@ impl Job {
             | Self::PollEvents { unique, .. } => Some(*unique),
             Self::ReadEvents { read, .. } => Some(read.unique),
             Self::AddDevice { .. }
+            | Self::NullIoctl(_)
             | Self::ForgetFollower { .. }
             | Self::Release { .. }
             | Self::Interrupt { .. }
@@ -568,6 +655,8 @@ impl Job {
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
             | Self::ReclaimIdlePages
+            | Self::EndThread(_)
+            | Self::FindEndedThreads { .. }
             | Self::GoOnReleasing { .. }
             | Self::EndOverdueFreezes => None,
         }

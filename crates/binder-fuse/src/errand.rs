@@ -6,12 +6,14 @@
 //! thread goes on with the result. The driver is free in between.
 
 use std::fmt::Display;
+use std::io;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use binder_core::{Errand, ErrandKey, Errno, NotInstalled, Outcome};
-use binder_os::injection::{self, Held, InstallError, Offer};
+use binder_os::ThreadRights;
+use binder_os::injection::{self, Held, InjectionError, InstallError, Offer};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
@@ -77,15 +79,23 @@ impl Warnings {
 pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     let Task { asker, mut request, mut errand } = task;
     let mut is_answered = false;
-    let stopped = Held::stop(asker.tid, shared.own_filters, || {
-        is_answered = true;
-        let bytes = Answer::of(&request);
-        send(&shared.fuse, &reply::ioctl(asker.unique, injection::REPEAT, bytes.bytes()));
-    });
-    let mut held = match stopped {
-        Ok(held) => held,
+    let stopped =
+        ThreadRights::of(asker.tid).map_err(|_| InjectionError::Gone).and_then(|rights| {
+            let held = Held::stop(asker.tid, &rights, shared.client_filters(), || {
+                is_answered = true;
+                let bytes = Answer::of(&request);
+                send(&shared.fuse, &reply::ioctl(asker.unique, injection::REPEAT, bytes.bytes()));
+            })?;
+            Ok((rights, held))
+        });
+    let (rights, mut held) = match stopped {
+        Ok(stopped) => stopped,
         Err(error) => {
-            warn(shared, &asker, &error);
+            match error {
+                // It may be killed at any time.
+                InjectionError::Gone => tracing::debug!(tid = asker.tid, %error),
+                error => warn(shared, &asker, &error),
+            }
             let standing = if is_answered { Standing::Gone } else { Standing::Waiting };
             let installed = without_files(&errand);
             let errand = errand.key;
@@ -98,11 +108,14 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
         let Errand { key, install, close } = *errand;
         let first = files.len();
         files.extend(install.into_iter().filter_map(|file| file.into_inner::<HeldFile>()));
-        let installed = install_files(&mut held, &files[first..]).map_err(|error| {
-            match error {
+        let installed = put(shared, &rights, &mut held, &files[first..]);
+        let installed = installed.map_err(|failure| {
+            match failure {
                 // The kernel's driver finds nothing strange in it either.
-                InstallError::NoRoom => tracing::debug!(tid = asker.tid, %error),
-                InstallError::Injection(error) => warn(shared, &asker, &error),
+                Failure::Install(
+                    InstallError::NoRoom | InstallError::Injection(InjectionError::Gone),
+                ) => tracing::debug!(tid = asker.tid, %failure, "files were not delivered"),
+                Failure::Lend(_) | Failure::Install(_) => warn(shared, &asker, &failure),
             }
             NotInstalled
         });
@@ -134,9 +147,29 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     }
 }
 
-fn install_files(held: &mut Held, files: &[HeldFile]) -> Result<Vec<u32>, InstallError> {
-    let numbers: Vec<_> = files.iter().map(HeldFile::number).collect();
-    held.install(Offer { pid: std::process::id(), numbers: &numbers })
+/// Why files were not installed.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("lending the files: {0}")]
+    Lend(#[from] io::Error),
+    #[error(transparent)]
+    Install(#[from] InstallError),
+}
+
+fn put(
+    shared: &Shared,
+    rights: &ThreadRights,
+    held: &mut Held,
+    files: &[HeldFile],
+) -> Result<Vec<u32>, Failure> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !rights.sees_our_numbers() {
+        return Err(InstallError::from(InjectionError::OutOfSight).into());
+    }
+    let loan = shared.brokers.lend(rights, files)?;
+    Ok(held.install(Offer { pid: loan.pid, numbers: &loan.numbers })?)
 }
 
 /// What is to be said of an errand that could not be done.

@@ -35,13 +35,58 @@ pub(crate) struct StreamRead {
     pub(crate) is_nonblocking: bool,
 }
 
+/// The last lines of a text without end.
+#[derive(Debug, Default)]
+struct Lines {
+    kept: VecDeque<String>,
+    /// The number of the next line, and one more than that of the newest.
+    next: u64,
+}
+
+/// How far somebody has read.
+#[derive(Debug, Default)]
+struct Cursor {
+    /// The number of the next line to read.
+    next: u64,
+    /// What is left of the line before: a short read ends within one.
+    rest: Vec<u8>,
+}
+
+impl Lines {
+    fn push(&mut self, line: String) {
+        if self.kept.len() == KEPT_EVENTS {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(line);
+        self.next += 1;
+    }
+
+    fn has_more_for(&self, cursor: &Cursor) -> bool {
+        !cursor.rest.is_empty() || cursor.next < self.next
+    }
+
+    /// Reads on from a cursor, `size` bytes at most. Lines that are kept no longer are passed over.
+    fn read(&self, cursor: &mut Cursor, size: usize) -> Vec<u8> {
+        let oldest = self.next - self.kept.len() as u64;
+        let mut bytes = std::mem::take(&mut cursor.rest);
+        cursor.next = cursor.next.max(oldest);
+        let unread = usize::try_from(cursor.next - oldest).unwrap_or(usize::MAX);
+        for line in self.kept.iter().skip(unread) {
+            if bytes.len() >= size {
+                break;
+            }
+            bytes.extend(line.as_bytes());
+            cursor.next += 1;
+        }
+        cursor.rest = bytes.split_off(bytes.len().min(size));
+        bytes
+    }
+}
+
 /// An open file of the stream.
 #[derive(Debug, Default)]
 struct Follower {
-    /// The number of the next event to tell.
-    next: u64,
-    /// What is left of the event before: a short read ends within a line.
-    rest: Vec<u8>,
+    cursor: Cursor,
     sleeping: VecDeque<StreamRead>,
     poll_handle: Option<u64>,
 }
@@ -49,58 +94,59 @@ struct Follower {
 /// The events of a mount.
 pub(crate) struct Events {
     fuse: Arc<FuseDevice>,
-    /// The last ones as lines; the newest has the number `next` - 1.
-    kept: VecDeque<String>,
-    next: u64,
+    lines: Lines,
     followers: HashMap<FollowerId, Follower>,
 }
 
 impl Events {
     pub(crate) fn new(fuse: Arc<FuseDevice>) -> Self {
-        Self { fuse, kept: VecDeque::new(), next: 0, followers: HashMap::new() }
+        Self { fuse, lines: Lines::default(), followers: HashMap::new() }
     }
 
     /// Writes a report down and tells those who wait.
     pub(crate) fn note(&mut self, device: &str, report: &Report) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-        let record = EventRecord::new(self.next, unix_ms, device, report);
-        if self.kept.len() == KEPT_EVENTS {
-            self.kept.pop_front();
-        }
-        self.kept.push_back(to_lines([record]));
-        self.next += 1;
-        let followers: Vec<_> = self.followers.keys().copied().collect();
-        for follower in followers {
-            self.wake(follower);
+        let record = EventRecord::new(self.lines.next, unix_ms, device, report);
+        self.lines.push(to_lines([record]));
+        for follower in self.followers.values_mut() {
+            if let Some(handle) = follower.poll_handle.take() {
+                send(&self.fuse, &notify::poll(handle));
+            }
+            while self.lines.has_more_for(&follower.cursor)
+                && let Some(read) = follower.sleeping.pop_front()
+            {
+                let bytes = self.lines.read(&mut follower.cursor, read.size);
+                send(&self.fuse, &reply::data(read.unique, &bytes));
+            }
         }
     }
 
     /// All events that are kept.
     pub(crate) fn lines(&self) -> String {
-        self.kept.iter().map(String::as_str).collect()
+        self.lines.kept.iter().map(String::as_str).collect()
     }
 
     /// Answers a read of the stream, at once or when there is something to tell.
     pub(crate) fn read(&mut self, id: FollowerId, read: StreamRead) {
-        let bytes = self.take(id, read.size);
+        let follower = self.followers.entry(id).or_default();
+        let bytes = self.lines.read(&mut follower.cursor, read.size);
         if !bytes.is_empty() || read.size == 0 {
             send(&self.fuse, &reply::data(read.unique, &bytes));
         } else if read.is_nonblocking {
             send(&self.fuse, &reply::error(read.unique, EAGAIN));
         } else {
-            self.followers.entry(id).or_default().sleeping.push_back(read);
+            follower.sleeping.push_back(read);
         }
     }
 
     /// Answers poll(2) on the stream.
     pub(crate) fn poll(&mut self, id: FollowerId, unique: u64, handle: u64, flags: u32) {
-        let next = self.next;
         let follower = self.followers.entry(id).or_default();
         if flags & FUSE_POLL_SCHEDULE_NOTIFY != 0 {
             follower.poll_handle = Some(handle);
         }
-        let is_readable = !follower.rest.is_empty() || follower.next < next;
+        let is_readable = self.lines.has_more_for(&follower.cursor);
         let events = if is_readable { POLLIN | POLLRDNORM } else { 0 };
         send(&self.fuse, &reply::poll(unique, events));
     }
@@ -121,39 +167,40 @@ impl Events {
     pub(crate) fn forget(&mut self, id: FollowerId) {
         self.followers.remove(&id);
     }
+}
 
-    fn wake(&mut self, id: FollowerId) {
-        let Some(follower) = self.followers.get_mut(&id) else { return };
-        if let Some(handle) = follower.poll_handle.take() {
-            send(&self.fuse, &notify::poll(handle));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_of_any_size_make_the_same_text() {
+        let mut lines = Lines::default();
+        for line in ["one\n", "two\n", "three\n"] {
+            lines.push(line.to_owned());
         }
-        while let Some(read) = self.followers.get_mut(&id).and_then(|it| it.sleeping.pop_front()) {
-            let bytes = self.take(id, read.size);
-            if bytes.is_empty() {
-                if let Some(follower) = self.followers.get_mut(&id) {
-                    follower.sleeping.push_front(read);
-                }
-                return;
+        for size in 1..20 {
+            let (mut cursor, mut text) = (Cursor::default(), Vec::new());
+            while lines.has_more_for(&cursor) {
+                let bytes = lines.read(&mut cursor, size);
+                assert!(!bytes.is_empty() && bytes.len() <= size);
+                text.extend(bytes);
             }
-            send(&self.fuse, &reply::data(read.unique, &bytes));
+            assert_eq!(text, b"one\ntwo\nthree\n", "{size}");
+            assert_eq!(lines.read(&mut cursor, size), b"");
         }
     }
 
-    /// Takes what a follower has not read yet, `size` bytes at most.
-    fn take(&mut self, id: FollowerId, size: usize) -> Vec<u8> {
-        let oldest = self.next - self.kept.len() as u64;
-        let follower = self.followers.entry(id).or_default();
-        let mut bytes = std::mem::take(&mut follower.rest);
-        follower.next = follower.next.max(oldest);
-        let unread = usize::try_from(follower.next - oldest).unwrap_or(usize::MAX);
-        for line in self.kept.iter().skip(unread) {
-            if bytes.len() >= size {
-                break;
-            }
-            bytes.extend(line.as_bytes());
-            follower.next += 1;
+    #[test]
+    fn whoever_falls_behind_finishes_its_line_and_misses_the_oldest() {
+        let mut lines = Lines::default();
+        lines.push("first\n".to_owned());
+        let mut cursor = Cursor::default();
+        assert_eq!(lines.read(&mut cursor, 2), b"fi");
+        for number in 0..KEPT_EVENTS + 5 {
+            lines.push(format!("{number}\n"));
         }
-        follower.rest = bytes.split_off(bytes.len().min(size));
-        bytes
+        assert_eq!(lines.read(&mut cursor, 8), b"rst\n5\n6\n");
+        assert_eq!(lines.kept.len(), KEPT_EVENTS);
     }
 }

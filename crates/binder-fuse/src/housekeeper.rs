@@ -19,6 +19,8 @@ use crate::session::Shared;
 
 /// How often it looks while requests come in.
 const ROUND: Duration = Duration::from_millis(10);
+/// Rounds from one look at threads that cannot be watched to the next.
+const ROUNDS_TO_LOOK: u32 = 5;
 /// Rounds without a request after which idle memory is given back and the housekeeper rests.
 const ROUNDS_TO_REST: u32 = 100;
 
@@ -107,6 +109,7 @@ impl Housekeeper {
 fn keep(shared: &Shared) {
     let watch = &shared.watch;
     let (mut seen, mut quiet_rounds) = (0, 0);
+    let (mut rounds_to_look, mut has_unwatched) = (ROUNDS_TO_LOOK, false);
     let mut rest_at = None;
     while watch.sleep(rest_at.take()) {
         let steps = watch.steps.load(Ordering::Acquire);
@@ -115,15 +118,31 @@ fn keep(shared: &Shared) {
             shared.bell.ring(steps);
         }
         look_at_sleepers(shared);
+        rounds_to_look -= 1;
+        if rounds_to_look == 0 {
+            rounds_to_look = ROUNDS_TO_LOOK;
+            has_unwatched = find_ended_threads(shared);
+        }
         while go_on_releasing(shared) {}
         quiet_rounds = if steps == seen { quiet_rounds + 1 } else { 0 };
         seen = steps;
         if quiet_rounds == ROUNDS_TO_REST {
             shared.submit(Job::ReclaimIdlePages);
             quiet_rounds = 0;
-            rest_at = Some(seen);
+            // Threads whose ends nobody tells of must be looked at on and on.
+            rest_at = (!has_unwatched).then_some(seen);
         }
     }
+}
+
+/// Ends threads whose ends nobody tells of. Says whether there are such.
+fn find_ended_threads(shared: &Shared) -> bool {
+    let (tell, told) = mpsc::channel();
+    let are_left = Box::new(move |are_left| {
+        let _ = tell.send(are_left);
+    });
+    shared.submit(Job::FindEndedThreads { are_left });
+    told.recv_timeout(ROUND).unwrap_or(true)
 }
 
 /// Ends some of what clients have left behind; in between, others have their turn. Says whether more

@@ -5,11 +5,16 @@
 //! out the effects: a read that sleeps waits in `parked`, a freeze in `driver/freezing` (until the
 //! `alarm` at the latest), data reaches the client's mapping through `mapping`, and `client` knows the
 //! memory and the identity of the process behind an open file. Files that clients send one another are
-//! held in `files`; a runner (`runners`) puts them into the receiver (`errand`). What the driver tells
-//! of itself goes out by the names of `logs`, and what goes wrong by `events`.
+//! held in `files`; a runner (`runners`) has the receiver take them (`errand`) from where `brokers`
+//! lend them. What the driver tells of itself goes out by the names of `logs`, and what goes wrong by
+//! `events`.
+//!
+//! What FUSE does not pass on comes in at the `supervisor`, if clients were started under it.
 
 mod alarm;
+mod brokers;
 mod client;
+mod contexts;
 mod descriptors;
 mod driver;
 mod errand;
@@ -19,11 +24,15 @@ mod housekeeper;
 mod ioctl;
 mod logs;
 mod mapping;
+mod mounts;
 mod options;
 mod parked;
 mod reserve;
 mod runners;
 mod session;
+mod strings;
+mod supervisor;
+mod thread_ends;
 mod tree;
 mod turn;
 mod wire;
@@ -32,3 +41,4 @@ pub use binder_core::Limits;
 pub use mapping::Route;
 pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
 pub use session::{MountError, ServeError, Session};
+pub use supervisor::Supervisor;

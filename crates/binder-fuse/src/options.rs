@@ -1,9 +1,14 @@
-//! What a binderfs is to have.
+//! What a binderfs is to have, and how that is asked for in the words of mount(2).
+
+use std::ffi::OsString;
 
 use binder_core::Limits;
 
 /// As many devices as a mount may have (`max=`), and has unless it is limited.
 pub const DEVICES_MAX: u32 = 1 << 20;
+
+const EPERM: i32 = 1;
+const EINVAL: i32 = 22;
 
 /// What is mounted, and how.
 #[derive(Clone, Debug)]
@@ -18,6 +23,14 @@ pub struct Options {
     pub delivery: Delivery,
     /// What one open file of a device may make the driver keep.
     pub limits: Limits,
+    /// Starts a [broker](binder_os::broker), which receivers of files need that may do less than the
+    /// driver. Without it they receive none.
+    pub broker: Option<Vec<OsString>>,
+    /// The security label of a process to which no security module gives one, without NULs and not
+    /// empty. A node that asks for labels gets a text always: servers that ask depend on it.
+    pub security_label: String,
+    /// Whether threads that serve a call become as nice as the caller.
+    pub inherits_nice: bool,
 }
 
 /// A device that exists from the start.
@@ -50,6 +63,122 @@ impl Default for Options {
             statistics: false,
             delivery: Delivery::Auto,
             limits: Limits::default(),
+            broker: None,
+            security_label: "u:r:unlabeled:s0".into(),
+            inherits_nice: false,
         }
+    }
+}
+
+/// What a program asks for that mounts binderfs itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Wishes {
+    pub(crate) devices_max: u32,
+    pub(crate) statistics: bool,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self { devices_max: DEVICES_MAX, statistics: false }
+    }
+}
+
+impl Wishes {
+    /// Reads the data of mount(2): words between commas.
+    ///
+    /// # Errors
+    ///
+    /// An errno: `EINVAL` for a word that is none of binderfs, `EPERM` as [`Self::set`].
+    pub(crate) fn parse(data: &[u8], may_see_all: impl Fn() -> bool) -> Result<Self, i32> {
+        let mut wishes = Self::default();
+        for word in data.split(|byte| *byte == b',').filter(|word| !word.is_empty()) {
+            let mut parts = word.splitn(2, |byte| *byte == b'=');
+            let key = parts.next().unwrap_or_default();
+            wishes.set(key, parts.next(), &may_see_all)?;
+        }
+        Ok(wishes)
+    }
+
+    /// Takes one word and its value. Who may see statistics of all is asked only when it matters.
+    ///
+    /// # Errors
+    ///
+    /// An errno: `EINVAL` for a word or value that is none, `EPERM` for `stats=global` by somebody
+    /// who may not.
+    pub(crate) fn set(
+        &mut self,
+        key: &[u8],
+        value: Option<&[u8]>,
+        may_see_all: impl Fn() -> bool,
+    ) -> Result<(), i32> {
+        match (key, value) {
+            (b"max", Some(value)) => {
+                let max = number(value).filter(|max| *max <= DEVICES_MAX);
+                self.devices_max = max.ok_or(EINVAL)?;
+            }
+            (b"stats", Some(b"global")) if may_see_all() => self.statistics = true,
+            (b"stats", Some(b"global")) => return Err(EPERM),
+            // What every file system takes, and what means nothing to this one.
+            (b"source", Some(_)) => {}
+            (
+                b"ro" | b"rw" | b"sync" | b"async" | b"dirsync" | b"lazytime" | b"nolazytime",
+                None,
+            ) => {}
+            _ => return Err(EINVAL),
+        }
+        Ok(())
+    }
+}
+
+/// A number as the kernel reads it: decimal, octal after a 0, hexadecimal after 0x.
+fn number(text: &[u8]) -> Option<u32> {
+    let text = str::from_utf8(text).ok()?;
+    let text = text.strip_prefix('+').unwrap_or(text);
+    let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => (digits, 16),
+        None if text.starts_with('0') => (text, 8),
+        None => (text, 10),
+    };
+    // from_str_radix would take another sign.
+    if digits.starts_with('+') { None } else { u32::from_str_radix(digits, radix).ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // C233
+    #[test]
+    fn the_words_of_mount_are_those_of_binderfs() {
+        let parse = |data: &str| Wishes::parse(data.as_bytes(), || true);
+        let limited = |devices_max| Ok(Wishes { devices_max, ..Wishes::default() });
+        for (data, max) in [
+            ("", 1 << 20),
+            ("max=2", 2),
+            ("max=0x10,rw", 16),
+            ("max=010", 8),
+            ("max=0", 0),
+            ("max=1,max=2", 2),
+        ] {
+            assert_eq!(parse(data), limited(max), "{data}");
+        }
+        assert_eq!(parse("max=1048576"), limited(1 << 20));
+        for data in [
+            "max=1048577",
+            "max=-1",
+            "max=",
+            "max",
+            "max=2x",
+            "max=++2",
+            "max=99999999999",
+            "min=1",
+            "stats",
+            "stats=all",
+            "rw=1",
+        ] {
+            assert_eq!(parse(data), Err(EINVAL), "{data}");
+        }
+        assert_eq!(parse("stats=global").map(|wishes| wishes.statistics), Ok(true));
+        assert_eq!(Wishes::parse(b"stats=global", || false), Err(EPERM));
     }
 }

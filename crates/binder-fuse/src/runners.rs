@@ -41,7 +41,7 @@ impl Runners {
             state.line.push_back((uid, Box::new(work)));
             self.changed.notify_one();
         }
-        // Otherwise it is dropped here, outside of any job: a file is closed at once.
+        // Otherwise it is dropped: the file system is unmounted, so nobody must answer for that.
     }
 
     /// Starts the first thread. Others follow when all are at work.
@@ -119,5 +119,45 @@ impl State {
                 self.busy.remove(&uid);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_keeps_no_runner_from_others() {
+        let mut state = State::default();
+        for uid in [1, 1, 1, 1, 1, 2, 1, 3] {
+            state.line.push_back((uid, Box::new(|_| ())));
+        }
+        let take = |state: &mut State| state.take().map(|(uid, _)| uid);
+        let taken: Vec<_> = std::iter::from_fn(|| take(&mut state)).collect();
+        assert_eq!(taken, [1, 1, 1, 1, 2, 3]);
+        state.finish(2);
+        assert_eq!(take(&mut state), None);
+        state.finish(1);
+        assert_eq!(take(&mut state), Some(1));
+        for uid in [1, 1, 1, 1, 3] {
+            state.finish(uid);
+        }
+        assert!(state.busy.is_empty());
+        assert_eq!(take(&mut state), Some(1));
+    }
+
+    #[test]
+    fn nothing_is_kept_after_the_end() {
+        let runners = Runners::default();
+        let kept = Arc::new(());
+        let weak = Arc::downgrade(&kept);
+        runners.run(1, move |_| drop(kept));
+        assert!(weak.upgrade().is_some());
+        runners.close();
+        assert!(weak.upgrade().is_none());
+        let late = Arc::new(());
+        let weak = Arc::downgrade(&late);
+        runners.run(1, move |_| drop(late));
+        assert!(weak.upgrade().is_none());
     }
 }

@@ -2,27 +2,31 @@
 //! concerns Binder on to the driver.
 
 mod logs;
+mod read;
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
-use binder_os::{DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, proc_files};
+use binder_os::{
+    DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, ThreadRights, ThreadWatch,
+    proc_files,
+};
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{
     FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH, FUSE_IOCTL_DIR, FUSE_MAX_PAGES,
     FUSE_PASSTHROUGH,
 };
 use fuse_wire::{
-    DirentBuffer, Header, InitOffer, InitTerms, Message, Opened, Operation, Read, Request, SetAttr,
-    StatFs, reply,
+    Header, InitOffer, InitTerms, Message, Opened, Operation, Request, SetAttr, StatFs, reply,
 };
 use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::alarm::{Alarm, Sleeper};
+use crate::brokers::Brokers;
 use crate::client::{self, Client};
 use crate::descriptors::{Descriptors, PER_OPEN, Payer};
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
@@ -30,10 +34,11 @@ use crate::errand::Warnings;
 use crate::events::FollowerId;
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::logs::LogFile;
-use crate::mapping::{BUFFER_BYTES, ReceiveBuffer, Route};
+use crate::mapping::{ReceiveBuffer, Route};
 use crate::options::{Delivery, Options};
 use crate::reserve::{Bell, Reserve};
 use crate::runners::Runners;
+use crate::thread_ends::Mourner;
 use crate::tree::{Place, Refused, Sharing, Tree};
 use crate::turn::Turn;
 use crate::wire::send;
@@ -105,6 +110,7 @@ pub struct Session {
 pub(crate) struct Shared {
     pub(crate) fuse: Arc<FuseDevice>,
     delivery: Delivery,
+    security_label: String,
     /// Chosen when the first device is opened.
     route: OnceLock<Route>,
     /// The device number by which /proc shows files of this mount.
@@ -118,10 +124,12 @@ pub(crate) struct Shared {
     pub(crate) watch: Watch,
     pub(crate) bell: Bell,
     runners: Arc<Runners>,
+    pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
-    /// The seccomp filters that we have, and every client with us.
-    pub(crate) own_filters: u32,
+    /// The seccomp filters that every client has, and that let our calls pass.
+    client_filters: AtomicU32,
     pub(crate) alarm: Arc<Alarm>,
+    pub(crate) threads: Arc<ThreadWatch>,
 }
 
 impl Session {
@@ -160,12 +168,13 @@ impl Session {
             tree.add_logs();
         }
         let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
+        let threads = Arc::new(ThreadWatch::new().map_err(MountError::Create)?);
         let driver = Turn::new(Driver::new(
             fuse.clone(),
-            options.limits,
+            options,
             runners.clone(),
             alarm.clone(),
-            options.statistics,
+            threads.clone(),
         ));
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
@@ -192,22 +201,30 @@ impl Session {
         let shared = Shared {
             fuse,
             delivery: options.delivery,
+            security_label: options.security_label.clone(),
             route: OnceLock::new(),
             mount: mount.device().map_err(MountError::Create)?,
             tree: Mutex::new(tree),
             files: Arc::default(),
-            descriptors: Arc::new(Descriptors::of_this_process()),
+            descriptors: Descriptors::of_this_process(),
             driver,
             texts: logs::TextBudget::default(),
             next_follower: AtomicU64::new(0),
             watch: Watch::default(),
             bell: Bell::default(),
             runners,
+            brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::default(),
-            own_filters: binder_os::injection::own_filters(),
+            // Those that we have ourselves.
+            client_filters: ThreadRights::own().map_or(0, |rights| rights.filters()).into(),
             alarm,
+            threads,
         };
         Ok((Self { shared: Arc::new(shared) }, mount))
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// Answers requests until the file system is unmounted.
@@ -221,8 +238,10 @@ impl Session {
         let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
         shared.runners.start(shared).map_err(ServeError::Thread)?;
         let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
+        let mourner = Mourner::start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
         shared.runners.close();
+        mourner.stop();
         housekeeper.stop();
         sleeper.stop();
         if result.is_ok() {
@@ -370,6 +389,23 @@ impl Shared {
         }
     }
 
+    /// The number by which the kernel knows files of this mount.
+    pub(crate) fn device(&self) -> proc_files::Device {
+        self.mount
+    }
+
+    pub(crate) fn expect_another_filter(&self) {
+        self.client_filters.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn client_filters(&self) -> u32 {
+        self.client_filters.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn limit_devices(&self, devices_max: u32) {
+        self.tree().limit_devices(devices_max);
+    }
+
     pub(crate) fn submit(&self, job: Job) {
         self.driver.submit(job, Driver::run);
     }
@@ -501,7 +537,7 @@ impl Shared {
         let (opener, client) = match self.meet(header, sharing, flags) {
             Ok(met) => met,
             Err(error) => {
-                tracing::warn!(%error, tid = header.pid, "a process could not open the device");
+                tracing::debug!(%error, tid = header.pid, "a process could not open the device");
                 self.tree().abandon_open(device);
                 return self.refuse(unique, error.raw_os_error().unwrap_or(EIO));
             }
@@ -533,7 +569,7 @@ impl Shared {
     ) -> io::Result<(binder_core::Opener, Client)> {
         let pid = proc_files::tgid_of(header.pid)?;
         let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
-        let opener = client::identify(pid)?;
+        let opener = client::identify(pid, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
             Sharing::Shared => Route::Private,
@@ -547,56 +583,6 @@ impl Shared {
     fn opened(&self, unique: u64, file: File, flags: u32, backing_id: i32) {
         let fh = insert_file(&self.files, file);
         send(&self.fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
-    }
-
-    /// Reads a file of text, or a page of a receive buffer that a client touches.
-    fn read(&self, unique: u64, read: &Read) {
-        let files = self.files();
-        let memory = match files.get(index(read.fh)) {
-            Some(File::Log { log, text }) => {
-                let (log, text) = (*log, text.clone());
-                drop(files);
-                return self.read_log(unique, read, log, text);
-            }
-            Some(File::Events(follower)) => {
-                let follower = *follower;
-                drop(files);
-                return self.read_events(unique, follower, read);
-            }
-            Some(File::Device { memory: Some(memory), .. }) => memory.clone(),
-            Some(File::Device { memory: None, .. }) => {
-                let zeros = vec![0; (read.size as usize).min(BUFFER_BYTES)];
-                return send(&self.fuse, &reply::data(unique, &zeros));
-            }
-            Some(File::Feature(text)) => {
-                let part = logs::part(text, read.offset, read.size);
-                return send(&self.fuse, &reply::data(unique, part));
-            }
-            Some(File::Control) | None => return self.refuse(unique, EINVAL),
-        };
-        drop(files);
-        let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(BUFFER_BYTES);
-        let mut bytes = vec![0; (read.size as usize).min(BUFFER_BYTES - start)];
-        match memory.read(start, &mut bytes) {
-            Ok(()) => send(&self.fuse, &reply::data(unique, &bytes)),
-            Err(_) => self.refuse(unique, EIO),
-        }
-    }
-
-    fn read_dir(&self, unique: u64, node: u64, read: &Read) {
-        let entries = match self.tree().list(node) {
-            Ok(entries) => entries,
-            Err(refused) => return self.refuse(unique, refused as i32),
-        };
-        let mut bytes = vec![0; (read.size as usize).min(64 << 10)];
-        let mut listed = DirentBuffer::new(&mut bytes);
-        let skipped = usize::try_from(read.offset).unwrap_or(usize::MAX);
-        for (at, (inode, mode, name)) in entries.iter().enumerate().skip(skipped) {
-            if listed.push(*inode, at as u64 + 1, *mode, name).is_err() {
-                break;
-            }
-        }
-        send(&self.fuse, &reply::data(unique, listed.into_bytes()));
     }
 
     fn asker(&self, header: &Header, fh: u64, argument: u64) -> Option<Asker> {

@@ -7,6 +7,8 @@
 //! An inode that is opened by anybody else is the target of a bind mount, which spares all who open
 //! it the look-up. They share it, and must get their data in another way.
 
+mod logs;
+
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
@@ -14,7 +16,7 @@ use fuse_wire::{Attr, Entry, FUSE_ROOT_ID};
 use slab::Slab;
 
 use crate::driver::DeviceId;
-use crate::logs::{LOGS_NAME, LogFile, LogPlace, Logs};
+use crate::logs::{LOGS_NAME, LogFile, Logs};
 use crate::mapping::BUFFER_BYTES;
 use crate::options::DEVICES_MAX;
 
@@ -146,18 +148,6 @@ impl Tree {
             inodes: HashMap::new(),
             next_inode: FIRST_DEVICE_INODE,
             logs: None,
-        }
-    }
-
-    /// Adds the directory of logs.
-    pub(crate) fn add_logs(&mut self) {
-        self.logs = Some(Logs::default());
-    }
-
-    /// Process `pid` opens a device.
-    pub(crate) fn arrive(&mut self, pid: u32) {
-        if let Some(logs) = &mut self.logs {
-            logs.arrive(pid);
         }
     }
 
@@ -301,20 +291,6 @@ impl Tree {
         Ok(Entry { node, generation: 0, entry_valid, attr_valid: ATTR_VALID, attr })
     }
 
-    /// The same for logs; `None` where there are none.
-    fn lookup_log(&self, parent: u64, name: &[u8]) -> Option<Result<Entry, Refused>> {
-        let logs = self.logs.as_ref()?;
-        let Some(node) = logs.lookup(parent, name) else {
-            // A name in a directory of logs stands for a log or for nothing.
-            let is_inside = logs.place(parent) == Some(LogPlace::Directory);
-            return is_inside.then_some(Err(Refused::ENOENT));
-        };
-        let valid = if Logs::is_fixed(node) { FOREVER } else { Duration::ZERO };
-        let (entry_valid, attr_valid) = (valid, valid);
-        let attr = self.attr(node);
-        Some(attr.map(|attr| Entry { node, generation: 0, entry_valid, attr_valid, attr }))
-    }
-
     /// The kernel has let go of `lookups` look-ups of an inode.
     pub(crate) fn forget(&mut self, node: u64, lookups: u64) {
         let Some(inode) = self.inodes.get_mut(&node) else { return };
@@ -347,10 +323,8 @@ impl Tree {
 
     /// What an inode stands for.
     pub(crate) fn place(&self, node: u64) -> Result<Place, Refused> {
-        match self.logs.as_ref().and_then(|logs| logs.place(node)) {
-            Some(LogPlace::Directory) => return Ok(Place::Logs),
-            Some(LogPlace::File(log)) => return Ok(Place::Log(log)),
-            None => {}
+        if let Some(place) = self.place_log(node) {
+            return Ok(place);
         }
         Ok(match node {
             FUSE_ROOT_ID => Place::Root,
@@ -459,10 +433,7 @@ impl Tree {
                 return Err(Refused::ENOTDIR);
             }
         }
-        for (node, name, is_directory) in self.logs.iter().flat_map(|logs| logs.list(node)) {
-            let mode = if is_directory { S_IFDIR } else { S_IFREG };
-            entries.push((node, mode, name.into_bytes()));
-        }
+        entries.extend(self.list_logs(node));
         Ok(entries)
     }
 
@@ -488,152 +459,4 @@ fn feature_text(node: u64) -> Option<&'static [u8]> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tree_with_binder() -> Tree {
-        let mut tree = Tree::new(0, 0);
-        assert_eq!(tree.add_device(b"binder", 0o600), Ok(0));
-        tree
-    }
-
-    #[test]
-    fn an_inode_is_opened_once_and_the_next_lookup_finds_another() {
-        let mut tree = tree_with_binder();
-        let first = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
-        assert_eq!(tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node, first);
-        assert_eq!(tree.take_for_open(first, 7), Ok(Sharing::Exclusive));
-        assert_eq!(tree.take_for_open(first, 7), Err(Refused::ESTALE));
-        let second = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
-        assert_ne!(second, first);
-        assert_eq!(tree.place(second), Ok(Place::Device(0)));
-    }
-
-    #[test]
-    fn threads_that_look_at_the_same_time_find_inodes_of_their_own() {
-        let mut tree = tree_with_binder();
-        let found =
-            [7, 8, 7, 9].map(|tid| (tid, tree.lookup(FUSE_ROOT_ID, b"binder", tid).unwrap().node));
-        for (tid, node) in found {
-            assert_eq!(tree.take_for_open(node, tid), Ok(Sharing::Exclusive), "{found:?}");
-        }
-    }
-
-    #[test]
-    fn those_who_open_without_a_lookup_share_the_inode() {
-        let mut tree = tree_with_binder();
-        let mounted = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
-        assert_eq!(tree.take_for_open(mounted, 8), Ok(Sharing::Shared));
-        assert_eq!(tree.take_for_open(mounted, 7), Ok(Sharing::Shared));
-        assert_ne!(tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node, mounted);
-    }
-
-    // C230, C231
-    #[test]
-    fn names_that_are_none_are_refused_and_255_bytes_are_a_name() {
-        let mut tree = tree_with_binder();
-        for name in [&b""[..], b".", b"..", b"a/b"] {
-            assert_eq!(tree.add_device(name, 0o600), Err(Refused::EACCES), "{name:?}");
-        }
-        assert_eq!(tree.add_device(b"binder", 0o600), Err(Refused::EEXIST));
-        assert_eq!(tree.add_device(&[b'x'; 255], 0o600), Ok(1));
-    }
-
-    // C235
-    #[test]
-    fn a_removed_device_keeps_its_open_inodes() {
-        let mut tree = tree_with_binder();
-        let node = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
-        tree.take_for_open(node, 7).unwrap();
-        assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder"), Ok(()));
-        assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder"), Err(Refused::ENOENT));
-        assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder-control"), Err(Refused::EPERM));
-        assert_eq!(tree.place(node), Ok(Place::Device(0)));
-        tree.forget(node, 1);
-        assert_eq!(tree.place(node), Err(Refused::ENOENT));
-    }
-
-    // C233
-    #[test]
-    fn a_limit_counts_devices_that_have_a_name_or_are_open() {
-        let mut tree = tree_with_binder();
-        tree.limit_devices(2);
-        assert_eq!(tree.add_device(b"second", 0o600), Ok(1));
-        assert_eq!(tree.add_device(b"third", 0o600), Err(Refused::ENOSPC));
-        assert_eq!(tree.add_device(b"binder", 0o600), Err(Refused::ENOSPC), "before the name");
-        let node = tree.lookup(FUSE_ROOT_ID, b"second", 7).unwrap().node;
-        tree.take_for_open(node, 7).unwrap();
-        tree.unlink(FUSE_ROOT_ID, b"second").unwrap();
-        assert_eq!(tree.add_device(b"third", 0o600), Err(Refused::ENOSPC));
-        tree.close(1, 0);
-        assert_eq!(tree.add_device(b"third", 0o600), Ok(2), "number 1 has an inode still");
-        tree.forget(node, 1);
-        tree.limit_devices(3);
-        assert_eq!(tree.add_device(b"fourth", 0o600), Ok(1));
-    }
-
-    #[test]
-    fn a_device_keeps_what_it_is_under_another_name() {
-        let mut tree = tree_with_binder();
-        tree.add_device(b"other", 0o600).unwrap();
-        fn root(name: &str) -> (u64, &[u8]) {
-            (FUSE_ROOT_ID, name.as_bytes())
-        }
-        let node = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
-        tree.take_for_open(node, 7).unwrap();
-        assert_eq!(tree.rename(root("binder"), root("new"), RENAME_NOREPLACE), Ok(()));
-        tree.set_permissions(node, |permissions| permissions.mode = 0o640).unwrap();
-        let found = tree.lookup(FUSE_ROOT_ID, b"new", 7).unwrap();
-        assert_eq!(found.attr.mode, S_IFREG | 0o640);
-        assert_eq!(tree.place(found.node), Ok(Place::Device(0)));
-        assert!(tree.lookup(FUSE_ROOT_ID, b"binder", 7).is_err());
-
-        let refused = tree.rename(root("new"), root("other"), RENAME_NOREPLACE);
-        assert_eq!(refused, Err(Refused::EEXIST));
-        tree.rename(root("new"), root("other"), RENAME_EXCHANGE).unwrap();
-        let found = tree.lookup(FUSE_ROOT_ID, b"new", 7).unwrap().node;
-        assert_eq!(tree.place(found), Ok(Place::Device(1)));
-        tree.rename(root("new"), root("other"), 0).unwrap();
-        let found = tree.lookup(FUSE_ROOT_ID, b"other", 7).unwrap().node;
-        assert_eq!(tree.place(found), Ok(Place::Device(1)));
-        assert_eq!(tree.place(node), Ok(Place::Device(0)), "overwritten, and open");
-    }
-
-    #[test]
-    fn what_is_no_device_stays_where_it_is() {
-        let mut tree = tree_with_binder();
-        let cases = [
-            ((FUSE_ROOT_ID, &b"binder-control"[..]), (FUSE_ROOT_ID, &b"x"[..]), Refused::EPERM),
-            ((FUSE_ROOT_ID, b"binder"), (FUSE_ROOT_ID, b"binder-control"), Refused::EPERM),
-            ((FUSE_ROOT_ID, b"features"), (FUSE_ROOT_ID, b"x"), Refused::EPERM),
-            ((FUSE_ROOT_ID, b"binder"), (FEATURES, b"binder"), Refused::EPERM),
-            ((FEATURES, b"extended_error"), (FEATURES, b"x"), Refused::EPERM),
-            ((FUSE_ROOT_ID, b"absent"), (FUSE_ROOT_ID, b"x"), Refused::ENOENT),
-        ];
-        for (from, to, refused) in cases {
-            assert_eq!(tree.rename(from, to, 0), Err(refused), "{from:?}");
-        }
-        assert_eq!(tree.rename(cases[1].0, (FUSE_ROOT_ID, b"x"), 8), Err(Refused::EINVAL));
-    }
-
-    #[test]
-    fn an_inode_from_before_a_change_of_owner_changes_nothing() {
-        let mut tree = tree_with_binder();
-        let own = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
-        tree.take_for_open(own, 7).unwrap();
-        let roots = tree.lookup(FUSE_ROOT_ID, b"binder", 8).unwrap().node;
-        tree.set_permissions(roots, |permissions| permissions.uid = 1000).unwrap();
-        let taken_back = tree.set_permissions(own, |permissions| permissions.mode = 0o666);
-        assert_eq!(taken_back, Err(Refused::ESTALE));
-    }
-
-    #[test]
-    fn a_change_of_mode_lasts() {
-        let mut tree = tree_with_binder();
-        let node = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
-        tree.set_permissions(node, |permissions| permissions.mode = 0o666).unwrap();
-        tree.take_for_open(node, 7).unwrap();
-        let next = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap();
-        assert_eq!(next.attr.mode, S_IFREG | 0o666);
-    }
-}
+mod tests;

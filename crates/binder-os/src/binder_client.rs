@@ -14,9 +14,10 @@ use std::ptr;
 
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION,
-    BINDER_SET_CONTEXT_MGR, BINDER_VERSION, BINDER_WRITE_READ, BR_DEAD_REPLY, BR_FAILED_REPLY,
-    BR_FROZEN_REPLY, BR_REPLY, BR_TRANSACTION, BinderTransactionData, BinderVersion,
-    BinderWriteRead, TF_ONE_WAY, payload_len,
+    BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_TYPE_BINDER, BINDER_VERSION,
+    BINDER_WRITE_READ, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY, BR_REPLY, BR_TRANSACTION,
+    BinderTransactionData, BinderVersion, BinderWriteRead, FLAT_BINDER_FLAG_ACCEPTS_FDS,
+    FlatBinderObject, TF_ONE_WAY, payload_len,
 };
 use rustix::fs::{Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -111,6 +112,17 @@ impl BinderClient {
     /// As the device answers: EBUSY if there is an owner.
     pub fn become_context_manager(&self) -> io::Result<()> {
         self.ioctl(BINDER_SET_CONTEXT_MGR, &mut 0_i32)
+    }
+
+    /// Makes this process the owner of handle 0, to whom calls may bring files.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EBUSY if there is an owner.
+    pub fn become_context_manager_with_files(&self) -> io::Result<()> {
+        let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
+        let mut node = FlatBinderObject { kind: BINDER_TYPE_BINDER, flags, ..Default::default() };
+        self.ioctl(BINDER_SET_CONTEXT_MGR_EXT, &mut node)
     }
 
     /// Calls handle 0 and waits for the reply.

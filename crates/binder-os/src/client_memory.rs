@@ -160,6 +160,22 @@ impl ClientMemory {
         rustix::fs::accessat(&self.dir, path, Access::EXISTS, AtFlags::empty()).is_ok()
     }
 
+    /// Whether `tid` is a thread of the process that runs or will: the first one, once it has ended,
+    /// stays until all have.
+    pub(crate) fn runs_thread(&self, tid: u32) -> bool {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let path = format!("task/{tid}/stat");
+        let Ok(stat) = rustix::fs::openat(&self.dir, path, flags, Mode::empty()) else {
+            return false;
+        };
+        // Number and name, which has 64 bytes at most, come before the state.
+        let mut head = [0; 128];
+        let len = rustix::io::read(&stat, &mut head).unwrap_or(0);
+        let after_name =
+            head[..len].iter().rposition(|byte| *byte == b')').map_or(len, |at| at + 2);
+        head[..len].get(after_name).is_some_and(|state| !b"ZX".contains(state))
+    }
+
     /// Accesses the process by way of its thread `tid`, one of whose requests is unanswered: its
     /// number cannot become another's before the answer, nor can the process execute another
     /// program.

@@ -33,6 +33,11 @@ impl ClientThread {
         process.has_thread(tid).then_some(Self { tid, pidfd: None })
     }
 
+    /// Goes on without a descriptor.
+    pub fn forgo_descriptor(&mut self) {
+        self.pidfd = None;
+    }
+
     /// The pidfd of this very thread, where the kernel has such a thing.
     #[must_use]
     pub fn pidfd(&self) -> Option<BorrowedFd<'_>> {
@@ -43,11 +48,22 @@ impl ClientThread {
     #[must_use]
     pub fn is_alive(&self, process: &ClientMemory) -> bool {
         let Some(pidfd) = &self.pidfd else { return process.has_thread(self.tid) };
-        // It becomes readable when the thread ends, before its number is free.
-        let mut watched = [PollFd::new(pidfd, PollFlags::IN)];
-        let ended = rustix::event::poll(&mut watched, Some(&Timespec::default()));
-        ended.is_ok_and(|ended| ended == 0)
+        !is_readable(pidfd)
     }
+
+    /// Whether it has ended. The first thread of a process may have although it
+    /// [is alive](Self::is_alive): its number stays with the process.
+    #[must_use]
+    pub fn has_ended(&self, process: &ClientMemory) -> bool {
+        self.pidfd.as_ref().map_or_else(|| !process.runs_thread(self.tid), is_readable)
+    }
+}
+
+/// Whether a pidfd is readable: it is when the thread has ended, before its number is free.
+fn is_readable(pidfd: &OwnedFd) -> bool {
+    let mut watched = [PollFd::new(pidfd, PollFlags::IN)];
+    let ended = rustix::event::poll(&mut watched, Some(&Timespec::default()));
+    ended.is_ok_and(|ended| ended > 0)
 }
 
 fn open(tid: u32) -> io::Result<OwnedFd> {
@@ -77,12 +93,16 @@ mod tests {
         let tid = told.recv().unwrap();
         let found = ClientThread::find(&process, tid).unwrap();
         assert!(found.is_alive(&process));
+        // What a kernel without such descriptors leaves to look at.
+        let unwatched = ClientThread { tid, pidfd: None };
+        assert!(unwatched.is_alive(&process) && !unwatched.has_ended(&process));
         drop(end);
         thread.join().unwrap();
         while process.has_thread(tid) {
             thread::yield_now();
         }
-        assert!(!found.is_alive(&process));
+        assert!(!found.is_alive(&process) && !unwatched.is_alive(&process));
+        assert!(found.has_ended(&process) && unwatched.has_ended(&process));
         assert!(ClientThread::find(&process, tid).is_none());
         assert!(ClientThread::find(&process, 1).is_none(), "process 1 is not ours");
     }

@@ -232,6 +232,16 @@ impl DetachedMount {
         Ok(rustix::mount::move_mount(&self.fd, c"", target, c"", flags)?)
     }
 
+    /// Opens the root directory, which asks whoever serves the file system.
+    ///
+    /// # Errors
+    ///
+    /// As open(2).
+    pub fn open_root(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.fd, ".", flags, Mode::empty())?)
+    }
+
     /// Returns the device number by which files of the mount are known.
     ///
     /// # Errors
@@ -239,12 +249,6 @@ impl DetachedMount {
     /// As statx(2).
     pub fn device(&self) -> io::Result<Device> {
         Ok(proc_files::id_of(self.fd.as_fd())?.device)
-    }
-}
-
-impl AsFd for DetachedMount {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
     }
 }
 

@@ -11,7 +11,7 @@ use std::os::fd::RawFd;
 
 use rustix::io::Errno;
 
-use crate::proc_files;
+use crate::thread_rights::ThreadRights;
 
 #[cfg(target_arch = "x86_64")]
 mod registers;
@@ -21,10 +21,11 @@ mod tracee;
 #[cfg(target_arch = "x86_64")]
 use tracee::Tracee;
 
-/// The result of a system call that is made again before its program sees it (ERESTARTNOINTR).
+/// The result of a system call that is made again before its program sees it, or is interrupted if
+/// there is a signal to handle first (ERESTARTNOHAND).
 ///
 /// The kernel looks for it only if the thread is to be stopped, or has a signal.
-pub const REPEAT: i32 = -513;
+pub const REPEAT: i32 = -514;
 
 /// Why a thread could not be made to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +42,9 @@ pub enum InjectionError {
     /// It did not enter the kernel by the instruction of 64-bit programs.
     #[error("the thread is none of a 64-bit program")]
     Foreign,
+    /// It sees other processes than we do, and so none from which it could take a file.
+    #[error("the thread is in another pid namespace than the driver")]
+    OutOfSight,
     /// The system refused.
     #[error("{step}: {errno}")]
     Refused {
@@ -93,7 +97,8 @@ pub struct Held {
 }
 
 impl Held {
-    /// Stops thread `tid`, which waits in a system call until `answer` has been called.
+    /// Stops thread `tid`, which waits in a system call until `answer` has been called, and whose
+    /// rights are `rights`.
     ///
     /// A thread with more than `expected_filters` seccomp filters is left alone, unless we may
     /// suspend them.
@@ -104,10 +109,11 @@ impl Held {
     #[cfg(target_arch = "x86_64")]
     pub fn stop(
         tid: u32,
+        rights: &ThreadRights,
         expected_filters: u32,
         answer: impl FnOnce(),
     ) -> Result<Self, InjectionError> {
-        Ok(Self { tracee: Tracee::stop(tid, expected_filters, answer)? })
+        Ok(Self { tracee: Tracee::stop(tid, rights, expected_filters, answer)? })
     }
 
     /// Has the thread take files, close-on-exec and under the lowest free numbers, which are
@@ -170,19 +176,16 @@ impl Held {
     }
 }
 
-/// Counts the seccomp filters of the calling thread, which every process below us has as well.
-#[must_use]
-pub fn own_filters() -> u32 {
-    let status = std::fs::read("/proc/thread-self/status").unwrap_or_default();
-    let count = proc_files::field(&status, b"Seccomp_filters:").ok();
-    count.and_then(|count| str::from_utf8(count).ok()?.trim().parse().ok()).unwrap_or(0)
-}
-
 #[cfg(not(target_arch = "x86_64"))]
 #[expect(clippy::missing_errors_doc, reason = "as documented for the processor that can")]
 #[expect(missing_docs, reason = "as documented for the processor that can")]
 impl Held {
-    pub fn stop(_: u32, _: u32, _: impl FnOnce()) -> Result<Self, InjectionError> {
+    pub fn stop(
+        _: u32,
+        _: &ThreadRights,
+        _: u32,
+        _: impl FnOnce(),
+    ) -> Result<Self, InjectionError> {
         Err(InjectionError::Unsupported)
     }
 

@@ -5,6 +5,7 @@
 //! says so at its head, and those heads are the list to audit.
 
 pub mod binder_client;
+pub mod broker;
 pub mod client_files;
 pub mod client_memory;
 pub mod client_thread;
@@ -13,19 +14,25 @@ pub mod injection;
 pub mod mapping;
 pub mod mount_view;
 pub mod namespaces;
+pub mod nice;
 pub mod private_dev;
 pub mod proc_files;
 pub mod processes;
 pub mod seccomp;
 pub mod shared_page;
 pub mod signals;
+pub mod thread_rights;
+pub mod thread_watch;
 pub mod token;
 
 pub use binder_client::BinderClient;
+pub use broker::Broker;
 pub use client_memory::{ClientMemory, Fault, PinnedMemory, ReadIntoError};
 pub use client_thread::ClientThread;
 pub use fuse_device::{BackingId, DetachedMount, FuseDevice, MountOptions, ReadError, Written};
 pub use mapping::{Mapping, OutOfBounds};
-pub use mount_view::MountView;
+pub use mount_view::{MountView, PathKind};
 pub use proc_files::FileId;
+pub use thread_rights::{ThreadRights, UserAndGroup};
+pub use thread_watch::ThreadWatch;
 pub use token::Token;

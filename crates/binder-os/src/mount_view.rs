@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::thread;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::opcode;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags};
@@ -58,6 +58,16 @@ impl MountView {
         })
     }
 
+    /// Opens what descriptor `fd` of thread `tid` is of, to be named and not to be read.
+    ///
+    /// # Errors
+    ///
+    /// As open(2).
+    pub fn descriptor(tid: u32, fd: i32) -> io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        Ok(rustix::fs::open(format!("/proc/{tid}/fd/{fd}"), flags, Mode::empty())?)
+    }
+
     /// Returns the number of the thread's user namespace.
     #[must_use]
     pub fn user_namespace(&self) -> u64 {
@@ -102,14 +112,17 @@ impl MountView {
     ///
     /// # Errors
     ///
-    /// As setns(2) and thread creation.
-    pub fn visit<T: Send>(&self, act: impl FnOnce(&Visit<'_>) -> T + Send) -> io::Result<T> {
+    /// Its own, or as setns(2) and thread creation.
+    pub fn visit<T: Send>(
+        &self,
+        act: impl FnOnce(&Visit<'_>) -> io::Result<T> + Send,
+    ) -> io::Result<T> {
         // There is no way back from another root, so that a thread goes there which then ends.
         thread::scope(|scope| {
             let visitor = thread::Builder::new().name("visitor".into());
             let visitor = visitor.spawn_scoped(scope, || {
                 self.enter()?;
-                Ok(act(&Visit { view: self }))
+                act(&Visit { view: self })
             })?;
             visitor.join().unwrap_or_else(|_| Err(io::Error::other("a visitor met a bug")))
         })
@@ -140,14 +153,27 @@ pub struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    /// Opens what a path of the other thread leads to, to be named and not to be read.
+    /// Opens what a path of the other thread leads to, to be named and not to be read. A relative one
+    /// begins at `start`, or else at its directory.
     ///
     /// # Errors
     ///
     /// As open(2).
-    pub fn resolve(&self, path: &[u8]) -> io::Result<OwnedFd> {
+    pub fn resolve(
+        &self,
+        start: Option<BorrowedFd<'_>>,
+        path: &[u8],
+        kind: PathKind,
+    ) -> io::Result<OwnedFd> {
         let path = CString::new(self.of_its_process(path))?;
-        Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
+        let flags = OFlags::PATH
+            | OFlags::CLOEXEC
+            | match kind {
+                PathKind::Any => OFlags::empty(),
+                PathKind::Directory => OFlags::DIRECTORY,
+                PathKind::NoLink => OFlags::NOFOLLOW,
+            };
+        Ok(rustix::fs::openat(start.unwrap_or(CWD), path, flags, Mode::empty())?)
     }
 
     /// Has `/proc/self` mean the other process: there we are ourselves.
@@ -163,6 +189,17 @@ impl Visit<'_> {
         }
         path.to_vec()
     }
+}
+
+/// What a path may lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathKind {
+    /// Anything.
+    Any,
+    /// A directory.
+    Directory,
+    /// Anything, even a symbolic link.
+    NoLink,
 }
 
 /// Returns the number by which a namespace is known.
@@ -213,7 +250,7 @@ mod tests {
             let view = MountView::of(tid).unwrap();
             assert_eq!(view.may_mount().unwrap(), view.has_admin);
             let place = |path: &'static [u8]| {
-                let found = view.visit(|visit| visit.resolve(path)).unwrap()?;
+                let found = view.visit(|visit| visit.resolve(None, path, PathKind::Any))?;
                 let link = format!("/proc/self/fd/{}", found.as_raw_fd());
                 Ok::<_, io::Error>(fs::read_link(link).unwrap().into_os_string())
             };

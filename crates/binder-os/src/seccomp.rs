@@ -83,6 +83,17 @@ pub enum Call {
         /// `FSMOUNT_*`.
         flags: u32,
     },
+    /// move_mount(2).
+    MoveMount {
+        /// The mount, if it is named by a descriptor.
+        from: u32,
+        /// The directory in which the path of the place begins.
+        to: i32,
+        /// The address of that path.
+        path: u64,
+        /// `MOVE_MOUNT_*`.
+        flags: u32,
+    },
     /// Something that our filter does not trap.
     Other,
 }
@@ -270,6 +281,9 @@ impl Trapped {
             }
             libc::SYS_fsopen => Call::OpenContext { kind: a, flags: int(b) },
             libc::SYS_fsconfig => Call::Configure { fd: int(a), command: int(b), key: c, value: d },
+            libc::SYS_move_mount => {
+                Call::MoveMount { from: int(a), to: int(c).cast_signed(), path: d, flags: int(e) }
+            }
             libc::SYS_fsmount => Call::MakeMount { fd: int(a), flags: int(b) },
             _ => Call::Other,
         };

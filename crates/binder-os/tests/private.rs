@@ -5,20 +5,28 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use binder_os::UserAndGroup;
+use binder_os::broker::{self, Broker};
+use binder_os::client_files::{self, TakeError};
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal};
+use rustix::fs::MemfdFlags;
+use rustix::io::Errno;
 
-const CASES: [(&str, fn()); 12] = [
+const CASES: [(&str, fn()); 14] = [
+    ("a_user_takes_files_from_a_broker", a_user_takes_files_from_a_broker),
     ("fork_is_refused_among_threads", fork_is_refused_among_threads),
     ("the_end_of_a_child_is_told", the_end_of_a_child_is_told),
     ("children_are_collected_as_they_change", children_are_collected_as_they_change),
@@ -28,12 +36,20 @@ const CASES: [(&str, fn()); 12] = [
     ("the_open_file_limit_rises", the_open_file_limit_rises),
     ("the_members_of_a_mount_namespace_end", || members_end(Way::Mount)),
     ("the_members_of_a_user_namespace_end", || members_end(Way::User)),
+    ("a_trapped_call_is_answered", a_trapped_call_is_answered),
     ("root_gets_a_private_dev", || a_new_dev(Way::Mount)),
     ("root_gets_a_private_dev_in_a_user_namespace", || a_new_dev(Way::User)),
     ("a_user_gets_a_private_dev", || a_new_dev(Way::OrdinaryUser)),
 ];
 
 fn main() -> ExitCode {
+    if let [_, role, uid, gid] = &std::env::args().collect::<Vec<_>>()[..]
+        && role == BROKER
+    {
+        let user = UserAndGroup { uid: uid.parse().unwrap(), gid: gid.parse().unwrap() };
+        broker::serve(user).unwrap();
+        return ExitCode::SUCCESS;
+    }
     let filter = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
     let mut failures = 0;
     for (name, case) in CASES.iter().filter(|(name, _)| name.contains(&filter)) {
@@ -77,6 +93,53 @@ fn next_change() -> (u32, Change) {
             return change;
         }
     }
+}
+
+/// Makes this program a broker.
+const BROKER: &str = "broker";
+
+fn a_user_takes_files_from_a_broker() {
+    let own = processes::user();
+    let (uid, gid) = if own.0 == 0 { (1000, 1000) } else { own };
+    let program = std::env::current_exe().unwrap();
+    let command = [program.as_os_str(), OsStr::new(BROKER)];
+    let broker = Broker::start(&command, UserAndGroup { uid, gid }).unwrap();
+    let mut file = File::from(rustix::fs::memfd_create("lent", MemfdFlags::CLOEXEC).unwrap());
+    file.write_all(b"lent").unwrap();
+    let numbers = broker.give(&[file.as_fd(); 300]).unwrap();
+    assert_eq!(BTreeSet::from_iter(&numbers).len(), 300);
+    let driver = std::process::id();
+    let takes = |number| {
+        in_child(|| {
+            if own.0 == 0 {
+                become_ordinary();
+                let driver = client_files::of_process(driver).unwrap();
+                let refused = client_files::take(driver, file.as_raw_fd()).unwrap_err();
+                assert!(matches!(refused, TakeError::OutOfReach(_)), "{refused}");
+            }
+            let broker = client_files::of_process(broker.pid()).unwrap();
+            let mut taken = File::from(client_files::take(broker, number).unwrap());
+            let mut text = String::new();
+            taken.rewind().unwrap();
+            taken.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "lent");
+        })
+    };
+    for number in [numbers[0], numbers[299]] {
+        assert_eq!(takes(number), Change::Exited(0));
+    }
+    broker.take_back(&numbers).unwrap();
+    // An answer to what follows tells that it is done.
+    let again = broker.give(&[file.as_fd()]).unwrap();
+    assert_eq!(again, numbers[..1]);
+    let open = fs::read_dir(format!("/proc/{}/fd", broker.pid())).unwrap().count();
+    assert_eq!(open, 4, "three streams, of which one is the socket, and the file");
+    let pid = broker.pid();
+    drop(broker);
+    assert!(fs::metadata(format!("/proc/{pid}")).is_err());
+    let nobody = UserAndGroup { uid, gid };
+    assert!(Broker::start(&["/nowhere/to/be/found"], nobody).is_err());
+    assert!(Broker::start(&["/bin/true"], nobody).is_err(), "it never says that it is ready");
 }
 
 fn fork_is_refused_among_threads() {
@@ -139,6 +202,46 @@ fn a_child_dies_with_its_parent() {
     });
     assert_eq!(middle.wait().unwrap(), Change::Exited(0));
     assert_eq!(next_change().1, Change::Killed(9));
+}
+
+fn a_trapped_call_is_answered() {
+    use binder_os::seccomp::{self, Answer, Call, Listener};
+    use rustix::mount::{FsOpenFlags, MountFlags};
+
+    if Way::Mount.enter().or_else(|| Way::User.enter()).is_none() {
+        return;
+    }
+    let (ours, its) = UnixStream::pair().unwrap();
+    let child = fork(|| {
+        seccomp::install().unwrap().send(&its).unwrap();
+        assert_eq!(seccomp::install().unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        let mount = |kind| rustix::mount::mount("none", "/mnt", kind, MountFlags::empty(), None);
+        assert_eq!(mount("binder"), Err(Errno::XDEV));
+        assert_eq!(mount("binder"), Ok(()));
+        assert_eq!(mount("no such thing"), Err(Errno::NODEV));
+        let given = rustix::mount::fsopen("binder", FsOpenFlags::empty()).unwrap();
+        assert_eq!(rustix::io::read(&given, &mut [0; 8]), Ok(5));
+        rustix::mount::mount_bind("/usr", "/mnt").unwrap();
+    });
+    drop(its);
+    let listener = Listener::receive(&ours).unwrap().unwrap();
+    for answer in [Answer::Refuse(Errno::XDEV.raw_os_error()), Answer::Done, Answer::Proceed] {
+        let trapped = listener.next().unwrap().unwrap();
+        assert!(matches!(trapped.call, Call::Mount { flags: 0, data: 0, .. }), "{trapped:?}");
+        assert_eq!(trapped.tid, child.pid());
+        assert!(listener.is_pending(&trapped));
+        listener.answer(&trapped, answer).unwrap();
+        assert!(!listener.is_pending(&trapped));
+    }
+    let trapped = listener.next().unwrap().unwrap();
+    assert!(matches!(trapped.call, Call::OpenContext { flags: 0, .. }), "{trapped:?}");
+    let (file, mut writer) = io::pipe().unwrap();
+    writer.write_all(b"hello").unwrap();
+    listener.give(&trapped, file.as_fd(), true).unwrap();
+    // A bind mount is nobody's business, and after the child there is nobody left.
+    assert_eq!(listener.next().unwrap(), None);
+    assert_eq!(child.wait().unwrap(), Change::Exited(0));
+    listener.answer(&trapped, Answer::Done).unwrap();
 }
 
 fn silenced_streams_lead_nowhere() {

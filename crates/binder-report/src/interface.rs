@@ -3,11 +3,11 @@
 //! A parcel of Android's libbinder begins with an interface token: the caller's strict mode policy,
 //! the work source, four letters for the partition it comes from, and the interface's name in
 //! UTF-16, each of 32 bits but the name, which begins with its length.
+//!
+//! Of a parcel no more is read than this takes: first whether there is a token, then its name.
 
 use alloc::string::String;
-
-/// As much of a parcel as is needed: the longest name that is shown, and what precedes it.
-pub const DESCRIPTOR_ROOM_BYTES: usize = NAME_START + 2 * MAX_NAME_CHARS;
+use alloc::vec;
 
 const PARTITION_START: usize = 8;
 const NAME_START: usize = 16;
@@ -21,23 +21,29 @@ const PARTITIONS: [u32; 4] = [
     u32::from_be_bytes(*b"UNKN"),
 ];
 
-/// Reads the interface token at the start of a parcel.
+/// Reads the name in the interface token at the start of a parcel.
 ///
-/// Only a name is returned that could be one: bytes of another kind of payload are not shown.
-pub fn descriptor_of(parcel: &[u8]) -> Option<String> {
-    let word = |at: usize| {
-        let bytes = parcel.get(at..)?.first_chunk::<4>()?;
-        Some(u32::from_le_bytes(*bytes))
-    };
-    if !PARTITIONS.contains(&word(PARTITION_START)?) {
+/// `read` fills its second argument from the parcel, beginning at the byte of its first; it says no
+/// where there are not as many bytes. Only a name is returned that could be one: bytes of another
+/// kind of payload are not shown.
+pub fn descriptor_of(read: impl Fn(usize, &mut [u8]) -> bool) -> Option<String> {
+    let mut head = [0; NAME_START - PARTITION_START];
+    let (partition, len_chars) = read(PARTITION_START, &mut head).then(|| {
+        let (partition, len_chars) = head.split_at(4);
+        (word(partition), word(len_chars) as usize)
+    })?;
+    if !PARTITIONS.contains(&partition) || !(1..=MAX_NAME_CHARS).contains(&len_chars) {
         return None;
     }
-    let len_chars = usize::try_from(word(NAME_START - 4)?).ok()?;
-    if !(1..=MAX_NAME_CHARS).contains(&len_chars) {
+    let mut name = vec![0; 2 * len_chars];
+    if !read(NAME_START, &mut name) {
         return None;
     }
-    let name = parcel.get(NAME_START..NAME_START + 2 * len_chars)?;
     name.chunks_exact(2).map(|unit| name_char(u16::from_le_bytes([unit[0], unit[1]]))).collect()
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
 fn name_char(unit: u16) -> Option<char> {
@@ -60,11 +66,18 @@ mod tests {
         bytes
     }
 
+    fn read(parcel: &[u8]) -> Option<String> {
+        descriptor_of(|at, into| {
+            let found = parcel.get(at..at + into.len());
+            found.inspect(|bytes| into.copy_from_slice(bytes)).is_some()
+        })
+    }
+
     #[test]
     fn an_interface_token_shows_its_name() {
         let name = "android.os.IServiceManager";
         for partition in [b"SYST", b"UNKN"] {
-            assert_eq!(descriptor_of(&parcel(partition, name)).as_deref(), Some(name));
+            assert_eq!(read(&parcel(partition, name)).as_deref(), Some(name));
         }
     }
 
@@ -72,12 +85,12 @@ mod tests {
     fn other_payloads_show_nothing() {
         let good = parcel(b"SYST", "a.b.IC");
         for len in 0..good.len() - 4 {
-            assert_eq!(descriptor_of(&good[..len]), None, "{len} bytes");
+            assert_eq!(read(&good[..len]), None, "{len} bytes");
         }
         for bytes in [parcel(b"SECR", "a.b.IC"), parcel(b"SYST", ""), parcel(b"SYST", "two words")]
         {
-            assert_eq!(descriptor_of(&bytes), None);
+            assert_eq!(read(&bytes), None);
         }
-        assert_eq!(descriptor_of(&parcel(b"SYST", &"x".repeat(MAX_NAME_CHARS + 1))), None);
+        assert_eq!(read(&parcel(b"SYST", &"x".repeat(MAX_NAME_CHARS + 1))), None);
     }
 }

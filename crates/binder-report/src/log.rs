@@ -10,16 +10,16 @@ use crate::Text;
 /// Entries that a log of a mount shows.
 const LOG_ENTRIES: usize = 32;
 
-/// An entry, and the device it is of.
-pub type DeviceEntry<'a> = (&'a str, LogEntry);
+/// An entry, and the name of the device it is of.
+pub type DeviceEntry<N> = (N, LogEntry);
 
 /// Of the entries of several devices, the newest of all, the oldest first.
 ///
 /// `latest_id` is the debug id given last: ids go on from zero when they have reached their end.
-pub fn newest_entries<'a>(
-    entries: impl Iterator<Item = DeviceEntry<'a>>,
+pub fn newest_entries<N>(
+    entries: impl Iterator<Item = DeviceEntry<N>>,
     latest_id: u32,
-) -> Vec<DeviceEntry<'a>> {
+) -> Vec<DeviceEntry<N>> {
     let mut entries: Vec<_> = entries.collect();
     entries.sort_by_key(|(_, entry)| core::cmp::Reverse(latest_id.wrapping_sub(entry.id)));
     entries.drain(..entries.len().saturating_sub(LOG_ENTRIES));
@@ -27,7 +27,7 @@ pub fn newest_entries<'a>(
 }
 
 /// The text of either log.
-pub fn transaction_log(entries: &[DeviceEntry<'_>]) -> String {
+pub fn transaction_log(entries: &[DeviceEntry<&str>]) -> String {
     let mut text = Text::default();
     for (device, entry) in entries {
         put_entry(&mut text, device, entry);

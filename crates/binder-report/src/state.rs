@@ -134,11 +134,11 @@ impl Dump<'_> {
         let TransactionView { id, from_pid, from_tid, to_pid, to_tid, .. } = transaction;
         let pointer = self.pointers.of_driver(u64::from(*id));
         let is_oneway = u8::from(transaction.kind == TransactionKind::Oneway);
-        let needs_reply = u8::from(transaction.kind == TransactionKind::Call);
+        let is_reply = u8::from(transaction.kind == TransactionKind::Reply);
         let elapsed_ms = transaction.elapsed_ns / NS_PER_MS;
         self.text.put(format_args!(
             "{prefix} {id}: {pointer:016x} from {from_pid}:{from_tid} to {to_pid}:{to_tid} \
-             code {:x} flags {:x} pri 0 a{is_oneway} r{needs_reply} elapsed {elapsed_ms}ms",
+             code {:x} flags {:x} pri 0 a{is_oneway} r{is_reply} elapsed {elapsed_ms}ms",
             transaction.code, transaction.flags,
         ));
         if process.is_some() && transaction.to == process {
@@ -158,7 +158,7 @@ impl Dump<'_> {
 
     fn node(&mut self, owner: Option<ProcessKey>, node: &NodeView) {
         self.text.put(format_args!(
-            "  node {}: u{:016x} c{:016x} hs {} hw {} ls {} lw {} is {} iw {} tr 0",
+            "  node {}: u{:016x} c{:016x} hs {} hw {} ls {} lw {} is {} iw {} tr 1",
             node.id,
             self.pointers.of_client(node.ptr),
             self.pointers.of_client(node.cookie),
@@ -192,7 +192,7 @@ impl Dump<'_> {
 
     fn buffer(&mut self, buffer: &BufferView) {
         let BufferView { id, start, data_len, offsets_len, extra_len, .. } = buffer;
-        let state = if buffer.is_delivered { "delivered" } else { "active" };
+        let state = if buffer.is_active { "active" } else { "delivered" };
         self.text.line(format_args!(
             "  buffer {id}: {start:x} size {data_len}:{offsets_len}:{extra_len} {state}"
         ));

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use binder_core::{Counters, ObjectCount, ProcessView, WorkView};
+use binder_core::{Counters, ObjectCount, ProcessView, Snapshot, WorkView};
 use binder_uapi::{command_name, return_name};
 
 use crate::{Device, Text};
@@ -28,27 +28,22 @@ pub fn stats(devices: &[Device]) -> String {
 
 /// What all processes of all devices ever did.
 pub(crate) fn sum_of_counters(devices: &[Device]) -> Counters {
-    let mut sum = Counters::default();
-    for device in devices {
-        sum.add(&device.snapshot.counters);
-    }
-    sum
+    totals(devices).counters
 }
 
 /// Objects of all devices by kind; kinds of which there never was one are left out.
 pub(crate) fn sum_of_objects(devices: &[Device]) -> Vec<ObjectCount> {
-    let mut sums: Vec<ObjectCount> = Vec::new();
-    for object in devices.iter().flat_map(|device| &device.snapshot.objects) {
-        match sums.iter_mut().find(|sum| sum.name == object.name) {
-            Some(sum) => {
-                sum.active += object.active;
-                sum.total = sum.total.wrapping_add(object.total);
-            }
-            None => sums.push(*object),
-        }
+    let mut sum = totals(devices);
+    sum.objects.retain(|object| object.active > 0 || object.total > 0);
+    sum.objects
+}
+
+fn totals(devices: &[Device]) -> Snapshot {
+    let mut sum = Snapshot::default();
+    for device in devices {
+        sum.add_totals(&device.snapshot);
     }
-    sums.retain(|sum| sum.active > 0 || sum.total > 0);
-    sums
+    sum
 }
 
 /// Counters that are not zero, by their C names: commands, then returns.

@@ -51,6 +51,21 @@ impl Commands {
         self.raw(&code.to_le_bytes()).raw(payload)
     }
 
+    /// Appends other commands.
+    #[must_use]
+    pub(crate) fn then(mut self, others: Self) -> Self {
+        self.parts.extend(others.parts);
+        self
+    }
+
+    /// Whether a call is among them.
+    pub(crate) fn has_call(&self) -> bool {
+        let is_call = |message: &Message| message.flags & TF_ONE_WAY == 0;
+        self.parts.iter().any(
+            |part| matches!(part, Part::Send { reply: false, message, .. } if is_call(message)),
+        )
+    }
+
     /// Calls `handle`.
     #[must_use]
     pub fn call(mut self, handle: u32, message: Message) -> Self {

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Context, Effect, Errand, Freeze, Limits, LogEntry, NotInstalled, Opener, Outcome,
+    Census, Context, Effect, Errand, Freeze, Limits, LogEntry, Nice, NotInstalled, Opener, Outcome,
     Patience, PidNumbers, Program, Release, Report, Snapshot, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{
@@ -78,6 +78,8 @@ struct OpenFile {
 struct FakeThread {
     host: Host,
     tid: u32,
+    /// How nice it is, if a check cares.
+    nice: Option<i8>,
     call: Call,
 }
 
@@ -135,6 +137,16 @@ impl CoreRig {
         world.carry_out_effects();
     }
 
+    /// Makes a thread nice, as setpriority(2) does.
+    pub fn set_nice(&self, thread: Thread, nice: i8) {
+        self.world.borrow_mut().threads[thread.0].nice = Some(nice);
+    }
+
+    /// How nice a thread has become.
+    pub fn nice_of(&self, thread: Thread) -> Option<i8> {
+        self.world.borrow().threads[thread.0].nice
+    }
+
     /// Keeps errands from being done, as a machine would whose clients do not run.
     pub fn hold_errands(&self) {
         self.world.borrow_mut().holds_errands = true;
@@ -155,7 +167,7 @@ impl CoreRig {
     /// Lets more time pass than anybody is willing to wait.
     pub fn let_time_pass(&self) {
         let mut world = self.world.borrow_mut();
-        world.advance_freezes(Patience::None, |_| true);
+        world.advance_freezes(Patience::Over, |_| true);
         world.carry_out_effects();
     }
 
@@ -247,7 +259,7 @@ impl World {
             program.thaw(&mut self.contexts.each_mut());
             return Call::Ended(Ok(()));
         }
-        let patience = if asked.timeout_ms > 0 { Patience::Some } else { Patience::None };
+        let patience = if asked.timeout_ms > 0 { Patience::Left } else { Patience::Over };
         let mut freeze = program.freeze(patience);
         match freeze.advance(&mut self.contexts.each_mut(), patience) {
             Some(result) => Call::Ended(result.map_err(errno)),
@@ -354,6 +366,9 @@ impl World {
             Err(errno) => return Call::Ended(Err(errno)),
         };
         let (context, who) = self.core_caller(caller);
+        if let Some(nice) = self.threads[caller.thread.0].nice {
+            self.contexts[context].note_nice(&who, Nice(nice));
+        }
         let mut memory = self.memory.seen_by(context);
         let result = self.contexts[context].write_read(&who, &mut request, &mut memory);
         self.after_read(caller, argument, request, result)
@@ -420,8 +435,12 @@ impl World {
             match effect {
                 Effect::Wake(key) => self.resume(context, key),
                 Effect::NotifyPoll(key) => self.notify(context, key),
+                Effect::SetNice { tid, nice, .. } => {
+                    let thread = self.threads.iter_mut().find(|thread| thread.tid == tid);
+                    thread.expect("a thread of ours").nice = Some(nice.0);
+                }
                 Effect::Settled(key) => {
-                    self.advance_freezes(Patience::Some, |place| place == (context, key));
+                    self.advance_freezes(Patience::Left, |place| place == (context, key));
                 }
             }
         }
@@ -563,7 +582,7 @@ impl Rig for CoreRig {
         let mut world = self.world.borrow_mut();
         let number = world.threads.len();
         let tid = 10_000 + u32::try_from(number).expect("few threads");
-        world.threads.push(FakeThread { host, tid, call: Call::Ended(Ok(())) });
+        world.threads.push(FakeThread { host, tid, nice: None, call: Call::Ended(Ok(())) });
         Thread(number)
     }
 
@@ -577,6 +596,7 @@ impl Rig for CoreRig {
             uids: UidMap::identity(),
             security_label: Box::from(*b"fake_label"),
         });
+        world.contexts[context].note_default_nice(key, Nice(0));
         world.memory.add_file((context, key.to_u64()), host);
         let waits = waits(mode);
         world.files.push(OpenFile { host, context, key, waits, is_open: true });

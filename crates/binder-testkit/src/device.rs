@@ -7,11 +7,14 @@
 mod actor;
 mod host;
 mod sys;
+mod talker;
 mod wire;
 
 use std::cell::RefCell;
+use std::ffi::CString;
 use std::fs::{self, File};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use binder_uapi::{BINDER_VERSION, BinderVersion};
@@ -21,6 +24,7 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 pub use actor::act_if_asked;
 use host::HostProcess;
+pub use talker::{Ledger, STATUS};
 use wire::Order;
 
 use crate::{
@@ -324,10 +328,36 @@ impl System for DeviceRig {
         self.order(host, Order::ProbeChild, [address, 0, 0]).expect("fork") != 0
     }
 
+    fn serve(&self, caller: Caller) {
+        self.begin(caller, Order::Serve, 0, 0);
+    }
+
+    fn churn(&self, caller: Caller, seed: u64) {
+        self.begin(caller, Order::Churn, seed, 0);
+    }
+
+    fn share(&self, process: Process, host: Host) -> Process {
+        let (owner, fd) = self.file(process);
+        let pid = self.pid(owner).unsigned_abs().into();
+        let fd = self.order(host, Order::FetchDescriptor, [pid, fd, 0]).expect("pidfd_getfd");
+        let mut state = self.state.borrow_mut();
+        state.processes.push(OpenFile { host, fd, area: (0, 0) });
+        Process(state.processes.len() - 1)
+    }
+
     fn add_device(&self, name: &[u8]) -> Result<(), Errno> {
-        let control = self.devices[0].with_file_name("binder-control");
+        self.add_device_by(&self.devices[0].with_file_name("binder-control"), name)
+    }
+
+    fn add_device_by(&self, control: &Path, name: &[u8]) -> Result<(), Errno> {
         let control = File::open(control).map_err(|_| Errno::NOENT)?;
         sys::add_device(control.as_fd(), name)
+    }
+
+    fn mount_in_user_namespace(&self, directory: &Path, options: &str) -> Result<(), Errno> {
+        let directory = CString::new(directory.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
+        let options = CString::new(options).map_err(|_| Errno::INVAL)?;
+        sys::mount_in_user_namespace(&directory, &options)
     }
 
     fn device_path(&self) -> &Path {

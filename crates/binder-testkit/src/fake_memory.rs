@@ -232,6 +232,7 @@ impl ClientMemory for SeenBy<'_> {
     }
 
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
+        self.memory.count_down().ok()?;
         let area = self.file(process).area.as_ref()?;
         Some(MappingArea { base: area.base, len_bytes: area.stored.len() as u64 })
     }

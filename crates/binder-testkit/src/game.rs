@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use binder_uapi::{
-    BINDER_TYPE_BINDER, BINDER_TYPE_FD, BINDER_TYPE_HANDLE, BINDER_TYPE_WEAK_BINDER,
-    BinderTransactionData, FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject, TF_ACCEPT_FDS,
+    BINDER_FREEZE, BINDER_GET_FROZEN_INFO, BINDER_TYPE_BINDER, BINDER_TYPE_FD, BINDER_TYPE_HANDLE,
+    BINDER_TYPE_WEAK_BINDER, BinderFreezeInfo, BinderFrozenStatusInfo, BinderTransactionData,
+    FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject, TF_ACCEPT_FDS, TF_UPDATE_TXN,
 };
 use rustix::io::Errno;
 
@@ -13,6 +14,9 @@ use crate::{Commands, Entrance, Message, Mode, Party, Return, Stage, commands};
 
 /// How many processes there are at a time.
 pub const SLOTS: usize = 4;
+
+/// The code of all updates.
+const UPDATE: Code = Code::MAX;
 
 /// What happens next; numbers choose from what there is.
 #[derive(Clone, Debug)]
@@ -27,6 +31,13 @@ pub enum Step {
     RequestDeath { slot: usize, handle: usize },
     ClearDeath { slot: usize, handle: usize },
     DeathDone { slot: usize, handle: usize },
+    Update { slot: usize, handle: usize, objects: Vec<(u8, usize)> },
+    Freeze { slot: usize, whom: usize },
+    Thaw { slot: usize, whom: usize },
+    AskForFrozen { slot: usize, whom: usize },
+    RequestFreeze { slot: usize, handle: usize },
+    ClearFreeze { slot: usize, handle: usize },
+    FreezeDone { slot: usize, handle: usize },
     Read { slot: usize },
     ExitThread { slot: usize },
     Replace { slot: usize },
@@ -183,6 +194,45 @@ impl<'s> Game<'s> {
                 let taken = self.model.dead_binder_done(self.players[slot].pid, cookie);
                 self.write(slot, commands().dead_binder_done(cookie), taken);
             }
+            Step::Update { slot, handle, ref objects } => {
+                let (code, handle) = (self.code(), self.handle(slot, handle));
+                let objects = self.objects(slot, objects);
+                let taken = self.model.update(self.players[slot].pid, handle, code, &objects);
+                // All updates have one code; their own numbers lie in the data.
+                let update = Message::new(UPDATE).flags(TF_UPDATE_TXN).bytes(&code.to_le_bytes());
+                self.write(slot, commands().oneway(handle, with_objects(update, &objects)), taken);
+            }
+            Step::Freeze { slot, whom } => self.freeze(slot, whom),
+            Step::Thaw { slot, whom } => {
+                self.model.thaw(self.players[whom].pid);
+                let mut thaw = self.freeze_info(whom, 0);
+                let result = self.players[slot].party.ioctl(BINDER_FREEZE, &mut thaw);
+                assert_eq!(result, Ok(()));
+            }
+            Step::AskForFrozen { slot, whom } => {
+                let pid = self.players[whom].party.pid().unsigned_abs();
+                let mut info = BinderFrozenStatusInfo { pid, ..Default::default() };
+                let result = self.players[slot].party.ioctl(BINDER_GET_FROZEN_INFO, &mut info);
+                assert_eq!(result, Ok(()));
+                let expected = self.model.frozen_info(self.players[whom].pid);
+                assert_eq!((info.sync_recv, info.async_recv), expected);
+            }
+            Step::RequestFreeze { slot, handle } => {
+                let handle = self.handle(slot, handle);
+                let taken =
+                    self.model.request_freeze(self.players[slot].pid, handle, handle.into());
+                self.write(slot, commands().request_freeze(handle, handle.into()), taken);
+            }
+            Step::ClearFreeze { slot, handle } => {
+                let handle = self.handle(slot, handle);
+                let taken = self.model.clear_freeze(self.players[slot].pid, handle, handle.into());
+                self.write(slot, commands().clear_freeze(handle, handle.into()), taken);
+            }
+            Step::FreezeDone { slot, handle } => {
+                let cookie = self.handle(slot, handle).into();
+                let taken = self.model.freeze_done(self.players[slot].pid, cookie);
+                self.write(slot, commands().freeze_done(cookie), taken);
+            }
             Step::Read { slot } => self.read(slot),
             Step::ExitThread { slot } => {
                 self.model.exit_thread(self.players[slot].pid);
@@ -194,8 +244,9 @@ impl<'s> Game<'s> {
                 let Player { pid, party, .. } = &self.players[slot];
                 self.model.set_full(*pid, is_full);
                 let descriptors = self.stage.rig().descriptors();
-                let open = descriptors.open_descriptors(party.host()) as u64;
-                let limit = if is_full { open } else { open + 1024 };
+                let is_free = |fd: &u64| descriptors.file(party.host(), *fd).is_none();
+                let lowest = (0..).find(is_free).expect("there are not so many");
+                let limit = if is_full { lowest } else { lowest + 64 };
                 descriptors.limit_descriptors(party.host(), limit);
             }
             Step::Replace { slot } => {
@@ -204,6 +255,18 @@ impl<'s> Game<'s> {
                 self.players[slot] = self.enter();
             }
         }
+    }
+
+    fn freeze_info(&self, whom: usize, enable: u32) -> BinderFreezeInfo {
+        let pid = self.players[whom].party.pid().unsigned_abs();
+        BinderFreezeInfo { pid, enable, timeout_ms: 0 }
+    }
+
+    fn freeze(&mut self, slot: usize, whom: usize) {
+        let mut info = self.freeze_info(whom, 1);
+        let result = self.players[slot].party.ioctl(BINDER_FREEZE, &mut info);
+        let is_frozen = self.model.freeze(self.players[whom].pid);
+        assert_eq!(result, if is_frozen { Ok(()) } else { Err(Errno::AGAIN) });
     }
 
     fn free(&mut self, slot: usize, which: usize) {
@@ -279,9 +342,10 @@ impl Player<'_> {
     fn see(&mut self, returned: Return, numbers: &[i32]) -> Seen {
         match returned {
             Return::Transaction(call) => {
-                self.buffers.insert(call.code, call.buffer);
+                let code = self.code_of(&call);
+                self.buffers.insert(code, call.buffer);
                 let sender = numbers.iter().position(|number| *number == call.sender_pid);
-                let (code, target) = (call.code, call.target);
+                let target = call.target;
                 Seen::Call { code, target, sender, objects: self.objects(&call) }
             }
             Return::Reply(reply) => {
@@ -303,15 +367,31 @@ impl Player<'_> {
             Return::Decrefs(ptr, _) => Seen::Decrefs(ptr),
             Return::DeadBinder(cookie) => Seen::DeadBinder(cookie),
             Return::ClearDeathDone(cookie) => Seen::ClearDone(cookie),
+            Return::FrozenReply => Seen::FrozenReply,
+            Return::TransactionPendingFrozen => Seen::PendingFrozen,
+            Return::FrozenBinder { cookie, is_frozen } => Seen::Frozen(cookie, is_frozen),
+            Return::ClearFreezeDone(cookie) => Seen::FreezeClearDone(cookie),
             other => panic!("read {other:#x?}"),
         }
+    }
+
+    /// The number that the game gave to a transaction.
+    fn code_of(&self, received: &BinderTransactionData) -> Code {
+        if received.code != UPDATE {
+            return received.code;
+        }
+        let data = self.party.data(received);
+        Code::from_le_bytes(data[..size_of::<Code>()].try_into().expect("as many bytes"))
     }
 
     fn objects(&self, received: &BinderTransactionData) -> Vec<Object> {
         let named = |object: &FlatBinderObject| match object.kind {
             BINDER_TYPE_BINDER => Object::Binder(object.binder),
             BINDER_TYPE_WEAK_BINDER => Object::WeakBinder(object.binder),
-            BINDER_TYPE_FD => Object::Descriptor,
+            BINDER_TYPE_FD => {
+                self.party.close_descriptor(object.binder);
+                Object::Descriptor
+            }
             BINDER_TYPE_HANDLE => Object::Handle(object.handle()),
             _ => Object::WeakHandle(object.handle()),
         };
@@ -325,7 +405,10 @@ fn ptr(which: usize) -> u64 {
 
 fn message(code: Code, objects: &[Object]) -> Message {
     let flags = if takes_them_in_reply(code) { TF_ACCEPT_FDS } else { 0 };
-    let message = Message::new(code).flags(flags);
+    with_objects(Message::new(code).flags(flags), objects)
+}
+
+fn with_objects(message: Message, objects: &[Object]) -> Message {
     objects.iter().fold(message, |message, object| match *object {
         Object::Binder(ptr) => message.object(own(BINDER_TYPE_BINDER, ptr)),
         Object::WeakBinder(ptr) => message.object(own(BINDER_TYPE_WEAK_BINDER, ptr)),

@@ -20,7 +20,7 @@ mod stage;
 pub use command::{Commands, commands};
 pub use core_rig::CoreRig;
 pub use descriptors::Descriptors;
-pub use device::{DeviceRig, act_if_asked};
+pub use device::{DeviceRig, Ledger, STATUS, act_if_asked};
 pub use message::Message;
 pub use party::{Area, Attempt, Party};
 pub use returned::{Return, parse_returns};

@@ -5,11 +5,14 @@
 //! sequence of commands, `binder-core` must say too.
 
 mod exit;
+mod freeze;
 mod nodes;
 mod read;
 mod send;
 
 use std::collections::{BTreeMap, VecDeque};
+
+use freeze::{FreezeLink, LinkId};
 
 /// A process, by the order of opening.
 pub type Pid = usize;
@@ -62,6 +65,10 @@ pub enum Seen {
     Decrefs(u64),
     DeadBinder(u64),
     ClearDone(u64),
+    FrozenReply,
+    PendingFrozen,
+    Frozen(u64, bool),
+    FreezeClearDone(u64),
 }
 
 /// What has become of a command.
@@ -81,6 +88,7 @@ pub struct Model {
     processes: Vec<Process>,
     nodes: BTreeMap<NodeId, Node>,
     deaths: BTreeMap<DeathId, Death>,
+    links: BTreeMap<LinkId, FreezeLink>,
     calls: BTreeMap<Code, Call>,
     manager: Option<NodeId>,
     created: usize,
@@ -93,6 +101,11 @@ struct Process {
     buffers: BTreeMap<Code, Buffer>,
     todo: VecDeque<Work>,
     delivered_deaths: Vec<DeathId>,
+    delivered_freezes: Vec<LinkId>,
+    /// Whether it is frozen, and what has arrived since then.
+    is_frozen: bool,
+    has_refused: bool,
+    has_received: bool,
     /// Its only thread: own work, whether a read of it returns, the innermost call, an error.
     thread_todo: VecDeque<Work>,
     thread_returns: bool,
@@ -108,12 +121,14 @@ enum Work {
     Call(Code),
     Reply(Code),
     Complete,
+    PendingFrozen,
     /// The error of a send, which stands in the way of further commands.
     ReturnError(Verdict),
     /// The error of an awaited reply.
     ReplyError(Verdict),
     Node(NodeId),
     Death(DeathId),
+    Freeze(LinkId),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +136,7 @@ enum Verdict {
     Complete,
     Failed,
     Dead,
+    Frozen,
 }
 
 struct Node {
@@ -140,6 +156,7 @@ struct Reference {
     strong: u32,
     weak: u32,
     death: Option<DeathId>,
+    freeze: Option<LinkId>,
 }
 
 struct Buffer {
@@ -158,6 +175,8 @@ struct Call {
     to_parent: Option<Code>,
     target: NodeId,
     is_oneway: bool,
+    /// Whose update it is, if it is one.
+    updates: Option<Pid>,
 }
 
 struct Death {

@@ -341,6 +341,11 @@ impl<'s> Party<'s> {
         self.rig().kill(self.host);
     }
 
+    /// Closes a descriptor of the host.
+    pub fn close_descriptor(&self, fd: u64) {
+        self.rig().descriptors().close_descriptor(self.host, fd);
+    }
+
     /// Asks for readiness as this thread.
     #[must_use]
     pub fn is_readable(&self) -> bool {

@@ -203,8 +203,29 @@ pub trait System {
     /// Whether a child that the host forks finds something mapped at `address`.
     fn is_mapped_in_child(&self, host: Host, address: u64) -> bool;
 
+    /// Has the caller serve and watch all who call its file, on its own from here on. Whoever sends
+    /// [`STATUS`](crate::STATUS) is answered with its [`Ledger`](crate::Ledger).
+    fn serve(&self, caller: Caller);
+
+    /// Has the caller play games with the server behind handle 0, on its own until it is killed.
+    fn churn(&self, caller: Caller, seed: u64);
+
+    /// Passes the descriptor of `process` on to another host, which may then call through it too.
+    fn share(&self, process: Process, host: Host) -> Process;
+
     /// Asks the `binder-control` beside the device for another device.
     fn add_device(&self, name: &[u8]) -> Result<(), Errno>;
+
+    /// The same of any `binder-control`.
+    fn add_device_by(&self, control: &std::path::Path, name: &[u8]) -> Result<(), Errno>;
+
+    /// Mounts binderfs at a directory as root of a user namespace of its own, with which the mount
+    /// ends at once.
+    fn mount_in_user_namespace(
+        &self,
+        directory: &std::path::Path,
+        options: &str,
+    ) -> Result<(), Errno>;
 
     /// The path of the device.
     fn device_path(&self) -> &std::path::Path;

@@ -8,11 +8,21 @@ use binder_testkit::Return::{
 use binder_testkit::{
     CoreRig, Entrance, Message, Mode, Party, Stage, commands, expect, introduce, settle_down,
 };
-use binder_uapi::{BR_FAILED_REPLY, BR_OK};
+use binder_uapi::{
+    BINDER_TYPE_BINDER, BR_FAILED_REPLY, BR_OK, FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject,
+};
 use rustix::io::Errno;
 
-const FEW: Limits =
-    Limits { threads: 4, nodes: 4, handles: 4, deaths: 4, calls: 4, oneways: 4, unread: 8 };
+const FEW: Limits = Limits {
+    threads: 4,
+    nodes: 4,
+    handles: 4,
+    deaths: 4,
+    calls: 4,
+    oneways: 4,
+    files: 4,
+    unread: 8,
+};
 
 fn stage() -> Stage {
     Stage::new(Box::new(CoreRig::with_limits(FEW)))
@@ -61,6 +71,27 @@ fn assert_served(m: &Party<'_>, q: &Party<'_>) {
     let reply = q.read_reply();
     assert_eq!(reply.code, 8);
     q.write(commands().free(reply.buffer));
+}
+
+#[test]
+fn files_beyond_the_limit_fail_their_transaction_until_some_arrive() {
+    let stage = stage();
+    let (kind, flags) = (BINDER_TYPE_BINDER, FLAT_BINDER_FLAG_ACCEPTS_FDS);
+    let m = stage.manager_named(FlatBinderObject { kind, flags, ..FlatBinderObject::default() });
+    let (p, q) = (stage.party(), stage.party());
+    let files = |count| (0..count).fold(Message::new(1), |message, _| message.descriptor(0, 0));
+    let captured = || stage.rig().core().expect("a rig on the core").captured_files();
+    assert_eq!(outcome(&p, files(5)), [FailedReply]);
+    assert_no_memory(&p);
+    assert_eq!(captured(), 0);
+    assert_eq!(outcome(&p, files(4)), [TransactionComplete]);
+    assert_eq!(outcome(&p, files(1)), [FailedReply]);
+    assert_no_memory(&p);
+    assert_eq!(outcome(&q, files(1)), [TransactionComplete]);
+    assert_eq!(captured(), 5);
+    assert_served(&m, &q);
+    assert_eq!(outcome(&p, files(1)), [TransactionComplete]);
+    stage.tear_down();
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn step(oneways: f64) -> impl Strategy<Value = Step> {
         2 => (slot.clone(), which.clone()).prop_map(|(slot, which)| Step::Remove { slot, which }),
         3 => (slot.clone(), which.clone())
             .prop_map(|(slot, which)| Step::Acknowledge { slot, which }),
+        2 => frozen(),
         1 => (slot.clone(), which.clone())
             .prop_map(|(slot, handle)| Step::RequestDeath { slot, handle }),
         1 => (slot.clone(), which.clone())
@@ -36,11 +37,49 @@ fn step(oneways: f64) -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Steps about freezing.
+fn frozen() -> impl Strategy<Value = Step> {
+    let (slot, whom, handle) = (0..SLOTS, 0..SLOTS, 0..8_usize);
+    let objects = vec((0..4_u8, 0..8_usize), 0..2);
+    prop_oneof![
+        (slot.clone(), whom.clone()).prop_map(|(slot, whom)| Step::Freeze { slot, whom }),
+        (slot.clone(), whom.clone()).prop_map(|(slot, whom)| Step::Thaw { slot, whom }),
+        (slot.clone(), whom).prop_map(|(slot, whom)| Step::AskForFrozen { slot, whom }),
+        (slot.clone(), handle.clone(), objects).prop_map(|(slot, handle, objects)| Step::Update {
+            slot,
+            handle,
+            objects
+        }),
+        (slot.clone(), handle.clone())
+            .prop_map(|(slot, handle)| Step::RequestFreeze { slot, handle }),
+        (slot.clone(), handle.clone())
+            .prop_map(|(slot, handle)| Step::ClearFreeze { slot, handle }),
+        (slot, handle).prop_map(|(slot, handle)| Step::FreezeDone { slot, handle }),
+    ]
+}
+
+/// A snapshot tells of every object that there is.
+fn assert_snapshot_is_complete(core: &CoreRig) {
+    let (census, snapshot) = (core.census(), core.snapshot());
+    let processes = &snapshot.processes;
+    let threads = || processes.iter().flat_map(|process| &process.threads);
+    let nodes = processes.iter().map(|process| process.nodes.len()).sum::<usize>();
+    assert_eq!(processes.len(), census.processes);
+    assert_eq!(threads().count(), census.threads);
+    assert_eq!(nodes + snapshot.dead_nodes.len(), census.nodes);
+    let references = processes.iter().map(|process| process.references.len());
+    assert_eq!(references.sum::<usize>(), census.references);
+    assert_eq!(processes.iter().map(|it| it.buffers.len()).sum::<usize>(), census.buffers);
+    let queued = processes.iter().map(|process| process.todo.len()).sum::<usize>();
+    assert_eq!(queued + threads().map(|thread| thread.todo.len()).sum::<usize>(), census.queued);
+}
+
 fn compare(steps: &[Step]) {
     let stage = Stage::new(Box::new(CoreRig::default()));
     let mut game = Game::new(&stage);
     for step in steps {
         game.play(step);
+        assert_snapshot_is_complete(stage.rig().core().expect("a rig on the core"));
     }
     game.read_the_rest();
     let census = stage.rig().core().expect("a rig on the core").census();
@@ -64,6 +103,13 @@ fn after_the_acquaintance_everybody_can_call_everybody() {
 proptest! {
     // A failure is to become a test of its own, not a seed in a file.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn those_who_freeze_each_other_read_what_the_model_reads(
+        steps in vec(prop_oneof![2 => frozen(), 3 => step(0.6)], 1..150),
+    ) {
+        compare(&[acquaintance(), steps].concat());
+    }
 
     #[test]
     fn strangers_read_what_the_model_reads(steps in vec(step(0.5), 1..120)) {

@@ -28,10 +28,7 @@ fn both_sides_of_a_call_show_it_under_one_number_and_with_its_age() {
         assert_eq!((top.id, top.code, top.elapsed_ns), (waiting.id, 7, 4_000_000));
         assert_eq!(i32::try_from(top.from_pid), Ok(stage.rig().pid(p.host())));
         assert_eq!(i32::try_from(top.to_pid), Ok(stage.rig().pid(m.host())));
-        assert_eq!(
-            top.buffer.map(|buffer| (buffer.data_len, buffer.is_delivered)),
-            Some((8, true))
-        );
+        assert_eq!(top.buffer.map(|buffer| (buffer.data_len, buffer.is_active)), Some((8, true)));
     }
     m.answer(&call, Message::new(0));
     p.read_reply();

@@ -6,14 +6,14 @@
 //!
 //! | clear bits | how | because |
 //! |---|---|---|
-//! | up to 14 | `doubling` | such a run is never far |
-//! | up to 319 | `lane` | a run has a clear lane of a quarter of its length at least, at a multiple of that |
-//! | more | `stride` | a run has whole clear words, so only every so many words must be read |
+//! | up to 16 | `doubling` | such a run is never far |
+//! | up to 319 | `lane` | a run has a clear lane of 8, 16 or 32 bits, at a multiple of that |
+//! | more | `long` | a run has whole clear words, so only every so many words must be read |
 
 mod doubling;
 mod lane;
+mod long;
 mod run;
-mod stride;
 
 use crate::backward::last_bit_range;
 use crate::bits::{Bits, Set};
@@ -76,7 +76,7 @@ pub fn next_zero_area(words: &[u64], size: usize, start: usize, len: usize) -> O
     let end = start.checked_add(len).filter(|end| *end <= size)?;
     match last_bit_range(words, start, end) {
         None => Some(start),
-        Some(bit) => run::next(words, size, bit + 1, len),
+        Some(bit) => run::next(words, size, bit + 1, end, len),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The highest bit below a place.
 
-use crate::bits::{Bits, Not, Set, WORD_BITS, below};
+use crate::bits::{Bits, Set, WORD_BITS, below};
 
 /// The highest set bit below `size`.
 ///
@@ -12,7 +12,7 @@ use crate::bits::{Bits, Not, Set, WORD_BITS, below};
 #[inline]
 #[must_use]
 pub fn last_bit(words: &[u64], size: usize) -> Option<usize> {
-    last(Set(words), 0, size)
+    last(words, 0, size, 0)
 }
 
 /// The highest clear bit below `size`.
@@ -23,7 +23,7 @@ pub fn last_bit(words: &[u64], size: usize) -> Option<usize> {
 #[inline]
 #[must_use]
 pub fn last_zero_bit(words: &[u64], size: usize) -> Option<usize> {
-    last(Not(Set(words)), 0, size)
+    last(words, 0, size, u64::MAX)
 }
 
 /// The highest set bit in `start..end`.
@@ -38,36 +38,26 @@ pub fn last_zero_bit(words: &[u64], size: usize) -> Option<usize> {
 #[inline]
 #[must_use]
 pub fn last_bit_range(words: &[u64], start: usize, end: usize) -> Option<usize> {
-    last(Set(words), start, end)
+    last(words, start, end, 0)
 }
 
-/// The highest hit in `start..end`.
+/// The highest bit in `start..end` that differs from the same bit of `background`.
 #[inline(always)]
-pub(crate) fn last<B: Bits>(bits: B, start: usize, end: usize) -> Option<usize> {
-    let end = bits.clipped(end);
+fn last(words: &[u64], start: usize, end: usize, background: u64) -> Option<usize> {
+    let end = Set(words).clipped(end);
     if start >= end {
         return None;
     }
-    let (first, last) = (start / WORD_BITS, (end - 1) / WORD_BITS);
-    let word = bits.word(last) & below(end);
+    let index = (end - 1) / WORD_BITS;
+    let highest = |index: usize, word: u64| index * WORD_BITS + word.ilog2() as usize;
+    let word = (words[index] ^ background) & below(end);
     let bit = if word != 0 {
-        last * WORD_BITS + word.ilog2() as usize
+        highest(index, word)
     } else {
-        last_in_words(bits.truncated(last), first)?
+        let first = start / WORD_BITS;
+        let lower = &words[first..index];
+        let index = lower.iter().rposition(|word| *word != background)?;
+        highest(first + index, lower[index] ^ background)
     };
     (bit >= start).then_some(bit)
-}
-
-/// The highest hit, from a word on.
-#[inline]
-fn last_in_words<B: Bits>(bits: B, first: usize) -> Option<usize> {
-    let mut end = bits.words();
-    while end > first {
-        end -= 1;
-        let word = bits.word(end);
-        if word != 0 {
-            return Some(end * WORD_BITS + word.ilog2() as usize);
-        }
-    }
-    None
 }

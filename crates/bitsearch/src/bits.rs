@@ -13,6 +13,22 @@ pub(crate) const fn below(end: usize) -> u64 {
     u64::MAX >> (end.wrapping_neg() % WORD_BITS)
 }
 
+/// How many words are looked at together where there is little to find.
+pub(crate) const BLOCK: usize = 16;
+
+/// The bits that are set in any word of a block.
+#[inline(always)]
+pub(crate) fn any(block: [u64; BLOCK]) -> u64 {
+    // Four words make a register.
+    let mut any = [0; 4];
+    for words in block.as_chunks::<4>().0 {
+        for (any, word) in any.iter_mut().zip(words) {
+            *any |= word;
+        }
+    }
+    any.iter().fold(0, |all, any| all | any)
+}
+
 /// Words in which a set bit is a hit.
 pub(crate) trait Bits: Copy {
     /// How many words there are.
@@ -23,6 +39,9 @@ pub(crate) trait Bits: Copy {
 
     /// A word, which must exist.
     fn word(self, index: usize) -> u64;
+
+    /// A block of words from `first` on, if there are so many.
+    fn block(self, first: usize) -> Option<[u64; BLOCK]>;
 
     /// How many of the first `size` bits there are.
     #[inline]
@@ -50,6 +69,11 @@ impl Bits for Set<'_> {
     fn word(self, index: usize) -> u64 {
         self.0[index]
     }
+
+    #[inline(always)]
+    fn block(self, first: usize) -> Option<[u64; BLOCK]> {
+        self.0.get(first..)?.first_chunk().copied()
+    }
 }
 
 /// Bits that are clear in something else.
@@ -70,6 +94,11 @@ impl<B: Bits> Bits for Not<B> {
     #[inline]
     fn word(self, index: usize) -> u64 {
         !self.0.word(index)
+    }
+
+    #[inline(always)]
+    fn block(self, first: usize) -> Option<[u64; BLOCK]> {
+        Some(self.0.block(first)?.map(|word| !word))
     }
 }
 
@@ -92,6 +121,12 @@ impl<A: Bits, B: Bits> Bits for And<A, B> {
     fn word(self, index: usize) -> u64 {
         self.0.word(index) & self.1.word(index)
     }
+
+    #[inline(always)]
+    fn block(self, first: usize) -> Option<[u64; BLOCK]> {
+        let (a, b) = (self.0.block(first)?, self.1.block(first)?);
+        Some(core::array::from_fn(|nth| a[nth] & b[nth]))
+    }
 }
 
 /// Bits that are set in one or the other.
@@ -112,5 +147,11 @@ impl<A: Bits, B: Bits> Bits for Or<A, B> {
     #[inline]
     fn word(self, index: usize) -> u64 {
         self.0.word(index) | self.1.word(index)
+    }
+
+    #[inline(always)]
+    fn block(self, first: usize) -> Option<[u64; BLOCK]> {
+        let (a, b) = (self.0.block(first)?, self.1.block(first)?);
+        Some(core::array::from_fn(|nth| a[nth] | b[nth]))
     }
 }

@@ -1,9 +1,7 @@
 //! The lowest bit from a place on.
 
-use crate::bits::{And, Bits, Not, Or, Set, WORD_BITS};
-
-/// How many words are looked at together where there is little to find.
-const BLOCK: usize = 4;
+use crate::bits::{And, BLOCK, Bits, Not, Or, Set, WORD_BITS, any};
+use crate::cpu::{self, Search};
 
 /// The lowest set bit below `size`.
 ///
@@ -134,27 +132,63 @@ pub(crate) fn next<B: Bits>(bits: B, size: usize, start: usize) -> Option<usize>
     } else {
         first_from_word(bits.truncated(size.div_ceil(WORD_BITS)), start / WORD_BITS + 1)?
     };
-    (bit < size).then_some(bit)
+    if bit < size { Some(bit) } else { beyond_size() }
 }
+
+/// Nothing, for the last word of a map: cold, so that no other result has to wait for the size.
+#[cold]
+#[inline(never)]
+fn beyond_size() -> Option<usize> {
+    None
+}
+
+/// How many words are looked at one by one before it seems that there is little to find.
+const NEAR: usize = 32;
 
 /// The lowest hit from a word on.
 #[inline(never)]
 fn first_from_word<B: Bits>(bits: B, first: usize) -> Option<usize> {
-    let hit = |index: usize, word: u64| Some(index * WORD_BITS + word.trailing_zeros() as usize);
-    let mut index = first;
-    while index + BLOCK <= bits.words() {
-        let block: [u64; BLOCK] = core::array::from_fn(|nth| bits.word(index + nth));
-        if block.iter().fold(0, |any, word| any | word) != 0 {
-            break;
-        }
-        index += BLOCK;
-    }
-    while index < bits.words() {
-        let word = bits.word(index);
+    let near = bits.truncated(first + NEAR);
+    for index in first..near.words() {
+        let word = near.word(index);
         if word != 0 {
-            return hit(index, word);
+            return Some(index * WORD_BITS + word.trailing_zeros() as usize);
         }
-        index += 1;
     }
-    None
+    if near.words() == bits.words() { None } else { first_far(bits, near.words()) }
+}
+
+/// The same, of hits that are far away: apart, for the sake of those that are not.
+#[cold]
+#[inline(never)]
+fn first_far<B: Bits>(bits: B, first: usize) -> Option<usize> {
+    cpu::run(Far { bits, first })
+}
+
+/// A search in many words, of which most have nothing.
+struct Far<B> {
+    bits: B,
+    first: usize,
+}
+
+impl<B: Bits> Search for Far<B> {
+    type Found = Option<usize>;
+
+    #[inline(always)]
+    fn run(self) -> Option<usize> {
+        let Self { bits, mut first } = self;
+        while let Some(block) = bits.block(first) {
+            if any(block) != 0 {
+                break;
+            }
+            first += BLOCK;
+        }
+        for index in first..bits.words() {
+            let word = bits.word(index);
+            if word != 0 {
+                return Some(index * WORD_BITS + word.trailing_zeros() as usize);
+            }
+        }
+        None
+    }
 }

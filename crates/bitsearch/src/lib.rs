@@ -22,10 +22,11 @@
 //! | the highest bit, of all or of a part | [`last_bit`], [`last_bit_range`] |
 //! | the bit of a rank | [`nth_bit`], [`random_bit`] |
 //! | all of them | [`set_bits`], [`set_ranges`], [`clumps8`] |
-//! | room for several bits | [`next_zero_area`], [`next_zero_area_aligned`] |
+//! | room for several bits | [`next_zero_area`], [`next_zero_area_aligned`], [`IndexedBitmap`] |
 
 #![no_std]
 
+extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
@@ -35,6 +36,7 @@ mod bits;
 mod clump;
 mod cpu;
 mod forward;
+mod indexed;
 mod iter;
 mod nth;
 mod wrap;
@@ -46,6 +48,7 @@ pub use forward::{
     first_and_and_bit, first_and_bit, first_andnot_bit, first_bit, first_zero_bit, next_and_bit,
     next_andnot_bit, next_bit, next_or_bit, next_zero_bit,
 };
+pub use indexed::IndexedBitmap;
 pub use iter::{and_bits, andnot_bits, or_bits, set_bits, set_ranges, zero_bits, zero_ranges};
 pub use nth::{
     count_bits, nth_and_andnot_bit, nth_and_bit, nth_andnot_bit, nth_bit, nth_zero_bit, random_bit,

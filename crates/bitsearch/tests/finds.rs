@@ -13,14 +13,25 @@ fn words() -> impl Strategy<Value = Vec<u64>> {
         1 => (0..64u32).prop_map(|bit| !(1 << bit)),
         2 => any::<u64>(),
     ];
-    vec(word, 0..16)
+    // And long ones with next to nothing in them.
+    let far = (0..120usize, prop_oneof![Just(0), Just(u64::MAX)], 0..120usize, 0..64u32).prop_map(
+        |(words, fill, index, bit)| {
+            let mut map = vec![fill; words];
+            if let Some(word) = map.get_mut(index) {
+                *word ^= 1 << bit;
+            }
+            map
+        },
+    );
+    prop_oneof![2 => vec(word, 0..16), 1 => far]
 }
 
 /// Sizes and places: in a map, at its end and past it, and at the borders of words.
 fn place() -> impl Strategy<Value = usize> {
     prop_oneof![
         8 => 0..1100usize,
-        2 => (0..17usize, 0..3usize).prop_map(|(word, off)| (word * 64 + off).saturating_sub(1)),
+        2 => 0..8000usize,
+        2 => (0..120usize, 0..3usize).prop_map(|(word, off)| (word * 64 + off).saturating_sub(1)),
         1 => Just(usize::MAX),
     ]
 }
@@ -104,18 +115,19 @@ proptest! {
         a in words(), b in words(), c in words(), size in place(), n in place(),
     ) {
         let (one, two, three) = ([&a[..]; 3], [&a[..], &b, &b], [&a[..], &b, &c]);
-        for n in (0..70).chain([n]) {
-            let nth = |maps, wanted| bits(size, maps, wanted).get(n).copied();
-            prop_assert_eq!(nth_bit(&a, size, n), nth(one, |a, _, _| a));
-            prop_assert_eq!(nth_zero_bit(&a, size, n), nth(one, |a, _, _| !a));
-            prop_assert_eq!(nth_and_bit(&a, &b, size, n), nth(two, |a, b, _| a && b));
-            prop_assert_eq!(nth_andnot_bit(&a, &b, size, n), nth(two, |a, b, _| a && !b));
-            prop_assert_eq!(
-                nth_and_andnot_bit(&a, &b, &c, size, n),
-                nth(three, |a, b, c| a && b && !c)
-            );
-        }
         let set = bits(size, one, |a, _, _| a);
+        let clear = bits(size, one, |a, _, _| !a);
+        let both = bits(size, two, |a, b, _| a && b);
+        let only_a = bits(size, two, |a, b, _| a && !b);
+        let not_c = bits(size, three, |a, b, c| a && b && !c);
+        for n in (0..70).chain([n]) {
+            let nth = |bits: &[usize]| bits.get(n).copied();
+            prop_assert_eq!(nth_bit(&a, size, n), nth(&set));
+            prop_assert_eq!(nth_zero_bit(&a, size, n), nth(&clear));
+            prop_assert_eq!(nth_and_bit(&a, &b, size, n), nth(&both));
+            prop_assert_eq!(nth_andnot_bit(&a, &b, size, n), nth(&only_a));
+            prop_assert_eq!(nth_and_andnot_bit(&a, &b, &c, size, n), nth(&not_c));
+        }
         prop_assert_eq!(count_bits(&a, size), set.len());
         let picked = random_bit(&a, size, |ranks| n % ranks);
         prop_assert_eq!(picked, (!set.is_empty()).then(|| set[n % set.len()]));

@@ -11,6 +11,7 @@ mod exit;
 mod framing;
 mod freeze;
 mod handles;
+mod isolation;
 mod logs;
 mod loopers;
 mod manager;
@@ -45,6 +46,7 @@ const PARTS: &[&[Check]] = &[
     binderfs::CHECKS,
     logs::CHECKS,
     robustness::CHECKS,
+    isolation::CHECKS,
 ];
 
 /// Every check, by number.

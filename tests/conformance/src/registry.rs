@@ -131,10 +131,7 @@ pub const UNIT_TESTS: &[UnitTest] = &[
 
 /// Numbers that our driver does not cover, first and last, and why. Where there are checks already,
 /// they run on the kernel alone.
-pub const NOT_YET: &[(u16, u16, &str)] = &[
-    (181, 181, "the allocator has one representation only"),
-    (233, 233, "mount options have no check yet"),
-];
+pub const NOT_YET: &[(u16, u16, &str)] = &[(181, 181, "the allocator has one representation only")];
 
 /// Why our driver does not pass a check yet.
 #[must_use]
@@ -149,7 +146,6 @@ pub fn reason_for(number: u16) -> Option<&'static str> {
     entry.map(|(_, _, reason)| *reason)
 }
 
-const NOT_INSTALLED: &str = "descriptors do not reach other processes yet";
 const MMAP_IS_UNSEEN: &str = "a file system in user space is not told of mmap";
 
 const fn in_user_space(number: u16, reason: &'static str) -> Difference {
@@ -167,16 +163,6 @@ pub const DIFFERENCES: &[Difference] = &[
     in_user_space(12, MMAP_IS_UNSEEN),
     in_user_space(13, MMAP_IS_UNSEEN),
     in_user_space(17, MMAP_IS_UNSEEN),
-    in_user_space(127, NOT_INSTALLED),
-    in_user_space(128, NOT_INSTALLED),
-    in_user_space(129, NOT_INSTALLED),
-    in_user_space(130, NOT_INSTALLED),
-    in_user_space(131, NOT_INSTALLED),
-    in_user_space(132, NOT_INSTALLED),
-    in_user_space(133, NOT_INSTALLED),
-    in_user_space(134, NOT_INSTALLED),
-    in_user_space(135, NOT_INSTALLED),
-    in_user_space(136, NOT_INSTALLED),
     in_the_kernel(30, "the C driver writes BR_NOOP without looking at the room"),
     in_the_kernel(38, "the C driver keeps the buffer until the file closes"),
     in_the_kernel(46, "the guest has no security module, so there are no labels"),

@@ -34,6 +34,30 @@ fn a_program_that_has_never_heard_of_us_says_hello() {
 }
 
 #[test]
+fn files_go_with_calls_and_replies() {
+    let stage = stage_with("send_files");
+    for &user in User::all() {
+        for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"]] {
+            let said = stage.run_in(user, world, "send_files", &[]);
+            assert_eq!(said, "there through a pipe, back in a file\n", "as {user:?}");
+        }
+    }
+}
+
+#[test]
+fn a_driver_of_root_passes_files_of_others() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root can become another user");
+        return;
+    }
+    let stage = stage_with("send_files");
+    let script = "setpriv --reuid 1000 --regid 1000 --clear-groups \"$0\"";
+    let program = stage.path_of("send_files");
+    let said = stage.run(User::Myself, "sh", &["-ec", script, &program]);
+    assert_eq!(said, "there through a pipe, back in a file\n");
+}
+
+#[test]
 fn the_raw_benchmark_runs_in_all_its_modes() {
     let stage = stage_with("rawbinder");
     for &user in User::all() {
@@ -154,6 +178,41 @@ rmdir "$dir"
     assert_eq!(said, "0 wrong answers\n");
 }
 
+#[test]
+fn a_manager_that_asks_for_labels_gets_one_from_everybody() {
+    let stage = stage_with("labelled");
+    let own = std::fs::read_to_string("/proc/self/attr/current").unwrap_or_default();
+    let own = own.trim_end_matches(['\0', '\n']);
+    for &user in User::all() {
+        for (world, text) in [
+            (&[][..], "u:r:unlabeled:s0"),
+            (&["--security-label", "u:r:tested:s0"], "u:r:tested:s0"),
+        ] {
+            let said = stage.run_in(user, world, "labelled", &[]);
+            let label = if own.is_empty() { text } else { own };
+            assert_eq!(said, format!("{label}\n"), "as {user:?}");
+        }
+    }
+}
+
+#[test]
+fn a_server_is_as_nice_as_its_caller_if_that_is_wanted() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root may make a thread less nice");
+        return;
+    }
+    let stage = stage_with("nice");
+    let run = |world: &[&str]| stage.run_in(User::Myself, world, "nice", &[]);
+    match run(&["--inherit-nice"]).as_str() {
+        "not allowed here\n" => println!("SKIPPED: RLIMIT_NICE cannot be raised here"),
+        said => assert_eq!(said, "serving: 7\nserved: 0\n"),
+    }
+    match run(&[]).as_str() {
+        "not allowed here\n" => {}
+        said => assert_eq!(said, "serving: 0\nserved: 0\n"),
+    }
+}
+
 /// The same on the kernel's driver: each kind of signal ends a read, and few end a freeze.
 #[test]
 fn signals_interrupt_reads_and_restart_freezes() {
@@ -197,4 +256,45 @@ fn a_client_that_sends_from_the_receivers_buffer_is_served() {
             assert_eq!(said, "64 bytes, the first 0\n", "as {user:?}, delivery {delivery}");
         }
     }
+}
+
+/// Those who wait for a thread's reply hear of its end at once, and its process goes on.
+#[test]
+fn a_thread_that_ends_without_a_word_is_noticed() {
+    let stage = stage_with("thread_death");
+    for &user in User::all() {
+        for world in [&[][..], &["--no-seccomp"]] {
+            let said = stage.run_in(user, world, "thread_death", &[]);
+            assert_eq!(said, "dead\ndead\nanswered\n", "as {user:?}, in {world:?}");
+        }
+    }
+}
+
+#[test]
+fn a_driver_that_is_killed_leaves_nobody_waiting() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root can mount another binderfs inside a world");
+        return;
+    }
+    let stage = stage_with("rawbinder");
+    // The client says when its first calls are over, and then makes more than it ever could.
+    let script = r#"
+here=$(dirname "$0")
+dir=$(mktemp -d)
+"$here/anybinder" mount --foreground --devices binder "$dir" &
+driver=$!
+until [ -e "$dir/binder" ]; do sleep 0.01; done
+"$here/rawbinder" ping -n 100 -w 10 -s 4 -d "$dir/binder" >/dev/null
+"$here/rawbinder" ping -n 1000000000 -w 10 -s 4 -d "$dir/binder" >/dev/null 2>&1 &
+client=$!
+sleep 0.2
+kill -KILL $driver
+if wait $client; then echo "still served"; else echo "failed with $?"; fi
+ls "$dir" 2>/dev/null || echo "the mount answers nothing"
+umount "$dir"
+rmdir "$dir"
+"#;
+    let shell = stage.path_of("sh");
+    let said = stage.run(User::Myself, "sh", &["-c", script, &shell]);
+    assert_eq!(said, "failed with 1\nthe mount answers nothing\n");
 }

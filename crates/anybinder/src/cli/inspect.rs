@@ -33,6 +33,10 @@ pub(crate) struct PsOptions {
 }
 
 /// Show the driver's tables: threads, objects, handles, buffers.
+///
+/// CALLS are the numbers of the calls that a thread waits for or serves, the innermost first. STRONG
+/// counts references of others, LOCAL those of buffers and of the manager. A buffer is active while
+/// its transaction lives, and delivered until it is freed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +44,7 @@ Examples:
   anybinder state --pid 4711
   anybinder state --json | jq 'select(.kind == \"node\")'
 
-The same in the kernel's own words: binder_logs/state in the directory.")]
+The same in Linux's format: binder_logs/state in the directory.")]
 pub(crate) struct StateOptions {
     #[command(flatten)]
     pub(crate) inspect: InspectOptions,
@@ -51,6 +55,8 @@ pub(crate) struct StateOptions {
 }
 
 /// Show how often what has happened: objects made, commands given, returns read.
+///
+/// Counters of all include those of processes that are gone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -8,14 +8,17 @@ use binder_report::records::EventRecord;
 use super::transactions::name_of_kind;
 use super::{Binderfs, parse, print};
 use crate::cli::LogOptions;
-use crate::failure::{Failure, failed};
+use crate::failure::Failure;
 
 pub(crate) fn run(options: &LogOptions) -> Result<ExitCode, Failure> {
     let binderfs = Binderfs::find(&options.inspect)?;
     let file = if options.follow { "events.stream" } else { "events.json" };
     let mut is_empty = true;
     for line in BufReader::new(binderfs.open(file)?).lines() {
-        let line = line.map_err(failed("reading the driver's log"))?;
+        let line = line.map_err(|error| {
+            Failure::new("reading the driver's log", error)
+                .advise("the driver may have ended; look at the process that mounted it")
+        })?;
         is_empty = false;
         if options.inspect.json {
             print(&format!("{line}\n"))?;

@@ -116,7 +116,7 @@ fn to_tables(records: &[StateRecord]) -> String {
                 data_bytes,
                 offsets_bytes,
                 extra_bytes,
-                is_delivered,
+                is_active,
                 ..
             } => buffers.row([
                 pid.to_string(),
@@ -125,7 +125,7 @@ fn to_tables(records: &[StateRecord]) -> String {
                 data_bytes.to_string(),
                 offsets_bytes.to_string(),
                 extra_bytes.to_string(),
-                if *is_delivered { "delivered" } else { "active" }.into(),
+                if *is_active { "active" } else { "delivered" }.into(),
             ]),
         }
     }

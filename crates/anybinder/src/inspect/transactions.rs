@@ -38,7 +38,7 @@ fn to_table(calls: &[CallRecord]) -> String {
             name_of_stage(call.stage).into(),
             party(call.from_pid, call.from_tid),
             party(call.to_pid, call.to_tid),
-            call.code.to_string(),
+            code_words(call.code),
             call.data_bytes.map_or("-".into(), |bytes| bytes.to_string()),
             age(call.elapsed_ms),
             call.interface.clone().unwrap_or("-".into()),
@@ -73,6 +73,15 @@ fn party(pid: u32, tid: u32) -> String {
     }
 }
 
+/// A code as people know it: Android's own are four letters, as `_PNG` for a ping.
+fn code_words(code: u32) -> String {
+    let letters = code.to_be_bytes();
+    if letters[0] == b'_' && letters.iter().all(u8::is_ascii_graphic) {
+        return letters.map(char::from).iter().collect();
+    }
+    code.to_string()
+}
+
 /// Time in the unit that people would use.
 fn age(ms: u64) -> String {
     match ms {
@@ -86,6 +95,12 @@ fn age(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn codes_of_android_are_letters() {
+        let written = [1, 0x5f50_4e47, 0x5f00_0001].map(code_words);
+        assert_eq!(written, ["1", "_PNG", "1593835521"]);
+    }
 
     #[test]
     fn ages_change_their_unit() {

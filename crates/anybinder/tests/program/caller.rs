@@ -74,6 +74,12 @@ impl Caller {
         self.command(&["run", "--", "sh", "-c", script])
     }
 
+    /// The program, allowed as many open files.
+    pub(crate) fn command_with_files(self, files: u32, arguments: &[&str]) -> Command {
+        let script = format!("ulimit -n {files} && exec \"$0\" \"$@\"");
+        self.wrap("sh", &[&["-c", &script, PROGRAM], arguments].concat())
+    }
+
     fn wrap(self, program: &str, arguments: &[&str]) -> Command {
         match self {
             Self::Ordinary if is_root() => in_mounts(AS_ORDINARY, program, arguments),

@@ -4,6 +4,7 @@
 
 mod caller;
 mod inspect;
+mod limits;
 mod logs;
 mod mount;
 mod run;

@@ -74,6 +74,21 @@ fn in_the_foreground_it_stays() {
 }
 
 #[test]
+fn there_are_no_more_devices_than_allowed() {
+    let told = in_private_mounts(
+        "$PROGRAM mount $DIR --devices a,b --max 1 2>&1 && exit 1
+         $PROGRAM mount $DIR --devices a,b --max 2
+         ls $DIR | wc -l; umount $DIR",
+    );
+    let Some(told) = told else { return };
+    assert!(told.contains("\"b\" cannot be the name of a device"), "{told}");
+    assert!(
+        told.contains("as many devices as the limit allows") && told.ends_with("\n4\n"),
+        "{told}"
+    );
+}
+
+#[test]
 fn what_cannot_be_mounted_is_told_with_a_remedy() {
     let missing = finish(Command::new(PROGRAM).args(["mount", "/nowhere/to/be/found"]));
     assert_eq!(missing.code(), 1);

@@ -40,7 +40,7 @@ impl Driver {
             return self.carry_out_all_effects();
         }
         let timeout = Duration::from_millis(request.timeout_ms.into());
-        let patience = if timeout.is_zero() { Patience::None } else { Patience::Some };
+        let patience = if timeout.is_zero() { Patience::Over } else { Patience::Left };
         let freeze = program.freeze(patience);
         let deadline = Instant::now() + timeout;
         let waiting = WaitingFreeze { asker: *asker, freeze, timeout, deadline };
@@ -69,13 +69,13 @@ impl Driver {
     /// Goes on with the freezes that wait for a process.
     pub(super) fn note_settled(&mut self, device: DeviceId, process: ProcessKey) {
         let is_meant = |it: &WaitingFreeze| it.freeze.waits_for() == Some((device, process));
-        self.advance_all(Patience::Some, is_meant);
+        self.advance_all(Patience::Left, is_meant);
     }
 
     /// Ends the freezes whose time is over.
     pub(super) fn end_overdue_freezes(&mut self) {
         let now = Instant::now();
-        self.advance_all(Patience::None, |it| it.deadline <= now);
+        self.advance_all(Patience::Over, |it| it.deadline <= now);
         self.set_alarm();
         self.carry_out_all_effects();
     }

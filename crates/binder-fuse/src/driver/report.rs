@@ -2,8 +2,8 @@
 
 use std::hash::BuildHasher;
 
-use binder_core::{BufferView, Context, LogEntry, ProcessKey};
-use binder_report::{DESCRIPTOR_ROOM_BYTES, Pointers, records};
+use binder_core::{Context, LogEntry, ProcessKey};
+use binder_report::{Pointers, records};
 
 use super::{Device, DeviceId, Driver};
 use crate::logs::LogFile;
@@ -25,9 +25,11 @@ impl Driver {
                 binder_report::transactions(&self.snapshots(), Pointers::Plain)
             }
             LogFile::TransactionsHashed => binder_report::transactions(&self.snapshots(), hashed),
-            LogFile::TransactionLog => self.log_of(|context| context.transaction_log().copied()),
+            LogFile::TransactionLog => {
+                self.log_of(self.past.recent(), |context| context.transaction_log())
+            }
             LogFile::FailedTransactionLog => {
-                self.log_of(|context| context.failed_transaction_log().copied())
+                self.log_of(self.past.failed(), |context| context.failed_transaction_log())
             }
             LogFile::Process(pid) => {
                 binder_report::process_state(&self.snapshots(), pid, Pointers::Plain)
@@ -61,18 +63,21 @@ impl Driver {
     }
 
     fn snapshots(&self) -> Vec<binder_report::Device> {
-        self.devices.iter().map(Device::snapshot).collect()
+        let past = binder_report::Device { name: String::new(), snapshot: self.past.totals() };
+        self.devices.iter().map(Device::snapshot).chain([past]).collect()
     }
 
-    fn log_of<'a, I: Iterator<Item = LogEntry> + 'a>(
+    fn log_of<'a, I: Iterator<Item = &'a LogEntry> + 'a>(
         &'a self,
-        log: impl Fn(&'a Context) -> I + 'a,
+        past: &'a [(String, LogEntry)],
+        log: impl Fn(&'a Context) -> I,
     ) -> String {
-        let entries = self
+        let past = past.iter().map(|(name, entry)| (name.as_str(), *entry));
+        let present = self
             .devices
             .iter()
-            .flat_map(|device| log(&device.context).map(|entry| (device.name.as_str(), entry)));
-        let newest = binder_report::newest_entries(entries, self.ids.latest());
+            .flat_map(|device| log(&device.context).map(|entry| (device.name.as_str(), *entry)));
+        let newest = binder_report::newest_entries(past.chain(present), self.ids.latest());
         binder_report::transaction_log(&newest)
     }
 }
@@ -83,15 +88,9 @@ impl Device {
     }
 
     fn calls(&self) -> Vec<records::CallRecord> {
-        let peek = |process: ProcessKey, buffer: &BufferView| {
-            let len = (buffer.data_len as usize).min(DESCRIPTOR_ROOM_BYTES);
-            let mut bytes = vec![0; len];
+        let peek = |process: ProcessKey, offset: usize, into: &mut [u8]| {
             let client = self.clients.get(process);
-            let memory = client.map(|client| client.buffer.memory());
-            match memory.map(|memory| memory.read(buffer.start as usize, &mut bytes)) {
-                Some(Ok(())) => bytes,
-                Some(Err(_)) | None => Vec::new(),
-            }
+            client.is_some_and(|client| client.buffer.memory().read(offset, into).is_ok())
         };
         records::calls(&self.snapshot(), &peek)
     }

@@ -12,7 +12,8 @@ use crate::events::StreamRead;
 use crate::logs::LogFile;
 use crate::wire::send;
 
-/// What all texts that somebody is reading may take: clients may open a file as often as they like.
+/// What all texts that somebody is reading may take, for clients may open a file as often as they
+/// like. A single one may be longer: it is as long as what there is to tell.
 const TEXTS_MAX_BYTES: usize = 64 << 20;
 
 const ENOMEM: i32 = 12;
@@ -35,7 +36,8 @@ impl TextBudget {
     fn keep(&self, text: String) -> Option<Arc<KeptText>> {
         let before = self.0.fetch_add(text.len(), Ordering::Relaxed);
         let kept = KeptText { text, budget: self.clone() };
-        (before + kept.text.len() <= TEXTS_MAX_BYTES).then(|| Arc::new(kept))
+        let is_room = before == 0 || before + kept.text.len() <= TEXTS_MAX_BYTES;
+        is_room.then(|| Arc::new(kept))
     }
 }
 
@@ -120,5 +122,36 @@ impl Shared {
         let is_nonblocking = read.flags & O_NONBLOCK != 0;
         let read = StreamRead { unique, size: read.size as usize, is_nonblocking };
         self.submit(Job::ReadEvents { follower, read });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_share_a_budget_and_give_back_what_they_took() {
+        let budget = TextBudget::default();
+        let text = |len| "x".repeat(len);
+        let long = budget.keep(text(TEXTS_MAX_BYTES + 1));
+        assert!(long.is_some(), "one may be as long as it must");
+        assert!(budget.keep(text(1)).is_none());
+        drop(long);
+        let half = budget.keep(text(TEXTS_MAX_BYTES / 2));
+        let other_half = budget.keep(text(TEXTS_MAX_BYTES / 2));
+        assert!(half.is_some() && other_half.is_some());
+        assert!(budget.keep(text(1)).is_none());
+        drop(half);
+        assert!(budget.keep(text(1)).is_some());
+    }
+
+    #[test]
+    fn a_part_ends_with_the_text() {
+        let text = b"abcdef";
+        for (offset, size, expected) in
+            [(0, 3, &b"abc"[..]), (3, 100, b"def"), (6, 1, b""), (u64::MAX, u32::MAX, b"")]
+        {
+            assert_eq!(part(text, offset, size), expected);
+        }
     }
 }

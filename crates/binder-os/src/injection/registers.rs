@@ -13,8 +13,6 @@ const SYSCALL_BYTES: u64 = 2;
 const USER_CS: u64 = 0x33;
 /// In the place of the number of a system call: there is none that could be repeated.
 const NO_CALL: u64 = u64::MAX;
-/// ERESTARTSYS, ERESTARTNOINTR and ERESTARTNOHAND, which programs never see: the call is repeated.
-const REPEATS: std::ops::RangeInclusive<i64> = -514..=-512;
 const ERRORS: std::ops::RangeInclusive<i64> = -4095..=-1;
 
 impl Registers {
@@ -48,16 +46,6 @@ impl Registers {
         let rax = number.cast_unsigned();
         let rip = self.call_site();
         Self(libc::user_regs_struct { rip, rax, orig_rax: NO_CALL, rdi, rsi, rdx, ..self.0 })
-    }
-
-    /// The registers with which the thread goes on as it would have: the call is repeated if its
-    /// result says so.
-    pub(super) fn going_on(&self) -> Self {
-        if REPEATS.contains(&self.0.rax.cast_signed()) {
-            let (rip, rax) = (self.call_site(), self.0.orig_rax);
-            return Self(libc::user_regs_struct { rip, rax, orig_rax: NO_CALL, ..self.0 });
-        }
-        *self
     }
 
     /// The registers with which the call has returned `result`.

@@ -19,6 +19,7 @@ use super::*;
 #[repr(C)]
 struct Board {
     signals: AtomicU32,
+    interruptions: AtomicU32,
     unexpected: AtomicU32,
 }
 
@@ -34,9 +35,11 @@ struct Waiter {
 
 #[derive(Clone, Copy)]
 enum Entry {
-    Syscall,
+    Syscall { ignores_traps: bool },
     Interrupt,
 }
+
+const PLAIN: Entry = Entry::Syscall { ignores_traps: false };
 
 extern "C" fn count_signal(_: libc::c_int) {
     // SAFETY: set before the handler was, and never unmapped.
@@ -63,9 +66,19 @@ impl Waiter {
             BOARD.store(board, Ordering::Relaxed);
             // SAFETY: the handler only counts.
             unsafe { libc::signal(libc::SIGUSR1, count_signal as *const () as usize) };
+            // SAFETY: zeros are an action without flags: calls are not made again after it.
+            let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+            action.sa_sigaction = count_signal as *const () as usize;
+            // SAFETY: the handler only counts; nobody asks for the old one.
+            unsafe { libc::sigaction(libc::SIGUSR2, &raw const action, ptr::null_mut()) };
             match entry {
-                // SAFETY: mapped above, zeros, for ever.
-                Entry::Syscall => obey(from_test.as_raw_fd(), unsafe { &*board }),
+                Entry::Syscall { ignores_traps } => {
+                    let action = if ignores_traps { libc::SIG_IGN } else { libc::SIG_DFL };
+                    // SAFETY: no handler, so nothing runs.
+                    unsafe { libc::signal(libc::SIGTRAP, action) };
+                    // SAFETY: mapped above, zeros, for ever.
+                    obey(from_test.as_raw_fd(), unsafe { &*board })
+                }
                 Entry::Interrupt => wait_as_of_old(from_test.as_raw_fd()),
             }
         }
@@ -82,9 +95,13 @@ impl Waiter {
 
     fn wait_for(&self, file: &str, is_so: impl Fn(&str) -> bool) {
         let read = || fs::read_to_string(format!("/proc/{}/{file}", self.pid)).unwrap();
-        while !is_so(&read()) {
+        for _ in 0..10_000 {
+            if is_so(&read()) {
+                return;
+            }
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
+        panic!("{file} stays {}", read());
     }
 
     fn is_waiting(&self) {
@@ -93,7 +110,13 @@ impl Waiter {
 
     fn hold(&self) -> Held {
         self.is_waiting();
-        Held::stop(self.tid(), own_filters(), || ()).unwrap()
+        self.stop(|| ()).unwrap()
+    }
+
+    fn stop(&self, answer: impl FnOnce()) -> Result<Held, InjectionError> {
+        let filters = ThreadRights::own().unwrap().filters();
+        let status = ThreadRights::of(self.tid()).map_err(|_| InjectionError::Gone)?;
+        Held::stop(self.tid(), &status, filters, answer)
     }
 
     fn write_to(&mut self, number: u32) {
@@ -150,8 +173,12 @@ fn obey(orders: i32, board: &Board) -> ! {
             && (r8, r9, r10, r12) == (0x1111, 0x2222, 0x3333, 0x4444)
             && (r13, r14, r15) == (0x5555, 0x6666, 0x7777)
             && xmm.to_bits() == 1.5_f64.to_bits();
-        if !as_before || rax != 1 {
+        if !as_before || ![1, -i64::from(libc::EINTR)].contains(&rax) {
             board.unexpected.fetch_add(1, Ordering::Relaxed);
+        }
+        if rax != 1 {
+            board.interruptions.fetch_add(1, Ordering::Relaxed);
+            continue;
         }
         // SAFETY: one byte of ours.
         unsafe { libc::write(number.into(), (&raw const number).cast(), 1) };
@@ -186,7 +213,7 @@ fn memfd() -> OwnedFd {
 
 #[test]
 fn files_arrive_two_hundred_times_and_work() {
-    let mut waiter = Waiter::new(Entry::Syscall);
+    let mut waiter = Waiter::new(PLAIN);
     let before = waiter.open_files();
     let lowest = (0..).find(|number| waiter.file(*number).is_none()).unwrap();
     for _ in 0..200 {
@@ -220,7 +247,7 @@ fn files_arrive_two_hundred_times_and_work() {
 
 #[test]
 fn files_come_all_or_none() {
-    let waiter = Waiter::new(Entry::Syscall);
+    let waiter = Waiter::new(PLAIN);
     let before = waiter.open_files();
     let mut free = (0..).filter(|number| waiter.file(*number).is_none());
     let memory = memfd();
@@ -236,7 +263,7 @@ fn files_come_all_or_none() {
 
 #[test]
 fn signals_wait_until_the_thread_goes_on() {
-    let waiter = Waiter::new(Entry::Syscall);
+    let waiter = Waiter::new(PLAIN);
     let memory = memfd();
     for sent in 1..20 {
         let mut held = waiter.hold();
@@ -258,10 +285,25 @@ fn signals_wait_until_the_thread_goes_on() {
 }
 
 #[test]
+fn a_signal_interrupts_a_call_that_would_be_repeated() {
+    let waiter = Waiter::new(PLAIN);
+    let memory = memfd();
+    for sent in 1..20 {
+        let mut held = waiter.hold();
+        held.install(offer(&[memory.as_raw_fd()])).unwrap();
+        waiter.signal(Signal::USR2);
+        drop(held);
+        while waiter.board.interruptions.load(Ordering::Relaxed) != sent {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
 fn a_thread_that_is_killed_is_gone() {
     let memory = memfd();
     for calls in 0..3 {
-        let waiter = Waiter::new(Entry::Syscall);
+        let waiter = Waiter::new(PLAIN);
         let mut held = waiter.hold();
         for _ in 0..calls {
             held.install(offer(&[memory.as_raw_fd()])).unwrap();
@@ -270,27 +312,38 @@ fn a_thread_that_is_killed_is_gone() {
         let gone = held.install(offer(&[memory.as_raw_fd()])).unwrap_err();
         assert_eq!(gone, InstallError::Injection(InjectionError::Gone));
         drop(held);
-        let killed = Held::stop(waiter.tid(), 0, || unreachable!("nobody to answer")).unwrap_err();
+        let killed = waiter.stop(|| unreachable!("nobody to answer")).unwrap_err();
         assert!(matches!(killed, InjectionError::Gone | InjectionError::Refused { .. }));
     }
 }
 
 #[test]
+fn a_thread_that_ignores_traps_goes_on_ignoring_them() {
+    let waiter = Waiter::new(Entry::Syscall { ignores_traps: true });
+    let memory = memfd();
+    for _ in 0..10 {
+        waiter.hold().install(offer(&[memory.as_raw_fd()])).unwrap();
+    }
+    let status = ThreadRights::of(waiter.tid()).unwrap();
+    assert_ne!(status.ignored_signals & (1 << (libc::SIGTRAP - 1)), 0);
+}
+
+#[test]
 fn a_traced_thread_is_left_alone() {
-    let waiter = Waiter::new(Entry::Syscall);
+    let waiter = Waiter::new(PLAIN);
     let held = waiter.hold();
-    let (tid, filters) = (waiter.tid(), own_filters());
-    let second = std::thread::spawn(move || {
-        Held::stop(tid, filters, || unreachable!("it is not stopped")).unwrap_err()
+    let refused = std::thread::scope(|scope| {
+        let second = || waiter.stop(|| unreachable!("it is not stopped")).unwrap_err();
+        scope.spawn(second).join().unwrap()
     });
-    assert_eq!(second.join().unwrap(), InjectionError::Traced);
+    assert_eq!(refused, InjectionError::Traced);
     drop(held);
 }
 
 #[test]
 fn a_thread_of_a_32_bit_program_is_left_alone() {
     let waiter = Waiter::new(Entry::Interrupt);
-    let mut held = Held::stop(waiter.tid(), own_filters(), || ()).unwrap();
+    let mut held = waiter.stop(|| ()).unwrap();
     assert_eq!(held.close(0), Err(InjectionError::Foreign));
     drop(held);
     waiter.wait_for("syscall", |call| call.starts_with("3 "));

@@ -2,7 +2,6 @@
 
 #![expect(unsafe_code, reason = "ptrace and waitpid for threads have no safe wrapper")]
 
-use std::fs;
 use std::io;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -12,7 +11,7 @@ use rustix::process::{Pid, Signal};
 
 use super::InjectionError;
 use super::registers::Registers;
-use crate::proc_files;
+use crate::thread_rights::ThreadRights;
 
 /// A request of ptrace(2).
 type Request = libc::c_long;
@@ -88,10 +87,11 @@ impl Tracee {
     /// [`InjectionError`]; `answer` was called unless the thread could not even be traced.
     pub(super) fn stop(
         tid: u32,
+        rights: &ThreadRights,
         expected_filters: u32,
         answer: impl FnOnce(),
     ) -> Result<Self, InjectionError> {
-        let stepping = seize(tid, expected_filters)?;
+        let stepping = seize(tid, rights, expected_filters)?;
         // Should this fail, the thread has been killed, and waiting for it tells so.
         let _ = ptrace(INTERRUPT, tid, 0, 0);
         answer();
@@ -173,6 +173,20 @@ impl Tracee {
         self.result = Some(result);
     }
 
+    /// Brings the thread to where the kernel looks for signals and for a call to repeat. After a call
+    /// of ours it would do neither.
+    fn stop_before_signals(&mut self) -> Result<(), InjectionError> {
+        ptrace(INTERRUPT, self.tid, 0, 0).map_err(|_| self.lost())?;
+        loop {
+            self.resume(CONTINUE)?;
+            match self.wait()? {
+                Stop::Event => return Ok(()),
+                Stop::Trap => {}
+                Stop::Signal(signal) => self.is_to_stop |= signal == libc::SIGSTOP,
+            }
+        }
+    }
+
     fn wait(&mut self) -> Result<Stop, InjectionError> {
         let mut status = 0;
         let waited = loop {
@@ -232,11 +246,13 @@ impl Tracee {
 
     fn release(&mut self) -> Result<(), InjectionError> {
         if let Some(kept) = self.kept {
-            let registers = match self.result {
-                Some(result) => kept.registers.returning(result),
-                None => kept.registers.going_on(),
-            };
-            self.set_registers(&registers)?;
+            match self.result {
+                Some(result) => self.set_registers(&kept.registers.returning(result))?,
+                None => {
+                    self.set_registers(&kept.registers)?;
+                    self.stop_before_signals()?;
+                }
+            }
             self.set_signal_mask(kept.signal_mask)?;
         }
         if self.is_to_stop
@@ -258,27 +274,22 @@ impl Drop for Tracee {
 }
 
 /// Becomes the tracer of a thread.
-fn seize(tid: u32, expected_filters: u32) -> Result<Stepping, InjectionError> {
-    let status = fs::read(format!("/proc/{tid}/status")).map_err(|_| InjectionError::Gone)?;
-    let field = |name: &[u8]| {
-        let value = proc_files::field(&status, name).ok()?;
-        str::from_utf8(value).ok().map(str::trim)
-    };
-    if field(b"TracerPid:").is_some_and(|pid| pid != "0") {
+fn seize(
+    tid: u32,
+    rights: &ThreadRights,
+    expected_filters: u32,
+) -> Result<Stepping, InjectionError> {
+    if rights.has_tracer {
         return Err(InjectionError::Traced);
     }
-    // Strict mode knows no filters, and kills for any call of ours.
-    let is_strict = field(b"Seccomp:") == Some("1");
-    let filters = field(b"Seccomp_filters:").and_then(|count| count.parse().ok()).unwrap_or(0_u32);
-    let is_filtered = is_strict || filters > expected_filters;
+    let is_filtered = rights.filters > expected_filters;
     let options = if is_filtered { SUSPEND_SECCOMP } else { 0 };
     ptrace(SEIZE, tid, 0, options).map_err(|errno| match errno {
         Errno::SRCH => InjectionError::Gone,
         Errno::PERM | Errno::INVAL if is_filtered => InjectionError::Filtered,
         errno => InjectionError::Refused { step: "tracing the thread", errno },
     })?;
-    let ignored = field(b"SigIgn:").and_then(|mask| u64::from_str_radix(mask, 16).ok());
-    let ignores_trap = ignored.is_none_or(|mask| mask & TRAP_BIT != 0);
+    let ignores_trap = rights.ignored_signals & TRAP_BIT != 0;
     Ok(if ignores_trap { Stepping::EntryAndExit } else { Stepping::Instruction })
 }
 

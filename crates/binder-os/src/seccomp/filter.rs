@@ -80,6 +80,7 @@ pub(super) fn program() -> Option<Vec<libc::sock_filter>> {
         Step::IfEqual(number(libc::SYS_fsopen), To::Trap),
         Step::IfEqual(number(libc::SYS_fsconfig), To::Trap),
         Step::IfEqual(number(libc::SYS_fsmount), To::Trap),
+        Step::IfEqual(number(libc::SYS_move_mount), To::Trap),
         Step::Return(libc::SECCOMP_RET_ALLOW),
         Step::Place(To::Ioctl),
         Step::Load(low(1)),
@@ -202,11 +203,12 @@ mod tests {
         assert_eq!([mount(0), mount(nosuid), mount(remount), mount(0xc0ed_0000)], [trap; 4]);
         let changes = [bind, remount | bind, private | 1 << 14, 1 << 13, 0xc0ed_0000 | bind];
         assert_eq!(changes.map(mount), [pass; 5]);
-        for call in [libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount] {
+        let steps = [libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount, libc::SYS_move_mount];
+        for call in steps {
             assert_eq!(verdict(ours, call, [0; 6]), trap);
             assert_eq!(verdict(0x4000_0003, call, [0; 6]), pass, "of another architecture");
         }
-        for call in [libc::SYS_read, libc::SYS_openat, libc::SYS_move_mount, libc::SYS_umount2] {
+        for call in [libc::SYS_read, libc::SYS_openat, libc::SYS_open_tree, libc::SYS_umount2] {
             assert_eq!(verdict(ours, call, [0; 6]), pass);
         }
         if cfg!(target_arch = "x86_64") {

@@ -81,8 +81,8 @@ pub struct CallRecord {
     pub interface: Option<String>,
 }
 
-/// Reads the start of some data in the receive buffer of a process; no more than there is.
-pub type Peek<'a> = &'a dyn Fn(ProcessKey, &BufferView) -> Vec<u8>;
+/// Reads the receive buffer of a process from an offset, or says no.
+pub type Peek<'a> = &'a dyn Fn(ProcessKey, usize, &mut [u8]) -> bool;
 
 /// All that is under way on a device, the oldest first.
 pub fn calls(device: &Device, peek: Peek<'_>) -> Vec<CallRecord> {
@@ -125,11 +125,18 @@ fn received_by(process: &ProcessView) -> impl Iterator<Item = (Stage, &Transacti
         .chain(served.map(|it| (Stage::Served, &it.transaction)))
 }
 
+fn interface_of(receiver: ProcessKey, buffer: &BufferView, peek: Peek<'_>) -> Option<String> {
+    descriptor_of(|at, into| {
+        at + into.len() <= buffer.data_len as usize
+            && peek(receiver, buffer.start as usize + at, into)
+    })
+}
+
 fn record(device: &str, stage: Stage, transaction: &TransactionView, peek: Peek<'_>) -> CallRecord {
     let buffer = transaction.buffer.as_ref();
-    // A reply has no interface token; what is to be erased is not even looked at.
-    let token = buffer.filter(|it| !it.is_sensitive && transaction.kind != TransactionKind::Reply);
-    let interface = token.and_then(|buffer| descriptor_of(&peek(transaction.to?, buffer)));
+    // A reply has no interface token.
+    let parcel = buffer.filter(|_| transaction.kind != TransactionKind::Reply);
+    let interface = parcel.and_then(|buffer| interface_of(transaction.to?, buffer, peek));
     CallRecord {
         id: transaction.id,
         device: device.into(),

@@ -89,8 +89,8 @@ pub enum StateRecord {
         offsets_bytes: u32,
         /// Bytes of the rest.
         extra_bytes: u32,
-        /// The process has seen it.
-        is_delivered: bool,
+        /// Its transaction has not come to its end.
+        is_active: bool,
     },
 }
 
@@ -137,7 +137,7 @@ fn put_process(records: &mut Vec<StateRecord>, name: &str, process: &ProcessView
         data_bytes: it.data_len,
         offsets_bytes: it.offsets_len,
         extra_bytes: it.extra_len,
-        is_delivered: it.is_delivered,
+        is_active: it.is_active,
     }));
 }
 

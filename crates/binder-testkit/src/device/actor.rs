@@ -15,6 +15,7 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::sys;
+use super::talker::Talker;
 use super::wire::{Answer, MAIN, Order, Request};
 
 /// The argument that turns a program that calls [`act_if_asked`] into an actor.
@@ -105,7 +106,9 @@ impl Actor {
             Order::FetchDescriptor => fetch_descriptor(request.a, request.b),
             Order::ProbeChild => sys::is_mapped_in_child(request.a).map(u64::from),
             Order::StartThread => Ok(self.start_thread(request.thread)),
-            Order::Ioctl | Order::WaitReadable | Order::Poll => Err(Errno::NOSYS),
+            Order::Ioctl | Order::WaitReadable | Order::Poll | Order::Serve | Order::Churn => {
+                Err(Errno::NOSYS)
+            }
         }
     }
 
@@ -140,6 +143,8 @@ fn follow(orders: &Receiver<Request>, number: u32, socket: &OwnedFd) {
                 poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], None).map(|_| 0)
             }
             Order::Poll => ask(fd),
+            Order::Serve => Talker::new(fd).and_then(|mut talker| talker.serve()),
+            Order::Churn => Talker::new(fd).and_then(|mut talker| talker.churn(request.b)),
             _ => Err(Errno::NOSYS),
         };
         answer(socket, number, result);

@@ -1,6 +1,7 @@
 //! The system calls of rigs and actors that need `unsafe`.
 #![expect(unsafe_code, reason = "raw ioctl, mmap, fork and signals have no safe wrapper")]
 
+use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
 
@@ -24,8 +25,9 @@ pub(super) fn descriptor(number: u64) -> BorrowedFd<'static> {
 /// Makes an ioctl.
 pub(super) fn ioctl(fd: BorrowedFd<'_>, request: u64, argument: u64) -> Result<(), Errno> {
     // SAFETY: the device is a Binder driver. It accesses memory through the addresses in its
-    // argument, which checks take from the actor's arena (plain bytes that no reference points to)
-    // or choose to be unmapped, for which the answer is EFAULT.
+    // argument. Checks take those from the actor's arena (plain bytes that no reference points to)
+    // or choose them to be unmapped, for which the answer is EFAULT; a `Talker` takes them from
+    // pointers to buffers of its own, of which it uses no reference until the call returns.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, argument) };
     errno_of(result)
 }
@@ -124,6 +126,32 @@ pub(super) fn is_mapped_in_child(address: u64) -> Result<bool, Errno> {
     // SAFETY: `status` is a valid place for the result.
     errno_of(unsafe { libc::waitpid(child, &raw mut status, 0) })?;
     Ok(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 1)
+}
+
+/// Mounts binderfs as root of a user namespace of its own; the mount ends with that.
+pub(super) fn mount_in_user_namespace(directory: &CStr, options: &CStr) -> Result<(), Errno> {
+    // SAFETY: the child makes system calls only, with strings that live here.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let (kind, options) = (c"binder".as_ptr(), options.as_ptr().cast());
+        // SAFETY: unshare(2) takes no memory, and the process has one thread.
+        let mut result = unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) };
+        if result == 0 {
+            // SAFETY: every pointer is to a string with a zero at its end.
+            result = unsafe { libc::mount(kind, directory.as_ptr(), kind, 0, options) };
+        }
+        let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(-1);
+        // SAFETY: ends the child without running anything else of it.
+        unsafe { libc::_exit(if result == 0 { 0 } else { errno }) }
+    }
+    errno_of(child)?;
+    let mut status = 0;
+    // SAFETY: `status` is a valid place for the result.
+    errno_of(unsafe { libc::waitpid(child, &raw mut status, 0) })?;
+    match libc::WEXITSTATUS(status) {
+        0 if libc::WIFEXITED(status) => Ok(()),
+        errno => Err(Errno::from_raw_os_error(errno)),
+    }
 }
 
 fn errno_of(result: libc::c_int) -> Result<(), Errno> {

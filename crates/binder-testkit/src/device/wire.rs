@@ -33,9 +33,13 @@ pub(super) enum Order {
     WaitReadable,
     /// The thread asks whether `a` is ready.
     Poll,
+    /// The thread serves and watches all who call `a`, until its file is closed.
+    Serve,
+    /// The thread plays games with the server behind handle 0 of `a`, by the seed `b`, for ever.
+    Churn,
 }
 
-const ORDERS: [Order; 14] = [
+const ORDERS: [Order; 16] = [
     Order::Open,
     Order::Map,
     Order::SetMode,
@@ -50,12 +54,14 @@ const ORDERS: [Order; 14] = [
     Order::Ioctl,
     Order::WaitReadable,
     Order::Poll,
+    Order::Serve,
+    Order::Churn,
 ];
 
 impl Order {
     /// Whether the thread named obeys, not the main thread.
     pub(super) fn is_for_threads(self) -> bool {
-        matches!(self, Self::Ioctl | Self::WaitReadable | Self::Poll)
+        matches!(self, Self::Ioctl | Self::WaitReadable | Self::Poll | Self::Serve | Self::Churn)
     }
 }
 

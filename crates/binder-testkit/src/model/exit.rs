@@ -20,6 +20,8 @@ impl Model {
         let todo = std::mem::take(&mut self.process(pid).todo);
         self.drop_work(todo);
         self.process(pid).delivered_deaths.clear();
+        self.process(pid).delivered_freezes.clear();
+        self.links.retain(|_, link| link.process != pid);
         self.deaths.retain(|_, death| death.process != pid);
         self.process(pid).buffers.clear();
         self.attend();
@@ -37,7 +39,12 @@ impl Model {
                 Work::Reply(code) => self.discard_buffer(pid, code),
                 // What the owner must know another thread can tell it.
                 Work::Node(_) => self.process(pid).todo.push_back(work),
-                Work::Complete | Work::ReturnError(_) | Work::ReplyError(_) | Work::Death(_) => {}
+                Work::Complete
+                | Work::PendingFrozen
+                | Work::ReturnError(_)
+                | Work::ReplyError(_)
+                | Work::Death(_)
+                | Work::Freeze(_) => {}
             }
         }
     }

@@ -97,7 +97,7 @@ impl Model {
         process.todo.contains(&work) || process.thread_todo.contains(&work)
     }
 
-    fn unqueue(&mut self, pid: Pid, work: Work) {
+    pub(super) fn unqueue(&mut self, pid: Pid, work: Work) {
         let process = self.process(pid);
         process.todo.retain(|it| *it != work);
         process.thread_todo.retain(|it| *it != work);
@@ -161,7 +161,7 @@ impl Model {
         let handle = known.unwrap_or_else(|| {
             (lowest..).find(|handle| !references.contains_key(handle)).expect("a free handle")
         });
-        let fresh = Reference { node, strong: 0, weak: 0, death: None };
+        let fresh = Reference { node, strong: 0, weak: 0, death: None, freeze: None };
         let reference = references.entry(handle).or_insert(fresh);
         let count = if is_strong { &mut reference.strong } else { &mut reference.weak };
         *count += 1;
@@ -190,6 +190,9 @@ impl Model {
             self.unqueue(pid, Work::Death(death));
             self.process(pid).delivered_deaths.retain(|it| *it != death);
             self.deaths.remove(&death);
+        }
+        if let Some(link) = reference.freeze {
+            self.drop_link(pid, link);
         }
     }
 

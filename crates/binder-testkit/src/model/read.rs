@@ -56,6 +56,10 @@ impl Model {
                 seen.push(Seen::Complete);
                 false
             }
+            Work::PendingFrozen => {
+                seen.push(Seen::PendingFrozen);
+                false
+            }
             Work::ReturnError(verdict) => {
                 self.process(pid).has_return_error = false;
                 seen.push(told(verdict));
@@ -71,6 +75,7 @@ impl Model {
                 false
             }
             Work::Death(death) => self.deliver_death(pid, death, seen),
+            Work::Freeze(link) => self.deliver_freeze(pid, link, seen),
         }
     }
 
@@ -149,5 +154,6 @@ fn told(verdict: Verdict) -> Seen {
         Verdict::Complete => Seen::Complete,
         Verdict::Failed => Seen::Failed,
         Verdict::Dead => Seen::Dead,
+        Verdict::Frozen => Seen::FrozenReply,
     }
 }

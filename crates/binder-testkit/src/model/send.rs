@@ -6,12 +6,29 @@ use super::{
 };
 
 impl Model {
+    /// `BC_TRANSACTION` with a oneway that takes the place of an older one.
+    pub fn update(&mut self, pid: Pid, handle: u32, code: Code, objects: &[Object]) -> Taken {
+        self.transact(pid, handle, true, Some(pid), code, objects)
+    }
+
     /// `BC_TRANSACTION`.
     pub fn send(
         &mut self,
         pid: Pid,
         handle: u32,
         is_oneway: bool,
+        code: Code,
+        objects: &[Object],
+    ) -> Taken {
+        self.transact(pid, handle, is_oneway, None, code, objects)
+    }
+
+    fn transact(
+        &mut self,
+        pid: Pid,
+        handle: u32,
+        is_oneway: bool,
+        updates: Option<Pid>,
         code: Code,
         objects: &[Object],
     ) -> Taken {
@@ -33,6 +50,12 @@ impl Model {
         };
         let buffer = Buffer { target: Some(target), is_oneway, objects };
         self.process(owner).buffers.insert(code, buffer);
+        let is_frozen = self.processes[owner].is_frozen;
+        if is_frozen && !is_oneway {
+            self.process(owner).has_refused = true;
+            self.discard_buffer(owner, code);
+            return self.refuse(pid, Verdict::Frozen);
+        }
         let call = Call {
             from: (!is_oneway).then_some(pid),
             from_parent: stack.filter(|_| !is_oneway),
@@ -41,10 +64,15 @@ impl Model {
             to_parent: None,
             target,
             is_oneway,
+            updates,
         };
         self.calls.insert(code, call);
         if is_oneway {
-            self.tell(pid, Work::Complete);
+            self.process(owner).has_received |= is_frozen;
+            if is_frozen && updates.is_some() {
+                self.supersede(target, pid);
+            }
+            self.tell(pid, if is_frozen { Work::PendingFrozen } else { Work::Complete });
             self.queue_oneway(target, code);
         } else {
             // It rides along with whatever makes the read return.

@@ -5,55 +5,66 @@ use crate::area::run::Runs;
 use crate::bits::{WORD_BITS, from};
 
 /// How many words are looked at together.
-const BLOCK: usize = 8;
+const BLOCK: usize = 4;
 
-/// The lowest run from `start` on.
+/// Shifts that cover a run: each may double what is covered.
+const SHIFTS: usize = 4;
+
+/// The lowest run from `start` on; runs are of `1 << SHIFTS` bits at most.
 #[inline(always)]
 pub(super) fn next(runs: Runs<'_>, start: usize) -> Option<usize> {
     let Runs { words, size, len } = runs;
     let words = &words[..size.div_ceil(WORD_BITS)];
-    let first = start / WORD_BITS;
-    let places = |index: usize| {
-        let after = words.get(index + 1).copied().unwrap_or(u64::MAX);
-        places(words[index], after, len)
-    };
+    let shifts = shifts(len);
     let found = |index: usize, places: u64| {
         let bit = index * WORD_BITS + places.trailing_zeros() as usize;
         (bit + len <= size).then_some(bit)
     };
-    let in_first = places(first) & from(start);
-    if in_first != 0 {
-        return found(first, in_first);
-    }
-    let mut index = first + 1;
-    while let Some(block) = words.get(index..=index + BLOCK) {
-        let any =
-            (0..BLOCK).fold(0, |any, nth| any | self::places(block[nth], block[nth + 1], len));
-        if any != 0 {
-            break;
+    let mut index = start / WORD_BITS;
+    // Of the first word only a part counts.
+    let mut mask = from(start);
+    while let Some(block) = words.get(index..).and_then(<[u64]>::first_chunk::<{ BLOCK + 1 }>) {
+        let mut places: [u64; BLOCK] =
+            core::array::from_fn(|nth| places(block[nth], block[nth + 1], shifts));
+        places[0] &= mask;
+        if places.iter().fold(0, |any, places| any | places) != 0 {
+            let nth = places.iter().position(|places| *places != 0)?;
+            return found(index + nth, places[nth]);
         }
+        mask = u64::MAX;
         index += BLOCK;
     }
     while index < words.len() {
-        let places = places(index);
+        let after = words.get(index + 1).copied().unwrap_or(u64::MAX);
+        let places = places(words[index], after, shifts) & mask;
         if places != 0 {
             return found(index, places);
         }
+        mask = u64::MAX;
         index += 1;
     }
     None
 }
 
-/// The bits of `word` from which `len` bits are clear, which may reach into the word after it.
+/// The shifts for a run of `len`; those that are not needed are 0.
 #[inline(always)]
-fn places(word: u64, after: u64, len: usize) -> u64 {
-    let (mut clear, mut clear_after) = (!word, !after);
+fn shifts(len: usize) -> [u32; SHIFTS] {
     let mut covered = 1;
-    while covered < len {
+    [(); SHIFTS].map(|()| {
         let shift = covered.min(len - covered);
-        clear &= clear >> shift | clear_after << (WORD_BITS - shift);
-        clear_after &= clear_after >> shift;
         covered += shift;
+        u32::try_from(shift).unwrap_or_default()
+    })
+}
+
+/// The bits of `word` from which a run is clear, which may reach into the word after it.
+#[inline(always)]
+fn places(word: u64, after: u64, shifts: [u32; SHIFTS]) -> u64 {
+    let (mut clear, mut clear_after) = (!word, !after);
+    for shift in shifts {
+        // In two steps, for a shift by 0 moves a whole word.
+        clear &= clear >> shift | clear_after << 1 << (63 - shift);
+        clear_after &= clear_after >> shift;
     }
     clear
 }

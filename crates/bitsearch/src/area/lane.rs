@@ -31,26 +31,35 @@ pub(super) fn next<const L: usize>(runs: Runs<'_>, start: usize) -> Option<usize
 #[inline(always)]
 fn next_clear_lane<const L: usize>(words: &[u64], start: usize) -> Option<usize> {
     let start = start.next_multiple_of(L);
-    let mut index = start / WORD_BITS;
-    let in_first = clear_lanes::<L>(*words.get(index)?) >> (start % WORD_BITS);
+    let first = start / WORD_BITS;
+    let in_first = clear_lanes::<L>(*words.get(first)?) >> (start % WORD_BITS);
     if in_first != 0 {
         return Some(start + in_first.trailing_zeros() as usize);
     }
-    index += 1;
-    for block in words[index..].as_chunks::<BLOCK>().0 {
+    let rest = &words[first + 1..];
+    // A register that is loaded from two cache lines takes longer.
+    let (head, rest) = rest.split_at(rest.as_ptr().align_offset(32).min(rest.len()));
+    let mut index = first + 1;
+    for word in head {
+        if let Some(lane) = clear_lane_in::<L>(index, *word) {
+            return Some(lane);
+        }
+        index += 1;
+    }
+    for block in rest.as_chunks::<BLOCK>().0 {
         if has_clear_lane::<L>(block) {
             break;
         }
         index += BLOCK;
     }
-    while index < words.len() {
-        let lanes = clear_lanes::<L>(words[index]);
-        if lanes != 0 {
-            return Some(index * WORD_BITS + lanes.trailing_zeros() as usize);
-        }
-        index += 1;
-    }
-    None
+    (index..words.len()).find_map(|index| clear_lane_in::<L>(index, words[index]))
+}
+
+/// The lowest clear lane in a word, by its place in the map.
+#[inline(always)]
+fn clear_lane_in<const L: usize>(index: usize, word: u64) -> Option<usize> {
+    let lanes = clear_lanes::<L>(word);
+    (lanes != 0).then(|| index * WORD_BITS + lanes.trailing_zeros() as usize)
 }
 
 /// The lowest bit of every lane.

@@ -1,38 +1,46 @@
 //! The lowest run of clear bits that is long enough, of any alignment.
 
-use crate::area::{doubling, lane, stride};
+use crate::area::{doubling, lane, long};
 use crate::backward::last_bit_range;
 use crate::cpu::{self, Search};
 
-/// The lowest place in `start..size` from which `len` bits below `size` are clear.
+/// The lowest place in `start..size` from which `len` bits below `size` are clear, where a window of
+/// the same length to `end` has led.
 ///
 /// `size` is within the slice, and `len` is not 0.
-#[inline(never)]
-pub(super) fn next(words: &[u64], size: usize, start: usize, len: usize) -> Option<usize> {
-    cpu::run(NextRun { words, size, start, len })
-}
-
-struct NextRun<'words> {
-    words: &'words [u64],
+#[inline]
+pub(super) fn next(
+    words: &[u64],
     size: usize,
     start: usize,
+    end: usize,
     len: usize,
+) -> Option<usize> {
+    let runs = Runs { words, size, len };
+    if len < long::MIN_LEN {
+        cpu::run(NextShort { runs, start })
+    } else {
+        long::next(runs, start, end)
+    }
 }
 
-impl Search for NextRun<'_> {
+/// Looks for a run that is not long.
+struct NextShort<'words> {
+    runs: Runs<'words>,
+    start: usize,
+}
+
+impl Search for NextShort<'_> {
     type Found = Option<usize>;
 
     #[inline(always)]
     fn run(self) -> Option<usize> {
-        let Self { words, size, start, len } = self;
-        let runs = Runs { words, size, len };
-        match len {
-            ..15 => doubling::next(runs, start),
-            15..31 => lane::next::<8>(runs, start),
+        let Self { runs, start } = self;
+        match runs.len {
+            ..17 => doubling::next(runs, start),
+            17..31 => lane::next::<8>(runs, start),
             31..63 => lane::next::<16>(runs, start),
-            63..127 => lane::next::<32>(runs, start),
-            127..320 => lane::next::<64>(runs, start),
-            320.. => stride::next(runs, start),
+            63.. => lane::next::<32>(runs, start),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The file system that devices are made in.
 
+use std::ffi::CString;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use binder_testkit::{DeviceRig, Driver, Message, Stage, System, commands};
 use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags};
 
 use crate::registry::checks;
 
@@ -15,6 +17,7 @@ checks! {
     Device c230_a_device_can_be_added_once,
     Device c231_a_name_may_have_255_bytes,
     Device c232_a_device_can_be_removed_and_the_control_cannot,
+    Device c233_options_are_those_of_binderfs,
     Device c234_features_are_listed,
     Device c235_a_removed_device_works_for_those_who_have_it,
 }
@@ -67,6 +70,64 @@ fn c232_a_device_can_be_removed_and_the_control_cannot(stage: &Stage) {
     assert_eq!(Errno::from_io_error(&refusal), Some(Errno::PERM));
 }
 
+fn c233_options_are_those_of_binderfs(stage: &Stage) {
+    let system = stage.rig().system().expect("a check for devices");
+    let place = std::env::temp_dir().join(format!("binderfs-{}", std::process::id()));
+    fs::create_dir_all(&place).unwrap();
+    let mount = |options: &str| {
+        let options = CString::new(options).unwrap();
+        let flags = MountFlags::empty();
+        rustix::mount::mount("binder", &place, "binder", flags, options.as_c_str())
+    };
+    match mount("") {
+        Ok(()) => {}
+        Err(Errno::PERM | Errno::NODEV) => {
+            fs::remove_dir(&place).unwrap();
+            stage.skip("binderfs cannot be mounted here")
+        }
+        Err(errno) => panic!("mount: {errno}"),
+    }
+    let unmount = || rustix::mount::unmount(&place, UnmountFlags::DETACH).unwrap();
+    let devices = fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name());
+    let own = ["binder-control", "features", "binder_logs"];
+    let count = devices.filter(|name| !own.iter().any(|own| name == own)).count();
+    unmount();
+
+    for options in ["max=1048577", "max=-1", "max=", "max", "max=2x", "stats=all", "nonsense"] {
+        assert_eq!(mount(options), Err(Errno::INVAL), "{options}");
+    }
+    if count > 0 {
+        assert_eq!(mount(&format!("max={}", count - 1)), Err(Errno::NOSPC));
+    }
+    mount("max=1048576").unwrap();
+    unmount();
+
+    mount(&format!("max={}", count + 2)).unwrap();
+    let control = place.join("binder-control");
+    let add = |name: &str| system.add_device_by(&control, name.as_bytes());
+    assert_eq!((add("first"), add("second")), (Ok(()), Ok(())));
+    assert_eq!((add("third"), add("first"), add("a/b")), (FULL, FULL, FULL));
+    fs::rename(place.join("first"), place.join("second")).unwrap();
+    assert_eq!((add("third"), add("fourth")), (Ok(()), FULL));
+    let remount = |options: &str| {
+        let options = CString::new(options).unwrap();
+        rustix::mount::mount_remount(&place, MountFlags::empty(), options.as_c_str())
+    };
+    remount(&format!("max={}", count + 3)).unwrap();
+    assert_eq!((add("fourth"), add("fifth")), (Ok(()), FULL));
+    assert_eq!(remount("max=1048577"), Err(Errno::INVAL));
+    assert_eq!(remount("stats=global"), Err(Errno::INVAL));
+    unmount();
+
+    if system.mount_in_user_namespace(&place, "max=8") == Ok(()) {
+        let refused = system.mount_in_user_namespace(&place, "stats=global");
+        assert_eq!(refused, Err(Errno::PERM));
+    }
+    fs::remove_dir(&place).unwrap();
+}
+
+const FULL: Result<(), Errno> = Err(Errno::NOSPC);
+
 fn c234_features_are_listed(stage: &Stage) {
     let (_, directory) = mount(stage);
     for feature in ["oneway_spam_detection", "extended_error", "freeze_notification"] {
@@ -80,9 +141,11 @@ fn c235_a_removed_device_works_for_those_who_have_it(stage: &Stage) {
     let stage = Stage::new(Box::new(DeviceRig::new(&path, &path).unwrap()));
     let m = stage.manager();
     let p = stage.party();
+    // Whatever the rig needs to open is open once somebody was seen to wait.
+    m.park();
     fs::remove_file(&path).unwrap();
     p.write(commands().call(0, Message::new(1)));
-    let call = m.read_call();
+    let call = m.woken_by_call();
     m.answer(&call, Message::new(0));
     p.read_reply();
     stage.tear_down();

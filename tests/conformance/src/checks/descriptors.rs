@@ -1,5 +1,9 @@
 //! File descriptors in transactions.
 
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
 use binder_testkit::Return::{FailedReply, Reply, TransactionComplete};
 use binder_testkit::{Message, Party, Stage, commands, expect};
 use binder_uapi::{
@@ -30,6 +34,7 @@ checks! {
     Both c138_an_array_and_addresses_share_a_parent,
     Both c138_an_array_lies_aligned_within_its_parent,
     Both c139_an_empty_array_is_accepted,
+    Device c126_c243_a_receiver_killed_amid_delivery_leaves_no_file_behind,
 }
 
 /// A manager that accepts descriptors.
@@ -251,4 +256,37 @@ fn c139_an_empty_array_is_accepted(stage: &Stage) {
     let call = m.read_call();
     m.answer(&call, Message::new(0));
     expect!(p.read() => [TransactionComplete, Reply(_)]);
+}
+
+/// The processes that have a file open under any number, as far as we may look.
+fn holders(file: &str) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let holds = |pid: &u32| {
+        let links = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        links.filter_map(|link| fs::read_link(link.path()).ok()).any(|link| *link == *file)
+    };
+    pids.filter(holds).collect()
+}
+
+fn c126_c243_a_receiver_killed_amid_delivery_leaves_no_file_behind(stage: &Stage) {
+    let p = stage.party();
+    let file = file(stage, &p, SOCKET).unwrap();
+    for round in 0..40 {
+        let m = accepting(stage);
+        m.park();
+        let message = (0..3).fold(Message::new(1), |message, _| message.descriptor(SOCKET, 0));
+        p.write(commands().oneway(0, message));
+        // Some steps of the delivery later, another number of them in every round.
+        thread::sleep(Duration::from_micros(20 * round));
+        m.kill();
+    }
+    let own = p.pid().unsigned_abs();
+    for _ in 0..500 {
+        if holders(&file) == [own] {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{file} of {own} is held by {:?}", holders(&file));
 }

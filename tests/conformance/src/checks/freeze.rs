@@ -8,7 +8,8 @@ use binder_testkit::{
     Device, Entrance, Message, Party, Progress, Stage, close_before, commands, expect, introduce,
 };
 use binder_uapi::{
-    BINDER_FREEZE, BINDER_GET_FROZEN_INFO, BinderFreezeInfo, BinderFrozenStatusInfo, TF_UPDATE_TXN,
+    BINDER_FREEZE, BINDER_GET_FROZEN_INFO, BR_FROZEN_REPLY, BinderExtendedError, BinderFreezeInfo,
+    BinderFrozenStatusInfo, TF_UPDATE_TXN,
 };
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
@@ -23,7 +24,11 @@ checks! {
     Both c197_a_call_to_a_frozen_process_is_refused,
     Both c198_a_oneway_to_a_frozen_process_waits,
     Both c199_a_process_with_a_pending_call_is_not_frozen,
+    Both c199_a_second_freeze_that_fails_thaws,
+    Both c199_a_freeze_ends_with_its_time,
+    Both c199_an_interrupted_freeze_leaves_no_trace,
     Both c200_a_freeze_waits_for_a_pending_call,
+    Both c200_calls_are_refused_while_a_freeze_waits,
     Both c201_a_process_that_waits_for_a_reply_is_not_frozen,
     Both c202_thawing_forgets_what_arrived,
     Both c203_a_reply_reaches_a_process_that_is_being_frozen,
@@ -68,6 +73,8 @@ fn c197_a_call_to_a_frozen_process_is_refused(stage: &Stage) {
     freeze(&p, m.pid()).unwrap();
     assert_eq!(arrived(&p, m.pid()), Ok((0, 0)));
     expect!(p.exchange(commands().call(0, Message::new(1))) => [FrozenReply]);
+    let BinderExtendedError { command, param, .. } = p.extended_error();
+    assert_eq!((command, param), (BR_FROZEN_REPLY, 0));
     assert_eq!(arrived(&p, m.pid()), Ok((1, 0)));
 }
 
@@ -90,6 +97,63 @@ fn c199_a_process_with_a_pending_call_is_not_frozen(stage: &Stage) {
     expect!(q.exchange(commands().oneway(0, Message::new(2))) => [TransactionComplete]);
     m.read_call();
     assert_eq!(freeze(&q, m.pid()), Err(Errno::AGAIN));
+}
+
+/// Its own oneways are in the way, and it is told of nothing.
+fn c199_a_second_freeze_that_fails_thaws(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    freeze(&p, m.pid()).unwrap();
+    expect!(p.exchange(commands().oneway(0, Message::new(1))) => [TransactionPendingFrozen]);
+    assert_eq!(arrived(&p, m.pid()), Ok((2, 1)));
+    assert_eq!(freeze(&p, m.pid()), Err(Errno::AGAIN));
+    assert_eq!(arrived(&p, m.pid()), Ok((2, 0)));
+    p.write(commands().call(0, Message::new(2)));
+    assert_eq!(m.read_call().code, 1);
+}
+
+/// Starts a freeze of `pid`, which has to wait.
+fn wait_to_freeze(stage: &Stage, by: &Party<'_>, pid: i32, timeout_ms: u32) {
+    let argument = by.place(request(pid, true, timeout_ms).as_bytes());
+    assert_eq!(stage.rig().ioctl(by.caller(), BINDER_FREEZE, argument), Progress::Parked);
+}
+
+fn c199_a_freeze_ends_with_its_time(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    let q = stage.party();
+    p.write(commands().call(0, Message::new(1)));
+    wait_to_freeze(stage, &q, m.pid(), 700);
+    if let Some(core) = stage.rig().core() {
+        core.let_time_pass();
+    }
+    assert_eq!(stage.rig().finish(q.caller().thread), Err(Errno::AGAIN));
+    expect!(q.exchange(commands().oneway(0, Message::new(2))) => [TransactionComplete]);
+}
+
+fn c199_an_interrupted_freeze_leaves_no_trace(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    let q = stage.party();
+    p.write(commands().call(0, Message::new(1)));
+    wait_to_freeze(stage, &q, m.pid(), 60_000);
+    stage.rig().interrupt(q.caller().thread);
+    assert_eq!(stage.rig().finish(q.caller().thread), Err(Errno::INTR));
+    expect!(q.exchange(commands().oneway(0, Message::new(2))) => [TransactionComplete]);
+}
+
+fn c200_calls_are_refused_while_a_freeze_waits(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    let q = stage.party();
+    p.write(commands().call(0, Message::new(1)));
+    let call = m.read_call();
+    wait_to_freeze(stage, &q, m.pid(), 60_000);
+    let late = stage.party();
+    expect!(late.exchange(commands().call(0, Message::new(2))) => [FrozenReply]);
+    m.answer(&call, Message::new(0));
+    assert_eq!(stage.rig().finish(q.caller().thread), Ok(()));
+    assert_eq!(arrived(&p, m.pid()), Ok((1, 0)));
 }
 
 fn c200_a_freeze_waits_for_a_pending_call(stage: &Stage) {

@@ -89,7 +89,7 @@ fn c237_the_state_shows_what_a_process_has(stage: &Stage) {
     assert_eq!(value(&incoming, "size"), "24:8");
     let buffer = words(&of_m, "  buffer ");
     assert_eq!(buffer[1], incoming[2], "a buffer has the number of its transaction");
-    assert_eq!((value(&buffer, "size"), buffer[buffer.len() - 1]), ("24:8:0", "delivered"));
+    assert_eq!((value(&buffer, "size"), buffer[buffer.len() - 1]), ("24:8:0", "active"));
     let reference = words(&of_m, "  ref ");
     assert_eq!(value(&reference, "desc"), handle.to_string());
     assert_eq!((value(&reference, "s"), value(&reference, "w")), ("1", "1"));

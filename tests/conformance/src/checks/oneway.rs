@@ -2,11 +2,12 @@
 
 use binder_testkit::Return::{
     DeadReply, FailedReply, OnewaySpamSuspect, Transaction, TransactionComplete,
+    TransactionPendingFrozen,
 };
 use binder_testkit::{
     AREA_LEN_BYTES, Message, Party, Return, Stage, close_before, commands, expect, introduce,
 };
-use binder_uapi::BINDER_ENABLE_ONEWAY_SPAM_DETECTION;
+use binder_uapi::{BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_FREEZE, BinderFreezeInfo};
 use rustix::io::Errno;
 
 use crate::registry::checks;
@@ -22,6 +23,7 @@ checks! {
     Both c158_a_oneway_to_the_dead_is_dead,
     Both c159_a_oneway_outlives_its_sender,
     Both c160_c162_a_flood_is_suspect_once_for_each_dip,
+    Both c160_c198_a_suspect_oneway_to_a_frozen_process_is_pending,
     Both c161_an_undetected_flood_is_complete,
 }
 
@@ -159,6 +161,19 @@ fn c160_c162_a_flood_is_suspect_once_for_each_dip(stage: &Stage) {
     let again = flood(&p, DIP);
     let suspects = again.iter().filter(|&&returned| returned == OnewaySpamSuspect).count();
     assert_eq!((again.len(), suspects), (DIP, 1));
+}
+
+fn c160_c198_a_suspect_oneway_to_a_frozen_process_is_pending(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    p.ioctl(BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &mut 1_u32).unwrap();
+    let mut freeze = BinderFreezeInfo { pid: m.pid().unsigned_abs(), enable: 1, timeout_ms: 0 };
+    p.ioctl(BINDER_FREEZE, &mut freeze).unwrap();
+    // The dip was reported, in a way: nothing more is said of it.
+    assert_eq!(flood(&p, DIP), [TransactionPendingFrozen; DIP]);
+    freeze.enable = 0;
+    p.ioctl(BINDER_FREEZE, &mut freeze).unwrap();
+    assert_eq!(flood(&p, 1), [TransactionComplete]);
 }
 
 fn c161_an_undetected_flood_is_complete(stage: &Stage) {

@@ -4,14 +4,20 @@ use binder_testkit::Return::{
     Acquire, DeadReply, Increfs, Reply, Transaction, TransactionComplete,
 };
 use binder_testkit::game::{Game, SLOTS, Step, acquaintance};
-use binder_testkit::{Commands, Driver, Entrance, Message, Mode, Party, Return, Stage, commands};
+use binder_testkit::{
+    Commands, DeviceRig, Driver, Entrance, Ledger, Message, Mode, Party, Return, STATUS, Stage,
+    commands,
+};
 use binder_uapi::{
-    BC_ACQUIRE, BC_ACQUIRE_DONE, BC_CLEAR_DEATH_NOTIFICATION, BC_DEAD_BINDER_DONE, BC_DECREFS,
-    BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER, BC_INCREFS, BC_INCREFS_DONE,
-    BC_REGISTER_LOOPER, BC_RELEASE, BC_REPLY, BC_REPLY_SG, BC_REQUEST_DEATH_NOTIFICATION,
+    BC_ACQUIRE, BC_ACQUIRE_DONE, BC_CLEAR_DEATH_NOTIFICATION, BC_CLEAR_FREEZE_NOTIFICATION,
+    BC_DEAD_BINDER_DONE, BC_DECREFS, BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER,
+    BC_FREEZE_NOTIFICATION_DONE, BC_INCREFS, BC_INCREFS_DONE, BC_REGISTER_LOOPER, BC_RELEASE,
+    BC_REPLY, BC_REPLY_SG, BC_REQUEST_DEATH_NOTIFICATION, BC_REQUEST_FREEZE_NOTIFICATION,
     BC_TRANSACTION, BC_TRANSACTION_SG, BINDER_TYPE_BINDER, BINDER_TYPE_HANDLE,
     BinderTransactionData, payload_len,
 };
+
+use zerocopy::FromBytes;
 
 use crate::registry::checks;
 
@@ -20,6 +26,7 @@ checks! {
     Both c242_random_mixes_of_references_come_to_nothing,
     Both c242_random_commands_are_answered_as_the_model_says,
     Both c243_a_killed_participant_leaves_nobody_waiting,
+    Device c243_clients_killed_at_random_leave_nothing_behind,
 }
 
 /// Numbers that look random and are the same every time.
@@ -63,6 +70,9 @@ fn c241_random_bytes_do_no_harm(stage: &Stage) {
         BC_DEAD_BINDER_DONE,
         BC_TRANSACTION_SG,
         BC_REPLY_SG,
+        BC_REQUEST_FREEZE_NOTIFICATION,
+        BC_CLEAR_FREEZE_NOTIFICATION,
+        BC_FREEZE_NOTIFICATION_DONE,
     ];
     let m = stage.manager();
     let p = stage.enter(Entrance { mode: Mode::Nonblocking, ..Entrance::default() });
@@ -215,10 +225,10 @@ fn random_step(dice: &mut Dice) -> Step {
     let slot = dice.roll_index(SLOTS);
     let which = dice.roll_index(8);
     let objects = |dice: &mut Dice| {
-        let kind = |dice: &mut Dice| u8::try_from(dice.roll(4)).expect("below four");
+        let kind = |dice: &mut Dice| u8::try_from(dice.roll(5)).expect("below five");
         (0..dice.roll(3)).map(|_| (kind(dice), dice.roll_index(8))).collect()
     };
-    match dice.roll(36) {
+    match dice.roll(40) {
         0..6 => {
             let is_oneway = dice.roll(3) == 0;
             Step::Send { slot, handle: which, is_oneway, objects: objects(dice) }
@@ -231,6 +241,11 @@ fn random_step(dice: &mut Dice) -> Step {
         20 => Step::RequestDeath { slot, handle: which },
         21 => Step::ClearDeath { slot, handle: which },
         22 => Step::DeathDone { slot, handle: which },
+        23 => Step::Freeze { slot, whom: which % SLOTS },
+        24 => Step::Thaw { slot, whom: which % SLOTS },
+        25 => Step::AskForFrozen { slot, whom: which % SLOTS },
+        26 => Step::Update { slot, handle: which, objects: objects(dice) },
+        27 => Step::Fill { slot, is_full: which == 0 },
         _ => Step::Read { slot },
     }
 }
@@ -276,4 +291,99 @@ fn c243_a_killed_participant_leaves_nobody_waiting(stage: &Stage) {
             }
         }
     }
+}
+
+/// Clients that are killed at a random moment: each is in the midst of calls in both directions, of
+/// one-ways, or of registrations.
+fn c243_clients_killed_at_random_leave_nothing_behind(stage: &Stage) {
+    const BATCH: usize = 50;
+    const AT_A_TIME: usize = 4;
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let runs = number("ANYBINDER_TEST_KILLS").unwrap_or(200);
+    let now = std::time::UNIX_EPOCH.elapsed().map_or(243, |now| u64::from(now.subsec_nanos()));
+    let seed = number("ANYBINDER_TEST_SEED").unwrap_or(now);
+    println!("ANYBINDER_TEST_SEED={seed}");
+    let mut dice = Dice(seed);
+    let empty = residue(stage);
+    let hall = another_stage(stage);
+    let m = hall.manager();
+    hall.rig().system().unwrap().serve(m.caller());
+    let witness = hall.party();
+
+    for _ in 0..runs / BATCH as u64 {
+        let scene = another_stage(stage);
+        let mut victims = Vec::new();
+        for started in 0..BATCH + AT_A_TIME {
+            if started < BATCH {
+                let victim = scene.party();
+                scene.rig().system().unwrap().churn(victim.caller(), dice.roll(1 << 31));
+                victims.push(victim);
+            }
+            if started >= AT_A_TIME {
+                // At a random place of what it does.
+                std::thread::sleep(std::time::Duration::from_micros(dice.roll(4000)));
+                victims.swap_remove(dice.roll_index(victims.len())).kill();
+            }
+        }
+        ledger(&witness);
+    }
+    // Each death is told once.
+    let mut last = ledger(&witness);
+    for _ in 0..10_000 {
+        if last.watched == last.deaths {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        last = ledger(&witness);
+    }
+    println!("{last:?}");
+    assert_eq!(last.watched, last.deaths, "{last:?}");
+    assert!(last.answered > 0 && last.dead > 0, "nobody was killed in a call: {last:?}");
+    hall.tear_down();
+    for _ in 0..10_000 {
+        if residue(stage) == empty {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert_eq!(residue(stage), empty);
+}
+
+/// Another stage on the same device.
+fn another_stage(stage: &Stage) -> Stage {
+    let device = stage.rig().system().unwrap().device_path();
+    Stage::new(Box::new(DeviceRig::new(device, &device.with_file_name("hwbinder")).unwrap()))
+}
+
+/// What the server has seen. Its answer is awaited, but not for ever.
+fn ledger(witness: &Party<'_>) -> Ledger {
+    witness.write(commands().call(0, Message::new(STATUS)));
+    loop {
+        for returned in witness.read() {
+            match returned {
+                TransactionComplete => {}
+                Reply(reply) => {
+                    let ledger = Ledger::read_from_bytes(&witness.data(&reply)).unwrap();
+                    witness.write(commands().free(reply.buffer));
+                    return ledger;
+                }
+                unexpected => panic!("read {unexpected:#x?}"),
+            }
+        }
+    }
+}
+
+/// What the driver holds, as far as it can be seen from outside.
+fn residue(stage: &Stage) -> Vec<String> {
+    let system = stage.rig().system().unwrap();
+    let stats = system.device_path().with_file_name("binder_logs").join("stats");
+    if let Ok(stats) = std::fs::read_to_string(stats) {
+        // "node: active 0 total 12"; what was counted since the start does not come down.
+        let active = stats.lines().filter_map(|line| line.split_once(" total "));
+        let active = active.filter(|(active, _)| !active.ends_with(" active 0"));
+        return active.map(|(active, _)| active.to_owned()).collect();
+    }
+    let daemon = std::env::var("ANYBINDER_DAEMON_PID").unwrap_or_default();
+    let files = std::fs::read_dir(format!("/proc/{daemon}/fd"));
+    files.map(|files| vec![files.count().to_string()]).unwrap_or_default()
 }

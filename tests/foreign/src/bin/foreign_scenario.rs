@@ -1,10 +1,5 @@
 //! Plays rsbinder's service manager, a service and clients against each other, on whatever Binder device is there.
 //!
-//! ```text
-//! foreign_scenario          everything but files
-//! foreign_scenario files    that too, on a device that passes descriptors
-//! ```
-//!
 //! Looks for the programs beside itself, ends those that it started, and nothing else. Status 0 says that every step
 //! went as it should; otherwise the last line says which did not.
 
@@ -31,12 +26,11 @@ const AS_CHILD: &str = "--as-child";
 fn main() -> ExitCode {
     let mut args = env::args_os().skip(1);
     let outcome = match (args.next(), args.next()) {
-        (None, _) => play(Files::Refused),
-        (Some(first), None) if first == "files" => play(Files::Pass),
+        (None, _) => play(),
         (Some(first), Some(name)) if first == AS_CHILD => {
             become_child(Command::new(name).args(args))
         }
-        _ => Err("usage: foreign_scenario [files]".into()),
+        _ => Err("usage: foreign_scenario".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -47,14 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the device passes file descriptors.
-#[derive(PartialEq)]
-enum Files {
-    Pass,
-    Refused,
-}
-
-fn play(files: Files) -> Outcome {
+fn play() -> Outcome {
     thread::spawn(|| {
         thread::sleep(DEADLINE);
         eprintln!("foreign_scenario: this step hangs, or all are too slow ({DEADLINE:?})");
@@ -78,11 +65,9 @@ fn play(files: Files) -> Outcome {
     step("a client makes every call");
     Program::start("rsbinder_client", &["check"])?.succeed()?;
 
-    if files == Files::Pass {
-        step("files pass both ways");
-        Program::start("rsbinder_client", &["files"])?.succeed()?;
-        ask(&["dump", HOST_NAME], "0 guests")?;
-    }
+    step("files pass both ways");
+    Program::start("rsbinder_client", &["files"])?.succeed()?;
+    ask(&["dump", HOST_NAME], "0 guests")?;
 
     step("eight clients at once make every call");
     let start = |_| Program::start("rsbinder_client", &["check"]);

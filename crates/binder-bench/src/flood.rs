@@ -1,0 +1,130 @@
+//! `flood`: what round trips take while another client floods the driver, set against what they take
+//! without.
+//!
+//! The flood has processes of its own, and one that receives it: what the calls wait for is the
+//! driver, and the processor, but never their own server.
+
+mod floods;
+
+use std::iter;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::actor::{Actor, Link};
+use crate::error::BenchError;
+use crate::flood::floods::Kind;
+use crate::report::Report;
+use crate::service::{self, ECHO};
+use crate::session::Session;
+use crate::statistics::{Samples, ratio};
+use crate::table::{self, Table};
+use crate::target::Target;
+
+/// Time round trips beside clients that flood the driver.
+///
+/// A client makes calls of some bytes: alone, and then beside each flood in turn.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  anybinder run -- anybinder bench flood
+  anybinder run -- anybinder bench flood --calls 10000 --floods oneways,opens")]
+pub struct FloodOptions {
+    #[command(flatten)]
+    pub(crate) target: Target,
+
+    /// What the driver is flooded with [default: everything, in turn]
+    #[arg(long, value_enum, value_name = "FLOODS", value_delimiter = ',')]
+    floods: Vec<Kind>,
+
+    /// How many calls are made beside each
+    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..))]
+    calls: u32,
+
+    /// The bytes of a call, and of its reply
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(..=65536))]
+    bytes: u32,
+}
+
+/// Calls before the first that is timed.
+const WARM_UP: u32 = 200;
+
+/// A line of the result.
+#[derive(Debug, Clone, Serialize)]
+struct Row {
+    /// Absent for the calls that are made alone.
+    flood: Option<Kind>,
+    p50_ns: u64,
+    p99_ns: u64,
+    times_alone_p50: Option<f64>,
+    times_alone_p99: Option<f64>,
+}
+
+pub(crate) fn run(options: &FloodOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+    let device = options.target.device();
+    let mut server = service::start(device, None)?;
+    let bytes = options.bytes as usize;
+    let mut client =
+        Actor::start("binder client", |link| call_as_ordered(link, Session::open(device)?, bytes))?;
+    let kinds = if options.floods.is_empty() { Kind::ALL } else { &options.floods };
+    let bar = report.progress(1 + kinds.len());
+    let mut table = Table::new(["beside", "p50", "p99", "x alone p50", "x alone p99"]);
+    let mut alone = None;
+    for flood in iter::once(None).chain(kinds.iter().copied().map(Some)) {
+        bar.set_message(flood.map_or("alone", Kind::name));
+        let flooders = flood.map(|kind| floods::start(kind, device)).transpose()?;
+        let mut samples = Samples::default();
+        samples.extend(&client.ask_beside::<Vec<u64>>(&mut server, &options.calls)?);
+        drop(flooders);
+        let (p50_ns, p99_ns) = (samples.percentile(50), samples.percentile(99));
+        let (alone_p50, alone_p99) = *alone.get_or_insert((p50_ns, p99_ns));
+        let row = Row {
+            flood,
+            p50_ns,
+            p99_ns,
+            times_alone_p50: ratio(p50_ns, alone_p50),
+            times_alone_p99: ratio(p99_ns, alone_p99),
+        };
+        report.record(&row)?;
+        table.row(row.cells());
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    report.table(&table)?;
+    report.summary("nobody is pinned: a flood takes its share of the processors as well")
+}
+
+/// In the client: makes as many calls as ordered, and answers with what each took.
+fn call_as_ordered(link: &mut Link, mut session: Session, bytes: usize) -> Result<(), BenchError> {
+    let message = vec![0x5a; bytes];
+    let mut reply = Vec::with_capacity(bytes);
+    while let Some(calls) = link.receive::<u32>()? {
+        let mut round_trips_ns = Vec::with_capacity(calls as usize);
+        for call in 0..WARM_UP + calls {
+            let start = Instant::now();
+            session.call(ECHO, &message, &[], &mut reply)?;
+            let ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            if call >= WARM_UP {
+                round_trips_ns.push(ns);
+            }
+            if reply != message {
+                let (sent_bytes, received_bytes) = (message.len(), reply.len());
+                return Err(BenchError::WrongEcho { sent_bytes, received_bytes });
+            }
+        }
+        link.answer(&round_trips_ns)?;
+    }
+    Ok(())
+}
+
+impl Row {
+    fn cells(&self) -> [String; 5] {
+        [
+            self.flood.map_or("nobody", Kind::name).into(),
+            table::duration(Some(self.p50_ns)),
+            table::duration(Some(self.p99_ns)),
+            table::times(self.times_alone_p50),
+            table::times(self.times_alone_p99),
+        ]
+    }
+}

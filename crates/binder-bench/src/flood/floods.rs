@@ -1,0 +1,133 @@
+//! The floods, each in processes of its own.
+
+use std::path::Path;
+
+use binder_os::BinderClient;
+use binder_uapi::{
+    BC_ACQUIRE, BC_CLEAR_DEATH_NOTIFICATION, BC_REQUEST_DEATH_NOTIFICATION, BINDER_TYPE_BINDER,
+    BR_CLEAR_DEATH_NOTIFICATION_DONE, BinderHandleCookie, FlatBinderObject,
+};
+use serde::Serialize;
+use zerocopy::IntoBytes;
+
+use crate::actor::{Actor, Link};
+use crate::error::BenchError;
+use crate::service::{KEEP, LEND, NO_HANDLE};
+use crate::session::Session;
+
+/// What the driver is flooded with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// One-ways of some bytes
+    Oneways,
+    /// One-ways of 100 KiB
+    Bytes,
+    /// New objects, a hundred in a one-way
+    Objects,
+    /// Death links, made and cleared
+    Deaths,
+    /// Opens
+    Opens,
+}
+
+/// Objects, or links, that go into one write.
+const BATCH: u64 = 100;
+
+impl Kind {
+    pub(crate) const ALL: &'static [Self] =
+        &[Self::Oneways, Self::Bytes, Self::Objects, Self::Deaths, Self::Opens];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Oneways => "oneways",
+            Self::Bytes => "bytes",
+            Self::Objects => "objects",
+            Self::Deaths => "deaths",
+            Self::Opens => "opens",
+        }
+    }
+}
+
+/// Starts a flood, with whoever receives it, and waits until it flows.
+pub(crate) fn start(kind: Kind, device: &Path) -> Result<Vec<Actor>, BenchError> {
+    let mut sink = Actor::start("receiver of the flood", |link| swallow(link, device))?;
+    // By this number the server knows the receiver.
+    let known_as: u32 = sink.ask(&())?;
+    let mut flooder = Actor::start("flood", |link| {
+        let mut session = Session::open(device)?;
+        let target = session.fetch(LEND, known_as.as_bytes())?;
+        link.answer(&())?;
+        match kind {
+            Kind::Oneways => flood_with(&mut session, target, |_| (vec![0x5a; 64], vec![])),
+            Kind::Bytes => flood_with(&mut session, target, |_| (vec![0x5a; 100 << 10], vec![])),
+            Kind::Objects => flood_with(&mut session, target, new_objects),
+            Kind::Deaths => flood_with_deaths(&mut session, target),
+            Kind::Opens => flood_with_opens(device),
+        }
+    })?;
+    flooder.expect_ready()?;
+    Ok(vec![flooder, sink])
+}
+
+/// In the receiver: shows the server an object, and frees whatever is sent to that.
+fn swallow(link: &mut Link, device: &Path) -> Result<(), BenchError> {
+    let mut session = Session::open(device)?;
+    let _order: Option<()> = link.receive()?;
+    let mut reply = Vec::new();
+    session.call(KEEP, own_object(8).as_bytes(), &[0], &mut reply)?;
+    let handle = reply.first_chunk().map_or(NO_HANDLE, |bytes| u32::from_ne_bytes(*bytes));
+    link.answer(&handle)?;
+    session.enter_looper();
+    loop {
+        let oneway = session.next_call(&mut reply)?;
+        session.free(&oneway);
+    }
+}
+
+fn flood_with(
+    session: &mut Session,
+    target: u32,
+    mut next: impl FnMut(u64) -> (Vec<u8>, Vec<u64>),
+) -> Result<(), BenchError> {
+    for number in 0.. {
+        let (data, offsets) = next(number);
+        // Refused or not: it goes on.
+        session.send(target, &data, &offsets)?;
+    }
+    Ok(())
+}
+
+fn new_objects(number: u64) -> (Vec<u8>, Vec<u64>) {
+    let names = (0..BATCH).map(|object| (1 + number * BATCH + object) * 8);
+    let data = names.flat_map(|name| own_object(name).as_bytes().to_vec()).collect();
+    let offsets = (0..BATCH).map(|object| object * size_of::<FlatBinderObject>() as u64).collect();
+    (data, offsets)
+}
+
+fn own_object(name: u64) -> FlatBinderObject {
+    FlatBinderObject { kind: BINDER_TYPE_BINDER, flags: 0, binder: name, cookie: name }
+}
+
+fn flood_with_deaths(session: &mut Session, target: u32) -> Result<(), BenchError> {
+    session.push(BC_ACQUIRE, &target);
+    loop {
+        for cookie in 0..BATCH {
+            let link = BinderHandleCookie { handle: target, cookie };
+            session.push(BC_REQUEST_DEATH_NOTIFICATION, &link);
+            session.push(BC_CLEAR_DEATH_NOTIFICATION, &link);
+        }
+        session.run_until(BR_CLEAR_DEATH_NOTIFICATION_DONE)?;
+    }
+}
+
+fn flood_with_opens(device: &Path) -> Result<(), BenchError> {
+    let mut open = Vec::new();
+    loop {
+        match BinderClient::open(device) {
+            Ok(client) => open.push(client),
+            // As many as there are: from here on it opens and closes.
+            Err(_) => open.truncate(open.len() / 2),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The one-ways of a node that wait for their turn, and those among them whose place a later one
+//! takes.
+//!
+//! A frozen process reads nothing. A sender that marks its one-ways as updates (`TF_UPDATE_TXN`) has
+//! the newest wait there instead of an older one that says the same.
+
+use alloc::collections::{BTreeMap, VecDeque};
+
+use binder_uapi::TF_UPDATE_TXN;
+
+use crate::context::Context;
+use crate::env::ClientMemory;
+use crate::node::NodeKey;
+use crate::transaction::{Transaction, TransactionKey};
+
+/// What two updates of the same have in common: code, flags, sender.
+type Subject = (u32, u32, u32);
+
+/// One-ways of a node behind the one that is out.
+#[derive(Debug, Default)]
+pub(crate) struct OnewayLine {
+    waiting: VecDeque<TransactionKey>,
+    /// Those of them that are updates, oldest first.
+    updates: BTreeMap<Subject, VecDeque<TransactionKey>>,
+}
+
+impl OnewayLine {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &TransactionKey> {
+        self.waiting.iter()
+    }
+
+    fn push(&mut self, transaction: TransactionKey, subject: Option<Subject>) {
+        self.waiting.push_back(transaction);
+        if let Some(subject) = subject {
+            self.updates.entry(subject).or_default().push_back(transaction);
+        }
+    }
+
+    fn pop_update(&mut self, subject: Subject) -> Option<TransactionKey> {
+        let updates = self.updates.get_mut(&subject)?;
+        let oldest = updates.pop_front();
+        if updates.is_empty() {
+            self.updates.remove(&subject);
+        }
+        oldest
+    }
+
+    /// Takes the oldest update with this subject out of the line.
+    fn take_update(&mut self, subject: Subject) -> Option<TransactionKey> {
+        let oldest = self.pop_update(subject)?;
+        // Keys are handed out in ascending order, but for one step in 2^32.
+        let at = self.waiting.binary_search(&oldest).ok();
+        let at = at.or_else(|| self.waiting.iter().position(|waiting| *waiting == oldest))?;
+        self.waiting.remove(at)
+    }
+}
+
+impl Context {
+    fn subject_of(&self, transaction: TransactionKey) -> Option<Subject> {
+        let Transaction { code, flags, trace, .. } = self.transactions[transaction];
+        (flags & TF_UPDATE_TXN != 0).then_some((code, flags, trace.from_pid))
+    }
+
+    /// Puts a one-way at the end of its node's line.
+    pub(crate) fn wait_in_line(&mut self, node: NodeKey, transaction: TransactionKey) {
+        let subject = self.subject_of(transaction);
+        self.nodes[node].line.push(transaction, subject);
+    }
+
+    /// Takes the one-way whose turn it is.
+    pub(crate) fn next_in_line(&mut self, node: NodeKey) -> Option<TransactionKey> {
+        let next = self.nodes[node].line.waiting.pop_front()?;
+        if let Some(subject) = self.subject_of(next) {
+            let oldest = self.nodes[node].line.pop_update(subject);
+            debug_assert_eq!(oldest, Some(next), "updates leave in the order of the line");
+        }
+        Some(next)
+    }
+
+    /// Drops the oldest one-way in the line that `newer` is an update of. Its sender hears nothing,
+    /// and the one that is out stays so.
+    pub(crate) fn supersede(
+        &mut self,
+        node: NodeKey,
+        newer: TransactionKey,
+        memory: &mut dyn ClientMemory,
+    ) {
+        let Some(subject) = self.subject_of(newer) else { return };
+        let Some(older) = self.nodes[node].line.take_update(subject) else { return };
+        let Transaction { to_process, buffer, .. } = self.transactions[older];
+        self.end_transaction(older);
+        if let (Some(receiver), Some(start)) = (to_process, buffer) {
+            self.drop_buffer(receiver, start, memory);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Every binderfs that this process serves: the first, and those that programs mount themselves.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::thread;
+
+use binder_os::proc_files::{self, Device};
+use binder_os::seccomp::Call;
+use binder_os::{DetachedMount, MountView, PathKind, processes};
+
+use crate::options::{Delivery, Options, Wishes};
+use crate::session::{MountError, Session, Shared};
+use crate::strings::{Strings, errno};
+use crate::supervisor::{Outcome, Waiting};
+
+const EPERM: i32 = 1;
+const EFAULT: i32 = 14;
+const EINVAL: i32 = 22;
+const ENOSPC: i32 = 28;
+
+const MS_REMOUNT: u32 = 32;
+
+/// How many binderfs there may be at a time: each has threads of its own.
+const MOUNTS_MAX: usize = 128;
+
+/// What programs know as the type of the file system.
+pub(crate) const FILE_SYSTEM: &[u8] = b"binder";
+
+/// All binderfs that are served.
+pub(crate) struct Mounts {
+    delivery: Delivery,
+    broker: Option<Vec<OsString>>,
+    /// Whether the clients have the filter by which we are asked.
+    is_asked: AtomicBool,
+    by_device: Mutex<HashMap<Device, Served>>,
+}
+
+struct Served {
+    session: Weak<Shared>,
+    /// Of whoever mounted it, and may change it.
+    user_namespace: u64,
+    statistics: bool,
+}
+
+impl Mounts {
+    /// Those of a world that begins with `session`.
+    pub(crate) fn new(session: &Session, delivery: Delivery) -> io::Result<Self> {
+        let own = MountView::of(std::process::id())?.user_namespace();
+        let mounts = Self {
+            delivery,
+            broker: session.shared().brokers.command(),
+            is_asked: AtomicBool::new(false),
+            by_device: Mutex::default(),
+        };
+        mounts.register(session, own, false);
+        Ok(mounts)
+    }
+
+    /// Clients have a filter more than this process from here on.
+    pub(crate) fn begin_to_be_asked(&self) {
+        self.is_asked.store(true, Ordering::Relaxed);
+        for session in self.by_device().values().filter_map(|served| served.session.upgrade()) {
+            session.expect_another_filter();
+        }
+    }
+
+    fn register(&self, session: &Session, user_namespace: u64, statistics: bool) {
+        let shared = session.shared();
+        if self.is_asked.load(Ordering::Relaxed) {
+            shared.expect_another_filter();
+        }
+        let session = Arc::downgrade(shared);
+        self.by_device().insert(shared.device(), Served { session, user_namespace, statistics });
+    }
+
+    /// Finds what serves the files of a device.
+    pub(crate) fn session(&self, device: Device) -> Option<Arc<Shared>> {
+        self.by_device().get(&device)?.session.upgrade()
+    }
+
+    /// Answers mount(2).
+    pub(crate) fn mount(self: &Arc<Self>, waiting: &Waiting) -> Result<Outcome, i32> {
+        let tid = waiting.trapped.tid;
+        let Call::Mount { source, target, kind, flags, data } = waiting.trapped.call else {
+            return Ok(Outcome::Proceed);
+        };
+        let Ok(mut strings) = Strings::of(tid) else { return Ok(Outcome::Proceed) };
+        let is_remount = flags & MS_REMOUNT != 0;
+        if !is_remount && strings.read(kind).ok().flatten().as_deref() != Some(FILE_SYSTEM) {
+            return Ok(Outcome::Proceed);
+        }
+        let source = strings.read(source)?.unwrap_or_default();
+        let target = strings.read(target)?.ok_or(EFAULT)?;
+        let data = strings.read(data)?.unwrap_or_default();
+        let view = MountView::of(tid).map_err(|error| errno(&error))?;
+        if !waiting.is_pending() {
+            return Ok(Outcome::Proceed);
+        }
+        let kind = if is_remount { PathKind::Any } else { PathKind::Directory };
+        let place = view.visit(|there| there.resolve(None, &target, kind));
+        let place = place.map_err(|error| errno(&error))?;
+        if is_remount {
+            return self.remount(&view, place.as_fd(), &data);
+        }
+        if !view.may_mount().map_err(|error| errno(&error))? {
+            return Err(EPERM);
+        }
+        let wishes = Wishes::parse(&data, || view.administers_all())?;
+        let mount = self.make(wishes, &view, tid, &source)?;
+        let attached = view.visit(|_| mount.attach_to(place.as_fd()));
+        attached.map(|()| Outcome::Done).map_err(|error| errno(&error))
+    }
+
+    /// Changes the limit of devices, if `place` is in a binderfs of ours.
+    fn remount(
+        &self,
+        view: &MountView,
+        place: BorrowedFd<'_>,
+        data: &[u8],
+    ) -> Result<Outcome, i32> {
+        let file = proc_files::id_of(place).map_err(|error| errno(&error))?;
+        let by_device = self.by_device();
+        let Some(served) = by_device.get(&file.device) else { return Ok(Outcome::Proceed) };
+        let Some(session) = served.session.upgrade() else { return Ok(Outcome::Proceed) };
+        if !view.administers(served.user_namespace) {
+            return Err(EPERM);
+        }
+        // mount(8) repeats what it finds in mountinfo, and there are the words of FUSE.
+        let words = data.split(|byte| *byte == b',').filter(|word| !is_of_fuse(word));
+        let wishes =
+            Wishes::parse(&words.collect::<Vec<_>>().join(&b','), || view.administers_all())?;
+        if wishes.statistics != served.statistics {
+            return Err(EINVAL);
+        }
+        session.limit_devices(wishes.devices_max);
+        Ok(Outcome::Done)
+    }
+
+    /// Makes a further binderfs, as wished for by thread `tid`, and serves it until it is unmounted.
+    pub(crate) fn make(
+        self: &Arc<Self>,
+        wishes: Wishes,
+        view: &MountView,
+        tid: u32,
+        source: &[u8],
+    ) -> Result<DetachedMount, i32> {
+        let Wishes { devices_max, statistics } = wishes;
+        let (delivery, broker) = (self.delivery, self.broker.clone());
+        let rest = Options::default();
+        let options = Options { devices_max, statistics, delivery, broker, ..rest };
+        let has_room = usize::try_from(devices_max).is_ok_and(|max| options.devices.len() <= max);
+        if !has_room || self.by_device().len() >= MOUNTS_MAX {
+            return Err(ENOSPC);
+        }
+        let source = if source.is_empty() { FILE_SYSTEM } else { source };
+        let (session, mount) =
+            Session::detached(&options, owner(tid), source).map_err(|error| match error {
+                MountError::Open(source)
+                | MountError::Create(source)
+                | MountError::Mount { source, .. } => errno(&source),
+                MountError::Name { .. } => EINVAL,
+            })?;
+        self.register(&session, view.user_namespace(), statistics);
+        let mounts = self.clone();
+        let serve = move || {
+            if let Err(error) = session.serve() {
+                tracing::error!(%error, "a binderfs that a program mounted is served no more");
+            }
+            mounts.by_device().retain(|_, served| served.session.strong_count() > 0);
+        };
+        // The new thread takes what it has from this one, whose root and mounts are our own.
+        thread::Builder::new()
+            .name("binderfs".into())
+            .spawn(serve)
+            .map_err(|error| errno(&error))?;
+        tracing::info!(tid, "a program has mounted binderfs");
+        Ok(mount)
+    }
+
+    fn by_device(&self) -> MutexGuard<'_, HashMap<Device, Served>> {
+        self.by_device.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Whether an option is one that mountinfo shows of our mounts.
+fn is_of_fuse(word: &[u8]) -> bool {
+    let names = [&b"user_id="[..], b"group_id=", b"default_permissions", b"allow_other"];
+    names.iter().any(|name| word.starts_with(name))
+}
+
+/// Whose the files of a binderfs are that thread `tid` mounts: root's of its user namespace. One that
+/// has no root is of one user only.
+fn owner(tid: u32) -> (u32, u32) {
+    if proc_files::shares_user_namespace(tid).unwrap_or(true) {
+        return processes::user();
+    }
+    let root = proc_files::root_of_user_namespace(tid).ok().flatten();
+    root.unwrap_or_else(processes::user)
+}

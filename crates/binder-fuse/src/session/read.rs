@@ -1,0 +1,60 @@
+//! What is read of files and directories.
+
+use fuse_wire::{DirentBuffer, Read, reply};
+
+use super::{EINVAL, File, Shared, index, logs};
+use crate::driver::EIO;
+use crate::mapping::BUFFER_BYTES;
+use crate::wire::send;
+
+impl Shared {
+    /// Reads a file of text, or a page of a receive buffer that a client touches.
+    pub(super) fn read(&self, unique: u64, read: &Read) {
+        let files = self.files();
+        let memory = match files.get(index(read.fh)) {
+            Some(File::Log { log, text }) => {
+                let (log, text) = (*log, text.clone());
+                drop(files);
+                return self.read_log(unique, read, log, text);
+            }
+            Some(File::Events(follower)) => {
+                let follower = *follower;
+                drop(files);
+                return self.read_events(unique, follower, read);
+            }
+            Some(File::Device { memory: Some(memory), .. }) => memory.clone(),
+            Some(File::Device { memory: None, .. }) => {
+                let zeros = vec![0; (read.size as usize).min(BUFFER_BYTES)];
+                return send(&self.fuse, &reply::data(unique, &zeros));
+            }
+            Some(File::Feature(text)) => {
+                let part = logs::part(text, read.offset, read.size);
+                return send(&self.fuse, &reply::data(unique, part));
+            }
+            Some(File::Control) | None => return self.refuse(unique, EINVAL),
+        };
+        drop(files);
+        let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(BUFFER_BYTES);
+        let mut bytes = vec![0; (read.size as usize).min(BUFFER_BYTES - start)];
+        match memory.read(start, &mut bytes) {
+            Ok(()) => send(&self.fuse, &reply::data(unique, &bytes)),
+            Err(_) => self.refuse(unique, EIO),
+        }
+    }
+
+    pub(super) fn read_dir(&self, unique: u64, node: u64, read: &Read) {
+        let entries = match self.tree().list(node) {
+            Ok(entries) => entries,
+            Err(refused) => return self.refuse(unique, refused as i32),
+        };
+        let mut bytes = vec![0; (read.size as usize).min(64 << 10)];
+        let mut listed = DirentBuffer::new(&mut bytes);
+        let skipped = usize::try_from(read.offset).unwrap_or(usize::MAX);
+        for (at, (inode, mode, name)) in entries.iter().enumerate().skip(skipped) {
+            if listed.push(*inode, at as u64 + 1, *mode, name).is_err() {
+                break;
+            }
+        }
+        send(&self.fuse, &reply::data(unique, listed.into_bytes()));
+    }
+}

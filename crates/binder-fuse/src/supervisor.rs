@@ -1,0 +1,219 @@
+//! Answers the system calls of clients that FUSE does not pass on.
+//!
+//! The kernel asks about them by [`seccomp`](binder_os::seccomp), if a world's processes were
+//! started so. Ioctls without an argument become jobs of the driver that owns the file; what is about
+//! mounting goes to [`mounts`](crate::mounts), each call in a thread of its own: it reads the
+//! caller's memory and follows its paths, and both may lead to somebody who does not answer.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use binder_os::FileId;
+use binder_os::proc_files::{self, ThreadStatus};
+use binder_os::seccomp::{Answer, Call, Listener, Trapped};
+
+use crate::contexts::Contexts;
+use crate::driver::{EIO, Job, NullIoctl};
+use crate::mounts::Mounts;
+use crate::options::Delivery;
+use crate::session::Session;
+
+/// How many calls about mounting are answered at a time.
+const WORKERS_MAX: usize = 32;
+
+/// Answers trapped calls.
+pub struct Supervisor {
+    mounts: Arc<Mounts>,
+    contexts: Arc<Contexts>,
+    workers: Arc<AtomicUsize>,
+}
+
+impl Supervisor {
+    /// A supervisor in a world with `session` as its first binderfs. Further ones deliver by
+    /// `delivery`.
+    ///
+    /// # Errors
+    ///
+    /// As reading /proc.
+    pub fn new(session: &Session, delivery: Delivery) -> io::Result<Self> {
+        Ok(Self {
+            mounts: Arc::new(Mounts::new(session, delivery)?),
+            contexts: Arc::default(),
+            workers: Arc::default(),
+        })
+    }
+
+    /// Notes that clients have one seccomp filter more than this process: that of the supervisor. Must
+    /// come before they do anything.
+    pub fn begin_to_be_asked(&self) {
+        self.mounts.begin_to_be_asked();
+    }
+
+    /// Answers calls that `listener` tells of, until nobody is left who could make one.
+    ///
+    /// # Errors
+    ///
+    /// As the kernel; trapped calls fail with `ENOSYS` afterwards.
+    pub fn attend(&self, listener: Listener) -> io::Result<()> {
+        let listener = Arc::new(listener);
+        while let Some(trapped) = listener.next()? {
+            let waiting = Waiting { listener: listener.clone(), trapped, is_over: false };
+            self.attend_to(waiting);
+        }
+        Ok(())
+    }
+
+    fn attend_to(&self, waiting: Waiting) {
+        let Trapped { tid, call, .. } = waiting.trapped;
+        let of_caller = |fd| proc_files::id_of_descriptor(tid, fd).ok();
+        match call {
+            Call::Ioctl { fd, request } => match of_caller(fd) {
+                Some(file) => self.null_ioctl(waiting, file, request),
+                None => waiting.answer(Answer::Proceed),
+            },
+            Call::Mount { .. } | Call::OpenContext { .. } => self.start_worker(waiting, None),
+            Call::Configure { fd, .. } | Call::MakeMount { fd, .. } => {
+                match of_caller(fd).filter(|file| self.contexts.holds(*file)) {
+                    Some(file) => self.start_worker(waiting, Some(file)),
+                    None => waiting.answer(Answer::Proceed),
+                }
+            }
+            Call::MoveMount { from, .. } => {
+                match of_caller(from).filter(|file| self.contexts.holds_mount(file.device)) {
+                    Some(file) => self.start_worker(waiting, Some(file)),
+                    None => waiting.answer(Answer::Proceed),
+                }
+            }
+            Call::Other => waiting.answer(Answer::Proceed),
+        }
+    }
+
+    /// `BINDER_THREAD_EXIT` and `BINDER_SET_CONTEXT_MGR` as most programs write them.
+    fn null_ioctl(&self, waiting: Waiting, file: FileId, command: u32) {
+        let tid = waiting.trapped.tid;
+        let (Some(shared), Ok(status)) = (self.mounts.session(file.device), ThreadStatus::of(tid))
+        else {
+            return waiting.answer(Answer::Proceed);
+        };
+        if !waiting.is_pending() {
+            return;
+        }
+        let answered = Box::new(move |result| {
+            waiting.answer(match result {
+                Some(Ok(())) => Answer::Done,
+                Some(Err(errno)) => Answer::Refuse(errno),
+                None => Answer::Proceed,
+            });
+        });
+        shared.submit(Job::NullIoctl(NullIoctl {
+            inode: file.inode,
+            pid: status.tgid,
+            tid,
+            uid: status.fs_uid,
+            command,
+            answered,
+        }));
+    }
+
+    fn start_worker(&self, waiting: Waiting, context: Option<FileId>) {
+        let Some(place) = Place::take(&self.workers) else {
+            return waiting.answer(Answer::Proceed);
+        };
+        let (mounts, contexts) = (self.mounts.clone(), self.contexts.clone());
+        let work = move || {
+            let outcome = match (waiting.trapped.call, context) {
+                (Call::Mount { .. }, _) => mounts.mount(&waiting),
+                (Call::OpenContext { .. }, _) => contexts.open(&waiting),
+                (Call::Configure { .. }, Some(file)) => contexts.configure(&waiting, file, &mounts),
+                (Call::MakeMount { .. }, Some(file)) => contexts.make_mount(&waiting, file),
+                (Call::MoveMount { .. }, Some(file)) => contexts.move_mount(&waiting, file.device),
+                (
+                    Call::Configure { .. } | Call::MakeMount { .. } | Call::MoveMount { .. },
+                    None,
+                )
+                | (Call::Ioctl { .. } | Call::Other, _) => Ok(Outcome::Proceed),
+            };
+            waiting.end(outcome);
+            drop(place);
+        };
+        // Should it fail, the call goes with its closure and is refused.
+        if let Err(error) = thread::Builder::new().name("mounting".into()).spawn(work) {
+            tracing::warn!(%error, "a call about mounting could not be answered");
+        }
+    }
+}
+
+/// One of the places of [`WORKERS_MAX`] workers.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn take(taken: &Arc<AtomicUsize>) -> Option<Self> {
+        let place = Self(taken.clone());
+        (taken.fetch_add(1, Ordering::Relaxed) < WORKERS_MAX).then_some(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What becomes of a call about mounting; an error is the errno that it gets.
+pub(crate) enum Outcome {
+    Proceed,
+    Done,
+    /// The call returns a descriptor of this, which is closed when another program is executed, or not.
+    Given(Box<dyn AsFd>, bool),
+}
+
+/// A trapped call. Whatever happens, it is answered.
+pub(crate) struct Waiting {
+    listener: Arc<Listener>,
+    pub(crate) trapped: Trapped,
+    is_over: bool,
+}
+
+impl Waiting {
+    /// Whether the caller still waits, so that what was read of it was really its own.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.listener.is_pending(&self.trapped)
+    }
+
+    fn end(mut self, outcome: Result<Outcome, i32>) {
+        let given = match outcome {
+            Ok(Outcome::Proceed) => return self.answer(Answer::Proceed),
+            Ok(Outcome::Done) => return self.answer(Answer::Done),
+            Err(errno) => return self.answer(Answer::Refuse(errno)),
+            Ok(Outcome::Given(file, is_cloexec)) => {
+                self.listener.give(&self.trapped, file.as_fd(), is_cloexec)
+            }
+        };
+        match given {
+            Ok(()) => self.is_over = true,
+            Err(error) => self.answer(Answer::Refuse(error.raw_os_error().unwrap_or(EIO))),
+        }
+    }
+
+    fn answer(mut self, answer: Answer) {
+        self.answer_now(answer);
+    }
+
+    fn answer_now(&mut self, answer: Answer) {
+        self.is_over = true;
+        if let Err(error) = self.listener.answer(&self.trapped, answer) {
+            tracing::warn!(%error, ?answer, tid = self.trapped.tid, "a call could not be answered");
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.answer_now(Answer::Refuse(EIO));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! A process from which clients take files that may not take them from the driver.
+//!
+//! To take a file out of another process is to trace that. The driver must not be open to that for
+//! clients that may do less than it; so the files go through a process that belongs to the client's
+//! own user, executes a program afresh, so that nothing of the driver's memory is in it, and holds
+//! no files but those on their way. Others of that user may reach these as well, as they may reach
+//! the client.
+
+#![expect(unsafe_code, reason = "what runs between fork and exec has no safe wrapper")]
+
+use std::ffi::OsStr;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+use rustix::process::{DumpableBehavior, Gid, PTracer, Uid};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use crate::thread_rights::UserAndGroup;
+
+/// As many files as go into one message; the kernel takes 253.
+const MAX_FILES_PER_MESSAGE: usize = 128;
+/// A broker that does not answer for so long is held up by somebody of its user.
+const ANSWER_TIME: Duration = Duration::from_secs(1);
+
+/// Descriptors of the broker, by number.
+const NUMBER_BYTES: usize = size_of::<u32>();
+
+/// A running broker. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Broker {
+    process: Child,
+    socket: OwnedFd,
+}
+
+impl Broker {
+    /// Starts a broker for processes of `user`: the program `command`, to which both numbers are
+    /// passed as further arguments, and which calls [`serve`] with them.
+    ///
+    /// # Errors
+    ///
+    /// As executing the program.
+    pub fn start<S: AsRef<OsStr>>(command: &[S], user: UserAndGroup) -> io::Result<Self> {
+        let [program, arguments @ ..] = command else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let (socket, its) = rustix::net::socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(ANSWER_TIME))?;
+        set_socket_timeout(&socket, Timeout::Send, Some(ANSWER_TIME))?;
+        let mut command = Command::new(program);
+        // SAFETY: the closure makes one system call, and touches no memory.
+        unsafe { command.pre_exec(inherit_nothing) };
+        let process = command
+            .args(arguments)
+            .args([user.uid.to_string(), user.gid.to_string()])
+            .env_clear()
+            .current_dir("/")
+            .stdin(its)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let broker = Self { process, socket };
+        // It says that it is ready by an empty answer to nothing.
+        broker.answer(0)?;
+        Ok(broker)
+    }
+
+    /// Returns the number of the process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Gives `files` to the broker; returns what they are there.
+    ///
+    /// # Errors
+    ///
+    /// As sendmsg(2) and recvmsg(2); the broker should be dropped then.
+    pub fn give(&self, files: &[BorrowedFd<'_>]) -> io::Result<Vec<RawFd>> {
+        let mut numbers = Vec::with_capacity(files.len());
+        for files in files.chunks(MAX_FILES_PER_MESSAGE) {
+            let mut space =
+                [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES_PER_MESSAGE))];
+            let mut ancillary = SendAncillaryBuffer::new(&mut space);
+            ancillary.push(SendAncillaryMessage::ScmRights(files));
+            let nothing = [IoSlice::new(&[0])];
+            rustix::net::sendmsg(&self.socket, &nothing, &mut ancillary, SendFlags::NOSIGNAL)?;
+            numbers.extend(self.answer(files.len())?);
+        }
+        Ok(numbers)
+    }
+
+    /// Has the broker close what [`give`](Self::give) returned.
+    ///
+    /// # Errors
+    ///
+    /// As send(2); the broker should be dropped then.
+    pub fn take_back(&self, numbers: &[RawFd]) -> io::Result<()> {
+        for numbers in numbers.chunks(MAX_FILES_PER_MESSAGE) {
+            let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+            rustix::net::send(&self.socket, &bytes, SendFlags::NOSIGNAL)?;
+        }
+        Ok(())
+    }
+
+    /// Reads `count` numbers. Whoever controls the broker may have made them up.
+    fn answer(&self, count: usize) -> io::Result<Vec<RawFd>> {
+        let mut bytes = [0; MAX_FILES_PER_MESSAGE * NUMBER_BYTES];
+        let (_, len) = rustix::io::retry_on_intr(|| {
+            rustix::net::recv(&self.socket, &mut bytes[..], RecvFlags::TRUNC)
+        })?;
+        if len != count.max(1) * NUMBER_BYTES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok(numbers_of(&bytes[..count * NUMBER_BYTES]).collect())
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The life of a broker, whose socket is its standard input: becomes a process of `user`, and holds
+/// files until the driver ends.
+///
+/// # Errors
+///
+/// As giving up privileges, and as the socket.
+pub fn serve(user: UserAndGroup) -> io::Result<()> {
+    become_user(user)?;
+    let stdin = io::stdin();
+    let socket = stdin.as_fd();
+    let mut held: Vec<OwnedFd> = Vec::new();
+    // One number, of nothing: ready.
+    rustix::net::send(socket, &u32::MAX.to_ne_bytes(), SendFlags::NOSIGNAL)?;
+    loop {
+        let mut bytes = [0; MAX_FILES_PER_MESSAGE * NUMBER_BYTES];
+        let mut space =
+            [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES_PER_MESSAGE))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let message = rustix::io::retry_on_intr(|| {
+            let into = &mut [IoSliceMut::new(&mut bytes)];
+            rustix::net::recvmsg(socket, into, &mut ancillary, RecvFlags::CMSG_CLOEXEC)
+        })?;
+        if message.bytes == 0 {
+            return Ok(());
+        }
+        let first = held.len();
+        for part in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(files) = part {
+                held.extend(files);
+            }
+        }
+        if held.len() > first {
+            let numbers = held[first..].iter().map(AsRawFd::as_raw_fd);
+            let answer: Vec<u8> = numbers.flat_map(RawFd::to_ne_bytes).collect();
+            rustix::net::send(socket, &answer, SendFlags::NOSIGNAL)?;
+        } else {
+            let gone: Vec<RawFd> = numbers_of(&bytes[..message.bytes]).collect();
+            held.retain(|file| !gone.contains(&file.as_raw_fd()));
+        }
+    }
+}
+
+/// Has all descriptors but the standard streams closed when the program is executed: whoever started
+/// the driver may have left it some that it does not know of.
+fn inherit_nothing() -> io::Result<()> {
+    let (first, last, when) = (3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+    // SAFETY: it takes numbers only, and closes nothing yet.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, when) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn numbers_of(bytes: &[u8]) -> impl Iterator<Item = RawFd> {
+    bytes.chunks_exact(NUMBER_BYTES).map(|number| {
+        RawFd::from_ne_bytes(number.try_into().expect("a chunk has the length asked for"))
+    })
+}
+
+/// Becomes a process that others of `user` may trace, and that can do nothing more than they.
+fn become_user(user: UserAndGroup) -> io::Result<()> {
+    let is_other = rustix::process::getuid().as_raw() != user.uid;
+    // In a user namespace without other groups they cannot be given up, nor are they another's.
+    match rustix::thread::set_thread_groups(&[]) {
+        Err(errno) if is_other => return Err(errno.into()),
+        Ok(()) | Err(_) => {}
+    }
+    let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
+    rustix::thread::set_thread_res_gid(gid, gid, gid)?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid)?;
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::set_capabilities(None, sets)?;
+    rustix::thread::set_no_new_privs(true)?;
+    // Changing the user made the process opaque to the user.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)?;
+    // Without Yama there is nothing to be allowed.
+    let _ = rustix::process::set_ptracer(PTracer::Any);
+    Ok(())
+}

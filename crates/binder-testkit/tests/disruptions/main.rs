@@ -1,0 +1,89 @@
+//! Scenarios of which every step is disrupted in turn: by a fault of memory, by a thread that exits,
+//! by a file that is closed.
+//!
+//! Whatever happens, the others hear what the specification says (3.10, 6.2 to 6.4), the next call
+//! of each of them works, and nothing is left of anybody once all have gone.
+
+mod cast;
+mod scenario;
+
+use cast::Cast;
+use scenario::{SCENARIOS, Who};
+
+/// Says on failure what was being played.
+struct Situation(String);
+
+impl Drop for Situation {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("{}", self.0);
+        }
+    }
+}
+
+#[test]
+fn a_scenario_comes_to_its_end_if_nothing_disrupts_it() {
+    for scenario in SCENARIOS {
+        let _told = Situation(scenario.name.into());
+        Cast::assembled(|cast| {
+            scenario.acts.iter().for_each(|act| cast.play(act));
+            cast.assert_no_failure();
+            cast.end();
+        });
+    }
+}
+
+#[test]
+fn memory_that_faults_at_any_access_harms_nobody_else() {
+    for scenario in SCENARIOS {
+        for access in 0.. {
+            let _told = Situation(format!("{}, a fault at access {access}", scenario.name));
+            let mut has_faulted = false;
+            Cast::assembled(|cast| {
+                cast.core().fault_after(Some(access));
+                for act in scenario.acts {
+                    cast.play(act);
+                    if !has_faulted && cast.core().has_faulted() {
+                        has_faulted = true;
+                        cast.forgive_faults();
+                    }
+                }
+                cast.core().fault_after(None);
+                cast.end();
+            });
+            if !has_faulted {
+                assert!(access > 5, "{} touches memory", scenario.name);
+                break;
+            }
+        }
+    }
+}
+
+/// Plays each scenario once for each party and each place where it may leave.
+fn with_somebody_leaving(how: &str, leave: impl Fn(&mut Cast<'_>, Who)) {
+    for scenario in SCENARIOS {
+        for who in Who::ALL {
+            for step in 0..=scenario.acts.len() {
+                let _told =
+                    Situation(format!("{}: {who:?} {how} before step {step}", scenario.name));
+                Cast::assembled(|cast| {
+                    let (before, after) = scenario.acts.split_at(step);
+                    before.iter().for_each(|act| cast.play(act));
+                    leave(cast, who);
+                    after.iter().for_each(|act| cast.play(act));
+                    cast.end();
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_exits_at_any_step_leaves_nobody_waiting() {
+    with_somebody_leaving("exits", |cast, who| cast.exit_thread(who));
+}
+
+#[test]
+fn a_process_that_ends_at_any_step_leaves_nobody_waiting() {
+    with_somebody_leaving("closes", |cast, who| cast.close(who));
+}

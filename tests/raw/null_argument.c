@@ -1,0 +1,90 @@
+// null_argument.c - ioctls without an argument, which are no business of a file system in user space.
+//
+//   gcc -O2 -pthread -o null_argument null_argument.c
+//   null_argument DEVICE     ends threads and becomes context manager so, under signals, in children, and killed
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/android/binder.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(fact) \
+	do { \
+		if (!(fact)) { \
+			fprintf(stderr, "line %d: %s: %s\n", __LINE__, #fact, strerror(errno)); \
+			exit(1); \
+		} \
+	} while (0)
+
+static int device;
+
+static void *exit_often(void *unused)
+{
+	struct binder_version version;
+	for (int i = 0; i < 200; i++) {
+		CHECK(ioctl(device, BINDER_VERSION, &version) == 0);
+		CHECK(ioctl(device, BINDER_THREAD_EXIT, NULL) == 0);
+	}
+	return unused;
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+int main(int argc, char **argv)
+{
+	CHECK(argc == 2);
+	device = open(argv[1], O_RDWR | O_CLOEXEC);
+	CHECK(device >= 0);
+	CHECK(ioctl(device, BINDER_SET_CONTEXT_MGR, 0) == 0);
+	CHECK(ioctl(device, BINDER_SET_CONTEXT_MGR, 0) == -1 && errno == EBUSY);
+
+	/* Signals neither end nor repeat such a call. */
+	struct sigaction action = {.sa_handler = ignore};
+	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+	ualarm(500, 500);
+	pthread_t threads[4];
+	for (int i = 0; i < 4; i++)
+		CHECK(pthread_create(&threads[i], NULL, exit_often, NULL) == 0);
+	for (int i = 0; i < 4; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+	ualarm(0, 0);
+
+	/* Not ours: answered by whom it concerns. */
+	int ends[2];
+	CHECK(pipe(ends) == 0);
+	CHECK(ioctl(ends[0], BINDER_THREAD_EXIT, NULL) == -1 && errno == ENOTTY);
+	CHECK(ioctl(999, BINDER_THREAD_EXIT, NULL) == -1 && errno == EBADF);
+
+	/* A child inherits the file, and is nobody to the driver; the parent is not harmed. */
+	pid_t child = fork();
+	if (child == 0)
+		_exit(ioctl(device, BINDER_THREAD_EXIT, NULL) == -1 && errno == EINVAL ? 0 : 1);
+	int status;
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+
+	/* Many that start, ask and are killed: the supervisor outlives them all. */
+	for (int i = 0; i < 100; i++) {
+		child = fork();
+		if (child == 0) {
+			int own = open(argv[1], O_RDWR | O_CLOEXEC);
+			for (;;)
+				ioctl(own, BINDER_THREAD_EXIT, NULL);
+		}
+		usleep(100);
+		kill(child, SIGKILL);
+		CHECK(waitpid(child, &status, 0) == child);
+	}
+	CHECK(ioctl(device, BINDER_THREAD_EXIT, NULL) == 0);
+	puts("answered");
+	return 0;
+}
