@@ -5,6 +5,7 @@ use std::io::Write;
 use crate::error::BenchError;
 use crate::find_bit::{self, FindBitOptions};
 use crate::flood::{self, FloodOptions};
+use crate::freeze::{self, FreezeOptions};
 use crate::handles::{self, HandlesOptions};
 use crate::idle::{self, IdleOptions};
 use crate::ids::{self, IdsOptions};
@@ -22,6 +23,8 @@ pub enum Bench {
     Handles(HandlesOptions),
     /// Time round trips beside clients that flood the driver
     Flood(FloodOptions),
+    /// Time the freezing and thawing of a process with many objects
+    Freeze(FreezeOptions),
     /// Measure what clients that do nothing cost the daemon
     Idle(IdleOptions),
     /// Time searches in bitmaps, beside the ways that Linux has
@@ -54,6 +57,7 @@ impl Bench {
             Self::Ping(options) => ping::run(options, report),
             Self::Handles(options) => handles::run(options, report),
             Self::Flood(options) => flood::run(options, report),
+            Self::Freeze(options) => freeze::run(options, report),
             Self::Idle(options) => idle::run(options, report),
             Self::FindBit(options) => find_bit::run(options, report),
             Self::Ids(options) => ids::run(options, report),
@@ -67,6 +71,7 @@ impl Bench {
             Self::Ping(options) => Some(&options.target),
             Self::Handles(options) => Some(&options.target),
             Self::Flood(options) => Some(&options.target),
+            Self::Freeze(options) => Some(&options.target),
             Self::Idle(options) => Some(&options.target),
             Self::FindBit(_) | Self::Ids(_) | Self::Pids(_) => None,
         }
@@ -77,7 +82,7 @@ impl Bench {
             Self::FindBit(options) => options.json,
             Self::Ids(options) => options.json,
             Self::Pids(options) => options.json,
-            Self::Ping(_) | Self::Handles(_) | Self::Flood(_) | Self::Idle(_) => {
+            Self::Ping(_) | Self::Handles(_) | Self::Flood(_) | Self::Freeze(_) | Self::Idle(_) => {
                 self.target().is_some_and(|target| target.json)
             }
         }

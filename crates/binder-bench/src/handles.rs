@@ -181,7 +181,7 @@ fn send_nodes(link: &mut Link, device: &Path) -> Result<(), BenchError> {
 }
 
 /// Makes an object of ours by its number.
-fn object(node: u32) -> FlatBinderObject {
+pub(crate) fn object(node: u32) -> FlatBinderObject {
     // Aligned like an address, and not 0.
     let name = (u64::from(node) + 1) * 16;
     let flags = 0x7f | FLAT_BINDER_FLAG_ACCEPTS_FDS;

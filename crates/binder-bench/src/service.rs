@@ -7,7 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 use binder_os::BinderClient;
-use binder_uapi::{BC_ACQUIRE, BC_INCREFS, BINDER_TYPE_HANDLE, FlatBinderObject};
+use binder_uapi::{
+    BC_ACQUIRE, BC_INCREFS, BC_REQUEST_FREEZE_NOTIFICATION, BINDER_TYPE_HANDLE, BinderHandleCookie,
+    FlatBinderObject,
+};
 use zerocopy::FromBytes;
 
 use crate::actor::Actor;
@@ -23,6 +26,8 @@ pub(crate) const KEEP: u32 = 2;
 pub(crate) const DEFER: u32 = 3;
 /// Answers with the object whose handle, here, is the data of the call.
 pub(crate) const LEND: u32 = 4;
+/// The same as [`KEEP`], and is told when the owner of the object is frozen or thawed.
+pub(crate) const WATCH: u32 = 5;
 /// The handle that stands for an object that did not arrive as one.
 pub(crate) const NO_HANDLE: u32 = 0;
 
@@ -75,7 +80,7 @@ fn serve(mut session: Session) -> Result<Infallible, BenchError> {
             session.reply_object(&call, &object)?;
             continue;
         }
-        if call.code != KEEP {
+        if ![KEEP, WATCH].contains(&call.code) {
             session.reply(&call, &data)?;
             continue;
         }
@@ -83,6 +88,11 @@ fn serve(mut session: Session) -> Result<Infallible, BenchError> {
         if handle != NO_HANDLE {
             session.push(BC_INCREFS, &handle);
             session.push(BC_ACQUIRE, &handle);
+            if call.code == WATCH {
+                let cookie = handle.into();
+                session
+                    .push(BC_REQUEST_FREEZE_NOTIFICATION, &BinderHandleCookie { handle, cookie });
+            }
         }
         session.reply(&call, &handle.to_ne_bytes())?;
     }

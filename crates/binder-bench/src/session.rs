@@ -9,10 +9,10 @@ use std::path::Path;
 
 use binder_os::BinderClient;
 use binder_uapi::{
-    BC_ACQUIRE, BC_ACQUIRE_DONE, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_INCREFS_DONE, BC_REPLY,
-    BC_TRANSACTION, BR_ACQUIRE, BR_FAILED_REPLY, BR_INCREFS, BR_NOOP, BR_REPLY, BR_TRANSACTION,
-    BR_TRANSACTION_COMPLETE, BinderTransactionData, FlatBinderObject, TF_ONE_WAY, name_of,
-    payload_len,
+    BC_ACQUIRE, BC_ACQUIRE_DONE, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_FREEZE_NOTIFICATION_DONE,
+    BC_INCREFS_DONE, BC_REPLY, BC_TRANSACTION, BR_ACQUIRE, BR_FAILED_REPLY, BR_FROZEN_BINDER,
+    BR_INCREFS, BR_NOOP, BR_REPLY, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderTransactionData,
+    FlatBinderObject, TF_ONE_WAY, name_of, payload_len,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -187,7 +187,7 @@ impl Session {
         Ok(())
     }
 
-    /// Waits for a transaction that comes as `wanted`, acknowledging references meanwhile.
+    /// Waits for a transaction that comes as `wanted`, acknowledging references and freezes meanwhile.
     fn next_of(&mut self, wanted: u32) -> Result<BinderTransactionData, BenchError> {
         loop {
             let Some((code, payload)) = first_return(&self.returns[self.unread.clone()]) else {
@@ -200,6 +200,11 @@ impl Session {
                 BR_NOOP | BR_TRANSACTION_COMPLETE => continue,
                 BR_INCREFS => BC_INCREFS_DONE,
                 BR_ACQUIRE => BC_ACQUIRE_DONE,
+                BR_FROZEN_BINDER => {
+                    self.commands.extend(BC_FREEZE_NOTIFICATION_DONE.to_ne_bytes());
+                    self.commands.extend(&payload[..size_of::<u64>()]);
+                    continue;
+                }
                 _ => {
                     let transaction = BinderTransactionData::read_from_bytes(payload).ok();
                     return transaction

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     ping_sets_the_device_against_its_baselines(&device);
     handles_has_lines_for_each_bucket(&device);
     flood_has_a_line_for_each_flood(&device);
+    freeze_has_a_line_for_each_kind_of_watcher(&device);
     idle_has_a_line_for_each_state(&device);
     a_device_that_is_none_is_an_error();
     ExitCode::SUCCESS
@@ -88,6 +89,15 @@ fn flood_has_a_line_for_each_flood(device: &str) {
     assert_eq!(named, [&[None], &floods.map(Some)[..]].concat());
     assert_eq!(rows[0]["times_alone_p50"], 1.0);
     assert!(rows.iter().all(|row| row["p50_ns"].as_u64() > Some(0)), "{rows:?}");
+}
+
+fn freeze_has_a_line_for_each_kind_of_watcher(device: &str) {
+    let rows = rows(&["freeze", "--json", "--nodes", "20", "--rounds", "3"], device);
+    let watched: Vec<_> = rows.iter().map(|row| row["is_watched"].as_bool()).collect();
+    assert_eq!(watched, [Some(false), Some(true)]);
+    for key in ["freeze_p50_ns", "freeze_p99_ns", "thaw_p50_ns", "thaw_p99_ns"] {
+        assert!(rows.iter().all(|row| row[key].as_u64() > Some(0)), "{rows:?}");
+    }
 }
 
 fn idle_has_a_line_for_each_state(device: &str) {

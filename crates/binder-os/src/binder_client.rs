@@ -14,10 +14,10 @@ use std::ptr;
 
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION,
-    BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_TYPE_BINDER, BINDER_VERSION,
-    BINDER_WRITE_READ, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY, BR_REPLY, BR_TRANSACTION,
-    BinderTransactionData, BinderVersion, BinderWriteRead, FLAT_BINDER_FLAG_ACCEPTS_FDS,
-    FlatBinderObject, TF_ONE_WAY, payload_len,
+    BINDER_FREEZE, BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_TYPE_BINDER,
+    BINDER_VERSION, BINDER_WRITE_READ, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY, BR_REPLY,
+    BR_TRANSACTION, BinderFreezeInfo, BinderTransactionData, BinderVersion, BinderWriteRead,
+    FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject, TF_ONE_WAY, payload_len,
 };
 use rustix::fs::{Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -123,6 +123,16 @@ impl BinderClient {
         let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
         let mut node = FlatBinderObject { kind: BINDER_TYPE_BINDER, flags, ..Default::default() };
         self.ioctl(BINDER_SET_CONTEXT_MGR_EXT, &mut node)
+    }
+
+    /// Freezes process `pid`, which must have nothing to answer or to wait for, or thaws it.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EINVAL if it has not opened the device, EAGAIN if it is busy.
+    pub fn set_frozen(&self, pid: u32, is_frozen: bool) -> io::Result<()> {
+        let mut wish = BinderFreezeInfo { pid, enable: is_frozen.into(), timeout_ms: 0 };
+        self.ioctl(BINDER_FREEZE, &mut wish)
     }
 
     /// Calls handle 0 and waits for the reply.
