@@ -134,7 +134,7 @@ pub(crate) fn run(options: &PingOptions, report: &mut Report<'_>) -> Result<(), 
 
     let steps = options.sizes.len() * peers.len() * (options.rounds as usize + 1);
     let bar = report.progress(steps);
-    let mut table = Table::new([
+    let heads = [
         "peer",
         "bytes",
         "p50",
@@ -145,7 +145,10 @@ pub(crate) fn run(options: &PingOptions, report: &mut Report<'_>) -> Result<(), 
         "x futex",
         "x unix",
         "x without",
-    ]);
+    ];
+    // The last is about files.
+    let columns = if options.descriptors { heads.len() } else { heads.len() - 1 };
+    let mut table = Table::new(heads.into_iter().take(columns));
     for &bytes in &options.sizes {
         let mut tallies = vec![Tally::default(); peers.len()];
         for round in 0..=options.rounds {
@@ -161,7 +164,7 @@ pub(crate) fn run(options: &PingOptions, report: &mut Report<'_>) -> Result<(), 
         }
         for row in rows(bytes, &peers, &mut tallies) {
             report.record(&row)?;
-            table.row(row.cells());
+            table.row(row.cells().into_iter().take(columns));
         }
     }
     bar.finish_and_clear();

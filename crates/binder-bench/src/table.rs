@@ -9,8 +9,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn new<const N: usize>(heads: [&str; N]) -> Self {
-        Self { rows: vec![heads.map(String::from).into()] }
+    pub(crate) fn new<'h>(heads: impl IntoIterator<Item = &'h str>) -> Self {
+        Self { rows: vec![heads.into_iter().map(String::from).collect()] }
     }
 
     /// Adds a row, which has as many cells as there are heads.

@@ -1,38 +1,38 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
+mod freezing;
+mod job;
+mod nonblocking;
 mod past;
 mod report;
+mod threads;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::hash::RandomState;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 use binder_core::{
-    Caller, Context, DebugIds, Effect, Errno, Limits, Nice, Opener, Outcome, ProcessKey, Release,
+    Caller, Context, DebugIds, Effect, Errno, Limits, Nice, Outcome, ProcessKey, Release,
     ThreadKey, Waits,
 };
-use binder_os::{FuseDevice, ThreadWatch, nice, proc_files};
+use binder_os::{FuseDevice, ThreadWatch, nice};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
 
 use crate::alarm::Alarm;
-use crate::client::{Begun, Client, Clients};
-use crate::errand::{Report, Task};
-use crate::events::{Events, FollowerId, StreamRead};
+use crate::client::{Begun, Clients};
+use crate::errand::Task;
+use crate::events::Events;
 use crate::ioctl::{Answer, Call};
-use crate::logs::LogFile;
 use crate::options::Options;
 use crate::parked::{Check, Parked, ParkedReads};
 use crate::runners::Runners;
-use crate::thread_ends::CallerName;
 use crate::wire::send;
 use freezing::WaitingFreeze;
-
-mod freezing;
-mod threads;
+pub(crate) use job::{Asker, Job, NullIoctl, Sleeper};
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -43,138 +43,6 @@ pub(crate) const EIO: i32 = 5;
 pub(crate) const O_NONBLOCK: u32 = 0o4000;
 const POLLIN: u32 = 0x001;
 const POLLRDNORM: u32 = 0x040;
-
-/// Who asks: the calling thread, as the FUSE header shows it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Asker {
-    pub(crate) unique: u64,
-    pub(crate) device: DeviceId,
-    pub(crate) process: ProcessKey,
-    pub(crate) tid: u32,
-    pub(crate) uid: u32,
-    /// The argument of the ioctl: where the caller's struct lies.
-    pub(crate) argument: u64,
-}
-
-/// One thing to do with the state of the driver.
-pub(crate) enum Job {
-    AddDevice {
-        device: DeviceId,
-        name: String,
-    },
-    /// Makes a process and hands its key on, with which the open is answered.
-    Open {
-        unique: u64,
-        device: DeviceId,
-        opener: Opener,
-        client: Box<Client>,
-        opened: Opened,
-    },
-    Ioctl {
-        asker: Asker,
-        command: u32,
-        data: [u8; 48],
-        len: usize,
-    },
-    /// An ioctl without an argument, of which FUSE does not tell.
-    NullIoctl(NullIoctl),
-    Poll {
-        asker: Asker,
-        handle: u64,
-        flags: u32,
-    },
-    Flush {
-        unique: u64,
-        device: DeviceId,
-        process: ProcessKey,
-    },
-    Release {
-        device: DeviceId,
-        process: ProcessKey,
-    },
-    /// A signal interrupts the request `target`; the interruption itself is request `unique`.
-    Interrupt {
-        unique: u64,
-        target: u64,
-    },
-    /// An errand in a client is over.
-    EndErrand(Box<Report>),
-    /// Finds reads whose files may have been made non-blocking while they slept.
-    ListSleepers {
-        found: Sleepers,
-    },
-    SetNonblocking {
-        device: DeviceId,
-        process: ProcessKey,
-        is_nonblocking: bool,
-    },
-    ReclaimIdlePages,
-    /// A thread has ended, and may not have said so.
-    EndThread(CallerName),
-    /// Looks for ends of threads that nobody tells of, and says whether there are such threads.
-    FindEndedThreads {
-        are_left: IsLeft,
-    },
-    EndOverdueFreezes,
-    /// Plays a slice of the end of a process, if there is one, and says whether more is left.
-    GoOnReleasing {
-        is_left: IsLeft,
-    },
-    /// Takes a log down and hands it on.
-    WriteLog {
-        unique: u64,
-        log: LogFile,
-        written: Written,
-    },
-    ReadEvents {
-        follower: FollowerId,
-        read: StreamRead,
-    },
-    PollEvents {
-        unique: u64,
-        follower: FollowerId,
-        handle: u64,
-        flags: u32,
-    },
-    ForgetFollower {
-        follower: FollowerId,
-    },
-}
-
-/// An ioctl that did not come as a request.
-pub(crate) struct NullIoctl {
-    /// The inode of the file, and the process that may have opened it.
-    pub(crate) inode: u64,
-    pub(crate) pid: u32,
-    pub(crate) tid: u32,
-    pub(crate) uid: u32,
-    pub(crate) command: u32,
-    pub(crate) answered: NullAnswer,
-}
-
-/// Takes the answer, or an errno; none if the file is no device.
-pub(crate) type NullAnswer = Box<dyn FnOnce(Option<Result<(), i32>>) + Send>;
-
-/// Answers FUSE_OPEN once the process exists.
-pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
-
-/// Takes the text of a log.
-pub(crate) type Written = Box<dyn FnOnce(String) + Send>;
-
-/// Takes the files that sleeping reads wait on.
-pub(crate) type Sleepers = Box<dyn FnOnce(Vec<Sleeper>) + Send>;
-
-/// Hears whether more is to be done.
-pub(crate) type IsLeft = Box<dyn FnOnce(bool) + Send>;
-
-/// A file with a sleeping read, to be looked at.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sleeper {
-    pub(crate) device: DeviceId,
-    pub(crate) process: ProcessKey,
-    pub(crate) pid: u32,
-    pub(crate) file: binder_os::FileId,
-}
 
 /// One device: its context and the clients of it.
 pub(crate) struct Device {
@@ -529,45 +397,6 @@ impl Driver {
         self.answer(parked.asker.unique, Err(error), Answer::of(&parked.request).bytes());
     }
 
-    /// Lists the files of reads that have slept through a round, once each.
-    fn sleepers(&mut self) -> Vec<Sleeper> {
-        let (mut found, mut listed) = (Vec::new(), HashSet::new());
-        for (device, state) in self.devices.iter_mut().enumerate() {
-            for parked in state.parked.iter_mut() {
-                parked.check = match parked.check {
-                    Check::Fresh => Check::Due,
-                    Check::Done => Check::Done,
-                    Check::Due => {
-                        let process = parked.asker.process;
-                        // One look serves all reads of a file.
-                        if listed.insert((device, process))
-                            && let Some(client) = state.clients.get_mut(process)
-                        {
-                            let (pid, file) = (client.pid, client.file);
-                            found.push(Sleeper { device, process, pid, file });
-                        }
-                        Check::Done
-                    }
-                };
-            }
-        }
-        found
-    }
-
-    /// Notes what `O_NONBLOCK` has become; reads that sleep against it end with `EAGAIN`.
-    fn set_nonblocking(&mut self, device: DeviceId, process: ProcessKey, is_nonblocking: bool) {
-        let Some(client) = self.devices[device].clients.get_mut(process) else { return };
-        client.is_nonblocking = is_nonblocking;
-        if !is_nonblocking {
-            return;
-        }
-        let of_process = |parked: &Parked| parked.asker.process == process;
-        while let Some(parked) = self.devices[device].parked.take_first(of_process) {
-            self.end_sleep(device, &parked, Errno::EAGAIN);
-        }
-        self.carry_out_effects(device);
-    }
-
     /// Ends a process, or as much of it as may keep the others waiting; the housekeeper sees to the
     /// rest.
     fn release(&mut self, device: DeviceId, process: ProcessKey) {
@@ -624,41 +453,5 @@ impl Device {
             client.forget_thread(caller.tid);
         }
         admitted
-    }
-
-    /// Whether `O_NONBLOCK`, known to have been set, is set no longer.
-    fn has_become_blocking(&mut self, process: ProcessKey) -> bool {
-        let Some(client) = self.clients.get_mut(process) else { return false };
-        let flags = proc_files::file_flags(client.pid, client.file);
-        let is_blocking = matches!(flags, Ok(Some(flags)) if flags & O_NONBLOCK == 0);
-        client.is_nonblocking = !is_blocking;
-        is_blocking
-    }
-}
-
-impl Job {
-    /// The request that a client waits on, if one does.
-    fn answers(&self) -> Option<u64> {
-        match self {
-            Self::Ioctl { asker, .. } | Self::Poll { asker, .. } => Some(asker.unique),
-            Self::Open { unique, .. }
-            | Self::Flush { unique, .. }
-            | Self::WriteLog { unique, .. }
-            | Self::PollEvents { unique, .. } => Some(*unique),
-            Self::ReadEvents { read, .. } => Some(read.unique),
-            Self::AddDevice { .. }
-            | Self::NullIoctl(_)
-            | Self::ForgetFollower { .. }
-            | Self::Release { .. }
-            | Self::Interrupt { .. }
-            | Self::EndErrand(_)
-            | Self::ListSleepers { .. }
-            | Self::SetNonblocking { .. }
-            | Self::ReclaimIdlePages
-            | Self::EndThread(_)
-            | Self::FindEndedThreads { .. }
-            | Self::GoOnReleasing { .. }
-            | Self::EndOverdueFreezes => None,
-        }
     }
 }

@@ -2,6 +2,7 @@
 //! concerns Binder on to the driver.
 
 mod logs;
+mod open;
 mod read;
 
 use std::io;
@@ -11,14 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
 use binder_os::{
-    DetachedMount, FileId, FuseDevice, Mapping, MountOptions, ReadError, ThreadStatus, ThreadWatch,
+    DetachedMount, FuseDevice, Mapping, MountOptions, ReadError, ThreadStatus, ThreadWatch,
     proc_files,
 };
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
-use fuse_wire::flags::{
-    FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH, FUSE_IOCTL_DIR, FUSE_MAX_PAGES,
-    FUSE_PASSTHROUGH,
-};
+use fuse_wire::flags::{FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
 use fuse_wire::{
     Header, InitOffer, InitTerms, Message, Opened, Operation, Request, SetAttr, StatFs, reply,
 };
@@ -27,19 +25,18 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::alarm::{Alarm, Sleeper};
 use crate::brokers::Brokers;
-use crate::client::{self, Client};
-use crate::descriptors::{Descriptors, PER_OPEN, Payer};
+use crate::descriptors::Descriptors;
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
 use crate::errand::Warnings;
 use crate::events::FollowerId;
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::logs::LogFile;
-use crate::mapping::{ReceiveBuffer, Route};
+use crate::mapping::Route;
 use crate::options::{Delivery, Options};
 use crate::reserve::{Bell, Reserve};
 use crate::runners::Runners;
 use crate::thread_ends::Mourner;
-use crate::tree::{Place, Refused, Sharing, Tree};
+use crate::tree::{Refused, Tree};
 use crate::turn::Turn;
 use crate::wire::send;
 
@@ -426,26 +423,6 @@ impl Shared {
         }
     }
 
-    /// How receive buffers reach clients: found out at the first need, since the kernel must have
-    /// agreed on passthrough before it can be tried.
-    fn route(&self) -> Route {
-        *self.route.get_or_init(|| {
-            let route = match self.delivery {
-                Delivery::Passthrough => Route::Passthrough,
-                Delivery::Store => Route::Store,
-                Delivery::Auto => match ReceiveBuffer::new(Route::Passthrough, &self.fuse, 0) {
-                    Ok(buffer) => {
-                        buffer.close(&self.fuse);
-                        Route::Passthrough
-                    }
-                    Err(_) => Route::Store,
-                },
-            };
-            tracing::info!(?route, "the way of receive buffers to their clients is chosen");
-            route
-        })
-    }
-
     fn ioctl(&self, header: &Header, fh: u64, command: u32, argument: u64, data: &[u8]) {
         if command == BINDER_CTL_ADD && self.is_control(fh) {
             return self.add_device(header.unique, data);
@@ -502,83 +479,6 @@ impl Shared {
         }
         // Times and sizes mean nothing here; open(2) with O_TRUNC sets a size and must not fail.
         self.attr(unique, node);
-    }
-
-    fn open(&self, header: &Header, flags: u32) {
-        let unique = header.unique;
-        let place = self.tree().place(header.node);
-        match place {
-            Ok(Place::Device(device)) => self.open_device(header, device, flags),
-            Ok(Place::Control) => self.opened(unique, File::Control, FOPEN_DIRECT_IO, 0),
-            Ok(Place::Feature) => {
-                let text = self.tree().feature_text(header.node);
-                self.opened(unique, File::Feature(text), FOPEN_DIRECT_IO, 0);
-            }
-            Ok(Place::Log(log)) => self.open_log(unique, log),
-            Ok(Place::Root | Place::Features | Place::Logs) | Err(_) => {
-                self.refuse(unique, EINVAL);
-            }
-        }
-    }
-
-    /// Opens a device: the calling process gets a receive buffer and becomes a process of the
-    /// device's context.
-    fn open_device(&self, header: &Header, device: DeviceId, flags: u32) {
-        let unique = header.unique;
-        let taken = self.tree().take_for_open(header.node, header.pid);
-        let sharing = match taken {
-            Ok(sharing) => sharing,
-            Err(refused) => return self.refuse(unique, refused as i32),
-        };
-        let (opener, client) = match self.meet(header, sharing, flags) {
-            Ok(met) => met,
-            Err(error) => {
-                tracing::debug!(%error, tid = header.pid, "a process could not open the device");
-                self.tree().abandon_open(device);
-                return self.refuse(unique, error.raw_os_error().unwrap_or(EIO));
-            }
-        };
-        let (fuse, files) = (self.fuse.clone(), self.files.clone());
-        let memory = client.buffer.readable().cloned();
-        let backing = client.buffer.backing();
-        let pid = opener.pid;
-        self.tree().arrive(pid);
-        let opened = Box::new(move |process| {
-            let file = File::Device { device, process, pid, memory };
-            let (flags, backing_id) = match backing {
-                Some(id) => (FOPEN_PASSTHROUGH, i32::try_from(id.get()).unwrap_or(0)),
-                // What was stored must survive the open, and later ones of other inodes.
-                None => (FOPEN_KEEP_CACHE, 0),
-            };
-            let fh = insert_file(&files, file);
-            send(&fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
-        });
-        self.submit(Job::Open { unique, device, opener, client: Box::new(client), opened });
-    }
-
-    /// Finds out who opens a file, and makes its receive buffer.
-    fn meet(
-        &self,
-        header: &Header,
-        sharing: Sharing,
-        flags: u32,
-    ) -> io::Result<(binder_core::Opener, Client)> {
-        let pid = proc_files::tgid_of(header.pid)?;
-        let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
-        let opener = client::identify(pid, &self.security_label)?;
-        let route = match sharing {
-            Sharing::Exclusive => self.route(),
-            Sharing::Shared => Route::Private,
-        };
-        let buffer = ReceiveBuffer::new(route, &self.fuse, header.node)?;
-        let file = FileId { device: self.mount, inode: header.node };
-        let is_nonblocking = flags & O_NONBLOCK != 0;
-        Ok((opener, Client::new(pid, file, buffer, is_nonblocking, permit)?))
-    }
-
-    fn opened(&self, unique: u64, file: File, flags: u32, backing_id: i32) {
-        let fh = insert_file(&self.files, file);
-        send(&self.fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
     }
 
     fn asker(&self, header: &Header, fh: u64, argument: u64) -> Option<Asker> {

@@ -1,0 +1,169 @@
+//! What the driver is asked to do, by whom, and who hears of the outcome.
+
+use binder_core::{Opener, ProcessKey};
+
+use super::DeviceId;
+use crate::client::Client;
+use crate::errand::Report;
+use crate::events::{FollowerId, StreamRead};
+use crate::logs::LogFile;
+use crate::thread_ends::CallerName;
+
+/// Who asks: the calling thread, as the FUSE header shows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asker {
+    pub(crate) unique: u64,
+    pub(crate) device: DeviceId,
+    pub(crate) process: ProcessKey,
+    pub(crate) tid: u32,
+    pub(crate) uid: u32,
+    /// The argument of the ioctl: where the caller's struct lies.
+    pub(crate) argument: u64,
+}
+
+/// One thing to do with the state of the driver.
+pub(crate) enum Job {
+    AddDevice {
+        device: DeviceId,
+        name: String,
+    },
+    /// Makes a process and hands its key on, with which the open is answered.
+    Open {
+        unique: u64,
+        device: DeviceId,
+        opener: Opener,
+        client: Box<Client>,
+        opened: Opened,
+    },
+    Ioctl {
+        asker: Asker,
+        command: u32,
+        data: [u8; 48],
+        len: usize,
+    },
+    /// An ioctl without an argument, of which FUSE does not tell.
+    NullIoctl(NullIoctl),
+    Poll {
+        asker: Asker,
+        handle: u64,
+        flags: u32,
+    },
+    Flush {
+        unique: u64,
+        device: DeviceId,
+        process: ProcessKey,
+    },
+    Release {
+        device: DeviceId,
+        process: ProcessKey,
+    },
+    /// A signal interrupts the request `target`; the interruption itself is request `unique`.
+    Interrupt {
+        unique: u64,
+        target: u64,
+    },
+    /// An errand in a client is over.
+    EndErrand(Box<Report>),
+    /// Finds reads whose files may have been made non-blocking while they slept.
+    ListSleepers {
+        found: Sleepers,
+    },
+    SetNonblocking {
+        device: DeviceId,
+        process: ProcessKey,
+        is_nonblocking: bool,
+    },
+    ReclaimIdlePages,
+    /// A thread has ended, and may not have said so.
+    EndThread(CallerName),
+    /// Looks for ends of threads that nobody tells of, and says whether there are such threads.
+    FindEndedThreads {
+        are_left: IsLeft,
+    },
+    EndOverdueFreezes,
+    /// Plays a slice of the end of a process, if there is one, and says whether more is left.
+    GoOnReleasing {
+        is_left: IsLeft,
+    },
+    /// Takes a log down and hands it on.
+    WriteLog {
+        unique: u64,
+        log: LogFile,
+        written: Written,
+    },
+    ReadEvents {
+        follower: FollowerId,
+        read: StreamRead,
+    },
+    PollEvents {
+        unique: u64,
+        follower: FollowerId,
+        handle: u64,
+        flags: u32,
+    },
+    ForgetFollower {
+        follower: FollowerId,
+    },
+}
+
+/// An ioctl that did not come as a request.
+pub(crate) struct NullIoctl {
+    /// The inode of the file, and the process that may have opened it.
+    pub(crate) inode: u64,
+    pub(crate) pid: u32,
+    pub(crate) tid: u32,
+    pub(crate) uid: u32,
+    pub(crate) command: u32,
+    pub(crate) answered: NullAnswer,
+}
+
+/// Takes the answer, or an errno; none if the file is no device.
+pub(crate) type NullAnswer = Box<dyn FnOnce(Option<Result<(), i32>>) + Send>;
+
+/// Answers FUSE_OPEN once the process exists.
+pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
+
+/// Takes the text of a log.
+pub(crate) type Written = Box<dyn FnOnce(String) + Send>;
+
+/// Takes the files that sleeping reads wait on.
+pub(crate) type Sleepers = Box<dyn FnOnce(Vec<Sleeper>) + Send>;
+
+/// Hears whether more is to be done.
+pub(crate) type IsLeft = Box<dyn FnOnce(bool) + Send>;
+
+/// A file with a sleeping read, to be looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sleeper {
+    pub(crate) device: DeviceId,
+    pub(crate) process: ProcessKey,
+    pub(crate) pid: u32,
+    pub(crate) file: binder_os::FileId,
+}
+
+impl Job {
+    /// The request that a client waits on, if one does.
+    pub(super) fn answers(&self) -> Option<u64> {
+        match self {
+            Self::Ioctl { asker, .. } | Self::Poll { asker, .. } => Some(asker.unique),
+            Self::Open { unique, .. }
+            | Self::Flush { unique, .. }
+            | Self::WriteLog { unique, .. }
+            | Self::PollEvents { unique, .. } => Some(*unique),
+            Self::ReadEvents { read, .. } => Some(read.unique),
+            Self::AddDevice { .. }
+            | Self::NullIoctl(_)
+            | Self::ForgetFollower { .. }
+            | Self::Release { .. }
+            | Self::Interrupt { .. }
+            | Self::EndErrand(_)
+            | Self::ListSleepers { .. }
+            | Self::SetNonblocking { .. }
+            | Self::ReclaimIdlePages
+            | Self::EndThread(_)
+            | Self::FindEndedThreads { .. }
+            | Self::GoOnReleasing { .. }
+            | Self::EndOverdueFreezes => None,
+        }
+    }
+}

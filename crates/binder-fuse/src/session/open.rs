@@ -1,0 +1,115 @@
+//! Opening a file of the mount, above all a device.
+
+use std::io;
+
+use binder_os::{FileId, proc_files};
+use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH};
+use fuse_wire::{Header, Opened, reply};
+
+use super::{EINVAL, File, Shared, insert_file};
+use crate::client::{self, Client};
+use crate::descriptors::{PER_OPEN, Payer};
+use crate::driver::{DeviceId, EIO, Job, O_NONBLOCK};
+use crate::mapping::{ReceiveBuffer, Route};
+use crate::options::Delivery;
+use crate::tree::{Place, Sharing};
+use crate::wire::send;
+
+impl Shared {
+    pub(super) fn open(&self, header: &Header, flags: u32) {
+        let unique = header.unique;
+        let place = self.tree().place(header.node);
+        match place {
+            Ok(Place::Device(device)) => self.open_device(header, device, flags),
+            Ok(Place::Control) => self.opened(unique, File::Control, FOPEN_DIRECT_IO, 0),
+            Ok(Place::Feature) => {
+                let text = self.tree().feature_text(header.node);
+                self.opened(unique, File::Feature(text), FOPEN_DIRECT_IO, 0);
+            }
+            Ok(Place::Log(log)) => self.open_log(unique, log),
+            Ok(Place::Root | Place::Features | Place::Logs) | Err(_) => {
+                self.refuse(unique, EINVAL);
+            }
+        }
+    }
+
+    /// Opens a device: the calling process gets a receive buffer and becomes a process of the
+    /// device's context.
+    fn open_device(&self, header: &Header, device: DeviceId, flags: u32) {
+        let unique = header.unique;
+        let taken = self.tree().take_for_open(header.node, header.pid);
+        let sharing = match taken {
+            Ok(sharing) => sharing,
+            Err(refused) => return self.refuse(unique, refused as i32),
+        };
+        let (opener, client) = match self.meet(header, sharing, flags) {
+            Ok(met) => met,
+            Err(error) => {
+                tracing::debug!(%error, tid = header.pid, "a process could not open the device");
+                self.tree().abandon_open(device);
+                return self.refuse(unique, error.raw_os_error().unwrap_or(EIO));
+            }
+        };
+        let (fuse, files) = (self.fuse.clone(), self.files.clone());
+        let memory = client.buffer.readable().cloned();
+        let backing = client.buffer.backing();
+        let pid = opener.pid;
+        self.tree().arrive(pid);
+        let opened = Box::new(move |process| {
+            let file = File::Device { device, process, pid, memory };
+            let (flags, backing_id) = match backing {
+                Some(id) => (FOPEN_PASSTHROUGH, i32::try_from(id.get()).unwrap_or(0)),
+                // What was stored must survive the open, and later ones of other inodes.
+                None => (FOPEN_KEEP_CACHE, 0),
+            };
+            let fh = insert_file(&files, file);
+            send(&fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
+        });
+        self.submit(Job::Open { unique, device, opener, client: Box::new(client), opened });
+    }
+
+    /// Finds out who opens a file, and makes its receive buffer.
+    fn meet(
+        &self,
+        header: &Header,
+        sharing: Sharing,
+        flags: u32,
+    ) -> io::Result<(binder_core::Opener, Client)> {
+        let pid = proc_files::tgid_of(header.pid)?;
+        let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
+        let opener = client::identify(pid, &self.security_label)?;
+        let route = match sharing {
+            Sharing::Exclusive => self.route(),
+            Sharing::Shared => Route::Private,
+        };
+        let buffer = ReceiveBuffer::new(route, &self.fuse, header.node)?;
+        let file = FileId { device: self.mount, inode: header.node };
+        let is_nonblocking = flags & O_NONBLOCK != 0;
+        Ok((opener, Client::new(pid, file, buffer, is_nonblocking, permit)?))
+    }
+
+    pub(super) fn opened(&self, unique: u64, file: File, flags: u32, backing_id: i32) {
+        let fh = insert_file(&self.files, file);
+        send(&self.fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
+    }
+
+    /// How receive buffers reach clients: found out at the first need, since the kernel must have
+    /// agreed on passthrough before it can be tried.
+    fn route(&self) -> Route {
+        *self.route.get_or_init(|| {
+            let route = match self.delivery {
+                Delivery::Passthrough => Route::Passthrough,
+                Delivery::Store => Route::Store,
+                Delivery::Auto => match ReceiveBuffer::new(Route::Passthrough, &self.fuse, 0) {
+                    Ok(buffer) => {
+                        buffer.close(&self.fuse);
+                        Route::Passthrough
+                    }
+                    Err(_) => Route::Store,
+                },
+            };
+            tracing::info!(?route, "the way of receive buffers to their clients is chosen");
+            route
+        })
+    }
+}
