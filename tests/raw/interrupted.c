@@ -6,33 +6,12 @@
 // Each ends a read with EINTR, whatever was said of its handler, and even SIGSTOP with SIGCONT does. What was
 // written has been taken, and the struct says so: used once more, it only reads. A freeze goes on where it was, but
 // for a handler without SA_RESTART.
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/android/binder.h>
+#include "client.h"
+
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #define STORM_CALLS 300
-
-struct send {
-	uint32_t command;
-	struct binder_transaction_data transaction;
-} __attribute__((packed));
-
-struct answer {
-	uint32_t free_command;
-	binder_uintptr_t buffer;
-	uint32_t reply_command;
-	struct binder_transaction_data reply;
-} __attribute__((packed));
 
 // What parent and child tell each other.
 struct shared {
@@ -43,75 +22,33 @@ struct shared {
 static struct shared *shared;
 static int device;
 
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
 static void enter(void)
 {
-	device = open("/dev/binder", O_RDWR | O_CLOEXEC);
-	if (device < 0)
-		fail("/dev/binder");
-	if (mmap(NULL, 1 << 16, PROT_READ, MAP_PRIVATE, device, 0) == MAP_FAILED)
-		fail("mmap");
+	device = open_client();
 	// The first read of a thread may return at once, but not after another call.
 	struct binder_version version;
 	if (ioctl(device, BINDER_VERSION, &version) < 0)
-		fail("BINDER_VERSION");
-}
-
-static int write_read(void *commands, size_t size, uint8_t *returns, size_t room, size_t *got)
-{
-	struct binder_write_read request = { 0 };
-	request.write_buffer = (uintptr_t)commands;
-	request.write_size = size;
-	request.read_buffer = (uintptr_t)returns;
-	request.read_size = room;
-	int result = ioctl(device, BINDER_WRITE_READ, &request);
-	if (got)
-		*got = request.read_consumed;
-	return result;
-}
-
-// Whether `wanted` is among the returns; with the transaction that comes with it.
-static int find(uint32_t wanted, uint8_t *returns, size_t got, struct binder_transaction_data *into)
-{
-	for (size_t at = 0; at < got;) {
-		uint32_t code;
-		memcpy(&code, returns + at, sizeof code);
-		if (code == wanted) {
-			memcpy(into, returns + at + sizeof code, sizeof *into);
-			return 1;
-		}
-		at += sizeof code + _IOC_SIZE(code);
-	}
-	return 0;
+		err(1, "BINDER_VERSION");
 }
 
 static struct binder_transaction_data await(uint32_t wanted)
 {
 	struct binder_transaction_data transaction;
 	uint8_t returns[256];
-	size_t got;
+	uint32_t found;
 	do {
-		if (write_read(NULL, 0, returns, sizeof returns, &got) < 0)
-			fail("BINDER_WRITE_READ");
-	} while (!find(wanted, returns, got, &transaction));
+		size_t got = write_read(device, NULL, 0, returns, sizeof returns);
+		found = find(wanted, returns, got, &transaction);
+	} while (!found);
+	CHECK(found == wanted);
 	return transaction;
 }
 
 static void answer(struct binder_transaction_data call)
 {
-	struct answer answer = {
-		.free_command = BC_FREE_BUFFER,
-		.buffer = call.data.ptr.buffer,
-		.reply_command = BC_REPLY,
-	};
+	struct answer answer = answer_to(&call);
 	size_t size = call.flags & TF_ONE_WAY ? 12 : sizeof answer;
-	if (write_read(&answer, size, NULL, 0, NULL) < 0)
-		fail("answering");
+	write_commands(device, &answer, size);
 }
 
 static void nap(void)
@@ -161,7 +98,7 @@ static int persist(unsigned long request, void *argument, int *interruptions)
 	while ((result = ioctl(device, request, argument)) < 0 && errno == EINTR)
 		++*interruptions;
 	if (result < 0)
-		fail("an interrupted ioctl");
+		err(1, "an interrupted ioctl");
 	return result;
 }
 
@@ -170,22 +107,21 @@ static int call(void)
 {
 	struct send send = { .command = BC_TRANSACTION };
 	struct binder_transaction_data reply;
-	struct binder_write_read request = { 0 };
 	uint8_t returns[256];
+	struct binder_write_read request = request_of(&send, sizeof send, returns, sizeof returns);
 	int interruptions = 0;
-	request.write_buffer = (uintptr_t)&send;
-	request.write_size = sizeof send;
-	request.read_buffer = (uintptr_t)returns;
-	request.read_size = sizeof returns;
+	uint32_t found;
 	do {
 		request.read_consumed = 0;
 		persist(BINDER_WRITE_READ, &request, &interruptions);
-	} while (!find(BR_REPLY, returns, request.read_consumed, &reply));
+		found = find(BR_REPLY, returns, request.read_consumed, &reply);
+	} while (!found);
+	CHECK(found == BR_REPLY);
 	uint32_t command = BC_FREE_BUFFER;
 	uint8_t commands[sizeof command + sizeof reply.data.ptr.buffer];
 	memcpy(commands, &command, sizeof command);
 	memcpy(commands + sizeof command, &reply.data.ptr.buffer, sizeof reply.data.ptr.buffer);
-	write_read(commands, sizeof commands, NULL, 0, NULL);
+	write_commands(device, commands, sizeof commands);
 	return interruptions;
 }
 
@@ -194,8 +130,7 @@ static int freeze(pid_t whom)
 	struct send send = { .command = BC_TRANSACTION, .transaction.flags = TF_ONE_WAY };
 	struct binder_freeze_info info = { .pid = whom, .enable = 1, .timeout_ms = 60000 };
 	int interruptions = 0;
-	if (write_read(&send, sizeof send, NULL, 0, NULL) < 0)
-		fail("sending");
+	write_commands(device, &send, sizeof send);
 	shared->is_ready = 1;
 	persist(BINDER_FREEZE, &info, &interruptions);
 	info.enable = 0;
@@ -258,13 +193,12 @@ static void signal_often(pid_t child, int often, void (*signal)(pid_t))
 
 int main(void)
 {
-	int unused = 0, status;
+	int status;
 	uint32_t enter_looper = BC_ENTER_LOOPER;
 	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	enter();
-	if (ioctl(device, BINDER_SET_CONTEXT_MGR, &unused) < 0)
-		fail("BINDER_SET_CONTEXT_MGR");
-	write_read(&enter_looper, sizeof enter_looper, NULL, 0, NULL);
+	become_manager(device);
+	write_commands(device, &enter_looper, sizeof enter_looper);
 
 	struct {
 		const char *what;

@@ -4,72 +4,10 @@
 //   nice    prints the server's nice value during the call and after it
 //
 // The kernel's driver changes it, within RLIMIT_NICE; ours does if that is asked for.
-#include <fcntl.h>
-#include <linux/android/binder.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
+#include "client.h"
+
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-struct send {
-	uint32_t command;
-	struct binder_transaction_data transaction;
-} __attribute__((packed));
-
-static int device;
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static void enter(void)
-{
-	device = open("/dev/binder", O_RDWR | O_CLOEXEC);
-	if (device < 0)
-		fail("/dev/binder");
-	if (mmap(NULL, 1 << 16, PROT_READ, MAP_PRIVATE, device, 0) == MAP_FAILED)
-		fail("mmap");
-}
-
-// Writes `commands` and reads once, or until `wanted` comes if it is not 0; returns what comes with it.
-static struct binder_transaction_data exchange(void *commands, size_t size, uint32_t wanted)
-{
-	struct binder_transaction_data payload = { 0 };
-	struct binder_write_read request = { 0 };
-	uint8_t returns[256];
-	request.write_buffer = (uintptr_t)commands;
-	request.write_size = size;
-	request.read_buffer = (uintptr_t)returns;
-	for (;;) {
-		request.read_size = wanted ? sizeof returns : 0;
-		request.read_consumed = 0;
-		if (ioctl(device, BINDER_WRITE_READ, &request) < 0)
-			fail("BINDER_WRITE_READ");
-		if (!wanted)
-			return payload;
-		for (size_t at = 0; at < request.read_consumed;) {
-			uint32_t code;
-			memcpy(&code, returns + at, sizeof code);
-			if (code == wanted) {
-				memcpy(&payload, returns + at + sizeof code, _IOC_SIZE(code));
-				return payload;
-			}
-			if (code == BR_FAILED_REPLY || code == BR_DEAD_REPLY) {
-				fprintf(stderr, "the call failed: 0x%x\n", code);
-				exit(1);
-			}
-			at += sizeof code + _IOC_SIZE(code);
-		}
-	}
-}
 
 // The nice value of this process once it is `expected`, or what it is after a second.
 static int nice_value(int expected)
@@ -95,28 +33,25 @@ int main(void)
 		puts("not allowed here");
 		return 0;
 	}
-	enter();
-	// Those who serve it may be as nice as can be.
-	struct flat_binder_object manager = { .flags = 19 };
-	manager.hdr.type = BINDER_TYPE_BINDER;
-	if (ioctl(device, BINDER_SET_CONTEXT_MGR_EXT, &manager) < 0)
-		fail("BINDER_SET_CONTEXT_MGR_EXT");
 	uint32_t enter_looper = BC_ENTER_LOOPER;
-	exchange(&enter_looper, sizeof enter_looper, 0);
+	int device = open_client();
+	// Those who serve it may be as nice as can be.
+	become_manager_with(device, 19);
+	write_commands(device, &enter_looper, sizeof enter_looper);
 
+	struct binder_transaction_data got;
 	pid_t child = fork();
 	if (child == 0) {
 		struct send call = { .command = BC_TRANSACTION };
 		close(device);
 		setpriority(PRIO_PROCESS, 0, 7);
-		enter();
-		exchange(&call, sizeof call, BR_REPLY);
+		expect(open_client(), &call, sizeof call, BR_REPLY, &got);
 		_exit(0);
 	}
-	exchange(NULL, 0, BR_TRANSACTION);
+	expect(device, NULL, 0, BR_TRANSACTION, &got);
 	printf("serving: %d\n", nice_value(7));
 	struct send reply = { .command = BC_REPLY };
-	exchange(&reply, sizeof reply, 0);
+	write_commands(device, &reply, sizeof reply);
 	printf("served: %d\n", nice_value(0));
 	waitpid(child, &status, 0);
 	return !WIFEXITED(status) || WEXITSTATUS(status) != 0;

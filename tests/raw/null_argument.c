@@ -2,25 +2,10 @@
 //
 //   gcc -O2 -pthread -o null_argument null_argument.c
 //   null_argument DEVICE     ends threads and becomes context manager so, under signals, in children, and killed
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/android/binder.h>
+#include "client.h"
+
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define CHECK(fact) \
-	do { \
-		if (!(fact)) { \
-			fprintf(stderr, "line %d: %s: %s\n", __LINE__, #fact, strerror(errno)); \
-			exit(1); \
-		} \
-	} while (0)
 
 static int device;
 

@@ -3,27 +3,14 @@
 //   gcc -O2 -pthread -o own_mount own_mount.c
 //   own_mount old|new DIR DIR     mounts one at each directory, by mount(2) or by fsopen(2), checks that each is a
 //                                 world of its own and that errors are those of a kernel with a driver, and unmounts
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/android/binder.h>
+#include "client.h"
+
 #include <linux/android/binderfs.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#define CHECK(fact) \
-	do { \
-		if (!(fact)) { \
-			fprintf(stderr, "line %d: %s: %s\n", __LINE__, #fact, strerror(errno)); \
-			exit(1); \
-		} \
-	} while (0)
 #define FAILS(call, number) \
 	do { \
 		errno = 0; \

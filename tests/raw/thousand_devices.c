@@ -3,29 +3,16 @@
 //   gcc -O2 -pthread -o thousand_devices thousand_devices.c
 //   thousand_devices DIR     adds 1000 devices to the binderfs at DIR, opens each, unmounts lazily, and asks all of
 //                            them for the version, from four threads
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/android/binder.h>
+#include "client.h"
+
 #include <linux/android/binderfs.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 enum { DEVICES = 1000, THREADS = 4 };
 
 static int devices[DEVICES];
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 static int add(int control, const char *name)
 {
@@ -53,26 +40,26 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
-		fail("setrlimit");
+		err(1, "setrlimit");
 	int dir = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int control = openat(dir, "binder-control", O_RDONLY | O_CLOEXEC);
 	if (control < 0)
-		fail("binder-control");
+		err(1, "binder-control");
 	for (int i = 0; i < DEVICES; i++) {
 		char name[8];
 		snprintf(name, sizeof name, "%d", i);
 		if (add(control, name) < 0)
-			fail("BINDER_CTL_ADD");
+			err(1, "BINDER_CTL_ADD");
 		if (add(control, name) == 0 || errno != EEXIST)
-			fail("the same name again");
+			err(1, "the same name again");
 		devices[i] = openat(dir, name, O_RDONLY | O_CLOEXEC);
 		if (devices[i] < 0)
-			fail(name);
+			err(1, "%s", name);
 	}
 	close(control);
 	close(dir);
 	if (umount2(argv[1], MNT_DETACH) < 0)
-		fail("umount2");
+		err(1, "umount2");
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, ask_all, &wrong[i]);
 	for (int i = 0; i < THREADS; i++) {

@@ -10,7 +10,7 @@ use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use binder_os::{Broker, Surroundings, ThreadRights, UserAndGroup};
+use binder_os::{Broker, Surroundings, ThreadStatus, UserAndGroup};
 
 use crate::files::HeldFile;
 
@@ -24,7 +24,7 @@ pub(crate) struct Brokers {
     /// Starts one; without it there are none.
     command: Option<Vec<OsString>>,
     /// What we may do; `None` if that is unknown.
-    own: Option<(ThreadRights, Surroundings)>,
+    own: Option<(ThreadStatus, Surroundings)>,
     by_user: Mutex<HashMap<Users, Entry>>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Loan {
 impl Brokers {
     pub(crate) fn new(command: Option<Vec<OsString>>) -> Self {
         let own =
-            ThreadRights::own().and_then(|own| Ok((own, Surroundings::of(std::process::id())?)));
+            ThreadStatus::own().and_then(|own| Ok((own, Surroundings::of(std::process::id())?)));
         Self { command, own: own.ok(), by_user: Mutex::default() }
     }
 
@@ -57,11 +57,11 @@ impl Brokers {
         self.command.clone()
     }
 
-    /// Puts `files` where thread `tid`, which has these rights, may take them.
+    /// Puts `files` where thread `tid`, whose status is `receiver`, may take them.
     pub(crate) fn lend(
         &self,
         tid: u32,
-        receiver: &ThreadRights,
+        receiver: &ThreadStatus,
         files: &[HeldFile],
     ) -> io::Result<Loan> {
         let place = Surroundings::of(tid)?;
@@ -69,7 +69,7 @@ impl Brokers {
             let numbers = files.iter().map(HeldFile::number).collect();
             return Ok(Loan { pid: std::process::id(), numbers, broker: None });
         }
-        let users = (receiver.user(), place);
+        let users = (receiver.user, place);
         let files: Vec<_> = files.iter().filter_map(HeldFile::fd).collect();
         // One that somebody has ended, or holds up, is replaced.
         self.give(tid, users, &files).or_else(|_| self.give(tid, users, &files))

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use binder_core::{Errand, ErrandKey, Errno, NotInstalled, Outcome};
-use binder_os::ThreadRights;
+use binder_os::ThreadStatus;
 use binder_os::injection::{self, Held, InjectionError, InstallError, Offer};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
@@ -80,15 +80,15 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     let Task { asker, mut request, mut errand } = task;
     let mut is_answered = false;
     let stopped =
-        ThreadRights::of(asker.tid).map_err(|_| InjectionError::Gone).and_then(|rights| {
-            let held = Held::stop(asker.tid, &rights, shared.client_filters(), || {
+        ThreadStatus::of(asker.tid).map_err(|_| InjectionError::Gone).and_then(|status| {
+            let held = Held::stop(asker.tid, &status, shared.client_filters(), || {
                 is_answered = true;
                 let bytes = Answer::of(&request);
                 send(&shared.fuse, &reply::ioctl(asker.unique, injection::REPEAT, bytes.bytes()));
             })?;
-            Ok((rights, held))
+            Ok((status, held))
         });
-    let (rights, mut held) = match stopped {
+    let (status, mut held) = match stopped {
         Ok(stopped) => stopped,
         Err(error) => {
             match error {
@@ -108,7 +108,7 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
         let Errand { key, install, close } = *errand;
         let first = files.len();
         files.extend(install.into_iter().filter_map(|file| file.into_inner::<HeldFile>()));
-        let installed = put(shared, &asker, &rights, &mut held, &files[first..]);
+        let installed = put(shared, &asker, &status, &mut held, &files[first..]);
         let installed = installed.map_err(|failure| {
             match failure {
                 // The kernel's driver finds nothing strange in it either.
@@ -159,14 +159,14 @@ enum Failure {
 fn put(
     shared: &Shared,
     asker: &Asker,
-    rights: &ThreadRights,
+    status: &ThreadStatus,
     held: &mut Held,
     files: &[HeldFile],
 ) -> Result<Vec<u32>, Failure> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    let loan = shared.brokers.lend(asker.tid, rights, files)?;
+    let loan = shared.brokers.lend(asker.tid, status, files)?;
     Ok(held.install(Offer { pid: loan.pid, numbers: &loan.numbers })?)
 }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
 use binder_os::{
-    DetachedMount, FuseDevice, Mapping, MountOptions, ReadError, ThreadRights, ThreadWatch,
+    DetachedMount, FuseDevice, Mapping, MountOptions, ReadError, ThreadStatus, ThreadWatch,
     proc_files,
 };
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
@@ -209,7 +209,7 @@ impl Session {
             brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::default(),
             // Those that we have ourselves.
-            client_filters: ThreadRights::own().map_or(0, |rights| rights.filters()).into(),
+            client_filters: ThreadStatus::own().map_or(0, |status| status.filters).into(),
             alarm,
             threads,
         };

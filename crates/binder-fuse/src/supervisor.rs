@@ -11,9 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use binder_os::FileId;
-use binder_os::proc_files::{self, ThreadStatus};
 use binder_os::seccomp::{Answer, Call, Listener, Trapped};
+use binder_os::{FileId, ThreadStatus, proc_files};
 
 use crate::contexts::Contexts;
 use crate::driver::{EIO, Job, NullIoctl};
@@ -112,7 +111,7 @@ impl Supervisor {
             inode: file.inode,
             pid: status.tgid,
             tid,
-            uid: status.fs_uid,
+            uid: status.fs_user.uid,
             command,
             answered,
         }));

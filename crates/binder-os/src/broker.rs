@@ -25,7 +25,7 @@ use rustix::process::{DumpableBehavior, Gid, PTracer, Uid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use crate::processes::{self, Fork};
-use crate::thread_rights::{Surroundings, ThreadRights, UserAndGroup};
+use crate::thread_status::{Surroundings, ThreadStatus, UserAndGroup};
 
 /// As many files as go into one message; the kernel takes 253.
 const MAX_FILES_PER_MESSAGE: usize = 128;
@@ -166,7 +166,7 @@ pub fn serve(user: UserAndGroup, beside: Option<u32>) -> io::Result<()> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     rustix::thread::move_into_thread_name_spaces(processes::pidfd(tid)?.as_fd(), kinds)?;
     // As numbered here: the reader's namespace decides.
-    let user = ThreadRights::of(tid)?.user();
+    let user = ThreadStatus::of(tid)?.user;
     // Whoever enters a pid namespace stays outside; his children are in it.
     match processes::fork()? {
         Fork::Child => hold(user),

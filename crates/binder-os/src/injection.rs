@@ -11,7 +11,7 @@ use std::os::fd::RawFd;
 
 use rustix::io::Errno;
 
-use crate::thread_rights::ThreadRights;
+use crate::thread_status::ThreadStatus;
 
 #[cfg(target_arch = "x86_64")]
 mod registers;
@@ -95,7 +95,7 @@ pub struct Held {
 
 impl Held {
     /// Stops thread `tid`, which waits in a system call until `answer` has been called, and whose
-    /// rights are `rights`.
+    /// status is `status`.
     ///
     /// A thread with more than `expected_filters` seccomp filters is left alone, unless we may
     /// suspend them.
@@ -106,11 +106,11 @@ impl Held {
     #[cfg(target_arch = "x86_64")]
     pub fn stop(
         tid: u32,
-        rights: &ThreadRights,
+        status: &ThreadStatus,
         expected_filters: u32,
         answer: impl FnOnce(),
     ) -> Result<Self, InjectionError> {
-        Ok(Self { tracee: Tracee::stop(tid, rights, expected_filters, answer)? })
+        Ok(Self { tracee: Tracee::stop(tid, status, expected_filters, answer)? })
     }
 
     /// Has the thread take files, close-on-exec and under the lowest free numbers, which are
@@ -179,7 +179,7 @@ impl Held {
 impl Held {
     pub fn stop(
         _: u32,
-        _: &ThreadRights,
+        _: &ThreadStatus,
         _: u32,
         _: impl FnOnce(),
     ) -> Result<Self, InjectionError> {

@@ -21,7 +21,7 @@ pub mod processes;
 pub mod seccomp;
 pub mod shared_page;
 pub mod signals;
-pub mod thread_rights;
+pub mod thread_status;
 pub mod thread_watch;
 pub mod token;
 
@@ -33,6 +33,6 @@ pub use fuse_device::{BackingId, DetachedMount, FuseDevice, MountOptions, ReadEr
 pub use mapping::{Mapping, OutOfBounds};
 pub use mount_view::{MountView, PathKind};
 pub use proc_files::FileId;
-pub use thread_rights::{Surroundings, ThreadRights, UserAndGroup};
+pub use thread_status::{Surroundings, ThreadStatus, UserAndGroup};
 pub use thread_watch::ThreadWatch;
 pub use token::Token;

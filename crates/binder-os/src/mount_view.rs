@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::ioctl::opcode;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags};
 
-use crate::{namespaces, proc_files};
+use crate::{ThreadStatus, UserAndGroup, namespaces};
 
 /// The kernel's own number of the initial user namespace.
 const INITIAL_USER_NAMESPACE: u64 = 0xefff_fffd;
@@ -27,8 +27,8 @@ pub struct MountView {
     directory: OwnedFd,
     user_namespace: u64,
     has_admin: bool,
-    /// The user and group whose files it may touch.
-    fs_user: (u32, u32),
+    /// Whose files it may touch.
+    fs_user: UserAndGroup,
     /// The numbers of its process and of itself in its own pid namespace.
     own_numbers: (u32, u32),
 }
@@ -45,15 +45,15 @@ impl MountView {
             rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty())
         };
         let user_namespace = open("ns/user", OFlags::RDONLY)?;
-        let status = proc_files::ThreadStatus::of(tid)?;
-        let leader = proc_files::ThreadStatus::of(status.tgid)?;
+        let status = ThreadStatus::of(tid)?;
+        let leader = ThreadStatus::of(status.tgid)?;
         Ok(Self {
             mounts: open("ns/mnt", OFlags::RDONLY)?,
             root: open("root", OFlags::PATH)?,
             directory: open("cwd", OFlags::PATH)?,
             user_namespace: inode(user_namespace.as_fd())?,
             has_admin: status.effective & (1 << CAP_SYS_ADMIN) != 0,
-            fs_user: (status.fs_uid, status.fs_gid),
+            fs_user: status.fs_user,
             own_numbers: (leader.innermost_number, status.innermost_number),
         })
     }
@@ -137,7 +137,7 @@ impl MountView {
         rustix::process::fchdir(&self.root)?;
         rustix::process::chroot(c".")?;
         rustix::process::fchdir(&self.directory)?;
-        let (uid, gid) = self.fs_user;
+        let UserAndGroup { uid, gid } = self.fs_user;
         // SAFETY: the call takes no memory; it is about the calling thread alone, which ends soon.
         unsafe { libc::setfsgid(gid) };
         // SAFETY: as above.

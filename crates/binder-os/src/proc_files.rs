@@ -52,45 +52,6 @@ pub fn tgid_of(tid: u32) -> io::Result<u32> {
     number(field(&status, b"Tgid:")?)
 }
 
-/// What /proc/TID/status tells of a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ThreadStatus {
-    /// Its process.
-    pub tgid: u32,
-    /// Its number in its own pid namespace.
-    pub innermost_number: u32,
-    /// The user whose files it may touch.
-    pub fs_uid: u32,
-    /// The group, likewise.
-    pub fs_gid: u32,
-    /// The capabilities that it has in its user namespace, one bit each.
-    pub effective: u64,
-}
-
-impl ThreadStatus {
-    /// Reads the status of thread `tid`.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound` if the thread has ended.
-    pub fn of(tid: u32) -> io::Result<Self> {
-        let status = fs::read(format!("/proc/{tid}/status"))?;
-        let last = |name: &[u8]| {
-            let word = words(field(&status, name)?).last();
-            number(word.ok_or_else(malformed)?)
-        };
-        let effective = str::from_utf8(field(&status, b"CapEff:")?.trim_ascii()).ok();
-        let effective = effective.and_then(|bits| u64::from_str_radix(bits, 16).ok());
-        Ok(Self {
-            tgid: last(b"Tgid:")?,
-            innermost_number: last(b"NSpid:")?,
-            fs_uid: last(b"Uid:")?,
-            fs_gid: last(b"Gid:")?,
-            effective: effective.ok_or_else(malformed)?,
-        })
-    }
-}
-
 /// Returns the numbers of process `tgid`, from the namespace of /proc to the process's own.
 ///
 /// # Errors
@@ -361,7 +322,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty())
 }
 
-fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
@@ -370,7 +331,7 @@ pub(crate) fn field<'a>(text: &'a [u8], name: &[u8]) -> io::Result<&'a [u8]> {
     lines(text).find_map(|line| line.strip_prefix(name)).ok_or_else(malformed)
 }
 
-fn number<T: FromStr>(word: &[u8]) -> io::Result<T> {
+pub(crate) fn number<T: FromStr>(word: &[u8]) -> io::Result<T> {
     let text = str::from_utf8(word.trim_ascii()).ok();
     text.and_then(|text| text.parse().ok()).ok_or_else(malformed)
 }
@@ -381,7 +342,7 @@ fn hex_pair(word: &[u8], separator: u8) -> Option<(u64, u64)> {
     Some((u64::from_str_radix(left, 16).ok()?, u64::from_str_radix(right, 16).ok()?))
 }
 
-fn malformed() -> io::Error {
+pub(crate) fn malformed() -> io::Error {
     Errno::PROTO.into()
 }
 

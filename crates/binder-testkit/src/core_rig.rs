@@ -3,24 +3,24 @@
 //! Woken readers are resumed at once, in the order of the core's effects, so that a check plays
 //! out the same way every time.
 
+mod effects;
+mod ends;
+mod errands;
+mod freezes;
+mod requests;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Context, Effect, Errand, Freeze, Limits, LogEntry, Nice, NotInstalled, Opener, Outcome,
-    Patience, PidNumbers, Program, Release, Report, Snapshot, ThreadKey, UidMap, Waits,
+    Census, Context, Freeze, Limits, LogEntry, Nice, Opener, Patience, PidNumbers, ProcessKey,
+    Report, Snapshot, ThreadKey, UidMap, Waits,
 };
-use binder_uapi::{
-    ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
-    BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR,
-    BINDER_GET_FROZEN_INFO, BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF,
-    BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT,
-    BINDER_VERSION, BINDER_WRITE_READ, BinderFreezeInfo, BinderFrozenStatusInfo,
-    BinderNodeDebugInfo, BinderNodeInfoForRef, BinderWriteRead, FlatBinderObject,
-};
+use binder_uapi::{BINDER_FREEZE, BINDER_WRITE_READ, BinderWriteRead};
 use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+use self::errands::FakeErrand;
 use crate::fake_memory::{FakeMemory, Fickle, GUARD};
 use crate::{
     Caller, Descriptors, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig,
@@ -45,21 +45,13 @@ struct World {
     /// Whether woken readers stay where they are for now.
     is_held: bool,
     /// Files that were closed, and are not at their end.
-    ending: Vec<(usize, binder_core::ProcessKey)>,
+    ending: Vec<(usize, ProcessKey)>,
     /// Whether such files wait to be asked for.
     ends_slowly: bool,
     /// What calls wait for, in the order in which it is done.
     errands: VecDeque<FakeErrand>,
     /// Whether that stays undone for now.
     holds_errands: bool,
-}
-
-/// An errand of a call, and the call.
-struct FakeErrand {
-    caller: Caller,
-    argument: u64,
-    request: BinderWriteRead,
-    errand: Box<Errand>,
 }
 
 struct FakeHost {
@@ -70,7 +62,7 @@ struct FakeHost {
 struct OpenFile {
     host: Host,
     context: usize,
-    key: binder_core::ProcessKey,
+    key: ProcessKey,
     waits: Waits,
     is_open: bool,
 }
@@ -243,307 +235,6 @@ impl World {
         value: &T,
     ) -> Result<(), Errno> {
         self.memory.poke(host, address, value.as_bytes()).map_err(|_| Errno::FAULT)
-    }
-
-    fn freeze(&mut self, caller: Caller, argument: u64) -> Call {
-        let host = self.threads[caller.thread.0].host;
-        let asked: BinderFreezeInfo = match self.get(host, argument) {
-            Ok(asked) => asked,
-            Err(errno) => return Call::Ended(Err(errno)),
-        };
-        let program = match self.program(caller, asked.pid) {
-            Ok(program) => program,
-            Err(errno) => return Call::Ended(Err(errno)),
-        };
-        if asked.enable == 0 {
-            program.thaw(&mut self.contexts.each_mut());
-            return Call::Ended(Ok(()));
-        }
-        let patience = if asked.timeout_ms > 0 { Patience::Left } else { Patience::Over };
-        let mut freeze = program.freeze(patience);
-        match freeze.advance(&mut self.contexts.each_mut(), patience) {
-            Some(result) => Call::Ended(result.map_err(errno)),
-            None => {
-                self.freezes.push((caller.thread.0, freeze));
-                Call::Freezing
-            }
-        }
-    }
-
-    /// Goes on with the freezes that wait for a process, given as the place of its device and its
-    /// key.
-    fn advance_freezes(
-        &mut self,
-        patience: Patience,
-        is_meant: impl Fn((usize, binder_core::ProcessKey)) -> bool,
-    ) {
-        for (thread, mut freeze) in std::mem::take(&mut self.freezes) {
-            let result = match freeze.waits_for().filter(|place| is_meant(*place)) {
-                Some(_) => freeze.advance(&mut self.contexts.each_mut(), patience),
-                None => None,
-            };
-            match result {
-                Some(result) => {
-                    self.threads[thread].call = Call::Ended(result.map_err(errno));
-                }
-                None => self.freezes.push((thread, freeze)),
-            }
-        }
-    }
-
-    fn program(&mut self, caller: Caller, pid: u32) -> Result<Program, Errno> {
-        let (context, who) = self.core_caller(caller);
-        self.contexts[context].note_call(&who);
-        let numbers = self.contexts[context].pid_numbers(who.process).expect("an open file");
-        let numbers = numbers.clone();
-        Program::find(&self.contexts.each_mut(), &numbers, pid).map_err(errno)
-    }
-
-    /// All requests that cannot wait.
-    fn small_request(&mut self, caller: Caller, request: u32, argument: u64) -> Result<(), Errno> {
-        let host = self.threads[caller.thread.0].host;
-        let (context, who) = self.core_caller(caller);
-        match request {
-            BINDER_VERSION => {
-                self.contexts[context].note_call(&who);
-                self.put(host, argument, &BINDER_CURRENT_PROTOCOL_VERSION)
-            }
-            BINDER_SET_MAX_THREADS => {
-                let threads = self.get(host, argument)?;
-                self.contexts[context].set_max_threads(&who, threads);
-                Ok(())
-            }
-            BINDER_ENABLE_ONEWAY_SPAM_DETECTION => {
-                let is_wanted = self.get::<u32>(host, argument)? != 0;
-                self.contexts[context].detect_oneway_spam(&who, is_wanted);
-                Ok(())
-            }
-            ANYBINDER_DEFER_COMPLETIONS => {
-                let is_wanted = self.get::<u32>(host, argument)? != 0;
-                self.contexts[context].defer_completions(&who, is_wanted);
-                Ok(())
-            }
-            BINDER_SET_CONTEXT_MGR => {
-                let object = FlatBinderObject::default();
-                self.contexts[context].become_context_manager(&who, &object).map_err(errno)
-            }
-            BINDER_SET_CONTEXT_MGR_EXT => {
-                let object = self.get(host, argument)?;
-                self.contexts[context].become_context_manager(&who, &object).map_err(errno)
-            }
-            BINDER_THREAD_EXIT => {
-                self.contexts[context].exit_thread(&who, &mut self.memory.seen_by(context));
-                Ok(())
-            }
-            BINDER_GET_NODE_DEBUG_INFO => {
-                let asked: BinderNodeDebugInfo = self.get(host, argument)?;
-                let answer = self.contexts[context].node_debug_info(&who, asked.ptr);
-                self.put(host, argument, &answer)
-            }
-            BINDER_GET_NODE_INFO_FOR_REF => {
-                let asked: BinderNodeInfoForRef = self.get(host, argument)?;
-                let answer = self.contexts[context].node_info_for_ref(&who, &asked);
-                self.put(host, argument, &answer.map_err(errno)?)
-            }
-            BINDER_GET_EXTENDED_ERROR => {
-                let error = self.contexts[context].take_extended_error(&who);
-                self.put(host, argument, &error)
-            }
-            BINDER_GET_FROZEN_INFO => {
-                let asked: BinderFrozenStatusInfo = self.get(host, argument)?;
-                let program = self.program(caller, asked.pid)?;
-                let info = program.frozen_info(&self.contexts.each_mut());
-                self.put(host, argument, &BinderFrozenStatusInfo { pid: asked.pid, ..info })
-            }
-            other => panic!("request {other:#x} is the business of a front end"),
-        }
-    }
-
-    fn write_read(&mut self, caller: Caller, argument: u64) -> Call {
-        let host = self.threads[caller.thread.0].host;
-        let mut request: BinderWriteRead = match self.get(host, argument) {
-            Ok(request) => request,
-            Err(errno) => return Call::Ended(Err(errno)),
-        };
-        let (context, who) = self.core_caller(caller);
-        if let Some(nice) = self.threads[caller.thread.0].nice {
-            self.contexts[context].note_nice(&who, Nice(nice));
-        }
-        let mut memory = self.memory.seen_by(context);
-        let result = self.contexts[context].write_read(&who, &mut request, &mut memory);
-        self.after_read(caller, argument, request, result)
-    }
-
-    fn after_read(
-        &mut self,
-        caller: Caller,
-        argument: u64,
-        request: BinderWriteRead,
-        result: Result<Outcome, binder_core::Errno>,
-    ) -> Call {
-        let process = caller.process;
-        let result = match result {
-            Ok(Outcome::Park(key)) => return Call::Reading { process, key, argument, request },
-            Ok(Outcome::Errand(errand)) => {
-                self.errands.push_back(FakeErrand { caller, argument, request, errand });
-                return Call::Errand;
-            }
-            Ok(Outcome::Done) => Ok(()),
-            Err(error) => Err(errno(error)),
-        };
-        let host = self.threads[caller.thread.0].host;
-        self.put(host, argument, &request).expect("the argument is where it was");
-        Call::Ended(result)
-    }
-
-    /// Does what the core wants done, until it wants nothing more.
-    fn carry_out_effects(&mut self) {
-        self.wake_readers();
-        while !self.holds_errands
-            && let Some(errand) = self.errands.pop_front()
-        {
-            self.run(errand);
-            self.wake_readers();
-        }
-    }
-
-    /// Changes the descriptors of a host, and goes on with the call that waits for it.
-    fn run(&mut self, FakeErrand { caller, argument, mut request, errand }: FakeErrand) {
-        let Errand { key, install, close } = *errand;
-        let OpenFile { host, context, is_open, .. } = self.files[caller.process.0];
-        let descriptors = self.memory.descriptors(host);
-        let installed = if is_open { descriptors.install(install) } else { Err(NotInstalled) };
-        for fd in close {
-            descriptors.close(fd.into());
-        }
-        let mut memory = self.memory.seen_by(context);
-        let result =
-            self.contexts[context].finish_errand(key, installed, &mut request, &mut memory);
-        let call = self.after_read(caller, argument, request, result);
-        let place = &mut self.threads[caller.thread.0].call;
-        // A later thread of the same number may be in a call of its own.
-        if matches!(place, Call::Errand) {
-            *place = call;
-        }
-    }
-
-    fn wake_readers(&mut self) {
-        if self.is_held {
-            return;
-        }
-        while let Some((context, effect)) = self.next_effect() {
-            match effect {
-                Effect::Wake(key) => self.resume(context, key),
-                Effect::NotifyPoll(key) => self.notify(context, key),
-                Effect::SetNice { tid, nice, .. } => {
-                    let thread = self.threads.iter_mut().find(|thread| thread.tid == tid);
-                    thread.expect("a thread of ours").nice = Some(nice.0);
-                }
-                Effect::Settled(key) => {
-                    self.advance_freezes(Patience::Left, |place| place == (context, key));
-                }
-            }
-        }
-    }
-
-    fn next_effect(&mut self) -> Option<(usize, Effect)> {
-        let mut contexts = self.contexts.iter_mut().enumerate();
-        contexts.find_map(|(place, context)| Some((place, context.poll_effect()?)))
-    }
-
-    fn resume(&mut self, context: usize, woken: ThreadKey) {
-        for thread in 0..self.threads.len() {
-            let Call::Reading { process, key, argument, mut request } = self.threads[thread].call
-            else {
-                continue;
-            };
-            if key == woken && self.files[process.0].context == context {
-                let mut memory = self.memory.seen_by(context);
-                let result = self.contexts[context].resume(key, &mut request, &mut memory);
-                let caller = Caller { process, thread: Thread(thread) };
-                self.threads[thread].call = self.after_read(caller, argument, request, result);
-            }
-        }
-    }
-
-    fn notify(&mut self, context: usize, notified: binder_core::ProcessKey) {
-        for thread in 0..self.threads.len() {
-            let Call::Polling { process } = self.threads[thread].call else { continue };
-            let file = &self.files[process.0];
-            if file.context == context && file.key == notified {
-                let caller = Caller { process, thread: Thread(thread) };
-                let (_, who) = self.core_caller(caller);
-                if self.contexts[context].poll(&who) {
-                    self.threads[thread].call = Call::Ended(Ok(()));
-                }
-            }
-        }
-    }
-
-    fn interrupt(&mut self, thread: usize) {
-        let result = Err(Errno::INTR);
-        match self.threads[thread].call {
-            // The first has returned; the second does so once its errand is done.
-            Call::Ended(_) | Call::Errand => {}
-            Call::Polling { .. } => self.threads[thread].call = Call::Ended(result),
-            Call::Freezing => {
-                let at = self.freezes.iter().position(|(who, _)| *who == thread);
-                let (_, freeze) = self.freezes.remove(at.expect("a freeze that waits"));
-                freeze.abandon(&mut self.contexts.each_mut());
-                self.threads[thread].call = Call::Ended(result);
-            }
-            Call::Reading { process, key, argument, request } => {
-                let host = self.threads[thread].host;
-                let context = self.files[process.0].context;
-                // A held thread may have been woken already: the signal wins, as in Linux.
-                let _was_asleep = self.contexts[context].interrupt(key);
-                self.put(host, argument, &request).expect("the argument is where it was");
-                self.threads[thread].call = Call::Ended(result);
-                self.carry_out_effects();
-            }
-        }
-    }
-
-    /// The last close: everybody is woken, then the file goes.
-    fn close(&mut self, process: usize) {
-        let OpenFile { context, key, is_open, .. } = self.files[process];
-        if !is_open {
-            return;
-        }
-        self.contexts[context].flush(key);
-        self.carry_out_effects();
-        let release = self.contexts[context].release(key, &mut self.memory.seen_by(context));
-        self.files[process].is_open = false;
-        self.memory.remove_file((context, key.to_u64()));
-        self.carry_out_effects();
-        if release == Release::Unfinished {
-            self.ending.push((context, key));
-        }
-        while !self.ends_slowly && self.end_some() {}
-    }
-
-    /// Goes on with the end of a file that was closed, if there is one.
-    fn end_some(&mut self) -> bool {
-        let Some((context, key)) = self.ending.pop() else { return false };
-        let release = self.contexts[context].release(key, &mut self.memory.seen_by(context));
-        if release == Release::Unfinished {
-            self.ending.push((context, key));
-        }
-        self.carry_out_effects();
-        true
-    }
-
-    fn kill(&mut self, host: Host) {
-        for thread in 0..self.threads.len() {
-            if self.threads[thread].host == host {
-                self.interrupt(thread);
-            }
-        }
-        for process in 0..self.files.len() {
-            if self.files[process].host == host {
-                self.close(process);
-            }
-        }
     }
 }
 

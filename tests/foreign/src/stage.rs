@@ -46,6 +46,16 @@ impl User {
     }
 }
 
+/// Whether this process may do `what`, which root alone may. If not, it says that a test is left out.
+#[must_use]
+pub fn is_root_to(what: &str) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        println!("SKIPPED: only root can {what}");
+    }
+    is_root
+}
+
 /// A directory of programs that every user may run; it goes when this goes.
 pub struct Stage {
     dir: PathBuf,
@@ -73,10 +83,37 @@ impl Stage {
         stage
     }
 
+    /// Makes one that holds a shell and what `tests/raw/NAME.c` compiles to.
+    ///
+    /// # Panics
+    ///
+    /// When it does not compile, or as [`new`](Self::new).
+    #[must_use]
+    pub fn of_c_program(target_dir: &Path, name: &str) -> Self {
+        let stage = Self::new(target_dir, &[Path::new("/bin/sh")]);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../raw/{name}.c"));
+        let program = stage.dir.join(name);
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-O2", "-Wall", "-Werror", "-pthread", "-o"]).arg(&program).arg(source);
+        assert!(gcc.status().expect("gcc is installed").success(), "{name}.c does not compile");
+        let_all_read(&program);
+        stage
+    }
+
     /// Where the program `name` is.
     #[must_use]
     pub fn path_of(&self, name: &str) -> String {
         self.dir.join(name).display().to_string()
+    }
+
+    /// Runs a script of the shell of this stage, whose place it knows as `$0`, and returns what it printed.
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run).
+    #[must_use]
+    pub fn run_script(&self, user: User, world: &[&str], script: &str) -> String {
+        self.run_in(user, world, "sh", &["-ec", script, &self.path_of("sh")])
     }
 
     fn add(&self, program: &Path) {

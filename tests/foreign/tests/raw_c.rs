@@ -1,20 +1,12 @@
 //! C programs that know only `<linux/android/binder.h>` run on our driver.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use foreign::stage::{Stage, User};
+use foreign::stage::{Stage, User, is_root_to};
 
-/// Compiles `tests/raw/NAME.c` and puts it on a stage.
-fn stage_with(name: &str) -> Stage {
+fn stage_with(program: &str) -> Stage {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../raw/{name}.c"));
-    let program = place.join(name);
-    let mut gcc = Command::new("gcc");
-    gcc.args(["-O2", "-Wall", "-Werror", "-pthread", "-o"]).arg(&program).arg(source);
-    assert!(gcc.status().expect("gcc is installed").success(), "{name}.c does not compile");
-    let target = place.parent().expect("it is cargo's target/tmp");
-    Stage::new(target, &[&program, Path::new("/bin/sh")])
+    Stage::of_c_program(place.parent().expect("it is cargo's target/tmp"), program)
 }
 
 /// Runs `rawbinder`, which checks every echo itself, and returns the column `n` of each row it printed.
@@ -46,8 +38,7 @@ fn files_go_with_calls_and_replies() {
 
 #[test]
 fn a_driver_of_root_passes_files_of_others() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root can become another user");
+    if !is_root_to("become another user") {
         return;
     }
     let stage = stage_with("send_files");
@@ -79,8 +70,7 @@ fn the_raw_benchmark_runs_in_all_its_modes() {
 /// Container managers bind-mount single nodes; an open through such a mount comes without a look-up.
 #[test]
 fn a_node_that_is_bind_mounted_serves_all_who_open_it() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root can bind-mount inside a world");
+    if !is_root_to("bind-mount inside a world") {
         return;
     }
     let stage = stage_with("rawbinder");
@@ -95,8 +85,7 @@ rm "$node"
 "#;
     for delivery in ["auto", "store"] {
         let world = ["--delivery", delivery];
-        let shell = stage.path_of("sh");
-        let table = stage.run_in(User::Myself, &world, "sh", &["-ec", script, &shell]);
+        let table = stage.run_script(User::Myself, &world, script);
         assert_eq!(table.lines().count(), 6, "{table}");
     }
 }
@@ -142,8 +131,7 @@ fn a_caller_is_told_by_its_own_pid_and_uid() {
 // C087, C088
 #[test]
 fn a_caller_that_the_server_cannot_see_has_no_number() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root can make pid namespaces and change users inside a world");
+    if !is_root_to("make pid namespaces and change users inside a world") {
         return;
     }
     let stage = stage_with("who_calls");
@@ -165,8 +153,7 @@ fn a_caller_that_the_server_cannot_see_has_no_number() {
 // C236
 #[test]
 fn a_thousand_devices_outlive_their_mount() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root can mount another binderfs inside a world");
+    if !is_root_to("mount another binderfs inside a world") {
         return;
     }
     let stage = stage_with("thousand_devices");
@@ -177,8 +164,7 @@ dir=$(mktemp -d)
 "$here/thousand_devices" "$dir"
 rmdir "$dir"
 "#;
-    let shell = stage.path_of("sh");
-    let said = stage.run(User::Myself, "sh", &["-ec", script, &shell]);
+    let said = stage.run_script(User::Myself, &[], script);
     assert_eq!(said, "0 wrong answers\n");
 }
 
@@ -201,8 +187,7 @@ fn a_manager_that_asks_for_labels_gets_one_from_everybody() {
 
 #[test]
 fn a_server_is_as_nice_as_its_caller_if_that_is_wanted() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root may make a thread less nice");
+    if !is_root_to("make a thread less nice") {
         return;
     }
     let stage = stage_with("nice");
@@ -276,8 +261,7 @@ fn a_thread_that_ends_without_a_word_is_noticed() {
 
 #[test]
 fn a_driver_that_is_killed_leaves_nobody_waiting() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root can mount another binderfs inside a world");
+    if !is_root_to("mount another binderfs inside a world") {
         return;
     }
     let stage = stage_with("rawbinder");
@@ -298,7 +282,6 @@ ls "$dir" 2>/dev/null || echo "the mount answers nothing"
 umount "$dir"
 rmdir "$dir"
 "#;
-    let shell = stage.path_of("sh");
-    let said = stage.run(User::Myself, "sh", &["-c", script, &shell]);
+    let said = stage.run_script(User::Myself, &[], script);
     assert_eq!(said, "failed with 1\nthe mount answers nothing\n");
 }

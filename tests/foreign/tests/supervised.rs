@@ -1,24 +1,12 @@
 //! System calls that never reach a file system in user space, made by C programs and by mount(8).
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use foreign::stage::{Stage, User};
+use foreign::stage::{Stage, User, is_root_to};
 
-/// Compiles `tests/raw/NAME.c` and puts it on a stage.
-fn stage_with(name: &str) -> Stage {
+fn stage_with(program: &str) -> Stage {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../raw/{name}.c"));
-    let program = place.join(name);
-    let mut gcc = Command::new("gcc");
-    gcc.args(["-O2", "-Wall", "-Werror", "-pthread", "-o"]).arg(&program).arg(source);
-    assert!(gcc.status().expect("gcc is installed").success(), "{name}.c does not compile");
-    let target = place.parent().expect("it is cargo's target/tmp");
-    Stage::new(target, &[&program, Path::new("/bin/sh")])
-}
-
-fn run_script(stage: &Stage, user: User, world: &[&str], script: &str) -> String {
-    stage.run_in(user, world, "sh", &["-ec", script, &stage.path_of("sh")])
+    Stage::of_c_program(place.parent().expect("it is cargo's target/tmp"), program)
 }
 
 #[test]
@@ -44,13 +32,13 @@ fn programs_mount_binderfs_in_both_ways() {
         for way in ["old", "new"] {
             // In a user namespace below the driver's, with mounts of its own.
             let below = script(way, "unshare --user --map-root-user --mount");
-            assert_eq!(run_script(&stage, user, &[], &below), "mounted\n", "as {user:?}, {way}");
+            assert_eq!(stage.run_script(user, &[], &below), "mounted\n", "as {user:?}, {way}");
         }
     }
     if rustix::process::geteuid().is_root() {
         for (way, delivery) in [("old", "auto"), ("new", "auto"), ("old", "store")] {
             let world = ["--delivery", delivery];
-            let said = run_script(&stage, User::Myself, &world, &script(way, ""));
+            let said = stage.run_script(User::Myself, &world, &script(way, ""));
             assert_eq!(said, "mounted\n", "{way}, delivery {delivery}");
         }
     }
@@ -66,23 +54,22 @@ mount -i -t binder mine "$dir" 2>/dev/null && exit 1
 rmdir "$dir"
 echo refused"#;
     if rustix::process::geteuid().is_root() {
-        assert_eq!(run_script(&stage, User::Ordinary, &[], script), "refused\n");
+        assert_eq!(stage.run_script(User::Ordinary, &[], script), "refused\n");
         // Nor has root without the capability, or a user namespace without mounts of its own.
         let without = "setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin sh -ec";
         let below = "unshare --user --map-root-user sh -ec";
         for wrapped in [without, below] {
             let script = format!("{wrapped} '{script}'");
-            assert_eq!(run_script(&stage, User::Myself, &[], &script), "refused\n", "{wrapped}");
+            assert_eq!(stage.run_script(User::Myself, &[], &script), "refused\n", "{wrapped}");
         }
-        let unsupervised = run_script(&stage, User::Myself, &["--no-seccomp"], script);
+        let unsupervised = stage.run_script(User::Myself, &["--no-seccomp"], script);
         assert_eq!(unsupervised, "refused\n", "nobody is asked");
     }
 }
 
 #[test]
 fn mount_8_mounts_and_remounts_binderfs() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root can mount inside a world");
+    if !is_root_to("mount inside a world") {
         return;
     }
     let stage = stage_with("own_mount");
@@ -107,14 +94,13 @@ umount "$dir"
 rmdir "$dir""#;
     let expected = "binder\nbinder-control\nfeatures\nhwbinder\nvndbinder\n600\n600\n\
                     hwbinder 640\nvndbinder 600\n5\n1\n";
-    assert_eq!(run_script(&stage, User::Myself, &[], script), expected);
+    assert_eq!(stage.run_script(User::Myself, &[], script), expected);
 }
 
 /// The inner world's programs have a supervisor already: the outer one's, who mounts for them.
 #[test]
 fn a_world_within_a_world_goes_without_a_supervisor_of_its_own() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root can mount inside a world");
+    if !is_root_to("mount inside a world") {
         return;
     }
     let stage = stage_with("own_mount");
@@ -123,5 +109,5 @@ here=$(dirname "$0")
 a=$(mktemp -d); b=$(mktemp -d)
 "$here/anybinder" run -- "$here/own_mount" new $a $b
 rmdir $a $b"#;
-    assert_eq!(run_script(&stage, User::Myself, &[], script), "mounted\n");
+    assert_eq!(stage.run_script(User::Myself, &[], script), "mounted\n");
 }

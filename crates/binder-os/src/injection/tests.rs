@@ -114,8 +114,8 @@ impl Waiter {
     }
 
     fn stop(&self, answer: impl FnOnce()) -> Result<Held, InjectionError> {
-        let filters = ThreadRights::own().unwrap().filters();
-        let status = ThreadRights::of(self.tid()).map_err(|_| InjectionError::Gone)?;
+        let filters = ThreadStatus::own().unwrap().filters;
+        let status = ThreadStatus::of(self.tid()).map_err(|_| InjectionError::Gone)?;
         Held::stop(self.tid(), &status, filters, answer)
     }
 
@@ -324,7 +324,7 @@ fn a_thread_that_ignores_traps_goes_on_ignoring_them() {
     for _ in 0..10 {
         waiter.hold().install(offer(&[memory.as_raw_fd()])).unwrap();
     }
-    let status = ThreadRights::of(waiter.tid()).unwrap();
+    let status = ThreadStatus::of(waiter.tid()).unwrap();
     assert_ne!(status.ignored_signals & (1 << (libc::SIGTRAP - 1)), 0);
 }
 

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal};
 
 use super::InjectionError;
 use super::registers::Registers;
-use crate::thread_rights::ThreadRights;
+use crate::thread_status::ThreadStatus;
 
 /// A request of ptrace(2).
 type Request = libc::c_long;
@@ -87,11 +87,11 @@ impl Tracee {
     /// [`InjectionError`]; `answer` was called unless the thread could not even be traced.
     pub(super) fn stop(
         tid: u32,
-        rights: &ThreadRights,
+        status: &ThreadStatus,
         expected_filters: u32,
         answer: impl FnOnce(),
     ) -> Result<Self, InjectionError> {
-        let stepping = seize(tid, rights, expected_filters)?;
+        let stepping = seize(tid, status, expected_filters)?;
         // Should this fail, the thread has been killed, and waiting for it tells so.
         let _ = ptrace(INTERRUPT, tid, 0, 0);
         answer();
@@ -276,20 +276,20 @@ impl Drop for Tracee {
 /// Becomes the tracer of a thread.
 fn seize(
     tid: u32,
-    rights: &ThreadRights,
+    status: &ThreadStatus,
     expected_filters: u32,
 ) -> Result<Stepping, InjectionError> {
-    if rights.has_tracer {
+    if status.has_tracer {
         return Err(InjectionError::Traced);
     }
-    let is_filtered = rights.filters > expected_filters;
+    let is_filtered = status.filters > expected_filters;
     let options = if is_filtered { SUSPEND_SECCOMP } else { 0 };
     ptrace(SEIZE, tid, 0, options).map_err(|errno| match errno {
         Errno::SRCH => InjectionError::Gone,
         Errno::PERM | Errno::INVAL if is_filtered => InjectionError::Filtered,
         errno => InjectionError::Refused { step: "tracing the thread", errno },
     })?;
-    let ignores_trap = rights.ignored_signals & TRAP_BIT != 0;
+    let ignores_trap = status.ignored_signals & TRAP_BIT != 0;
     Ok(if ignores_trap { Stepping::EntryAndExit } else { Stepping::Instruction })
 }
 

@@ -1,37 +1,46 @@
-//! What /proc tells of a thread's rights and restrictions.
+//! What /proc tells of a thread: who and where it is, and what it may do.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-use rustix::io::Errno;
 use rustix::thread::ThreadNameSpaceType;
 
-use crate::proc_files;
+use crate::proc_files::{field, malformed, number, words};
 
 /// The bit of CAP_SYS_PTRACE.
 const CAP_SYS_PTRACE: u64 = 1 << 19;
 
-/// A thread's rights and restrictions at one moment.
+/// What /proc/TID/status tells of a thread at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ThreadRights {
+pub struct ThreadStatus {
+    /// Its process.
+    pub tgid: u32,
+    /// Whom it belongs to: its real numbers.
+    pub user: UserAndGroup,
+    /// Whose files it may touch.
+    pub fs_user: UserAndGroup,
+    /// Its seccomp filters, which are also its children's; strict mode counts as more than there
+    /// can be.
+    pub filters: u32,
+    /// Its number in its own pid namespace.
+    pub(crate) innermost_number: u32,
     /// Somebody traces it.
     pub(crate) has_tracer: bool,
     /// The signals that its process ignores, one bit each, from signal 1.
     pub(crate) ignored_signals: u64,
-    /// Its seccomp filters; strict mode counts as more than there can be.
-    pub(crate) filters: u32,
-    user: UserAndGroup,
+    /// The capabilities that it has in its user namespace, one bit each.
+    pub(crate) effective: u64,
+    /// Those that it may have there.
     permitted: u64,
-    effective: u64,
 }
 
-/// Whom a process belongs to: its real numbers, as our namespace has them.
+/// A user and a group, as our namespace numbers them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct UserAndGroup {
-    /// The real uid.
+    /// The uid.
     pub uid: u32,
-    /// The real gid.
+    /// The gid.
     pub gid: u32,
 }
 
@@ -67,7 +76,7 @@ impl Surroundings {
     }
 }
 
-impl ThreadRights {
+impl ThreadStatus {
     /// Reads the status of thread `tid`.
     ///
     /// # Errors
@@ -87,39 +96,33 @@ impl ThreadRights {
     }
 
     fn parse(status: &[u8]) -> io::Result<Self> {
-        let number = |name: &str, radix: u32| {
-            let line = str::from_utf8(proc_files::field(status, name.as_bytes())?).ok();
-            let word = line.and_then(|line| line.split_ascii_whitespace().next());
-            let number = word.and_then(|word| u64::from_str_radix(word, radix).ok());
-            number.ok_or_else(|| io::Error::from(Errno::PROTO))
+        let word =
+            |name: &str, at| words(field(status, name.as_bytes())?).nth(at).ok_or_else(malformed);
+        let decimal = |name| number::<u32>(word(name, 0)?);
+        let bits = |name| {
+            let digits = str::from_utf8(word(name, 0)?).ok();
+            digits.and_then(|hex| u64::from_str_radix(hex, 16).ok()).ok_or_else(malformed)
         };
-        let narrow = |number: u64| u32::try_from(number).map_err(|_| Errno::PROTO);
+        // Real, effective, saved, of the file system.
+        let user = |at| {
+            let (uid, gid) = (number(word("Uid:", at)?)?, number(word("Gid:", at)?)?);
+            Ok::<_, io::Error>(UserAndGroup { uid, gid })
+        };
+        let innermost = words(field(status, b"NSpid:")?).last().ok_or_else(malformed)?;
         // Strict mode knows no filters and allows nothing.
-        let is_strict = number("Seccomp:", 10).unwrap_or(0) == 1;
-        let filters = narrow(number("Seccomp_filters:", 10).unwrap_or(0))?;
+        let is_strict = decimal("Seccomp:").unwrap_or(0) == 1;
+        let filters = decimal("Seccomp_filters:").unwrap_or(0);
         Ok(Self {
-            has_tracer: number("TracerPid:", 10)? != 0,
-            ignored_signals: number("SigIgn:", 16)?,
+            tgid: decimal("Tgid:")?,
+            user: user(0)?,
+            fs_user: user(3)?,
             filters: if is_strict { u32::MAX } else { filters },
-            user: UserAndGroup {
-                uid: narrow(number("Uid:", 10)?)?,
-                gid: narrow(number("Gid:", 10)?)?,
-            },
-            permitted: number("CapPrm:", 16)?,
-            effective: number("CapEff:", 16)?,
+            innermost_number: number(innermost)?,
+            has_tracer: decimal("TracerPid:")? != 0,
+            ignored_signals: bits("SigIgn:")?,
+            effective: bits("CapEff:")?,
+            permitted: bits("CapPrm:")?,
         })
-    }
-
-    /// Its seccomp filters. Those of a process are also its children's.
-    #[must_use]
-    pub fn filters(&self) -> u32 {
-        self.filters
-    }
-
-    /// Whom it belongs to.
-    #[must_use]
-    pub fn user(&self) -> UserAndGroup {
-        self.user
     }
 
     /// Whether it may trace `other` of its own namespaces, as far as that is a matter of users and
@@ -144,25 +147,29 @@ mod tests {
 
     #[test]
     fn a_status_is_understood() {
-        let text = b"Name:\tx\nTracerPid:\t0\nUid:\t1000\t1\t2\t3\nGid:\t100\t0\t0\t0\n\
+        let text = b"Name:\tx\nTgid:\t40\nTracerPid:\t0\nUid:\t1000\t1\t2\t3\n\
+            Gid:\t100\t4\t5\t6\nNSpid:\t41\t7\n\
             SigIgn:\t0000000000000010\nCapPrm:\t0000000000080001\n\
             CapEff:\t0000000000000001\nSeccomp:\t2\nSeccomp_filters:\t3\n";
-        let status = ThreadRights::parse(text).unwrap();
-        assert_eq!(status.user(), UserAndGroup { uid: 1000, gid: 100 });
-        assert_eq!(status.filters(), 3);
+        let status = ThreadStatus::parse(text).unwrap();
+        assert_eq!((status.tgid, status.innermost_number), (40, 7));
+        assert_eq!(status.user, UserAndGroup { uid: 1000, gid: 100 });
+        assert_eq!(status.fs_user, UserAndGroup { uid: 3, gid: 6 });
+        assert_eq!((status.permitted, status.effective), (0x80001, 1));
+        assert_eq!(status.filters, 3);
         assert_eq!((status.ignored_signals, status.has_tracer), (0x10, false));
         let strict =
             String::from_utf8(text.to_vec()).unwrap().replace("Seccomp:\t2", "Seccomp:\t1");
-        assert_eq!(ThreadRights::parse(strict.as_bytes()).unwrap().filters(), u32::MAX);
-        assert!(ThreadRights::parse(b"Name:\tx\n").is_err());
+        assert_eq!(ThreadStatus::parse(strict.as_bytes()).unwrap().filters, u32::MAX);
+        assert!(ThreadStatus::parse(b"Name:\tx\n").is_err());
     }
 
     #[test]
     fn whoever_can_less_may_not_trace() {
-        let own = ThreadRights::own().unwrap();
-        let weak = ThreadRights { permitted: 0, effective: 0, ..own };
-        let strong = ThreadRights { permitted: !0, effective: !0, ..own };
-        let stranger = ThreadRights { user: UserAndGroup { uid: 77, gid: 77 }, ..weak };
+        let own = ThreadStatus::own().unwrap();
+        let weak = ThreadStatus { permitted: 0, effective: 0, ..own };
+        let strong = ThreadStatus { permitted: !0, effective: !0, ..own };
+        let stranger = ThreadStatus { user: UserAndGroup { uid: 77, gid: 77 }, ..weak };
         assert!(strong.may_trace(&weak) && strong.may_trace(&strong));
         assert!(!weak.may_trace(&strong) && !weak.may_trace(&stranger));
         assert!(strong.may_trace(&stranger));

@@ -1,0 +1,72 @@
+//! What the core wants done after a call: sleepers are woken and resumed.
+
+use binder_core::{Effect, Patience, ProcessKey, ThreadKey};
+
+use super::{Call, World};
+use crate::{Caller, Thread};
+
+impl World {
+    /// Does what the core wants done, until it wants nothing more.
+    pub(super) fn carry_out_effects(&mut self) {
+        self.wake_readers();
+        while !self.holds_errands
+            && let Some(errand) = self.errands.pop_front()
+        {
+            self.run(errand);
+            self.wake_readers();
+        }
+    }
+
+    fn wake_readers(&mut self) {
+        if self.is_held {
+            return;
+        }
+        while let Some((context, effect)) = self.next_effect() {
+            match effect {
+                Effect::Wake(key) => self.resume(context, key),
+                Effect::NotifyPoll(key) => self.notify(context, key),
+                Effect::SetNice { tid, nice, .. } => {
+                    let thread = self.threads.iter_mut().find(|thread| thread.tid == tid);
+                    thread.expect("a thread of ours").nice = Some(nice.0);
+                }
+                Effect::Settled(key) => {
+                    self.advance_freezes(Patience::Left, |place| place == (context, key));
+                }
+            }
+        }
+    }
+
+    fn next_effect(&mut self) -> Option<(usize, Effect)> {
+        let mut contexts = self.contexts.iter_mut().enumerate();
+        contexts.find_map(|(place, context)| Some((place, context.poll_effect()?)))
+    }
+
+    fn resume(&mut self, context: usize, woken: ThreadKey) {
+        for thread in 0..self.threads.len() {
+            let Call::Reading { process, key, argument, mut request } = self.threads[thread].call
+            else {
+                continue;
+            };
+            if key == woken && self.files[process.0].context == context {
+                let mut memory = self.memory.seen_by(context);
+                let result = self.contexts[context].resume(key, &mut request, &mut memory);
+                let caller = Caller { process, thread: Thread(thread) };
+                self.threads[thread].call = self.after_read(caller, argument, request, result);
+            }
+        }
+    }
+
+    fn notify(&mut self, context: usize, notified: ProcessKey) {
+        for thread in 0..self.threads.len() {
+            let Call::Polling { process } = self.threads[thread].call else { continue };
+            let file = &self.files[process.0];
+            if file.context == context && file.key == notified {
+                let caller = Caller { process, thread: Thread(thread) };
+                let (_, who) = self.core_caller(caller);
+                if self.contexts[context].poll(&who) {
+                    self.threads[thread].call = Call::Ended(Ok(()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Errands: what a call waits for while descriptors of its host change.
+
+use binder_core::{Errand, NotInstalled};
+use binder_uapi::BinderWriteRead;
+
+use super::{Call, OpenFile, World};
+use crate::Caller;
+
+/// An errand of a call, and the call.
+pub(super) struct FakeErrand {
+    pub(super) caller: Caller,
+    pub(super) argument: u64,
+    pub(super) request: BinderWriteRead,
+    pub(super) errand: Box<Errand>,
+}
+
+impl World {
+    /// Changes the descriptors of a host, and goes on with the call that waits for it.
+    pub(super) fn run(&mut self, FakeErrand { caller, argument, mut request, errand }: FakeErrand) {
+        let Errand { key, install, close } = *errand;
+        let OpenFile { host, context, is_open, .. } = self.files[caller.process.0];
+        let descriptors = self.memory.descriptors(host);
+        let installed = if is_open { descriptors.install(install) } else { Err(NotInstalled) };
+        for fd in close {
+            descriptors.close(fd.into());
+        }
+        let mut memory = self.memory.seen_by(context);
+        let result =
+            self.contexts[context].finish_errand(key, installed, &mut request, &mut memory);
+        let call = self.after_read(caller, argument, request, result);
+        let place = &mut self.threads[caller.thread.0].call;
+        // A later thread of the same number may be in a call of its own.
+        if matches!(place, Call::Errand) {
+            *place = call;
+        }
+    }
+}

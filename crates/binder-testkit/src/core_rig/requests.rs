@@ -1,0 +1,120 @@
+//! The requests of a client, as a front end decodes them.
+
+use binder_core::{Nice, Outcome};
+use binder_uapi::{
+    ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
+    BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO,
+    BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF, BINDER_SET_CONTEXT_MGR,
+    BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_VERSION,
+    BinderFrozenStatusInfo, BinderNodeDebugInfo, BinderNodeInfoForRef, BinderWriteRead,
+    FlatBinderObject,
+};
+use rustix::io::Errno;
+
+use super::errands::FakeErrand;
+use super::{Call, World, errno};
+use crate::Caller;
+
+impl World {
+    /// All requests that cannot wait.
+    pub(super) fn small_request(
+        &mut self,
+        caller: Caller,
+        request: u32,
+        argument: u64,
+    ) -> Result<(), Errno> {
+        let host = self.threads[caller.thread.0].host;
+        let (context, who) = self.core_caller(caller);
+        match request {
+            BINDER_VERSION => {
+                self.contexts[context].note_call(&who);
+                self.put(host, argument, &BINDER_CURRENT_PROTOCOL_VERSION)
+            }
+            BINDER_SET_MAX_THREADS => {
+                let threads = self.get(host, argument)?;
+                self.contexts[context].set_max_threads(&who, threads);
+                Ok(())
+            }
+            BINDER_ENABLE_ONEWAY_SPAM_DETECTION => {
+                let is_wanted = self.get::<u32>(host, argument)? != 0;
+                self.contexts[context].detect_oneway_spam(&who, is_wanted);
+                Ok(())
+            }
+            ANYBINDER_DEFER_COMPLETIONS => {
+                let is_wanted = self.get::<u32>(host, argument)? != 0;
+                self.contexts[context].defer_completions(&who, is_wanted);
+                Ok(())
+            }
+            BINDER_SET_CONTEXT_MGR => {
+                let object = FlatBinderObject::default();
+                self.contexts[context].become_context_manager(&who, &object).map_err(errno)
+            }
+            BINDER_SET_CONTEXT_MGR_EXT => {
+                let object = self.get(host, argument)?;
+                self.contexts[context].become_context_manager(&who, &object).map_err(errno)
+            }
+            BINDER_THREAD_EXIT => {
+                self.contexts[context].exit_thread(&who, &mut self.memory.seen_by(context));
+                Ok(())
+            }
+            BINDER_GET_NODE_DEBUG_INFO => {
+                let asked: BinderNodeDebugInfo = self.get(host, argument)?;
+                let answer = self.contexts[context].node_debug_info(&who, asked.ptr);
+                self.put(host, argument, &answer)
+            }
+            BINDER_GET_NODE_INFO_FOR_REF => {
+                let asked: BinderNodeInfoForRef = self.get(host, argument)?;
+                let answer = self.contexts[context].node_info_for_ref(&who, &asked);
+                self.put(host, argument, &answer.map_err(errno)?)
+            }
+            BINDER_GET_EXTENDED_ERROR => {
+                let error = self.contexts[context].take_extended_error(&who);
+                self.put(host, argument, &error)
+            }
+            BINDER_GET_FROZEN_INFO => {
+                let asked: BinderFrozenStatusInfo = self.get(host, argument)?;
+                let program = self.program(caller, asked.pid)?;
+                let info = program.frozen_info(&self.contexts.each_mut());
+                self.put(host, argument, &BinderFrozenStatusInfo { pid: asked.pid, ..info })
+            }
+            other => panic!("request {other:#x} is the business of a front end"),
+        }
+    }
+
+    pub(super) fn write_read(&mut self, caller: Caller, argument: u64) -> Call {
+        let host = self.threads[caller.thread.0].host;
+        let mut request: BinderWriteRead = match self.get(host, argument) {
+            Ok(request) => request,
+            Err(errno) => return Call::Ended(Err(errno)),
+        };
+        let (context, who) = self.core_caller(caller);
+        if let Some(nice) = self.threads[caller.thread.0].nice {
+            self.contexts[context].note_nice(&who, Nice(nice));
+        }
+        let mut memory = self.memory.seen_by(context);
+        let result = self.contexts[context].write_read(&who, &mut request, &mut memory);
+        self.after_read(caller, argument, request, result)
+    }
+
+    pub(super) fn after_read(
+        &mut self,
+        caller: Caller,
+        argument: u64,
+        request: BinderWriteRead,
+        result: Result<Outcome, binder_core::Errno>,
+    ) -> Call {
+        let process = caller.process;
+        let result = match result {
+            Ok(Outcome::Park(key)) => return Call::Reading { process, key, argument, request },
+            Ok(Outcome::Errand(errand)) => {
+                self.errands.push_back(FakeErrand { caller, argument, request, errand });
+                return Call::Errand;
+            }
+            Ok(Outcome::Done) => Ok(()),
+            Err(error) => Err(errno(error)),
+        };
+        let host = self.threads[caller.thread.0].host;
+        self.put(host, argument, &request).expect("the argument is where it was");
+        Call::Ended(result)
+    }
+}

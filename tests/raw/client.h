@@ -1,0 +1,170 @@
+// client.h - what the programs here share: a client's way to the driver, and to the end of a program that cannot go on.
+//
+// Included first: it asks for all of the C library. hello_binder.c, the example, and the benchmarks do without it.
+#pragma once
+
+#define _GNU_SOURCE
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/android/binder.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(fact) \
+	do { \
+		if (!(fact)) \
+			err(1, "line %d: %s", __LINE__, #fact); \
+	} while (0)
+
+// A call or a reply.
+struct send {
+	uint32_t command;
+	struct binder_transaction_data transaction;
+} __attribute__((packed));
+
+// A reply of one who is done with the call.
+struct answer {
+	uint32_t free_command;
+	binder_uintptr_t buffer;
+	struct send reply;
+} __attribute__((packed));
+
+static inline struct answer answer_to(const struct binder_transaction_data *call)
+{
+	return (struct answer){
+		.free_command = BC_FREE_BUFFER,
+		.buffer = call->data.ptr.buffer,
+		.reply.command = BC_REPLY,
+	};
+}
+
+static inline int open_device(void)
+{
+	int device = open("/dev/binder", O_RDWR | O_CLOEXEC);
+	if (device < 0)
+		err(1, "/dev/binder");
+	return device;
+}
+
+static inline char *map(int device, size_t size)
+{
+	char *buffer = mmap(NULL, size, PROT_READ, MAP_PRIVATE, device, 0);
+	if (buffer == MAP_FAILED)
+		err(1, "mmap");
+	return buffer;
+}
+
+static inline int open_client(void)
+{
+	int device = open_device();
+	map(device, 128 << 10);
+	return device;
+}
+
+static inline void become_manager(int device)
+{
+	int unused = 0;
+	if (ioctl(device, BINDER_SET_CONTEXT_MGR, &unused) < 0)
+		err(1, "BINDER_SET_CONTEXT_MGR");
+}
+
+// The same, with an object that has `flags`.
+static inline void become_manager_with(int device, uint32_t flags)
+{
+	struct flat_binder_object self = { .hdr.type = BINDER_TYPE_BINDER, .flags = flags };
+	if (ioctl(device, BINDER_SET_CONTEXT_MGR_EXT, &self) < 0)
+		err(1, "BINDER_SET_CONTEXT_MGR_EXT");
+}
+
+static inline struct binder_write_read request_of(const void *commands, size_t size, void *returns, size_t room)
+{
+	return (struct binder_write_read){
+		.write_size = size,
+		.write_buffer = (uintptr_t)commands,
+		.read_size = room,
+		.read_buffer = (uintptr_t)returns,
+	};
+}
+
+// Writes and reads once; how many bytes came is returned.
+static inline size_t write_read(int device, const void *commands, size_t size, void *returns, size_t room)
+{
+	struct binder_write_read request = request_of(commands, size, returns, room);
+	if (ioctl(device, BINDER_WRITE_READ, &request) < 0)
+		err(1, "BINDER_WRITE_READ");
+	return request.read_consumed;
+}
+
+static inline void write_commands(int device, const void *commands, size_t size)
+{
+	write_read(device, commands, size, NULL, 0);
+}
+
+// Finds the return `awaited`, or one that says that it will not come: which is returned, 0 if neither is there.
+// What comes with it goes to `payload`.
+static inline uint32_t find(uint32_t awaited, const uint8_t *returns, size_t got, void *payload)
+{
+	for (size_t at = 0; at < got;) {
+		uint32_t code;
+		memcpy(&code, returns + at, sizeof code);
+		at += sizeof code;
+		if (code == awaited || code == BR_DEAD_REPLY || code == BR_FAILED_REPLY) {
+			memcpy(payload, returns + at, _IOC_SIZE(code));
+			return code;
+		}
+		at += _IOC_SIZE(code);
+	}
+	return 0;
+}
+
+// Writes, and reads until `awaited` comes or will not, whatever signals say; returns as find() does.
+static inline uint32_t converse(int device, const void *commands, size_t size, uint32_t awaited, void *payload)
+{
+	uint8_t returns[256];
+	uint32_t found;
+	struct binder_write_read request = request_of(commands, size, returns, sizeof returns);
+	do {
+		request.read_consumed = 0;
+		if (ioctl(device, BINDER_WRITE_READ, &request) < 0 && errno != EINTR)
+			err(1, "BINDER_WRITE_READ");
+		found = find(awaited, returns, request.read_consumed, payload);
+	} while (!found);
+	return found;
+}
+
+// The same where nothing else may come.
+static inline void expect(int device, const void *commands, size_t size, uint32_t awaited, void *payload)
+{
+	uint32_t found = converse(device, commands, size, awaited, payload);
+	if (found != awaited)
+		errx(1, "the call failed: 0x%x", found);
+}
+
+// Starts a child that serves, and waits until it has written a byte to `ready`.
+static inline pid_t start_service(void (*serve)(int ready))
+{
+	int ready[2];
+	char byte;
+	if (pipe(ready) < 0)
+		err(1, "pipe");
+	pid_t service = fork();
+	if (service < 0)
+		err(1, "fork");
+	if (service == 0) {
+		close(ready[0]);
+		serve(ready[1]);
+		exit(0);
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		errx(1, "the service did not start");
+	close(ready[0]);
+	return service;
+}
