@@ -14,7 +14,11 @@ static void *exit_often(void *unused)
 	struct binder_version version;
 	for (int i = 0; i < 200; i++) {
 		CHECK(ioctl(device, BINDER_VERSION, &version) == 0);
-		CHECK(ioctl(device, BINDER_THREAD_EXIT, NULL) == 0);
+		int result;
+		do
+			result = ioctl(device, BINDER_THREAD_EXIT, NULL);
+		while (result == -1 && errno == EINTR);
+		CHECK(result == 0);
 	}
 	return unused;
 }
@@ -32,7 +36,8 @@ int main(int argc, char **argv)
 	CHECK(ioctl(device, BINDER_SET_CONTEXT_MGR, 0) == 0);
 	CHECK(ioctl(device, BINDER_SET_CONTEXT_MGR, 0) == -1 && errno == EBUSY);
 
-	/* Signals neither end nor repeat such a call. */
+	/* A signal may come before such a call is taken, and nothing was done then; it neither ends nor repeats one
+	   that was. */
 	struct sigaction action = {.sa_handler = ignore};
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
 	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
