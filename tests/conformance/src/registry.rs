@@ -124,6 +124,7 @@ pub const UNIT_TESTS: &[UnitTest] = &[
     unit(172, RANGES, "any_order_of_freeing_five_ranges_ends_with_one_free_range"),
     unit(176, PAGES, "a_page_shared_by_two_buffers_becomes_idle_with_the_second"),
     unit(177, PAGES, "only_idle_pages_are_reclaimed_the_longest_idle_first"),
+    unit(181, RANGES, "the_ninth_range_makes_a_tree_and_the_last_one_ends_it"),
     unit(221, SCHEDULES, "a_thread_that_exits_before_it_reads_its_oneway_does_not_block_the_node"),
     unit(236, RAW_C, "a_thousand_devices_outlive_their_mount"),
     unit(245, FICKLE, "a_command_that_changes_is_obeyed_as_it_was_first_read"),
@@ -131,7 +132,7 @@ pub const UNIT_TESTS: &[UnitTest] = &[
 
 /// Numbers that our driver does not cover, first and last, and why. Where there are checks already,
 /// they run on the kernel alone.
-pub const NOT_YET: &[(u16, u16, &str)] = &[(181, 181, "the allocator has one representation only")];
+pub const NOT_YET: &[(u16, u16, &str)] = &[];
 
 /// Why our driver does not pass a check yet.
 #[must_use]
