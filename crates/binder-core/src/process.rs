@@ -122,7 +122,7 @@ impl Context {
         memory: &mut dyn ClientMemory,
     ) -> Result<&mut Arena, Errno> {
         let state = &mut self.processes[process];
-        if state.remains.is_some() {
+        if !state.is_open() {
             return Err(Errno::ESRCH);
         }
         if state.arena.is_none() {

@@ -97,7 +97,7 @@ impl Context {
         let is_oneway = data.transaction_data.flags & TF_ONE_WAY != 0;
         let kind = if is_oneway { Kind::Oneway } else { Kind::Call };
         self.log_send(id, kind, thread, data);
-        match self.try_transact(caller, thread, data, memory) {
+        match self.try_transact(caller, thread, kind, data, memory) {
             Ok(()) => self.journal.accept(),
             Err(refusal) => {
                 self.journal.refuse(refusal);
@@ -110,16 +110,16 @@ impl Context {
         &mut self,
         caller: &Caller,
         thread: ThreadKey,
+        kind: Kind,
         data: &BinderTransactionDataSg,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Refusal> {
         let header = &data.transaction_data;
-        let is_oneway = header.flags & TF_ONE_WAY != 0;
+        let is_oneway = kind == Kind::Oneway;
         // The target field is a union: a handle is its low half.
         #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
         let handle = header.target as u32;
         let mut target = self.resolve_target(caller.process, handle)?;
-        let kind = if is_oneway { Kind::Oneway } else { Kind::Call };
         self.afford_completion(thread)?;
         self.afford_transaction(caller.process, kind)?;
         self.log_target(target.owner, None, Some(target.node));
@@ -186,7 +186,7 @@ impl Context {
             self.references[reference].node
         };
         let owner = self.nodes[node].owner.ok_or(Refusal::dead(Errno::EINVAL))?;
-        if self.processes[owner].remains.is_some() {
+        if !self.processes[owner].is_open() {
             return Err(Refusal::dead(Errno::EINVAL));
         }
         let pid = |process: ProcessKey| self.processes[process].opener.pid;

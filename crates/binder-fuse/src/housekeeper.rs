@@ -135,35 +135,32 @@ fn keep(shared: &Shared) {
     }
 }
 
+/// Has the driver do a job that answers, and waits for the answer for a round at most: if another
+/// thread has the state, that thread does the job, and a round later is soon enough.
+fn ask<T: Send + 'static>(
+    shared: &Shared,
+    job: impl FnOnce(Box<dyn FnOnce(T) + Send>) -> Job,
+) -> Option<T> {
+    let (tell, told) = mpsc::channel();
+    shared.submit(job(Box::new(move |answer| {
+        let _ = tell.send(answer);
+    })));
+    told.recv_timeout(ROUND).ok()
+}
+
 /// Ends threads whose ends nobody tells of. Says whether there are such.
 fn find_ended_threads(shared: &Shared) -> bool {
-    let (tell, told) = mpsc::channel();
-    let are_left = Box::new(move |are_left| {
-        let _ = tell.send(are_left);
-    });
-    shared.submit(Job::FindEndedThreads { are_left });
-    told.recv_timeout(ROUND).unwrap_or(true)
+    ask(shared, |are_left| Job::FindEndedThreads { are_left }).unwrap_or(true)
 }
 
 /// Ends some of what clients have left behind; in between, others have their turn. Says whether more
 /// is left.
 fn go_on_releasing(shared: &Shared) -> bool {
-    let (tell, told) = mpsc::channel();
-    let is_left = Box::new(move |is_left| {
-        let _ = tell.send(is_left);
-    });
-    shared.submit(Job::GoOnReleasing { is_left });
-    told.recv_timeout(ROUND).unwrap_or(false)
+    ask(shared, |is_left| Job::GoOnReleasing { is_left }).unwrap_or(false)
 }
 
 fn look_at_sleepers(shared: &Shared) {
-    let (found, sleepers) = mpsc::channel();
-    let found = Box::new(move |list| {
-        let _ = found.send(list);
-    });
-    shared.submit(Job::ListSleepers { found });
-    // If another thread has the state, that thread sends the list; a round later is soon enough.
-    for sleeper in sleepers.recv_timeout(ROUND).unwrap_or_default() {
+    for sleeper in ask(shared, |found| Job::ListSleepers { found }).unwrap_or_default() {
         if let Ok(Some(flags)) = proc_files::file_flags(sleeper.pid, sleeper.file) {
             let (device, process) = (sleeper.device, sleeper.process);
             let is_nonblocking = flags & O_NONBLOCK != 0;
