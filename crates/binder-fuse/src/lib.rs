@@ -27,6 +27,7 @@ mod mapping;
 mod mounts;
 mod options;
 mod parked;
+mod pids;
 mod reserve;
 mod runners;
 mod session;
