@@ -29,6 +29,18 @@ pub(crate) fn any(block: [u64; BLOCK]) -> u64 {
     any.iter().fold(0, |all, any| all | any)
 }
 
+/// So many words are looked at together where a hit is expected in one of the next.
+pub(crate) const FEW: usize = 4;
+
+/// Which of the words is the first that has a bit, and `FEW` if none has.
+///
+/// Without a branch: which word it is cannot be foreseen.
+#[inline(always)]
+pub(crate) fn first_of(words: [u64; FEW]) -> usize {
+    let ones = words.iter().rev().fold(1, |ones, word| ones << 1 | u32::from(*word != 0));
+    ones.trailing_zeros() as usize
+}
+
 /// Words in which a set bit is a hit.
 pub(crate) trait Bits: Copy {
     /// How many words there are.
@@ -40,8 +52,8 @@ pub(crate) trait Bits: Copy {
     /// A word, which must exist.
     fn word(self, index: usize) -> u64;
 
-    /// A block of words from `first` on, if there are so many.
-    fn block(self, first: usize) -> Option<[u64; BLOCK]>;
+    /// So many words from `first` on, if there are as many.
+    fn block<const N: usize>(self, first: usize) -> Option<[u64; N]>;
 
     /// How many of the first `size` bits there are.
     #[inline]
@@ -71,7 +83,7 @@ impl Bits for Set<'_> {
     }
 
     #[inline(always)]
-    fn block(self, first: usize) -> Option<[u64; BLOCK]> {
+    fn block<const N: usize>(self, first: usize) -> Option<[u64; N]> {
         self.0.get(first..)?.first_chunk().copied()
     }
 }
@@ -97,7 +109,7 @@ impl<B: Bits> Bits for Not<B> {
     }
 
     #[inline(always)]
-    fn block(self, first: usize) -> Option<[u64; BLOCK]> {
+    fn block<const N: usize>(self, first: usize) -> Option<[u64; N]> {
         Some(self.0.block(first)?.map(|word| !word))
     }
 }
@@ -123,8 +135,8 @@ impl<A: Bits, B: Bits> Bits for And<A, B> {
     }
 
     #[inline(always)]
-    fn block(self, first: usize) -> Option<[u64; BLOCK]> {
-        let (a, b) = (self.0.block(first)?, self.1.block(first)?);
+    fn block<const N: usize>(self, first: usize) -> Option<[u64; N]> {
+        let (a, b) = (self.0.block::<N>(first)?, self.1.block::<N>(first)?);
         Some(core::array::from_fn(|nth| a[nth] & b[nth]))
     }
 }
@@ -150,8 +162,8 @@ impl<A: Bits, B: Bits> Bits for Or<A, B> {
     }
 
     #[inline(always)]
-    fn block(self, first: usize) -> Option<[u64; BLOCK]> {
-        let (a, b) = (self.0.block(first)?, self.1.block(first)?);
+    fn block<const N: usize>(self, first: usize) -> Option<[u64; N]> {
+        let (a, b) = (self.0.block::<N>(first)?, self.1.block::<N>(first)?);
         Some(core::array::from_fn(|nth| a[nth] | b[nth]))
     }
 }

@@ -1,7 +1,7 @@
 //! The lowest bit from a place on.
 
-use crate::bits::{And, BLOCK, Bits, Not, Or, Set, WORD_BITS, any};
-use crate::cpu::{self, Search};
+use crate::bits::{And, BLOCK, Bits, FEW, Not, Or, Set, WORD_BITS, any, first_of};
+use crate::cpu::{self, Cpu, Search};
 
 /// The lowest set bit below `size`.
 ///
@@ -149,6 +149,14 @@ const NEAR: usize = 32;
 #[inline(never)]
 fn first_from_word<B: Bits>(bits: B, first: usize) -> Option<usize> {
     let near = bits.truncated(first + NEAR);
+    let mut first = first;
+    while let Some(few) = near.block(first) {
+        let nth = first_of(few);
+        if nth < FEW {
+            return Some((first + nth) * WORD_BITS + near.word(first + nth).trailing_zeros() as usize);
+        }
+        first += FEW;
+    }
     for index in first..near.words() {
         let word = near.word(index);
         if word != 0 {
@@ -175,7 +183,7 @@ impl<B: Bits> Search for Far<B> {
     type Found = Option<usize>;
 
     #[inline(always)]
-    fn run(self) -> Option<usize> {
+    fn run<C: Cpu>(self, _: C) -> Option<usize> {
         let Self { bits, mut first } = self;
         while let Some(block) = bits.block(first) {
             if any(block) != 0 {
