@@ -29,18 +29,6 @@ pub(crate) fn any(block: [u64; BLOCK]) -> u64 {
     any.iter().fold(0, |all, any| all | any)
 }
 
-/// So many words are looked at together where a hit is expected in one of the next.
-pub(crate) const FEW: usize = 4;
-
-/// Which of the words is the first that has a bit, and `FEW` if none has.
-///
-/// Without a branch: which word it is cannot be foreseen.
-#[inline(always)]
-pub(crate) fn first_of(words: [u64; FEW]) -> usize {
-    let ones = words.iter().rev().fold(1, |ones, word| ones << 1 | u32::from(*word != 0));
-    ones.trailing_zeros() as usize
-}
-
 /// Words in which a set bit is a hit.
 pub(crate) trait Bits: Copy {
     /// How many words there are.

@@ -4,7 +4,8 @@
 
 use core::arch::x86_64::{
     __m256i, _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_min_epu8,
-    _mm256_min_epu16, _mm256_min_epu32, _mm256_set_epi64x, _mm256_setzero_si256, _mm256_testz_si256,
+    _mm256_min_epu16, _mm256_min_epu32, _mm256_set_epi64x, _mm256_setzero_si256,
+    _mm256_testz_si256,
 };
 use core::sync::atomic::{AtomicU8, Ordering};
 use std::is_x86_feature_detected;
