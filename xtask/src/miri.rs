@@ -28,7 +28,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     probe.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
     if !probe.status().is_ok_and(|status| status.success()) {
         println!("SKIPPED: there is no Miri here. To have it:");
-        println!("    rustup toolchain install nightly --component miri");
+        println!("    rustup toolchain install nightly --component miri --component rust-src");
         return Ok(());
     }
     for tests in TESTS {
