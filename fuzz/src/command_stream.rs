@@ -146,7 +146,7 @@ pub fn check(input: &[u8]) {
             3 => context.flush(process),
             4 => drop(context.poll(&caller)),
             5 => drop(context.node_debug_info(&caller, place)),
-            6 => while context.reclaim_idle_page(process).is_some() {},
+            6 => while context.reclaim_idle_page(process, 0).is_some() {},
             _ => {
                 let mut request = BinderWriteRead {
                     write_size: u64::from(step[4]),

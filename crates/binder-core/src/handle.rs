@@ -67,7 +67,8 @@ impl Handles {
         if self.by_handle.len() < self.by_handle.capacity() / 4 {
             self.by_handle.shrink_to(self.by_handle.capacity() / 2);
         }
-        self.ids.release_and_shrink(handle);
+        let released = self.ids.release_and_shrink(handle);
+        debug_assert_eq!(released, Ok(()));
     }
 
     /// How many there are.

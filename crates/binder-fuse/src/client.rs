@@ -333,12 +333,13 @@ impl Clients {
         found.map(|(process, _)| *process)
     }
 
-    /// Gives a page of a receive buffer back to the system.
-    pub(crate) fn release_page(&mut self, process: ProcessKey, page: u32) {
+    /// Gives neighbouring pages of a receive buffer back to the system.
+    pub(crate) fn release_pages(&mut self, process: ProcessKey, pages: Range<u32>) {
         let device = self.device.clone();
         let Some(client) = self.get_mut(process) else { return };
-        if let Err(error) = client.buffer.release_page(&device, page as usize) {
-            tracing::warn!(%error, pid = client.pid, page, "an idle page could not be given back");
+        let places = pages.start as usize..pages.end as usize;
+        if let Err(error) = client.buffer.release_pages(&device, places) {
+            tracing::warn!(%error, pid = client.pid, ?pages, "idle pages could not be given back");
         }
     }
 
