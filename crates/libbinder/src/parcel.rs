@@ -1,6 +1,8 @@
 //! Parcels: bytes, a place in them, and the objects that they name.
 
+mod append;
 mod objects;
+mod sized;
 
 use std::cell::{Cell, Ref, RefCell};
 use std::fmt;
@@ -12,6 +14,7 @@ use std::sync::Arc;
 use ::parcel::{Reader, Writer, token};
 
 pub use objects::{Held, ParcelObject};
+pub use sized::{ReadableSubParcel, WritableSubParcel};
 
 use crate::StatusCode;
 use crate::transport::{Header, ObjectCodec, WireFormat};
@@ -30,6 +33,8 @@ pub struct BorrowedParcel<'a> {
     position: Cell<usize>,
     /// In the order of their offsets.
     objects: RefCell<Vec<ParcelObject>>,
+    /// How many parcelables contain what is being read.
+    depth: Cell<u16>,
     is_sensitive: bool,
     /// Whether the names in it are the receiver's by now.
     is_sent: bool,
@@ -151,6 +156,7 @@ impl BorrowedParcel<'_> {
             bytes,
             position: Cell::new(0),
             objects: RefCell::new(objects),
+            depth: Cell::new(0),
             is_sensitive: false,
             is_sent: false,
             lent: PhantomData,

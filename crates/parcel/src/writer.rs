@@ -34,6 +34,11 @@ impl<'a> Writer<'a> {
         self.at
     }
 
+    /// Makes room for `bytes` more, so that they are not copied on the way.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.bytes.reserve((self.at + bytes).saturating_sub(self.bytes.len()));
+    }
+
     /// Writes `bytes` as they are, padded.
     pub fn raw(&mut self, bytes: &[u8]) {
         const ZEROS: [u8; 3] = [0; 3];
