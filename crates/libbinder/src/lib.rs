@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod asynchronous;
+#[cfg(feature = "tokio")]
+pub mod binder_tokio;
 mod death;
 mod file;
 mod holder;

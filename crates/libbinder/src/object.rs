@@ -286,6 +286,12 @@ impl IBinderInternal for SpIBinder {
         data: Parcel,
         flags: TransactionFlags,
     ) -> Result<Parcel, StatusCode> {
+        #[cfg(feature = "tokio")]
+        let data = match crate::binder_tokio::defer(self, code, data, flags) {
+            // Nobody looks at this: the call is made, and answered, later.
+            Ok(()) => return Ok(Parcel::new()),
+            Err(data) => data,
+        };
         match &self.object {
             Object::Local(object) => serve_parcel(object, code, data, flags),
             Object::Remote(object) => object.submit_transact(code, data, flags),

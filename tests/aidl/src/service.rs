@@ -14,6 +14,7 @@ use binder::{
 use crate::aidl::anybinder::test::{
     ByteEnum::ByteEnum,
     Everything::Everything,
+    Extra::Extra,
     ICallback::{BnCallback, ICallback},
     ITest::ISecret::{BnSecret, ISecret},
     ITest::{BnTest, ITest},
@@ -163,7 +164,6 @@ impl ITest for TestService {
         maybeNode: Option<&Node> => Option<Node>, value => value.cloned();
         repeatFixedBinders: Option<&[Option<SpIBinder>; 2]> => Option<[Option<SpIBinder>; 2]>,
             value => value.cloned();
-        repeatEverything: &Everything => Everything, value => copy_of(value)?;
         repeatShape: &Shape => Shape, value => value.clone();
         repeatTree: &Tree => Tree, value => value.clone();
         repeatBinder: &SpIBinder => SpIBinder, value => value.clone();
@@ -224,6 +224,15 @@ impl ITest for TestService {
     fn repeatFixedPoints(&self, value: &[Point; 2], copy: &mut [Point; 2]) -> Result<[Point; 2]> {
         copy.swap(0, 1);
         Ok(*value)
+    }
+
+    fn repeatEverything(&self, value: &Everything) -> Result<Everything> {
+        // What a holder has not read yet is in the form of the transport that brought it, and cannot
+        // go another way.
+        value.extra.get_parcelable::<Extra>()?;
+        let copy = copy_of(value)?;
+        copy.extra.get_parcelable::<Extra>()?;
+        Ok(copy)
     }
 
     fn fillEverything(&self, value: &mut Everything) -> Result<()> {

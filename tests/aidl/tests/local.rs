@@ -3,8 +3,8 @@
 use aidl_tests::aidl::anybinder::test::ITest::{BpTest, ITest};
 use aidl_tests::service::new_test_service;
 use aidl_tests::suite::{self, Without};
-use binder::binder_impl::Proxy;
 use binder::Strong;
+use binder::binder_impl::Proxy;
 
 /// A proxy of a service of this process: every call goes through parcels.
 fn through_parcels(service: &Strong<dyn ITest>) -> Strong<dyn ITest> {

@@ -48,7 +48,8 @@ impl BorrowedParcel<'_> {
             .map(|object| object.offset)
             .filter(|offset| (start..end).contains(offset))
             .collect();
-        if !objects.is_empty() && !self.names_as(other) {
+        let may_have_objects = !objects.is_empty() || other.has_untold_binders();
+        if may_have_objects && !self.names_as(other) {
             return Err(StatusCode::BAD_TYPE);
         }
         self.write_with(|writer| writer.raw(bytes));
