@@ -27,6 +27,7 @@ mod mapping;
 mod mounts;
 mod options;
 mod parked;
+mod pressure;
 mod reserve;
 mod runners;
 mod session;
