@@ -11,7 +11,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use inspect::{
-    InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TransactionsOptions,
+    InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TopOptions,
+    TransactionsOptions,
 };
 
 /// Binder on any Linux, without a kernel module.
@@ -33,6 +34,7 @@ Examples:
   anybinder run bash                        a shell with /dev/binder in it
   sudo anybinder mount /dev/binderfs        give the whole machine a binder
   anybinder ps                              who uses the binder here, and for what
+  anybinder top                             the same as it changes, in the terminal
   anybinder doctor                          find out what this machine allows
   anybinder bench ping                      measure calls, beside a futex and a socket
 
@@ -49,6 +51,7 @@ pub(crate) enum Command {
     /// Show a service and a client at work
     Demo(DemoOptions),
     Ps(PsOptions),
+    Top(TopOptions),
     State(StateOptions),
     Stats(StatsOptions),
     Transactions(TransactionsOptions),
