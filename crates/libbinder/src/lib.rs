@@ -4,6 +4,7 @@
 mod asynchronous;
 #[cfg(feature = "tokio")]
 pub mod binder_tokio;
+mod bundle;
 mod death;
 mod file;
 mod holder;
@@ -21,6 +22,7 @@ mod thread_state;
 pub mod transport;
 
 pub use asynchronous::{BinderAsyncPool, BoxFuture};
+pub use bundle::{PersistableBundle, ValueType};
 pub use death::DeathRecipient;
 pub use file::ParcelFileDescriptor;
 pub use holder::ParcelableHolder;
@@ -58,4 +60,5 @@ pub mod binder_impl {
         NULL as NULL_PARCELABLE_FLAG, Serialize, SerializeArray, SerializeOption,
     };
     pub use crate::stability::Stability;
+    pub use crate::strong::{ToAsyncInterface, ToSyncInterface};
 }
