@@ -28,6 +28,7 @@ mod mounts;
 mod options;
 mod parked;
 mod pids;
+mod pressure;
 mod reserve;
 mod runners;
 mod session;

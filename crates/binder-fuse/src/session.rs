@@ -34,6 +34,7 @@ use crate::logs::LogFile;
 use crate::mapping::Route;
 use crate::options::{Delivery, Options};
 use crate::pids::Pids;
+use crate::pressure::Listener;
 use crate::reserve::{Bell, Reserve};
 use crate::runners::Runners;
 use crate::thread_ends::Mourner;
@@ -258,8 +259,10 @@ impl Session {
         shared.runners.start(shared).map_err(ServeError::Thread)?;
         let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
         let mourner = Mourner::start(shared).map_err(ServeError::Thread)?;
+        let listener = Listener::start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
         shared.runners.close();
+        listener.stop();
         mourner.stop();
         housekeeper.stop();
         sleeper.stop();

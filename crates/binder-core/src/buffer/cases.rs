@@ -70,7 +70,10 @@ fn take_all(arena: &mut Arena, lengths: [u32; BUFFERS]) -> [Reservation; BUFFERS
     lengths.map(|length| {
         let sizes = Sizes { data: length.into(), ..Sizes::default() };
         let reservation = arena.reserve(sizes, false).expect("room for five");
-        assert_eq!((reservation.layout.start, reservation.layout.slot_len), (expected_start, length));
+        assert_eq!(
+            (reservation.layout.start, reservation.layout.slot_len),
+            (expected_start, length)
+        );
         expected_start += length;
         reservation
     })
@@ -100,8 +103,7 @@ fn check(kinds: usize, from_the_back: bool, order: [usize; BUFFERS]) {
     assert_eq!(arena.page_counts(), PageCounts { in_use: touched, idle: 0 });
     free_all(&mut arena, taken, order);
 
-    let mut reclaimed: Vec<u32> =
-        core::iter::from_fn(|| arena.pages.reclaim(0)).collect();
+    let mut reclaimed: Vec<u32> = core::iter::from_fn(|| arena.pages.reclaim(0)).collect();
     reclaimed.sort_unstable();
     assert_eq!(reclaimed, (0..touched).collect::<Vec<_>>());
     assert_eq!((present(&arena), arena.pages_high_watermark()), (0, touched as usize));
