@@ -71,6 +71,10 @@ impl BorrowedParcel<'_> {
         let after = self.position.get();
         for offset in objects {
             self.append_object(other, offset, base + (offset - start))?;
+            if self.position.get() > after {
+                // The part ends within it.
+                return Err(StatusCode::BAD_VALUE);
+            }
         }
         self.position.set(after);
         Ok(())
