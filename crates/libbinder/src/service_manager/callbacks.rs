@@ -33,8 +33,11 @@ impl Remotable for ServiceCallback {
     }
 }
 
+/// What is told: the service, and whether it has clients.
+type Told = dyn Fn(&SpIBinder, bool) + Send + Sync;
+
 /// `android.os.IClientCallback`: told whether a service has clients.
-pub(super) struct ClientCallback(pub(super) Box<dyn Fn(&SpIBinder, bool) + Send + Sync>);
+pub(super) struct ClientCallback(pub(super) Box<Told>);
 
 impl Remotable for ClientCallback {
     fn get_descriptor() -> &'static str {
