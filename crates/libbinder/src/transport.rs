@@ -47,7 +47,7 @@ mod serve;
 pub use crate::death::{DeathLinks, DeathNotice};
 pub use crate::interface::{TransactionCode, TransactionFlags};
 pub use crate::object::Object;
-pub use crate::parcel::{BorrowedParcel, Held, Parcel, ParcelObject, ReceivedBytes};
+pub use crate::parcel::{BorrowedParcel, Held, Parcel, ParcelObject, ReceivedBytes, take_buffer};
 pub use crate::proxy::ProxyFacts;
 pub use crate::thread_state::{Caller, with_caller};
 pub use parcel::rpc::Version as RpcVersion;

@@ -46,6 +46,18 @@ impl<'a> Writer<'a> {
         self.put(&ZEROS[..padded(bytes.len()) - bytes.len()]);
     }
 
+    /// Writes so many zeros, and lends them to be written over.
+    pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
+        let start = self.at;
+        self.at += bytes;
+        if self.at > self.bytes.len() {
+            self.bytes.resize(self.at, 0);
+        }
+        let room = &mut self.bytes[start..self.at];
+        room.fill(0);
+        room
+    }
+
     /// Writes bytes one by one, padded.
     pub(crate) fn padded(&mut self, bytes: impl Iterator<Item = u8>) {
         let start = self.at;
