@@ -151,6 +151,7 @@ pub mod binder_impl {
     pub use crate::serialize::{
         Deserialize, DeserializeArray, DeserializeOption, NON_NULL as NON_NULL_PARCELABLE_FLAG,
         NULL as NULL_PARCELABLE_FLAG, Serialize, SerializeArray, SerializeOption,
+        UnstructuredParcelable,
     };
     pub use crate::stability::Stability;
     pub use crate::strong::{ToAsyncInterface, ToSyncInterface};
