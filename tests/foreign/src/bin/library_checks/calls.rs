@@ -13,9 +13,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::manager::{
     CALL, COUNTS, ECHO, KEEP, MEET, NOTHING, PANIC, STATUS, TELL, TEST, WHO, ask, new_object, tell,
 };
-use crate::{Outcome, connect, device_path, expect};
+use crate::{Check, Outcome, connect, device_path, expect};
 
-pub(crate) const CHECKS: &[(&str, fn() -> Outcome)] = &[
+pub(crate) const CHECKS: &[Check] = &[
     ("every_type_of_a_test_interface_passes", every_type_of_a_test_interface_passes),
     ("large_data_passes_and_its_room_is_given_back", large_data_passes),
     ("threads_that_rest_hold_little_back", threads_that_rest_hold_little_back),

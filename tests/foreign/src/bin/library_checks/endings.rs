@@ -15,9 +15,9 @@ use binder_os::processes::{self, Change, Fork};
 use foreign::READY;
 
 use crate::manager::{FORGET, KEEP, LAST, LIVING, NOTHING, ask, new_object, tell};
-use crate::{Outcome, Program, connect, device, device_path, expect};
+use crate::{Check, Outcome, Program, connect, device, device_path, expect};
 
-pub(crate) const CHECKS: &[(&str, fn() -> Outcome)] = &[
+pub(crate) const CHECKS: &[Check] = &[
     ("a_death_is_told_once_to_all_who_asked", a_death_is_told_once_to_all_who_asked),
     ("who_no_longer_asks_is_not_told", who_no_longer_asks_is_not_told),
     ("links_come_and_go_while_the_object_dies", links_come_and_go_while_the_object_dies),
@@ -61,9 +61,9 @@ fn recipient() -> (DeathRecipient, Receiver<()>) {
 fn a_death_is_told_once_to_all_who_asked() -> Outcome {
     let (owner, object) = start_owner()?;
     expect("answer", ask::<i32>(&object, 1, &5)?, 5)?;
-    let (mut first, mut second) = (recipient(), recipient());
-    object.link_to_death(&mut first.0)?;
-    object.clone().link_to_death(&mut second.0)?;
+    let (first, second) = (recipient(), recipient());
+    object.link_to_death(&first.0)?;
+    object.clone().link_to_death(&second.0)?;
     expect("alive", object.is_binder_alive(), true)?;
     drop(owner);
     first.1.recv_timeout(SOON)?;
@@ -71,21 +71,21 @@ fn a_death_is_told_once_to_all_who_asked() -> Outcome {
     expect("told again", first.1.recv_timeout(A_MOMENT), Err(RecvTimeoutError::Timeout))?;
     expect("alive", object.is_binder_alive(), false)?;
     expect("call", ask::<i32>(&object, 1, &5), Err(StatusCode::DEAD_OBJECT))?;
-    expect("link", object.link_to_death(&mut first.0), Err(StatusCode::DEAD_OBJECT))?;
-    expect("unlink", object.unlink_to_death(&mut first.0), Err(StatusCode::DEAD_OBJECT))
+    expect("link", object.link_to_death(&first.0), Err(StatusCode::DEAD_OBJECT))?;
+    expect("unlink", object.unlink_to_death(&first.0), Err(StatusCode::DEAD_OBJECT))
 }
 
 fn who_no_longer_asks_is_not_told() -> Outcome {
     let (owner, object) = start_owner()?;
-    let (mut first, mut second, third) = (recipient(), recipient(), recipient());
-    object.link_to_death(&mut first.0)?;
-    object.unlink_to_death(&mut first.0)?;
-    expect("unlink", object.unlink_to_death(&mut first.0), Err(StatusCode::NAME_NOT_FOUND))?;
-    object.link_to_death(&mut first.0)?;
-    object.link_to_death(&mut second.0)?;
-    object.unlink_to_death(&mut second.0)?;
-    let (mut third, deaths) = third;
-    object.link_to_death(&mut third)?;
+    let (first, second, third) = (recipient(), recipient(), recipient());
+    object.link_to_death(&first.0)?;
+    object.unlink_to_death(&first.0)?;
+    expect("unlink", object.unlink_to_death(&first.0), Err(StatusCode::NAME_NOT_FOUND))?;
+    object.link_to_death(&first.0)?;
+    object.link_to_death(&second.0)?;
+    object.unlink_to_death(&second.0)?;
+    let (third, deaths) = third;
+    object.link_to_death(&third)?;
     drop(third);
     drop(owner);
     first.1.recv_timeout(SOON)?;
@@ -93,7 +93,7 @@ fn who_no_longer_asks_is_not_told() -> Outcome {
     // Its sender went with the recipient.
     expect("dropped", deaths.recv_timeout(A_MOMENT), Err(RecvTimeoutError::Disconnected))?;
     let local = new_object(Ok);
-    let linked = local.link_to_death(&mut second.0);
+    let linked = local.link_to_death(&second.0);
     expect("an object of our own", linked, Err(StatusCode::INVALID_OPERATION))
 }
 
@@ -105,11 +105,11 @@ fn links_come_and_go_while_the_object_dies() -> Outcome {
                 let object = object.clone();
                 thread::spawn(move || {
                     loop {
-                        let (mut recipient, deaths) = recipient();
-                        if object.link_to_death(&mut recipient).is_err() {
+                        let (recipient, deaths) = recipient();
+                        if object.link_to_death(&recipient).is_err() {
                             return Ok(());
                         }
-                        match object.unlink_to_death(&mut recipient) {
+                        match object.unlink_to_death(&recipient) {
                             // The death was faster, so it is told.
                             Err(_) => return deaths.recv_timeout(SOON),
                             Ok(()) => {}
@@ -118,8 +118,8 @@ fn links_come_and_go_while_the_object_dies() -> Outcome {
                 })
             })
             .collect();
-        let (mut steady, deaths) = recipient();
-        object.link_to_death(&mut steady)?;
+        let (steady, deaths) = recipient();
+        object.link_to_death(&steady)?;
         thread::sleep(Duration::from_millis(round));
         drop(owner);
         deaths.recv_timeout(SOON)?;
@@ -201,8 +201,8 @@ fn in_child(device: &Device, manager: &SpIBinder) -> Outcome {
     expect("call", manager.ping_binder(), Err(StatusCode::INVALID_OPERATION))?;
     expect("ours", device.is_of_this_process(), false)?;
     expect("thread pool", device.start_thread_pool().is_err(), true)?;
-    let (mut recipient, _deaths) = recipient();
-    let linked = manager.link_to_death(&mut recipient);
+    let (recipient, _deaths) = recipient();
+    let linked = manager.link_to_death(&recipient);
     expect("link", linked, Err(StatusCode::INVALID_OPERATION))?;
     let own = Device::open(&device_path())?;
     Ok(own.context_object()?.ping_binder()?)

@@ -27,6 +27,8 @@ use foreign::READY;
 use libtest_mimic::{Arguments, Trial};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+/// A check with its name.
+type Check = (&'static str, fn() -> Outcome);
 
 fn main() -> ExitCode {
     let role = env::args().nth(1).unwrap_or_default();
@@ -50,7 +52,7 @@ fn check() -> ExitCode {
     // The manager counts what it holds, for one check at a time.
     arguments.test_threads = Some(1);
     let checks = calls::CHECKS.iter().chain(objects::CHECKS).chain(endings::CHECKS);
-    let trial = |&(name, check): &(&'static str, fn() -> Outcome)| {
+    let trial = |&(name, check): &Check| {
         Trial::test(name, move || check().map_err(|error| error.to_string().into()))
     };
     let manager = match Program::start("manager") {

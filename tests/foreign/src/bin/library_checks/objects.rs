@@ -10,9 +10,9 @@ use binder::{SpIBinder, StatusCode};
 use crate::manager::{
     COUNTS, ECHO, FORGET, KEEP, LAST, LIVING, NEW, NOTHING, ask, new_object, tell,
 };
-use crate::{Outcome, becomes, connect, device, device_path, expect};
+use crate::{Check, Outcome, becomes, connect, device, device_path, expect};
 
-pub(crate) const CHECKS: &[(&str, fn() -> Outcome)] = &[
+pub(crate) const CHECKS: &[Check] = &[
     ("an_object_of_others_lives_as_long_as_its_proxies", an_object_of_others_lives),
     ("an_object_of_ours_lives_as_long_as_others_hold_it", an_object_of_ours_lives),
     ("a_refused_object_is_not_kept", a_refused_object_is_not_kept),
