@@ -24,7 +24,6 @@ pub(super) enum Target {
     /// Each connection is a descriptor sent over this socket.
     Bootstrap(OwnedFd),
     /// Whoever asks gets the next connection.
-    #[expect(clippy::type_complexity, reason = "said once")]
     Preconnected(Mutex<Box<dyn FnMut() -> Option<OwnedFd> + Send>>),
 }
 

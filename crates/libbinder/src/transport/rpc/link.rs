@@ -50,7 +50,11 @@ impl Link {
     /// Sends what of the parts goes at once, and waits for room for none of it.
     ///
     /// `files` go with the first byte.
-    pub(super) fn send_now(&self, parts: &[IoSlice<'_>], files: &[BorrowedFd<'_>]) -> io::Result<usize> {
+    pub(super) fn send_now(
+        &self,
+        parts: &[IoSlice<'_>],
+        files: &[BorrowedFd<'_>],
+    ) -> io::Result<usize> {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let send = |ancillary: &mut SendAncillaryBuffer<'_, '_, '_>| {
             retry(|| sendmsg(&self.socket, parts, ancillary, flags))
@@ -83,9 +87,8 @@ impl Link {
         }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let message = retry(|| {
-            recvmsg(&self.socket, &mut [IoSliceMut::new(room)], &mut ancillary, flags)
-        })?;
+        let message =
+            retry(|| recvmsg(&self.socket, &mut [IoSliceMut::new(room)], &mut ancillary, flags))?;
         for received in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(rights) = received {
                 files.extend(rights);

@@ -61,11 +61,6 @@ impl Pool {
         true
     }
 
-    /// Returns how many connections there are, in use or not.
-    pub(super) fn total(&self) -> usize {
-        self.state().total
-    }
-
     /// Takes a connection, and waits for one if all are in use.
     pub(super) fn take(&self) -> Result<Box<Connection>, NoConnection> {
         let mut state = self.state();

@@ -52,6 +52,14 @@ struct Offer {
     timeout: Duration,
 }
 
+impl Offer {
+    /// Returns how many connections a client is told of: no more than it will get.
+    fn granted_threads(&self) -> u32 {
+        let most = u32::try_from(self.limits.max_connections).unwrap_or(u32::MAX);
+        self.max_threads.min(most).max(1)
+    }
+}
+
 #[derive(Debug, Default)]
 struct State {
     sessions: HashMap<SessionId, Arc<Shared>>,
@@ -321,7 +329,7 @@ impl Inner {
         mut connection: Box<Connection>,
         peer: Peer,
         offer: &Offer,
-    ) -> Result<Option<(Arc<Shared>, Box<Connection>)>, RpcError> {
+    ) -> Result<Option<Served>, RpcError> {
         let deadline = Deadline::start(offer.timeout);
         let opening = handshake::read_opening(&mut connection, &deadline)?;
         if !offer.fd_modes.contains(&opening.fd_mode) {
@@ -340,7 +348,7 @@ impl Inner {
         offer: &Offer,
         deadline: &Deadline,
         opening: &Opening,
-    ) -> Result<(Arc<Shared>, Box<Connection>), RpcError> {
+    ) -> Result<Served, RpcError> {
         let version = offer.version.answer(opening.offered);
         handshake::accept_new(&mut connection, deadline, version)?;
         let terms = Terms {
@@ -348,7 +356,7 @@ impl Inner {
             version,
             limits: offer.limits,
             fd_mode: opening.fd_mode,
-            max_threads: offer.max_threads,
+            max_threads: offer.granted_threads(),
             root: Some(self.root.clone()),
         };
         let session = Shared::new(terms, peer);
@@ -369,7 +377,7 @@ impl Inner {
         deadline: &Deadline,
         opening: &Opening,
         id: &SessionId,
-    ) -> Result<Option<(Arc<Shared>, Box<Connection>)>, RpcError> {
+    ) -> Result<Option<Served>, RpcError> {
         let session = self.state().sessions.get(id).cloned();
         let session = session.ok_or(HandshakeError::UnknownSession)?;
         let connections = session.connections();
@@ -392,6 +400,9 @@ impl Inner {
         }
     }
 }
+
+/// A session, and a connection of it on which the client calls.
+type Served = (Arc<Shared>, Box<Connection>);
 
 /// Makes an id that nobody guesses.
 fn new_id() -> Result<SessionId, RpcError> {

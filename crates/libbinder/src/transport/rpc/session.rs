@@ -188,8 +188,7 @@ fn begin(target: &Target, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
     let deadline = Deadline::start(wishes.timeout);
     let Connected { link, peer } = target.connect()?;
     let mut connection = Box::new(Connection::new(Arc::new(link), wishes.limits));
-    let version =
-        handshake::open_new(&mut connection, &deadline, wishes.version, wishes.fd_mode)?;
+    let version = handshake::open_new(&mut connection, &deadline, wishes.version, wishes.fd_mode)?;
     let terms = Terms {
         role: Role::Client,
         version,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use binder_rpc::handshake::FdMode;
 use binder_rpc::{
@@ -46,7 +46,6 @@ pub(super) struct Shared {
     links: Mutex<Vec<Weak<Link>>>,
     /// Connections on which the peer calls.
     serving: AtomicUsize,
-    ended: Condvar,
     this: Weak<Self>,
     /// On the client, what keeps the session: its handle and its proxies.
     keeper: OnceLock<Weak<Keeper>>,
@@ -100,7 +99,6 @@ impl Shared {
             id: OnceLock::new(),
             links: Mutex::default(),
             serving: AtomicUsize::new(0),
-            ended: Condvar::new(),
             this: this.clone(),
             keeper: OnceLock::new(),
         })
@@ -167,23 +165,11 @@ impl Shared {
         self.table().session.ended().cloned()
     }
 
-    /// Waits until the session is over.
-    pub(super) fn wait_for_end(&self) -> Ending {
-        let mut table = self.table();
-        loop {
-            if let Some(ending) = table.session.ended() {
-                return ending.clone();
-            }
-            table = self.ended.wait(table).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
     /// Ends the session, once: closes its sockets, tells of the death of the peer's objects.
     pub(super) fn end(&self, reason: Ending) {
         let Some(remains) = self.table().session.end(reason.clone()) else {
             return;
         };
-        self.ended.notify_all();
         let caller = self.peer.caller();
         if reason.is_fault() {
             tracing::warn!(%reason, pid = caller.pid, uid = caller.uid, "an RPC session ended");

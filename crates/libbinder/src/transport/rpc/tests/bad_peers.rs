@@ -51,9 +51,8 @@ impl Raw {
 }
 
 fn call_bytes(address: [u32; 2], flags: u32, order: u64) -> Vec<u8> {
-    let words = |words: &[u32]| -> Vec<u8> {
-        words.iter().flat_map(|word| word.to_le_bytes()).collect()
-    };
+    let words =
+        |words: &[u32]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
     let order = order.to_le_bytes();
     let head = words(&[0, 40, 0, 0, address[0], address[1], ECHO, flags]);
     [&head[..], &order, &words(&[0, 0, 0, 0])].concat()

@@ -9,9 +9,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::binder_impl::IBinderInternal;
 use crate::transport::rpc::{RpcServer, RpcSession};
 use crate::transport::{BorrowedParcel, LocalObject, Parcel, TransactionCode};
-use crate::binder_impl::IBinderInternal;
 use crate::{SpIBinder, Stability, StatusCode, ThreadState};
 
 pub(super) const ECHO: TransactionCode = 1;
@@ -101,10 +101,7 @@ pub(super) fn start(set_up: impl FnOnce(&RpcServer)) -> (View, RpcServer, String
     (view, server, name)
 }
 
-pub(super) fn connect(
-    name: &str,
-    set_up: impl FnOnce(&RpcSession),
-) -> (RpcSession, SpIBinder) {
+pub(super) fn connect(name: &str, set_up: impl FnOnce(&RpcSession)) -> (RpcSession, SpIBinder) {
     let session = RpcSession::new();
     set_up(&session);
     let root = session.connect_unix(name).expect("a server");
