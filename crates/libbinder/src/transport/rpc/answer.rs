@@ -33,8 +33,14 @@ impl Shared {
             if let Some(message) = connection.arrived()? {
                 break message;
             }
-            // Before this thread may sleep for long.
-            self.flush(&mut connection)?;
+            if self.has_releases() {
+                // Before this thread may sleep for long.
+                self.flush(&mut connection)?;
+                // Messages may have come meanwhile.
+                if let Some(message) = connection.arrived()? {
+                    break message;
+                }
+            }
             connection.receive(Patience::Wait)?;
         };
         match message {

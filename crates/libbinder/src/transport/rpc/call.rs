@@ -120,7 +120,10 @@ impl Shared {
         }
         drop(data);
         if is_oneway {
-            self.unclaim(connection, home);
+            let drained = connection.drain_at_times(|message| self.take_in(message));
+            if self.fail(drained).is_some() {
+                self.unclaim(connection, home);
+            }
             return Ok(Parcel::for_codec(Arc::<Self>::clone(self)));
         }
         let answered = self.wait_for_reply(connection);

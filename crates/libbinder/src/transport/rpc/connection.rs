@@ -14,6 +14,9 @@ use super::link::{Link, Patience};
 const SPARES: usize = 2;
 const SPARE_BYTES: usize = 2 << 20;
 
+/// After how many one-way calls their connection is looked at.
+const DRAIN_EACH: u32 = 32;
+
 thread_local! {
     /// Memory of parcels that this thread has done with. Most are dropped where they were received.
     static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
@@ -43,6 +46,8 @@ pub(super) struct Connection {
     limits: Limits,
     /// Memory for what goes before and after a parcel.
     scratch: Vec<u8>,
+    /// One-way calls since the last look at what has come.
+    undrained: u32,
 }
 
 /// What is sent in one write: references that go back, a head, a parcel, its positions.
@@ -67,6 +72,7 @@ impl Connection {
             version: Version::NEWEST,
             limits,
             scratch: Vec::new(),
+            undrained: 0,
         }
     }
 
@@ -163,6 +169,40 @@ impl Connection {
         self.send_all(&mut parts, files, &mut returned)
     }
 
+    /// Sends a few bytes if there is room at once; says whether.
+    pub(super) fn try_send(
+        &mut self,
+        bytes: &[u8],
+        mut returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<bool, Ending> {
+        if bytes.is_empty() {
+            return Ok(true);
+        }
+        match self.link.send_now(&[IoSlice::new(bytes)], &[]) {
+            Ok(sent) => {
+                // Half of a message cannot wait.
+                self.send_all(&mut [IoSlice::new(&bytes[sent..])], &[], &mut returned)?;
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(lost(&error)),
+        }
+    }
+
+    /// Takes in what has come on a connection on which nobody waits, now and then: after a number
+    /// of one-way calls, each of which makes the peer give something back.
+    pub(super) fn drain_at_times(
+        &mut self,
+        mut returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<(), Ending> {
+        self.undrained += 1;
+        if self.undrained < DRAIN_EACH {
+            return Ok(());
+        }
+        self.undrained = 0;
+        self.take_in_arrived(&mut returned)
+    }
+
     fn send_all(
         &mut self,
         mut parts: &mut [IoSlice<'_>],
@@ -196,6 +236,13 @@ impl Connection {
         if !self.link.wait_for_room(may_read).map_err(|error| lost(&error))? {
             return Ok(());
         }
+        self.take_in_arrived(returned)
+    }
+
+    fn take_in_arrived(
+        &mut self,
+        returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<(), Ending> {
         match self.receive(Patience::Now) {
             Err(Ending::Socket { errno }) if errno == rustix::io::Errno::AGAIN.raw_os_error() => {}
             result => result?,

@@ -49,16 +49,16 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a connection; false if the session is over.
-    pub(super) fn add(&self, connection: Box<Connection>) -> bool {
-        let mut state = self.state();
-        if state.is_closed {
-            return false;
-        }
-        state.total += 1;
-        drop(state);
-        self.put(connection, Place::Last);
-        true
+    /// Announces a connection that will be [put](Self::put) here: threads wait for it.
+    pub(super) fn announce(&self) {
+        self.state().total += 1;
+    }
+
+    /// Takes back that a connection was announced.
+    pub(super) fn withdraw(&self) {
+        self.state().total -= 1;
+        // There may be none left to wait for.
+        self.freed.notify_all();
     }
 
     /// Takes a connection, and waits for one if all are in use.

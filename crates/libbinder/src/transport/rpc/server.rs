@@ -17,6 +17,7 @@ use super::endpoint::{Connected, Listener};
 use super::error::RpcError;
 use super::handshake::{self, Deadline};
 use super::peer::Peer;
+use super::pool::Place;
 use super::shared::{Shared, Terms};
 use crate::SpIBinder;
 
@@ -31,7 +32,8 @@ pub struct RpcServer {
 
 #[derive(Debug)]
 struct Inner {
-    listener: Listener,
+    /// Until the server is shut down.
+    listener: Mutex<Option<Arc<Listener>>>,
     root: SpIBinder,
     offer: Mutex<Offer>,
     state: Mutex<State>,
@@ -65,7 +67,7 @@ struct State {
     sessions: HashMap<SessionId, Arc<Shared>>,
     /// Connections whose handshake is not done, to be closed with the server.
     opening: Vec<Weak<super::link::Link>>,
-    is_accepting: bool,
+    accepting: Option<thread::JoinHandle<()>>,
 }
 
 impl RpcServer {
@@ -128,7 +130,7 @@ impl RpcServer {
             timeout: Duration::from_secs(10),
         };
         let inner = Inner {
-            listener,
+            listener: Mutex::new(Some(Arc::new(listener))),
             root,
             offer: Mutex::new(offer),
             state: Mutex::default(),
@@ -172,7 +174,7 @@ impl RpcServer {
     /// Returns where a TCP server listens: the port that the system chose, if it was to choose.
     #[must_use]
     pub fn inet_address(&self) -> Option<SocketAddr> {
-        match &self.inner.listener {
+        match &*self.inner.listener()? {
             Listener::Inet(listener) => listener.local_addr().ok(),
             Listener::Unix(_) | Listener::Vsock(_) | Listener::Bootstrap(_) => None,
         }
@@ -191,23 +193,27 @@ impl RpcServer {
     /// [`RpcError::System`] without a thread.
     pub fn start(&self) -> Result<(), RpcError> {
         let inner = Arc::clone(&self.inner);
-        inner.state().is_accepting = true;
         let thread = thread::Builder::new().name("rpc-accept".to_owned());
         let spawned = thread.spawn(move || inner.accept_all());
-        spawned.map(drop).map_err(RpcError::system("start a thread that accepts connections"))
+        let spawned = spawned.map_err(RpcError::system("start a thread that accepts"))?;
+        self.inner.state().accepting = Some(spawned);
+        Ok(())
     }
 
     /// Accepts clients with this thread, until the server is shut down.
     pub fn join(&self) {
-        self.inner.state().is_accepting = true;
         self.inner.accept_all();
     }
 
-    /// Stops accepting and ends all sessions; waits until no call runs any more.
+    /// Stops accepting and ends all sessions; waits until no call runs any more, so not from
+    /// within one.
     pub fn shutdown(&self) {
         self.inner.close();
+        let accepting = self.inner.state().accepting.take();
+        // It does not panic; if it did, it would not be accepting either.
+        let _ = accepting.map(thread::JoinHandle::join);
         let mut state = self.inner.state();
-        while state.is_accepting || self.inner.threads.load(Ordering::Acquire) > 0 {
+        while self.inner.threads.load(Ordering::Acquire) > 0 {
             state = self.inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -230,7 +236,10 @@ impl Inner {
 
     fn close(&self) {
         self.is_closing.store(true, Ordering::Release);
-        self.listener.close();
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(listener) = listener {
+            listener.close();
+        }
         let state = self.state();
         let sessions: Vec<_> = state.sessions.values().cloned().collect();
         let opening: Vec<_> = state.opening.iter().filter_map(Weak::upgrade).collect();
@@ -239,13 +248,20 @@ impl Inner {
         sessions.iter().for_each(|session| session.end(Ending::ShutDown));
     }
 
+    fn listener(&self) -> Option<Arc<Listener>> {
+        self.listener.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn is_closing(&self) -> bool {
         self.is_closing.load(Ordering::Acquire)
     }
 
     fn accept_all(self: &Arc<Self>) {
+        let Some(listener) = self.listener() else {
+            return;
+        };
         while !self.is_closing() {
-            match self.listener.accept() {
+            match listener.accept() {
                 Ok(Some(connected)) => self.begin(connected),
                 Ok(None) => break,
                 Err(_) if self.is_closing() => break,
@@ -256,8 +272,6 @@ impl Inner {
                 }
             }
         }
-        self.state().is_accepting = false;
-        self.changed.notify_all();
     }
 
     /// Gives a connection a thread.
@@ -393,9 +407,14 @@ impl Inner {
                 Ok(Some((session, connection)))
             }
             Direction::Outgoing => {
-                handshake::accept_reverse(&mut connection, deadline, version)?;
-                session.pool.add(connection);
-                Ok(None)
+                // The client may expect calls as soon as it is greeted.
+                session.pool.announce();
+                let greeted = handshake::accept_reverse(&mut connection, deadline, version);
+                match greeted {
+                    Ok(()) => session.pool.put(connection, Place::Last),
+                    Err(_) => session.pool.withdraw(),
+                }
+                greeted.map(|()| None)
             }
         }
     }

@@ -12,6 +12,7 @@ use super::connection::Connection;
 use super::endpoint::{Connected, Target, unix_address};
 use super::error::RpcError;
 use super::handshake::{self, Deadline};
+use super::pool::Place;
 use super::shared::{Keeper, Shared, Terms};
 use crate::transport::Parcel;
 use crate::{SpIBinder, StatusCode};
@@ -199,7 +200,8 @@ fn begin(target: &Target, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
     };
     let session = Shared::new(terms, peer);
     session.watch(connection.link());
-    session.pool.add(connection);
+    session.pool.announce();
+    session.pool.put(connection, Place::Last);
     Ok(session)
 }
 
@@ -224,7 +226,8 @@ fn complete(
     session.set_id(id);
     for _ in 1..wishes.outgoing.min(threads) {
         let connection = join(target, &deadline, session, Direction::Outgoing, &id)?;
-        session.pool.add(connection);
+        session.pool.announce();
+        session.pool.put(connection, Place::Last);
     }
     for _ in 0..wishes.incoming {
         let connection = join(target, &deadline, session, Direction::Incoming, &id)?;
@@ -235,7 +238,7 @@ fn complete(
     let root = root.read_binder().map_err(RpcError::NoRoot)?;
     let first = session.pool.take().map_err(|_| RpcError::Ended(Ending::ShutDown))?;
     let lifted = deadline.lift(&first);
-    session.put_back(first, super::pool::Place::First);
+    session.put_back(first, Place::First);
     lifted?;
     root.ok_or(RpcError::NoRoot(StatusCode::NAME_NOT_FOUND))
 }

@@ -12,7 +12,7 @@ use binder_rpc::{
     Version, encode,
 };
 
-use super::connection::{Connection, Outgoing};
+use super::connection::Connection;
 use super::link::Link;
 use super::peer::Peer;
 use super::pool::{Place, Pool};
@@ -56,9 +56,20 @@ type Objects = Session<Arc<dyn LocalObject>, Weak<RpcProxy>, OwnedFd>;
 /// The objects of a session, and what is to be sent about them.
 pub(super) struct Table {
     pub(super) session: Objects,
+    /// What is to be given back, by address: a peer that does not read must not make it grow.
     releases: Vec<Release>,
     /// Whether the last object is gone; the session ends when that has been sent.
     is_last: bool,
+}
+
+impl Table {
+    /// Adds to what is to be given back.
+    fn owe(&mut self, release: Release) {
+        match self.releases.binary_search_by_key(&release.address, |it| it.address) {
+            Ok(place) => self.releases[place].amount += release.amount,
+            Err(place) => self.releases.insert(place, release),
+        }
+    }
 }
 
 /// Keeps a client's session: when nobody has it or an object of it any more, it ends.
@@ -208,7 +219,9 @@ impl Shared {
     pub(super) fn settle(&self, released: Released<Arc<dyn LocalObject>>) {
         if released.release.is_some() || released.is_last {
             let mut table = self.table();
-            table.releases.extend(released.release);
+            if let Some(release) = released.release {
+                table.owe(release);
+            }
             table.is_last |= released.is_last;
             self.has_releases.store(true, Ordering::Release);
         }
@@ -220,7 +233,7 @@ impl Shared {
         let mut table = self.table();
         match table.session.enter(address)? {
             Entered::Own(object, release) => {
-                table.releases.push(release);
+                table.owe(release);
                 self.has_releases.store(true, Ordering::Release);
                 Ok(SpIBinder::from_local(object))
             }
@@ -249,16 +262,31 @@ impl Shared {
         }
     }
 
-    /// Sends what waits to be given back, on a connection that this thread has.
-    pub(super) fn flush(&self, connection: &mut Connection) -> Result<(), Ending> {
+    /// Sends what waits to be given back, on a connection that this thread has; returns whether
+    /// nothing is left.
+    ///
+    /// Does not wait for room: it goes with the next message instead, and a peer that does not read
+    /// must not keep us from what it has sent.
+    pub(super) fn flush(&self, connection: &mut Connection) -> Result<bool, Ending> {
         while self.has_releases() {
             let mut releases = connection.take_scratch();
-            self.take_releases(&mut self.table(), &mut releases);
-            let outgoing = Outgoing { releases: &releases, ..Outgoing::default() };
-            connection.send(&outgoing, |message| self.take_in(message))?;
+            let taken = {
+                let mut table = self.table();
+                let taken = table.releases.clone();
+                self.take_releases(&mut table, &mut releases);
+                taken
+            };
+            let is_sent = connection.try_send(&releases, |message| self.take_in(message))?;
             connection.put_scratch(releases);
+            if !is_sent {
+                let mut table = self.table();
+                taken.into_iter().for_each(|release| table.owe(release));
+                self.has_releases.store(true, Ordering::Release);
+                return Ok(false);
+            }
         }
-        self.end_if_last()
+        self.end_if_last()?;
+        Ok(true)
     }
 
     /// Takes down that a call has run; returns the object if the peer has lost it.
@@ -268,7 +296,9 @@ impl Shared {
         address: Address,
     ) -> Option<Arc<dyn LocalObject>> {
         let released = table.session.answered(address);
-        table.releases.extend(released.release);
+        if let Some(release) = released.release {
+            table.owe(release);
+        }
         table.is_last |= released.is_last;
         released.object
     }
@@ -290,10 +320,13 @@ impl Shared {
                 return;
             };
             let flushed = self.flush(&mut connection);
-            if self.fail(flushed).is_none() {
+            let Some(is_done) = self.fail(flushed) else {
+                return;
+            };
+            self.pool.put(connection, Place::First);
+            if !is_done {
                 return;
             }
-            self.pool.put(connection, Place::First);
         }
     }
 

@@ -132,7 +132,8 @@ fn more_connections_than_a_server_grants_are_refused() {
     let (_session, root) = connect(&name, |_| {});
     assert_eq!(echo(&root, b"three are offered"), Ok(b"three are offered".to_vec()));
     let session = RpcSession::new();
-    session.set_max_incoming_threads(1);
+    session.set_max_outgoing_connections(1);
+    session.set_max_incoming_threads(3);
     assert!(matches!(session.connect_unix(&name), Err(RpcError::Ended(Ending::Closed))));
     let (_session, root) = connect(&name, |session| {
         session.set_max_outgoing_connections(2);
