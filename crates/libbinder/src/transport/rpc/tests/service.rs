@@ -186,6 +186,8 @@ macro_rules! plain_object {
             false
         }
 
+        fn set_requesting_sid(&self, _: bool) {}
+
         fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
             self
         }
