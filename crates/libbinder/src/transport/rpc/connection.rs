@@ -193,12 +193,25 @@ impl Connection {
     /// of one-way calls, each of which makes the peer give something back.
     pub(super) fn drain_at_times(
         &mut self,
-        mut returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+        returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
         self.undrained += 1;
         if self.undrained < DRAIN_EACH {
             return Ok(());
         }
+        self.drain(returned)
+    }
+
+    /// Returns whether there were one-way calls since the last look at what has come.
+    pub(super) fn is_undrained(&self) -> bool {
+        self.undrained > 0
+    }
+
+    /// Takes in what has come on a connection on which nobody waits.
+    pub(super) fn drain(
+        &mut self,
+        mut returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<(), Ending> {
         self.undrained = 0;
         self.take_in_arrived(&mut returned)
     }

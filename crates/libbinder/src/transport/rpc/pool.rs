@@ -21,7 +21,13 @@ struct State {
     /// Whether a thread that waits has been woken and has not looked yet.
     is_waking: bool,
     is_closed: bool,
+    /// How often a connection has been put first since one was put last.
+    firsts: u32,
 }
+
+/// How often a connection may be put first in a row: the others must be read at times, for what the
+/// peer gives back there.
+const FIRSTS: u32 = 64;
 
 /// Where a connection goes back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +96,13 @@ impl Pool {
         }
     }
 
+    /// Takes an idle connection of which that is so.
+    pub(super) fn take_if(&self, is_so: impl Fn(&Connection) -> bool) -> Option<Box<Connection>> {
+        let mut state = self.state();
+        let place = state.idle.iter().position(|connection| is_so(connection))?;
+        state.idle.remove(place)
+    }
+
     /// Gives a connection back. A thread is woken only if one waits and none is on its way.
     pub(super) fn put(&self, connection: Box<Connection>, place: Place) {
         let mut state = self.state();
@@ -97,8 +110,14 @@ impl Pool {
             return;
         }
         match place {
-            Place::First => state.idle.push_front(connection),
-            Place::Last => state.idle.push_back(connection),
+            Place::First if state.firsts < FIRSTS => {
+                state.firsts += 1;
+                state.idle.push_front(connection);
+            }
+            Place::First | Place::Last => {
+                state.firsts = 0;
+                state.idle.push_back(connection);
+            }
         }
         if state.waiting > 0 && !state.is_waking {
             state.is_waking = true;

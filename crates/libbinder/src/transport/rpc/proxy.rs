@@ -51,6 +51,7 @@ impl Drop for RpcProxy {
         // A thread that serves a call of this session sends it with the answer.
         if !super::call::is_serving(&self.session) {
             self.session.flush_idle();
+            self.session.drain_idle();
         }
     }
 }

@@ -330,6 +330,19 @@ impl Shared {
         }
     }
 
+    /// Takes in what has come on idle connections after one-way calls: until their objects have been
+    /// given back, nobody reads there, and proxies of them that were dropped still count.
+    pub(super) fn drain_idle(&self) {
+        while let Some(mut connection) = self.pool.take_if(Connection::is_undrained) {
+            let drained = connection.drain(|message| self.take_in(message));
+            if self.fail(drained).is_none() {
+                return;
+            }
+            self.pool.put(connection, Place::Last);
+        }
+        self.flush_idle();
+    }
+
     /// Puts a connection back that made a call.
     pub(super) fn put_back(&self, connection: Box<Connection>, place: Place) {
         self.pool.put(connection, place);

@@ -41,7 +41,7 @@ fn a_call_back_comes_on_the_connection_on_which_its_caller_waits() {
     for version in VERSIONS {
         let (view, _server, name) = start(|_| {});
         // One connection only, and none for calls of the server.
-        let (_session, root) = connect(&name, |session| {
+        let (session, root) = connect(&name, |session| {
             session.set_max_outgoing_connections(1);
             session.set_protocol_version(version);
         });
@@ -65,6 +65,8 @@ fn a_call_back_comes_on_the_connection_on_which_its_caller_waits() {
         assert_eq!(root.ping_binder(), Ok(()));
         view.service.kept.lock().expect("no panic").clear();
         ours.service.kept.lock().expect("no panic").clear();
+        assert_eq!(root.ping_binder(), Ok(()));
+        assert_eq!(session.objects(), (0, 1));
     }
 }
 
