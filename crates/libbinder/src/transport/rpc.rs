@@ -19,12 +19,16 @@ mod proxy;
 mod server;
 mod session;
 mod shared;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub use binder_rpc::handshake::{FdMode as FileDescriptorTransportMode, HandshakeError};
 pub use binder_rpc::{Ending, Limits, Version as ProtocolVersion};
 pub use error::RpcError;
 pub use server::RpcServer;
 pub use session::RpcSession;
+#[cfg(feature = "tls")]
+pub use tls::TlsCredentials;
 
 #[cfg(test)]
 mod tests;

@@ -236,7 +236,15 @@ impl Connection {
                 Err(error) => return Err(lost(&error)),
             }
         }
-        Ok(())
+        loop {
+            match self.link.flush_now() {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.wait_for_room(returned)?;
+                }
+                Err(error) => return Err(lost(&error)),
+            }
+        }
     }
 
     /// Waits for room to send, and takes in meanwhile what comes, up to one message that has to

@@ -20,6 +20,8 @@ use super::peer::Peer;
 pub(super) enum Target {
     Unix(SocketAddr),
     Inet(String, u16),
+    #[cfg(feature = "tls")]
+    Tls(String, u16, std::sync::Arc<rustls::ClientConfig>),
     Vsock(u32, u32),
     /// Each connection is a descriptor sent over this socket.
     Bootstrap(OwnedFd),
@@ -51,10 +53,16 @@ fn any(socket: OwnedFd) -> Result<Connected, RpcError> {
     }
 }
 
-fn without_delay(stream: TcpStream) -> Result<Connected, RpcError> {
+fn connect_inet(host: &str, port: u16) -> Result<OwnedFd, RpcError> {
+    let addresses = (host, port).to_socket_addrs().map_err(RpcError::system("look a host up"))?;
+    let stream = TcpStream::connect(&*addresses.collect::<Vec<_>>());
+    without_delay(stream.map_err(RpcError::system("connect over TCP"))?)
+}
+
+fn without_delay(stream: TcpStream) -> Result<OwnedFd, RpcError> {
     // A call is one small write, and somebody waits for it.
     stream.set_nodelay(true).map_err(RpcError::system("set TCP_NODELAY"))?;
-    Ok(self::stream(stream.into()))
+    Ok(stream.into())
 }
 
 /// Returns the address of a path, or of a name in the abstract namespace if it begins with NUL.
@@ -74,12 +82,12 @@ impl Target {
                 let stream = UnixStream::connect_addr(address);
                 Ok(unix(stream.map_err(RpcError::system("connect to a Unix socket"))?.into()))
             }
-            Self::Inet(host, port) => {
-                let addresses = (host.as_str(), *port).to_socket_addrs();
-                let addresses: Vec<_> =
-                    addresses.map_err(RpcError::system("look a host up"))?.collect();
-                let stream = TcpStream::connect(&*addresses);
-                without_delay(stream.map_err(RpcError::system("connect over TCP"))?)
+            Self::Inet(host, port) => Ok(stream(connect_inet(host, *port)?)),
+            #[cfg(feature = "tls")]
+            Self::Tls(host, port, config) => {
+                let tls = super::tls::Tls::connect(std::sync::Arc::clone(config), host)?;
+                let link = Link::with_tls(connect_inet(host, *port)?, tls);
+                Ok(Connected { link, peer: Peer::elsewhere(None) })
             }
             Self::Vsock(cid, port) => {
                 let socket = vsock::VsockStream::connect_with_cid_port(*cid, *port);
@@ -114,6 +122,8 @@ impl Target {
 pub(super) enum Listener {
     Unix(UnixListener),
     Inet(TcpListener),
+    #[cfg(feature = "tls")]
+    Tls(TcpListener, std::sync::Arc<rustls::ServerConfig>),
     Vsock(vsock::VsockListener),
     /// Each descriptor that comes over this socket is a connection.
     Bootstrap(Link),
@@ -137,7 +147,15 @@ impl Listener {
             Self::Inet(listener) => {
                 let (stream, _) =
                     listener.accept().map_err(RpcError::system("accept a connection"))?;
-                without_delay(stream).map(Some)
+                Ok(Some(self::stream(without_delay(stream)?)))
+            }
+            #[cfg(feature = "tls")]
+            Self::Tls(listener, config) => {
+                let (stream, _) =
+                    listener.accept().map_err(RpcError::system("accept a connection"))?;
+                let tls = super::tls::Tls::accept(std::sync::Arc::clone(config))?;
+                let link = Link::with_tls(without_delay(stream)?, tls);
+                Ok(Some(Connected { link, peer: Peer::elsewhere(None) }))
             }
             Self::Vsock(listener) => {
                 let (socket, _) =
@@ -157,6 +175,8 @@ impl Listener {
         match self {
             Self::Unix(listener) => close(listener.as_fd()),
             Self::Inet(listener) => close(listener.as_fd()),
+            #[cfg(feature = "tls")]
+            Self::Tls(listener, _) => close(listener.as_fd()),
             Self::Vsock(listener) => close(listener.as_fd()),
             Self::Bootstrap(link) => link.close(),
         }

@@ -30,6 +30,9 @@ pub enum RpcError {
     /// The session ended while it was set up.
     #[error("the session ended: {0}")]
     Ended(#[from] Ending),
+    /// TLS did not come about: a certificate is missing, not trusted, expired, or of another name.
+    #[error("TLS: {0}")]
+    Tls(String),
     /// No socket came from where one was to come.
     #[error("no socket came for a connection")]
     NoConnection,
@@ -57,6 +60,7 @@ impl From<RpcError> for StatusCode {
             RpcError::Handshake(_) => Self::BAD_VALUE,
             RpcError::TimedOut { .. } => Self::TIMED_OUT,
             RpcError::Ended(_) => Self::DEAD_OBJECT,
+            RpcError::Tls(_) => Self::PERMISSION_DENIED,
             RpcError::NoConnection => Self::BAD_VALUE,
             RpcError::IsSetUp => Self::INVALID_OPERATION,
             RpcError::NoRoot(status) => status,

@@ -33,6 +33,33 @@ impl Deadline {
         bounded.map_err(RpcError::system("bound the wait on a socket"))
     }
 
+    /// Does what TLS does before anything else is said, if the link speaks it; returns the
+    /// certificate of the other side.
+    #[cfg(feature = "tls")]
+    pub(super) fn secure(
+        &self,
+        link: &super::link::Link,
+    ) -> Result<Option<std::sync::Arc<[u8]>>, RpcError> {
+        let Some(tls) = link.tls() else {
+            return Ok(None);
+        };
+        loop {
+            let left = self.at.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(self.passed());
+            }
+            link.set_timeout(Some(left)).map_err(RpcError::system("bound the wait on a socket"))?;
+            match tls.shake(link) {
+                Ok(true) => return Ok(tls.certificate()),
+                Ok(false) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    return Err(self.passed());
+                }
+                Err(error) => return Err(RpcError::Tls(error.to_string())),
+            }
+        }
+    }
+
     fn passed(&self) -> RpcError {
         RpcError::TimedOut { seconds: self.timeout.as_secs_f32() }
     }

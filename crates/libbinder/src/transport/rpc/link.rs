@@ -39,12 +39,31 @@ pub(super) enum Patience {
 pub(super) struct Link {
     socket: OwnedFd,
     passes_files: bool,
+    #[cfg(feature = "tls")]
+    tls: Option<super::tls::Tls>,
 }
 
 impl Link {
     /// Takes a socket; `passes_files` says whether it is a Unix socket, on which descriptors come.
     pub(super) fn new(socket: OwnedFd, passes_files: bool) -> Self {
-        Self { socket, passes_files }
+        Self {
+            socket,
+            passes_files,
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+
+    /// Takes a socket on which TLS is to be spoken; no descriptors come there.
+    #[cfg(feature = "tls")]
+    pub(super) fn with_tls(socket: OwnedFd, tls: super::tls::Tls) -> Self {
+        Self { socket, passes_files: false, tls: Some(tls) }
+    }
+
+    /// Returns the TLS that is spoken, if any is.
+    #[cfg(feature = "tls")]
+    pub(super) fn tls(&self) -> Option<&super::tls::Tls> {
+        self.tls.as_ref()
     }
 
     /// Sends what of the parts goes at once, and waits for room for none of it.
@@ -55,6 +74,10 @@ impl Link {
         parts: &[IoSlice<'_>],
         files: &[BorrowedFd<'_>],
     ) -> io::Result<usize> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return tls.send_now(&self.socket, parts);
+        }
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let send = |ancillary: &mut SendAncillaryBuffer<'_, '_, '_>| {
             retry(|| sendmsg(&self.socket, parts, ancillary, flags))
@@ -70,6 +93,16 @@ impl Link {
         Ok(send(&mut ancillary)?)
     }
 
+    /// Sends what was taken and is not sent yet; [`io::ErrorKind::WouldBlock`] if some is left.
+    #[cfg_attr(not(feature = "tls"), expect(clippy::unused_self, reason = "TLS has a buffer"))]
+    pub(super) fn flush_now(&self) -> io::Result<()> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return tls.flush_now(&self.socket);
+        }
+        Ok(())
+    }
+
     /// Receives into `room`, and descriptors behind those in `files`.
     pub(super) fn receive(
         &self,
@@ -77,6 +110,11 @@ impl Link {
         files: &mut Vec<OwnedFd>,
         patience: Patience,
     ) -> io::Result<Received> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            let bytes = tls.receive(&self.socket, room, patience)?;
+            return Ok(Received { bytes, lost_files: false });
+        }
         let mut flags = RecvFlags::CMSG_CLOEXEC;
         if patience == Patience::Now {
             flags |= RecvFlags::DONTWAIT;

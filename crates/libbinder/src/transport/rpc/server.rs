@@ -120,6 +120,23 @@ impl RpcServer {
         Ok(Self::new(root, Listener::Inet(listener)))
     }
 
+    /// Serves a TCP port over TLS, to clients with a certificate that `credentials` trust.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::System`] if it cannot be bound, [`RpcError::Tls`] for unusable credentials.
+    #[cfg(feature = "tls")]
+    pub fn new_inet_tls(
+        root: SpIBinder,
+        address: IpAddr,
+        port: u16,
+        credentials: &super::tls::TlsCredentials,
+    ) -> Result<Self, RpcError> {
+        let listener = TcpListener::bind((address, port));
+        let listener = listener.map_err(RpcError::system("bind a TCP port"))?;
+        Ok(Self::new(root, Listener::Tls(listener, credentials.server()?)))
+    }
+
     fn new(root: SpIBinder, listener: Listener) -> Self {
         let offer = Offer {
             version: Version::NEWEST,
@@ -176,6 +193,8 @@ impl RpcServer {
     pub fn inet_address(&self) -> Option<SocketAddr> {
         match &*self.inner.listener()? {
             Listener::Inet(listener) => listener.local_addr().ok(),
+            #[cfg(feature = "tls")]
+            Listener::Tls(listener, _) => listener.local_addr().ok(),
             Listener::Unix(_) | Listener::Vsock(_) | Listener::Bootstrap(_) => None,
         }
     }
@@ -315,8 +334,18 @@ impl Inner {
             return;
         }
         let caller = peer.caller();
+        let deadline = Deadline::start(offer.timeout);
+        #[cfg(feature = "tls")]
+        let peer = match deadline.secure(&link) {
+            Ok(None) => peer,
+            Ok(certificate) => Peer::elsewhere(certificate),
+            Err(reason) => {
+                tracing::warn!(%reason, "an RPC connection was refused");
+                return;
+            }
+        };
         let connection = Box::new(Connection::new(link, offer.limits));
-        match self.open(connection, peer, &offer) {
+        match self.open(connection, peer, &deadline, &offer) {
             Ok(Some((session, connection))) => {
                 let ending = session.serve_connection(connection);
                 // One of several connections may be closed; a fault on one ends them all.
@@ -342,16 +371,16 @@ impl Inner {
         &self,
         mut connection: Box<Connection>,
         peer: Peer,
+        deadline: &Deadline,
         offer: &Offer,
     ) -> Result<Option<Served>, RpcError> {
-        let deadline = Deadline::start(offer.timeout);
-        let opening = handshake::read_opening(&mut connection, &deadline)?;
+        let opening = handshake::read_opening(&mut connection, deadline)?;
         if !offer.fd_modes.contains(&opening.fd_mode) {
             return Err(HandshakeError::FdModeRefused(opening.fd_mode).into());
         }
         match &opening.joins {
-            None => self.open_new(connection, peer, offer, &deadline, &opening).map(Some),
-            Some(id) => self.open_joining(connection, &deadline, &opening, id),
+            None => self.open_new(connection, peer, offer, deadline, &opening).map(Some),
+            Some(id) => self.open_joining(connection, deadline, &opening, id),
         }
     }
 

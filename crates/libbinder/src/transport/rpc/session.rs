@@ -1,6 +1,6 @@
 //! A client's session, as programs make it.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::handshake::{self, Deadline};
 use super::pool::Place;
 use super::shared::{Keeper, Shared, Terms};
 use crate::transport::Parcel;
-use crate::{SpIBinder, StatusCode};
+use crate::{FromIBinder, SpIBinder, StatusCode, Strong};
 
 /// What a session is asked to be, before it is set up.
 #[derive(Clone, Copy, Debug)]
@@ -131,6 +131,22 @@ impl RpcSession {
         self.set_up(&Target::Inet(host.to_owned(), port))
     }
 
+    /// Connects over TCP and TLS: `credentials` must trust the server's certificate, which must be
+    /// for `host`.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError`]; of kind [`RpcError::Tls`] if either side does not trust the other.
+    #[cfg(feature = "tls")]
+    pub fn connect_inet_tls(
+        &self,
+        host: &str,
+        port: u16,
+        credentials: &super::tls::TlsCredentials,
+    ) -> Result<SpIBinder, RpcError> {
+        self.set_up(&Target::Tls(host.to_owned(), port, credentials.client()?))
+    }
+
     /// Takes sockets that are connected already, each from a call of `next`.
     ///
     /// # Errors
@@ -141,6 +157,72 @@ impl RpcSession {
         next: impl FnMut() -> Option<OwnedFd> + Send + 'static,
     ) -> Result<SpIBinder, RpcError> {
         self.set_up(&Target::Preconnected(Mutex::new(Box::new(next))))
+    }
+
+    /// [`connect_unix`](Self::connect_unix), for the root object's interface, as Android has it.
+    ///
+    /// # Errors
+    ///
+    /// The status of what [`connect_unix`](Self::connect_unix) says in words;
+    /// [`StatusCode::BAD_TYPE`] for another interface.
+    pub fn setup_unix_domain_client<T: FromIBinder + ?Sized>(
+        &self,
+        path: &Path,
+    ) -> Result<Strong<T>, StatusCode> {
+        T::try_from(self.connect_unix(path)?)
+    }
+
+    /// [`connect_unix_bootstrap`](Self::connect_unix_bootstrap), as Android has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`setup_unix_domain_client`](Self::setup_unix_domain_client).
+    pub fn setup_unix_domain_bootstrap_client<T: FromIBinder + ?Sized>(
+        &self,
+        socket: BorrowedFd<'_>,
+    ) -> Result<Strong<T>, StatusCode> {
+        let socket = socket.try_clone_to_owned().map_err(|_| StatusCode::NO_MEMORY)?;
+        T::try_from(self.connect_unix_bootstrap(socket)?)
+    }
+
+    /// [`connect_vsock`](Self::connect_vsock), as Android has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`setup_unix_domain_client`](Self::setup_unix_domain_client).
+    pub fn setup_vsock_client<T: FromIBinder + ?Sized>(
+        &self,
+        cid: u32,
+        port: u32,
+    ) -> Result<Strong<T>, StatusCode> {
+        T::try_from(self.connect_vsock(cid, port)?)
+    }
+
+    /// [`connect_inet`](Self::connect_inet), as Android has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`setup_unix_domain_client`](Self::setup_unix_domain_client).
+    pub fn setup_inet_client<T: FromIBinder + ?Sized>(
+        &self,
+        address: &str,
+        port: u32,
+    ) -> Result<Strong<T>, StatusCode> {
+        let port = u16::try_from(port).map_err(|_| StatusCode::BAD_VALUE)?;
+        T::try_from(self.connect_inet(address, port)?)
+    }
+
+    /// [`connect_preconnected`](Self::connect_preconnected), as Android has it, but that `next`
+    /// gives sockets away instead of their numbers.
+    ///
+    /// # Errors
+    ///
+    /// As [`setup_unix_domain_client`](Self::setup_unix_domain_client).
+    pub fn setup_preconnected_client<T: FromIBinder + ?Sized>(
+        &self,
+        next: impl FnMut() -> Option<OwnedFd> + Send + 'static,
+    ) -> Result<Strong<T>, StatusCode> {
+        T::try_from(self.connect_preconnected(next)?)
     }
 
     fn set_up(&self, target: &Target) -> Result<SpIBinder, RpcError> {
@@ -188,8 +270,20 @@ impl RpcSession {
 fn begin(target: &Target, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
     let deadline = Deadline::start(wishes.timeout);
     let Connected { link, peer } = target.connect()?;
+    #[cfg(feature = "tls")]
+    let peer = match deadline.secure(&link)? {
+        None => peer,
+        certificate => super::peer::Peer::elsewhere(certificate),
+    };
     let mut connection = Box::new(Connection::new(Arc::new(link), wishes.limits));
-    let version = handshake::open_new(&mut connection, &deadline, wishes.version, wishes.fd_mode)?;
+    let opened = handshake::open_new(&mut connection, &deadline, wishes.version, wishes.fd_mode);
+    // A server looks at our certificate after we have found its own good.
+    #[cfg(feature = "tls")]
+    let opened = opened.map_err(|error| {
+        let failure = connection.link().tls().and_then(super::tls::Tls::failure);
+        failure.map_or(error, |failure| RpcError::Tls(failure.to_owned()))
+    });
+    let version = opened?;
     let terms = Terms {
         role: Role::Client,
         version,
@@ -252,6 +346,8 @@ fn join(
     id: &SessionId,
 ) -> Result<Box<Connection>, RpcError> {
     let Connected { link, .. } = target.connect()?;
+    #[cfg(feature = "tls")]
+    deadline.secure(&link)?;
     let terms = &session.terms;
     let mut connection = Box::new(Connection::new(Arc::new(link), terms.limits));
     session.watch(connection.link());
