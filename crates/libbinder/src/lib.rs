@@ -14,6 +14,7 @@ mod object;
 mod parcel;
 mod proxy;
 mod serialize;
+pub mod service_manager;
 mod stability;
 mod status;
 mod strong;
@@ -27,9 +28,18 @@ pub use holder::ParcelableHolder;
 pub use interface::BinderFeatures;
 pub use object::{IBinder, SpIBinder, WpIBinder};
 pub use serialize::Parcelable;
+pub use service_manager::{
+    LazyServiceGuard, ServiceManager, add_service, check_interface, check_service,
+    force_lazy_services_persist, get_declared_instances, is_declared, register_lazy_service,
+    try_check_interface, try_check_service, try_wait_for_interface, try_wait_for_service,
+    wait_for_interface, wait_for_service,
+};
+#[expect(deprecated, reason = "as in Android, where callers are warned")]
+pub use service_manager::{get_interface, get_service};
 pub use status::{ExceptionCode, IntoBinderResult, Result, Status, StatusCode};
 pub use strong::{FromIBinder, Interface, Strong, ToAsyncInterface, ToSyncInterface, Weak};
 pub use thread_state::ThreadState;
+pub use transport::driver::{FrozenState, FrozenStateChangeCallback, ProcessState};
 
 use serialize::{
     Deserialize, DeserializeArray, DeserializeOption, Serialize, SerializeArray, SerializeOption,

@@ -27,6 +27,11 @@ pub mod r#anybinder {
         pub mod r#StableExtra;
     }
 }
+pub mod r#foreign {
+    pub mod r#IHost;
+    pub mod r#ISession;
+    pub mod r#IVisitor;
+}
 
 /// The names by which generated files know each other.
 #[doc(hidden)]
@@ -48,4 +53,7 @@ pub mod mangled {
     pub use super::r#anybinder::r#vintf::r#Held::mangled::*;
     pub use super::r#anybinder::r#vintf::r#IStable::mangled::*;
     pub use super::r#anybinder::r#vintf::r#StableExtra::mangled::*;
+    pub use super::r#foreign::r#IHost::mangled::*;
+    pub use super::r#foreign::r#ISession::mangled::*;
+    pub use super::r#foreign::r#IVisitor::mangled::*;
 }

@@ -18,6 +18,8 @@ fn build() -> Build {
         .unit(unit("types"))
         .unit(unit("versioned").version(2, "0123456789abcdef"))
         .unit(unit("vintf").vintf())
+        // What programs of other libraries speak.
+        .unit(unit("../../foreign/aidl"))
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {
