@@ -8,6 +8,7 @@ mod ends;
 mod errands;
 mod freezes;
 mod requests;
+mod windows;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -21,6 +22,7 @@ use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use self::errands::FakeErrand;
+use self::windows::Window;
 use crate::fake_memory::{FakeMemory, Fickle, GUARD};
 use crate::{
     Caller, Descriptors, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig,
@@ -52,6 +54,10 @@ struct World {
     errands: VecDeque<FakeErrand>,
     /// Whether that stays undone for now.
     holds_errands: bool,
+    /// Calls that wait for memory of their host, the longest first.
+    windows: VecDeque<Window>,
+    /// Whether they wait until they are let pass.
+    holds_windows: bool,
 }
 
 struct FakeHost {
@@ -149,6 +155,25 @@ impl CoreRig {
         let mut world = self.world.borrow_mut();
         world.holds_errands = false;
         world.carry_out_effects();
+    }
+
+    /// Has every access to a host's memory wait until it is [let pass](Self::pass_window).
+    pub fn hold_windows(&self) {
+        self.world.borrow_mut().holds_windows = true;
+    }
+
+    /// Lets the access that has waited longest happen. Says whether there was one.
+    pub fn pass_window(&self) -> bool {
+        let mut world = self.world.borrow_mut();
+        let has_passed = world.pass_window();
+        world.carry_out_effects();
+        has_passed
+    }
+
+    /// Lets all of them happen, and those to come.
+    pub fn let_windows_pass(&self) {
+        self.world.borrow_mut().holds_windows = false;
+        while self.pass_window() {}
     }
 
     /// How many captured files the driver holds.
@@ -397,6 +422,7 @@ impl Rig for CoreRig {
     fn tear_down(&self) {
         self.let_go();
         self.let_errands_go();
+        self.let_windows_pass();
         let mut world = self.world.borrow_mut();
         for host in 0..world.hosts.len() {
             world.kill(Host(host));
