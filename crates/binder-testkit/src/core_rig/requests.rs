@@ -124,6 +124,7 @@ impl World {
             let process = caller.process;
             let result = match result {
                 Ok(Outcome::Fetch | Outcome::HandOver(_)) => {
+                    self.be_disrupted(caller);
                     let result = self.reach_into_host(caller, &mut request, result);
                     window = Window { caller, argument, request, result };
                     continue;
