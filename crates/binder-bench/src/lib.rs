@@ -23,9 +23,11 @@ mod repeat;
 mod report;
 mod service;
 mod session;
+mod soak;
 mod statistics;
 mod table;
 mod target;
+mod throughput;
 
 pub use bench::Bench;
 pub use error::BenchError;
@@ -37,3 +39,5 @@ pub use idle::IdleOptions;
 pub use ids::IdsOptions;
 pub use pids::PidsOptions;
 pub use ping::PingOptions;
+pub use soak::SoakOptions;
+pub use throughput::ThroughputOptions;

@@ -137,13 +137,31 @@ impl Session {
     ///
     /// [`MountError`] without access to /dev/fuse or the right to mount.
     pub fn mount(dir: &Path, options: &Options) -> Result<Self, MountError> {
+        Self::place(dir, options, DetachedMount::attach)
+    }
+
+    /// The same, in place of what is mounted there. Who has files of that open keeps them, and its
+    /// driver serves them until they are closed.
+    ///
+    /// # Errors
+    ///
+    /// As [`mount`](Self::mount); `InvalidInput` if nothing is mounted there.
+    pub fn replace(dir: &Path, options: &Options) -> Result<Self, MountError> {
+        Self::place(dir, options, DetachedMount::replace)
+    }
+
+    fn place(
+        dir: &Path,
+        options: &Options,
+        attach: impl FnOnce(&DetachedMount, &Path) -> io::Result<()>,
+    ) -> Result<Self, MountError> {
         let failed = |source| MountError::Mount { dir: dir.display().to_string(), source };
         let made = Self::detached(options, binder_os::processes::user(), b"anybinder");
         let (session, mount) = made.map_err(|error| match error {
             MountError::Create(source) => failed(source),
             MountError::Open(_) | MountError::Mount { .. } | MountError::Name { .. } => error,
         })?;
-        mount.attach(dir).map_err(failed)?;
+        attach(&mount, dir).map_err(failed)?;
         Ok(session)
     }
 
@@ -228,6 +246,11 @@ impl Session {
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    /// Returns the device number by which files of this binderfs are known.
+    pub fn device(&self) -> proc_files::Device {
+        self.shared.device()
     }
 
     /// Answers requests until the file system is unmounted.

@@ -11,6 +11,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::ptr;
+use std::sync::Arc;
 
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION,
@@ -23,14 +24,27 @@ use rustix::fs::{Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
-/// An open binder device with its receive buffer.
+/// A thread's part of an open binder device.
 #[derive(Debug)]
 pub struct BinderClient {
-    device: OwnedFd,
-    buffer: *const u8,
+    device: Arc<Device>,
     /// Commands that can wait for the next call: the last reply's buffer is to be freed.
     unsent: RefCell<Commands>,
 }
+
+/// An open binder device with its receive buffer.
+#[derive(Debug)]
+struct Device {
+    file: OwnedFd,
+    buffer: *const u8,
+}
+
+// SAFETY: the buffer is mapped until the drop, whichever thread that happens in, and a mapping
+// belongs to the process and not to a thread.
+unsafe impl Send for Device {}
+// SAFETY: of the buffer only copies are made, of parts that the driver has given to the process and
+// does not write to; the file is used by system calls alone.
+unsafe impl Sync for Device {}
 
 /// A call as its receiver sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +96,14 @@ impl BinderClient {
         let buffer = unsafe {
             rustix::mm::mmap(ptr::null_mut(), BUFFER_BYTES, ProtFlags::READ, flags, &device, 0)
         }?;
-        Ok(Self { device, buffer: buffer.cast(), unsent: RefCell::default() })
+        let device = Arc::new(Device { file: device, buffer: buffer.cast() });
+        Ok(Self { device, unsent: RefCell::default() })
+    }
+
+    /// Returns another thread's part of the same open device.
+    #[must_use]
+    pub fn for_another_thread(&self) -> Self {
+        Self { device: Arc::clone(&self.device), unsent: RefCell::default() }
     }
 
     /// Asks for the protocol version.
@@ -246,7 +267,7 @@ impl BinderClient {
         transaction: &BinderTransactionData,
         data: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let offset = transaction.buffer.checked_sub(self.buffer as u64);
+        let offset = transaction.buffer.checked_sub(self.device.buffer as u64);
         let range =
             offset.and_then(|start| Some((start, start.checked_add(transaction.data_size)?)));
         let Some((start, end)) = range.filter(|&(_, end)| end <= BUFFER_BYTES as u64) else {
@@ -260,7 +281,7 @@ impl BinderClient {
         // it has delivered until it is freed; of one that was, the bytes are any bytes.
         unsafe {
             ptr::copy_nonoverlapping(
-                self.buffer.wrapping_add(start),
+                self.device.buffer.wrapping_add(start),
                 data.as_mut_ptr(),
                 end - start,
             )
@@ -280,13 +301,13 @@ impl BinderClient {
         // length given, and both are live in `exchange`. Addresses inside the commands are only
         // read from, and fault if they are wrong.
         let result = unsafe {
-            libc::ioctl(self.device.as_raw_fd(), request as libc::Ioctl, ptr::from_mut(argument))
+            libc::ioctl(self.device.file.as_raw_fd(), request as _, ptr::from_mut(argument))
         };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }
 
-impl Drop for BinderClient {
+impl Drop for Device {
     fn drop(&mut self) {
         // SAFETY: the whole mapping made by `open`; `received` copies and keeps no pointer.
         let unmapped = unsafe { rustix::mm::munmap(self.buffer.cast_mut().cast(), BUFFER_BYTES) };

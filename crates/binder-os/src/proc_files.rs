@@ -166,6 +166,15 @@ pub fn id_of(file: BorrowedFd<'_>) -> io::Result<FileId> {
     cached_id(file, c"")
 }
 
+/// Returns which file `path` is, without asking its file system.
+///
+/// # Errors
+///
+/// As statx(2).
+pub fn id_at(path: &Path) -> io::Result<FileId> {
+    cached_id(rustix::fs::CWD, path)
+}
+
 /// Returns which file descriptor `fd` of thread `tid` is of, without asking its file system.
 ///
 /// # Errors

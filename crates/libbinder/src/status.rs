@@ -1,0 +1,3 @@
+//! How calls end.
+
+pub use ::parcel::{ExceptionCode, StatusCode};

@@ -1,0 +1,1 @@
+//! Calls over sockets: RPC Binder.
