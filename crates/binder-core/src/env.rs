@@ -1,6 +1,8 @@
 //! What the core asks of its front end during a call: access to the memory of clients, and to their
 //! files.
 
+use alloc::vec::Vec;
+
 use crate::descriptors::CapturedFile;
 use crate::error::Errno;
 use crate::process::ProcessKey;
@@ -32,6 +34,17 @@ pub trait CallerMemory {
     ///
     /// [`CopyFault`] if any byte of the range cannot be read.
     fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault>;
+
+    /// Reads `len` bytes at `address`.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyFault`] if any byte of the range cannot be read.
+    fn read_new(&mut self, address: ClaimedAddr, len: usize) -> Result<Vec<u8>, CopyFault> {
+        let mut bytes = alloc::vec![0; len];
+        self.read(address, &mut bytes)?;
+        Ok(bytes)
+    }
 }
 
 /// Access to the receive buffers of clients, and to their files, during one call into the driver.

@@ -16,7 +16,7 @@ use binder_uapi::{
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use crate::buffer::{Layout, Sizes};
-use crate::env::{CallerMemory, ClaimedAddr};
+use crate::env::{CallerMemory, ClaimedAddr, CopyFault};
 use crate::error::Errno;
 use crate::scatter::Pieces;
 
@@ -216,18 +216,20 @@ impl Payload {
         if !offsets_len.is_multiple_of(8) || !extra.is_multiple_of(8) {
             return payload;
         }
-        let data_len = layout.data_len as usize;
-        let (room, len) = if payload.offsets.is_empty() {
-            (data_len, data_len)
-        } else {
-            ((layout.extra_start + layout.extra_len) as usize, data_len)
-        };
-        payload.bytes.resize(room, 0);
-        let address = ClaimedAddr(header.buffer);
-        let reads = len > 0 || !payload.offsets.is_empty();
-        if reads && memory.read(address, &mut payload.bytes[..len]).is_err() {
+        let (address, data_len) = (ClaimedAddr(header.buffer), layout.data_len as usize);
+        if payload.offsets.is_empty() {
+            if data_len > 0 {
+                match memory.read_new(address, data_len) {
+                    Ok(bytes) => payload.bytes = bytes,
+                    Err(CopyFault) => payload.fault = Some(Part::Data),
+                }
+            }
+            return payload;
+        }
+        payload.bytes.resize((layout.extra_start + layout.extra_len) as usize, 0);
+        if memory.read(address, &mut payload.bytes[..data_len]).is_err() {
             payload.fault = Some(Part::Data);
-        } else if !payload.offsets.is_empty() {
+        } else {
             payload.fetch_pieces(&layout, memory);
         }
         payload

@@ -79,6 +79,10 @@ impl CallerMemory for OfCaller<'_> {
     fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
         self.0.read(address.0, into).map_err(|_| CopyFault)
     }
+
+    fn read_new(&mut self, address: ClaimedAddr, len: usize) -> Result<Vec<u8>, CopyFault> {
+        self.0.read_new(address.0, len).map_err(|_| CopyFault)
+    }
 }
 
 impl Reach {

@@ -10,7 +10,6 @@ use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::leash::Leash;
-use crate::mapping::{Mapping, OutOfBounds};
 
 /// The memory of one client process.
 ///
@@ -71,17 +70,6 @@ pub struct Fault {
     pub len_bytes: usize,
 }
 
-/// Why nothing was read into a mapping.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ReadIntoError {
-    /// The source is not accessible; the destination may hold a part of it.
-    #[error(transparent)]
-    Fault(#[from] Fault),
-    /// The destination lies outside the mapping, of which nothing changed.
-    #[error(transparent)]
-    OutOfBounds(#[from] OutOfBounds),
-}
-
 /// Transfers of fewer bytes go through /proc/PID/mem; beyond, the other way is the faster one.
 pub const SHORT_BYTES: usize = 2048;
 
@@ -127,6 +115,20 @@ impl ClientMemory {
     pub fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
         // SAFETY: `into` is writable for its length, and borrowed for the call.
         unsafe { self.fetch(address, into.as_mut_ptr(), into.len()) }
+    }
+
+    /// Reads `len_bytes` at `address`.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if any byte is not readable by the client.
+    pub fn read_new(&mut self, address: u64, len_bytes: usize) -> Result<Vec<u8>, Fault> {
+        let mut bytes = Vec::with_capacity(len_bytes);
+        // SAFETY: the vector has room for as many bytes, of which nobody else knows.
+        unsafe { self.fetch(address, bytes.as_mut_ptr(), len_bytes) }?;
+        // SAFETY: all of them have been written, since `fetch` says so.
+        unsafe { bytes.set_len(len_bytes) };
+        Ok(bytes)
     }
 
     /// Writes `bytes` to `address`.
@@ -210,25 +212,6 @@ impl ClientMemory {
         if let Ok(tid) = i32::try_from(tid) {
             self.tid = tid;
         }
-    }
-
-    /// Copies `len_bytes` from `address` straight to `offset` of `mapping`.
-    ///
-    /// # Errors
-    ///
-    /// [`ReadIntoError`], for either end.
-    pub fn read_into(
-        &mut self,
-        address: u64,
-        mapping: &Mapping,
-        offset: usize,
-        len_bytes: usize,
-    ) -> Result<(), ReadIntoError> {
-        mapping.with_range(offset, len_bytes, |start| {
-            // SAFETY: `with_range` passes a pointer valid for `len_bytes` until we return.
-            unsafe { self.fetch(address, start, len_bytes) }
-        })??;
-        Ok(())
     }
 
     /// Copies from the client to `into`.

@@ -28,7 +28,7 @@ pub mod token;
 
 pub use binder_client::BinderClient;
 pub use broker::Broker;
-pub use client_memory::{ClientMemory, Fault, PinnedMemory, ReadIntoError};
+pub use client_memory::{ClientMemory, Fault, PinnedMemory};
 pub use client_thread::ClientThread;
 pub use fuse_device::{BackingId, DetachedMount, FuseDevice, MountOptions, ReadError, Written};
 pub use leash::Leash;
