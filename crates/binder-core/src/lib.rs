@@ -72,10 +72,11 @@ pub use error::Errno;
 pub use fetch::Commands;
 pub use freeze::{Freeze, Patience, Program};
 pub use hand_over::HandOver;
-pub use identity::{NamespaceId, Opener, PidNumbers, UidMap, UidRange};
+pub use identity::{Opener, UidMap, UidRange};
 pub use journal::{LogEntry, Report, SendEnd};
 pub use nice::Nice;
 pub use pages::PageCounts;
+pub use pidns::{AdoptError, HeldPid, KernelProcess, NamespaceId, PidTable};
 pub use process::{Process, ProcessKey};
 pub use release::Release;
 pub use snapshot::{

@@ -24,6 +24,12 @@ pub(crate) const ROUND: Duration = Duration::from_millis(10);
 const ROUNDS_TO_LOOK: u32 = 5;
 /// Rounds without a request after which idle memory is given back and the housekeeper rests.
 const ROUNDS_TO_REST: u32 = 100;
+/// Rounds of a turn by which the idleness of pages is told.
+const ROUNDS_TO_TURN: u32 = 200;
+/// Turns through which a page may be idle beside others that are used.
+const IDLE_TURNS: u32 = 2;
+/// The same while memory is short: what was used since the last turn ended is hot, and stays.
+const IDLE_TURNS_IF_SHORT: u32 = 1;
 
 /// Where the reader stands, as the housekeeper sees it.
 #[derive(Debug)]
@@ -36,6 +42,8 @@ pub(crate) struct Watch {
     /// The process in whose memory it is; 0 if in none.
     client: AtomicU32,
     is_resting: AtomicBool,
+    /// Memory is short, and idle memory has not been given back since.
+    is_short: AtomicBool,
     must_stop: Mutex<bool>,
     changed: Condvar,
 }
@@ -48,6 +56,7 @@ impl Default for Watch {
             reader: AtomicU32::new(0),
             client: AtomicU32::new(0),
             is_resting: AtomicBool::new(false),
+            is_short: AtomicBool::new(false),
             must_stop: Mutex::new(false),
             changed: Condvar::new(),
         }
@@ -109,6 +118,11 @@ impl Watch {
         }
     }
 
+    /// Memory is short. One who rests has none to give back.
+    pub(crate) fn note_pressure(&self) {
+        self.is_short.store(true, Ordering::Relaxed);
+    }
+
     fn notify(&self) {
         drop(self.must_stop.lock());
         self.changed.notify_one();
@@ -165,6 +179,7 @@ fn keep(shared: &Arc<Shared>) {
     let watch = &shared.watch;
     let (mut seen, mut quiet_rounds) = (0, 0);
     let (mut rounds_to_look, mut has_unwatched) = (ROUNDS_TO_LOOK, false);
+    let mut rounds_to_turn = ROUNDS_TO_TURN;
     let mut rest_at = None;
     while watch.sleep(rest_at.take()) {
         let steps = watch.steps.load(Ordering::Acquire);
@@ -179,10 +194,19 @@ fn keep(shared: &Arc<Shared>) {
             has_unwatched = find_ended_threads(shared);
         }
         while go_on_releasing(shared) {}
+        if watch.is_short.swap(false, Ordering::Relaxed) {
+            reclaim_idle_pages(shared, IDLE_TURNS_IF_SHORT);
+        }
+        rounds_to_turn -= 1;
+        if rounds_to_turn == 0 {
+            rounds_to_turn = ROUNDS_TO_TURN;
+            reclaim_idle_pages(shared, IDLE_TURNS);
+            shared.submit(Job::EndIdleTurn);
+        }
         quiet_rounds = if steps == seen { quiet_rounds + 1 } else { 0 };
         seen = steps;
         if quiet_rounds == ROUNDS_TO_REST {
-            shared.submit(Job::ReclaimIdlePages);
+            reclaim_idle_pages(shared, 0);
             quiet_rounds = 0;
             // Threads whose ends nobody tells of must be looked at on and on.
             rest_at = (!has_unwatched).then_some(seen);
@@ -212,6 +236,11 @@ fn find_ended_threads(shared: &Shared) -> bool {
 /// is left.
 fn go_on_releasing(shared: &Shared) -> bool {
     ask(shared, |is_left| Job::GoOnReleasing { is_left }).unwrap_or(false)
+}
+
+/// Gives pages back that have been idle through so many turns; in between, others have their turn.
+fn reclaim_idle_pages(shared: &Shared, least_turns: u32) {
+    while ask(shared, |is_left| Job::ReclaimIdlePages { least_turns, is_left }).unwrap_or(false) {}
 }
 
 fn look_at_sleepers(shared: &Shared) {

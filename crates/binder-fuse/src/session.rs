@@ -33,6 +33,8 @@ use crate::housekeeper::{Housekeeper, Watch};
 use crate::logs::LogFile;
 use crate::mapping::Route;
 use crate::options::{Delivery, Options};
+use crate::pids::Pids;
+use crate::pressure::Listener;
 use crate::reach::Reaches;
 use crate::readers;
 use crate::runners::Runners;
@@ -114,6 +116,7 @@ pub(crate) struct Shared {
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
     descriptors: Arc<Descriptors>,
+    pids: Arc<Pids>,
     driver: Turn<Driver, Job>,
     texts: logs::TextBudget,
     next_follower: AtomicU64,
@@ -226,6 +229,7 @@ impl Session {
             tree: Mutex::new(tree),
             files: Arc::default(),
             descriptors: Descriptors::of_this_process(),
+            pids: Pids::of_this_process().map_err(MountError::Create)?,
             driver,
             texts: logs::TextBudget::default(),
             next_follower: AtomicU64::new(0),
@@ -264,9 +268,11 @@ impl Session {
         shared.runners.start(shared).map_err(ServeError::Thread)?;
         let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
         let mourner = Mourner::start(shared).map_err(ServeError::Thread)?;
+        let listener = Listener::start(shared).map_err(ServeError::Thread)?;
         readers::start(shared).map_err(ServeError::Thread)?;
         let result = shared.end.wait();
         shared.runners.close();
+        listener.stop();
         mourner.stop();
         housekeeper.stop();
         sleeper.stop();

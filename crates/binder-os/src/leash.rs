@@ -5,10 +5,10 @@
 //! of the client's thread by then; another must not begin.
 
 #[cfg(not(loom))]
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 
 #[cfg(loom)]
-use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 
 use crate::processes;
 
@@ -23,10 +23,11 @@ pub struct Leash {
 impl Leash {
     /// Makes a transfer, unless the leash is cut.
     pub(crate) fn transfer<T>(&self, transfer: impl FnOnce() -> T) -> Option<T> {
-        self.at_it.store(processes::own_thread(), SeqCst);
+        self.at_it.store(processes::own_thread(), Ordering::Relaxed);
         // Whoever cuts the leash looks who is at it afterwards: one of the two sees the other.
-        let made = (!self.is_cut.load(SeqCst)).then(transfer);
-        self.at_it.store(0, SeqCst);
+        fence(Ordering::SeqCst);
+        let made = (!self.is_cut.load(Ordering::Acquire)).then(transfer);
+        self.at_it.store(0, Ordering::Release);
         made
     }
 
@@ -34,8 +35,9 @@ impl Leash {
     /// it is seen to wait within the system call, which has hold of the memory by then.
     #[must_use = "until then the numbers of the client's threads must stay theirs"]
     pub fn cut(&self) -> bool {
-        self.is_cut.store(true, SeqCst);
-        match self.at_it.load(SeqCst) {
+        self.is_cut.store(true, Ordering::Release);
+        fence(Ordering::SeqCst);
+        match self.at_it.load(Ordering::Acquire) {
             0 => true,
             thread => processes::waits_in_transfer(thread),
         }
@@ -43,7 +45,7 @@ impl Leash {
 
     /// Whether it was cut.
     pub fn is_cut(&self) -> bool {
-        self.is_cut.load(SeqCst)
+        self.is_cut.load(Ordering::Acquire)
     }
 }
 
@@ -80,11 +82,11 @@ mod tests {
             let worker = {
                 let (leash, is_let_go) = (leash.clone(), is_let_go.clone());
                 loom::thread::spawn(move || {
-                    leash.transfer(|| assert!(!is_let_go.load(SeqCst), "the client is gone"));
+                    leash.transfer(|| assert!(!is_let_go.load(Ordering::SeqCst), "gone"));
                 })
             };
             if leash.cut() {
-                is_let_go.store(true, SeqCst);
+                is_let_go.store(true, Ordering::SeqCst);
             }
             worker.join().expect("it does not panic");
         });

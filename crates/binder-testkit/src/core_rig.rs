@@ -14,8 +14,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Context, Freeze, Limits, LogEntry, Nice, Opener, Patience, PidNumbers, ProcessKey,
-    Report, Snapshot, ThreadKey, UidMap, Waits,
+    Census, Context, Freeze, HeldPid, Limits, LogEntry, NamespaceId, Nice, Opener, Patience,
+    PidTable, ProcessKey, Report, Snapshot, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{BINDER_FREEZE, BINDER_WRITE_READ, BinderWriteRead};
 use rustix::io::Errno;
@@ -39,6 +39,7 @@ pub struct CoreRig {
 struct World {
     contexts: [Context; 2],
     memory: FakeMemory,
+    pids: Pids,
     hosts: Vec<FakeHost>,
     files: Vec<OpenFile>,
     threads: Vec<FakeThread>,
@@ -62,8 +63,17 @@ struct World {
     disruption: Option<Disruption>,
 }
 
+/// The numbers of the hosts, none of which the kernel knows.
+struct Pids(PidTable);
+
+impl Default for Pids {
+    fn default() -> Self {
+        Self(PidTable::new(NamespaceId(0), None))
+    }
+}
+
 struct FakeHost {
-    pid: u32,
+    pid: HeldPid,
     euid: u32,
 }
 
@@ -181,7 +191,7 @@ impl CoreRig {
     /// The same with a freeze of the program behind a file, if it has nothing to finish first.
     pub fn freeze_in_window(&self, windows: usize, by: Caller, process: Process) {
         self.disrupt(windows, process, move |world| {
-            let pid = world.hosts[world.files[process.0].host.0].pid;
+            let pid = world.hosts[world.files[process.0].host.0].pid.number();
             let program = world.program(by, pid).expect("one that is there");
             let mut freeze = program.freeze(Patience::Over);
             let _ = freeze.advance(&mut world.contexts.each_mut(), Patience::Over);
@@ -321,7 +331,7 @@ impl Rig for CoreRig {
     fn start_host(&self) -> Host {
         let mut world = self.world.borrow_mut();
         let host = Host(world.hosts.len());
-        let pid = 1000 + u32::try_from(host.0).expect("few hosts");
+        let pid = world.pids.0.allocate(None).expect("few hosts");
         world.hosts.push(FakeHost { pid, euid: 0 });
         world.memory.add_host();
         host
@@ -333,7 +343,7 @@ impl Rig for CoreRig {
     }
 
     fn pid(&self, host: Host) -> i32 {
-        self.world.borrow().hosts[host.0].pid.try_into().expect("a small number")
+        self.world.borrow().hosts[host.0].pid.number().try_into().expect("a small number")
     }
 
     fn kill(&self, host: Host) {
@@ -351,10 +361,9 @@ impl Rig for CoreRig {
     fn open(&self, host: Host, device: Device, mode: Mode) -> Result<Process, Errno> {
         let mut world = self.world.borrow_mut();
         let context = usize::from(device == Device::Second);
-        let pid = world.hosts[host.0].pid;
+        let pid = world.hosts[host.0].pid.clone();
         let key = world.contexts[context].open(Opener {
             pid,
-            numbers: PidNumbers::single(pid),
             uids: UidMap::identity(),
             security_label: Box::from(*b"fake_label"),
         });
