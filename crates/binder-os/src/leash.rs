@@ -43,6 +43,11 @@ impl Leash {
         }
     }
 
+    /// Whether a transfer is being made.
+    pub fn is_in_use(&self) -> bool {
+        self.at_it.load(Ordering::Acquire) != 0
+    }
+
     /// Whether it was cut.
     pub fn is_cut(&self) -> bool {
         self.is_cut.load(Ordering::Acquire)
@@ -64,8 +69,8 @@ mod tests {
     #[test]
     fn who_is_at_it_and_does_not_wait_is_not_let_go() {
         let leash = Leash::default();
-        assert_eq!(leash.transfer(|| leash.cut()), Some(false));
-        assert!(leash.cut(), "it has come back");
+        assert_eq!(leash.transfer(|| (leash.is_in_use(), leash.cut())), Some((true, false)));
+        assert!(!leash.is_in_use() && leash.cut(), "it has come back");
     }
 }
 

@@ -187,9 +187,12 @@ impl Driver {
     /// way cannot be taken back, so that such a call ends only if its thread does.
     fn end_if_possible(&mut self, ticket: usize) {
         let UnderWay { asker, stage, leash, .. } = &self.under_way[ticket];
+        let is_killed = || ThreadStatus::of(asker.tid).is_ok_and(|status| status.is_killed);
         let may_end = match stage {
-            Stage::Fetch => true,
-            Stage::HandOver => ThreadStatus::of(asker.tid).is_ok_and(|status| status.is_killed),
+            // One that is in line keeps its place there: a client that is interrupted again and again
+            // would else take more and more.
+            Stage::Fetch => leash.is_in_use() || is_killed(),
+            Stage::HandOver => is_killed(),
         };
         if may_end && leash.cut() {
             let UnderWay { asker, request, stage, .. } = self.under_way.remove(ticket);
