@@ -61,7 +61,11 @@ const RULES: &[Rule] = &[
         ],
         Purity::Free,
     ),
-    rule("binder-bench", &["binder-os", "binder-uapi", "bitsearch", "idr", "pidns"], Purity::Free),
+    rule(
+        "binder-bench",
+        &["binder-os", "binder-uapi", "bitsearch", "idr", "libbinder", "pidns"],
+        Purity::Free,
+    ),
     rule("binder-testkit", &["binder-core", "binder-uapi"], Purity::Free),
 ];
 
