@@ -154,7 +154,7 @@ impl Parcelable for ParcelableHolder {
             Content::Nothing => parcel.write(&0_i32),
             Content::Unread(held) => {
                 parcel.write(&held.get_data_size())?;
-                parcel.append_all(held)
+                parcel.append_all_from(held)
             }
             Content::Value { descriptor, value, .. } => parcel.write_length_before(|parcel| {
                 parcel.write(*descriptor)?;

@@ -84,6 +84,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accessor;
 mod asynchronous;
 #[cfg(feature = "tokio")]
 pub mod binder_tokio;
@@ -105,6 +106,7 @@ mod strong;
 mod thread_state;
 pub mod transport;
 
+pub use accessor::{Accessor, AccessorProvider, ConnectionInfo, delegate_accessor};
 pub use asynchronous::{BinderAsyncPool, BoxFuture};
 pub use bundle::{PersistableBundle, ValueType};
 pub use death::DeathRecipient;

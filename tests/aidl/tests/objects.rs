@@ -1,10 +1,8 @@
 //! What objects are and do beside their interfaces.
 
-#![expect(clippy::unwrap_used, reason = "these are tests")]
-
 use std::collections::HashSet;
 use std::ffi::CString;
-use std::io::{Read, pipe};
+use std::io::{Read, Write, pipe};
 use std::sync::Arc;
 
 use aidl_tests::aidl::anybinder::test::{
@@ -29,8 +27,8 @@ use binder::binder_impl::{
 use binder::transport::{Caller, with_caller};
 use binder::{
     BinderFeatures, DeathRecipient, ExceptionCode, FromIBinder, IBinder, Interface,
-    ParcelableHolder, PersistableBundle, SpIBinder, Status, StatusCode, Strong, ThreadState,
-    ValueType,
+    ParcelFileDescriptor, ParcelableHolder, PersistableBundle, SpIBinder, Status, StatusCode,
+    Strong, ThreadState, ValueType,
 };
 
 #[test]
@@ -387,6 +385,42 @@ fn a_bundle_has_the_bytes_of_androids() {
         0, // no intent
     ];
     assert_eq!(words, expected);
+}
+
+#[test]
+fn parcels_become_parts_of_others() {
+    let binder = new_test_service().as_binder();
+    let (mut reader, writer) = pipe().unwrap();
+    let file = ParcelFileDescriptor::new(std::os::fd::OwnedFd::from(writer));
+    let mut part = Parcel::new();
+    part.write(&1_i32).unwrap();
+    part.write(&binder).unwrap();
+    part.write(&file).unwrap();
+    drop(file);
+    let mut whole = Parcel::new();
+    whole.write("before").unwrap();
+    whole.append_from(&part, 4, part.get_data_size() - 4).unwrap();
+    whole.append_all_from(&part).unwrap();
+    assert_eq!(whole.append_from(&part, 8, i32::MAX).unwrap_err(), StatusCode::BAD_VALUE);
+    assert_eq!(whole.append_from(&part, -1, 4).unwrap_err(), StatusCode::BAD_VALUE);
+    drop(part);
+    whole.set_data_position(0).unwrap();
+    assert_eq!(whole.read::<String>().unwrap(), "before");
+    assert_eq!(whole.read::<SpIBinder>().unwrap(), binder);
+    let file: ParcelFileDescriptor = whole.read().unwrap();
+    std::fs::File::from(std::os::fd::OwnedFd::from(file)).write_all(b"one").unwrap();
+    assert_eq!(whole.read::<i32>().unwrap(), 1);
+    assert_eq!(whole.read::<SpIBinder>().unwrap(), binder);
+    drop(whole);
+    // With the parcel all of the pipe's ends are closed.
+    let mut written = String::new();
+    reader.read_to_string(&mut written).unwrap();
+    assert_eq!(written, "one");
+    // Bytes that nobody wrote as an object are none.
+    let mut forged = Parcel::new();
+    [0x7362_2a85, 0, 1, 0, 0, 0, 12].iter().for_each(|word: &i32| forged.write(word).unwrap());
+    forged.set_data_position(0).unwrap();
+    assert_eq!(forged.read::<SpIBinder>().unwrap_err(), StatusCode::BAD_TYPE);
 }
 
 #[test]
