@@ -15,6 +15,7 @@ use crate::report::Report;
 use crate::soak::{self, SoakOptions};
 use crate::target::Target;
 use crate::throughput::{self, ThroughputOptions};
+use crate::transports::{self, TransportsOptions};
 
 /// What can be measured.
 #[derive(Debug, Clone, clap::Subcommand)]
@@ -39,6 +40,8 @@ pub enum Bench {
     Ids(IdsOptions),
     /// Time a table of process ids, by how many there are and in how many namespaces
     Pids(PidsOptions),
+    /// Time calls over sockets, beside bare messages of the same bytes
+    Transports(TransportsOptions),
 }
 
 impl Bench {
@@ -70,6 +73,7 @@ impl Bench {
             Self::FindBit(options) => find_bit::run(options, report),
             Self::Ids(options) => ids::run(options, report),
             Self::Pids(options) => pids::run(options, report),
+            Self::Transports(options) => transports::run(options, report),
         }
     }
 
@@ -83,7 +87,7 @@ impl Bench {
             Self::Flood(options) => Some(&options.target),
             Self::Freeze(options) => Some(&options.target),
             Self::Idle(options) => Some(&options.target),
-            Self::FindBit(_) | Self::Ids(_) | Self::Pids(_) => None,
+            Self::FindBit(_) | Self::Ids(_) | Self::Pids(_) | Self::Transports(_) => None,
         }
     }
 
@@ -92,6 +96,7 @@ impl Bench {
             Self::FindBit(options) => options.json,
             Self::Ids(options) => options.json,
             Self::Pids(options) => options.json,
+            Self::Transports(options) => options.json,
             Self::Ping(_)
             | Self::Throughput(_)
             | Self::Handles(_)

@@ -28,6 +28,7 @@ mod statistics;
 mod table;
 mod target;
 mod throughput;
+mod transports;
 
 pub use bench::Bench;
 pub use error::BenchError;
@@ -41,3 +42,4 @@ pub use pids::PidsOptions;
 pub use ping::PingOptions;
 pub use soak::SoakOptions;
 pub use throughput::ThroughputOptions;
+pub use transports::TransportsOptions;
