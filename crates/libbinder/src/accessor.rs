@@ -150,8 +150,11 @@ struct AccessorObject {
     way: Way,
 }
 
+/// Says where an instance listens.
+type Finder = dyn Fn(&str) -> Option<ConnectionInfo> + Send + Sync;
+
 enum Way {
-    Address(Box<dyn Fn(&str) -> Option<ConnectionInfo> + Send + Sync>),
+    Address(Box<Finder>),
     Delegate(Accessor),
 }
 
@@ -209,12 +212,16 @@ impl Remotable for AccessorObject {
     }
 }
 
+/// Makes the accessor of an instance.
 type Provider = dyn Fn(&str) -> Option<Accessor> + Send + Sync;
 
-/// Who provides what in this process.
-static PROVIDERS: Mutex<Vec<(Vec<String>, Arc<Provider>)>> = Mutex::new(Vec::new());
+/// The instances that somebody provides.
+type Provided = (Vec<String>, Arc<Provider>);
 
-fn providers() -> MutexGuard<'static, Vec<(Vec<String>, Arc<Provider>)>> {
+/// Who provides what in this process.
+static PROVIDERS: Mutex<Vec<Provided>> = Mutex::new(Vec::new());
+
+fn providers() -> MutexGuard<'static, Vec<Provided>> {
     // Entries come and go as a whole.
     PROVIDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -243,7 +250,7 @@ impl AccessorProvider {
     /// The accessor of `instance`, if somebody in this process provides it.
     #[must_use]
     pub fn accessor_of(instance: &str) -> Option<Accessor> {
-        let holds = |(names, _): &&(Vec<String>, _)| names.iter().any(|name| name == instance);
+        let holds = |(names, _): &&Provided| names.iter().any(|name| name == instance);
         // The provider may look for services itself.
         let provider = providers().iter().find(holds).map(|(_, provider)| provider.clone())?;
         provider(instance)
