@@ -4,3 +4,4 @@
 
 pub mod command_stream;
 pub mod fuse_request;
+pub mod parcel_values;

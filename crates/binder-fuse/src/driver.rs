@@ -137,7 +137,7 @@ impl Driver {
             }
             Job::Open { device, opener, client, opened, .. } => {
                 let state = &mut self.devices[device];
-                let pid = opener.pid;
+                let pid = opener.pid.number();
                 let process = state.context.open(opener);
                 if self.inherits_nice
                     && let Ok(nice) = nice::of(pid)

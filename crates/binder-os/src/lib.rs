@@ -5,10 +5,13 @@
 //! says so at its head, and those heads are the list to audit.
 
 pub mod binder_client;
+pub mod binder_device;
+pub mod binder_returns;
 pub mod broker;
 pub mod client_files;
 pub mod client_memory;
 pub mod client_thread;
+pub mod fork_count;
 pub mod fuse_device;
 pub mod injection;
 pub mod mapping;
@@ -27,6 +30,7 @@ pub mod thread_watch;
 pub mod token;
 
 pub use binder_client::BinderClient;
+pub use binder_device::BinderDevice;
 pub use broker::Broker;
 pub use client_memory::{ClientMemory, Fault, PinnedMemory, ReadIntoError};
 pub use client_thread::ClientThread;

@@ -1,4 +1,6 @@
-//! Codes and flags of transactions.
+//! What interfaces are made of: codes and flags of transactions, proxies, features of services.
+
+use crate::{SpIBinder, StatusCode};
 
 /// What an object is asked to do.
 pub type TransactionCode = u32;
@@ -32,3 +34,26 @@ pub(crate) const EXTENSION_TRANSACTION: TransactionCode = special(*b"_EXT");
 pub(crate) const DEBUG_PID_TRANSACTION: TransactionCode = special(*b"_PID");
 /// System properties have changed.
 pub(crate) const SYSPROPS_TRANSACTION: TransactionCode = special(*b"_SPR");
+
+/// A proxy, as [`declare_binder_interface!`](crate::declare_binder_interface) makes it.
+pub trait Proxy: Sized + crate::Interface {
+    /// The interface's name.
+    fn get_descriptor() -> &'static str;
+
+    /// A proxy of `binder`.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::BAD_TYPE`] if the object says that it serves another interface.
+    fn from_binder(binder: SpIBinder) -> Result<Self, StatusCode>;
+}
+
+/// What a service wants of its callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BinderFeatures {
+    /// That they show their security context ([`crate::ThreadState::with_calling_sid`]).
+    pub set_requesting_sid: bool,
+    /// So that there can be more.
+    #[doc(hidden)]
+    pub _non_exhaustive: (),
+}

@@ -1,14 +1,16 @@
 //! Handles on objects, here or elsewhere.
 
 use std::fmt;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Weak};
 
 use crate::interface::{
-    INTERFACE_TRANSACTION, PING_TRANSACTION, TransactionCode, TransactionFlags,
+    DUMP_TRANSACTION, EXTENSION_TRANSACTION, INTERFACE_TRANSACTION, PING_TRANSACTION,
+    TransactionCode, TransactionFlags,
 };
 use crate::parcel::{BorrowedParcel, Parcel};
 use crate::transport::{LocalObject, RemoteObject, serve_parcel};
-use crate::{DeathRecipient, Stability, StatusCode};
+use crate::{DeathRecipient, FromIBinder, Stability, StatusCode, Strong};
 
 /// A strong reference to an object: while it lives, so does the object, unless its process dies.
 #[derive(Clone)]
@@ -85,10 +87,29 @@ impl SpIBinder {
     }
 
     /// The same object, called for this interface.
-    #[must_use]
-    pub fn for_interface(mut self, descriptor: &'static str) -> Self {
-        self.descriptor = Some(descriptor);
-        self
+    ///
+    /// An object that cannot be asked may serve it: every call names the interface that it means.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::BAD_TYPE`] if the object says that it serves another.
+    pub fn associate(mut self, descriptor: &'static str) -> Result<Self, StatusCode> {
+        if self.descriptor != Some(descriptor) {
+            if self.interface_descriptor().is_ok_and(|served| served != descriptor) {
+                return Err(StatusCode::BAD_TYPE);
+            }
+            self.descriptor = Some(descriptor);
+        }
+        Ok(self)
+    }
+
+    /// The object by an interface: the service itself if it is of this process, else a proxy.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::BAD_TYPE`] if the object serves another.
+    pub fn into_interface<I: FromIBinder + ?Sized>(self) -> Result<Strong<I>, StatusCode> {
+        FromIBinder::try_from(self)
     }
 
     /// The interface that the object says it serves: its own word, or the answer to a question that
@@ -151,6 +172,24 @@ pub trait IBinderInternal: IBinder {
     /// Whether the object is not known to be dead.
     fn is_binder_alive(&self) -> bool;
 
+    /// Asks callers of the object to show their security context, or not; only for objects of this
+    /// process, and before anybody else knows them.
+    fn set_requesting_sid(&mut self, enable: bool);
+
+    /// Lets the object write what it tells people into a file.
+    ///
+    /// # Errors
+    ///
+    /// Those of the call, and of the object.
+    fn dump<F: AsFd>(&self, file: &F, args: &[&str]) -> Result<(), StatusCode>;
+
+    /// The object that does more than this one's interface says, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Those of the call.
+    fn get_extension(&self) -> Result<Option<SpIBinder>, StatusCode>;
+
     /// A parcel for a call of the object, with the interface token written.
     ///
     /// # Errors
@@ -208,6 +247,30 @@ impl IBinderInternal for SpIBinder {
         self.as_remote().is_none_or(|object| object.is_alive())
     }
 
+    fn set_requesting_sid(&mut self, enable: bool) {
+        if let Object::Local(object) = &self.object {
+            object.set_requesting_sid(enable);
+        }
+    }
+
+    fn dump<F: AsFd>(&self, file: &F, args: &[&str]) -> Result<(), StatusCode> {
+        let mut data = self.empty_parcel();
+        data.write_file(file.as_fd())?;
+        data.write_slice_size(Some(args))?;
+        args.iter().try_for_each(|arg| data.write(*arg))?;
+        self.submit_transact(DUMP_TRANSACTION, data, 0).map(drop)
+    }
+
+    fn get_extension(&self) -> Result<Option<SpIBinder>, StatusCode> {
+        match &self.object {
+            Object::Local(object) => Ok(object.extension()),
+            Object::Remote(_) => {
+                let data = self.empty_parcel();
+                self.submit_transact(EXTENSION_TRANSACTION, data, 0)?.read_binder()
+            }
+        }
+    }
+
     fn prepare_transact(&self) -> Result<Parcel, StatusCode> {
         let mut parcel = self.empty_parcel();
         match self.descriptor {
@@ -223,6 +286,12 @@ impl IBinderInternal for SpIBinder {
         data: Parcel,
         flags: TransactionFlags,
     ) -> Result<Parcel, StatusCode> {
+        #[cfg(feature = "tokio")]
+        let data = match crate::binder_tokio::defer(self, code, data, flags) {
+            // Nobody looks at this: the call is made, and answered, later.
+            Ok(()) => return Ok(Parcel::new()),
+            Err(data) => data,
+        };
         match &self.object {
             Object::Local(object) => serve_parcel(object, code, data, flags),
             Object::Remote(object) => object.submit_transact(code, data, flags),

@@ -1,6 +1,9 @@
 //! Parcels: bytes, a place in them, and the objects that they name.
 
+mod append;
+mod buffers;
 mod objects;
+mod sized;
 
 use std::cell::{Cell, Ref, RefCell};
 use std::fmt;
@@ -11,7 +14,9 @@ use std::sync::Arc;
 
 use ::parcel::{Reader, Writer, token};
 
+pub use buffers::take as take_buffer;
 pub use objects::{Held, ParcelObject};
+pub use sized::{ReadableSubParcel, WritableSubParcel};
 
 use crate::StatusCode;
 use crate::transport::{Header, ObjectCodec, WireFormat};
@@ -30,6 +35,8 @@ pub struct BorrowedParcel<'a> {
     position: Cell<usize>,
     /// In the order of their offsets.
     objects: RefCell<Vec<ParcelObject>>,
+    /// How many parcelables contain what is being read.
+    depth: Cell<u16>,
     is_sensitive: bool,
     /// Whether the names in it are the receiver's by now.
     is_sent: bool,
@@ -77,12 +84,23 @@ impl Parcel {
     /// An empty parcel for calls within the process.
     #[must_use]
     pub fn new() -> Self {
-        Self(BorrowedParcel::with(None, Bytes::Own(Vec::new()), Vec::new()))
+        Self(BorrowedParcel::with(None, Bytes::Own(buffers::take()), Vec::new()))
     }
 
     /// An empty parcel for a transport.
     pub fn for_codec(codec: Arc<dyn ObjectCodec>) -> Self {
-        Self(BorrowedParcel::with(Some(codec), Bytes::Own(Vec::new()), Vec::new()))
+        Self(BorrowedParcel::with(Some(codec), Bytes::Own(buffers::take()), Vec::new()))
+    }
+
+    /// As [`Self::received`], of bytes in memory of our own: a buffer of [`take_buffer`] at best, since
+    /// parcels give theirs back there.
+    pub fn received_into(
+        codec: Arc<dyn ObjectCodec>,
+        buffer: Vec<u8>,
+        mut objects: Vec<ParcelObject>,
+    ) -> Self {
+        objects.sort_by_key(|object| object.offset);
+        Self(BorrowedParcel::with(Some(codec), Bytes::Own(buffer), objects))
     }
 
     /// A parcel that a transport received, with the objects that it was told of: files, and binders
@@ -151,6 +169,7 @@ impl BorrowedParcel<'_> {
             bytes,
             position: Cell::new(0),
             objects: RefCell::new(objects),
+            depth: Cell::new(0),
             is_sensitive: false,
             is_sent: false,
             lent: PhantomData,
@@ -257,14 +276,11 @@ impl BorrowedParcel<'_> {
     /// [`StatusCode::BAD_TYPE`] if it is not this interface that is meant.
     pub fn enforce_interface(&self, descriptor: &str) -> Result<(), StatusCode> {
         let format = self.format();
-        let token = self.read_with(|reader| match format {
-            WireFormat::Driver(_) => token::read_driver(reader),
-            WireFormat::Rpc(_) => token::read_rpc(reader),
+        let is_meant = self.read_with(|reader| match format {
+            WireFormat::Driver(_) => token::is_driver(reader, descriptor),
+            WireFormat::Rpc(_) => token::is_rpc(reader, descriptor),
         });
-        match token {
-            Ok(token) if token.descriptor == descriptor => Ok(()),
-            Ok(_) | Err(_) => Err(StatusCode::BAD_TYPE),
-        }
+        if is_meant == Ok(true) { Ok(()) } else { Err(StatusCode::BAD_TYPE) }
     }
 }
 
@@ -277,14 +293,14 @@ impl Drop for BorrowedParcel<'_> {
                 }
             }
         }
-        if self.is_sensitive
-            && let Bytes::Own(bytes) = &mut self.bytes
-        {
-            bytes.fill(0);
-            // Seen by somebody, so that the writes are not for nothing.
-            std::hint::black_box(&*bytes);
+        if let Bytes::Own(bytes) = &mut self.bytes {
+            if self.is_sensitive {
+                bytes.fill(0);
+                // Seen by somebody, so that the writes are not for nothing.
+                std::hint::black_box(&*bytes);
+            }
+            buffers::give(mem::take(bytes));
         }
-        drop(mem::take(self.objects.get_mut()));
     }
 }
 

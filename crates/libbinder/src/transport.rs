@@ -47,14 +47,15 @@ mod serve;
 pub use crate::death::{DeathLinks, DeathNotice};
 pub use crate::interface::{TransactionCode, TransactionFlags};
 pub use crate::object::Object;
-pub use crate::parcel::{BorrowedParcel, Held, Parcel, ParcelObject, ReceivedBytes};
+pub use crate::parcel::{BorrowedParcel, Held, Parcel, ParcelObject, ReceivedBytes, take_buffer};
 pub use crate::proxy::ProxyFacts;
 pub use crate::thread_state::{Caller, with_caller};
 pub use parcel::rpc::Version as RpcVersion;
 pub use parcel::token::Header;
 pub use serve::{serve, serve_parcel};
 
-use crate::{SpIBinder, Stability, StatusCode};
+use crate::stability::Stability;
+use crate::{SpIBinder, StatusCode};
 
 /// How a transport's parcels look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,6 +234,9 @@ pub trait LocalObject: Any + Send + Sync {
 
     /// Whether callers are to show their security context.
     fn is_requesting_sid(&self) -> bool;
+
+    /// Sets that.
+    fn set_requesting_sid(&self, enable: bool);
 
     /// For getting at the service behind it.
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;

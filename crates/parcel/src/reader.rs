@@ -28,6 +28,11 @@ impl<'a> Reader<'a> {
         self.at
     }
 
+    /// Goes to `at`, or to the end if that comes first.
+    pub fn set_position(&mut self, at: usize) {
+        self.at = at.min(self.bytes.len());
+    }
+
     /// How many bytes are left.
     #[must_use]
     pub const fn left(&self) -> usize {

@@ -53,14 +53,28 @@ pub fn write_driver(
 ///
 /// Those of reading, and [`Error::BadWord`] for another header.
 pub fn read_driver(reader: &mut Reader<'_>) -> Result<Token, Error> {
+    let header = Some(read_header(reader)?);
+    Ok(Token { header, ..read_rpc(reader)? })
+}
+
+/// Reads the token of a call over the driver, and says whether it names `descriptor`.
+///
+/// # Errors
+///
+/// As [`read_driver`].
+pub fn is_driver(reader: &mut Reader<'_>, descriptor: &str) -> Result<bool, Error> {
+    read_header(reader)?;
+    reader.string16_is(descriptor)
+}
+
+fn read_header(reader: &mut Reader<'_>) -> Result<Header, Error> {
     let _strict_mode = reader.u32()?;
     let _work_source = reader.i32()?;
     let at = reader.position();
     let found = reader.u32()?;
     let known = [Header::System, Header::Vendor, Header::Unknown];
     let header = known.into_iter().find(|header| *header as u32 == found);
-    let header = header.ok_or(Error::BadWord { at, found })?;
-    Ok(Token { header: Some(header), ..read_rpc(reader)? })
+    header.ok_or(Error::BadWord { at, found })
 }
 
 /// Writes the token of a call over RPC: the descriptor alone.
@@ -81,4 +95,13 @@ pub fn read_rpc(reader: &mut Reader<'_>) -> Result<Token, Error> {
     let at = reader.position();
     let descriptor = reader.string16()?.ok_or(Error::UnexpectedNull { at })?;
     Ok(Token { descriptor, header: None })
+}
+
+/// Reads the token of a call over RPC, and says whether it names `descriptor`.
+///
+/// # Errors
+///
+/// As [`read_rpc`].
+pub fn is_rpc(reader: &mut Reader<'_>, descriptor: &str) -> Result<bool, Error> {
+    reader.string16_is(descriptor)
 }

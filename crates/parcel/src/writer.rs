@@ -34,11 +34,28 @@ impl<'a> Writer<'a> {
         self.at
     }
 
+    /// Makes room for `bytes` more, so that they are not copied on the way.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.bytes.reserve((self.at + bytes).saturating_sub(self.bytes.len()));
+    }
+
     /// Writes `bytes` as they are, padded.
     pub fn raw(&mut self, bytes: &[u8]) {
         const ZEROS: [u8; 3] = [0; 3];
         self.put(bytes);
         self.put(&ZEROS[..padded(bytes.len()) - bytes.len()]);
+    }
+
+    /// Writes so many zeros, and lends them to be written over.
+    pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
+        let start = self.at;
+        self.at += bytes;
+        if self.at > self.bytes.len() {
+            self.bytes.resize(self.at, 0);
+        }
+        let room = &mut self.bytes[start..self.at];
+        room.fill(0);
+        room
     }
 
     /// Writes bytes one by one, padded.

@@ -42,6 +42,7 @@ const RULES: &[Rule] = &[
         Purity::Free,
     ),
     rule("libbinder", &["parcel", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
+    rule("binder-build", &[], Purity::Free),
     rule("service-manager", &["libbinder", "parcel"], Purity::Free),
     rule("procview", &["pidns", "binder-os", "fuse-wire"], Purity::Free),
     rule(

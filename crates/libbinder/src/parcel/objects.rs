@@ -108,8 +108,7 @@ impl BorrowedParcel<'_> {
         }
         // Without a word from the transport that an object stands here, it is just bytes; old
         // versions of RPC do not say.
-        let is_told = place.is_ok()
-            || matches!(self.format(), WireFormat::Rpc(RpcVersion::V0 | RpcVersion::V1));
+        let is_told = place.is_ok() || self.has_untold_binders();
         let codec = self.codec.as_ref().filter(|_| is_told).ok_or(StatusCode::BAD_TYPE)?;
         let binder = codec.find_binder(name)?;
         let held = Held::Binder { binder: binder.clone(), name: None };
@@ -118,6 +117,11 @@ impl BorrowedParcel<'_> {
             Err(place) => objects.insert(place, ParcelObject { offset, held }),
         });
         Ok(binder)
+    }
+
+    /// Whether the transport does not say where binders stand.
+    pub(super) fn has_untold_binders(&self) -> bool {
+        matches!(self.format(), WireFormat::Rpc(RpcVersion::V0 | RpcVersion::V1))
     }
 
     /// Writes a file, which the parcel keeps.
