@@ -16,6 +16,7 @@ use crate::sendvec::{self, SendvecOptions};
 use crate::soak::{self, SoakOptions};
 use crate::target::Target;
 use crate::throughput::{self, ThroughputOptions};
+use crate::transports::{self, TransportsOptions};
 
 /// What can be measured.
 #[derive(Debug, Clone, clap::Subcommand)]
@@ -42,6 +43,8 @@ pub enum Bench {
     Ids(IdsOptions),
     /// Time a table of process ids, by how many there are and in how many namespaces
     Pids(PidsOptions),
+    /// Time calls over sockets, beside bare messages of the same bytes
+    Transports(TransportsOptions),
 }
 
 impl Bench {
@@ -74,6 +77,7 @@ impl Bench {
             Self::FindBit(options) => find_bit::run(options, report),
             Self::Ids(options) => ids::run(options, report),
             Self::Pids(options) => pids::run(options, report),
+            Self::Transports(options) => transports::run(options, report),
         }
     }
 
@@ -88,7 +92,7 @@ impl Bench {
             Self::Flood(options) => Some(&options.target),
             Self::Freeze(options) => Some(&options.target),
             Self::Idle(options) => Some(&options.target),
-            Self::FindBit(_) | Self::Ids(_) | Self::Pids(_) => None,
+            Self::FindBit(_) | Self::Ids(_) | Self::Pids(_) | Self::Transports(_) => None,
         }
     }
 
@@ -97,6 +101,7 @@ impl Bench {
             Self::FindBit(options) => options.json,
             Self::Ids(options) => options.json,
             Self::Pids(options) => options.json,
+            Self::Transports(options) => options.json,
             Self::Ping(_)
             | Self::Throughput(_)
             | Self::Sendvec(_)

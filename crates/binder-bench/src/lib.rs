@@ -29,6 +29,7 @@ mod statistics;
 mod table;
 mod target;
 mod throughput;
+mod transports;
 
 pub use bench::Bench;
 pub use error::BenchError;
@@ -43,3 +44,4 @@ pub use ping::PingOptions;
 pub use sendvec::SendvecOptions;
 pub use soak::SoakOptions;
 pub use throughput::ThroughputOptions;
+pub use transports::TransportsOptions;

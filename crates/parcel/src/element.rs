@@ -61,7 +61,7 @@ macro_rules! word {
 
 word! {
     bool: u32, u32::from, |word| word != 0;
-    u16: u32, u32::from, |word| low(word);
+    u16: u32, u32::from, low;
     i32: i32, |value| value, |word| word;
     u32: u32, |value| value, |word| word;
     i64: i64, |value| value, |word| word;

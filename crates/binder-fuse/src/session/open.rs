@@ -65,7 +65,7 @@ impl Shared {
             let fh = insert_file(&files, file);
             send(&fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
         });
-        self.submit(Job::Open { unique, device, opener, client: Box::new(client), opened });
+        self.take_turn(Job::Open { unique, device, opener, client: Box::new(client), opened });
     }
 
     /// Finds out who opens a file, and makes its receive buffer.
