@@ -99,6 +99,7 @@ pub fn check(input: &[u8]) {
     for _ in 0..PROCESSES {
         processes.push(context.open(Opener {
             pid: pids.allocate(None).expect("few processes"),
+            uid: 0,
             uids: UidMap::identity(),
             security_label: (*b"label").into(),
         }));

@@ -245,13 +245,19 @@ impl Client {
     }
 }
 
-/// Finds out who the process is that opens a file, with these `numbers` from the daemon's namespace
+/// Finds out who the process is that opens a file as user `uid`, with these `numbers` from the daemon's namespace
 /// to its own; `default_label` is for one without a label.
-pub(crate) fn identify(numbers: &[u32], pids: &Pids, default_label: &str) -> io::Result<Opener> {
+pub(crate) fn identify(
+    numbers: &[u32],
+    uid: u32,
+    pids: &Pids,
+    default_label: &str,
+) -> io::Result<Opener> {
     let pid = numbers.first().copied().ok_or(io::ErrorKind::NotFound)?;
     let label = proc_files::security_label(pid).unwrap_or_else(|| default_label.into());
     Ok(Opener {
         pid: pids.adopt(numbers)?,
+        uid,
         uids: uids_of(pid),
         security_label: label.into_boxed_slice(),
     })

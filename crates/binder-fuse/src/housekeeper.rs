@@ -195,6 +195,7 @@ fn keep(shared: &Arc<Shared>) {
         }
         while go_on_releasing(shared) {}
         if watch.is_short.swap(false, Ordering::Relaxed) {
+            tracing::debug!("memory is short: what is idle goes back");
             reclaim_idle_pages(shared, IDLE_TURNS_IF_SHORT);
         }
         rounds_to_turn -= 1;

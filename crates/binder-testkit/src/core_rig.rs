@@ -364,6 +364,7 @@ impl Rig for CoreRig {
         let pid = world.hosts[host.0].pid.clone();
         let key = world.contexts[context].open(Opener {
             pid,
+            uid: 0,
             uids: UidMap::identity(),
             security_label: Box::from(*b"fake_label"),
         });

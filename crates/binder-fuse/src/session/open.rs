@@ -78,7 +78,7 @@ impl Shared {
         let numbers = proc_files::pid_numbers(header.pid)?;
         let pid = numbers.first().copied().ok_or(io::ErrorKind::NotFound)?;
         let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
-        let opener = client::identify(&numbers, &self.pids, &self.security_label)?;
+        let opener = client::identify(&numbers, header.uid, &self.pids, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
             Sharing::Shared => Route::Private,
