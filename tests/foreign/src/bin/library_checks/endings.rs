@@ -109,10 +109,9 @@ fn links_come_and_go_while_the_object_dies() -> Outcome {
                         if object.link_to_death(&recipient).is_err() {
                             return Ok(());
                         }
-                        match object.unlink_to_death(&recipient) {
+                        if object.unlink_to_death(&recipient).is_err() {
                             // The death was faster, so it is told.
-                            Err(_) => return deaths.recv_timeout(SOON),
-                            Ok(()) => {}
+                            return deaths.recv_timeout(SOON);
                         }
                     }
                 })

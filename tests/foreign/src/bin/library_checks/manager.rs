@@ -124,7 +124,7 @@ impl Remotable for Manager {
     ) -> Result<(), StatusCode> {
         match code {
             ECHO => reply.write(&data.read::<Vec<u8>>()?),
-            NEW => reply.write(&new_object(Thing::new())),
+            NEW => reply.write(&new_object(Thing::answer())),
             LIVING => reply.write(&THINGS.load(Ordering::Relaxed)),
             KEEP => {
                 self.kept().push(data.read()?);
@@ -178,7 +178,7 @@ impl Remotable for Manager {
 struct Thing;
 
 impl Thing {
-    fn new() -> impl Fn(i32) -> Result<i32, StatusCode> + Send + Sync + 'static {
+    fn answer() -> impl Fn(i32) -> Result<i32, StatusCode> + Send + Sync + 'static {
         THINGS.fetch_add(1, Ordering::Relaxed);
         let thing = Self;
         move |number| {
