@@ -1,6 +1,7 @@
 //! The command line, from which help, completions and the man page are made.
 
 mod inspect;
+mod procview;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,6 +13,9 @@ use clap_complete::Shell;
 
 pub(crate) use inspect::{
     InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TransactionsOptions,
+};
+pub(crate) use procview::{
+    ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
 };
 
 /// Binder on any Linux, without a kernel module.
@@ -33,6 +37,7 @@ Examples:
   anybinder run bash                        a shell with /dev/binder in it
   sudo anybinder mount /dev/binderfs        give the whole machine a binder
   anybinder ps                              who uses the binder here, and for what
+  anybinder procview run --scenario pstree  processes that nobody has started
   anybinder doctor                          find out what this machine allows
   anybinder bench ping                      measure calls, beside a futex and a socket
 
@@ -44,6 +49,9 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Serve binderfs at a directory, for everybody who can see it
     Mount(MountOptions),
+    /// Show processes in the shape of /proc
+    #[command(subcommand)]
+    Procview(ProcviewCommand),
     /// Tell what this machine offers and which way will be used
     Doctor(DoctorOptions),
     /// Show a service and a client at work
@@ -97,6 +105,10 @@ pub(crate) struct RunOptions {
 
     #[command(flatten)]
     pub(crate) clients: ClientOptions,
+
+    /// Show the command its world at /proc: itself, what it starts, and who serves them
+    #[arg(long)]
+    pub(crate) proc: bool,
 
     /// The command and its arguments
     #[arg(

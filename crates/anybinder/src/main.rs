@@ -14,6 +14,7 @@ mod failure;
 mod inspect;
 mod man;
 mod mount;
+mod procview;
 mod run;
 mod world;
 
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Run(options) => run::run(&options),
         Command::Mount(options) => mount::run(&options),
+        Command::Procview(command) => procview::run(&command),
         Command::Doctor(options) => doctor::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::Ps(options) => inspect::ps(&options),

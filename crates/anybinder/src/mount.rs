@@ -29,7 +29,10 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
         driver::serve(driver::mount(&dir, &driver_options)?)?;
     } else {
         let detach = || {
-            driver::leave_terminal(&[Stream::Input, Stream::Output, Stream::Error])?;
+            driver::leave_terminal(
+                &[Stream::Input, Stream::Output, Stream::Error],
+                driver::DRIVER_NAME,
+            )?;
             std::env::set_current_dir("/").map_err(failed("changing to /"))?;
             unmount_on_signals(dir.clone())
         };
@@ -42,7 +45,7 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
 /// Takes SIGTERM and SIGINT as the wish to unmount and end.
 ///
 /// Must come before other threads, which would otherwise die of them.
-fn unmount_on_signals(dir: PathBuf) -> Result<(), Failure> {
+pub(crate) fn unmount_on_signals(dir: PathBuf) -> Result<(), Failure> {
     let signals =
         SignalStream::block(&[Signal::TERM, Signal::INT]).map_err(failed("blocking signals"))?;
     let wait = move || {
