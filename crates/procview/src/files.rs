@@ -183,21 +183,14 @@ impl NsKind {
     /// The name of the entry.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::PidForChildren => "pid_for_children",
-            Self::TimeForChildren => "time_for_children",
-            kind => kind.word(),
-        }
-    }
-
-    /// The kind in what the entry leads to.
-    const fn word(self) -> &'static str {
-        match self {
             Self::Cgroup => "cgroup",
             Self::Ipc => "ipc",
             Self::Mnt => "mnt",
             Self::Net => "net",
-            Self::Pid | Self::PidForChildren => "pid",
-            Self::Time | Self::TimeForChildren => "time",
+            Self::Pid => "pid",
+            Self::PidForChildren => "pid_for_children",
+            Self::Time => "time",
+            Self::TimeForChildren => "time_for_children",
             Self::User => "user",
             Self::Uts => "uts",
         }
@@ -207,12 +200,7 @@ impl NsKind {
         Self::ALL.into_iter().find(|kind| kind.name().as_bytes() == name)
     }
 
-    /// What the entry leads to, as `pid:[4026531836]`.
-    pub(crate) fn target(self, number: u32) -> String {
-        format!("{}:[{number}]", self.word())
-    }
-
-    /// Reads what [`target`](Self::target) wrote.
+    /// Reads what an entry leads to, as `pid:[4026531836]`.
     pub(crate) fn parse_target(name: &[u8]) -> Option<(Self, u32)> {
         let (word, rest) = std::str::from_utf8(name).ok()?.split_once(":[")?;
         let kind = Self::ALL.into_iter().find(|kind| kind.name() == word)?;
@@ -232,8 +220,8 @@ mod tests {
         }
         for kind in NsKind::ALL {
             assert_eq!(NsKind::named(kind.name().as_bytes()), Some(kind));
-            let (found, number) = NsKind::parse_target(kind.target(7).as_bytes()).unwrap();
-            assert_eq!((found.word(), number), (kind.word(), 7));
+            let target = format!("{}:[7]", kind.name());
+            assert_eq!(NsKind::parse_target(target.as_bytes()), Some((kind, 7)));
         }
         for wrong in ["pid:[]", "pid:[1", "pid:1", "pip:[1]", "pid:[-1]", "pid:[4294967296]"] {
             assert_eq!(NsKind::parse_target(wrong.as_bytes()), None, "{wrong}");

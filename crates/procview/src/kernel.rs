@@ -66,16 +66,29 @@ impl Kernel {
 
     /// Whether process or thread `number` may be seen by process `reader`.
     pub(crate) fn shows(&self, number: u32, reader: Option<u32>) -> bool {
+        if let Members::All = self.members {
+            return number != 0;
+        }
         let Some(tgid) = self.tgid_of(number) else { return false };
         if reader == Some(tgid) {
             return true;
         }
+        self.has(tgid)
+    }
+
+    fn has(&self, tgid: u32) -> bool {
         match &self.members {
             Members::Nobody => false,
             Members::All => true,
             Members::Below(ancestor) => self.descends_from(tgid, *ancestor),
             Members::Told(tell) => tell().contains(&tgid),
         }
+    }
+
+    /// The number of a process as `reader` sees it: 0 if it does not, as a process outside of the
+    /// reader's namespace is told of.
+    pub(crate) fn as_seen(&self, number: u32, reader: Option<u32>) -> u32 {
+        if self.shows(number, reader) { number } else { 0 }
     }
 
     /// All processes that `reader` sees, in order.

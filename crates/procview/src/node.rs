@@ -18,9 +18,7 @@ pub(crate) enum Node {
     ThreadSelfLink(u32),
     /// Of a process or thread in the table, by its serial.
     Task(u32, What),
-    /// An entry of `ns/`: the same for all in the namespace.
-    NsLink(NsKind, u32),
-    /// What that leads to.
+    /// A namespace: the same for all that are in it.
     NsFile(NsKind, u32),
     /// Of a process or thread of the kernel's, by its slot.
     Kernel(u32, What),
@@ -56,13 +54,12 @@ const CODE_SHIFT: u32 = 24;
 
 const FIXED: u64 = 0;
 const TASK: u64 = 1;
-const NS_LINK: u64 = 2;
-const NS_FILE: u64 = 3;
-const SELF_LINK: u64 = 4;
-const THREAD_SELF_LINK: u64 = 5;
-const KERNEL: u64 = 6;
-const SNAPSHOT: u64 = 7;
-const MIRROR: u64 = 8;
+const NS_FILE: u64 = 2;
+const SELF_LINK: u64 = 3;
+const THREAD_SELF_LINK: u64 = 4;
+const KERNEL: u64 = 5;
+const SNAPSHOT: u64 = 6;
+const MIRROR: u64 = 7;
 
 const FIRST_MACHINE_DIR: u64 = 16;
 const FIRST_MACHINE_FILE: u64 = 32;
@@ -86,7 +83,6 @@ impl Node {
             Self::SelfLink(nth) => tagged(SELF_LINK, nth.into()),
             Self::ThreadSelfLink(nth) => tagged(THREAD_SELF_LINK, nth.into()),
             Self::Task(serial, what) => tagged(TASK, of(serial, what)),
-            Self::NsLink(kind, number) => tagged(NS_LINK, namespace(kind, number)),
             Self::NsFile(kind, number) => tagged(NS_FILE, namespace(kind, number)),
             Self::Kernel(slot, what) => tagged(KERNEL, of(slot, what)),
             Self::Snapshot(nth) => tagged(SNAPSHOT, nth.into()),
@@ -108,7 +104,6 @@ impl Node {
                 Self::MachineDir(*MachineDir::ALL.get(at)?)
             }
             TASK => Self::Task(low_half(rest >> SERIAL_SHIFT), What::from_bits(low)?),
-            NS_LINK => Self::NsLink(ns_kind(rest)?, low),
             NS_FILE => Self::NsFile(ns_kind(rest)?, low),
             SELF_LINK => Self::SelfLink(low),
             THREAD_SELF_LINK => Self::ThreadSelfLink(low),
@@ -187,7 +182,7 @@ mod tests {
         nodes.extend(MachineDir::ALL.map(Node::MachineDir));
         nodes.extend(MachineFile::ALL.map(Node::MachineFile));
         for kind in NsKind::ALL {
-            nodes.extend([Node::NsLink(kind, u32::MAX), Node::NsFile(kind, 0)]);
+            nodes.extend([Node::NsFile(kind, u32::MAX), Node::NsFile(kind, 0)]);
         }
         let mut whats = vec![What::Dir, What::ThreadDir, What::TaskDir, What::NsDir, What::FdDir];
         whats.extend([What::Fd(0), What::Fd(FD_MAX)]);

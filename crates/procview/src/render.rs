@@ -53,7 +53,7 @@ impl Seen<'_> {
     /// The number that names a namespace of the process. But for pids, all share the first ones.
     pub(crate) fn namespace_number(&self, kind: NsKind) -> u32 {
         match kind {
-            NsKind::Pid | NsKind::PidForChildren => self.task.process().facts().pid_namespace,
+            NsKind::Pid | NsKind::PidForChildren => self.task.process().pid_namespace,
             NsKind::Time | NsKind::TimeForChildren => 4_026_531_834,
             NsKind::Cgroup => 4_026_531_835,
             NsKind::User => 4_026_531_837,
@@ -61,6 +61,15 @@ impl Seen<'_> {
             NsKind::Ipc => 4_026_531_839,
             NsKind::Net => 4_026_531_840,
             NsKind::Mnt => 4_026_531_841,
+        }
+    }
+
+    /// How many threads the process has; a thread tells that of its process.
+    fn threads(&self) -> usize {
+        let count = |task: &Pid<Task>| task.process().kin().threads.len() + 1;
+        match self.task.process().leader {
+            Leader::Itself => count(self.task),
+            Leader::Other(leader) => self.table.root().get_pid(leader).map_or(1, |it| count(&it)),
         }
     }
 
@@ -100,7 +109,7 @@ impl Seen<'_> {
         let foreground = if facts.tty == 0 { -1 } else { i64::from(process_group) };
         let (tty, priority, nice) = (facts.tty, 20 + facts.nice, facts.nice);
         let (user, system) = (facts.user_ticks, facts.system_ticks);
-        let (threads, start) = (facts.threads.len() + 1, facts.start_ticks);
+        let (threads, start) = (self.threads(), facts.start_ticks);
         let (virtual_bytes, resident) = memory(facts);
         let exit_signal = if self.task.process().leader == Leader::Itself { 17 } else { -1 };
         let rest = format!(
@@ -188,7 +197,7 @@ impl Seen<'_> {
                 let _ = writeln!(text, "{name}:\t{kib:>8} kB");
             }
         }
-        let _ = write!(text, "CoreDumping:\t0\nThreads:\t{}\nSigQ:\t0/0\n", facts.threads.len() + 1);
+        let _ = write!(text, "CoreDumping:\t0\nThreads:\t{}\nSigQ:\t0/0\n", self.threads());
         for name in ["SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt", "CapInh"] {
             let _ = writeln!(text, "{name}:\t0000000000000000");
         }

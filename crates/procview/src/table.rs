@@ -8,7 +8,7 @@ use pidns::{AllocError, Pid, PidNamespace, TooDeep};
 
 use crate::files::Text;
 use crate::machine::Machine;
-use crate::task::{Facts, Leader, State, Task};
+use crate::task::{Facts, Kin, Leader, State, Task};
 
 /// The number that names the root's pid namespace, as the kernel's first.
 const FIRST_NAMESPACE: u32 = 4_026_531_836;
@@ -120,14 +120,13 @@ impl Table {
     ) -> Result<Arc<Pid<Task>>, TableError> {
         let _changing = self.change();
         let parent = facts.parent.map(|parent| self.process(parent)).transpose()?;
-        facts.pid_namespace = self.number_of(namespace);
         let comm = std::mem::take(&mut facts.comm);
         facts.set_comm(&comm);
         let resident_pages = facts.resident_pages;
         let child = self.add(namespace, Leader::Itself, facts)?;
         self.resident_pages.fetch_add(resident_pages, Ordering::Relaxed);
         if let Some(parent) = parent {
-            parent.process().facts_mut().children.insert(child.global_nr());
+            parent.process().kin_mut().children.insert(child.global_nr());
         }
         self.tell(|watcher| watcher.born(&child));
         Ok(child)
@@ -144,7 +143,7 @@ impl Table {
         let mut facts = process.process().facts().clone();
         facts.set_comm(comm);
         let thread = self.add(process.namespace(), Leader::Other(leader), facts)?;
-        process.process().facts_mut().threads.insert(thread.global_nr());
+        process.process().kin_mut().threads.insert(thread.global_nr());
         self.tell(|watcher| watcher.born(&thread));
         self.tell(|watcher| watcher.changed(&process, &[Text::Stat, Text::Status]));
         Ok(thread)
@@ -295,7 +294,8 @@ impl Table {
         facts: Facts,
     ) -> Result<Arc<Pid<Task>>, TableError> {
         let serial = self.next_serial.fetch_add(1, Ordering::Relaxed);
-        let pid = namespace.alloc_pid(Task::new(serial, leader, facts))?;
+        let inside = self.number_of(namespace);
+        let pid = namespace.alloc_pid(Task::new(serial, leader, inside, facts))?;
         let mut by_serial =
             self.by_serial.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         by_serial.insert(serial, pid.clone());
@@ -318,8 +318,8 @@ impl Table {
 
     /// Takes a process and its threads out.
     fn remove(&self, task: &Arc<Pid<Task>>) {
+        let Kin { children, threads } = task.process().kin().clone();
         let facts = task.process().facts();
-        let (children, threads) = (facts.children.clone(), facts.threads.clone());
         let (parent, resident_pages) = (facts.parent, facts.resident_pages);
         drop(facts);
         let leader = match task.process().leader {
@@ -340,10 +340,10 @@ impl Table {
         drop(by_serial);
         match leader.or(parent).and_then(|it| self.root.get_pid(it)) {
             Some(process) if leader.is_some() => {
-                process.process().facts_mut().threads.remove(&task.global_nr());
+                process.process().kin_mut().threads.remove(&task.global_nr());
                 self.tell(|watcher| watcher.changed(&process, &[Text::Stat, Text::Status]));
             }
-            Some(parent) => drop(parent.process().facts_mut().children.remove(&task.global_nr())),
+            Some(parent) => drop(parent.process().kin_mut().children.remove(&task.global_nr())),
             None => {}
         }
         if leader.is_none() {
@@ -358,7 +358,7 @@ impl Table {
         for child in children.iter().filter_map(|child| self.root.get_pid(*child)) {
             child.process().facts_mut().parent = reaper.as_ref().map(|reaper| reaper.global_nr());
             if let Some(reaper) = &reaper {
-                reaper.process().facts_mut().children.insert(child.global_nr());
+                reaper.process().kin_mut().children.insert(child.global_nr());
             }
             self.tell(|watcher| watcher.changed(&child, &[Text::Stat, Text::Status]));
         }

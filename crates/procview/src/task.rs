@@ -13,7 +13,10 @@ pub struct Task {
     pub(crate) serial: u32,
     /// The number, in the root, of the process that this is a thread of; of a process, its own.
     pub(crate) leader: Leader,
+    /// What names its pid namespace.
+    pub(crate) pid_namespace: u32,
     facts: RwLock<Facts>,
+    kin: RwLock<Kin>,
 }
 
 /// Whether a task is a process.
@@ -102,12 +105,15 @@ pub struct Facts {
     pub resident_pages: u64,
     /// Open files: number, and what it is of.
     pub descriptors: BTreeMap<u32, Vec<u8>>,
-    /// Numbers of the threads besides the first, in the root.
+}
+
+/// Who belongs to a process, by their numbers in the root.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kin {
+    /// The threads besides the first.
     pub(crate) threads: BTreeSet<u32>,
-    /// Numbers of the children, in the root.
+    /// The children.
     pub(crate) children: BTreeSet<u32>,
-    /// The number that names its pid namespace.
-    pub(crate) pid_namespace: u32,
 }
 
 impl Default for Facts {
@@ -133,9 +139,6 @@ impl Default for Facts {
             virtual_bytes: 4 << 20,
             resident_pages: 256,
             descriptors: BTreeMap::new(),
-            threads: BTreeSet::new(),
-            children: BTreeSet::new(),
-            pid_namespace: 0,
         }
     }
 }
@@ -162,8 +165,16 @@ impl State {
 }
 
 impl Task {
-    pub(crate) fn new(serial: u32, leader: Leader, facts: Facts) -> Self {
-        Self { serial, leader, facts: RwLock::new(facts) }
+    pub(crate) fn new(serial: u32, leader: Leader, pid_namespace: u32, facts: Facts) -> Self {
+        Self { serial, leader, pid_namespace, facts: RwLock::new(facts), kin: RwLock::default() }
+    }
+
+    pub(crate) fn kin(&self) -> RwLockReadGuard<'_, Kin> {
+        self.kin.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    pub(crate) fn kin_mut(&self) -> RwLockWriteGuard<'_, Kin> {
+        self.kin.write().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// What is true of it now.

@@ -12,7 +12,6 @@ use pidns::PidNamespace;
 
 use crate::clock::Clock;
 use crate::errno::Errno;
-use crate::files::NsKind;
 use crate::kernel::{Kernel, number};
 use crate::machine::{MachineDir, MachineFile};
 use crate::node::{Node, What};
@@ -122,7 +121,6 @@ impl View {
             Node::MachineFile(_)
             | Node::SelfLink(_)
             | Node::ThreadSelfLink(_)
-            | Node::NsLink(..)
             | Node::NsFile(..)
             | Node::Snapshot(_) => Err(Errno::NotDir),
         }
@@ -135,7 +133,7 @@ impl View {
             }
             let reader = self.kernel.tgid_of(caller.tid);
             if self.kernel.shows(nr, reader) {
-                let slot = self.kernel.adopt(nr)?;
+                let slot = self.kernel.adopt(nr).map_err(|_| Errno::NoEnt)?;
                 return self.found_of_kernel(slot, What::Dir, caller).map(Some);
             }
             return Err(Errno::NoEnt);
@@ -177,7 +175,7 @@ impl View {
             Node::Root => (S_IFDIR | 0o555, 0),
             Node::MachineDir(_) => (S_IFDIR | 0o555, 0),
             Node::MachineFile(_) => (S_IFREG | 0o444, self.kept_text(node)?.len()),
-            Node::SelfLink(_) | Node::ThreadSelfLink(_) | Node::NsLink(..) => (S_IFLNK | 0o777, 0),
+            Node::SelfLink(_) | Node::ThreadSelfLink(_) => (S_IFLNK | 0o777, 0),
             Node::NsFile(..) => (S_IFREG | 0o444, 0),
             Node::Task(serial, what) => return self.attr_of_task(serial, what),
             Node::Kernel(slot, what) => return self.attr_of_kernel(slot, what, caller),
@@ -222,7 +220,6 @@ impl View {
                 let tgid = self.kernel.tgid_of(caller.tid).ok_or(Errno::NoEnt)?;
                 Ok(format!("{tgid}/task/{}", caller.tid).into_bytes())
             }
-            Node::NsLink(kind, number) => Ok(kind.target(number).into_bytes()),
             Node::Task(serial, what) => self.read_link_of_task(serial, what),
             Node::Kernel(slot, what) => self.read_link_of_kernel(slot, what, caller),
             Node::Mirror(path) => self.read_link_mirror(path),
@@ -261,7 +258,6 @@ impl View {
             Node::MachineFile(_)
             | Node::SelfLink(_)
             | Node::ThreadSelfLink(_)
-            | Node::NsLink(..)
             | Node::NsFile(..)
             | Node::Snapshot(_) => return Err(Errno::NotDir),
         }
@@ -341,7 +337,6 @@ impl View {
             | Node::MachineDir(_)
             | Node::SelfLink(_)
             | Node::ThreadSelfLink(_)
-            | Node::NsLink(..)
             | Node::Task(..)
             | Node::Kernel(..) => Err(Errno::Inval),
         }
@@ -408,15 +403,6 @@ fn machine_entries(dir: Option<MachineDir>) -> impl Iterator<Item = (&'static [u
     let files = files.map(|file| (file.name().as_bytes(), Node::MachineFile(file)));
     let dirs = MachineDir::ALL.into_iter().filter(move |it| it.dir() == dir);
     files.chain(dirs.map(|dir| (dir.name().as_bytes(), Node::MachineDir(dir))))
-}
-
-/// The entry of a namespace in `ns/`, and what that leads to, by either name.
-fn namespace_entry(name: &[u8], number_of: impl Fn(NsKind) -> Option<u32>) -> Option<Node> {
-    if let Some(kind) = NsKind::named(name) {
-        return Some(Node::NsLink(kind, number_of(kind)?));
-    }
-    let (kind, number) = NsKind::parse_target(name)?;
-    (number_of(kind) == Some(number)).then_some(Node::NsFile(kind, number))
 }
 
 /// Builds the entry that the kernel is told.

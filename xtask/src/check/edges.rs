@@ -60,7 +60,11 @@ const RULES: &[Rule] = &[
         ],
         Purity::Free,
     ),
-    rule("binder-bench", &["binder-os", "binder-uapi", "bitsearch", "idr", "pidns"], Purity::Free),
+    rule(
+        "binder-bench",
+        &["binder-os", "binder-uapi", "bitsearch", "idr", "pidns", "procview"],
+        Purity::Free,
+    ),
     rule("binder-testkit", &["binder-core", "binder-uapi"], Purity::Free),
 ];
 

@@ -33,7 +33,11 @@ impl Known {
     /// new one or the kernel is told.
     pub(super) fn ask(&self, node: Node) {
         match node {
-            Node::Root => self.root.store(true, Ordering::SeqCst),
+            // Whoever finds or lists the machine's files learns how long they are.
+            Node::Root => {
+                self.root.store(true, Ordering::SeqCst);
+                self.machine.store(true, Ordering::SeqCst);
+            }
             Node::MachineFile(_) => self.machine.store(true, Ordering::SeqCst),
             _ => {}
         }
@@ -90,6 +94,7 @@ impl Shared {
         }
         if self.known.machine.swap(false, Ordering::SeqCst) {
             for file in MachineFile::ALL.into_iter().filter(|file| file.follows_processes()) {
+                self.forget_name(Node::Root, file.name());
                 self.forget_node(Node::MachineFile(file));
             }
         }

@@ -1,5 +1,7 @@
 //! Processes of the kernel's, and what else its /proc tells.
 
+mod seen;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +10,11 @@ use binder_os::{ProcDir, ProcStat};
 use fuse_wire::Attr;
 
 use super::{
-    Caller, FOREVER, Found, Keeping, S_IFDIR, S_IFLNK, S_IFREG, View, namespace_entry,
-    process_number,
+    Caller, FOREVER, Found, Keeping, S_IFDIR, S_IFLNK, S_IFREG, View, process_number,
 };
 use crate::errno::Errno;
 use crate::files::{Link, NsKind, Text};
-use crate::kernel::{number, split_stat};
+use crate::kernel::number;
 use crate::node::{FD_MAX, Node, What};
 
 /// Texts as they were when they were looked up.
@@ -57,9 +58,6 @@ const MIRRORED: [&str; 21] = [
 ];
 /// And the directory of which everything is.
 const MIRRORED_DIR: &str = "sys";
-
-/// Fields of `stat` that tell addresses, counted behind the name from the state on.
-const ADDRESSES: [usize; 14] = [23, 24, 25, 26, 27, 32, 42, 43, 44, 45, 46, 47, 48, 49];
 
 impl Snapshots {
     pub(super) fn remove(&mut self, nth: u32) -> Option<(Attr, Arc<Vec<u8>>)> {
@@ -138,13 +136,14 @@ impl View {
                     let behind = dir.stat_behind(format!("ns/{}", kind.name())).ok()?;
                     u32::try_from(behind.inode).ok()
                 };
-                let node = match namespace_entry(name, number_of).ok_or(Errno::NoEnt)? {
-                    // The link is the process's own, the file is everybody's.
-                    Node::NsLink(kind, _) => Node::Kernel(slot, What::Ns(kind)),
-                    node => return self.found(node).map(Some),
-                };
-                let Node::Kernel(slot, what) = node else { return Err(Errno::NoEnt) };
-                return self.found_of_kernel(slot, what, caller).map(Some);
+                // The link's target is a name here, too: so whoever follows it gets to a file with
+                // the namespace's number, and whoever reads it sees what the kernel's own says.
+                if let Some((kind, number)) = NsKind::parse_target(name) {
+                    let is_its_own = number_of(kind) == Some(number);
+                    let file = is_its_own.then_some(Node::NsFile(kind, number));
+                    return self.found(file.ok_or(Errno::NoEnt)?).map(Some);
+                }
+                What::Ns(NsKind::named(name).ok_or(Errno::NoEnt)?)
             }
             What::FdDir => {
                 What::Fd(number(name).filter(|fd| *fd <= FD_MAX).ok_or(Errno::NoEnt)?)
@@ -194,10 +193,13 @@ impl View {
         let stat = dir.stat(text.name()).map_err(|_| Errno::Srch)?;
         let is_owner = caller.uid == 0 || caller.uid == stat.uid;
         let bytes = dir.read(text.name())?;
-        if text == Text::Stat && !is_owner {
-            return without_addresses(&bytes).ok_or(Errno::Io);
+        let reader = self.kernel.tgid_of(caller.tid);
+        let as_seen = |number| self.kernel.as_seen(number, reader);
+        match text {
+            Text::Stat => seen::stat(&bytes, is_owner, as_seen).ok_or(Errno::Io),
+            Text::Status => Ok(seen::status(&bytes, as_seen)),
+            _ => Ok(bytes),
         }
-        Ok(bytes)
     }
 
     pub(super) fn read_link_of_kernel(
@@ -391,33 +393,5 @@ fn path_of(what: What) -> String {
         What::Text(text) => text.name().into(),
         What::Link(link) => link.name().into(),
         What::Ns(kind) => format!("ns/{}", kind.name()),
-    }
-}
-
-/// `stat` as the kernel writes it for those who may not look into the process: we might.
-fn without_addresses(stat: &[u8]) -> Option<Vec<u8>> {
-    let (name, rest) = split_stat(stat)?;
-    let fields = rest.trim_ascii_end().split(|byte| *byte == b' ').enumerate();
-    let shown = fields.map(|(at, field)| if ADDRESSES.contains(&at) { b"0" } else { field });
-    let fields: Vec<&[u8]> = shown.collect();
-    Some([name, b" ", &fields.join(&b' '), b"\n"].concat())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_go_and_the_rest_stays() {
-        let fields: Vec<String> = (3..=52).map(|nth| nth.to_string()).collect();
-        let line = format!("7 (a) (b) {}\n", fields.join(" "));
-        let shown = String::from_utf8(without_addresses(line.as_bytes()).unwrap()).unwrap();
-        let fields: Vec<&str> = shown.trim_end().rsplit(") ").next().unwrap().split(' ').collect();
-        assert!(shown.starts_with("7 (a) (b) 3 4 "));
-        for nth in 3..=52_usize {
-            let is_address = (26..=30).contains(&nth) || nth == 35 || (45..=52).contains(&nth);
-            let expected = if is_address { "0".to_owned() } else { nth.to_string() };
-            assert_eq!(fields[nth - 3], expected, "field {nth}");
-        }
     }
 }

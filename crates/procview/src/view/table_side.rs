@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fuse_wire::Attr;
 use pidns::Pid;
 
-use super::{FOREVER, Found, S_IFDIR, S_IFLNK, S_IFREG, View, namespace_entry, process_number};
+use super::{FOREVER, Found, S_IFDIR, S_IFLNK, S_IFREG, View, process_number};
 use crate::errno::Errno;
 use crate::files::{Link, NsKind, Text};
 use crate::kernel::number;
@@ -63,9 +63,8 @@ impl View {
                 return Ok(Some(self.found_task(&thread, What::ThreadDir)));
             }
             What::NsDir => {
-                let seen = self.seen(&task);
-                let entry = namespace_entry(name, |kind| Some(seen.namespace_number(kind)));
-                return entry.map(|node| self.found(node)).transpose();
+                let Some(kind) = NsKind::named(name) else { return Ok(None) };
+                return self.found(self.namespace_file(&task, kind)).map(Some);
             }
             What::FdDir => {
                 let fd = number(name).filter(|fd| *fd <= FD_MAX).ok_or(Errno::NoEnt)?;
@@ -79,6 +78,12 @@ impl View {
             }
         };
         Ok(found.map(|what| self.found_task(&task, what)))
+    }
+
+    /// A namespace, by one file for all that are in it. With the kernel this is a link to one, which
+    /// would cost each process another name.
+    fn namespace_file(&self, task: &Pid<Task>, kind: NsKind) -> Node {
+        Node::NsFile(kind, self.seen(task).namespace_number(kind))
     }
 
     pub(super) fn attr_of_task(&self, serial: u32, what: What) -> Result<Attr, Errno> {
@@ -99,7 +104,7 @@ impl View {
         let facts = task.process().facts();
         let nlink = match what {
             What::Dir => 9,
-            What::TaskDir => 3 + u32::try_from(facts.threads.len()).unwrap_or(0),
+            What::TaskDir => 3 + u32::try_from(task.process().kin().threads.len()).unwrap_or(0),
             _ => 1,
         };
         let (uid, gid) = (facts.uids.effective, facts.gids.effective);
@@ -143,7 +148,7 @@ impl View {
             }
             What::TaskDir => {
                 let mut threads = vec![task.clone()];
-                let others = task.process().facts().threads.clone();
+                let others = task.process().kin().threads.clone();
                 threads.extend(others.iter().filter_map(|nr| self.table().root().get_pid(*nr)));
                 for thread in threads {
                     let nr = thread.nr_ns(self.namespace()).to_string().into_bytes();
@@ -151,10 +156,9 @@ impl View {
                 }
             }
             What::NsDir => {
-                let seen = self.seen(&task);
                 for kind in NsKind::ALL {
-                    let node = Node::NsLink(kind, seen.namespace_number(kind));
-                    entries.push((kind.name().as_bytes().to_vec(), self.found(node)?));
+                    let found = self.found(self.namespace_file(&task, kind))?;
+                    entries.push((kind.name().as_bytes().to_vec(), found));
                 }
             }
             What::FdDir => {
