@@ -123,9 +123,7 @@ fn answers(dir: &Path, options: &Options) -> bool {
 
 fn describe(error: &MountError) -> Failure {
     match error {
-        MountError::Open(source) => {
-            Failure::new("opening /dev/fuse", source).advise(FUSE_ADVICE)
-        }
+        MountError::Open(source) => Failure::new("opening /dev/fuse", source).advise(FUSE_ADVICE),
         MountError::Mount { dir, source } => {
             Failure::new(format!("mounting binderfs at {dir}"), source)
                 .advise("mounting needs root, or the private world that `anybinder run` makes")

@@ -195,7 +195,6 @@ fn describe(error: &MountError) -> Failure {
         MountError::Open(source) => {
             Failure::new("opening /dev/fuse", source).advise(driver::FUSE_ADVICE)
         }
-        MountError::Create(source) => Failure::new("making the view", source)
-            .advise(MOUNT_ADVICE),
+        MountError::Create(source) => Failure::new("making the view", source).advise(MOUNT_ADVICE),
     }
 }

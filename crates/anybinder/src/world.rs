@@ -231,6 +231,7 @@ impl World {
 /// In a fresh child: has it alone see the view at /proc, for we and the driver need the kernel's own.
 fn show(view: View) -> Result<(), Failure> {
     namespaces::enter_mount_namespace()?;
+    private_dev::keep_proc()?;
     view.show()
 }
 

@@ -43,8 +43,8 @@ impl Clock {
             if let Some(told) = state.told {
                 let tick = u128::max(1, TICK.as_nanos());
                 let passed = u64::try_from(told.as_nanos() % tick).unwrap_or(0);
-                let left = (told + TICK - Duration::from_nanos(passed))
-                    .saturating_sub(machine.uptime());
+                let left =
+                    (told + TICK - Duration::from_nanos(passed)).saturating_sub(machine.uptime());
                 if left.is_zero() {
                     state.told = None;
                     return true;

@@ -237,8 +237,12 @@ fn meminfo(table: &Table) -> String {
         ("Slab", 0),
         ("SReclaimable", 0),
         ("SUnreclaim", 0),
+        ("PageTables", 0),
         ("CommitLimit", total),
         ("Committed_AS", used),
+        ("VmallocTotal", 0),
+        ("VmallocUsed", 0),
+        ("VmallocChunk", 0),
     ] {
         let _ = writeln!(text, "{:<15} {kib:>8} kB", format!("{name}:"));
     }

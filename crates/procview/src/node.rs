@@ -127,9 +127,7 @@ impl What {
             Self::NsDir => (3, 0),
             Self::FdDir => (4, 0),
             Self::Fd(fd) => (5, fd & FD_MAX),
-            Self::Link(link) => {
-                (place(FIRST_LINK, Link::ALL.iter().position(|it| *it == link)), 0)
-            }
+            Self::Link(link) => (place(FIRST_LINK, Link::ALL.iter().position(|it| *it == link)), 0),
             Self::Ns(kind) => (place(FIRST_NS, NsKind::ALL.iter().position(|it| *it == kind)), 0),
             Self::Text(text) => (FIRST_TEXT + text.code(), 0),
         };

@@ -250,3 +250,6 @@ fn four(ids: Ids) -> String {
 fn with_nuls(words: &[Vec<u8>]) -> Vec<u8> {
     words.iter().flat_map(|word| [&word[..], b"\0"]).flatten().copied().collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,7 +60,8 @@ impl Scenario {
                 break;
             }
             // Whoever runs a container is outside of it.
-            let parent = holder.and_then(|holder| hosts.get(holder)).and_then(|it| it.parents.first());
+            let parent =
+                holder.and_then(|holder| hosts.get(holder)).and_then(|it| it.parents.first());
             let name = if level == 0 { "init" } else { "containerd-init" };
             let facts = self.facts(table, name, parent.copied(), 0);
             let init = table.spawn(&namespace, facts)?;

@@ -236,11 +236,16 @@ impl Shared {
             Operation::Open { .. } => {
                 let file = OpenFile { node: node(header)?, text: None };
                 let fh = self.files().insert(file) as u64;
-                self.send(&reply::open(unique, &Opened { fh, flags: FOPEN_DIRECT_IO, backing_id: 0 }));
+                self.send(&reply::open(
+                    unique,
+                    &Opened { fh, flags: FOPEN_DIRECT_IO, backing_id: 0 },
+                ));
             }
             Operation::OpenDir { .. } => self.send(&reply::open(unique, &Opened::default())),
             Operation::Read(read) => self.read(header, &read, caller)?,
-            Operation::ReadDir(read) => self.read_dir(header, &read, caller, room, Listing::Names)?,
+            Operation::ReadDir(read) => {
+                self.read_dir(header, &read, caller, room, Listing::Names)?
+            }
             Operation::ReadDirPlus(read) => {
                 self.read_dir(header, &read, caller, room, Listing::Entries)?;
             }

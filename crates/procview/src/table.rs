@@ -163,14 +163,8 @@ impl Table {
     ) -> Result<(), TableError> {
         let base = exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec();
         let exe = exe.to_vec();
-        let files = &[
-            Text::Stat,
-            Text::Status,
-            Text::Statm,
-            Text::Cmdline,
-            Text::Comm,
-            Text::Environ,
-        ];
+        let files =
+            &[Text::Stat, Text::Status, Text::Statm, Text::Cmdline, Text::Comm, Text::Environ];
         self.update(pid, files, |facts| {
             facts.set_comm(&base);
             (facts.exe, facts.argv, facts.environ) = (exe, argv, environ);
@@ -296,8 +290,7 @@ impl Table {
         let serial = self.next_serial.fetch_add(1, Ordering::Relaxed);
         let inside = self.number_of(namespace);
         let pid = namespace.alloc_pid(Task::new(serial, leader, inside, facts))?;
-        let mut by_serial =
-            self.by_serial.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut by_serial = self.by_serial.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         by_serial.insert(serial, pid.clone());
         self.forks.fetch_add(1, Ordering::Relaxed);
         Ok(pid)
@@ -334,8 +327,7 @@ impl Table {
         }
         // Somebody else may have freed it, had they the namespaces.
         let _ = task.free();
-        let mut by_serial =
-            self.by_serial.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut by_serial = self.by_serial.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         by_serial.remove(&task.process().serial);
         drop(by_serial);
         match leader.or(parent).and_then(|it| self.root.get_pid(it)) {

@@ -300,7 +300,9 @@ impl View {
         loop {
             let ours = self.next_process(next);
             let (nr, found) = match (ours, kernels.peek()) {
-                (Some(task), other) if other.is_none_or(|nr| task.nr_ns(&self.namespace) <= *nr) => {
+                (Some(task), other)
+                    if other.is_none_or(|nr| task.nr_ns(&self.namespace) <= *nr) =>
+                {
                     (task.nr_ns(&self.namespace), self.found_task(&task, What::Dir))
                 }
                 (_, Some(&nr)) => match self.kernel_entry(nr, caller) {

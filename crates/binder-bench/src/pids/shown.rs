@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use binder_os::{ProcDir, namespaces, processes};
+use binder_os::{DetachedMount, ProcDir, namespaces, processes};
 use procview::{Facts, Machine, Scenario, Session, Table};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
@@ -81,14 +81,6 @@ pub(super) fn run(wanted: u32, runs: u32, report: &mut Report<'_>) -> Result<(),
     }
     let shown = proc.numbers(".").map_err(failed("listing /proc"))?.len();
     let shown = u32::try_from(shown).unwrap_or(u32::MAX);
-    for tool in TOOLS {
-        rows.push(measure(tool, Source::Kernel, State::Cold, 1)?);
-        rows.push(measure(tool, Source::Kernel, State::Warm, runs)?);
-        sleepers.replace(sleepers.count() / 10).map_err(failed("replacing processes"))?;
-        rows.push(measure(tool, Source::Kernel, State::Changed, 1)?);
-    }
-    drop(sleepers);
-
     // From here on nobody else sees our /proc; and this process ends with the bench.
     let (uid, gid) = processes::user();
     namespaces::enter_mount_namespace()
@@ -96,13 +88,16 @@ pub(super) fn run(wanted: u32, runs: u32, report: &mut Report<'_>) -> Result<(),
         .map_err(|error| BenchError::System { tried: error.tried, source: error.source })?;
     let mut told = Vec::new();
     for tool in TOOLS {
+        let spare = shown / 10;
         let stage = Stage::set(&proc, shown)?;
-        rows.push(measure(tool, Source::Procview, State::Cold, 1)?);
-        rows.push(measure(tool, Source::Procview, State::Warm, runs)?);
-        told.push(stage.replace(shown / 10)?);
-        rows.push(measure(tool, Source::Procview, State::Changed, 1)?);
+        rows.extend(measure(tool, State::Cold, 1, &stage)?);
+        rows.extend(measure(tool, State::Warm, runs, &stage)?);
+        told.push(stage.replace(spare)?);
+        rows.extend(measure(tool, State::Changed, 1, &stage)?);
         stage.strike()?;
+        sleepers.replace(spare).map_err(failed("replacing processes"))?;
     }
+    drop(sleepers);
     for row in &rows {
         report.record(row)?;
     }
@@ -116,8 +111,16 @@ pub(super) fn run(wanted: u32, runs: u32, report: &mut Report<'_>) -> Result<(),
 }
 
 fn print(rows: &[Row], report: &mut Report<'_>) -> Result<(), BenchError> {
-    let mut printed =
-        Printed::new(["tool", "state", "procview", "kernel", "ratio", "bar", "wall", "kernel wall"]);
+    let mut printed = Printed::new([
+        "tool",
+        "state",
+        "procview",
+        "kernel",
+        "ratio",
+        "bar",
+        "wall",
+        "kernel wall",
+    ]);
     let find = |tool, source, state| {
         rows.iter().find(|row| (row.tool, row.source, row.state) == (tool, source, state))
     };
@@ -140,18 +143,30 @@ fn print(rows: &[Row], report: &mut Report<'_>) -> Result<(), BenchError> {
     report.table(&printed)
 }
 
-/// The median of `runs`.
-fn measure(tool: Tool, source: Source, state: State, runs: u32) -> Result<Row, BenchError> {
-    let mut times = Vec::new();
+/// The medians of `runs` over our view and over the kernel's /proc, which take turns: whatever else
+/// the machine does hits both.
+fn measure(tool: Tool, state: State, runs: u32, stage: &Stage) -> Result<[Row; 2], BenchError> {
+    let mut times = [Vec::new(), Vec::new()];
     for _ in 0..runs {
-        let (start, before) = (Instant::now(), cpu_time());
-        act(tool)?;
-        let spent = cpu_time().saturating_sub(before).as_secs_f64();
-        times.push((spent, start.elapsed().as_secs_f64()));
+        stage.show()?;
+        times[0].push(time(tool)?);
+        stage.hide()?;
+        times[1].push(time(tool)?);
     }
-    times.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (user_sys_s, wall_s) = times[times.len() / 2];
-    Ok(Row { tool, source, state, user_sys_s, wall_s })
+    let [procview, kernel] = times.map(|mut times| {
+        times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        times[times.len() / 2]
+    });
+    let row = |source, (user_sys_s, wall_s)| Row { tool, source, state, user_sys_s, wall_s };
+    Ok([row(Source::Procview, procview), row(Source::Kernel, kernel)])
+}
+
+/// What a tool takes, by the processor and by the clock, in seconds.
+fn time(tool: Tool) -> Result<(f64, f64), BenchError> {
+    let (start, before) = (Instant::now(), cpu_time());
+    act(tool)?;
+    let spent = cpu_time().saturating_sub(before);
+    Ok((spent.as_secs_f64(), start.elapsed().as_secs_f64()))
 }
 
 /// The time that this process has run, with the thread that serves, and its children.
@@ -184,10 +199,11 @@ fn act(tool: Tool) -> Result<(), BenchError> {
     Err(BenchError::Actor { actor: name.into(), reason: format!("it ended with {status}") })
 }
 
-/// A view at /proc.
+/// A view that is at /proc, or aside.
 struct Stage {
     table: Arc<Table>,
     server: JoinHandle<()>,
+    mount: DetachedMount,
 }
 
 impl Stage {
@@ -208,8 +224,16 @@ impl Stage {
         let serve = move || drop(session.serve());
         let server = std::thread::Builder::new().name("procview".into()).spawn(serve);
         let server = server.map_err(failed("starting a thread"))?;
-        mount.attach(Path::new("/proc")).map_err(failed("mounting the view at /proc"))?;
-        Ok(Self { table, server })
+        Ok(Self { table, server, mount })
+    }
+
+    fn show(&self) -> Result<(), BenchError> {
+        self.mount.attach(Path::new("/proc")).map_err(failed("moving the view to /proc"))
+    }
+
+    fn hide(&self) -> Result<(), BenchError> {
+        let aside = std::env::temp_dir();
+        self.mount.attach(&aside).map_err(failed("moving the view away from /proc"))
     }
 
     /// Ends so many processes, and starts as many, with the kernel told of each; returns how long
@@ -238,7 +262,8 @@ impl Stage {
     }
 
     fn strike(self) -> Result<(), BenchError> {
-        namespaces::unmount(Path::new("/proc")).map_err(failed("unmounting the view"))?;
+        namespaces::unmount(&std::env::temp_dir()).map_err(failed("unmounting the view"))?;
+        drop(self.mount);
         let _ = self.server.join();
         Ok(())
     }

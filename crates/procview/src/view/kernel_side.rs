@@ -9,9 +9,7 @@ use std::time::Duration;
 use binder_os::{ProcDir, ProcStat};
 use fuse_wire::Attr;
 
-use super::{
-    Caller, FOREVER, Found, Keeping, S_IFDIR, S_IFLNK, S_IFREG, View, process_number,
-};
+use super::{Caller, FOREVER, Found, Keeping, S_IFDIR, S_IFLNK, S_IFREG, View, process_number};
 use crate::errno::Errno;
 use crate::files::{Link, NsKind, Text};
 use crate::kernel::number;
@@ -145,9 +143,7 @@ impl View {
                 }
                 What::Ns(NsKind::named(name).ok_or(Errno::NoEnt)?)
             }
-            What::FdDir => {
-                What::Fd(number(name).filter(|fd| *fd <= FD_MAX).ok_or(Errno::NoEnt)?)
-            }
+            What::FdDir => What::Fd(number(name).filter(|fd| *fd <= FD_MAX).ok_or(Errno::NoEnt)?),
             What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
                 return Err(Errno::NotDir);
             }
@@ -241,9 +237,8 @@ impl View {
                 let texts = Text::ALL.into_iter().map(|text| (text.name(), What::Text(text)));
                 let links = Link::ALL.into_iter().map(|link| (link.name(), What::Link(link)));
                 let dirs = [("ns", What::NsDir), ("fd", What::FdDir), ("task", What::TaskDir)];
-                let dirs = dirs.into_iter().filter(|(_, it)| {
-                    what == What::Dir || *it != What::TaskDir
-                });
+                let dirs =
+                    dirs.into_iter().filter(|(_, it)| what == What::Dir || *it != What::TaskDir);
                 let names = texts.chain(links).chain(dirs);
                 let exists = |(name, _): &(&str, What)| dir.stat(*name).is_ok();
                 entries.extend(names.filter(exists).map(|(name, what)| (name.to_owned(), what)));
@@ -279,13 +274,7 @@ impl View {
     }
 
     /// Takes a text down for who looks it up.
-    fn snapshot(
-        &self,
-        slot: u32,
-        text: Text,
-        attr: Attr,
-        caller: Caller,
-    ) -> Result<Node, Errno> {
+    fn snapshot(&self, slot: u32, text: Text, attr: Attr, caller: Caller) -> Result<Node, Errno> {
         let bytes = self.text_of_kernel(slot, text, caller).map_err(|_| Errno::NoEnt)?;
         let mut snapshots = self.snapshots();
         let nth = snapshots.next;
@@ -351,7 +340,9 @@ impl View {
                 names.extend(self.kernel.proc().names(&**path)?);
                 names
             }
-            None => MIRRORED.iter().chain([&MIRRORED_DIR]).map(|it| it.as_bytes().to_vec()).collect(),
+            None => {
+                MIRRORED.iter().chain([&MIRRORED_DIR]).map(|it| it.as_bytes().to_vec()).collect()
+            }
         };
         for (at, name) in (before + 1..).zip(names) {
             if at <= offset {

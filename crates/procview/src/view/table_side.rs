@@ -55,8 +55,7 @@ impl View {
                 let nr = process_number(name).ok_or(Errno::NoEnt)?;
                 let thread = self.namespace().get_pid(nr).ok_or(Errno::NoEnt)?;
                 let leader = task.global_nr();
-                if thread.global_nr() != leader
-                    && thread.process().leader != Leader::Other(leader)
+                if thread.global_nr() != leader && thread.process().leader != Leader::Other(leader)
                 {
                     return Err(Errno::NoEnt);
                 }

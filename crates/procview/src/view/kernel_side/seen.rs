@@ -14,11 +14,7 @@ const ADDRESSES: [usize; 14] = [23, 24, 25, 26, 27, 32, 42, 43, 44, 45, 46, 47, 
 const NUMBER_LINES: [&[u8]; 4] = [b"PPid:", b"TracerPid:", b"NSpgid:", b"NSsid:"];
 
 /// Rewrites `stat`; `None` if it is none.
-pub(super) fn stat(
-    stat: &[u8],
-    is_owner: bool,
-    as_seen: impl Fn(u32) -> u32,
-) -> Option<Vec<u8>> {
+pub(super) fn stat(stat: &[u8], is_owner: bool, as_seen: impl Fn(u32) -> u32) -> Option<Vec<u8>> {
     let (name, rest) = split_stat(stat)?;
     let mut seen = [name, b" "].concat();
     for (at, field) in rest.trim_ascii_end().split(|byte| *byte == b' ').enumerate() {
