@@ -217,7 +217,7 @@ impl Shared {
             Operation::GetAttr { .. } => {
                 let node = node(header)?;
                 self.known.ask(node);
-                let attr = self.view.attr(node, caller)?;
+                let attr = self.view.attr(node)?;
                 let valid = match (is_kept, node) {
                     (false, _) | (true, Node::Kernel(..)) => Duration::ZERO,
                     (true, _) => Duration::from_secs(1 << 30),

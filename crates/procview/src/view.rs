@@ -166,19 +166,18 @@ impl View {
             }
             (Keeping::Kept, _) => (FOREVER, FOREVER),
         };
-        Ok(Found { node, attr: self.attr(node, Caller { tid: 0, uid: 0 })?, valid })
+        Ok(Found { node, attr: self.attr(node)?, valid })
     }
 
     /// The attributes of a node, and how long they may be kept is the same as at its look-up.
-    pub(crate) fn attr(&self, node: Node, caller: Caller) -> Result<Attr, Errno> {
+    pub(crate) fn attr(&self, node: Node) -> Result<Attr, Errno> {
         let (mode, size) = match node {
-            Node::Root => (S_IFDIR | 0o555, 0),
-            Node::MachineDir(_) => (S_IFDIR | 0o555, 0),
+            Node::Root | Node::MachineDir(_) => (S_IFDIR | 0o555, 0),
             Node::MachineFile(_) => (S_IFREG | 0o444, self.kept_text(node)?.len()),
             Node::SelfLink(_) | Node::ThreadSelfLink(_) => (S_IFLNK | 0o777, 0),
             Node::NsFile(..) => (S_IFREG | 0o444, 0),
             Node::Task(serial, what) => return self.attr_of_task(serial, what),
-            Node::Kernel(slot, what) => return self.attr_of_kernel(slot, what, caller),
+            Node::Kernel(slot, what) => return self.attr_of_kernel(slot, what),
             Node::Snapshot(nth) => return self.attr_of_snapshot(nth),
             Node::Mirror(path) => return self.attr_of_mirror(path),
         };
@@ -252,7 +251,7 @@ impl View {
             Node::MachineDir(dir) => fixed.extend(machine_entries(Some(dir))),
             Node::Task(serial, what) => return self.list_of_task(serial, what, offset, push),
             Node::Kernel(slot, what) => {
-                return self.list_of_kernel(slot, what, offset, caller, push);
+                return self.list_of_kernel(slot, what, offset, push);
             }
             Node::Mirror(path) => return self.list_mirror(Some(path), 0, offset, push),
             Node::MachineFile(_)
@@ -305,7 +304,7 @@ impl View {
                 {
                     (task.nr_ns(&self.namespace), self.found_task(&task, What::Dir))
                 }
-                (_, Some(&nr)) => match self.kernel_entry(nr, caller) {
+                (_, Some(&nr)) => match self.kernel_entry(nr) {
                     Some(found) => (nr, found),
                     None => {
                         kernels.next();

@@ -76,12 +76,11 @@ impl View {
         self.kernel.dir(slot).ok_or(Errno::Srch)
     }
 
-    pub(super) fn kernel_entry(&self, nr: u32, caller: Caller) -> Option<Found> {
+    pub(super) fn kernel_entry(&self, nr: u32) -> Option<Found> {
         // Listed, not looked up: the kernel learns no node of ours from it.
         let stat = self.kernel.proc().stat(nr.to_string()).ok()?;
         let node = Node::Kernel(0, What::Dir);
         let attr = self.attr_from(stat, S_IFDIR | 0o555, u64::from(nr) << 32);
-        let _ = caller;
         Some(Found { node, attr, valid: (Duration::ZERO, Duration::ZERO) })
     }
 
@@ -91,7 +90,10 @@ impl View {
         what: What,
         caller: Caller,
     ) -> Result<Found, Errno> {
-        let attr = self.attr_of_kernel(slot, what, caller).map_err(|_| Errno::NoEnt)?;
+        let attr = self.attr_of_kernel(slot, what).map_err(|errno| match errno {
+            Errno::Srch => Errno::NoEnt,
+            other => other,
+        })?;
         let node = match (self.keeping, what) {
             (Keeping::Kept, What::Text(text)) => self.snapshot(slot, text, attr, caller)?,
             _ => Node::Kernel(slot, what),
@@ -151,12 +153,7 @@ impl View {
         self.found_of_kernel(slot, inner, caller).map(Some)
     }
 
-    pub(super) fn attr_of_kernel(
-        &self,
-        slot: u32,
-        what: What,
-        _caller: Caller,
-    ) -> Result<Attr, Errno> {
+    pub(super) fn attr_of_kernel(&self, slot: u32, what: What) -> Result<Attr, Errno> {
         let (_, dir) = self.process_dir(slot)?;
         let stat = dir.stat(path_of(what)).map_err(|error| match error.raw_os_error() {
             // The directory is there, and the process is not.
@@ -222,7 +219,6 @@ impl View {
         slot: u32,
         what: What,
         offset: u64,
-        caller: Caller,
         push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
     ) -> Result<(), Errno> {
         let (_, dir) = self.process_dir(slot).map_err(|_| Errno::NoEnt)?;
@@ -260,7 +256,6 @@ impl View {
                 return Err(Errno::NotDir);
             }
         }
-        let _ = caller;
         for (at, (name, what)) in (1..).zip(entries) {
             let node = Node::Kernel(slot, what);
             let mut attr = self.plain_attr(kind(what), 0);
