@@ -67,11 +67,11 @@ impl Scenario {
             let init = table.spawn(&namespace, facts)?;
             hosts.push(Host { namespace, parents: vec![init.global_nr()], children: 0 });
         }
-        for nth in 0.. {
+        for nth in 0_usize.. {
             if table.root().processes() >= self.processes {
                 break;
             }
-            let at = nth as usize % hosts.len().max(1);
+            let at = nth % hosts.len().max(1);
             let Some(host) = hosts.get_mut(at) else { break };
             let name = PROGRAMS[host.parents.len() % PROGRAMS.len()];
             let parent = host.parents[host.children / CHILDREN];

@@ -56,6 +56,9 @@ pub(crate) struct Found {
     pub(crate) valid: (Duration, Duration),
 }
 
+/// A text: of what, after how many changes, and itself.
+type KeptText = (Node, u64, Arc<Vec<u8>>);
+
 /// The processes as one namespace sees them.
 pub(crate) struct View {
     table: Arc<Table>,
@@ -65,7 +68,7 @@ pub(crate) struct View {
     next_link: AtomicU32,
     snapshots: Mutex<Snapshots>,
     mirror: Mutex<Mirror>,
-    last_text: Mutex<Option<(Node, u64, Arc<Vec<u8>>)>>,
+    last_text: Mutex<Option<KeptText>>,
     clock: Clock,
 }
 
