@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use binder_core::{
     Caller, CapturedFile, Census, ClaimedAddr, ClientMemory, Context, CopyFault, Effect, Errno,
-    MappingArea, NotInstalled, Opener, Outcome, PidNumbers, ProcessKey, Release, ThreadKey, UidMap,
-    Waits,
+    MappingArea, NamespaceId, NotInstalled, Opener, Outcome, PidTable, ProcessKey, Release,
+    ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{BinderWriteRead, FlatBinderObject};
 
@@ -114,10 +114,10 @@ pub fn check(input: &[u8]) {
     let mut memory = Memory { input, areas: HashMap::new() };
     let mut parked: HashMap<ThreadKey, Sleeper> = HashMap::new();
     let mut processes = Vec::new();
-    for pid in (1..).take(PROCESSES) {
+    let mut pids = PidTable::new(NamespaceId(0), None);
+    for _ in 0..PROCESSES {
         processes.push(context.open(Opener {
-            pid,
-            numbers: PidNumbers::single(pid),
+            pid: pids.allocate(None).expect("few processes"),
             uids: UidMap::identity(),
             security_label: (*b"label").into(),
         }));
@@ -146,7 +146,7 @@ pub fn check(input: &[u8]) {
             3 => context.flush(process),
             4 => drop(context.poll(&caller)),
             5 => drop(context.node_debug_info(&caller, place)),
-            6 => while context.reclaim_idle_page(process).is_some() {},
+            6 => while context.reclaim_idle_page(process, 0).is_some() {},
             _ => {
                 let mut request = BinderWriteRead {
                     write_size: u64::from(step[4]),

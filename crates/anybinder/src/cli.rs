@@ -155,7 +155,11 @@ pub(crate) struct MountOptions {
     #[arg(long)]
     pub(crate) stats: bool,
 
-    /// Stay in the foreground
+    /// Take the place of a binderfs that is served there; those who use that keep it
+    #[arg(long)]
+    pub(crate) replace: bool,
+
+    /// Stay in the foreground, and tell a supervisor, as systemd is, when it is mounted
     #[arg(long)]
     pub(crate) foreground: bool,
 

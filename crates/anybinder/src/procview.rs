@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::time::Duration;
 
 use binder_os::processes::{self, Fork, Stream};
@@ -14,8 +15,9 @@ use procview::{Machine, Members, MountError, Scenario, Session, Table};
 
 use crate::cli::{ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions};
 use crate::failure::{Failure, failed};
+use crate::mount::OwnMount;
 use crate::world::World;
-use crate::{driver, inspect, mount};
+use crate::{driver, inspect};
 
 /// How long the machine of a scenario has been running.
 const SCENARIO_UPTIME: Duration = Duration::from_secs(86_400);
@@ -34,21 +36,25 @@ fn mount(options: &ProcviewMountOptions) -> Result<ExitCode, Failure> {
         Failure::new(format!("looking for {dir}"), error).advise(format!("mkdir -p {dir}"))
     })?;
     let shown = Shown::find(&options.shown)?;
-    let show = |dir: &Path| {
+    let device = Arc::default();
+    let own = OwnMount { dir: dir.clone(), device: Arc::clone(&device) };
+    let show = || {
         let (session, mount) = shown.session()?;
-        attach(&mount, dir)?;
+        // Nobody else has set it.
+        let _ = device.set(mount.device().map_err(failed("looking at the view"))?);
+        attach(&mount, &dir)?;
         Ok(session)
     };
     if options.foreground {
-        mount::unmount_on_signals(dir.clone())?;
-        serve(show(&dir)?)?;
+        own.unmount_on_signals()?;
+        serve(show()?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mounted = || {
         driver::leave_terminal(&[Stream::Input, Stream::Output, Stream::Error], c"procview")?;
         std::env::set_current_dir("/").map_err(failed("changing to /"))?;
-        mount::unmount_on_signals(dir.clone())?;
-        show(&dir)
+        own.unmount_on_signals()?;
+        show()
     };
     let answers = || fs::metadata(dir.join("uptime")).is_ok();
     let child = driver::in_background(mounted, serve, answers)?;

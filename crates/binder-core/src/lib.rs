@@ -68,10 +68,11 @@ pub use env::{ClaimedAddr, ClientMemory, CopyFault, MappingArea};
 pub use errand::{Errand, ErrandKey, NotInstalled, PendingErrand};
 pub use error::Errno;
 pub use freeze::{Freeze, Patience, Program};
-pub use identity::{NamespaceId, Opener, PidNumbers, UidMap, UidRange};
+pub use identity::{Opener, UidMap, UidRange};
 pub use journal::{LogEntry, Report, SendEnd};
 pub use nice::Nice;
 pub use pages::PageCounts;
+pub use pidns::{AdoptError, HeldPid, KernelProcess, NamespaceId, PidTable};
 pub use process::{Process, ProcessKey};
 pub use release::Release;
 pub use snapshot::{

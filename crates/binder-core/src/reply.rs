@@ -41,8 +41,10 @@ impl Context {
                 self.journal.accept();
                 self.end_transaction(call);
                 let replier = &self.threads[thread];
-                // One that polls is told of what it has to read, and gains nothing by waiting.
-                if replier.defers_completions && !replier.polls {
+                // One that polls is told of what it has to read, and gains nothing by waiting. One
+                // that sent objects holds them until it knows that they have come.
+                let has_objects = data.transaction_data.offsets_size != 0;
+                if replier.defers_completions && !replier.polls && !has_objects {
                     self.queue_deferred(thread, Work::TransactionComplete);
                 } else {
                     self.queue_on_thread(thread, Work::TransactionComplete);

@@ -299,8 +299,8 @@ impl Context {
         }
         let layout = buffer.layout;
         let sender = state.from.map(|thread| &self.processes[self.threads[thread].process]);
-        let sender_pid =
-            sender.map_or(0, |sender| sender.opener.numbers.seen_by(&process.opener.numbers));
+        let reader_pid = &process.opener.pid;
+        let sender_pid = sender.map_or(0, |sender| sender.opener.pid.seen_by(reader_pid));
         let node = buffer.target.map(|node| &self.nodes[node]);
         let transaction_data = BinderTransactionData {
             target: node.map_or(0, |node| node.ptr),

@@ -271,7 +271,7 @@ impl Context {
         let mut holders: BTreeMap<NodeKey, Vec<u32>> = BTreeMap::new();
         for reference in self.references.values() {
             if let Some(holder) = self.processes.get(reference.process) {
-                holders.entry(reference.node).or_default().push(holder.opener.pid);
+                holders.entry(reference.node).or_default().push(holder.opener.pid.number());
             }
         }
         let mut counters = self.past.clone();
@@ -330,7 +330,7 @@ impl Context {
         let buffers = arena.into_iter().flat_map(|arena| arena.iter());
         ProcessView {
             key,
-            pid: process.opener.pid,
+            pid: process.opener.pid.number(),
             threads: process.threads.values().map(|thread| self.view_thread(*thread)).collect(),
             nodes: own_nodes.map(|(key, node)| self.view_node(key, node, holders)).collect(),
             references: process.handles.iter().filter_map(|key| self.view_reference(key)).collect(),
@@ -383,7 +383,7 @@ impl Context {
             from_pid: state.trace.from_pid,
             from_tid: state.trace.from_tid,
             to: to.map(|(key, _)| key),
-            to_pid: to.map_or(0, |(_, to)| to.opener.pid),
+            to_pid: to.map_or(0, |(_, to)| to.opener.pid.number()),
             to_tid: to_thread.map_or(0, |thread| thread.tid),
             code: state.code,
             flags: state.flags,

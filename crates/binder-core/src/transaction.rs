@@ -189,7 +189,7 @@ impl Context {
         if !self.processes[owner].is_open() {
             return Err(Refusal::dead(Errno::EINVAL));
         }
-        let pid = |process: ProcessKey| self.processes[process].opener.pid;
+        let pid = |process: ProcessKey| self.processes[process].opener.pid.number();
         if owner == sender || (handle == 0 && pid(owner) == pid(sender)) {
             return Err(Errno::EINVAL.into());
         }
@@ -305,7 +305,7 @@ impl Context {
             clears_on_free: draft.data.transaction_data.flags & TF_CLEAR_BUF != 0,
             label_start,
             is_delivered: false,
-            sender_pid: self.processes[draft.sender].opener.pid,
+            sender_pid: self.processes[draft.sender].opener.pid.number(),
             held: cargo.held,
             files: cargo.files,
             array_descriptors: Vec::new(),
@@ -400,7 +400,7 @@ impl Context {
     }
 
     fn completion_of_oneway(&mut self, sender: ProcessKey, receiver: ProcessKey) -> Work {
-        let sender_pid = self.processes[sender].opener.pid;
+        let sender_pid = self.processes[sender].opener.pid.number();
         let arena = self.processes[receiver].arena.as_mut();
         if arena.is_some_and(|arena| arena.reports_spam(sender_pid)) {
             self.journal.report(BR_ONEWAY_SPAM_SUSPECT);

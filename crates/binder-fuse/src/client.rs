@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use binder_core::{
-    CapturedFile, ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, NamespaceId, Opener,
-    PidNumbers, ProcessKey, UidMap, UidRange,
+    CapturedFile, ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, Opener, ProcessKey,
+    UidMap, UidRange,
 };
 use binder_os::client_files::{self, TakeError};
 use binder_os::{ClientThread, FileId, FuseDevice, ThreadWatch, proc_files};
@@ -16,6 +17,7 @@ use binder_os::{ClientThread, FileId, FuseDevice, ThreadWatch, proc_files};
 use crate::descriptors::{PER_FILE, PER_THREAD, Permit};
 use crate::files::HeldFile;
 use crate::mapping::ReceiveBuffer;
+use crate::pids::Pids;
 use crate::runners::Runners;
 
 /// How often a process with too many threads may have the ended ones among them looked for.
@@ -233,18 +235,13 @@ impl Client {
     }
 }
 
-/// Finds out who the process is that opens a file; `default_label` is for one without a label.
-pub(crate) fn identify(pid: u32, default_label: &str) -> io::Result<Opener> {
-    let numbers = proc_files::pid_numbers(pid)?;
-    let namespaces = proc_files::pid_namespaces(pid).unwrap_or_default();
-    // Both end with the process's own namespace; what is further out than either knows is cut off.
-    let known = numbers.len().min(namespaces.len());
-    let levels = namespaces[namespaces.len() - known..].iter().map(|id| NamespaceId(*id));
-    let levels = levels.zip(numbers[numbers.len() - known..].iter().copied()).collect();
+/// Finds out who the process is that opens a file, with these `numbers` from the daemon's namespace
+/// to its own; `default_label` is for one without a label.
+pub(crate) fn identify(numbers: &[u32], pids: &Pids, default_label: &str) -> io::Result<Opener> {
+    let pid = numbers.first().copied().ok_or(io::ErrorKind::NotFound)?;
     let label = proc_files::security_label(pid).unwrap_or_else(|| default_label.into());
     Ok(Opener {
-        pid,
-        numbers: if known == 0 { PidNumbers::single(pid) } else { PidNumbers::new(levels) },
+        pid: pids.adopt(numbers)?,
         uids: uids_of(pid),
         security_label: label.into_boxed_slice(),
     })
@@ -337,12 +334,13 @@ impl Clients {
         found.map(|(process, _)| *process)
     }
 
-    /// Gives a page of a receive buffer back to the system.
-    pub(crate) fn release_page(&mut self, process: ProcessKey, page: u32) {
+    /// Gives neighbouring pages of a receive buffer back to the system.
+    pub(crate) fn release_pages(&mut self, process: ProcessKey, pages: Range<u32>) {
         let device = self.device.clone();
         let Some(client) = self.get_mut(process) else { return };
-        if let Err(error) = client.buffer.release_page(&device, page as usize) {
-            tracing::warn!(%error, pid = client.pid, page, "an idle page could not be given back");
+        let places = pages.start as usize..pages.end as usize;
+        if let Err(error) = client.buffer.release_pages(&device, places) {
+            tracing::warn!(%error, pid = client.pid, ?pages, "idle pages could not be given back");
         }
     }
 

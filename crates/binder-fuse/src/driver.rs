@@ -1,6 +1,7 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
 mod freezing;
+mod idle_pages;
 mod job;
 mod nonblocking;
 mod past;
@@ -136,7 +137,7 @@ impl Driver {
             }
             Job::Open { device, opener, client, opened, .. } => {
                 let state = &mut self.devices[device];
-                let pid = opener.pid;
+                let pid = opener.pid.number();
                 let process = state.context.open(opener);
                 if self.inherits_nice
                     && let Ok(nice) = nice::of(pid)
@@ -178,7 +179,10 @@ impl Driver {
             }
             Job::EndThread(name) => self.end_thread(name),
             Job::FindEndedThreads { are_left } => are_left(self.find_ended_threads()),
-            Job::ReclaimIdlePages => self.reclaim_idle_pages(),
+            Job::ReclaimIdlePages { least_turns, is_left } => {
+                is_left(self.reclaim_idle_pages(least_turns));
+            }
+            Job::EndIdleTurn => self.end_idle_turn(),
             Job::WriteLog { log, written, .. } => written(self.write_log(log)),
             Job::ReadEvents { follower, read } => self.events.read(follower, read),
             Job::PollEvents { unique, follower, handle, flags } => {
@@ -406,18 +410,6 @@ impl Driver {
             Release::Unfinished => self.ending.push_back((device, process)),
         }
         self.carry_out_effects(device);
-    }
-
-    /// Gives the memory of receive buffers back that no live transaction touches.
-    fn reclaim_idle_pages(&mut self) {
-        for Device { context, clients, .. } in &mut self.devices {
-            let processes: Vec<ProcessKey> = clients.processes().collect();
-            for process in processes {
-                while let Some(page) = context.reclaim_idle_page(process) {
-                    clients.release_page(process, page);
-                }
-            }
-        }
     }
 }
 

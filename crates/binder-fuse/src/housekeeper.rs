@@ -23,6 +23,12 @@ const ROUND: Duration = Duration::from_millis(10);
 const ROUNDS_TO_LOOK: u32 = 5;
 /// Rounds without a request after which idle memory is given back and the housekeeper rests.
 const ROUNDS_TO_REST: u32 = 100;
+/// Rounds of a turn by which the idleness of pages is told.
+const ROUNDS_TO_TURN: u32 = 200;
+/// Turns through which a page may be idle beside others that are used.
+const IDLE_TURNS: u32 = 2;
+/// The same while memory is short: what was used since the last turn ended is hot, and stays.
+const IDLE_TURNS_IF_SHORT: u32 = 1;
 
 /// Where the answering thread stands, as the housekeeper sees it.
 #[derive(Debug, Default)]
@@ -30,6 +36,8 @@ pub(crate) struct Watch {
     /// Odd while it answers a request, even while it waits for one.
     steps: AtomicU64,
     is_resting: AtomicBool,
+    /// Memory is short, and idle memory has not been given back since.
+    is_short: AtomicBool,
     must_stop: Mutex<bool>,
     changed: Condvar,
 }
@@ -47,6 +55,11 @@ impl Watch {
         if self.is_resting.load(Ordering::SeqCst) {
             self.notify();
         }
+    }
+
+    /// Memory is short. One who rests has none to give back.
+    pub(crate) fn note_pressure(&self) {
+        self.is_short.store(true, Ordering::Relaxed);
     }
 
     fn notify(&self) {
@@ -110,6 +123,7 @@ fn keep(shared: &Shared) {
     let watch = &shared.watch;
     let (mut seen, mut quiet_rounds) = (0, 0);
     let (mut rounds_to_look, mut has_unwatched) = (ROUNDS_TO_LOOK, false);
+    let mut rounds_to_turn = ROUNDS_TO_TURN;
     let mut rest_at = None;
     while watch.sleep(rest_at.take()) {
         let steps = watch.steps.load(Ordering::Acquire);
@@ -124,10 +138,19 @@ fn keep(shared: &Shared) {
             has_unwatched = find_ended_threads(shared);
         }
         while go_on_releasing(shared) {}
+        if watch.is_short.swap(false, Ordering::Relaxed) {
+            reclaim_idle_pages(shared, IDLE_TURNS_IF_SHORT);
+        }
+        rounds_to_turn -= 1;
+        if rounds_to_turn == 0 {
+            rounds_to_turn = ROUNDS_TO_TURN;
+            reclaim_idle_pages(shared, IDLE_TURNS);
+            shared.submit(Job::EndIdleTurn);
+        }
         quiet_rounds = if steps == seen { quiet_rounds + 1 } else { 0 };
         seen = steps;
         if quiet_rounds == ROUNDS_TO_REST {
-            shared.submit(Job::ReclaimIdlePages);
+            reclaim_idle_pages(shared, 0);
             quiet_rounds = 0;
             // Threads whose ends nobody tells of must be looked at on and on.
             rest_at = (!has_unwatched).then_some(seen);
@@ -157,6 +180,11 @@ fn find_ended_threads(shared: &Shared) -> bool {
 /// is left.
 fn go_on_releasing(shared: &Shared) -> bool {
     ask(shared, |is_left| Job::GoOnReleasing { is_left }).unwrap_or(false)
+}
+
+/// Gives pages back that have been idle through so many turns; in between, others have their turn.
+fn reclaim_idle_pages(shared: &Shared, least_turns: u32) {
+    while ask(shared, |is_left| Job::ReclaimIdlePages { least_turns, is_left }).unwrap_or(false) {}
 }
 
 fn look_at_sleepers(shared: &Shared) {

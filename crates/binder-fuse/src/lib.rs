@@ -3,11 +3,11 @@
 //! A request comes in at `session`. What concerns names it answers from the `tree`; what concerns
 //! Binder becomes a job of the `driver`, which decodes it (`ioctl`), asks the context, and carries
 //! out the effects: a read that sleeps waits in `parked`, a freeze in `driver/freezing` (until the
-//! `alarm` at the latest), data reaches the client's mapping through `mapping`, and `client` knows the
-//! memory and the identity of the process behind an open file. Files that clients send one another are
-//! held in `files`; a runner (`runners`) has the receiver take them (`errand`) from where `brokers`
-//! lend them. What the driver tells of itself goes out by the names of `logs`, and what goes wrong by
-//! `events`.
+//! `alarm` at the latest), data reaches the client's mapping through `mapping`, and `client` knows
+//! the memory and the identity of the process behind an open file, which has its place in `pids`.
+//! Files that clients send one another are held in `files`; a runner (`runners`) has the receiver
+//! take them (`errand`) from where `brokers` lend them. What the driver tells of itself goes out by
+//! the names of `logs`, and what goes wrong by `events`.
 //!
 //! What FUSE does not pass on comes in at the `supervisor`, if clients were started under it.
 
@@ -27,6 +27,8 @@ mod mapping;
 mod mounts;
 mod options;
 mod parked;
+mod pids;
+mod pressure;
 mod reserve;
 mod runners;
 mod session;
@@ -40,5 +42,6 @@ mod wire;
 pub use binder_core::Limits;
 pub use mapping::Route;
 pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
+pub use pids::Pids;
 pub use session::{MountError, ServeError, Session};
 pub use supervisor::Supervisor;

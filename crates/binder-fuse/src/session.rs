@@ -33,6 +33,8 @@ use crate::housekeeper::{Housekeeper, Watch};
 use crate::logs::LogFile;
 use crate::mapping::Route;
 use crate::options::{Delivery, Options};
+use crate::pids::Pids;
+use crate::pressure::Listener;
 use crate::reserve::{Bell, Reserve};
 use crate::runners::Runners;
 use crate::thread_ends::Mourner;
@@ -115,6 +117,7 @@ pub(crate) struct Shared {
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
     descriptors: Arc<Descriptors>,
+    pids: Arc<Pids>,
     driver: Turn<Driver, Job>,
     texts: logs::TextBudget,
     next_follower: AtomicU64,
@@ -136,13 +139,31 @@ impl Session {
     ///
     /// [`MountError`] without access to /dev/fuse or the right to mount.
     pub fn mount(dir: &Path, options: &Options) -> Result<Self, MountError> {
+        Self::place(dir, options, DetachedMount::attach)
+    }
+
+    /// The same, in place of what is mounted there. Who has files of that open keeps them, and its
+    /// driver serves them until they are closed.
+    ///
+    /// # Errors
+    ///
+    /// As [`mount`](Self::mount); `InvalidInput` if nothing is mounted there.
+    pub fn replace(dir: &Path, options: &Options) -> Result<Self, MountError> {
+        Self::place(dir, options, DetachedMount::replace)
+    }
+
+    fn place(
+        dir: &Path,
+        options: &Options,
+        attach: impl FnOnce(&DetachedMount, &Path) -> io::Result<()>,
+    ) -> Result<Self, MountError> {
         let failed = |source| MountError::Mount { dir: dir.display().to_string(), source };
         let made = Self::detached(options, binder_os::processes::user(), b"anybinder");
         let (session, mount) = made.map_err(|error| match error {
             MountError::Create(source) => failed(source),
             MountError::Open(_) | MountError::Mount { .. } | MountError::Name { .. } => error,
         })?;
-        mount.attach(dir).map_err(failed)?;
+        attach(&mount, dir).map_err(failed)?;
         Ok(session)
     }
 
@@ -201,6 +222,7 @@ impl Session {
             tree: Mutex::new(tree),
             files: Arc::default(),
             descriptors: Descriptors::of_this_process(),
+            pids: Pids::of_this_process().map_err(MountError::Create)?,
             driver,
             texts: logs::TextBudget::default(),
             next_follower: AtomicU64::new(0),
@@ -221,6 +243,11 @@ impl Session {
         &self.shared
     }
 
+    /// Returns the device number by which files of this binderfs are known.
+    pub fn device(&self) -> proc_files::Device {
+        self.shared.device()
+    }
+
     /// Answers requests until the file system is unmounted.
     ///
     /// # Errors
@@ -233,8 +260,10 @@ impl Session {
         shared.runners.start(shared).map_err(ServeError::Thread)?;
         let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
         let mourner = Mourner::start(shared).map_err(ServeError::Thread)?;
+        let listener = Listener::start(shared).map_err(ServeError::Thread)?;
         let result = shared.answer_requests();
         shared.runners.close();
+        listener.stop();
         mourner.stop();
         housekeeper.stop();
         sleeper.stop();

@@ -13,8 +13,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Context, Freeze, Limits, LogEntry, Nice, Opener, Patience, PidNumbers, ProcessKey,
-    Report, Snapshot, ThreadKey, UidMap, Waits,
+    Census, Context, Freeze, HeldPid, Limits, LogEntry, NamespaceId, Nice, Opener, Patience,
+    PidTable, ProcessKey, Report, Snapshot, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{BINDER_FREEZE, BINDER_WRITE_READ, BinderWriteRead};
 use rustix::io::Errno;
@@ -37,6 +37,7 @@ pub struct CoreRig {
 struct World {
     contexts: [Context; 2],
     memory: FakeMemory,
+    pids: Pids,
     hosts: Vec<FakeHost>,
     files: Vec<OpenFile>,
     threads: Vec<FakeThread>,
@@ -54,8 +55,17 @@ struct World {
     holds_errands: bool,
 }
 
+/// The numbers of the hosts, none of which the kernel knows.
+struct Pids(PidTable);
+
+impl Default for Pids {
+    fn default() -> Self {
+        Self(PidTable::new(NamespaceId(0), None))
+    }
+}
+
 struct FakeHost {
-    pid: u32,
+    pid: HeldPid,
     euid: u32,
 }
 
@@ -250,7 +260,7 @@ impl Rig for CoreRig {
     fn start_host(&self) -> Host {
         let mut world = self.world.borrow_mut();
         let host = Host(world.hosts.len());
-        let pid = 1000 + u32::try_from(host.0).expect("few hosts");
+        let pid = world.pids.0.allocate(None).expect("few hosts");
         world.hosts.push(FakeHost { pid, euid: 0 });
         world.memory.add_host();
         host
@@ -262,7 +272,7 @@ impl Rig for CoreRig {
     }
 
     fn pid(&self, host: Host) -> i32 {
-        self.world.borrow().hosts[host.0].pid.try_into().expect("a small number")
+        self.world.borrow().hosts[host.0].pid.number().try_into().expect("a small number")
     }
 
     fn kill(&self, host: Host) {
@@ -280,10 +290,9 @@ impl Rig for CoreRig {
     fn open(&self, host: Host, device: Device, mode: Mode) -> Result<Process, Errno> {
         let mut world = self.world.borrow_mut();
         let context = usize::from(device == Device::Second);
-        let pid = world.hosts[host.0].pid;
+        let pid = world.hosts[host.0].pid.clone();
         let key = world.contexts[context].open(Opener {
             pid,
-            numbers: PidNumbers::single(pid),
             uids: UidMap::identity(),
             security_label: Box::from(*b"fake_label"),
         });

@@ -150,6 +150,45 @@ fn a_caller_that_the_server_cannot_see_has_no_number() {
     assert_eq!(uids, [0, -1], "{users:?}");
 }
 
+/// Run in a pid namespace of its own: a process opens the device and ends, its child keeps the file, and another
+/// process comes to its number and calls.
+const NUMBER_IN_OTHER_HANDS: &str = r#"
+who=$(dirname "$0")/who_calls
+heard=$(mktemp -u)
+mkfifo "$heard"
+"$who" serve 1 >"$heard" &
+exec 3<"$heard"
+rm "$heard"
+read serving <&3
+numbers=$(sh -c 'exec 4<>/dev/binder; sleep 1000 >/dev/null & echo $$ $!')
+set -- $numbers
+echo "former $1 0"
+echo "$(($1 - 1))" >/proc/sys/kernel/ns_last_pid
+"$who" call
+kill "$2"
+cat <&3
+"#;
+
+// C087
+#[test]
+fn a_caller_with_the_number_of_one_that_has_ended_is_known_by_it() {
+    if !is_root_to("make a pid namespace and choose numbers in it") {
+        return;
+    }
+    if !Path::new("/proc/sys/kernel/ns_last_pid").exists() {
+        println!("SKIPPED: this kernel lets nobody choose numbers");
+        return;
+    }
+    let stage = stage_with("who_calls");
+    let inside = r#"exec unshare --pid --fork --kill-child --mount-proc sh -ec "$1" "$0""#;
+    let args = ["-ec", inside, &stage.path_of("sh"), NUMBER_IN_OTHER_HANDS];
+    let said = stage.run(User::Myself, "sh", &args);
+    let lines: Vec<String> = said.lines().map(str::to_owned).collect();
+    let [former, caller, heard] = ["former", "am", "heard"].map(|word| identities(&lines, word));
+    assert_eq!((caller.len(), &caller), (1, &former), "its number did not come again: {said}");
+    assert_eq!(heard, former, "{said}");
+}
+
 // C236
 #[test]
 fn a_thousand_devices_outlive_their_mount() {

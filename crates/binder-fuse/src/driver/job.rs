@@ -73,7 +73,14 @@ pub(crate) enum Job {
         process: ProcessKey,
         is_nonblocking: bool,
     },
-    ReclaimIdlePages,
+    /// Gives pages back that have been idle while so many turns ended, and says whether there are
+    /// more.
+    ReclaimIdlePages {
+        least_turns: u32,
+        is_left: IsLeft,
+    },
+    /// Ends a turn by which the idleness of pages is told.
+    EndIdleTurn,
     /// A thread has ended, and may not have said so.
     EndThread(CallerName),
     /// Looks for ends of threads that nobody tells of, and says whether there are such threads.
@@ -159,7 +166,8 @@ impl Job {
             | Self::EndErrand(_)
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
-            | Self::ReclaimIdlePages
+            | Self::ReclaimIdlePages { .. }
+            | Self::EndIdleTurn
             | Self::EndThread(_)
             | Self::FindEndedThreads { .. }
             | Self::GoOnReleasing { .. }
