@@ -86,7 +86,10 @@ fn a_certificate_that_is_not_trusted_expired_or_of_another_name_is_refused() {
     let good_client = ours.issue("somebody", &ours, false);
     let said = |error: String, word: &str| assert!(error.contains(word), "{error}");
 
-    said(refused(&others.issue("localhost", &ours, false), &good_client), "invalid peer certificate");
+    said(
+        refused(&others.issue("localhost", &ours, false), &good_client),
+        "invalid peer certificate",
+    );
     said(refused(&ours.issue("localhost", &ours, true), &good_client), "xpired");
     said(refused(&ours.issue("elsewhere", &ours, false), &good_client), "localhost");
     said(refused(&good_server, &others.issue("somebody", &ours, false)), "alert");
