@@ -11,6 +11,8 @@ use super::connection::Connection;
 pub(super) struct Pool {
     state: Mutex<State>,
     freed: Condvar,
+    /// For threads that pause: none of them takes the word that is for those who wait.
+    closed: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -87,7 +89,7 @@ impl Pool {
                 result => return result,
             }
             if was_woken {
-                let paused = self.freed.wait_timeout(state, PAUSE);
+                let paused = self.closed.wait_timeout(state, PAUSE);
                 state = paused.unwrap_or_else(PoisonError::into_inner).0;
                 was_woken = false;
                 continue;
@@ -154,6 +156,7 @@ impl Pool {
         let idle = std::mem::take(&mut state.idle);
         drop(state);
         self.freed.notify_all();
+        self.closed.notify_all();
         idle
     }
 }
