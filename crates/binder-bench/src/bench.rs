@@ -12,6 +12,7 @@ use crate::ids::{self, IdsOptions};
 use crate::pids::{self, PidsOptions};
 use crate::ping::{self, PingOptions};
 use crate::report::Report;
+use crate::sendvec::{self, SendvecOptions};
 use crate::soak::{self, SoakOptions};
 use crate::target::Target;
 use crate::throughput::{self, ThroughputOptions};
@@ -24,6 +25,8 @@ pub enum Bench {
     Ping(PingOptions),
     /// Count the calls that several clients make together in a second
     Throughput(ThroughputOptions),
+    /// Time vectors of words, there and back, also while memory is short
+    Sendvec(SendvecOptions),
     /// Time the transfer of new objects to a server that holds more and more of them
     Handles(HandlesOptions),
     /// Have many clients make mixed calls, come and go, and look that all is well
@@ -65,6 +68,7 @@ impl Bench {
         match self {
             Self::Ping(options) => ping::run(options, report),
             Self::Throughput(options) => throughput::run(options, report),
+            Self::Sendvec(options) => sendvec::run(options, report),
             Self::Handles(options) => handles::run(options, report),
             Self::Soak(options) => soak::run(options, report),
             Self::Flood(options) => flood::run(options, report),
@@ -82,6 +86,7 @@ impl Bench {
         match self {
             Self::Ping(options) => Some(&options.target),
             Self::Throughput(options) => Some(&options.target),
+            Self::Sendvec(options) => Some(&options.target),
             Self::Handles(options) => Some(&options.target),
             Self::Soak(options) => Some(&options.target),
             Self::Flood(options) => Some(&options.target),
@@ -99,6 +104,7 @@ impl Bench {
             Self::Transports(options) => options.json,
             Self::Ping(_)
             | Self::Throughput(_)
+            | Self::Sendvec(_)
             | Self::Handles(_)
             | Self::Soak(_)
             | Self::Flood(_)

@@ -11,7 +11,7 @@ pub enum Error {
     NoOutDir,
     /// There is no compiler.
     #[error(
-        "cannot run {path:?}: {source}; install the AIDL compiler (Debian: aidl 14 or newer) or set \
+        "cannot run {path:?}: {source}; install the AIDL compiler (aidl 14; Debian unstable has it) or set \
          AIDL to its path"
     )]
     NoCompiler {
@@ -21,7 +21,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The compiler has no Rust backend.
-    #[error("{path:?} is too old to generate Rust; version 14 or newer does")]
+    #[error("{path:?} is too old to generate Rust; version 14 does")]
     NoRust {
         /// The compiler.
         path: PathBuf,

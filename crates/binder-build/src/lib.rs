@@ -1,7 +1,7 @@
 //! Runs Android's AIDL compiler from a build script.
 //!
-//! The compiler (`aidl`, version 14 or newer; Debian's package `aidl` since forky) writes a Rust file
-//! for each `.aidl` file. They expect a module tree that follows their packages, and a module
+//! The compiler (`aidl`, version 14; Debian unstable has a package of it) writes a Rust file for each
+//! `.aidl` file. They expect a module tree that follows their packages, and a module
 //! `crate::mangled` that knows them all: this crate writes both.
 //!
 //! ```no_run

@@ -16,7 +16,7 @@ use crate::interface::{TransactionCode, TransactionFlags};
 use crate::object::{IBinderInternal, Object, SpIBinder};
 use crate::parcel::Parcel;
 use crate::transport::Begun;
-use crate::{StatusCode, is_handling_transaction};
+use crate::{FromIBinder, StatusCode, Strong, is_handling_transaction};
 
 /// Calls on tokio's runtime: `Strong<dyn IFooAsync<Tokio>>`.
 #[derive(Debug)]
@@ -152,4 +152,52 @@ impl BinderAsyncRuntime for TokioRuntime<Handle> {
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.0.block_on(future)
     }
+}
+
+/// Returns the service of that name by its interface, if it is registered.
+///
+/// # Errors
+///
+/// As [`crate::check_interface`].
+pub async fn check_interface<T: FromIBinder + ?Sized + 'static>(
+    name: &str,
+) -> Result<Strong<T>, StatusCode> {
+    look_up(name, crate::check_interface).await
+}
+
+/// Waits until a service of that name is registered, and returns it by its interface.
+///
+/// # Errors
+///
+/// As [`crate::wait_for_interface`].
+pub async fn wait_for_interface<T: FromIBinder + ?Sized + 'static>(
+    name: &str,
+) -> Result<Strong<T>, StatusCode> {
+    look_up(name, crate::wait_for_interface).await
+}
+
+/// Returns the service of that name by its interface, and waits for it a few seconds.
+///
+/// # Errors
+///
+/// As [`crate::get_interface`].
+#[deprecated = "it waits without end or not long enough: say which, by wait_for or check"]
+#[expect(deprecated, reason = "as in Android, where callers are warned")]
+pub async fn get_interface<T: FromIBinder + ?Sized + 'static>(
+    name: &str,
+) -> Result<Strong<T>, StatusCode> {
+    look_up(name, crate::get_interface).await
+}
+
+/// Looks a service up on a thread that may block.
+async fn look_up<T: FromIBinder + ?Sized + 'static>(
+    name: &str,
+    look_up: fn(&str) -> Result<Strong<T>, StatusCode>,
+) -> Result<Strong<T>, StatusCode> {
+    if is_handling_transaction() {
+        return look_up(name);
+    }
+    let name = name.to_owned();
+    let found = tokio::task::spawn_blocking(move || look_up(&name));
+    found.await.unwrap_or(Err(StatusCode::FAILED_TRANSACTION))
 }

@@ -115,3 +115,61 @@ impl DeathLinks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    fn counting() -> (DeathRecipient, Arc<AtomicU32>) {
+        let deaths = Arc::new(AtomicU32::new(0));
+        let counted = deaths.clone();
+        let recipient = DeathRecipient::new(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        (recipient, deaths)
+    }
+
+    #[test]
+    fn each_link_is_told_once() {
+        let links = DeathLinks::default();
+        let (one, one_deaths) = counting();
+        let (other, other_deaths) = counting();
+        assert_eq!(links.link(one.notice()), Ok(true));
+        assert_eq!(links.link(other.notice()), Ok(false));
+        assert_eq!(links.link(other.notice()), Ok(false));
+        assert!(!links.is_dead());
+        links.die();
+        links.die();
+        assert!(links.is_dead());
+        assert_eq!(one_deaths.load(Ordering::Relaxed), 1);
+        assert_eq!(other_deaths.load(Ordering::Relaxed), 2);
+        assert_eq!(links.link(one.notice()), Err(StatusCode::DEAD_OBJECT));
+        assert_eq!(links.unlink(one.notice()), Err(StatusCode::DEAD_OBJECT));
+    }
+
+    #[test]
+    fn unlinked_and_dropped_recipients_are_not_told() {
+        let links = DeathLinks::default();
+        let (unlinked, unlinked_deaths) = counting();
+        let (dropped, dropped_deaths) = counting();
+        assert_eq!(links.unlink(unlinked.notice()), Err(StatusCode::NAME_NOT_FOUND));
+        assert_eq!(links.link(unlinked.notice()), Ok(true));
+        assert_eq!(links.link(dropped.notice()), Ok(false));
+        assert_eq!(links.unlink(unlinked.notice()), Ok(false));
+        drop(dropped);
+        links.die();
+        assert_eq!(unlinked_deaths.load(Ordering::Relaxed), 0);
+        assert_eq!(dropped_deaths.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn the_last_unlink_says_that_it_is() {
+        let links = DeathLinks::default();
+        let (one, _) = counting();
+        assert_eq!(links.link(one.notice()), Ok(true));
+        assert_eq!(links.unlink(one.notice()), Ok(true));
+        assert_eq!(links.link(one.notice()), Ok(true));
+    }
+}

@@ -154,7 +154,7 @@ impl Parcelable for ParcelableHolder {
             Content::Nothing => parcel.write(&0_i32),
             Content::Unread(held) => {
                 parcel.write(&held.get_data_size())?;
-                parcel.append_all(held)
+                parcel.append_all_from(held)
             }
             Content::Value { descriptor, value, .. } => parcel.write_length_before(|parcel| {
                 parcel.write(*descriptor)?;
@@ -164,9 +164,12 @@ impl Parcelable for ParcelableHolder {
     }
 
     fn read_from_parcel(&mut self, parcel: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
-        if parcel.read::<i32>()? != wire_stability(self.stability) {
-            return Err(StatusCode::BAD_VALUE);
-        }
+        // The reader of a field makes a holder before it can know what the structure wants, so the
+        // writer's word counts.
+        let stability: i32 = parcel.read()?;
+        let known = [Stability::Local, Stability::Vintf];
+        let stability = known.into_iter().find(|known| wire_stability(*known) == stability);
+        self.stability = stability.ok_or(StatusCode::BAD_VALUE)?;
         let length: i32 = parcel.read()?;
         let length = usize::try_from(length).map_err(|_| StatusCode::BAD_VALUE)?;
         let held = match length {

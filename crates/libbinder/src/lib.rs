@@ -1,9 +1,94 @@
 //! Android's Binder API for Rust, on any Linux.
+//!
+//! It has the names and the behaviour of the crate `binder` of Android's sources, so that services
+//! written for that, and the output of the AIDL compiler (`aidl --lang=rust`), build and run here. It
+//! calls services in the same process, over a binder device, and over sockets.
+//!
+//! An interface, a service of it and a client; the AIDL compiler writes the first part:
+//!
+//! ```
+//! use binder::binder_impl::{
+//!     Binder, BorrowedParcel, FIRST_CALL_TRANSACTION, IBinderInternal, TransactionCode,
+//! };
+//! use binder::{BinderFeatures, Interface, Status, StatusCode, Strong};
+//!
+//! // What AIDL makes of `interface IHello { String greet(String name); }`.
+//! pub trait IHello: Interface + Send {
+//!     fn greet(&self, name: &str) -> binder::Result<String>;
+//! }
+//!
+//! binder::declare_binder_interface! {
+//!     IHello["com.example.IHello"] { native: BnHello(on_transact), proxy: BpHello {} }
+//! }
+//!
+//! fn on_transact(
+//!     service: &dyn IHello,
+//!     code: TransactionCode,
+//!     data: &BorrowedParcel<'_>,
+//!     reply: &mut BorrowedParcel<'_>,
+//! ) -> Result<(), StatusCode> {
+//!     if code != FIRST_CALL_TRANSACTION {
+//!         return Err(StatusCode::UNKNOWN_TRANSACTION);
+//!     }
+//!     let greeting = service.greet(&data.read::<String>()?);
+//!     reply.write(&greeting.as_ref().err().cloned().unwrap_or(Status::ok()))?;
+//!     greeting.map_or(Ok(()), |greeting| reply.write(&greeting))
+//! }
+//!
+//! impl IHello for Binder<BnHello> {
+//!     fn greet(&self, name: &str) -> binder::Result<String> {
+//!         self.0.greet(name)
+//!     }
+//! }
+//!
+//! impl IHello for BpHello {
+//!     fn greet(&self, name: &str) -> binder::Result<String> {
+//!         let reply = self.binder.transact(FIRST_CALL_TRANSACTION, 0, |data| data.write(name))?;
+//!         let status: Status = reply.read()?;
+//!         if status.is_ok() { Ok(reply.read()?) } else { Err(status) }
+//!     }
+//! }
+//!
+//! // The service.
+//! struct Hello;
+//! impl Interface for Hello {}
+//! impl IHello for Hello {
+//!     fn greet(&self, name: &str) -> binder::Result<String> {
+//!         Ok(format!("Hello, {name}!"))
+//!     }
+//! }
+//! let service = BnHello::new_binder(Hello, BinderFeatures::default());
+//!
+//! // The client: `binder` comes from a service manager, a socket, or another call.
+//! let binder = service.as_binder();
+//! let hello: Strong<dyn IHello> = binder.into_interface()?;
+//! assert_eq!(hello.greet("world")?, "Hello, world!");
+//! # Ok::<(), binder::Status>(())
+//! ```
+//!
+//! # Where it differs from Android's
+//!
+//! - Errors are returned where Android's aborts: a service that panics answers
+//!   [`StatusCode::UNKNOWN_ERROR`], and its thread lives on.
+//! - Parcels bound what bytes can make them do: parcelables nest at most 256 deep, and the vectors
+//!   that a caller wants filled take at most 4 MiB.
+//! - Methods that take `&mut SpIBinder` there take `&self` here; calls that compile there compile here.
+//! - [`StatusCode`] and [`ExceptionCode`] have the names, but unknown numbers become
+//!   [`StatusCode::UNKNOWN_ERROR`] and [`ExceptionCode::TRANSACTION_FAILED`].
+//! - [`ParcelableHolder`] is that of AIDL 14, which takes its stability as an argument.
+//!
+//! # Features
+//!
+//! - `tokio`: calls that are awaited and services that await, in `binder_tokio`. Without it the crate
+//!   needs no runtime.
+
 #![forbid(unsafe_code)]
 
+mod accessor;
 mod asynchronous;
 #[cfg(feature = "tokio")]
 pub mod binder_tokio;
+mod bundle;
 mod death;
 mod file;
 mod holder;
@@ -21,7 +106,9 @@ mod strong;
 mod thread_state;
 pub mod transport;
 
+pub use accessor::{Accessor, AccessorProvider, ConnectionInfo, delegate_accessor};
 pub use asynchronous::{BinderAsyncPool, BoxFuture};
+pub use bundle::{PersistableBundle, ValueType};
 pub use death::DeathRecipient;
 pub use file::ParcelFileDescriptor;
 pub use holder::ParcelableHolder;
@@ -66,6 +153,8 @@ pub mod binder_impl {
     pub use crate::serialize::{
         Deserialize, DeserializeArray, DeserializeOption, NON_NULL as NON_NULL_PARCELABLE_FLAG,
         NULL as NULL_PARCELABLE_FLAG, Serialize, SerializeArray, SerializeOption,
+        UnstructuredParcelable,
     };
     pub use crate::stability::Stability;
+    pub use crate::strong::{ToAsyncInterface, ToSyncInterface};
 }

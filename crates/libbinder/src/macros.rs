@@ -465,3 +465,73 @@ macro_rules! impl_deserialize_for_parcelable {
         }
     };
 }
+
+/// Lets an [`UnstructuredParcelable`](crate::binder_impl::UnstructuredParcelable) be read from
+/// parcels.
+///
+/// ```
+/// use binder::StatusCode;
+/// use binder::binder_impl::{BorrowedParcel, Parcel, UnstructuredParcelable};
+///
+/// #[derive(Debug, PartialEq)]
+/// struct Port(u16);
+///
+/// impl UnstructuredParcelable for Port {
+///     fn write_to_parcel(&self, parcel: &mut BorrowedParcel<'_>) -> Result<(), StatusCode> {
+///         parcel.write(&self.0)
+///     }
+///     fn from_parcel(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
+///         parcel.read().map(Self)
+///     }
+/// }
+///
+/// binder::impl_serialize_for_parcelable!(Port);
+/// binder::impl_deserialize_for_unstructured_parcelable!(Port);
+///
+/// let mut parcel = Parcel::new();
+/// parcel.write(&[Port(80), Port(443)])?;
+/// parcel.set_data_position(0)?;
+/// assert_eq!(parcel.read::<Vec<Port>>()?, [Port(80), Port(443)]);
+/// # Ok::<(), StatusCode>(())
+/// ```
+#[macro_export]
+macro_rules! impl_deserialize_for_unstructured_parcelable {
+    ($parcelable:ident) => {
+        $crate::impl_deserialize_for_unstructured_parcelable!($parcelable<>);
+    };
+    ($parcelable:ident < $($generic:ident),* $(,)? >) => {
+        impl<$($generic,)*> $crate::binder_impl::Deserialize for $parcelable<$($generic,)*>
+        where
+            Self: $crate::binder_impl::UnstructuredParcelable,
+        {
+            fn deserialize(
+                parcel: &$crate::binder_impl::BorrowedParcel<'_>,
+            ) -> ::std::result::Result<Self, $crate::StatusCode> {
+                <Self as $crate::binder_impl::DeserializeOption>::deserialize_option(parcel)?
+                    .ok_or($crate::StatusCode::UNEXPECTED_NULL)
+            }
+        }
+
+        impl<$($generic,)*> $crate::binder_impl::DeserializeArray for $parcelable<$($generic,)*>
+        where
+            Self: $crate::binder_impl::UnstructuredParcelable,
+        {
+        }
+
+        impl<$($generic,)*> $crate::binder_impl::DeserializeOption for $parcelable<$($generic,)*>
+        where
+            Self: $crate::binder_impl::UnstructuredParcelable,
+        {
+            fn deserialize_option(
+                parcel: &$crate::binder_impl::BorrowedParcel<'_>,
+            ) -> ::std::result::Result<Option<Self>, $crate::StatusCode> {
+                if parcel.read::<i32>()? == $crate::binder_impl::NULL_PARCELABLE_FLAG {
+                    return Ok(None);
+                }
+                parcel
+                    .read_nested(<Self as $crate::binder_impl::UnstructuredParcelable>::from_parcel)
+                    .map(Some)
+            }
+        }
+    };
+}

@@ -150,3 +150,45 @@ pub trait Parcelable {
     /// What is wrong with the bytes.
     fn read_from_parcel(&mut self, parcel: &BorrowedParcel<'_>) -> Result<(), StatusCode>;
 }
+
+/// A structure without a default that writes and reads itself; for hand-written ones
+/// (`parcelable Foo rust_type "..";` in AIDL).
+///
+/// [`impl_serialize_for_parcelable!`](crate::impl_serialize_for_parcelable) wants a
+/// [`Parcelable`]; this trait is one by itself, together with
+/// [`impl_deserialize_for_unstructured_parcelable!`](crate::impl_deserialize_for_unstructured_parcelable).
+pub trait UnstructuredParcelable: Sized {
+    /// Writes the value.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from being written.
+    fn write_to_parcel(&self, parcel: &mut BorrowedParcel<'_>) -> Result<(), StatusCode>;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the bytes.
+    fn from_parcel(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode>;
+
+    /// Reads a value in the place of this one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the bytes.
+    fn read_from_parcel(&mut self, parcel: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
+        *self = Self::from_parcel(parcel)?;
+        Ok(())
+    }
+}
+
+impl<T: UnstructuredParcelable> Parcelable for T {
+    fn write_to_parcel(&self, parcel: &mut BorrowedParcel<'_>) -> Result<(), StatusCode> {
+        UnstructuredParcelable::write_to_parcel(self, parcel)
+    }
+
+    fn read_from_parcel(&mut self, parcel: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
+        UnstructuredParcelable::read_from_parcel(self, parcel)
+    }
+}

@@ -45,7 +45,9 @@ impl<'a> Reader<'a> {
     pub fn string16(&mut self) -> Result<Option<String>, Error> {
         let at = self.position();
         let Some(units) = self.units()? else { return Ok(None) };
-        if units.iter().all(|unit| unit[1] == 0 && unit[0].is_ascii()) {
+        // All bits of all units: a loop without a way out in between is several times as fast.
+        let bits = units.iter().fold(0, |bits, unit| bits | u16::from_le_bytes(*unit));
+        if bits < 0x80 {
             let bytes: Vec<u8> = units.iter().map(|unit| unit[0]).collect();
             return String::from_utf8(bytes).map(Some).map_err(|_| Error::BadText { at });
         }
@@ -61,6 +63,11 @@ impl<'a> Reader<'a> {
     /// As [`Self::string16`], but for text that is none: that is not `expected`.
     pub fn string16_is(&mut self, expected: &str) -> Result<bool, Error> {
         let Some(units) = self.units()? else { return Ok(false) };
+        if expected.is_ascii() {
+            let bytes = expected.as_bytes();
+            let is_same = |(unit, byte): (&[u8; 2], &u8)| *unit == [*byte, 0];
+            return Ok(units.len() == bytes.len() && units.iter().zip(bytes).all(is_same));
+        }
         Ok(units.iter().map(|unit| u16::from_le_bytes(*unit)).eq(expected.encode_utf16()))
     }
 

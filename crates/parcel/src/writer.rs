@@ -50,25 +50,12 @@ impl<'a> Writer<'a> {
     pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
         let start = self.at;
         self.at += bytes;
+        let over = self.bytes.len().min(self.at);
+        self.bytes[start..over].fill(0);
         if self.at > self.bytes.len() {
             self.bytes.resize(self.at, 0);
         }
-        let room = &mut self.bytes[start..self.at];
-        room.fill(0);
-        room
-    }
-
-    /// Writes bytes one by one, padded.
-    pub(crate) fn padded(&mut self, bytes: impl Iterator<Item = u8>) {
-        let start = self.at;
-        if start == self.bytes.len() {
-            self.bytes.extend(bytes);
-            self.at = self.bytes.len();
-        } else {
-            bytes.for_each(|byte| self.put(&[byte]));
-        }
-        let len = self.at - start;
-        self.put(&[0; 3][..padded(len) - len]);
+        &mut self.bytes[start..self.at]
     }
 
     fn put(&mut self, bytes: &[u8]) {

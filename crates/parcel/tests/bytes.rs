@@ -1,5 +1,7 @@
 //! The bytes that Android's library writes, and how they are read.
 
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
 use parcel::driver::{FLAG_ACCEPTS_FDS, FlatObject};
 use parcel::rpc::RpcObject;
 use parcel::token::{self, Header};

@@ -1,5 +1,7 @@
 //! What is written is what is read, whatever it is, and nothing is read that was not written.
 
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
 use parcel::driver::FlatObject;
 use parcel::rpc::RpcObject;
 use parcel::{ExceptionCode, Outcome, Reader, Writer};

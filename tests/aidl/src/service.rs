@@ -93,7 +93,7 @@ pub fn copy_of<T: Serialize + Deserialize>(value: &T) -> std::result::Result<T, 
     parcel.read()
 }
 
-fn reversed<T: Clone>(value: &[T], copy: &mut Vec<T>) -> Result<Vec<T>> {
+fn reversed<T: Clone>(value: &[T], copy: &mut [T]) -> Result<Vec<T>> {
     if copy.len() != value.len() {
         return Err(ExceptionCode::ILLEGAL_ARGUMENT.into());
     }

@@ -1,6 +1,6 @@
 //! Every method of `ITest` with every type, over whatever transport.
 
-#![expect(clippy::missing_panics_doc, reason = "every check may fail")]
+#![expect(clippy::unwrap_used, reason = "every check may fail")]
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -1,5 +1,7 @@
 //! Generated code that is awaited, and that awaits.
 
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
 use std::sync::Arc;
 use std::thread;
 

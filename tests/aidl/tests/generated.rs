@@ -1,5 +1,7 @@
 //! What is checked in is what the compiler makes.
 
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,7 @@
 //! Services that are sent anything: they answer with a status, whatever it is.
 
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
 use std::sync::Arc;
 
 use aidl_tests::aidl::anybinder::test::{

@@ -7,6 +7,7 @@ use binder::Strong;
 use binder::binder_impl::Proxy;
 
 /// A proxy of a service of this process: every call goes through parcels.
+#[expect(clippy::unwrap_used, reason = "a test's own service")]
 fn through_parcels(service: &Strong<dyn ITest>) -> Strong<dyn ITest> {
     Strong::new(Box::new(BpTest::from_binder(service.as_binder()).unwrap()))
 }

@@ -28,11 +28,26 @@ impl BorrowedParcel<'_> {
     ///
     /// [`StatusCode::BAD_TYPE`] if it has objects and the other's are named in another way, or what
     /// keeps its objects from being written.
-    pub fn append_all(&mut self, other: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
+    pub fn append_all_from(&mut self, other: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
         self.append(other, 0, other.bytes().len())
     }
 
-    /// Writes `length` bytes of another parcel from `start` on, with the objects in them.
+    /// Writes `size` bytes of another parcel from `start` on, with the objects in them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::append_all_from`], and [`StatusCode::BAD_VALUE`] if the other is shorter.
+    pub fn append_from(
+        &mut self,
+        other: &BorrowedParcel<'_>,
+        start: i32,
+        size: i32,
+    ) -> Result<(), StatusCode> {
+        let start = usize::try_from(start).map_err(|_| StatusCode::BAD_VALUE)?;
+        let size = usize::try_from(size).map_err(|_| StatusCode::BAD_VALUE)?;
+        self.append(other, start, size)
+    }
+
     fn append(
         &mut self,
         other: &BorrowedParcel<'_>,
@@ -56,6 +71,10 @@ impl BorrowedParcel<'_> {
         let after = self.position.get();
         for offset in objects {
             self.append_object(other, offset, base + (offset - start))?;
+            if self.position.get() > after {
+                // The part ends within it.
+                return Err(StatusCode::BAD_VALUE);
+            }
         }
         self.position.set(after);
         Ok(())

@@ -33,8 +33,8 @@ impl Remotable for ServiceCallback {
     }
 }
 
-/// `android.os.IClientCallback`: told whether a service has clients.
-pub(super) struct ClientCallback(pub(super) Box<dyn Fn(&SpIBinder, bool) + Send + Sync>);
+/// `android.os.IClientCallback`: told whether the service that it was registered for has clients.
+pub(super) struct ClientCallback(pub(super) Box<dyn Fn(bool) + Send + Sync>);
 
 impl Remotable for ClientCallback {
     fn get_descriptor() -> &'static str {
@@ -50,8 +50,8 @@ impl Remotable for ClientCallback {
         if code != FIRST_CALL_TRANSACTION {
             return Err(StatusCode::UNKNOWN_TRANSACTION);
         }
-        let service: SpIBinder = data.read()?;
-        (self.0)(&service, data.read()?);
+        let _service: SpIBinder = data.read()?;
+        (self.0)(data.read()?);
         Ok(())
     }
 

@@ -59,7 +59,7 @@ pub fn register_lazy_service(identifier: &str, binder: SpIBinder) -> Result<(), 
     });
     lazy.add()?;
     let told = Arc::downgrade(&lazy);
-    let callback = Binder::new(ClientCallback(Box::new(move |_, has_clients| {
+    let callback = Binder::new(ClientCallback(Box::new(move |has_clients| {
         if let Some(lazy) = told.upgrade() {
             *lazy.has_clients() = has_clients;
             end_if_unused();

@@ -1,6 +1,8 @@
 //! Generated code over a transport that is nothing but the seam: two sides in one process that name
 //! objects to each other as the driver or as RPC Binder would, and count what they give away.
 
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
 mod side;
 
 use std::fs;

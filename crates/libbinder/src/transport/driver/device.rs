@@ -129,9 +129,10 @@ impl Device {
             return Err(DeviceError::Version { path: path.into(), found });
         }
         let shared = Shared {
-            os,
             path: path.into(),
             forks: fork_count::forks(),
+            shows_callers: shows_security_contexts(&os),
+            os,
             header: options.header,
             nodes: Nodes::default(),
             handles: Handles::default(),
@@ -220,10 +221,7 @@ impl Device {
     /// For an object of another process.
     pub fn become_context_manager(&self, object: &SpIBinder) -> Result<(), DeviceError> {
         let object = object.as_local().expect("the context manager is an object of this process");
-        let mut flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
-        if object.is_requesting_sid() {
-            flags |= FLAT_BINDER_FLAG_TXN_SECURITY_CTX;
-        }
+        let flags = self.shared.flags_of(&**object);
         let node = FlatBinderObject { kind: BINDER_TYPE_BINDER, flags, ..Default::default() };
         let asked = self.shared.os.become_context_manager_with(node);
         asked.map_err(self.refused("becoming the context manager"))?;
@@ -289,6 +287,8 @@ pub(super) struct Shared {
     /// How many forks there had been when it was opened.
     forks: u32,
     header: Header,
+    /// Whether objects may ask for the security context of their callers.
+    shows_callers: bool,
     pub(super) nodes: Nodes<dyn LocalObject>,
     pub(super) handles: Handles,
     /// The object behind handle 0, if it is ours.
@@ -303,6 +303,13 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns how an object wants to be called.
+    fn flags_of(&self, object: &dyn LocalObject) -> u32 {
+        let wants_callers = object.is_requesting_sid() && self.shows_callers;
+        let label = if wants_callers { FLAT_BINDER_FLAG_TXN_SECURITY_CTX } else { 0 };
+        FLAT_BINDER_FLAG_ACCEPTS_FDS | label
     }
 
     /// Fails in a child of the process that opened the device.
@@ -347,6 +354,15 @@ impl Shared {
     }
 }
 
+/// Whether calls of an object that asks for security contexts get through.
+///
+/// Our driver has one for everybody. A kernel's fails all such calls if nothing gives processes
+/// contexts, so there nobody may ask.
+fn shows_security_contexts(os: &BinderDevice) -> bool {
+    let is_ours = os.defer_completions(false).is_ok();
+    is_ours || Path::new("/sys/fs/selinux/enforce").exists()
+}
+
 impl ObjectCodec for Shared {
     fn format(&self) -> WireFormat {
         WireFormat::Driver(self.header)
@@ -356,10 +372,7 @@ impl ObjectCodec for Shared {
         self.check_process()?;
         if let Some(object) = binder.as_local() {
             let BinderPtrCookie { ptr: binder, cookie } = self.nodes.send(object);
-            let mut flags = FLAT_BINDER_FLAG_ACCEPTS_FDS | LOWEST_PRIORITY;
-            if object.is_requesting_sid() {
-                flags |= FLAT_BINDER_FLAG_TXN_SECURITY_CTX;
-            }
+            let flags = self.flags_of(&**object) | LOWEST_PRIORITY;
             return Ok(WireName::Binder { binder, cookie, flags });
         }
         let proxy = binder.as_remote().and_then(|it| it.as_any().downcast_ref::<Proxy>());
