@@ -110,6 +110,13 @@ fn play(Cast { service: host, client }: &Cast) -> Outcome {
     Program::start(client, &["check"])?.succeed()?;
     service.kill()?;
 
+    if (&**host, &**client) == ("library_service", "library_client") {
+        step("a lazy service ends when its client has gone");
+        let lazy = Program::start(host, &["lazy"])?.ready()?;
+        Program::start(client, &["check"])?.succeed()?;
+        lazy.succeed()?;
+    }
+
     step("rsb_hub ends when asked");
     hub.terminate()?;
     step("done");
