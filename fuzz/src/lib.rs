@@ -5,3 +5,4 @@
 pub mod command_stream;
 pub mod fuse_request;
 pub mod parcel_values;
+pub mod rpc_session;

@@ -1,6 +1,7 @@
 //! The command line, from which help, completions and the man page are made.
 
 mod inspect;
+mod limits;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,8 +12,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use inspect::{
-    InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TransactionsOptions,
+    InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TopOptions,
+    TransactionsOptions,
 };
+use limits::{Limit, limits};
 
 /// Binder on any Linux, without a kernel module.
 #[derive(Debug, Parser)]
@@ -33,6 +36,7 @@ Examples:
   anybinder run bash                        a shell with /dev/binder in it
   sudo anybinder mount /dev/binderfs        give the whole machine a binder
   anybinder ps                              who uses the binder here, and for what
+  anybinder top                             the same as it changes, in the terminal
   anybinder doctor                          find out what this machine allows
   anybinder bench ping                      measure calls, beside a futex and a socket
 
@@ -49,6 +53,7 @@ pub(crate) enum Command {
     /// Show a service and a client at work
     Demo(DemoOptions),
     Ps(PsOptions),
+    Top(TopOptions),
     State(StateOptions),
     Stats(StatsOptions),
     Transactions(TransactionsOptions),
@@ -169,13 +174,21 @@ pub(crate) struct ClientOptions {
     /// Let a thread that serves a call have the caller's nice value meanwhile, within RLIMIT_NICE
     #[arg(long, hide_short_help = true)]
     pub(crate) inherit_nice: bool,
+
+    /// Limit what an open file, or a user (user-...), may make the driver keep: NAME=NUMBER, with the
+    /// names threads, nodes, handles, deaths, calls, oneways, files, unread, and user-threads,
+    /// user-nodes, user-handles, user-oneways
+    #[arg(long = "limit", value_name = "NAME=NUMBER", value_parser = Limit::parse,
+          hide_short_help = true)]
+    pub(crate) limits: Vec<Limit>,
 }
 
 impl ClientOptions {
     /// Adds these to a driver's options.
     pub(crate) fn apply(&self, options: binder_fuse::Options) -> binder_fuse::Options {
         let security_label = self.security_label.clone().unwrap_or(options.security_label);
-        binder_fuse::Options { security_label, inherits_nice: self.inherit_nice, ..options }
+        let limits = limits(&self.limits);
+        binder_fuse::Options { security_label, inherits_nice: self.inherit_nice, limits, ..options }
     }
 }
 

@@ -16,6 +16,7 @@ mod man;
 mod mount;
 mod mounts;
 mod run;
+mod top;
 mod world;
 
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Doctor(options) => doctor::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::Ps(options) => inspect::ps(&options),
+        Command::Top(options) => top::run(&options),
         Command::State(options) => inspect::state(&options),
         Command::Stats(options) => inspect::stats(&options),
         Command::Transactions(options) => inspect::transactions(&options),

@@ -217,6 +217,19 @@ impl Link {
         serde_json::from_str(&line).map(Some).map_err(failed(tried))
     }
 
+    /// Waits until there is something to receive, or the end, for some time at most.
+    pub(crate) fn has_more(&self, timeout: Duration) -> Result<bool, BenchError> {
+        let tried = "hearing a process of the bench";
+        if !self.0.buffer().is_empty() {
+            return Ok(true);
+        }
+        let timeout = Timespec::try_from(timeout).map_err(io::Error::other);
+        let timeout = timeout.map_err(failed(tried))?;
+        let mut watched = [PollFd::new(self.0.get_ref(), PollFlags::IN)];
+        let ready = rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, Some(&timeout)));
+        Ok(ready.map_err(failed(tried))? > 0)
+    }
+
     /// Answers the bench.
     pub(crate) fn answer(&mut self, answer: &impl Serialize) -> Result<(), BenchError> {
         self.send(&Ok::<_, ()>(answer))

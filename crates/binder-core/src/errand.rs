@@ -13,6 +13,7 @@ use crate::context::{Context, Waits};
 use crate::descriptors::{CapturedFile, Place};
 use crate::env::ClientMemory;
 use crate::error::{Errno, Verdict};
+use crate::hand_over::Handing;
 use crate::returns::Returns;
 use crate::table::Key;
 use crate::thread::ThreadKey;
@@ -45,19 +46,23 @@ pub struct NotInstalled;
 /// A call that waits for an errand, and how it goes on.
 #[derive(Debug)]
 pub struct PendingErrand {
-    thread: ThreadKey,
-    then: Then,
+    pub(crate) thread: ThreadKey,
+    pub(crate) then: Then,
 }
 
 #[derive(Debug)]
-enum Then {
+pub(crate) enum Then {
+    /// The numbers of installed files belong to a delivery.
     Deliver(Delivery),
+    /// The caller has its returns, or not.
+    HandOver(Handing),
+    /// The ioctl ends.
     Return(Result<(), Errno>),
 }
 
 /// A read that has come to a transaction with files.
 #[derive(Debug)]
-struct Delivery {
+pub(crate) struct Delivery {
     transaction: TransactionKey,
     /// Where the numbers belong.
     places: Vec<Place>,
@@ -78,16 +83,10 @@ impl Context {
         &mut self,
         errand: ErrandKey,
         installed: Result<Vec<u32>, NotInstalled>,
-        request: &mut BinderWriteRead,
+        request: &BinderWriteRead,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
-        let thread = self.errands.get(errand).ok_or(Errno::EINVAL)?.thread;
-        if !self.processes[self.threads[thread].process].is_open() {
-            // The thread will go, and the errand with it.
-            return Err(Errno::EINVAL);
-        }
-        let PendingErrand { then, .. } = self.errands.remove(errand).ok_or(Errno::EINVAL)?;
-        self.threads[thread].errand = None;
+        let PendingErrand { thread, then } = self.take_errand(errand)?;
         let result = match then {
             Then::Deliver(delivery) => {
                 let result = self.deliver(thread, delivery, installed, request, memory);
@@ -95,8 +94,28 @@ impl Context {
                 result
             }
             Then::Return(result) => result.map(|()| Outcome::Done),
+            Then::HandOver(_) => {
+                debug_assert!(false, "returns are handed over by finish_hand_over");
+                Err(Errno::EINVAL)
+            }
         };
         self.conclude(thread, result)
+    }
+
+    /// Takes a call that waited for the front end, to go on with it.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when it is over.
+    pub(crate) fn take_errand(&mut self, errand: ErrandKey) -> Result<PendingErrand, Errno> {
+        let thread = self.errands.get(errand).ok_or(Errno::EINVAL)?.thread;
+        if !self.processes[self.threads[thread].process].is_open() {
+            // The thread will go, and the errand with it.
+            return Err(Errno::EINVAL);
+        }
+        let pending = self.errands.remove(errand).ok_or(Errno::EINVAL)?;
+        self.threads[thread].errand = None;
+        Ok(pending)
     }
 
     /// Stops a read at a transaction whose files are to be installed first.
@@ -124,7 +143,9 @@ impl Context {
         result: Result<Outcome, Errno>,
     ) -> Result<Outcome, Errno> {
         let result = match result {
-            Ok(Outcome::Park(_) | Outcome::Errand(_)) => return result,
+            Ok(Outcome::Park(_) | Outcome::Fetch | Outcome::HandOver(_) | Outcome::Errand(_)) => {
+                return result;
+            }
             Ok(Outcome::Done) => Ok(()),
             Err(error) => Err(error),
         };
@@ -141,19 +162,30 @@ impl Context {
         install: Vec<CapturedFile>,
         then: Then,
     ) -> Outcome {
+        let key = self.suspend(thread, then);
+        let close = core::mem::take(&mut self.threads[thread].closing);
+        Outcome::Errand(Errand { key, install, close }.into())
+    }
+
+    /// Notes that a call waits for the front end, and how it goes on.
+    pub(crate) fn suspend(&mut self, thread: ThreadKey, then: Then) -> ErrandKey {
         let key = self.errands.insert(PendingErrand { thread, then });
         let state = &mut self.threads[thread];
         debug_assert_eq!(state.errand, None, "a thread makes one call at a time");
         state.errand = Some(key);
-        let close = core::mem::take(&mut state.closing);
-        Outcome::Errand(Errand { key, install, close }.into())
+        key
     }
 
     /// Forgets a call that waits for an errand: its thread is gone, or has come back without it.
     pub(crate) fn abandon_errand(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
         let Some(errand) = self.threads[thread].errand.take() else { return };
         let Some(PendingErrand { then, .. }) = self.errands.remove(errand) else { return };
-        if let Then::Deliver(Delivery { transaction, .. }) = then {
+        let undelivered = match then {
+            Then::Deliver(delivery) => Some(delivery.transaction),
+            Then::HandOver(handing) => handing.last,
+            Then::Return(_) => None,
+        };
+        if let Some(transaction) = undelivered {
             self.discard_undelivered(transaction, Verdict::Dead, memory);
         }
     }
@@ -165,7 +197,7 @@ impl Context {
         thread: ThreadKey,
         delivery: Delivery,
         installed: Result<Vec<u32>, NotInstalled>,
-        request: &mut BinderWriteRead,
+        request: &BinderWriteRead,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
         let Delivery { transaction, places, mut returns, waits } = delivery;
@@ -179,22 +211,16 @@ impl Context {
             && self.write_numbers(receiver, start, &places, &numbers, memory).is_ok()
         {
             self.put_transaction(thread, transaction, &mut returns);
-            let result = self.hand_over(thread, request, returns, Some(transaction), memory);
-            if result.is_err() {
-                self.close_on_return(thread, numbers);
-            }
-            return result;
+            return Ok(self.hand_over(thread, request, returns, Some(transaction), numbers));
         }
         self.close_on_return(thread, numbers);
         let kind = self.transactions[transaction].kind;
         self.discard_undelivered(transaction, Verdict::Failed, memory);
         match kind {
-            Kind::Call | Kind::Oneway => {
-                self.go_on_reading(thread, waits, request, returns, memory)
-            }
+            Kind::Call | Kind::Oneway => self.go_on_reading(thread, waits, request, returns),
             Kind::Reply => {
                 returns.put(BR_FAILED_REPLY);
-                self.hand_over(thread, request, returns, None, memory)
+                Ok(self.hand_over(thread, request, returns, None, Vec::new()))
             }
         }
     }

@@ -273,7 +273,7 @@ mod tests {
 
     fn open(context: &mut Context, pid: &HeldPid) -> ProcessKey {
         let (pid, uids) = (pid.clone(), UidMap::identity());
-        context.open(Opener { pid, uids, security_label: (*b"label").into() })
+        context.open(Opener { pid, uid: 0, uids, security_label: (*b"label").into() })
     }
 
     #[test]

@@ -191,6 +191,7 @@ impl Context {
             freeze: None,
         });
         handles.insert(handle, node, reference);
+        self.holdings_of(process).handles += 1;
         self.attach_reference(node);
         Ok(reference)
     }
@@ -248,6 +249,7 @@ impl Context {
         let state = &self.references[reference];
         let (process, handle, node) = (state.process, state.handle, state.node);
         self.processes[process].handles.remove(handle, node);
+        self.holdings_of(process).handles -= 1;
         self.drop_reference(reference);
     }
 
@@ -285,6 +287,7 @@ mod tests {
         let found = KernelProcess { pid, levels, started_at: 0 };
         context.open(Opener {
             pid: PidTable::new(NamespaceId(0), None).adopt(found, None).expect("a free number"),
+            uid: 0,
             uids: UidMap::identity(),
             security_label: (*b"label").into(),
         })

@@ -55,6 +55,8 @@ pub struct Opener {
     /// Its place in the table of processes, and so its number in each pid namespace. Files that the
     /// same process opens share it.
     pub pid: HeldPid,
+    /// The user that it has opened the device as, as the driver sees him: he is charged.
+    pub uid: u32,
     /// The uids its user namespace knows.
     pub uids: UidMap,
     /// Its security label, without a final NUL; never empty.

@@ -7,6 +7,7 @@ use binder_uapi::{
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
 use crate::error::{Errno, Refusal, Verdict};
+use crate::fetch::Payload;
 use crate::thread::{ThreadKey, no_error};
 use crate::transaction::{Draft, Kind, Transaction, TransactionKey};
 use crate::work::Work;
@@ -21,6 +22,7 @@ impl Context {
         caller: &Caller,
         thread: ThreadKey,
         data: &BinderTransactionDataSg,
+        payload: Payload,
         memory: &mut dyn ClientMemory,
     ) {
         let id = self.ids.next();
@@ -36,9 +38,10 @@ impl Context {
         };
         self.restore_nice(thread, call);
         self.log_waiting_caller(call);
-        match self.try_reply(caller, thread, call, data, memory) {
+        match self.try_reply(caller, thread, call, data, payload, memory) {
             Ok(()) => {
                 self.journal.accept();
+                self.note_answer(caller, call);
                 self.end_transaction(call);
                 let replier = &self.threads[thread];
                 // One that polls is told of what it has to read, and gains nothing by waiting. One
@@ -64,6 +67,13 @@ impl Context {
         }
     }
 
+    /// Remembers how long the call took, if it is the longest that the process has served.
+    fn note_answer(&mut self, caller: &Caller, call: TransactionKey) {
+        let took_ns = self.now_ns.saturating_sub(self.transactions[call].trace.sent_at_ns);
+        let longest_ns = &mut self.processes[caller.process].longest_call_ns;
+        *longest_ns = took_ns.max(*longest_ns);
+    }
+
     /// Takes the call that the thread serves off its stack.
     fn take_served_call(&mut self, thread: ThreadKey) -> Result<TransactionKey, Errno> {
         let call = self.threads[thread].stack.ok_or(Errno::EPROTO)?;
@@ -85,6 +95,7 @@ impl Context {
         thread: ThreadKey,
         call: TransactionKey,
         data: &BinderTransactionDataSg,
+        payload: Payload,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Refusal> {
         self.afford_completion(thread)?;
@@ -99,7 +110,7 @@ impl Context {
             is_oneway: false,
             accepts_fds: self.transactions[call].flags & TF_ACCEPT_FDS != 0,
         };
-        let buffer = self.build_buffer(&draft, memory)?;
+        let buffer = self.build_buffer(&draft, payload, memory)?;
         let reply = self.begin_transaction(Transaction {
             trace: self.trace(),
             kind: Kind::Reply,

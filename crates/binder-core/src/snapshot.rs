@@ -15,6 +15,7 @@ use crate::pages::{PAGE_BYTES, PageCounts};
 use crate::process::{Process, ProcessKey};
 use crate::thread::{Thread, ThreadKey};
 use crate::transaction::{Kind, TransactionKey};
+use crate::user::Holdings;
 use crate::waiting::Parked;
 use crate::work::Work;
 
@@ -30,6 +31,8 @@ pub struct Snapshot {
     pub dead_nodes: Vec<NodeView>,
     /// Open files.
     pub processes: Vec<ProcessView>,
+    /// What the users have who opened them, by number.
+    pub(crate) users: Vec<(u32, Holdings)>,
     /// What all processes ever did.
     pub counters: Counters,
     /// Objects by kind, in the order in which logs tell them.
@@ -70,6 +73,8 @@ pub struct ProcessView {
     pub key: ProcessKey,
     /// Its opener's number.
     pub pid: u32,
+    /// The user it was opened as.
+    pub uid: u32,
     /// Its threads, by number.
     pub threads: Vec<ThreadView>,
     /// What it offers.
@@ -102,6 +107,8 @@ pub struct ProcessView {
     pub absent_pages: u32,
     /// The end of the highest page ever touched, in pages.
     pub pages_high_watermark: usize,
+    /// The longest that a call which it served took, from being sent to being answered.
+    pub longest_call_ns: u64,
     /// What it did.
     pub counters: Counters,
 }
@@ -286,6 +293,7 @@ impl Context {
                 .iter()
                 .map(|(key, process)| self.view_process(key, process, &holders))
                 .collect(),
+            users: self.users.iter().map(|(uid, holdings)| (*uid, *holdings)).collect(),
             counters,
             objects: self.count_objects(),
         }
@@ -331,6 +339,7 @@ impl Context {
         ProcessView {
             key,
             pid: process.opener.pid.number(),
+            uid: process.opener.uid,
             threads: process.threads.values().map(|thread| self.view_thread(*thread)).collect(),
             nodes: own_nodes.map(|(key, node)| self.view_node(key, node, holders)).collect(),
             references: process.handles.iter().filter_map(|key| self.view_reference(key)).collect(),
@@ -347,6 +356,7 @@ impl Context {
             pages,
             absent_pages: (area_bytes / PAGE_BYTES).saturating_sub(pages.in_use + pages.idle),
             pages_high_watermark: arena.map_or(0, |arena| arena.pages_high_watermark()),
+            longest_call_ns: process.longest_call_ns,
             counters: process.counters.clone(),
         }
     }

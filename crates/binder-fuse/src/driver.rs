@@ -7,6 +7,7 @@ mod nonblocking;
 mod past;
 mod report;
 mod threads;
+mod under_way;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::RandomState;
@@ -22,6 +23,7 @@ use binder_os::{FuseDevice, ThreadWatch, nice};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
+use slab::Slab;
 
 use crate::alarm::Alarm;
 use crate::client::{Begun, Clients};
@@ -30,10 +32,12 @@ use crate::events::Events;
 use crate::ioctl::{Answer, Call};
 use crate::options::Options;
 use crate::parked::{Check, Parked, ParkedReads};
+use crate::reach::{Reaches, Want};
 use crate::runners::Runners;
 use crate::wire::send;
 use freezing::WaitingFreeze;
 pub(crate) use job::{Asker, Job, NullIoctl, Sleeper};
+use under_way::{Past, UnderWay};
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -61,6 +65,9 @@ pub(crate) struct Driver {
     /// Processes that have not come to their end, the first to go on with in front.
     ending: VecDeque<(DeviceId, ProcessKey)>,
     pub(crate) runners: Arc<Runners>,
+    reaches: Arc<Reaches>,
+    /// Calls that wait for memory of their clients.
+    under_way: Slab<UnderWay>,
     /// The requests whose callers are on an errand, and whether a signal wanted to end them.
     pub(crate) on_errands: HashMap<u64, bool>,
     freezes: Vec<WaitingFreeze>,
@@ -83,6 +90,7 @@ impl Driver {
         fuse: Arc<FuseDevice>,
         options: &Options,
         runners: Arc<Runners>,
+        reaches: Arc<Reaches>,
         alarm: Arc<Alarm>,
         threads: Arc<ThreadWatch>,
     ) -> Self {
@@ -93,6 +101,8 @@ impl Driver {
             devices: Vec::new(),
             ending: VecDeque::new(),
             runners,
+            reaches,
+            under_way: Slab::new(),
             on_errands: HashMap::new(),
             freezes: Vec::new(),
             alarm,
@@ -172,13 +182,20 @@ impl Driver {
                 is_left(!self.ending.is_empty());
             }
             Job::Interrupt { unique, target } => self.interrupt(unique, target),
+            Job::Reached(reached) => self.go_on(reached),
             Job::EndErrand(report) => self.end_errand(*report),
-            Job::ListSleepers { found } => found(self.sleepers()),
+            Job::ListSleepers { found } => {
+                self.end_interrupted();
+                found(self.sleepers());
+            }
             Job::SetNonblocking { device, process, is_nonblocking } => {
                 self.set_nonblocking(device, process, is_nonblocking);
             }
             Job::EndThread(name) => self.end_thread(name),
-            Job::FindEndedThreads { are_left } => are_left(self.find_ended_threads()),
+            Job::FindEndedThreads { are_left } => {
+                let are_unwatched = self.find_ended_threads();
+                are_left(are_unwatched || self.has_interrupted());
+            }
             Job::ReclaimIdlePages { least_turns, is_left } => {
                 is_left(self.reclaim_idle_pages(least_turns));
             }
@@ -206,20 +223,13 @@ impl Driver {
             _ => {}
         }
         let state = &mut self.devices[asker.device];
-        if let Call::WriteRead(mut request) = call {
+        if let Call::WriteRead(request) = call {
             if self.inherits_nice
                 && let Ok(nice) = nice::of(asker.tid)
             {
                 state.context.note_nice(&caller, Nice(nice));
             }
-            let mut outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
-            if matches!(outcome, Err(Errno::EAGAIN)) && state.has_become_blocking(asker.process) {
-                // The request shows what was done: the repetition only reads.
-                let caller = Caller { waits: Waits::UntilReady, ..caller };
-                outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
-            }
-            self.end_or_park(asker, request, outcome);
-            return;
+            return self.fetch(asker, request);
         }
         let answer = state.run(call, &caller);
         let bytes = answer.as_ref().map_or(&[][..], Answer::bytes);
@@ -275,6 +285,12 @@ impl Driver {
             Ok(Outcome::Park(thread)) => {
                 let parked = Parked { asker: *asker, thread, request, check: Check::Fresh };
                 return self.devices[asker.device].parked.insert(parked);
+            }
+            Ok(Outcome::Fetch) => {
+                return self.reach(asker, request, Want::Commands(request), Past::default());
+            }
+            Ok(Outcome::HandOver(hand_over)) => {
+                return self.reach(asker, request, Want::HandOver(hand_over), Past::default());
             }
             Ok(Outcome::Errand(errand)) => {
                 return self.send_on_errand(Task { asker: *asker, request, errand });
@@ -339,11 +355,8 @@ impl Driver {
     fn wake(&mut self, device: DeviceId, thread: ThreadKey) {
         let state = &mut self.devices[device];
         let Some(parked) = state.parked.take(thread) else { return };
-        let Parked { asker, mut request, .. } = parked;
-        if let Some(client) = state.clients.get_mut(asker.process) {
-            client.resume_call(asker.tid);
-        }
-        let outcome = state.context.resume(thread, &mut request, &mut state.clients);
+        let Parked { asker, request, .. } = parked;
+        let outcome = state.context.resume(thread, &request);
         self.end_or_park(&asker, request, outcome);
     }
 
@@ -390,7 +403,10 @@ impl Driver {
                 return self.carry_out_effects(device);
             }
         }
-        if !self.interrupt_freeze(target) && !self.events.interrupt(target) {
+        if !self.interrupt_under_way(target)
+            && !self.interrupt_freeze(target)
+            && !self.events.interrupt(target)
+        {
             send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
         }
     }

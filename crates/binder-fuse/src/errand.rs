@@ -11,15 +11,17 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use binder_core::{Errand, ErrandKey, Errno, NotInstalled, Outcome};
-use binder_os::ThreadStatus;
+use binder_core::{CopyFault, Errand, ErrandKey, Errno, HandOver, NotInstalled, Outcome};
 use binder_os::injection::{self, Held, InjectionError, InstallError, Offer};
+use binder_os::{ClientMemory, ThreadStatus};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
-use crate::driver::{Asker, Driver, Job};
+use crate::descriptors::Payer;
+use crate::driver::{Asker, Device, Driver, Job};
 use crate::files::HeldFile;
 use crate::ioctl::Answer;
+use crate::reach;
 use crate::session::Shared;
 use crate::wire::send;
 
@@ -37,9 +39,15 @@ pub(crate) struct Task {
 pub(crate) struct Report {
     asker: Asker,
     request: BinderWriteRead,
-    errand: ErrandKey,
-    installed: Result<Vec<u32>, NotInstalled>,
+    done: Done,
     standing: Standing,
+}
+
+/// What was done.
+enum Done {
+    Errand(ErrandKey, Result<Vec<u32>, NotInstalled>),
+    /// Returns were written to the memory of a thread on its way out, or could not be.
+    Written(HandOver, Result<(), CopyFault>),
 }
 
 /// Where the client's thread is.
@@ -54,7 +62,8 @@ enum Standing {
 
 /// How a stopped thread goes on.
 enum Next {
-    Return(i32),
+    Return(i32, BinderWriteRead),
+    HandOver(BinderWriteRead, HandOver),
     Errand(BinderWriteRead, Box<Errand>),
     /// With the same ioctl, from its beginning.
     Repeat,
@@ -98,8 +107,8 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
             }
             let standing = if is_answered { Standing::Gone } else { Standing::Waiting };
             let installed = without_files(&errand);
-            let errand = errand.key;
-            let report = Report { asker, request, errand, installed, standing };
+            let done = Done::Errand(errand.key, installed);
+            let report = Report { asker, request, done, standing };
             return shared.submit(Job::EndErrand(Box::new(report)));
         }
     };
@@ -125,17 +134,33 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
                 break;
             }
         }
-        let (tell, told) = mpsc::channel();
-        let standing = Standing::Stopped(tell);
-        let report = Report { asker, request, errand: key, installed, standing };
-        shared.submit(Job::EndErrand(Box::new(report)));
-        match told.recv() {
-            Ok(Next::Return(result)) => {
-                held.finish(result);
+        let mut done = Done::Errand(key, installed);
+        let next = loop {
+            let (tell, told) = mpsc::channel();
+            let standing = Standing::Stopped(tell);
+            let report = Report { asker, request, done, standing };
+            shared.submit(Job::EndErrand(Box::new(report)));
+            match told.recv() {
+                Ok(Next::HandOver(next_request, hand_over)) => {
+                    request = next_request;
+                    let written = memory_of(&asker, &status)
+                        .and_then(|mut memory| reach::write(&mut memory, &hand_over));
+                    done = Done::Written(hand_over, written);
+                }
+                next => break next,
+            }
+        };
+        match next {
+            Ok(Next::Return(result, request)) => {
+                let struct_bytes = Answer::of(&request);
+                let written = memory_of(&asker, &status).and_then(|mut memory| {
+                    memory.write(asker.argument, struct_bytes.bytes()).map_err(|_| CopyFault)
+                });
+                held.finish(if written.is_ok() { result } else { -Errno::EFAULT.number() });
                 break;
             }
             Ok(Next::Errand(next_request, next)) => (request, errand) = (next_request, next),
-            Ok(Next::Repeat) | Err(_) => {
+            Ok(Next::Repeat | Next::HandOver(..)) | Err(_) => {
                 drop(held);
                 break;
             }
@@ -145,6 +170,13 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     for file in files {
         file.close();
     }
+}
+
+/// The memory of a thread that is stopped, so that its number stays its own.
+fn memory_of(asker: &Asker, status: &ThreadStatus) -> Result<ClientMemory, CopyFault> {
+    let mut memory = ClientMemory::open(status.tgid).map_err(|_| CopyFault)?;
+    memory.use_thread(asker.tid);
+    Ok(memory)
 }
 
 /// Why files were not installed.
@@ -184,25 +216,33 @@ fn warn(shared: &Shared, asker: &Asker, error: &dyn Display) {
 impl Driver {
     /// Hands an errand to the runners. A signal does not end the call meanwhile, but is remembered.
     pub(crate) fn send_on_errand(&mut self, task: Task) {
-        let Asker { unique, uid, .. } = task.asker;
+        let Asker { unique, uid, device, process, .. } = task.asker;
         self.on_errands.insert(unique, false);
-        self.runners.run(uid, move |shared| run(shared, task));
+        let pid = self.devices[device].clients.get(process).map_or(0, |client| client.pid);
+        self.runners.run(Payer { pid, uid }, move |shared| run(shared, task));
     }
 
     /// Goes on with a call whose errand was done, or could not be.
     pub(crate) fn end_errand(&mut self, report: Report) {
-        let Report { asker, mut request, errand, installed, standing } = report;
+        let Report { asker, mut request, done, standing } = report;
         let was_interrupted = self.on_errands.remove(&asker.unique).unwrap_or(false);
         let state = &mut self.devices[asker.device];
         if let Some(client) = state.clients.get_mut(asker.process) {
             client.resume_call(asker.tid);
         }
-        let outcome =
-            state.context.finish_errand(errand, installed, &mut request, &mut state.clients);
+        let Device { context, clients, .. } = state;
+        let outcome = match done {
+            Done::Errand(errand, installed) => {
+                context.finish_errand(errand, installed, &request, clients)
+            }
+            Done::Written(hand_over, written) => {
+                context.finish_hand_over(hand_over, written, &mut request, clients)
+            }
+        };
         match standing {
             Standing::Waiting => match outcome {
                 Ok(Outcome::Park(thread)) if was_interrupted => {
-                    state.context.interrupt(thread);
+                    context.interrupt(thread);
                     self.end_call(&asker, request, Err(Errno::EINTR));
                 }
                 outcome => self.end_or_park(&asker, request, outcome),
@@ -212,11 +252,17 @@ impl Driver {
                 // A runner waits for it, unless it met a bug; then the thread repeats its ioctl.
                 let _ = tell.send(next);
             }
-            Standing::Gone => {
-                if let Ok(Outcome::Park(thread)) = outcome {
-                    state.context.interrupt(thread);
+            Standing::Gone => match outcome {
+                Ok(Outcome::Park(thread)) => {
+                    context.interrupt(thread);
                 }
-            }
+                // What it was to close goes with it.
+                Ok(Outcome::HandOver(hand_over)) => {
+                    let unwritten = Err(CopyFault);
+                    let _ = context.finish_hand_over(hand_over, unwritten, &mut request, clients);
+                }
+                Ok(Outcome::Done | Outcome::Fetch | Outcome::Errand(_)) | Err(_) => {}
+            },
         }
         self.carry_out_effects(asker.device);
     }
@@ -237,15 +283,15 @@ impl Driver {
                 self.on_errands.insert(asker.unique, false);
                 return Next::Errand(request, errand);
             }
+            Ok(Outcome::HandOver(hand_over)) => {
+                self.on_errands.insert(asker.unique, false);
+                return Next::HandOver(request, hand_over);
+            }
             Ok(Outcome::Done) => 0,
+            // Only the beginning of a call fetches commands.
+            Ok(Outcome::Fetch) => -Errno::EINVAL.number(),
             Err(error) => -error.number(),
         };
-        let client = self.devices[asker.device].clients.get_mut(asker.process);
-        let written =
-            client.map(|client| client.write(asker.argument, Answer::of(&request).bytes()));
-        match written {
-            Some(Ok(())) => Next::Return(result),
-            Some(Err(_)) | None => Next::Return(-Errno::EFAULT.number()),
-        }
+        Next::Return(result, request)
     }
 }

@@ -92,11 +92,6 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Whether storing is a copy into memory that nobody else has to deliver.
-    pub(crate) fn is_direct(&self) -> bool {
-        matches!(self.way, Way::Passthrough(_))
-    }
-
     pub(crate) fn memory(&self) -> &Arc<Mapping> {
         &self.memory
     }

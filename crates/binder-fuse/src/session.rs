@@ -35,8 +35,10 @@ use crate::mapping::Route;
 use crate::options::{Delivery, Options};
 use crate::pids::Pids;
 use crate::pressure::Listener;
-use crate::reserve::{Bell, Reserve};
+use crate::reach::Reaches;
+use crate::readers;
 use crate::runners::Runners;
+use crate::slow::SlowClients;
 use crate::thread_ends::Mourner;
 use crate::tree::{Refused, Tree};
 use crate::turn::Turn;
@@ -46,9 +48,6 @@ const EINVAL: i32 = 22;
 const ENOTTY: i32 = 25;
 const ENOSYS: i32 = 38;
 const EPERM: i32 = 1;
-
-/// Room for one request: the kernel wants 8 KiB at least.
-const REQUEST_BYTES: usize = 16 << 10;
 
 /// Why binderfs could not be mounted.
 #[derive(Debug, thiserror::Error)]
@@ -122,8 +121,10 @@ pub(crate) struct Shared {
     texts: logs::TextBudget,
     next_follower: AtomicU64,
     pub(crate) watch: Watch,
-    pub(crate) bell: Bell,
-    runners: Arc<Runners>,
+    pub(crate) end: readers::End,
+    pub(crate) reaches: Arc<Reaches>,
+    pub(crate) slow: SlowClients,
+    pub(crate) runners: Arc<Runners>,
     pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
     /// The seccomp filters that every client has, and that let our calls pass.
@@ -186,9 +187,16 @@ impl Session {
             tree.add_logs();
         }
         let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
+        let reaches = Arc::<Reaches>::default();
         let threads = Arc::new(ThreadWatch::new().map_err(MountError::Create)?);
-        let driver =
-            Driver::new(fuse.clone(), options, runners.clone(), alarm.clone(), threads.clone());
+        let driver = Driver::new(
+            fuse.clone(),
+            options,
+            runners.clone(),
+            reaches.clone(),
+            alarm.clone(),
+            threads.clone(),
+        );
         let driver = Turn::new(driver);
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
@@ -226,7 +234,9 @@ impl Session {
             texts: logs::TextBudget::default(),
             next_follower: AtomicU64::new(0),
             watch: Watch::default(),
-            bell: Bell::default(),
+            end: readers::End::default(),
+            reaches,
+            slow: SlowClients::default(),
             runners,
             brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::default(),
@@ -255,53 +265,24 @@ impl Session {
     pub fn serve(self) -> Result<(), ServeError> {
         let shared = &self.shared;
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
-        let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
         shared.runners.start(shared).map_err(ServeError::Thread)?;
         let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
         let mourner = Mourner::start(shared).map_err(ServeError::Thread)?;
         let listener = Listener::start(shared).map_err(ServeError::Thread)?;
-        let result = shared.answer_requests();
+        readers::start(shared).map_err(ServeError::Thread)?;
+        let result = shared.end.wait();
         shared.runners.close();
         listener.stop();
         mourner.stop();
         housekeeper.stop();
         sleeper.stop();
-        if result.is_ok() {
-            // Otherwise it may sleep in a read of what is mounted still.
-            reserve.stop();
-        }
-        Ok(result?)
+        result
     }
 }
 
 impl Shared {
-    /// Answers requests until the file system is unmounted.
-    fn answer_requests(&self) -> Result<(), ReadError> {
-        let mut buffer = vec![0; REQUEST_BYTES];
-        loop {
-            self.watch.begin_wait();
-            let read = self.fuse.read(&mut buffer);
-            self.watch.end_wait();
-            match read {
-                Ok(len) => self.answer_request(&buffer[..len]),
-                Err(ReadError::Unmounted) => return Ok(()),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Answers one request in place of the thread that should, and is stuck. Says whether there may
-    /// be more.
-    pub(crate) fn answer_one_request(&self, buffer: &mut Vec<u8>) -> bool {
-        buffer.resize(REQUEST_BYTES, 0);
-        let read = self.fuse.read(buffer);
-        if let Ok(len) = read {
-            self.answer_request(&buffer[..len]);
-        }
-        read.is_ok()
-    }
-
-    fn answer_request(&self, bytes: &[u8]) {
+    /// Answers one request.
+    pub(crate) fn answer_request(&self, bytes: &[u8]) {
         match Request::parse(bytes) {
             Ok(request) => self.handle_guarded(&request),
             Err(error) => {
@@ -331,12 +312,12 @@ impl Shared {
             }
             Operation::Ioctl { fh, cmd, arg, data, .. } => self.ioctl(header, fh, cmd, arg, data),
             Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh, 0) {
-                Some(asker) => self.submit(Job::Poll { asker, handle: kh, flags }),
+                Some(asker) => self.take_turn(Job::Poll { asker, handle: kh, flags }),
                 None if self.poll_log(header, fh, kh, flags) => {}
                 None => self.refuse(unique, EINVAL),
             },
             Operation::Interrupt { unique: target } => {
-                self.submit(Job::Interrupt { unique, target });
+                self.take_turn(Job::Interrupt { unique, target });
             }
             Operation::Init(offer) => self.init(unique, &offer),
             Operation::Lookup { name } => {
@@ -354,7 +335,7 @@ impl Shared {
             Operation::SetAttr(change) => self.set_attr(unique, header.node, &change),
             Operation::Open { flags } => self.open(header, flags),
             Operation::Flush { fh, .. } => match self.process_of(fh) {
-                Some((device, process)) => self.submit(Job::Flush { unique, device, process }),
+                Some((device, process)) => self.take_turn(Job::Flush { unique, device, process }),
                 None => send(&self.fuse, &reply::empty(unique)),
             },
             Operation::Release(release) => {
@@ -363,11 +344,13 @@ impl Shared {
                 send(&self.fuse, &reply::empty(unique));
                 match file {
                     Some(File::Device { device, process, pid, .. }) => {
-                        self.submit(Job::Release { device, process });
+                        self.take_turn(Job::Release { device, process });
                         // Last, since the device's number may be another's afterwards.
                         self.tree().close(device, pid);
                     }
-                    Some(File::Events(follower)) => self.submit(Job::ForgetFollower { follower }),
+                    Some(File::Events(follower)) => {
+                        self.take_turn(Job::ForgetFollower { follower })
+                    }
                     Some(File::Control | File::Feature(_) | File::Log { .. }) | None => {}
                 }
             }
@@ -428,7 +411,9 @@ impl Shared {
         self.tree().limit_devices(devices_max);
     }
 
-    pub(crate) fn submit(&self, job: Job) {
+    /// Has `job` done. What calls need of clients' memory by it is in line afterwards: that is for the
+    /// reader, who does this between two requests.
+    pub(crate) fn take_turn(&self, job: Job) {
         self.driver.submit(job, Driver::run);
     }
 
@@ -460,7 +445,7 @@ impl Shared {
         match (self.asker(header, fh, argument), copy.get_mut(..data.len())) {
             (Some(asker), Some(room)) => {
                 room.copy_from_slice(data);
-                self.submit(Job::Ioctl { asker, command, data: copy, len: data.len() });
+                self.take_turn(Job::Ioctl { asker, command, data: copy, len: data.len() });
             }
             (Some(_), None) | (None, _) => self.refuse(header.unique, EINVAL),
         }
@@ -483,7 +468,7 @@ impl Shared {
         };
         // Before anybody can look the name up, and in the order of the numbers.
         let name = String::from_utf8_lossy(name).into_owned();
-        self.submit(Job::AddDevice { device: id, name });
+        self.take_turn(Job::AddDevice { device: id, name });
         drop(tree);
         wanted.minor = u32::try_from(id).unwrap_or(u32::MAX);
         send(&self.fuse, &reply::ioctl(unique, 0, wanted.as_bytes()));

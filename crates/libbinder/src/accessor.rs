@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::binder_impl::{Binder, IBinderInternal, Remotable};
 use crate::interface::{FIRST_CALL_TRANSACTION, TransactionCode};
 use crate::parcel::BorrowedParcel;
+use crate::transport::rpc::RpcSession;
 use crate::{Interface, ParcelFileDescriptor, Result, SpIBinder, Status, StatusCode};
 
 /// Opens a connection: `ParcelFileDescriptor addConnection()`.
@@ -106,6 +107,25 @@ impl Accessor {
         Ok(file.into())
     }
 
+    /// Sets a session up with the service's RPC server, and returns its root object: the service.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting and of setting a session up; the log has more of them.
+    pub fn service(&self) -> std::result::Result<SpIBinder, StatusCode> {
+        let accessor = self.clone();
+        let connect = move || {
+            let failed = |status| {
+                tracing::warn!(%status, ?accessor, "no connection to a service");
+            };
+            accessor.connect().map_err(failed).ok()
+        };
+        RpcSession::new().connect_preconnected(connect).map_err(|error| {
+            tracing::warn!(%error, accessor = ?self, "no session with a service");
+            error.into()
+        })
+    }
+
     /// The name of the service that it connects to, as the accessor itself has it.
     ///
     /// # Errors
@@ -150,8 +170,11 @@ struct AccessorObject {
     way: Way,
 }
 
+/// Says where an instance listens.
+type Finder = dyn Fn(&str) -> Option<ConnectionInfo> + Send + Sync;
+
 enum Way {
-    Address(Box<dyn Fn(&str) -> Option<ConnectionInfo> + Send + Sync>),
+    Address(Box<Finder>),
     Delegate(Accessor),
 }
 
@@ -209,12 +232,16 @@ impl Remotable for AccessorObject {
     }
 }
 
+/// Makes the accessor of an instance.
 type Provider = dyn Fn(&str) -> Option<Accessor> + Send + Sync;
 
-/// Who provides what in this process.
-static PROVIDERS: Mutex<Vec<(Vec<String>, Arc<Provider>)>> = Mutex::new(Vec::new());
+/// The instances that somebody provides.
+type Provided = (Vec<String>, Arc<Provider>);
 
-fn providers() -> MutexGuard<'static, Vec<(Vec<String>, Arc<Provider>)>> {
+/// Who provides what in this process.
+static PROVIDERS: Mutex<Vec<Provided>> = Mutex::new(Vec::new());
+
+fn providers() -> MutexGuard<'static, Vec<Provided>> {
     // Entries come and go as a whole.
     PROVIDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -240,10 +267,15 @@ impl AccessorProvider {
         Some(Self(provider))
     }
 
+    /// Whether somebody in this process provides `instance`.
+    pub(crate) fn is_provided(instance: &str) -> bool {
+        providers().iter().any(|(names, _)| names.iter().any(|name| name == instance))
+    }
+
     /// The accessor of `instance`, if somebody in this process provides it.
     #[must_use]
     pub fn accessor_of(instance: &str) -> Option<Accessor> {
-        let holds = |(names, _): &&(Vec<String>, _)| names.iter().any(|name| name == instance);
+        let holds = |(names, _): &&Provided| names.iter().any(|name| name == instance);
         // The provider may look for services itself.
         let provider = providers().iter().find(holds).map(|(_, provider)| provider.clone())?;
         provider(instance)
@@ -327,6 +359,34 @@ mod tests {
         assert_ne!(delegator, binder);
         let through = Accessor::from_binder(NAME, delegator).unwrap();
         through.connect().unwrap();
+    }
+
+    #[test]
+    fn a_service_is_found_by_an_accessor_of_this_process() {
+        use crate::transport::rpc::RpcServer;
+        use crate::{IBinder, binder_impl::IBinderInternal};
+
+        let (listener, address) = listening();
+        let name = "com.example.IReached/default";
+        // Any object will do as the root: an accessor is one.
+        let root = Accessor::new("the root", |_| None).as_binder().unwrap();
+        let server = RpcServer::new_bound_socket(root, listener.into()).unwrap();
+        server.start().unwrap();
+        let provider = AccessorProvider::new(&[name.to_owned()], move |name| {
+            let address = address.clone();
+            Some(Accessor::new(name, move |_| Some(ConnectionInfo::Unix(address.clone()))))
+        });
+        for _ in 0..2 {
+            let service = crate::try_check_service(name).unwrap().unwrap();
+            assert!(service.is_remote());
+            service.ping_binder().unwrap();
+            assert!(service.is_binder_alive());
+            assert_eq!(Accessor::from_binder("the root", service).unwrap().instance, "the root");
+        }
+        assert!(crate::wait_for_service(name).is_some());
+        drop(provider);
+        assert!(!matches!(crate::try_check_service(name), Ok(Some(_))));
+        server.shutdown();
     }
 
     #[test]

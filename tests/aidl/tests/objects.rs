@@ -293,7 +293,7 @@ fn a_default_answers_for_services_that_do_not_know_a_call() {
         }
         fn on_dump(
             &self,
-            _out: &mut dyn std::io::Write,
+            _out: &mut dyn Write,
             _args: &[&std::ffi::CStr],
         ) -> Result<(), StatusCode> {
             Ok(())

@@ -16,6 +16,8 @@ mod interfaces {
     rsbinder::include_aidl!("interfaces");
 }
 
+pub mod client;
+pub mod host;
 pub mod stage;
 
 pub use interfaces::foreign::{IHost, ISession, IVisitor};

@@ -298,6 +298,27 @@ fn a_thread_that_ends_without_a_word_is_noticed() {
     }
 }
 
+/// One who withholds pages of its own memory waits alone, and can be ended and interrupted.
+#[test]
+fn pages_that_never_come_are_missed_by_nobody_else() {
+    let stage = stage_with("withheld_pages");
+    for &user in User::all() {
+        for world in [&[][..], &["--delivery", "store"]] {
+            let said = stage.run_in(user, world, "withheld_pages", &[]);
+            if said.starts_with("SKIPPED") {
+                print!("{said}");
+                continue;
+            }
+            let mut expected = String::new();
+            for way in ["commands", "data", "objects", "returns"] {
+                expected += &format!("{way}: served, gone\n");
+            }
+            expected += "commands: interrupted\ndata: interrupted\n";
+            assert_eq!(said, expected, "as {user:?}, in {world:?}");
+        }
+    }
+}
+
 #[test]
 fn a_driver_that_is_killed_leaves_nobody_waiting() {
     if !is_root_to("mount another binderfs inside a world") {

@@ -7,6 +7,7 @@ use crate::client::Client;
 use crate::errand::Report;
 use crate::events::{FollowerId, StreamRead};
 use crate::logs::LogFile;
+use crate::reach::Reached;
 use crate::thread_ends::CallerName;
 
 /// Who asks: the calling thread, as the FUSE header shows it.
@@ -62,6 +63,8 @@ pub(crate) enum Job {
         unique: u64,
         target: u64,
     },
+    /// A call has what it needed of its client's memory.
+    Reached(Reached),
     /// An errand in a client is over.
     EndErrand(Box<Report>),
     /// Finds reads whose files may have been made non-blocking while they slept.
@@ -153,7 +156,8 @@ impl Job {
     pub(super) fn answers(&self) -> Option<u64> {
         match self {
             Self::Ioctl { asker, .. } | Self::Poll { asker, .. } => Some(asker.unique),
-            Self::Open { unique, .. }
+            Self::Reached(Reached { unique, .. })
+            | Self::Open { unique, .. }
             | Self::Flush { unique, .. }
             | Self::WriteLog { unique, .. }
             | Self::PollEvents { unique, .. } => Some(*unique),

@@ -65,7 +65,7 @@ impl Shared {
             let fh = insert_file(&files, file);
             send(&fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
         });
-        self.submit(Job::Open { unique, device, opener, client: Box::new(client), opened });
+        self.take_turn(Job::Open { unique, device, opener, client: Box::new(client), opened });
     }
 
     /// Finds out who opens a file, and makes its receive buffer.
@@ -78,7 +78,7 @@ impl Shared {
         let numbers = proc_files::pid_numbers(header.pid)?;
         let pid = numbers.first().copied().ok_or(io::ErrorKind::NotFound)?;
         let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
-        let opener = client::identify(&numbers, &self.pids, &self.security_label)?;
+        let opener = client::identify(&numbers, header.uid, &self.pids, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
             Sharing::Shared => Route::Private,
