@@ -2,6 +2,8 @@
 //!
 //! `RECORD_TRACES=1 cargo test -p interop --test traces` writes it where `binder-rpc` decodes it.
 
+#![expect(clippy::unwrap_used, reason = "a test is to end at what goes wrong")]
+
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::Shutdown;

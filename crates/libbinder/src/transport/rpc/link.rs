@@ -41,7 +41,7 @@ pub(super) struct Link {
     socket: OwnedFd,
     passes_files: AtomicBool,
     #[cfg(feature = "tls")]
-    tls: Option<super::tls::Tls>,
+    tls: Option<Box<super::tls::Tls>>,
 }
 
 impl Link {
@@ -58,13 +58,13 @@ impl Link {
     /// Takes a socket on which TLS is to be spoken; no descriptors come there.
     #[cfg(feature = "tls")]
     pub(super) fn with_tls(socket: OwnedFd, tls: super::tls::Tls) -> Self {
-        Self { socket, passes_files: AtomicBool::new(false), tls: Some(tls) }
+        Self { socket, passes_files: AtomicBool::new(false), tls: Some(Box::new(tls)) }
     }
 
     /// Returns the TLS that is spoken, if any is.
     #[cfg(feature = "tls")]
     pub(super) fn tls(&self) -> Option<&super::tls::Tls> {
-        self.tls.as_ref()
+        self.tls.as_deref()
     }
 
     /// Sends what of the parts goes at once, and waits for room for none of it.
