@@ -1,6 +1,6 @@
 //! A file system in the shape of /proc over a table of processes, served by FUSE.
 //!
-//! A [`View`](view) shows the processes of one pid namespace, with their numbers there. There are
+//! A view shows the processes of one pid namespace, with their numbers there. There are
 //! two kinds. What a [`Table`] holds has no kernel behind it: every change passes through the table,
 //! so the kernel may keep whatever it was told, until it is told otherwise. The kernel's own
 //! processes are read from the kernel's /proc each time, for nobody tells of their changes.
