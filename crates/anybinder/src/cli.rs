@@ -2,6 +2,7 @@
 
 mod inspect;
 mod limits;
+mod procview;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,6 +17,9 @@ pub(crate) use inspect::{
     TransactionsOptions,
 };
 use limits::{Limit, limits};
+pub(crate) use procview::{
+    ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
+};
 
 /// Binder on any Linux, without a kernel module.
 #[derive(Debug, Parser)]
@@ -37,6 +41,7 @@ Examples:
   sudo anybinder mount /dev/binderfs        give the whole machine a binder
   anybinder ps                              who uses the binder here, and for what
   anybinder top                             the same as it changes, in the terminal
+  anybinder procview run --scenario pstree  processes that nobody has started
   anybinder doctor                          find out what this machine allows
   anybinder bench ping                      measure calls, beside a futex and a socket
 
@@ -48,6 +53,9 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Serve binderfs at a directory, for everybody who can see it
     Mount(MountOptions),
+    /// Show processes in the shape of /proc
+    #[command(subcommand)]
+    Procview(ProcviewCommand),
     /// Tell what this machine offers and which way will be used
     Doctor(DoctorOptions),
     /// Show a service and a client at work
@@ -102,6 +110,10 @@ pub(crate) struct RunOptions {
 
     #[command(flatten)]
     pub(crate) clients: ClientOptions,
+
+    /// Show the command its world at /proc: itself, what it starts, and who serves them
+    #[arg(long)]
+    pub(crate) proc: bool,
 
     /// The command and its arguments
     #[arg(

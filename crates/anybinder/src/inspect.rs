@@ -39,11 +39,7 @@ pub(crate) struct Binderfs {
 
 impl Binderfs {
     pub(crate) fn find(options: &InspectOptions) -> Result<Self, Failure> {
-        let dir = match &options.dir {
-            Some(dir) => dir.clone(),
-            None => only_mount()?,
-        };
-        Ok(Self { dir })
+        Ok(Self { dir: binderfs_at(options.dir.as_deref())? })
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -78,6 +74,18 @@ impl Binderfs {
         };
         Failure::new(format!("reading {}", path.display()), error).advise(advice)
     }
+}
+
+/// The binderfs at `dir`, or the only one there is.
+pub(crate) fn binderfs_at(dir: Option<&Path>) -> Result<PathBuf, Failure> {
+    dir.map_or_else(only_mount, |dir| Ok(dir.to_owned()))
+}
+
+/// The processes that have a device of the binderfs at `dir` open.
+pub(crate) fn users_of(dir: &Path) -> Result<Vec<u32>, Failure> {
+    let binderfs = Binderfs { dir: dir.to_owned() };
+    let records: Vec<records::ProcessRecord> = binderfs.read("processes.json")?;
+    Ok(records.into_iter().map(|record| record.pid).collect())
 }
 
 /// Finds the binderfs that a user means who names none.

@@ -15,6 +15,7 @@ mod inspect;
 mod man;
 mod mount;
 mod mounts;
+mod procview;
 mod run;
 mod top;
 mod world;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Run(options) => run::run(&options),
         Command::Mount(options) => mount::run(&options),
+        Command::Procview(command) => procview::run(&command),
         Command::Doctor(options) => doctor::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::Ps(options) => inspect::ps(&options),

@@ -4,7 +4,6 @@
 
 use aidl_tests::service::new_test_service;
 use aidl_tests::suite::{self, Without};
-use binder::Interface;
 use binder::transport::rpc::{FileDescriptorTransportMode, ProtocolVersion, RpcServer, RpcSession};
 
 fn run(version: ProtocolVersion, mode: FileDescriptorTransportMode) {
