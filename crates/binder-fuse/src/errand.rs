@@ -11,16 +11,19 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use binder_core::{Errand, ErrandKey, Errno, NotInstalled, Outcome};
+use binder_core::{CapturedFile, Errand, ErrandKey, Errno, NotInstalled, Outcome};
 use binder_os::ThreadStatus;
-use binder_os::injection::{self, Held, InjectionError, InstallError, Offer};
+use binder_os::injection::{self, Answered, Held, InjectionError, InstallError, Offer};
+use binder_os::seccomp;
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
+use crate::diversion::{self, Divertible};
 use crate::driver::{Asker, Driver, Job};
 use crate::files::HeldFile;
 use crate::ioctl::Answer;
 use crate::session::Shared;
+use crate::supervisor::Waiting;
 use crate::wire::send;
 
 /// How often a client that cannot be reached is worth a warning.
@@ -30,22 +33,45 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) struct Task {
     pub(crate) asker: Asker,
     pub(crate) request: BinderWriteRead,
-    pub(crate) errand: Box<Errand>,
+    pub(crate) seat: Seat,
+    pub(crate) purpose: Purpose,
+    pub(crate) divertible: Divertible,
+}
+
+/// Where the thread waits for us.
+pub(crate) enum Seat {
+    /// In its ioctl, a request.
+    Request,
+    /// In a call that the supervisor holds, in the ioctl's place.
+    Trapped(Waiting),
+}
+
+/// What a thread is stopped for.
+pub(crate) enum Purpose {
+    Errand(Box<Errand>),
+    /// To close what was installed of an errand that could not be done.
+    Undo(Box<Errand>),
+    /// To make its ioctl again.
+    Repeat,
 }
 
 /// An errand that was done, or not.
 pub(crate) struct Report {
-    asker: Asker,
-    request: BinderWriteRead,
-    errand: ErrandKey,
-    installed: Result<Vec<u32>, NotInstalled>,
-    standing: Standing,
+    pub(crate) asker: Asker,
+    pub(crate) request: BinderWriteRead,
+    pub(crate) errand: ErrandKey,
+    pub(crate) installed: Result<Vec<u32>, NotInstalled>,
+    pub(crate) standing: Standing,
+    /// What was found out about the thread.
+    pub(crate) divertible: Option<Divertible>,
 }
 
 /// Where the client's thread is.
-enum Standing {
+pub(crate) enum Standing {
     /// In its ioctl, which waits for its answer.
     Waiting,
+    /// In a call that the supervisor holds.
+    Trapped(Waiting),
     /// On its way out, stopped; it is told how to go on.
     Stopped(Sender<Next>),
     /// It was killed.
@@ -53,7 +79,7 @@ enum Standing {
 }
 
 /// How a stopped thread goes on.
-enum Next {
+pub(crate) enum Next {
     Return(i32),
     Errand(BinderWriteRead, Box<Errand>),
     /// With the same ioctl, from its beginning.
@@ -77,14 +103,14 @@ impl Warnings {
 
 /// Does an errand: the work of a runner.
 pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
-    let Task { asker, mut request, mut errand } = task;
-    let mut is_answered = false;
+    let Some(task) = diversion::begin(shared, task) else { return };
+    let Task { asker, mut request, seat, mut purpose, divertible } = task;
+    let mut seat = Some(seat);
     let stopped =
         ThreadStatus::of(asker.tid).map_err(|_| InjectionError::Gone).and_then(|status| {
             let held = Held::stop(asker.tid, &status, shared.client_filters(), || {
-                is_answered = true;
-                let bytes = Answer::of(&request);
-                send(&shared.fuse, &reply::ioctl(asker.unique, injection::REPEAT, bytes.bytes()));
+                let seat = seat.take().unwrap_or(Seat::Request);
+                let_go(shared, &asker, &request, seat)
             })?;
             Ok((status, held))
         });
@@ -96,20 +122,25 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
                 InjectionError::Gone => tracing::debug!(tid = asker.tid, %error),
                 error => warn(shared, &asker, &error),
             }
-            let standing = if is_answered { Standing::Gone } else { Standing::Waiting };
-            let installed = without_files(&errand);
-            let errand = errand.key;
-            let report = Report { asker, request, errand, installed, standing };
-            return shared.submit(Job::EndErrand(Box::new(report)));
+            return give_up(shared, asker, request, seat, purpose);
         }
+    };
+    let divertible = match divertible {
+        Divertible::Unknown => find_out(shared, &asker, &status, &mut held),
+        known => known,
     };
     let mut files: Vec<HeldFile> = Vec::new();
     loop {
+        let (errand, is_undone) = match purpose {
+            Purpose::Errand(errand) => (errand, false),
+            Purpose::Undo(errand) => (errand, true),
+            Purpose::Repeat => break,
+        };
         let Errand { key, install, close } = *errand;
         let first = files.len();
         files.extend(install.into_iter().filter_map(|file| file.into_inner::<HeldFile>()));
         let installed = put(shared, &asker, &status, &mut held, &files[first..]);
-        let installed = installed.map_err(|failure| {
+        let mut installed = installed.map_err(|failure| {
             match failure {
                 // The kernel's driver finds nothing strange in it either.
                 Failure::Install(
@@ -119,6 +150,9 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
             }
             NotInstalled
         });
+        if is_undone {
+            installed = Err(NotInstalled);
+        }
         for number in close {
             if let Err(error) = held.close(number) {
                 warn(shared, &asker, &error);
@@ -127,14 +161,18 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
         }
         let (tell, told) = mpsc::channel();
         let standing = Standing::Stopped(tell);
-        let report = Report { asker, request, errand: key, installed, standing };
+        let divertible = Some(divertible);
+        let report = Report { asker, request, errand: key, installed, standing, divertible };
         shared.submit(Job::EndErrand(Box::new(report)));
         match told.recv() {
             Ok(Next::Return(result)) => {
                 held.finish(result);
                 break;
             }
-            Ok(Next::Errand(next_request, next)) => (request, errand) = (next_request, next),
+            Ok(Next::Errand(next_request, next)) => {
+                (request, purpose) = (next_request, Purpose::Errand(next));
+            }
+            // Without another result it makes its ioctl again.
             Ok(Next::Repeat) | Err(_) => {
                 drop(held);
                 break;
@@ -145,6 +183,61 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     for file in files {
         file.close();
     }
+}
+
+/// Lets a thread go on to where it stops.
+fn let_go(shared: &Shared, asker: &Asker, request: &BinderWriteRead, seat: Seat) -> Answered {
+    match seat {
+        Seat::Request => {
+            let bytes = Answer::of(request);
+            send(&shared.fuse, &reply::ioctl(asker.unique, injection::REPEAT, bytes.bytes()));
+            Answered::Itself
+        }
+        Seat::Trapped(waiting) => {
+            waiting.answer(seccomp::Answer::Refuse(Errno::EINTR.number()));
+            Answered::Diverted
+        }
+    }
+}
+
+/// Ends the errand of a thread that could not be stopped, and may wait in its `seat` still.
+fn give_up(
+    shared: &Shared,
+    asker: Asker,
+    request: BinderWriteRead,
+    seat: Option<Seat>,
+    purpose: Purpose,
+) {
+    let errand = match purpose {
+        Purpose::Errand(errand) | Purpose::Undo(errand) => errand,
+        // What is left in its seat is interrupted.
+        Purpose::Repeat => return drop(seat),
+    };
+    let standing = match seat {
+        Some(Seat::Request) => Standing::Waiting,
+        // A debugger has come between: nothing but an interruption is left to tell.
+        Some(Seat::Trapped(waiting)) => {
+            waiting.answer(seccomp::Answer::Refuse(Errno::EINTR.number()));
+            Standing::Gone
+        }
+        None => Standing::Gone,
+    };
+    let installed = without_files(&errand);
+    let errand = errand.key;
+    let report = Report { asker, request, errand, installed, standing, divertible: None };
+    shared.submit(Job::EndErrand(Box::new(report)));
+}
+
+/// Finds out whether the thread can be diverted next time. Its filters are as many as are expected,
+/// so it has none of its own; but they may be others: so it is tried.
+fn find_out(shared: &Shared, asker: &Asker, status: &ThreadStatus, held: &mut Held) -> Divertible {
+    if !shared.can_divert() || asker.is_compat || status.filters != shared.client_filters() {
+        return Divertible::No;
+    }
+    shared.diversions.expect_question(asker.tid);
+    let is_supervised = held.is_supervised();
+    shared.diversions.forget(asker.tid);
+    if is_supervised == Ok(true) { Divertible::Yes } else { Divertible::No }
 }
 
 /// Why files were not installed.
@@ -183,19 +276,44 @@ fn warn(shared: &Shared, asker: &Asker, error: &dyn Display) {
 
 impl Driver {
     /// Hands an errand to the runners. A signal does not end the call meanwhile, but is remembered.
-    pub(crate) fn send_on_errand(&mut self, task: Task) {
-        let Asker { unique, uid, .. } = task.asker;
-        self.on_errands.insert(unique, false);
-        self.runners.run(uid, move |shared| run(shared, task));
+    pub(crate) fn send_on_errand(
+        &mut self,
+        asker: Asker,
+        request: BinderWriteRead,
+        errand: Box<Errand>,
+    ) {
+        let client = self.devices[asker.device].clients.get(asker.process);
+        let divertible = client.map_or(Divertible::No, |client| client.divertible(asker.tid));
+        let (seat, purpose) = (Seat::Request, Purpose::Errand(errand));
+        self.on_errands.insert(asker.unique, false);
+        let task = Task { asker, request, seat, purpose, divertible };
+        if diversion::is_fit(&task) {
+            self.diversions.put(task);
+        } else {
+            self.runners.run_errand(task);
+        }
+    }
+
+    /// Takes a diversion back whose thread has ended, or makes another call instead: a signal came
+    /// between, and the ioctl was interrupted. The next read takes up the errand.
+    pub(crate) fn retract_diversion(&mut self, tid: u32) {
+        if let Some(diverted) = self.diversions.forget(tid) {
+            self.on_errands.remove(&diverted.asker.unique);
+            let files = diverted.files.into_iter().map(CapturedFile::new).collect();
+            self.devices[diverted.asker.device].context.retract_errand(diverted.errand, files);
+        }
     }
 
     /// Goes on with a call whose errand was done, or could not be.
     pub(crate) fn end_errand(&mut self, report: Report) {
-        let Report { asker, mut request, errand, installed, standing } = report;
+        let Report { asker, mut request, errand, installed, standing, divertible } = report;
         let was_interrupted = self.on_errands.remove(&asker.unique).unwrap_or(false);
         let state = &mut self.devices[asker.device];
         if let Some(client) = state.clients.get_mut(asker.process) {
             client.resume_call(asker.tid);
+            if let Some(divertible) = divertible {
+                client.note_divertible(asker.tid, divertible);
+            }
         }
         let outcome =
             state.context.finish_errand(errand, installed, &mut request, &mut state.clients);
@@ -211,6 +329,23 @@ impl Driver {
                 let next = self.next_of_stopped(&asker, request, outcome);
                 // A runner waits for it, unless it met a bug; then the thread repeats its ioctl.
                 let _ = tell.send(next);
+            }
+            Standing::Trapped(waiting) => {
+                let next = self.next_of_stopped(&asker, request, outcome);
+                let (request, purpose) = match next {
+                    Next::Return(result) => {
+                        waiting.answer(match result {
+                            0 => seccomp::Answer::Done,
+                            error => seccomp::Answer::Refuse(-error),
+                        });
+                        return self.carry_out_effects(asker.device);
+                    }
+                    Next::Errand(request, errand) => (request, Purpose::Errand(errand)),
+                    Next::Repeat => (request, Purpose::Repeat),
+                };
+                let (seat, divertible) = (Seat::Trapped(waiting), Divertible::Yes);
+                let task = Task { asker, request, seat, purpose, divertible };
+                self.runners.run_errand(task);
             }
             Standing::Gone => {
                 if let Ok(Outcome::Park(thread)) = outcome {

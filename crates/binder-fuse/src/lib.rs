@@ -16,6 +16,7 @@ mod brokers;
 mod client;
 mod contexts;
 mod descriptors;
+mod diversion;
 mod driver;
 mod errand;
 mod events;

@@ -8,6 +8,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
+use crate::errand::{self, Task};
 use crate::session::Shared;
 
 /// As many threads as there are at most.
@@ -39,9 +40,16 @@ impl Runners {
         let mut state = self.state();
         if !state.is_closed {
             state.line.push_back((uid, Box::new(work)));
+            // Whoever is woken must not find the state taken.
+            drop(state);
             self.changed.notify_one();
         }
         // Otherwise it is dropped: the file system is unmounted, so nobody must answer for that.
+    }
+
+    /// Has an errand done, for the user whose thread waits for it.
+    pub(crate) fn run_errand(&self, task: Task) {
+        self.run(task.asker.uid, move |shared| errand::run(shared, task));
     }
 
     /// Starts the first thread. Others follow when all are at work.
@@ -54,8 +62,9 @@ impl Runners {
                 if std::panic::catch_unwind(work).is_err() {
                     tracing::error!("a runner met a bug");
                 }
-                runners.state().finish(uid);
-                runners.changed.notify_one();
+                if runners.state().finish(uid) {
+                    runners.changed.notify_one();
+                }
             }
         });
         if started.is_err() {
@@ -112,13 +121,15 @@ impl State {
         Some((uid, work))
     }
 
-    fn finish(&mut self, uid: u32) {
+    /// Notes the end of a user's work. Says whether there may be more that had to wait for it.
+    fn finish(&mut self, uid: u32) -> bool {
         if let Some(count) = self.busy.get_mut(&uid) {
             *count -= 1;
             if *count == 0 {
                 self.busy.remove(&uid);
             }
         }
+        !self.line.is_empty()
     }
 }
 
@@ -135,9 +146,9 @@ mod tests {
         let take = |state: &mut State| state.take().map(|(uid, _)| uid);
         let taken: Vec<_> = std::iter::from_fn(|| take(&mut state)).collect();
         assert_eq!(taken, [1, 1, 1, 1, 2, 3]);
-        state.finish(2);
+        assert!(state.finish(2), "others wait still");
         assert_eq!(take(&mut state), None);
-        state.finish(1);
+        let _ = state.finish(1);
         assert_eq!(take(&mut state), Some(1));
         for uid in [1, 1, 1, 1, 3] {
             state.finish(uid);
