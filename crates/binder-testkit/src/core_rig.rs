@@ -151,6 +151,11 @@ impl CoreRig {
         world.carry_out_effects();
     }
 
+    /// Takes back the errands that are held, as if signals had come before them.
+    pub fn retract_errands(&self) {
+        self.world.borrow_mut().retract_errands();
+    }
+
     /// How many captured files the driver holds.
     pub fn captured_files(&self) -> usize {
         self.world.borrow().memory.captured_files()
