@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 
 use binder_core::{
-    Caller, CapturedFile, Census, ClaimedAddr, ClientMemory, Context, CopyFault, Effect, Errno,
-    MappingArea, NotInstalled, Opener, Outcome, PidNumbers, ProcessKey, Release, ThreadKey, UidMap,
-    Waits,
+    Caller, CallerMemory, CapturedFile, Census, ClaimedAddr, ClientMemory, Commands, Context,
+    CopyFault, Effect, Errno, MappingArea, NamespaceId, NotInstalled, Opener, Outcome, PidTable,
+    ProcessKey, Release, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{BinderWriteRead, FlatBinderObject};
 
@@ -41,47 +41,28 @@ impl Memory<'_> {
     }
 }
 
-impl ClientMemory for Memory<'_> {
+/// The input, as the memory of whoever calls.
+struct Input<'a>(&'a [u8]);
+
+impl CallerMemory for Input<'_> {
     fn read(
         &mut self,
-        _: ProcessKey,
         ClaimedAddr(address): ClaimedAddr,
         into: &mut [u8],
     ) -> Result<(), CopyFault> {
         let start = usize::try_from(address).map_err(|_| CopyFault)?;
         let end = start.checked_add(into.len()).ok_or(CopyFault)?;
-        into.copy_from_slice(self.input.get(start..end).ok_or(CopyFault)?);
+        into.copy_from_slice(self.0.get(start..end).ok_or(CopyFault)?);
         Ok(())
     }
+}
 
-    fn write(
-        &mut self,
-        _: ProcessKey,
-        address: ClaimedAddr,
-        bytes: &[u8],
-    ) -> Result<(), CopyFault> {
-        assert!(!bytes.is_empty(), "a read that has nothing to tell writes nothing");
-        if address.0 >= READ_BUFFERS { Ok(()) } else { Err(CopyFault) }
-    }
-
+impl ClientMemory for Memory<'_> {
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
         // The last process never maps its receive buffer.
         let base = AREAS + process.slot() as u64 * u64::from(AREA_BYTES);
         let len_bytes = u64::from(AREA_BYTES);
         (process.slot() + 1 != PROCESSES).then_some(MappingArea { base, len_bytes })
-    }
-
-    fn copy_in(
-        &mut self,
-        from: ProcessKey,
-        address: ClaimedAddr,
-        to: ProcessKey,
-        offset: u32,
-        len: u32,
-    ) -> Result<(), CopyFault> {
-        let mut bytes = vec![0; len as usize];
-        self.read(from, address, &mut bytes)?;
-        self.store(to, offset, &bytes)
     }
 
     fn store(&mut self, to: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault> {
@@ -114,10 +95,11 @@ pub fn check(input: &[u8]) {
     let mut memory = Memory { input, areas: HashMap::new() };
     let mut parked: HashMap<ThreadKey, Sleeper> = HashMap::new();
     let mut processes = Vec::new();
-    for pid in (1..).take(PROCESSES) {
+    let mut pids = PidTable::new(NamespaceId(0), None);
+    for _ in 0..PROCESSES {
         processes.push(context.open(Opener {
-            pid,
-            numbers: PidNumbers::single(pid),
+            pid: pids.allocate(None).expect("few processes"),
+            uid: 0,
             uids: UidMap::identity(),
             security_label: (*b"label").into(),
         }));
@@ -146,7 +128,7 @@ pub fn check(input: &[u8]) {
             3 => context.flush(process),
             4 => drop(context.poll(&caller)),
             5 => drop(context.node_debug_info(&caller, place)),
-            6 => while context.reclaim_idle_page(process).is_some() {},
+            6 => while context.reclaim_idle_page(process, 0).is_some() {},
             _ => {
                 let mut request = BinderWriteRead {
                     write_size: u64::from(step[4]),
@@ -155,12 +137,12 @@ pub fn check(input: &[u8]) {
                     read_buffer: if step[1] & 0x80 == 0 { READ_BUFFERS } else { 0 },
                     ..BinderWriteRead::default()
                 };
-                let result = context.write_read(&caller, &mut request, &mut memory);
-                assert!(request.write_consumed <= request.write_size);
-                // The thread may end before its errand is done.
+                let mut commands = Commands::fetch(&request, &mut Input(memory.input));
+                let result = context.write_read(&caller, &mut request, &mut commands, &mut memory);
+                // The thread may end before what it waits for is done.
                 let is_killed = step[5] % 16 == 7;
                 let sleeper = Sleeper { caller, request };
-                run_errands(&mut context, &mut parked, sleeper, result, is_killed, &mut memory);
+                go_on(&mut context, &mut parked, sleeper, result, is_killed, &mut memory);
             }
         }
         settle(&mut context, &mut parked, &mut memory);
@@ -180,14 +162,14 @@ fn settle(
 ) {
     while let Some(effect) = context.poll_effect() {
         let Effect::Wake(thread) = effect else { continue };
-        let Some(mut sleeper) = parked.remove(&thread) else { continue };
-        let result = context.resume(thread, &mut sleeper.request, memory);
-        run_errands(context, parked, sleeper, result, false, memory);
+        let Some(sleeper) = parked.remove(&thread) else { continue };
+        let result = context.resume(thread, &sleeper.request);
+        go_on(context, parked, sleeper, result, false, memory);
     }
 }
 
 /// Does what a call asks for until it is over or sleeps.
-fn run_errands(
+fn go_on(
     context: &mut Context,
     parked: &mut HashMap<ThreadKey, Sleeper>,
     mut sleeper: Sleeper,
@@ -196,22 +178,35 @@ fn run_errands(
     memory: &mut Memory<'_>,
 ) {
     loop {
+        let request = &mut sleeper.request;
+        assert!(request.write_consumed <= request.write_size);
+        let is_window = matches!(result, Ok(Outcome::HandOver(_) | Outcome::Errand(_)));
+        if is_window && is_killed {
+            context.exit_thread(&sleeper.caller, memory);
+        }
         match result {
             Ok(Outcome::Park(thread)) => {
                 parked.insert(thread, sleeper);
                 return;
             }
             Ok(Outcome::Done) | Err(_) => return,
+            Ok(Outcome::Fetch) => {
+                let mut commands = Commands::fetch(request, &mut Input(memory.input));
+                result = context.write_read(&sleeper.caller, request, &mut commands, memory);
+            }
+            Ok(Outcome::HandOver(hand_over)) => {
+                assert!(!hand_over.bytes.is_empty(), "a read that has nothing to tell ends so");
+                let is_writable = hand_over.address.0 >= READ_BUFFERS;
+                let written = if is_writable { Ok(()) } else { Err(CopyFault) };
+                result = context.finish_hand_over(hand_over, written, request, memory);
+                assert!(!is_killed || matches!(result, Err(Errno::EINVAL)));
+            }
             Ok(Outcome::Errand(errand)) => {
                 let files = errand.install.into_iter().map(CapturedFile::into_inner::<u32>);
                 let numbers: Option<Vec<u32>> = files.collect();
                 let numbers = numbers.expect("a file comes back as it went");
                 let installed =
                     if numbers.len().is_multiple_of(2) { Ok(numbers) } else { Err(NotInstalled) };
-                if is_killed {
-                    context.exit_thread(&sleeper.caller, memory);
-                }
-                let request = &mut sleeper.request;
                 result = context.finish_errand(errand.key, installed, request, memory);
                 assert!(!is_killed || matches!(result, Err(Errno::EINVAL)));
             }

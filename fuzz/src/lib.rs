@@ -4,3 +4,5 @@
 
 pub mod command_stream;
 pub mod fuse_request;
+pub mod parcel_values;
+pub mod rpc_session;

@@ -38,6 +38,7 @@ fn test_with_a_device() -> Result<(), Failure> {
 fn check_interleavings() -> Result<(), Failure> {
     for (packages, tests) in [
         (&["--package=binder-fuse"][..], "turn"),
+        (&["--package=binder-os"], "leash::tests"),
         (&["--package=idr", "--package=pidns", "--features=idr/std"], "interleavings"),
     ] {
         let mut command = cargo(&["test", "--lib"]);

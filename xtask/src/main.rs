@@ -1,8 +1,9 @@
-//! Checks, conformance table and oracle runs of this workspace.
+//! Checks, conformance table, oracle and Miri runs of this workspace.
 
 mod check;
 mod ci;
 mod conformance;
+mod miri;
 mod oracle;
 mod workspace;
 
@@ -32,6 +33,8 @@ enum Task {
     },
     /// Checks what no compiler checks: who uses whom, sizes, links, the list of unsafe modules
     Check,
+    /// Looks for undefined behaviour in the crates with `unsafe` of their own, with Miri if there is one
+    Miri,
     /// Runs everything that must pass before a push
     Ci,
 }
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Task::Conformance => conformance::print_table(),
         Task::Oracle { filter } => oracle::run(filter.as_deref()),
         Task::Check => check::run(),
+        Task::Miri => miri::run(),
         Task::Ci => ci::run(),
     };
     match result {

@@ -17,7 +17,8 @@ pub(crate) fn run(bench: &Bench) -> Result<ExitCode, Failure> {
         bench.run(&mut std::io::stdout().lock()).map_err(failed("measuring"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let devices = driver_options(&["binder".to_owned()], DEVICE_MODE, DeliveryChoice::Auto);
+    let names = ["binder", "hwbinder"].map(str::to_owned);
+    let devices = driver_options(&names, DEVICE_MODE, DeliveryChoice::Auto);
     let same_again = [this_program()?].into_iter().chain(std::env::args_os().skip(1));
     let status = World::enter(&devices)?.run(&same_again.collect::<Vec<_>>(), Supervision::Full)?;
     Ok(ExitCode::from(status))

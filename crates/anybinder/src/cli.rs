@@ -1,6 +1,7 @@
 //! The command line, from which help, completions and the man page are made.
 
 mod inspect;
+mod limits;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use clap_complete::Shell;
 pub(crate) use inspect::{
     InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TransactionsOptions,
 };
+use limits::{Limit, limits};
 
 /// Binder on any Linux, without a kernel module.
 #[derive(Debug, Parser)]
@@ -143,7 +145,11 @@ pub(crate) struct MountOptions {
     #[arg(long)]
     pub(crate) stats: bool,
 
-    /// Stay in the foreground
+    /// Take the place of a binderfs that is served there; those who use that keep it
+    #[arg(long)]
+    pub(crate) replace: bool,
+
+    /// Stay in the foreground, and tell a supervisor, as systemd is, when it is mounted
     #[arg(long)]
     pub(crate) foreground: bool,
 
@@ -165,13 +171,21 @@ pub(crate) struct ClientOptions {
     /// Let a thread that serves a call have the caller's nice value meanwhile, within RLIMIT_NICE
     #[arg(long, hide_short_help = true)]
     pub(crate) inherit_nice: bool,
+
+    /// Limit what an open file, or a user (user-...), may make the driver keep: NAME=NUMBER, with the
+    /// names threads, nodes, handles, deaths, calls, oneways, files, unread, and user-threads,
+    /// user-nodes, user-handles, user-oneways
+    #[arg(long = "limit", value_name = "NAME=NUMBER", value_parser = Limit::parse,
+          hide_short_help = true)]
+    pub(crate) limits: Vec<Limit>,
 }
 
 impl ClientOptions {
     /// Adds these to a driver's options.
     pub(crate) fn apply(&self, options: binder_fuse::Options) -> binder_fuse::Options {
         let security_label = self.security_label.clone().unwrap_or(options.security_label);
-        binder_fuse::Options { security_label, inherits_nice: self.inherit_nice, ..options }
+        let limits = limits(&self.limits);
+        binder_fuse::Options { security_label, inherits_nice: self.inherit_nice, limits, ..options }
     }
 }
 

@@ -9,6 +9,15 @@ use binder_os::processes::{self, Child, Fork, Stream};
 
 use crate::failure::{Failure, failed};
 
+/// What is at the directory where binderfs is to be mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Nothing that is to go.
+    Free,
+    /// A mount that gives way. Those who have files of it open keep them.
+    Taken,
+}
+
 /// Starts a process that mounts binderfs at `dir` and serves it until it is unmounted.
 ///
 /// `prepare` runs in that process before anything else, while it has one thread, and `attend` when
@@ -19,6 +28,7 @@ use crate::failure::{Failure, failed};
 /// [`Failure`], the child's own or one of starting it; no child is left then.
 pub(crate) fn start(
     dir: &Path,
+    place: Place,
     options: &Options,
     prepare: impl FnOnce() -> Result<(), Failure>,
     attend: impl FnOnce(&Session) -> Result<(), Failure>,
@@ -29,7 +39,7 @@ pub(crate) fn start(
         Fork::Child => {
             drop(report);
             let mounted = prepare().and_then(|()| {
-                let session = mount(dir, options)?;
+                let session = mount(dir, place, options)?;
                 attend(&session)?;
                 Ok(session)
             });
@@ -74,12 +84,16 @@ fn live(mounted: Result<Session, Failure>, mut reporter: PipeWriter) -> i32 {
 }
 
 /// Mounts binderfs at `dir` in this process.
-pub(crate) fn mount(dir: &Path, options: &Options) -> Result<Session, Failure> {
+pub(crate) fn mount(dir: &Path, place: Place, options: &Options) -> Result<Session, Failure> {
     // Every client that is met costs a few descriptors.
     if let Err(error) = processes::raise_open_file_limit() {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
-    Session::mount(dir, options).map_err(|error| describe(&error))
+    let session = match place {
+        Place::Free => Session::mount(dir, options),
+        Place::Taken => Session::replace(dir, options),
+    };
+    session.map_err(|error| describe(&error))
 }
 
 /// Serves a mounted binderfs in this process until it is unmounted.

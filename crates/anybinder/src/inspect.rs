@@ -21,6 +21,7 @@ use serde::de::DeserializeOwned;
 
 use crate::cli::InspectOptions;
 use crate::failure::{Failure, failed};
+use crate::mounts;
 
 pub(crate) use log::run as log;
 pub(crate) use ps::run as ps;
@@ -77,8 +78,7 @@ impl Binderfs {
 
 /// Finds the binderfs that a user means who names none.
 fn only_mount() -> Result<PathBuf, Failure> {
-    let mounts = fs::read_to_string("/proc/self/mounts").map_err(failed("listing the mounts"))?;
-    let found = binderfs_mounts(&mounts);
+    let found = mounts::of_binderfs().map_err(failed("listing the mounts"))?;
     if let Some(usual) = found.iter().find(|dir| *dir == Path::new(BINDERFS_DIR)) {
         return Ok(usual.clone());
     }
@@ -94,46 +94,6 @@ fn only_mount() -> Result<PathBuf, Failure> {
             Err(Failure::new("looking for a binderfs", answer).advise("name one with --dir"))
         }
     }
-}
-
-/// The places of all mounts of binderfs, ours and the kernel's, in the words of /proc/PID/mounts.
-fn binderfs_mounts(mounts: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for line in mounts.lines() {
-        let mut words = line.split(' ');
-        if let (Some(_), Some(place), Some("fuse.anybinder" | "binder")) =
-            (words.next(), words.next(), words.next())
-        {
-            let place = PathBuf::from(unescape(place));
-            // A device that is mounted by itself is no directory to look into.
-            if place.join("binder-control").exists() || !place.is_file() {
-                found.push(place);
-            }
-        }
-    }
-    found.sort();
-    found.dedup();
-    found
-}
-
-/// Takes back what the kernel does to spaces and the like in names: `\040`.
-fn unescape(word: &str) -> String {
-    let mut parts = word.split('\\');
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let code = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match code {
-            Some(code) => {
-                plain.push(char::from(code));
-                plain.push_str(&part[3..]);
-            }
-            None => {
-                plain.push('\\');
-                plain.push_str(part);
-            }
-        }
-    }
-    plain
 }
 
 fn parse<T: DeserializeOwned>(line: &str) -> Result<T, Failure> {
@@ -174,26 +134,4 @@ fn name_of(pid: u32) -> String {
     // A process names itself: nothing of that may act on the terminal.
     let name: String = name.trim_end().chars().filter(|char| !char.is_control()).collect();
     if name.is_empty() { "-".into() } else { name }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn mounts_of_binderfs_are_found_among_others() {
-        let mounts = "proc /proc proc rw 0 0\n\
-                      anybinder /mnt/a\\040b fuse.anybinder rw,nosuid 0 0\n\
-                      binder /mnt/kernel binder rw 0 0\n\
-                      anybinder /mnt/a\\040b fuse.anybinder rw 0 0\n\
-                      sshfs /mnt/other fuse.sshfs rw 0 0\n";
-        assert_eq!(binderfs_mounts(mounts), ["/mnt/a b", "/mnt/kernel"].map(PathBuf::from));
-    }
-
-    #[test]
-    fn names_are_taken_back_from_their_escapes() {
-        assert_eq!(unescape("/a\\040b\\134c"), "/a b\\c");
-        assert_eq!(unescape("/plain"), "/plain");
-        assert_eq!(unescape("\\x"), "\\x");
-    }
 }

@@ -14,6 +14,7 @@ mod failure;
 mod inspect;
 mod man;
 mod mount;
+mod mounts;
 mod run;
 mod world;
 

@@ -2,15 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
 use std::{fs, thread};
 
+use binder_fuse::Session;
 use binder_os::namespaces;
+use binder_os::proc_files::Device;
 use binder_os::processes::{Signal, Stream};
 use binder_os::signals::SignalStream;
 
 use crate::cli::{self, MountOptions};
-use crate::driver;
+use crate::driver::{self, Place};
 use crate::failure::{Failure, failed};
+use crate::mounts::{self, Standing};
 
 pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
     // The driver leaves the directory that a relative path starts from.
@@ -24,42 +28,99 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
         statistics: options.stats,
         ..options.clients.apply(driver_options)
     };
+    let place = place_at(&dir, options.replace)?;
+    let own = OwnMount { dir: dir.clone(), device: Arc::default() };
+    let device = Arc::clone(&own.device);
+    let attend = |session: &Session| {
+        // Nobody else has set it.
+        let _ = device.set(session.device());
+        Ok(())
+    };
     if options.foreground {
-        unmount_on_signals(dir.clone())?;
-        driver::serve(driver::mount(&dir, &driver_options)?)?;
+        own.unmount_on_signals()?;
+        let session = driver::mount(&dir, place, &driver_options)?;
+        attend(&session)?;
+        tell_supervisor();
+        driver::serve(session)?;
     } else {
         let detach = || {
             driver::leave_terminal(&[Stream::Input, Stream::Output, Stream::Error])?;
             std::env::set_current_dir("/").map_err(failed("changing to /"))?;
-            unmount_on_signals(dir.clone())
+            own.unmount_on_signals()
         };
-        let driver = driver::start(&dir, &driver_options, detach, |_| Ok(()))?;
+        let driver = driver::start(&dir, place, &driver_options, detach, attend)?;
         tracing::info!(dir = %dir.display(), pid = driver.pid(), "binderfs answers");
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes SIGTERM and SIGINT as the wish to unmount and end.
+/// Decides what becomes of a binderfs that is mounted at `dir` already.
 ///
-/// Must come before other threads, which would otherwise die of them.
-fn unmount_on_signals(dir: PathBuf) -> Result<(), Failure> {
-    let signals =
-        SignalStream::block(&[Signal::TERM, Signal::INT]).map_err(failed("blocking signals"))?;
-    let wait = move || {
-        let arrived = signals.next();
-        tracing::info!(?arrived, "unmounting");
-        std::process::exit(unmount(&dir));
-    };
-    let started = thread::Builder::new().name("signals".into()).spawn(wait);
-    started.map(drop).map_err(failed("starting a thread"))
+/// One whose driver is gone gives way: it can never serve anybody again. One that is served does so
+/// only if the user `replaces` it, for everybody would lose sight of what they have registered there.
+fn place_at(dir: &Path, replaces: bool) -> Result<Place, Failure> {
+    let standing = mounts::standing_at(dir).map_err(failed("listing the mounts"))?;
+    match standing {
+        Standing::Free => Ok(Place::Free),
+        Standing::Abandoned => {
+            tracing::warn!(dir = %dir.display(), "replacing a binderfs whose driver is gone");
+            Ok(Place::Taken)
+        }
+        Standing::Served if replaces => Ok(Place::Taken),
+        Standing::Served => {
+            let dir = dir.display();
+            let tried = format!("mounting binderfs at {dir}");
+            Err(Failure::new(tried, "there is one already, and it is served").advise(format!(
+                "`umount {dir}` ends it once nobody uses it; --replace leaves it to those who do, and \
+                 gives others the new one"
+            )))
+        }
+    }
 }
 
-fn unmount(dir: &Path) -> i32 {
-    match namespaces::unmount(dir) {
-        Ok(()) => 0,
-        Err(error) => {
-            tracing::error!(dir = %dir.display(), %error, "not unmounted");
-            1
+/// Tells a supervisor that waits for it, as systemd does, that binderfs is mounted.
+fn tell_supervisor() {
+    if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
+        tracing::warn!(%error, "the supervisor was not told that binderfs is mounted");
+    }
+}
+
+/// The mount that this process serves.
+struct OwnMount {
+    dir: PathBuf,
+    /// Known once it is mounted.
+    device: Arc<OnceLock<Device>>,
+}
+
+impl OwnMount {
+    /// Takes SIGTERM and SIGINT as the wish to unmount and end.
+    ///
+    /// Must come before other threads, which would otherwise die of them.
+    fn unmount_on_signals(self) -> Result<(), Failure> {
+        let signals = SignalStream::block(&[Signal::TERM, Signal::INT])
+            .map_err(failed("blocking signals"))?;
+        let wait = move || {
+            let arrived = signals.next();
+            tracing::info!(?arrived, "unmounting");
+            std::process::exit(self.unmount());
+        };
+        let started = thread::Builder::new().name("signals".into()).spawn(wait);
+        started.map(drop).map_err(failed("starting a thread"))
+    }
+
+    /// Unmounts it and returns the exit status. A mount that has taken its place stays.
+    fn unmount(&self) -> i32 {
+        let Some(&device) = self.device.get() else { return 0 };
+        match namespaces::unmount_only(&self.dir, device) {
+            Ok(true) => 0,
+            Ok(false) => {
+                tracing::info!(dir = %self.dir.display(), "another has taken its place");
+                0
+            }
+            Err(error) => {
+                tracing::error!(dir = %self.dir.display(), %error, "not unmounted");
+                1
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ use binder_os::processes::{self, Change, Child, Fork, Signal, Stream};
 use binder_os::seccomp::{self, Listener};
 use binder_os::signals::{self, Sender, SignalMask, SignalStream};
 
-use crate::driver;
+use crate::driver::{self, Place};
 use crate::failure::{Failure, failed};
 
 /// A world whose driver answers.
@@ -121,7 +121,8 @@ impl World {
             drop((lifeline.take(), supervision.take()));
             watch(watched, namespaces, this)
         };
-        let driver = driver::start(Path::new(BINDERFS_DIR), options, prepare, |session| {
+        let place = Path::new(BINDERFS_DIR);
+        let driver = driver::start(place, Place::Free, options, prepare, |session| {
             supervise(supervisors, session, options.delivery)
         })?;
         let supervision = supervision.take().expect("only the driver has taken its own");

@@ -2,10 +2,11 @@
 //!
 //! Orders and answers are lines of JSON over a socket; nothing is said while a clock runs.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::exit;
+use std::time::Duration;
 
 use binder_os::processes::{self, Child, Fork};
 use binder_os::signals::Signal;
@@ -122,6 +123,15 @@ impl Actor {
         Err(other.failure("it spoke out of turn"))
     }
 
+    /// Gives an order, to be answered when [`Self::hear`] is called.
+    ///
+    /// # Errors
+    ///
+    /// [`BenchError`] if it has ended.
+    pub(crate) fn tell(&mut self, order: &impl Serialize) -> Result<(), BenchError> {
+        self.link.send(order)
+    }
+
     /// Gives an order and returns the answer.
     ///
     /// # Errors
@@ -141,16 +151,41 @@ impl Actor {
     }
 
     /// Waits for an answer, which may be that it failed.
-    fn hear<T: DeserializeOwned>(&mut self) -> Result<T, BenchError> {
+    ///
+    /// # Errors
+    ///
+    /// [`BenchError`] if it fails or ends.
+    pub(crate) fn hear<T: DeserializeOwned>(&mut self) -> Result<T, BenchError> {
         match self.link.receive::<Result<T, String>>()? {
             Some(answer) => answer.map_err(|reason| self.failure(reason)),
             None => Err(self.failure("it ended unexpectedly")),
         }
     }
 
+    fn socket(&self) -> &UnixStream {
+        self.link.0.get_ref()
+    }
+
     fn failure(&self, reason: impl Into<String>) -> BenchError {
         BenchError::Actor { actor: self.name.clone(), reason: reason.into() }
     }
+}
+
+/// Waits until some of the actors have something to say, or have ended, and returns their places,
+/// the last first; none if the time is over.
+///
+/// # Errors
+///
+/// As poll(2).
+pub(crate) fn wait_for_any(actors: &[Actor], timeout: Duration) -> Result<Vec<usize>, BenchError> {
+    let watch = |actor| PollFd::new(Actor::socket(actor), PollFlags::IN);
+    let mut watched: Vec<_> = actors.iter().map(watch).collect();
+    let timeout = Timespec::try_from(timeout).map_err(io::Error::other);
+    let timeout = timeout.map_err(failed("waiting for processes"))?;
+    rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, Some(&timeout)))
+        .map_err(failed("waiting for processes"))?;
+    let spoke = watched.iter().enumerate().filter(|(_, watched)| !watched.revents().is_empty());
+    Ok(spoke.map(|(place, _)| place).rev().collect())
 }
 
 impl Drop for Actor {
@@ -180,6 +215,19 @@ impl Link {
             return Ok(None);
         }
         serde_json::from_str(&line).map(Some).map_err(failed(tried))
+    }
+
+    /// Waits until there is something to receive, or the end, for some time at most.
+    pub(crate) fn has_more(&self, timeout: Duration) -> Result<bool, BenchError> {
+        let tried = "hearing a process of the bench";
+        if !self.0.buffer().is_empty() {
+            return Ok(true);
+        }
+        let timeout = Timespec::try_from(timeout).map_err(io::Error::other);
+        let timeout = timeout.map_err(failed(tried))?;
+        let mut watched = [PollFd::new(self.0.get_ref(), PollFlags::IN)];
+        let ready = rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, Some(&timeout)));
+        Ok(ready.map_err(failed(tried))? > 0)
     }
 
     /// Answers the bench.

@@ -12,15 +12,25 @@ use crate::ids::{self, IdsOptions};
 use crate::pids::{self, PidsOptions};
 use crate::ping::{self, PingOptions};
 use crate::report::Report;
+use crate::sendvec::{self, SendvecOptions};
+use crate::soak::{self, SoakOptions};
 use crate::target::Target;
+use crate::throughput::{self, ThroughputOptions};
+use crate::transports::{self, TransportsOptions};
 
 /// What can be measured.
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum Bench {
     /// Time round trips through a device, beside a futex and a Unix socket
     Ping(PingOptions),
+    /// Count the calls that several clients make together in a second
+    Throughput(ThroughputOptions),
+    /// Time vectors of words, there and back, also while memory is short
+    Sendvec(SendvecOptions),
     /// Time the transfer of new objects to a server that holds more and more of them
     Handles(HandlesOptions),
+    /// Have many clients make mixed calls, come and go, and look that all is well
+    Soak(SoakOptions),
     /// Time round trips beside clients that flood the driver
     Flood(FloodOptions),
     /// Time the freezing and thawing of a process with many objects
@@ -33,6 +43,8 @@ pub enum Bench {
     Ids(IdsOptions),
     /// Time a table of process ids, by how many there are and in how many namespaces
     Pids(PidsOptions),
+    /// Time calls over sockets, beside bare messages of the same bytes
+    Transports(TransportsOptions),
 }
 
 impl Bench {
@@ -55,13 +67,17 @@ impl Bench {
         let report = &mut Report::new(out, self.is_json());
         match self {
             Self::Ping(options) => ping::run(options, report),
+            Self::Throughput(options) => throughput::run(options, report),
+            Self::Sendvec(options) => sendvec::run(options, report),
             Self::Handles(options) => handles::run(options, report),
+            Self::Soak(options) => soak::run(options, report),
             Self::Flood(options) => flood::run(options, report),
             Self::Freeze(options) => freeze::run(options, report),
             Self::Idle(options) => idle::run(options, report),
             Self::FindBit(options) => find_bit::run(options, report),
             Self::Ids(options) => ids::run(options, report),
             Self::Pids(options) => pids::run(options, report),
+            Self::Transports(options) => transports::run(options, report),
         }
     }
 
@@ -69,11 +85,14 @@ impl Bench {
     fn target(&self) -> Option<&Target> {
         match self {
             Self::Ping(options) => Some(&options.target),
+            Self::Throughput(options) => Some(&options.target),
+            Self::Sendvec(options) => Some(&options.target),
             Self::Handles(options) => Some(&options.target),
+            Self::Soak(options) => Some(&options.target),
             Self::Flood(options) => Some(&options.target),
             Self::Freeze(options) => Some(&options.target),
             Self::Idle(options) => Some(&options.target),
-            Self::FindBit(_) | Self::Ids(_) | Self::Pids(_) => None,
+            Self::FindBit(_) | Self::Ids(_) | Self::Pids(_) | Self::Transports(_) => None,
         }
     }
 
@@ -82,9 +101,15 @@ impl Bench {
             Self::FindBit(options) => options.json,
             Self::Ids(options) => options.json,
             Self::Pids(options) => options.json,
-            Self::Ping(_) | Self::Handles(_) | Self::Flood(_) | Self::Freeze(_) | Self::Idle(_) => {
-                self.target().is_some_and(|target| target.json)
-            }
+            Self::Transports(options) => options.json,
+            Self::Ping(_)
+            | Self::Throughput(_)
+            | Self::Sendvec(_)
+            | Self::Handles(_)
+            | Self::Soak(_)
+            | Self::Flood(_)
+            | Self::Freeze(_)
+            | Self::Idle(_) => self.target().is_some_and(|target| target.json),
         }
     }
 }

@@ -43,6 +43,9 @@ pub enum BenchError {
         /// How many were received.
         received_bytes: usize,
     },
+    /// The driver did what it must never do.
+    #[error("broken promise: {0}")]
+    Broken(String),
     /// A message does not fit into the memory shared for it.
     #[error(transparent)]
     TooLong(#[from] OutOfBounds),

@@ -6,6 +6,7 @@
 mod binder;
 mod caller;
 mod futex;
+mod library;
 mod stream;
 
 use std::cell::RefCell;
@@ -58,6 +59,10 @@ pub struct PingOptions {
     #[arg(long)]
     descriptors: bool,
 
+    /// Measure also calls through the client library, on the device `hwbinder` beside the other
+    #[arg(long)]
+    libbinder: bool,
+
     /// Where the processes run, the daemon's included
     #[arg(long, value_enum, default_value = "same")]
     pin: Pin,
@@ -82,6 +87,8 @@ enum What {
     Deferred,
     /// The same, and every call brings a file.
     File,
+    /// The client library, whose server defers completions too.
+    Library,
     /// The device of the kernel's driver.
     Kernel,
     /// A futex and shared memory.
@@ -121,7 +128,7 @@ struct Row {
     daemon_cpu_ns: Option<u64>,
     times_futex: Option<f64>,
     times_unix: Option<f64>,
-    /// A call with a file, set against the same without.
+    /// A call with a file, or through the library, set against the same without.
     times_without: Option<f64>,
 }
 
@@ -146,8 +153,9 @@ pub(crate) fn run(options: &PingOptions, report: &mut Report<'_>) -> Result<(), 
         "x unix",
         "x without",
     ];
-    // The last is about files.
-    let columns = if options.descriptors { heads.len() } else { heads.len() - 1 };
+    // The last is about files and the library.
+    let has_without = options.descriptors || options.libbinder;
+    let columns = if has_without { heads.len() } else { heads.len() - 1 };
     let mut table = Table::new(heads.into_iter().take(columns));
     for &bytes in &options.sizes {
         let mut tallies = vec![Tally::default(); peers.len()];
@@ -205,6 +213,10 @@ fn assemble(
             peers.push(Peer { what, client, server: server.clone(), daemon });
         }
     }
+    if options.libbinder {
+        let (client, server) = library::start(&device.with_file_name("hwbinder"), core)?;
+        peers.push(Peer { what: What::Library, client, server: shared(server), daemon });
+    }
     if let Some(kernel) = kernel_device(options.kernel_device.as_deref(), device)? {
         let started = service::start(&kernel, core)
             .and_then(|server| Ok((binder::start(&kernel, core, None, Load::Bytes)?, server)));
@@ -258,6 +270,7 @@ impl What {
             Self::Binder => "binder",
             Self::Deferred => "deferred",
             Self::File => "file",
+            Self::Library => "libbinder",
             Self::Kernel => "kernel",
             Self::Futex => "futex",
             Self::Unix => "unix",
@@ -328,7 +341,7 @@ fn rows(bytes: u32, peers: &[Peer], tallies: &mut [Tally]) -> Vec<Row> {
                 daemon_cpu_ns: tally.daemon_cpu_ns.map(|ns| ns / calls),
                 times_futex: times(p50_ns, What::Futex),
                 times_unix: times(p50_ns, What::Unix),
-                times_without: (what == What::File)
+                times_without: matches!(what, What::File | What::Library)
                     .then(|| times(p50_ns, What::Deferred))
                     .flatten(),
             }

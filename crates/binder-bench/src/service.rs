@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::path::Path;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -35,23 +36,61 @@ pub(crate) const NO_HANDLE: u32 = 0;
 /// may have been ended a moment ago.
 const TRIES: u32 = 2000;
 
-/// Starts the server and waits until it serves.
-pub(crate) fn start(device: &Path, core: Option<usize>) -> Result<Actor, BenchError> {
+/// Starts a server with several threads, which does nothing but echo, and waits until it serves.
+pub(crate) fn start_threads(device: &Path, threads: u32) -> Result<Actor, BenchError> {
     let mut server = Actor::start("binder server", |link| {
-        core.map_or(Ok(()), affinity::pin_self)?;
         let session = Session::open(device)?;
         become_context_manager(session.client())?;
-        // A call may bring a file, which stays: to close it is no part of a round trip.
-        let raised = binder_os::processes::raise_open_file_limit();
-        raised.map_err(failed("raising the limit of open files"))?;
         link.answer(&())?;
-        match serve(session)? {}
+        serve_in_threads(&session, threads, |mut session| serve(&mut session))
     })?;
     server.expect_ready()?;
     Ok(server)
 }
 
-fn become_context_manager(server: &BinderClient) -> Result<(), BenchError> {
+/// In a server: serves in as many threads until one fails, and returns why that did.
+pub(crate) fn serve_in_threads(
+    session: &Session,
+    threads: u32,
+    serve: impl Fn(Session) -> Result<Infallible, BenchError> + Clone + Send + 'static,
+) -> Result<(), BenchError> {
+    let (told, outcomes) = mpsc::channel();
+    for _ in 0..threads {
+        let (session, serve, told) = (session.for_another_thread(), serve.clone(), told.clone());
+        let thread = thread::Builder::new().spawn(move || {
+            // The process ends with the first that is told.
+            let _ = told.send(serve(session));
+        });
+        thread.map_err(failed("starting a thread"))?;
+    }
+    drop(told);
+    match outcomes.recv() {
+        Ok(outcome) => match outcome? {},
+        Err(_) => Err(BenchError::System {
+            tried: "serving".into(),
+            source: io::Error::other("a thread panicked"),
+        }),
+    }
+}
+
+/// Starts the server and waits until it serves.
+pub(crate) fn start(device: &Path, core: Option<usize>) -> Result<Actor, BenchError> {
+    let mut server = Actor::start("binder server", |link| {
+        core.map_or(Ok(()), affinity::pin_self)?;
+        let mut session = Session::open(device)?;
+        become_context_manager(session.client())?;
+        // A call may bring a file, which stays: to close it is no part of a round trip.
+        let raised = binder_os::processes::raise_open_file_limit();
+        raised.map_err(failed("raising the limit of open files"))?;
+        link.answer(&())?;
+        match serve(&mut session)? {}
+    })?;
+    server.expect_ready()?;
+    Ok(server)
+}
+
+/// Makes a process the owner of handle 0, as soon as nobody else is.
+pub(crate) fn become_context_manager(server: &BinderClient) -> Result<(), BenchError> {
     let mut tries = 0;
     loop {
         match server.become_context_manager_with_files() {
@@ -64,7 +103,7 @@ fn become_context_manager(server: &BinderClient) -> Result<(), BenchError> {
     }
 }
 
-fn serve(mut session: Session) -> Result<Infallible, BenchError> {
+fn serve(session: &mut Session) -> Result<Infallible, BenchError> {
     session.enter_looper();
     let mut data = Vec::new();
     loop {

@@ -10,9 +10,10 @@ use std::path::Path;
 use binder_os::BinderClient;
 use binder_uapi::{
     BC_ACQUIRE, BC_ACQUIRE_DONE, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_FREEZE_NOTIFICATION_DONE,
-    BC_INCREFS_DONE, BC_REPLY, BC_TRANSACTION, BR_ACQUIRE, BR_FAILED_REPLY, BR_FROZEN_BINDER,
-    BR_INCREFS, BR_NOOP, BR_REPLY, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderTransactionData,
-    FlatBinderObject, TF_ONE_WAY, name_of, payload_len,
+    BC_INCREFS_DONE, BC_REPLY, BC_TRANSACTION, BR_ACQUIRE, BR_CLEAR_DEATH_NOTIFICATION_DONE,
+    BR_DEAD_BINDER, BR_DEAD_REPLY, BR_DECREFS, BR_FAILED_REPLY, BR_FROZEN_BINDER, BR_FROZEN_REPLY,
+    BR_INCREFS, BR_NOOP, BR_RELEASE, BR_REPLY, BR_TRANSACTION, BR_TRANSACTION_COMPLETE,
+    BinderTransactionData, FlatBinderObject, TF_ONE_WAY, name_of, payload_len,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -28,14 +29,37 @@ pub(crate) struct Session {
     unread: Range<usize>,
 }
 
+/// What the driver says, but for what is only to be acknowledged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Event {
+    Call(BinderTransactionData),
+    Reply(BinderTransactionData),
+    /// What was sent is on its way.
+    Complete,
+    /// What was sent is not, or the one who was to reply is gone; with the return that tells.
+    Refused(u32),
+    /// The owner of an object is gone, to which there is a link with this cookie.
+    Died(u64),
+    /// The link with this cookie is no more.
+    Unlinked(u64),
+}
+
 /// Room for the returns of one read, as libbinder has it.
 const RETURNS_BYTES: usize = 256;
+/// The longest payload of a return that benches get.
+const PAYLOAD_MAX_BYTES: usize = size_of::<BinderTransactionData>();
 
 impl Session {
     pub(crate) fn open(device: &Path) -> Result<Self, BenchError> {
         let client =
             BinderClient::open(device).map_err(failed(format!("opening {}", device.display())))?;
         Ok(Self { client, commands: Vec::new(), returns: [0; RETURNS_BYTES], unread: 0..0 })
+    }
+
+    /// Returns the conversation of another thread of this process.
+    pub(crate) fn for_another_thread(&self) -> Self {
+        let client = self.client.for_another_thread();
+        Self { client, commands: Vec::new(), returns: [0; RETURNS_BYTES], unread: 0..0 }
     }
 
     pub(crate) fn client(&self) -> &BinderClient {
@@ -125,8 +149,7 @@ impl Session {
         self.read_until(&[BR_TRANSACTION_COMPLETE, BR_FAILED_REPLY])
     }
 
-    /// Writes what was pushed, and reads until one of `ends` has come. Acknowledges references, and
-    /// leaves out everything else.
+    /// Writes what was pushed, and reads until `end` has come. Leaves out everything else.
     pub(crate) fn run_until(&mut self, end: u32) -> Result<(), BenchError> {
         self.exchange()?;
         self.read_until(&[end])
@@ -135,20 +158,9 @@ impl Session {
     fn read_until(&mut self, ends: &[u32]) -> Result<(), BenchError> {
         loop {
             let mut has_ended = false;
-            while let Some((code, payload)) = first_return(&self.returns[self.unread.clone()]) {
-                self.unread.start += size_of_val(&code) + payload.len();
-                let acknowledgement = match code {
-                    BR_INCREFS => BC_INCREFS_DONE,
-                    BR_ACQUIRE => BC_ACQUIRE_DONE,
-                    _ => {
-                        has_ended |= ends.contains(&code);
-                        continue;
-                    }
-                };
-                self.commands.extend(acknowledgement.to_ne_bytes());
-                self.commands.extend(payload);
+            while let Some((code, _)) = self.next_unread() {
+                has_ended |= ends.contains(&code);
             }
-            self.unread = 0..0;
             if has_ended {
                 return Ok(());
             }
@@ -187,43 +199,97 @@ impl Session {
         Ok(())
     }
 
-    /// Waits for a transaction that comes as `wanted`, acknowledging references and freezes meanwhile.
+    /// Waits for a transaction that comes as `wanted`.
     fn next_of(&mut self, wanted: u32) -> Result<BinderTransactionData, BenchError> {
         loop {
-            let Some((code, payload)) = first_return(&self.returns[self.unread.clone()]) else {
-                self.unread = 0..0;
-                self.exchange()?;
-                continue;
-            };
-            self.unread.start += size_of_val(&code) + payload.len();
-            let acknowledgement = match code {
-                BR_NOOP | BR_TRANSACTION_COMPLETE => continue,
-                BR_INCREFS => BC_INCREFS_DONE,
-                BR_ACQUIRE => BC_ACQUIRE_DONE,
-                BR_FROZEN_BINDER => {
-                    self.commands.extend(BC_FREEZE_NOTIFICATION_DONE.to_ne_bytes());
-                    self.commands.extend(&payload[..size_of::<u64>()]);
-                    continue;
-                }
-                _ => {
-                    let transaction = BinderTransactionData::read_from_bytes(payload).ok();
-                    return transaction
-                        .filter(|_| code == wanted)
-                        .ok_or(BenchError::Unexpected(name_of(code)));
-                }
-            };
-            self.commands.extend(acknowledgement.to_ne_bytes());
-            self.commands.extend(payload);
+            match self.next_event()? {
+                Event::Complete => {}
+                Event::Call(call) if wanted == BR_TRANSACTION => return Ok(call),
+                Event::Reply(reply) if wanted == BR_REPLY => return Ok(reply),
+                other => return Err(BenchError::Unexpected(name_of(other.code()))),
+            }
         }
     }
 
-    fn copy(&self, received: &BinderTransactionData, into: &mut Vec<u8>) -> Result<(), BenchError> {
+    /// Waits for what the driver has to say. What was pushed is written before.
+    pub(crate) fn next_event(&mut self) -> Result<Event, BenchError> {
+        loop {
+            let Some((code, payload)) = self.next_unread() else {
+                self.exchange()?;
+                continue;
+            };
+            if [BR_NOOP, BR_RELEASE, BR_DECREFS].contains(&code) {
+                continue;
+            }
+            return Event::read(code, &payload).ok_or(BenchError::Unexpected(name_of(code)));
+        }
+    }
+
+    /// Takes the next return that was read, if there is one, acknowledging references and freezes.
+    fn next_unread(&mut self) -> Option<(u32, [u8; PAYLOAD_MAX_BYTES])> {
+        loop {
+            let Some((code, payload)) = first_return(&self.returns[self.unread.clone()]) else {
+                self.unread = 0..0;
+                return None;
+            };
+            self.unread.start += size_of_val(&code) + payload.len();
+            let (acknowledgement, of_it) = match code {
+                BR_INCREFS => (BC_INCREFS_DONE, payload),
+                BR_ACQUIRE => (BC_ACQUIRE_DONE, payload),
+                BR_FROZEN_BINDER => (BC_FREEZE_NOTIFICATION_DONE, &payload[..size_of::<u64>()]),
+                _ => {
+                    let mut whole = [0; PAYLOAD_MAX_BYTES];
+                    // Longer ones are none that benches understand.
+                    let len = payload.len().min(PAYLOAD_MAX_BYTES);
+                    whole[..len].copy_from_slice(&payload[..len]);
+                    return Some((code, whole));
+                }
+            };
+            self.commands.extend(acknowledgement.to_ne_bytes());
+            self.commands.extend(of_it);
+        }
+    }
+
+    /// Copies the bytes of what was received and not freed; they replace what is in `into`.
+    pub(crate) fn copy(
+        &self,
+        received: &BinderTransactionData,
+        into: &mut Vec<u8>,
+    ) -> Result<(), BenchError> {
         self.client.copy_received(received, into).map_err(failed("reading what was received"))
     }
 }
 
+impl Event {
+    fn read(code: u32, payload: &[u8; PAYLOAD_MAX_BYTES]) -> Option<Self> {
+        let transaction = || Some(BinderTransactionData::read_from_prefix(payload).ok()?.0);
+        let cookie = || payload.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes));
+        match code {
+            BR_TRANSACTION => transaction().map(Self::Call),
+            BR_REPLY => transaction().map(Self::Reply),
+            BR_TRANSACTION_COMPLETE => Some(Self::Complete),
+            BR_FAILED_REPLY | BR_DEAD_REPLY | BR_FROZEN_REPLY => Some(Self::Refused(code)),
+            BR_DEAD_BINDER => cookie().map(Self::Died),
+            BR_CLEAR_DEATH_NOTIFICATION_DONE => cookie().map(Self::Unlinked),
+            _ => None,
+        }
+    }
+
+    /// The return that it came as.
+    pub(crate) fn code(&self) -> u32 {
+        match self {
+            Self::Call(_) => BR_TRANSACTION,
+            Self::Reply(_) => BR_REPLY,
+            Self::Complete => BR_TRANSACTION_COMPLETE,
+            Self::Refused(code) => *code,
+            Self::Died(_) => BR_DEAD_BINDER,
+            Self::Unlinked(_) => BR_CLEAR_DEATH_NOTIFICATION_DONE,
+        }
+    }
+}
+
 /// A call of handle 0, or a reply. The driver reads data and offsets in the exchange that follows.
-fn transaction(code: u32, data: &[u8], offsets: &[u64]) -> BinderTransactionData {
+pub(crate) fn transaction(code: u32, data: &[u8], offsets: &[u64]) -> BinderTransactionData {
     BinderTransactionData {
         code,
         data_size: data.len() as u64,

@@ -13,6 +13,16 @@ impl Samples {
         self.extend(&other.0);
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().copied()
+    }
+
+    /// Returns the mean; 0 of no samples.
+    pub(crate) fn mean(&self) -> u64 {
+        let sum: u128 = self.iter().map(u128::from).sum();
+        u64::try_from(sum / (self.len().max(1) as u128)).unwrap_or(u64::MAX)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -41,6 +51,7 @@ mod tests {
         let mut samples = Samples::default();
         samples.extend(&(1..=200).rev().collect::<Vec<_>>());
         assert_eq!([1, 50, 99, 100].map(|percent| samples.percentile(percent)), [2, 100, 198, 200]);
+        assert_eq!((samples.mean(), Samples::default().mean()), (100, 0));
     }
 
     #[test]

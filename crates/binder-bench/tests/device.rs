@@ -24,6 +24,8 @@ fn main() -> ExitCode {
     };
     ping_has_a_line_for_each_peer_and_size(&device);
     ping_sets_the_device_against_its_baselines(&device);
+    throughput_has_a_line_for_each_count_and_peer(&device);
+    soak_leaves_nothing_behind(&device);
     handles_has_lines_for_each_bucket(&device);
     flood_has_a_line_for_each_flood(&device);
     freeze_has_a_line_for_each_kind_of_watcher(&device);
@@ -80,6 +82,40 @@ fn handles_has_lines_for_each_bucket(device: &str) {
         let firsts: Vec<_> = lines.map(|row| row["first_node"].as_u64()).collect();
         assert_eq!(firsts, [Some(0), Some(20), Some(40)], "{allocator}");
     }
+}
+
+fn throughput_has_a_line_for_each_count_and_peer(device: &str) {
+    let words = ["throughput", "--workers", "1,3", "--iterations", "20", "--rounds", "2"];
+    let rows = rows(&[&words[..], &["--json"]].concat(), device);
+    let lines = rows.iter().map(|row| (row["what"].as_str(), row["workers"].as_u64()));
+    let of = |workers| ["binder", "unix"].map(|what| (Some(what), Some(workers)));
+    assert_eq!(lines.collect::<Vec<_>>(), [of(1), of(3)].concat());
+    for row in &rows {
+        let [calls, mean, p50, max] =
+            ["calls_per_s", "mean_ns", "p50_ns", "max_ns"].map(|key| row[key].as_u64());
+        assert!(Some(0) < calls && Some(0) < p50 && p50 <= max && mean <= max, "{row}");
+    }
+    assert_eq!(rows[0]["times_first"], 1.0);
+    let out = run(&[&words[..], &["--histogram"]].concat(), device).expect("a result");
+    assert!(out.contains("unix, 3 workers") && out.contains('#'), "{out}");
+}
+
+fn soak_leaves_nothing_behind(device: &str) {
+    let words = ["soak", "--json", "--seconds", "3", "--clients", "12", "--threads", "4"];
+    let rows = rows(&words, device);
+    let (outcome, deeds) = rows.split_last().expect("results");
+    let named: Vec<_> = deeds.iter().map(|row| row["deed"].as_str()).collect();
+    let all = ["call", "oneway", "call_back", "call_back_twice", "object", "file"];
+    assert_eq!(named, all.map(Some));
+    for row in deeds {
+        let [p50, max] = ["p50_ns", "max_ns"].map(|key| row[key].as_u64());
+        assert!(Some(1000) < p50 && p50 <= max, "{row}");
+    }
+    for key in ["served", "ended", "killed", "deaths"] {
+        assert!(outcome[key].as_u64() > Some(0), "{outcome}");
+    }
+    let left = &outcome["left"];
+    assert!(left.is_null() || left.as_object().is_some_and(|it| it.is_empty()), "{outcome}");
 }
 
 fn flood_has_a_line_for_each_flood(device: &str) {

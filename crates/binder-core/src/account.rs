@@ -14,6 +14,7 @@ use crate::error::Errno;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
 use crate::transaction::{Kind, Transaction};
+use crate::user::UserLimits;
 
 /// How many objects of each kind an open file may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,21 +41,40 @@ pub struct Limits {
     /// Returns that a thread leaves unread while it sends more. Beyond: what it sends fails
     /// (`ENOMEM`).
     pub unread: usize,
+    /// What all open files of one user may have together. Beyond: as for the file.
+    pub per_user: UserLimits,
 }
 
+/// What one open file may have, of what its user may have only so much of.
+pub(crate) struct PerFile {
+    pub(crate) threads: usize,
+    pub(crate) nodes: usize,
+    pub(crate) handles: usize,
+    pub(crate) oneways: usize,
+}
+
+/// Far more than a program needs that works: a million objects, each way.
+pub(crate) const PER_FILE: PerFile = PerFile {
+    threads: 1 << 14,
+    nodes: 1 << 20,
+    handles: 1 << 20,
+    // As many as the share of one-ways of one receive buffer holds.
+    oneways: 1 << 18,
+};
+
 impl Default for Limits {
-    /// Far more than a program needs that works: a million objects, each way.
     fn default() -> Self {
+        let PerFile { threads, nodes, handles, oneways } = PER_FILE;
         Self {
-            threads: 1 << 14,
-            nodes: 1 << 20,
-            handles: 1 << 20,
+            threads,
+            nodes,
+            handles,
             deaths: 1 << 20,
             calls: 1 << 14,
-            // As many as the share of one-ways of one receive buffer holds.
-            oneways: 1 << 18,
+            oneways,
             files: 1 << 10,
             unread: 1 << 16,
+            per_user: UserLimits::default(),
         }
     }
 }
@@ -71,6 +91,10 @@ impl Account {
     /// All that is counted, for the census.
     pub(crate) fn total(&self) -> usize {
         self.deaths + self.calls + self.oneways
+    }
+
+    pub(crate) fn oneways(&self) -> usize {
+        self.oneways
     }
 
     fn of(&mut self, kind: Kind) -> Option<&mut usize> {
@@ -92,8 +116,10 @@ impl Context {
     /// word are among them, until [`exit_thread`](Self::exit_thread) is called in their place.
     pub fn admit(&mut self, caller: &Caller) -> Result<(), Errno> {
         let threads = &self.processes[caller.process].threads;
-        if !threads.contains_key(&caller.tid) && threads.len() >= self.limits.threads {
-            return Err(Errno::ENOMEM);
+        if !threads.contains_key(&caller.tid) {
+            self.afford(threads.len(), self.limits.threads)?;
+            let limit = self.limits.per_user.threads;
+            self.afford_for_user(caller.process, |user| user.threads, limit)?;
         }
         self.enter(caller);
         Ok(())
@@ -101,12 +127,14 @@ impl Context {
 
     /// Whether the process may have another node.
     pub(crate) fn afford_node(&self, owner: ProcessKey) -> Result<(), Errno> {
-        self.afford(self.processes[owner].nodes.len(), self.limits.nodes)
+        self.afford(self.processes[owner].nodes.len(), self.limits.nodes)?;
+        self.afford_for_user(owner, |user| user.nodes, self.limits.per_user.nodes)
     }
 
     /// Whether the process may have another handle.
     pub(crate) fn afford_handle(&self, process: ProcessKey) -> Result<(), Errno> {
-        self.afford(self.processes[process].handles.len(), self.limits.handles)
+        self.afford(self.processes[process].handles.len(), self.limits.handles)?;
+        self.afford_for_user(process, |user| user.handles, self.limits.per_user.handles)
     }
 
     /// Whether the process may have another death link.
@@ -124,7 +152,11 @@ impl Context {
         let account = &self.processes[sender].account;
         match kind {
             Kind::Call => self.afford(account.calls, self.limits.calls),
-            Kind::Oneway => self.afford(account.oneways, self.limits.oneways),
+            Kind::Oneway => {
+                self.afford(account.oneways, self.limits.oneways)?;
+                let limit = self.limits.per_user.oneways;
+                self.afford_for_user(sender, |user| user.oneways, limit)
+            }
             Kind::Reply => Ok(()),
         }
     }
@@ -138,6 +170,9 @@ impl Context {
         if let Some(count) = self.processes[begun.sender].account.of(begun.kind) {
             *count += 1;
         }
+        if begun.kind == Kind::Oneway {
+            self.holdings_of(begun.sender).oneways += 1;
+        }
     }
 
     /// Takes back what [`charge`](Self::charge) took; the sender may be gone.
@@ -146,6 +181,9 @@ impl Context {
             && let Some(count) = sender.account.of(ended.kind)
         {
             *count -= 1;
+            if ended.kind == Kind::Oneway {
+                self.holdings_of(ended.sender).oneways -= 1;
+            }
         }
     }
 }

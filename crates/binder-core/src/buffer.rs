@@ -10,7 +10,7 @@ use crate::error::Errno;
 use crate::handle::ReferenceKey;
 use crate::node::{NodeKey, Strength};
 use crate::pages::{PageCounts, Pages};
-use crate::process::ProcessKey;
+use crate::process::{Process, ProcessKey};
 use crate::ranges::Ranges;
 use crate::thread::ThreadKey;
 use crate::transaction::TransactionKey;
@@ -364,9 +364,20 @@ impl Context {
         }
     }
 
-    /// Gives up the page of a process's mapping that has been idle longest, counted from the start
-    /// of the mapping. The caller releases its memory before the next call.
-    pub fn reclaim_idle_page(&mut self, process: ProcessKey) -> Option<u32> {
-        self.processes.get_mut(process)?.arena.as_mut()?.pages.reclaim()
+    /// Gives up the page of a process's mapping that has been idle longest, if it has been while so
+    /// many turns ended, counted from the start of the mapping. The caller releases its memory before
+    /// the next call.
+    pub fn reclaim_idle_page(&mut self, process: ProcessKey, least_turns: u32) -> Option<u32> {
+        self.processes.get_mut(process)?.arena.as_mut()?.pages.reclaim(least_turns)
+    }
+
+    /// Ends the turn by which it is told for how long the pages of a process have been idle.
+    pub fn end_idle_turn(&mut self, process: ProcessKey) {
+        if let Some(Process { arena: Some(arena), .. }) = self.processes.get_mut(process) {
+            arena.pages.end_turn();
+        }
     }
 }
+
+#[cfg(test)]
+mod cases;

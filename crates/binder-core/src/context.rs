@@ -1,6 +1,6 @@
 //! One Binder device: its processes, its context manager, the effects of the calls into it.
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use binder_uapi::{BinderExtendedError, BinderNodeDebugInfo};
@@ -20,6 +20,7 @@ use crate::stats::DebugIds;
 use crate::table::Table;
 use crate::thread::{Thread, ThreadKey, no_error};
 use crate::transaction::Transaction;
+use crate::user::Holdings;
 
 /// One Binder device. Handles and nodes never cross from one context into another.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub struct Context {
     pub(crate) errands: Table<PendingErrand>,
     pub(crate) freezes: Table<FreezeLink>,
     pub(crate) limits: Limits,
+    /// What the users have whose files are open.
+    pub(crate) users: BTreeMap<u32, Holdings>,
     pub(crate) effects: VecDeque<Effect>,
     /// Memory for the returns of one read, kept from read to read.
     pub(crate) returns: Vec<u8>,
@@ -103,6 +106,7 @@ impl Context {
             errands: Table::new(),
             freezes: Table::new(),
             limits,
+            users: BTreeMap::new(),
             effects: VecDeque::new(),
             returns: Vec::new(),
             manager: None,

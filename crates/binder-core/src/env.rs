@@ -1,6 +1,8 @@
 //! What the core asks of its front end during a call: access to the memory of clients, and to their
 //! files.
 
+use alloc::vec::Vec;
+
 use crate::descriptors::CapturedFile;
 use crate::error::Errno;
 use crate::process::ProcessKey;
@@ -23,51 +25,36 @@ pub struct MappingArea {
     pub len_bytes: u64,
 }
 
-/// Access to the memory of clients, and to their files, during one call into the driver.
-///
-/// Offsets into a receive buffer come from the core's own allocator and lie within the length that
-/// [`locate_mapping`](Self::locate_mapping) gave, and within 4 MiB.
-pub trait ClientMemory {
-    /// Fills `into` from `address` of `process`, or faults having written nothing that counts.
+/// The memory of the thread that makes a call. It is read before the call comes into the driver, so that
+/// nobody but that thread waits for it.
+pub trait CallerMemory {
+    /// Fills `into` from `address`, or faults having written nothing that counts.
     ///
     /// # Errors
     ///
     /// [`CopyFault`] if any byte of the range cannot be read.
-    fn read(
-        &mut self,
-        process: ProcessKey,
-        address: ClaimedAddr,
-        into: &mut [u8],
-    ) -> Result<(), CopyFault>;
+    fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault>;
 
-    /// Writes `bytes` to `address` of `process`.
+    /// Reads `len` bytes at `address`.
     ///
     /// # Errors
     ///
-    /// [`CopyFault`] if any byte of the range cannot be written.
-    fn write(
-        &mut self,
-        process: ProcessKey,
-        address: ClaimedAddr,
-        bytes: &[u8],
-    ) -> Result<(), CopyFault>;
+    /// [`CopyFault`] if any byte of the range cannot be read.
+    fn read_new(&mut self, address: ClaimedAddr, len: usize) -> Result<Vec<u8>, CopyFault> {
+        let mut bytes = alloc::vec![0; len];
+        self.read(address, &mut bytes)?;
+        Ok(bytes)
+    }
+}
 
+/// Access to the receive buffers of clients, and to their files, during one call into the driver.
+///
+/// Other memory of theirs is out of reach here: it may take its time, and everybody would wait.
+/// Offsets into a receive buffer come from the core's own allocator and lie within the length that
+/// [`locate_mapping`](Self::locate_mapping) gave, and within 4 MiB.
+pub trait ClientMemory {
     /// Finds the receive buffer of `process`, or `None` while it has not mapped one.
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea>;
-
-    /// Copies `len` bytes at `address` of `from` to `offset` of `to`'s receive buffer, in one go.
-    ///
-    /// # Errors
-    ///
-    /// [`CopyFault`] if any byte of the source cannot be read.
-    fn copy_in(
-        &mut self,
-        from: ProcessKey,
-        address: ClaimedAddr,
-        to: ProcessKey,
-        offset: u32,
-        len: u32,
-    ) -> Result<(), CopyFault>;
 
     /// Puts `bytes` at `offset` of `to`'s receive buffer.
     ///
@@ -101,27 +88,8 @@ pub(crate) struct Nowhere;
 
 #[cfg(test)]
 impl ClientMemory for Nowhere {
-    fn read(&mut self, _: ProcessKey, _: ClaimedAddr, _: &mut [u8]) -> Result<(), CopyFault> {
-        Err(CopyFault)
-    }
-
-    fn write(&mut self, _: ProcessKey, _: ClaimedAddr, _: &[u8]) -> Result<(), CopyFault> {
-        Err(CopyFault)
-    }
-
     fn locate_mapping(&mut self, _: ProcessKey) -> Option<MappingArea> {
         None
-    }
-
-    fn copy_in(
-        &mut self,
-        _: ProcessKey,
-        _: ClaimedAddr,
-        _: ProcessKey,
-        _: u32,
-        _: u32,
-    ) -> Result<(), CopyFault> {
-        Err(CopyFault)
     }
 
     fn store(&mut self, _: ProcessKey, _: u32, _: &[u8]) -> Result<(), CopyFault> {

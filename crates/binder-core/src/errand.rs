@@ -13,6 +13,7 @@ use crate::context::{Context, Waits};
 use crate::descriptors::{CapturedFile, Place};
 use crate::env::ClientMemory;
 use crate::error::{Errno, Verdict};
+use crate::hand_over::Handing;
 use crate::returns::Returns;
 use crate::table::Key;
 use crate::thread::ThreadKey;
@@ -45,21 +46,25 @@ pub struct NotInstalled;
 /// A call that waits for an errand, and how it goes on.
 #[derive(Debug)]
 pub struct PendingErrand {
-    thread: ThreadKey,
-    then: Then,
+    pub(crate) thread: ThreadKey,
+    pub(crate) then: Then,
     /// The files, if it was retracted.
     retracted: Option<Vec<CapturedFile>>,
 }
 
 #[derive(Debug)]
-enum Then {
+pub(crate) enum Then {
+    /// The numbers of installed files belong to a delivery.
     Deliver(Delivery),
+    /// The caller has its returns, or not.
+    HandOver(Handing),
+    /// The ioctl ends.
     Return(Result<(), Errno>),
 }
 
 /// A read that has come to a transaction with files.
 #[derive(Debug)]
-struct Delivery {
+pub(crate) struct Delivery {
     transaction: TransactionKey,
     /// Where the numbers belong.
     places: Vec<Place>,
@@ -80,16 +85,10 @@ impl Context {
         &mut self,
         errand: ErrandKey,
         installed: Result<Vec<u32>, NotInstalled>,
-        request: &mut BinderWriteRead,
+        request: &BinderWriteRead,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
-        let thread = self.errands.get(errand).ok_or(Errno::EINVAL)?.thread;
-        if !self.processes[self.threads[thread].process].is_open() {
-            // The thread will go, and the errand with it.
-            return Err(Errno::EINVAL);
-        }
-        let PendingErrand { then, .. } = self.errands.remove(errand).ok_or(Errno::EINVAL)?;
-        self.threads[thread].errand = None;
+        let PendingErrand { thread, then, .. } = self.take_errand(errand)?;
         let result = match then {
             Then::Deliver(delivery) => {
                 let result = self.deliver(thread, delivery, installed, request, memory);
@@ -97,6 +96,10 @@ impl Context {
                 result
             }
             Then::Return(result) => result.map(|()| Outcome::Done),
+            Then::HandOver(_) => {
+                debug_assert!(false, "returns are handed over by finish_hand_over");
+                Err(Errno::EINVAL)
+            }
         };
         self.conclude(thread, result)
     }
@@ -135,6 +138,22 @@ impl Context {
         Some(Outcome::Errand(Errand { key, install, close }.into()))
     }
 
+    /// Takes a call that waited for the front end, to go on with it.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when it is over.
+    pub(crate) fn take_errand(&mut self, errand: ErrandKey) -> Result<PendingErrand, Errno> {
+        let thread = self.errands.get(errand).ok_or(Errno::EINVAL)?.thread;
+        if !self.processes[self.threads[thread].process].is_open() {
+            // The thread will go, and the errand with it.
+            return Err(Errno::EINVAL);
+        }
+        let pending = self.errands.remove(errand).ok_or(Errno::EINVAL)?;
+        self.threads[thread].errand = None;
+        Ok(pending)
+    }
+
     /// Stops a read at a transaction whose files are to be installed first.
     pub(crate) fn await_installation(
         &mut self,
@@ -160,12 +179,15 @@ impl Context {
         result: Result<Outcome, Errno>,
     ) -> Result<Outcome, Errno> {
         let result = match result {
-            Ok(Outcome::Park(_) | Outcome::Errand(_)) => return result,
+            Ok(Outcome::Park(_) | Outcome::Fetch | Outcome::HandOver(_) | Outcome::Errand(_)) => {
+                return result;
+            }
             Ok(Outcome::Done) => Ok(()),
             Err(error) => Err(error),
         };
         self.leave(thread);
-        if self.threads[thread].closing.is_empty() {
+        // One that was retracted has its place: with that, they are closed.
+        if self.threads[thread].closing.is_empty() || self.has_retracted_errand(thread) {
             return result.map(|()| Outcome::Done);
         }
         Ok(self.send_on_errand(thread, Vec::new(), Then::Return(result)))
@@ -177,12 +199,18 @@ impl Context {
         install: Vec<CapturedFile>,
         then: Then,
     ) -> Outcome {
+        let key = self.suspend(thread, then);
+        let close = core::mem::take(&mut self.threads[thread].closing);
+        Outcome::Errand(Errand { key, install, close }.into())
+    }
+
+    /// Notes that a call waits for the front end, and how it goes on.
+    pub(crate) fn suspend(&mut self, thread: ThreadKey, then: Then) -> ErrandKey {
         let key = self.errands.insert(PendingErrand { thread, then, retracted: None });
         let state = &mut self.threads[thread];
         debug_assert_eq!(state.errand, None, "a thread makes one call at a time");
         state.errand = Some(key);
-        let close = core::mem::take(&mut state.closing);
-        Outcome::Errand(Errand { key, install, close }.into())
+        key
     }
 
     /// Forgets a call that waits for an errand, unless that was retracted: its thread has come back
@@ -197,7 +225,12 @@ impl Context {
     pub(crate) fn abandon_errand(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
         let Some(errand) = self.threads[thread].errand.take() else { return };
         let Some(PendingErrand { then, .. }) = self.errands.remove(errand) else { return };
-        if let Then::Deliver(Delivery { transaction, .. }) = then {
+        let undelivered = match then {
+            Then::Deliver(delivery) => Some(delivery.transaction),
+            Then::HandOver(handing) => handing.last,
+            Then::Return(_) => None,
+        };
+        if let Some(transaction) = undelivered {
             self.discard_undelivered(transaction, Verdict::Dead, memory);
         }
     }
@@ -209,7 +242,7 @@ impl Context {
         thread: ThreadKey,
         delivery: Delivery,
         installed: Result<Vec<u32>, NotInstalled>,
-        request: &mut BinderWriteRead,
+        request: &BinderWriteRead,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
         let Delivery { transaction, places, mut returns, waits } = delivery;
@@ -223,22 +256,16 @@ impl Context {
             && self.write_numbers(receiver, start, &places, &numbers, memory).is_ok()
         {
             self.put_transaction(thread, transaction, &mut returns);
-            let result = self.hand_over(thread, request, returns, Some(transaction), memory);
-            if result.is_err() {
-                self.close_on_return(thread, numbers);
-            }
-            return result;
+            return Ok(self.hand_over(thread, request, returns, Some(transaction), numbers));
         }
         self.close_on_return(thread, numbers);
         let kind = self.transactions[transaction].kind;
         self.discard_undelivered(transaction, Verdict::Failed, memory);
         match kind {
-            Kind::Call | Kind::Oneway => {
-                self.go_on_reading(thread, waits, request, returns, memory)
-            }
+            Kind::Call | Kind::Oneway => self.go_on_reading(thread, waits, request, returns),
             Kind::Reply => {
                 returns.put(BR_FAILED_REPLY);
-                self.hand_over(thread, request, returns, None, memory)
+                Ok(self.hand_over(thread, request, returns, None, Vec::new()))
             }
         }
     }

@@ -31,6 +31,7 @@ impl Context {
         self.abandon_errand(thread, memory);
         let Thread { process, tid, polls, .. } = self.threads[thread];
         self.processes[process].threads.remove(&tid);
+        self.holdings_of(process).threads -= 1;
         if polls {
             self.processes[process].pollers -= 1;
         }

@@ -7,12 +7,12 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use binder_uapi::BinderFrozenStatusInfo;
+use pidns::HeldPid;
 
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::error::{Errno, Refusal};
 use crate::freeze_links::FreezeKey;
-use crate::identity::PidNumbers;
 use crate::process::ProcessKey;
 
 /// Whether a process is frozen.
@@ -56,13 +56,13 @@ impl Program {
     /// # Errors
     ///
     /// `EINVAL` when there is none.
-    pub fn find(contexts: &[&mut Context], by: &PidNumbers, pid: u32) -> Result<Self, Errno> {
+    pub fn find(contexts: &[&mut Context], by: &HeldPid, pid: u32) -> Result<Self, Errno> {
         let mut found = Vec::new();
         for (place, context) in contexts.iter().enumerate() {
             // A number of 0 is that of those who are not seen.
             let is_meant = |key: &ProcessKey| {
                 let process = &context.processes[*key];
-                pid != 0 && process.is_open() && process.opener.numbers.seen_by(by) == pid
+                pid != 0 && process.is_open() && process.opener.pid.seen_by(by) == pid
             };
             found.extend(context.processes.keys().filter(is_meant).map(|key| (place, key)));
         }
@@ -160,9 +160,9 @@ impl Freeze {
 }
 
 impl Context {
-    /// The numbers of the process, by which it names others.
-    pub fn pid_numbers(&self, process: ProcessKey) -> Option<&PidNumbers> {
-        self.processes.get(process).map(|process| &process.opener.numbers)
+    /// The pid of the process, in whose namespace it names others.
+    pub fn pid_of(&self, process: ProcessKey) -> Option<&HeldPid> {
+        self.processes.get(process).map(|process| &process.opener.pid)
     }
 
     fn begin_freeze(&mut self, process: ProcessKey) {
@@ -267,19 +267,25 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::{NamespaceId, Opener, UidMap};
+    use pidns::{KernelProcess, NamespaceId, PidTable};
 
-    fn open(context: &mut Context, numbers: &PidNumbers) -> ProcessKey {
-        let (pid, uids) = (1, UidMap::identity());
-        let (numbers, security_label) = (numbers.clone(), (*b"label").into());
-        context.open(Opener { pid, numbers, uids, security_label })
+    use crate::identity::{Opener, UidMap};
+
+    fn open(context: &mut Context, pid: &HeldPid) -> ProcessKey {
+        let (pid, uids) = (pid.clone(), UidMap::identity());
+        context.open(Opener { pid, uid: 0, uids, security_label: (*b"label").into() })
     }
 
     #[test]
     fn a_program_is_named_by_its_number_in_the_callers_namespace() {
         let (root, child) = (NamespaceId(1), NamespaceId(2));
-        let outer = PidNumbers::new(alloc::vec![(root, 10)]);
-        let inner = PidNumbers::new(alloc::vec![(root, 20), (child, 10)]);
+        let mut table = PidTable::new(root, None);
+        let mut adopt = |levels| {
+            let found = KernelProcess { pid: 0, levels, started_at: 0 };
+            table.adopt(found, None).expect("numbers that are free")
+        };
+        let outer = adopt(alloc::vec![(Some(root), 10)]);
+        let inner = adopt(alloc::vec![(Some(root), 20), (Some(child), 10)]);
         let (mut one, mut other) = (Context::new(), Context::new());
         let outside = open(&mut one, &outer);
         let inside = [open(&mut one, &inner), open(&mut other, &inner)];

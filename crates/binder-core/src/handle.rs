@@ -67,7 +67,8 @@ impl Handles {
         if self.by_handle.len() < self.by_handle.capacity() / 4 {
             self.by_handle.shrink_to(self.by_handle.capacity() / 2);
         }
-        self.ids.release_and_shrink(handle);
+        let released = self.ids.release_and_shrink(handle);
+        debug_assert_eq!(released, Ok(()));
     }
 
     /// How many there are.
@@ -190,6 +191,7 @@ impl Context {
             freeze: None,
         });
         handles.insert(handle, node, reference);
+        self.holdings_of(process).handles += 1;
         self.attach_reference(node);
         Ok(reference)
     }
@@ -247,6 +249,7 @@ impl Context {
         let state = &self.references[reference];
         let (process, handle, node) = (state.process, state.handle, state.node);
         self.processes[process].handles.remove(handle, node);
+        self.holdings_of(process).handles -= 1;
         self.drop_reference(reference);
     }
 
@@ -273,14 +276,18 @@ mod tests {
 
     use super::*;
     use crate::buffer::Held;
-    use crate::identity::{Opener, PidNumbers, UidMap};
+    use pidns::{KernelProcess, NamespaceId, PidTable};
+
+    use crate::identity::{Opener, UidMap};
     use crate::release::Release;
     use crate::stats::Census;
 
     fn open(context: &mut Context, pid: u32) -> ProcessKey {
+        let levels = alloc::vec![(Some(NamespaceId(0)), pid)];
+        let found = KernelProcess { pid, levels, started_at: 0 };
         context.open(Opener {
-            pid,
-            numbers: PidNumbers::single(pid),
+            pid: PidTable::new(NamespaceId(0), None).adopt(found, None).expect("a free number"),
+            uid: 0,
             uids: UidMap::identity(),
             security_label: (*b"label").into(),
         })

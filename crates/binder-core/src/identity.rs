@@ -1,36 +1,15 @@
 //! Who a process is, in its own words and in those of its peers.
+//!
+//! Its numbers are those of a table that front ends keep (`pidns`). Threads have a plain number, that
+//! of the driver's namespace: Binder tells no client of the threads of others, only logs do.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use pidns::HeldPid;
+
 /// The number that stands for an id which the reader's namespace does not know (all ones).
 const UNMAPPED_UID: u32 = u32::MAX;
-
-/// A process's number in each pid namespace that can see it, outermost namespace first.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct PidNumbers(Vec<(NamespaceId, u32)>);
-
-/// A pid namespace, by any number that is unique on the machine (its inode).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NamespaceId(pub u64);
-
-impl PidNumbers {
-    /// Takes the numbers, outermost namespace first; the last is the process's own namespace.
-    pub fn new(outermost_first: Vec<(NamespaceId, u32)>) -> Self {
-        Self(outermost_first)
-    }
-
-    /// A process of a world with one namespace.
-    pub fn single(pid: u32) -> Self {
-        Self(alloc::vec![(NamespaceId(0), pid)])
-    }
-
-    /// The number of this process as `reader` sees it: 0 if it does not.
-    pub fn seen_by(&self, reader: &Self) -> u32 {
-        let Some((namespace, _)) = reader.0.last() else { return 0 };
-        self.0.iter().find(|(level, _)| level == namespace).map_or(0, |(_, number)| *number)
-    }
-}
 
 /// One line of a user namespace's map: `len` ids from `inside` stand for those from `outside`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,10 +52,11 @@ impl UidMap {
 /// The process that opens a device, as the front end found it.
 #[derive(Clone, Debug)]
 pub struct Opener {
-    /// Its thread-group id, in the driver's own pid namespace.
-    pub pid: u32,
-    /// Its numbers in each namespace.
-    pub numbers: PidNumbers,
+    /// Its place in the table of processes, and so its number in each pid namespace. Files that the
+    /// same process opens share it.
+    pub pid: HeldPid,
+    /// The user that it has opened the device as, as the driver sees him: he is charged.
+    pub uid: u32,
     /// The uids its user namespace knows.
     pub uids: UidMap,
     /// Its security label, without a final NUL; never empty.
@@ -86,18 +66,6 @@ pub struct Opener {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_pid_is_the_number_in_the_readers_namespace_or_zero() {
-        let (root, child, sibling) = (NamespaceId(1), NamespaceId(2), NamespaceId(3));
-        let outer = PidNumbers::new(alloc::vec![(root, 10)]);
-        let inner = PidNumbers::new(alloc::vec![(root, 20), (child, 1)]);
-        let other = PidNumbers::new(alloc::vec![(root, 30), (sibling, 1)]);
-        assert_eq!(inner.seen_by(&outer), 20);
-        assert_eq!(inner.seen_by(&inner), 1);
-        assert_eq!(outer.seen_by(&inner), 0);
-        assert_eq!(other.seen_by(&inner), 0);
-    }
 
     #[test]
     fn a_uid_outside_the_readers_map_is_all_ones() {

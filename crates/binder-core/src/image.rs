@@ -1,6 +1,5 @@
 //! A transaction's data and objects while they are in our hands: what the receiver is to see.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -8,6 +7,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use crate::buffer::{Held, Layout};
 use crate::descriptors::FileInTransit;
 use crate::error::Errno;
+use crate::fetch::Part;
 use crate::scatter::Pieces;
 
 /// A buffer as it will be stored, but for its security label: data, offsets, scatter-gather pieces.
@@ -16,6 +16,8 @@ use crate::scatter::Pieces;
 #[derive(Debug)]
 pub(crate) struct Image {
     pub(crate) bytes: Vec<u8>,
+    /// The first part that could not be fetched.
+    pub(crate) fault: Option<Part>,
     /// Where the receiver will find it.
     address: u64,
     data_len: usize,
@@ -30,12 +32,20 @@ pub(crate) struct Cargo {
 }
 
 impl Image {
-    /// An empty one for the receiver's `address`, with room for pieces of `pieces_len` bytes.
-    pub(crate) fn new(layout: &Layout, address: u64, pieces_len: usize) -> Self {
+    /// What was fetched for a buffer at the receiver's `address`, with room for pieces of `pieces_len`
+    /// bytes.
+    pub(crate) fn new(
+        layout: &Layout,
+        address: u64,
+        pieces_len: usize,
+        mut bytes: Vec<u8>,
+        fault: Option<Part>,
+    ) -> Self {
         let pieces_start = (layout.extra_start - layout.start) as usize;
         let pieces = Pieces::new(pieces_start, pieces_len);
-        let bytes = vec![0; pieces_start + pieces_len];
-        Self { bytes, address, data_len: layout.data_len as usize, pieces }
+        debug_assert_eq!(bytes.len(), pieces_start + pieces_len, "fetched for this very layout");
+        bytes.resize(pieces_start + pieces_len, 0);
+        Self { bytes, fault, address, data_len: layout.data_len as usize, pieces }
     }
 
     /// The receiver's address of a position.
@@ -45,10 +55,6 @@ impl Image {
 
     pub(crate) fn data_len(&self) -> usize {
         self.data_len
-    }
-
-    pub(crate) fn data_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[..self.data_len]
     }
 
     /// What has been filled: room for pieces that none took is not stored.

@@ -145,7 +145,7 @@ impl Context {
         self.journal.begin(LogEntry {
             id,
             kind,
-            from_pid: self.processes[sender.process].opener.pid,
+            from_pid: self.processes[sender.process].opener.pid.number(),
             from_tid: sender.tid,
             to_pid: 0,
             to_tid: 0,
@@ -168,7 +168,7 @@ impl Context {
         node: Option<NodeKey>,
     ) {
         let Some(entry) = self.journal.recent.back_mut() else { return };
-        entry.to_pid = self.processes[process].opener.pid;
+        entry.to_pid = self.processes[process].opener.pid.number();
         entry.to_tid = thread.map_or(0, |thread| self.threads[thread].tid);
         entry.node = node.map_or(0, |node| self.nodes[node].debug_id);
     }

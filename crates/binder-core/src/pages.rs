@@ -11,16 +11,20 @@ enum Page {
     Absent,
     /// This many live buffers touch it.
     InUse(u32),
-    /// No live buffer touches it; its memory is kept for the next one. The neighbours in the order
-    /// of idling: the one idle longer, and the one idle for a shorter time.
-    Idle { older: Option<u32>, newer: Option<u32> },
+    /// No live buffer touches it since that turn; its memory is kept for the next one. The neighbours
+    /// in the order of idling: the one idle longer, and the one idle for a shorter time.
+    Idle { since: u32, older: Option<u32>, newer: Option<u32> },
 }
 
 /// The pages of one receive buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
-    /// As long as the highest page ever touched.
+    /// As long as the highest page that has memory, or longer.
     states: Vec<Page>,
+    /// The end of the highest page that was ever touched.
+    high_watermark: u32,
+    /// The turn that it is: only the distance of two counts, so it may start again at 0.
+    turn: u32,
     oldest_idle: Option<u32>,
     newest_idle: Option<u32>,
 }
@@ -45,11 +49,12 @@ impl Pages {
         if self.states.len() < pages.end as usize {
             self.states.resize(pages.end as usize, Page::Absent);
         }
+        self.high_watermark = self.high_watermark.max(pages.end);
         for page in pages {
             self.states[page as usize] = match self.states[page as usize] {
                 Page::Absent => Page::InUse(1),
                 Page::InUse(buffers) => Page::InUse(buffers + 1),
-                Page::Idle { older, newer } => {
+                Page::Idle { older, newer, .. } => {
                     self.unlink(older, newer);
                     Page::InUse(1)
                 }
@@ -71,14 +76,33 @@ impl Pages {
         }
     }
 
-    /// Gives up the page that has been idle longest.
-    pub(crate) fn reclaim(&mut self) -> Option<u32> {
+    /// Begins another turn: what has been idle all through one is cold.
+    pub(crate) fn end_turn(&mut self) {
+        self.turn = self.turn.wrapping_add(1);
+    }
+
+    /// Gives up the page that has been idle longest, if it has been for so many ends of turns.
+    pub(crate) fn reclaim(&mut self, least_turns: u32) -> Option<u32> {
         let page = self.oldest_idle?;
-        if let Page::Idle { older, newer } = self.states[page as usize] {
+        if let Page::Idle { since, older, newer } = self.states[page as usize] {
+            if self.turn.wrapping_sub(since) < least_turns {
+                return None;
+            }
             self.unlink(older, newer);
         }
         self.states[page as usize] = Page::Absent;
+        if self.oldest_idle.is_none() {
+            self.forget_absent();
+        }
         Some(page)
+    }
+
+    /// Gives back what was needed to remember pages that nobody comes back to.
+    fn forget_absent(&mut self) {
+        while let Some(Page::Absent) = self.states.last() {
+            self.states.pop();
+        }
+        self.states.shrink_to_fit();
     }
 
     fn link_newest(&mut self, page: u32) -> Page {
@@ -87,7 +111,7 @@ impl Pages {
             Some(Page::Idle { newer, .. }) => *newer = Some(page),
             _ => self.oldest_idle = Some(page),
         }
-        Page::Idle { older, newer: None }
+        Page::Idle { since: self.turn, older, newer: None }
     }
 
     /// Joins the neighbours of a page that leaves the order of idling.
@@ -104,7 +128,7 @@ impl Pages {
 
     /// The end of the highest page that was ever touched, in pages.
     pub(crate) fn high_watermark(&self) -> usize {
-        self.states.len()
+        self.high_watermark as usize
     }
 
     pub(crate) fn counts(&self) -> PageCounts {
@@ -146,11 +170,42 @@ mod tests {
         }
         pages.leave_range(2 * PAGE_BYTES, PAGE_BYTES);
         pages.leave_range(0, PAGE_BYTES);
-        assert_eq!(pages.reclaim(), Some(2));
-        assert_eq!(pages.reclaim(), Some(0));
-        assert_eq!(pages.reclaim(), None);
+        assert_eq!(pages.reclaim(0), Some(2));
+        assert_eq!(pages.reclaim(0), Some(0));
+        assert_eq!(pages.reclaim(0), None);
         assert_eq!(pages.counts(), PageCounts { in_use: 2, idle: 0 });
         pages.use_range(0, 8);
         assert_eq!(pages.counts(), PageCounts { in_use: 3, idle: 0 });
+    }
+
+    #[test]
+    fn pages_that_were_used_lately_are_kept() {
+        let mut pages = Pages::default();
+        for page in [0, 1] {
+            pages.use_range(page * PAGE_BYTES, PAGE_BYTES);
+            pages.leave_range(page * PAGE_BYTES, PAGE_BYTES);
+            pages.end_turn();
+        }
+        assert_eq!(pages.reclaim(3), None);
+        assert_eq!(pages.reclaim(2), Some(0));
+        assert_eq!(pages.reclaim(2), None);
+        // Used again, it is young again.
+        pages.use_range(PAGE_BYTES, 8);
+        pages.leave_range(PAGE_BYTES, 8);
+        assert_eq!(pages.reclaim(1), None);
+        pages.end_turn();
+        assert_eq!(pages.reclaim(1), Some(1));
+        assert_eq!((pages.counts(), pages.high_watermark()), (PageCounts::default(), 2));
+        assert_eq!(pages.states.capacity(), 0);
+    }
+
+    #[test]
+    fn turns_are_counted_around_the_end_of_numbers() {
+        let mut pages = Pages { turn: u32::MAX, ..Pages::default() };
+        pages.use_range(0, 8);
+        pages.leave_range(0, 8);
+        assert_eq!(pages.reclaim(1), None);
+        pages.end_turn();
+        assert_eq!(pages.reclaim(1), Some(0));
     }
 }

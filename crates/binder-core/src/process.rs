@@ -96,7 +96,9 @@ impl Process {
 impl Context {
     /// Makes a process for a newly opened file.
     pub fn open(&mut self, opener: Opener) -> ProcessKey {
-        self.processes.insert(Process::new(opener))
+        let process = self.processes.insert(Process::new(opener));
+        self.holdings_of(process).files += 1;
+        process
     }
 
     /// Lets every parked thread of the process return: some descriptor of the file was closed.

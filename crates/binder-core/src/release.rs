@@ -76,6 +76,7 @@ impl Context {
         debug_assert!(self.processes[process].todo.is_empty(), "{process:?} refers to itself");
         debug_assert_eq!(self.processes[process].account.deaths, 0, "{process:?}");
         self.end_freezer(process);
+        self.close_for_user(process);
         if let Some(gone) = self.processes.remove(process) {
             self.past.add(&gone.counters);
         }
@@ -136,6 +137,7 @@ impl Context {
             }
             slice.spend(1 + self.nodes[node].watchers.len());
             self.processes[process].nodes.remove(&ptr);
+            self.holdings_of(process).nodes -= 1;
             self.orphan_node(node);
         }
     }
@@ -147,6 +149,7 @@ impl Context {
             let Some(reference) = state.handles.take_next(&mut remains.next_handle) else { return };
             slice.spend(1);
             state.handles.forget_node(self.references[reference].node);
+            self.holdings_of(process).handles -= 1;
             self.drop_reference(reference);
         }
     }

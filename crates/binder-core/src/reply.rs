@@ -7,6 +7,7 @@ use binder_uapi::{
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
 use crate::error::{Errno, Refusal, Verdict};
+use crate::fetch::Payload;
 use crate::thread::{ThreadKey, no_error};
 use crate::transaction::{Draft, Kind, Transaction, TransactionKey};
 use crate::work::Work;
@@ -21,6 +22,7 @@ impl Context {
         caller: &Caller,
         thread: ThreadKey,
         data: &BinderTransactionDataSg,
+        payload: Payload,
         memory: &mut dyn ClientMemory,
     ) {
         let id = self.ids.next();
@@ -36,13 +38,15 @@ impl Context {
         };
         self.restore_nice(thread, call);
         self.log_waiting_caller(call);
-        match self.try_reply(caller, thread, call, data, memory) {
+        match self.try_reply(caller, thread, call, data, payload, memory) {
             Ok(()) => {
                 self.journal.accept();
                 self.end_transaction(call);
                 let replier = &self.threads[thread];
-                // One that polls is told of what it has to read, and gains nothing by waiting.
-                if replier.defers_completions && !replier.polls {
+                // One that polls is told of what it has to read, and gains nothing by waiting. One
+                // that sent objects holds them until it knows that they have come.
+                let has_objects = data.transaction_data.offsets_size != 0;
+                if replier.defers_completions && !replier.polls && !has_objects {
                     self.queue_deferred(thread, Work::TransactionComplete);
                 } else {
                     self.queue_on_thread(thread, Work::TransactionComplete);
@@ -83,6 +87,7 @@ impl Context {
         thread: ThreadKey,
         call: TransactionKey,
         data: &BinderTransactionDataSg,
+        payload: Payload,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Refusal> {
         self.afford_completion(thread)?;
@@ -97,7 +102,7 @@ impl Context {
             is_oneway: false,
             accepts_fds: self.transactions[call].flags & TF_ACCEPT_FDS != 0,
         };
-        let buffer = self.build_buffer(&draft, memory)?;
+        let buffer = self.build_buffer(&draft, payload, memory)?;
         let reply = self.begin_transaction(Transaction {
             trace: self.trace(),
             kind: Kind::Reply,

@@ -13,8 +13,7 @@ use zerocopy::{Immutable, IntoBytes};
 
 use crate::context::{Context, Waits};
 use crate::death::DeathNews;
-use crate::env::{ClaimedAddr, ClientMemory};
-use crate::error::{Errno, Verdict};
+use crate::error::Errno;
 use crate::freeze_links::FreezeNews;
 use crate::node::NodeKey;
 use crate::thread::ThreadKey;
@@ -31,9 +30,9 @@ const MAX_READ_BYTES: usize = 64 << 10;
 /// What is to be written to the caller's read buffer.
 #[derive(Debug)]
 pub(crate) struct Returns {
-    bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     room: usize,
-    begins_with_noop: bool,
+    pub(crate) begins_with_noop: bool,
     /// Whether it takes items of the process: found out before the first.
     takes_process_work: bool,
 }
@@ -94,7 +93,7 @@ impl Returns {
         has_room
     }
 
-    fn ask_for_thread(&mut self) {
+    pub(crate) fn ask_for_thread(&mut self) {
         self.bytes[..CODE_BYTES].copy_from_slice(BR_SPAWN_LOOPER.as_bytes());
     }
 }
@@ -105,8 +104,7 @@ impl Context {
         &mut self,
         thread: ThreadKey,
         waits: Waits,
-        request: &mut BinderWriteRead,
-        memory: &mut dyn ClientMemory,
+        request: &BinderWriteRead,
     ) -> Result<Outcome, Errno> {
         let is_fresh = request.read_consumed == 0;
         let room = request.read_size.saturating_sub(request.read_consumed);
@@ -121,7 +119,7 @@ impl Context {
             }
         }
         let returns = Returns::new(core::mem::take(&mut self.returns), room, is_fresh);
-        self.go_on_reading(thread, waits, request, returns, memory)
+        self.go_on_reading(thread, waits, request, returns)
     }
 
     /// Takes what follows `returns`, the beginning of the caller's read.
@@ -129,29 +127,28 @@ impl Context {
         &mut self,
         thread: ThreadKey,
         waits: Waits,
-        request: &mut BinderWriteRead,
+        request: &BinderWriteRead,
         mut returns: Returns,
-        memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
         if self.threads[thread].may_take_process_work() {
             self.reset_nice(thread);
         }
         match (self.gather(thread, &mut returns), waits) {
             (Some(Stop::Dry | Stop::Full), _) => {
-                self.hand_over(thread, request, returns, None, memory)
+                Ok(self.hand_over(thread, request, returns, None, Vec::new()))
             }
             (Some(Stop::AfterLast(last)), _) => {
-                self.hand_over(thread, request, returns, last, memory)
+                Ok(self.hand_over(thread, request, returns, last, Vec::new()))
             }
             (Some(Stop::Files(transaction)), _) => {
                 Ok(self.await_installation(thread, waits, transaction, returns))
             }
             (None, Waits::Never) => {
-                self.keep_memory_of(returns);
+                self.keep_memory(returns.bytes);
                 Err(Errno::EAGAIN)
             }
             (None, Waits::UntilReady) => {
-                self.keep_memory_of(returns);
+                self.keep_memory(returns.bytes);
                 self.park(thread);
                 Ok(Outcome::Park(thread))
             }
@@ -173,50 +170,6 @@ impl Context {
                 stop => return Some(stop),
             }
         }
-    }
-
-    /// Writes the caller's read buffer, which ends with `last` if that is a transaction.
-    pub(crate) fn hand_over(
-        &mut self,
-        thread: ThreadKey,
-        request: &mut BinderWriteRead,
-        mut returns: Returns,
-        last: Option<TransactionKey>,
-        memory: &mut dyn ClientMemory,
-    ) -> Result<Outcome, Errno> {
-        let asks_for_thread = returns.begins_with_noop && self.wants_another_thread(thread);
-        if asks_for_thread {
-            returns.ask_for_thread();
-        }
-        let process = self.threads[thread].process;
-        let address = request.read_buffer.checked_add(request.read_consumed).map(ClaimedAddr);
-        let written = address
-            .ok_or(Errno::EFAULT)
-            .and_then(|address| Ok(memory.write(process, address, &returns.bytes)?));
-        if written.is_ok() {
-            self.processes[process].counters.count_returns(&returns.bytes);
-        }
-        let len = returns.bytes.len() as u64;
-        self.keep_memory_of(returns);
-        match (written, last) {
-            (Ok(()), Some(transaction)) => self.note_delivery(thread, transaction),
-            (Ok(()), None) => {}
-            (Err(error), Some(transaction)) => {
-                self.discard_undelivered(transaction, Verdict::Failed, memory);
-                return Err(error);
-            }
-            (Err(error), None) => return Err(error),
-        }
-        if asks_for_thread {
-            self.processes[process].has_requested_thread = true;
-        }
-        request.read_consumed += len;
-        Ok(Outcome::Done)
-    }
-
-    fn keep_memory_of(&mut self, returns: Returns) {
-        self.returns = returns.bytes;
-        self.returns.clear();
     }
 
     /// Takes items from the thread's queue, then from its process's if the thread is free.
@@ -317,8 +270,8 @@ impl Context {
         }
         let layout = buffer.layout;
         let sender = state.from.map(|thread| &self.processes[self.threads[thread].process]);
-        let sender_pid =
-            sender.map_or(0, |sender| sender.opener.numbers.seen_by(&process.opener.numbers));
+        let reader_pid = &process.opener.pid;
+        let sender_pid = sender.map_or(0, |sender| sender.opener.pid.seen_by(reader_pid));
         let node = buffer.target.map(|node| &self.nodes[node]);
         let transaction_data = BinderTransactionData {
             target: node.map_or(0, |node| node.ptr),
@@ -344,31 +297,5 @@ impl Context {
             }
         }
         Stop::AfterLast(Some(transaction))
-    }
-
-    /// The client has it: a call goes onto the reader's stack, all others are over.
-    fn note_delivery(&mut self, reader: ThreadKey, transaction: TransactionKey) {
-        let process = self.threads[reader].process;
-        let start = self.transactions[transaction].buffer;
-        let arena = self.processes[process].arena.as_mut();
-        if let (Some(arena), Some(start)) = (arena, start)
-            && let Some(buffer) = arena.get_mut(start)
-        {
-            buffer.is_delivered = true;
-            if let Some(node) = buffer.target {
-                self.inherit_nice(reader, transaction, node);
-            }
-        }
-        match self.transactions[transaction].kind {
-            Kind::Call => {
-                let top = self.threads[reader].stack.replace(transaction);
-                let state = &mut self.transactions[transaction];
-                state.to_parent = top;
-                state.to_thread = Some(reader);
-            }
-            Kind::Oneway | Kind::Reply => {
-                self.end_transaction(transaction);
-            }
-        }
     }
 }

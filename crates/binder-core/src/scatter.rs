@@ -8,11 +8,9 @@ use alloc::vec::Vec;
 
 use binder_uapi::{BINDER_BUFFER_FLAG_HAS_PARENT, BinderBufferObject};
 
-use crate::context::Context;
-use crate::env::{ClaimedAddr, ClientMemory};
 use crate::error::Errno;
+use crate::fetch::Part;
 use crate::image::Image;
-use crate::transaction::Draft;
 
 /// Bytes of an address.
 const ADDRESS_BYTES: u64 = size_of::<u64>() as u64;
@@ -49,14 +47,18 @@ impl Pieces {
         self.next
     }
 
-    /// Takes room for a piece of `len` bytes, which starts at the position returned.
-    fn take_room(&mut self, len: u64) -> Result<usize, Errno> {
+    /// Takes room for a piece of `len` bytes, and returns its position and length.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when there is not as much.
+    pub(crate) fn take_room(&mut self, len: u64) -> Result<(usize, usize), Errno> {
         let left = self.limit - self.next;
         let len = usize::try_from(len).ok().filter(|len| *len <= left).ok_or(Errno::EINVAL)?;
         let start = self.next;
         // All the room is a multiple of 8, and so is what was taken.
         self.next += len.next_multiple_of(8);
-        Ok(start)
+        Ok((start, len))
     }
 
     /// Goes up to the piece of an earlier object, whose descendants are closed from here on.
@@ -97,37 +99,26 @@ impl Piece {
     }
 }
 
-impl Context {
-    /// Copies the piece that the object at `start` stands for, gives the object the receiver's
-    /// address of it, and returns where the object ends.
-    pub(crate) fn translate_piece(
-        &self,
-        draft: &Draft<'_>,
-        image: &mut Image,
-        index: u64,
-        start: usize,
-        memory: &mut dyn ClientMemory,
-    ) -> Result<usize, Errno> {
-        let mut object: BinderBufferObject = image.object(start)?;
-        let source = object.buffer;
-        let at = image.pieces.take_room(object.length)?;
-        let len = usize::try_from(object.length).map_err(|_| Errno::EINVAL)?;
-        if len > 0 {
-            // No EFAULT here, as in the C driver.
-            let room = &mut image.bytes[at..at + len];
-            memory.read(draft.sender, ClaimedAddr(source), room).map_err(|_| Errno::EINVAL)?;
-        }
-        object.buffer = image.address_of(at);
-        let is_child = object.flags & BINDER_BUFFER_FLAG_HAS_PARENT != 0;
-        if is_child {
-            let parent = image.pieces.go_up_to(object.parent)?;
-            let place = parent.fix_up(object.parent_offset, ADDRESS_BYTES)?;
-            image.put(place, &object.buffer);
-        }
-        let piece = Piece { object: index, start: at, len: object.length, source, next_fixup: 0 };
-        image.pieces.open(piece, is_child);
-        Ok(image.put(start, &object))
+/// Gives the object at `start` the receiver's address of the piece that it stands for, and returns where
+/// the object ends.
+pub(crate) fn translate_piece(image: &mut Image, index: u64, start: usize) -> Result<usize, Errno> {
+    let mut object: BinderBufferObject = image.object(start)?;
+    let source = object.buffer;
+    let (at, len) = image.pieces.take_room(object.length)?;
+    if len > 0 && image.fault == Some(Part::Piece(at)) {
+        // No EFAULT here, as in the C driver.
+        return Err(Errno::EINVAL);
     }
+    object.buffer = image.address_of(at);
+    let is_child = object.flags & BINDER_BUFFER_FLAG_HAS_PARENT != 0;
+    if is_child {
+        let parent = image.pieces.go_up_to(object.parent)?;
+        let place = parent.fix_up(object.parent_offset, ADDRESS_BYTES)?;
+        image.put(place, &object.buffer);
+    }
+    let piece = Piece { object: index, start: at, len: object.length, source, next_fixup: 0 };
+    image.pieces.open(piece, is_child);
+    Ok(image.put(start, &object))
 }
 
 #[cfg(test)]
@@ -135,7 +126,7 @@ mod tests {
     use super::*;
 
     fn add(pieces: &mut Pieces, object: u64, parent: Option<(u64, u64)>) -> Result<(), Errno> {
-        let start = pieces.take_room(32)?;
+        let (start, _) = pieces.take_room(32)?;
         if let Some((parent, offset)) = parent {
             pieces.go_up_to(parent)?.fix_up(offset, ADDRESS_BYTES)?;
         }
@@ -147,11 +138,11 @@ mod tests {
     #[test]
     fn pieces_take_multiples_of_eight_until_the_room_is_used_up() {
         let mut pieces = Pieces::new(16, 24);
-        assert_eq!(pieces.take_room(9), Ok(16));
+        assert_eq!(pieces.take_room(9), Ok((16, 9)));
         assert_eq!(pieces.take_room(9), Err(Errno::EINVAL));
         assert_eq!(pieces.take_room(u64::MAX), Err(Errno::EINVAL));
-        assert_eq!(pieces.take_room(8), Ok(32));
-        assert_eq!(pieces.take_room(0), Ok(40));
+        assert_eq!(pieces.take_room(8), Ok((32, 8)));
+        assert_eq!(pieces.take_room(0), Ok((40, 0)));
         assert_eq!(pieces.end(), 40);
     }
 

@@ -15,6 +15,7 @@ use crate::pages::{PAGE_BYTES, PageCounts};
 use crate::process::{Process, ProcessKey};
 use crate::thread::{Thread, ThreadKey};
 use crate::transaction::{Kind, TransactionKey};
+use crate::user::Holdings;
 use crate::waiting::Parked;
 use crate::work::Work;
 
@@ -30,6 +31,8 @@ pub struct Snapshot {
     pub dead_nodes: Vec<NodeView>,
     /// Open files.
     pub processes: Vec<ProcessView>,
+    /// What the users have who opened them, by number.
+    pub(crate) users: Vec<(u32, Holdings)>,
     /// What all processes ever did.
     pub counters: Counters,
     /// Objects by kind, in the order in which logs tell them.
@@ -70,6 +73,8 @@ pub struct ProcessView {
     pub key: ProcessKey,
     /// Its opener's number.
     pub pid: u32,
+    /// The user it was opened as.
+    pub uid: u32,
     /// Its threads, by number.
     pub threads: Vec<ThreadView>,
     /// What it offers.
@@ -271,7 +276,7 @@ impl Context {
         let mut holders: BTreeMap<NodeKey, Vec<u32>> = BTreeMap::new();
         for reference in self.references.values() {
             if let Some(holder) = self.processes.get(reference.process) {
-                holders.entry(reference.node).or_default().push(holder.opener.pid);
+                holders.entry(reference.node).or_default().push(holder.opener.pid.number());
             }
         }
         let mut counters = self.past.clone();
@@ -286,6 +291,7 @@ impl Context {
                 .iter()
                 .map(|(key, process)| self.view_process(key, process, &holders))
                 .collect(),
+            users: self.users.iter().map(|(uid, holdings)| (*uid, *holdings)).collect(),
             counters,
             objects: self.count_objects(),
         }
@@ -330,7 +336,8 @@ impl Context {
         let buffers = arena.into_iter().flat_map(|arena| arena.iter());
         ProcessView {
             key,
-            pid: process.opener.pid,
+            pid: process.opener.pid.number(),
+            uid: process.opener.uid,
             threads: process.threads.values().map(|thread| self.view_thread(*thread)).collect(),
             nodes: own_nodes.map(|(key, node)| self.view_node(key, node, holders)).collect(),
             references: process.handles.iter().filter_map(|key| self.view_reference(key)).collect(),
@@ -383,7 +390,7 @@ impl Context {
             from_pid: state.trace.from_pid,
             from_tid: state.trace.from_tid,
             to: to.map(|(key, _)| key),
-            to_pid: to.map_or(0, |(_, to)| to.opener.pid),
+            to_pid: to.map_or(0, |(_, to)| to.opener.pid.number()),
             to_tid: to_thread.map_or(0, |thread| thread.tid),
             code: state.code,
             flags: state.flags,

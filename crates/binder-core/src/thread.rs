@@ -98,6 +98,7 @@ impl Context {
         }
         let thread = self.threads.insert(Thread::new(process, tid));
         self.processes[process].threads.insert(tid, thread);
+        self.holdings_of(process).threads += 1;
         thread
     }
 }

@@ -11,6 +11,7 @@ use crate::buffer::{Buffer, Reservation, Sizes};
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
 use crate::error::{Errno, Refusal};
+use crate::fetch::Payload;
 use crate::image::Cargo;
 use crate::journal::Trace;
 use crate::nice::Nice;
@@ -90,6 +91,7 @@ impl Context {
         caller: &Caller,
         thread: ThreadKey,
         data: &BinderTransactionDataSg,
+        payload: Payload,
         memory: &mut dyn ClientMemory,
     ) {
         let id = self.ids.next();
@@ -97,7 +99,7 @@ impl Context {
         let is_oneway = data.transaction_data.flags & TF_ONE_WAY != 0;
         let kind = if is_oneway { Kind::Oneway } else { Kind::Call };
         self.log_send(id, kind, thread, data);
-        match self.try_transact(caller, thread, kind, data, memory) {
+        match self.try_transact(caller, thread, kind, data, payload, memory) {
             Ok(()) => self.journal.accept(),
             Err(refusal) => {
                 self.journal.refuse(refusal);
@@ -112,6 +114,7 @@ impl Context {
         thread: ThreadKey,
         kind: Kind,
         data: &BinderTransactionDataSg,
+        payload: Payload,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Refusal> {
         let header = &data.transaction_data;
@@ -136,7 +139,7 @@ impl Context {
             is_oneway,
             accepts_fds: self.nodes[target.node].accepts_fds,
         };
-        let buffer = self.build_buffer(&draft, memory)?;
+        let buffer = self.build_buffer(&draft, payload, memory)?;
         let is_frozen = match self.note_arrival(target.owner, is_oneway) {
             Ok(is_frozen) => is_frozen,
             Err(refusal) => {
@@ -189,7 +192,7 @@ impl Context {
         if !self.processes[owner].is_open() {
             return Err(Refusal::dead(Errno::EINVAL));
         }
-        let pid = |process: ProcessKey| self.processes[process].opener.pid;
+        let pid = |process: ProcessKey| self.processes[process].opener.pid.number();
         if owner == sender || (handle == 0 && pid(owner) == pid(sender)) {
             return Err(Errno::EINVAL.into());
         }
@@ -235,6 +238,7 @@ impl Context {
     pub(crate) fn build_buffer(
         &mut self,
         draft: &Draft<'_>,
+        payload: Payload,
         memory: &mut dyn ClientMemory,
     ) -> Result<u32, Refusal> {
         let label_len = self.label_len(draft);
@@ -248,7 +252,7 @@ impl Context {
             self.hold_locally(node, Strength::Strong);
         }
         let mut cargo = Cargo::default();
-        match self.fill_buffer(draft, &reservation, label_len, &mut cargo, memory) {
+        match self.fill_buffer(draft, &reservation, label_len, payload, &mut cargo, memory) {
             Ok(label_start) => Ok(self.commit_buffer(draft, reservation, label_start, cargo)),
             Err(cause) => {
                 self.let_go(draft.receiver, &cargo.held);
@@ -272,6 +276,7 @@ impl Context {
         draft: &Draft<'_>,
         reservation: &Reservation,
         label_len: u32,
+        payload: Payload,
         cargo: &mut Cargo,
         memory: &mut dyn ClientMemory,
     ) -> Result<Option<u32>, Errno> {
@@ -283,7 +288,7 @@ impl Context {
             label.resize(label_len as usize, 0);
             memory.store(receiver, label_start, &label)?;
         }
-        self.fill_data(draft, &layout, cargo, memory)?;
+        self.fill_data(draft, &layout, payload, cargo, memory)?;
         memory.publish(receiver, layout.start, layout.slot_len)?;
         Ok(label_start)
     }
@@ -305,7 +310,7 @@ impl Context {
             clears_on_free: draft.data.transaction_data.flags & TF_CLEAR_BUF != 0,
             label_start,
             is_delivered: false,
-            sender_pid: self.processes[draft.sender].opener.pid,
+            sender_pid: self.processes[draft.sender].opener.pid.number(),
             held: cargo.held,
             files: cargo.files,
             array_descriptors: Vec::new(),
@@ -400,7 +405,7 @@ impl Context {
     }
 
     fn completion_of_oneway(&mut self, sender: ProcessKey, receiver: ProcessKey) -> Work {
-        let sender_pid = self.processes[sender].opener.pid;
+        let sender_pid = self.processes[sender].opener.pid.number();
         let arena = self.processes[receiver].arena.as_mut();
         if arena.is_some_and(|arena| arena.reports_spam(sender_pid)) {
             self.journal.report(BR_ONEWAY_SPAM_SUSPECT);

@@ -9,24 +9,22 @@ use binder_uapi::{
     BINDER_TYPE_BINDER, BINDER_TYPE_FD, BINDER_TYPE_FDA, BINDER_TYPE_HANDLE, BINDER_TYPE_PTR,
     BINDER_TYPE_WEAK_BINDER, BINDER_TYPE_WEAK_HANDLE, FlatBinderObject,
 };
-use zerocopy::IntoBytes;
 
 use crate::buffer::{Held, Layout};
 use crate::context::Context;
-use crate::env::{ClaimedAddr, ClientMemory};
+use crate::env::ClientMemory;
 use crate::error::Errno;
+use crate::fetch::{Part, Payload};
 use crate::image::{Cargo, Image};
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
+use crate::scatter::translate_piece;
 use crate::thread::ThreadKey;
 use crate::transaction::Draft;
 
 impl Context {
-    /// Copies data and offsets into the buffer, each object translated.
-    ///
-    /// Data with objects passes through memory of our own, so that the receiver never sees an
-    /// object as its sender wrote it and the sender cannot change one after it was checked. Data
-    /// without goes straight from one process to the other.
+    /// Puts data and offsets into the buffer, each object translated: the receiver never sees an
+    /// object as its sender wrote it, and the sender cannot change one after it was checked.
     ///
     /// # Errors
     ///
@@ -36,32 +34,31 @@ impl Context {
         &mut self,
         draft: &Draft<'_>,
         layout: &Layout,
+        payload: Payload,
         cargo: &mut Cargo,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Errno> {
-        let header = &draft.data.transaction_data;
-        let offsets = self.read_offsets(draft, layout, memory)?;
-        if !draft.data.buffers_size.is_multiple_of(8) {
+        let Payload { offsets, bytes, fault } = payload;
+        if fault == Some(Part::Offsets) {
+            return Err(Errno::EFAULT);
+        }
+        let sizes = [u64::from(layout.offsets_len), draft.data.buffers_size];
+        if sizes.iter().any(|size| !size.is_multiple_of(8)) {
             return Err(Errno::EINVAL);
         }
-        let address = ClaimedAddr(header.buffer);
+        if fault == Some(Part::Data) {
+            return Err(Errno::EFAULT);
+        }
         if offsets.is_empty() {
             if layout.data_len > 0 {
-                memory.copy_in(
-                    draft.sender,
-                    address,
-                    draft.receiver,
-                    layout.start,
-                    layout.data_len,
-                )?;
+                memory.store(draft.receiver, layout.start, &bytes)?;
             }
             return Ok(());
         }
         let receiver = &self.processes[draft.receiver];
         let base = receiver.arena.as_ref().map(|arena| arena.address_of(layout.start));
         let room = usize::try_from(draft.data.buffers_size).map_err(|_| Errno::EINVAL)?;
-        let mut image = Image::new(layout, base.ok_or(Errno::ESRCH)?, room);
-        memory.read(draft.sender, address, image.data_mut())?;
+        let mut image = Image::new(layout, base.ok_or(Errno::ESRCH)?, room, bytes, fault);
         image.put((layout.offsets_start - layout.start) as usize, offsets.as_slice());
         let mut end_of_previous = 0;
         for (index, offset) in offsets.iter().enumerate() {
@@ -75,24 +72,6 @@ impl Context {
         }
         memory.store(draft.receiver, layout.start, image.filled())?;
         Ok(())
-    }
-
-    fn read_offsets(
-        &self,
-        draft: &Draft<'_>,
-        layout: &Layout,
-        memory: &mut dyn ClientMemory,
-    ) -> Result<Vec<u64>, Errno> {
-        let len = layout.offsets_len as usize;
-        let mut offsets = alloc::vec![0u64; len.div_ceil(8)];
-        if len > 0 {
-            let address = ClaimedAddr(draft.data.transaction_data.offsets);
-            memory.read(draft.sender, address, &mut offsets.as_mut_bytes()[..len])?;
-        }
-        if !len.is_multiple_of(8) {
-            return Err(Errno::EINVAL);
-        }
-        Ok(offsets)
     }
 
     /// Translates the object at `start`, the one of offset `index`, in place and returns where it ends.
@@ -126,7 +105,7 @@ impl Context {
                 return self.translate_descriptor(draft, image, start, cargo, memory);
             }
             BINDER_TYPE_FDA => return self.translate_array(draft, image, start, cargo, memory),
-            BINDER_TYPE_PTR => return self.translate_piece(draft, image, index, start, memory),
+            BINDER_TYPE_PTR => return translate_piece(image, index, start),
             _ => return Err(Errno::EINVAL),
         };
         Ok(image.put(start, &translated))

@@ -4,10 +4,13 @@ use binder_uapi::BinderWriteRead;
 
 use alloc::boxed::Box;
 
+use crate::command::Written;
 use crate::context::{Caller, Context, Waits};
 use crate::env::ClientMemory;
 use crate::errand::Errand;
 use crate::error::Errno;
+use crate::fetch::Commands;
+use crate::hand_over::HandOver;
 use crate::thread::ThreadKey;
 
 /// The longest write buffer that is taken: some ten thousand commands.
@@ -24,13 +27,19 @@ pub enum Outcome {
     /// Its read found nothing and sleeps; [`Effect::Wake`](crate::Effect::Wake) with this key, or a
     /// signal, ends the sleep.
     Park(ThreadKey),
+    /// It goes on with [`Context::write_read`], once its next commands have been fetched.
+    Fetch,
+    /// It goes on with [`Context::finish_hand_over`], once its returns have been written to the calling
+    /// thread's memory, or could not be. The thread is still in its ioctl, and no signal ends that now.
+    HandOver(HandOver),
     /// It goes on with [`Context::finish_errand`], once the front end has changed the descriptors of
     /// the calling thread's process. The thread is still in its ioctl, and no signal ends that now.
     Errand(Box<Errand>),
 }
 
 impl Context {
-    /// Runs the write phase and the read phase of one ioctl.
+    /// Runs the commands that were fetched of an ioctl's write buffer, and its read phase once all are
+    /// run.
     ///
     /// `request` shows the progress afterwards, also after an error: the front end copies it out in
     /// both cases, so that a caller that repeats the ioctl does not repeat commands.
@@ -38,20 +47,20 @@ impl Context {
     /// # Errors
     ///
     /// `EFAULT` and `EINVAL` for commands that cannot be read or understood, `EINVAL` for a write
-    /// buffer of more than 1 MiB, `EFAULT` for a read
-    /// buffer that cannot be written, `EAGAIN` when there is nothing to read and the caller does
-    /// not wait.
+    /// buffer of more than 1 MiB, `EAGAIN` when there is nothing to read and the caller does not
+    /// wait.
     pub fn write_read(
         &mut self,
         caller: &Caller,
         request: &mut BinderWriteRead,
+        commands: &mut Commands,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
         let thread = self.enter(caller);
         // A thread that makes a call does not sleep in another.
         self.unpark(thread);
         self.leave_errand(thread, memory);
-        let result = self.run_phases(caller, thread, request, memory);
+        let result = self.run_phases(caller, thread, request, commands, memory);
         self.conclude(thread, result)
     }
 
@@ -60,21 +69,24 @@ impl Context {
         caller: &Caller,
         thread: ThreadKey,
         request: &mut BinderWriteRead,
+        commands: &mut Commands,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
         if request.write_size > MAX_WRITE_BYTES {
             return Err(Errno::EINVAL);
         }
-        if request.write_size > 0
-            && let Err(error) = self.run_commands(caller, thread, request, memory)
-        {
-            request.read_consumed = 0;
-            return Err(error);
+        match self.run_commands(caller, thread, request, commands, memory) {
+            Ok(Written::Run) => {}
+            Ok(Written::Partly) => return Ok(Outcome::Fetch),
+            Err(error) => {
+                request.read_consumed = 0;
+                return Err(error);
+            }
         }
         if request.read_size == 0 {
             return Ok(Outcome::Done);
         }
-        self.read_phase(thread, caller.waits, request, memory)
+        self.read_phase(thread, caller.waits, request)
     }
 
     /// Continues the read of a thread that was woken.
@@ -85,13 +97,12 @@ impl Context {
     pub fn resume(
         &mut self,
         thread: ThreadKey,
-        request: &mut BinderWriteRead,
-        memory: &mut dyn ClientMemory,
+        request: &BinderWriteRead,
     ) -> Result<Outcome, Errno> {
         if !self.threads.contains(thread) {
             return Err(Errno::EINVAL);
         }
-        let result = self.read_phase(thread, Waits::UntilReady, request, memory);
+        let result = self.read_phase(thread, Waits::UntilReady, request);
         self.conclude(thread, result)
     }
 
@@ -112,20 +123,20 @@ impl Context {
         &mut self,
         thread: ThreadKey,
         waits: Waits,
-        request: &mut BinderWriteRead,
-        memory: &mut dyn ClientMemory,
+        request: &BinderWriteRead,
     ) -> Result<Outcome, Errno> {
-        let result = self.read_returns(thread, waits, request, memory);
+        let result = self.read_returns(thread, waits, request);
         self.pass_on_work(thread, &result);
         result
     }
 
-    /// The end of a read that does not sleep. Also that of one that waits for an errand: what others
-    /// could do does not wait for that.
+    /// The end of a read that does not sleep. Also that of one that waits for the front end: what
+    /// others could do does not wait for that.
     pub(crate) fn pass_on_work(&mut self, thread: ThreadKey, result: &Result<Outcome, Errno>) {
         match result {
             Ok(Outcome::Park(_)) => {}
-            Ok(Outcome::Done | Outcome::Errand(_)) | Err(_) => self.leave_work_to_others(thread),
+            Ok(Outcome::Done | Outcome::Fetch | Outcome::HandOver(_) | Outcome::Errand(_))
+            | Err(_) => self.leave_work_to_others(thread),
         }
     }
 

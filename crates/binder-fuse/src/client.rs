@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use binder_core::{
-    CapturedFile, ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, NamespaceId, Opener,
-    PidNumbers, ProcessKey, UidMap, UidRange,
+    CapturedFile, ClientMemory, CopyFault, Errno, MappingArea, Opener, ProcessKey, UidMap, UidRange,
 };
 use binder_os::client_files::{self, TakeError};
 use binder_os::{ClientThread, FileId, FuseDevice, ThreadWatch, proc_files};
@@ -17,6 +17,7 @@ use crate::descriptors::{PER_FILE, PER_THREAD, Permit};
 use crate::diversion::Divertible;
 use crate::files::HeldFile;
 use crate::mapping::ReceiveBuffer;
+use crate::pids::Pids;
 use crate::runners::Runners;
 
 /// How often a process with too many threads may have the ended ones among them looked for.
@@ -52,7 +53,10 @@ pub(crate) struct Client {
     pub(crate) pid: u32,
     /// The inode by which /proc shows this file.
     pub(crate) file: FileId,
+    /// Its memory; by this one, none of it is accessed.
     memory: binder_os::ClientMemory,
+    /// By which it is accessed, unless somebody does so.
+    spare: Option<Box<binder_os::ClientMemory>>,
     pub(crate) buffer: ReceiveBuffer,
     /// Threads that were seen to belong to the opener, by number.
     threads: HashMap<u32, Thread>,
@@ -85,6 +89,7 @@ impl Client {
             pid,
             file,
             memory: binder_os::ClientMemory::open(pid)?,
+            spare: None,
             buffer,
             threads: HashMap::new(),
             has_filter: false,
@@ -128,7 +133,6 @@ impl Client {
         }
         self.is_known_unmapped = false;
         self.caller = tid;
-        self.memory.use_thread(tid);
         begun
     }
 
@@ -168,7 +172,27 @@ impl Client {
 
     /// Goes on with a call of thread `tid` that was begun before and has not been answered.
     pub(crate) fn resume_call(&mut self, tid: u32) {
-        self.memory.use_thread(tid);
+        self.caller = tid;
+    }
+
+    /// Its memory, as thread `tid` has it, to be accessed at the same time.
+    pub(crate) fn another_memory(&self, tid: u32) -> binder_os::ClientMemory {
+        let mut memory = self.memory.another();
+        memory.use_thread(tid);
+        memory
+    }
+
+    /// Lends its memory, as thread `tid` has it, one of whose requests is unanswered. Several may access
+    /// it at the same time.
+    pub(crate) fn lend_memory(&mut self, tid: u32) -> Box<binder_os::ClientMemory> {
+        let mut memory = self.spare.take().unwrap_or_else(|| Box::new(self.memory.another()));
+        memory.use_thread(tid);
+        memory
+    }
+
+    /// Takes it back, with what was learned about it.
+    pub(crate) fn take_back(&mut self, memory: Box<binder_os::ClientMemory>) {
+        self.spare = Some(memory);
     }
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.
@@ -206,11 +230,6 @@ impl Client {
             tracing::debug!(%exhausted, pid = self.pid, "no more files are held");
             Errno::ENOMEM
         })
-    }
-
-    /// Writes the caller's struct back.
-    pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), binder_os::Fault> {
-        self.memory.write(address, bytes)
     }
 
     /// Finds out where the process mapped its receive buffer.
@@ -257,18 +276,19 @@ impl Client {
     }
 }
 
-/// Finds out who the process is that opens a file; `default_label` is for one without a label.
-pub(crate) fn identify(pid: u32, default_label: &str) -> io::Result<Opener> {
-    let numbers = proc_files::pid_numbers(pid)?;
-    let namespaces = proc_files::pid_namespaces(pid).unwrap_or_default();
-    // Both end with the process's own namespace; what is further out than either knows is cut off.
-    let known = numbers.len().min(namespaces.len());
-    let levels = namespaces[namespaces.len() - known..].iter().map(|id| NamespaceId(*id));
-    let levels = levels.zip(numbers[numbers.len() - known..].iter().copied()).collect();
+/// Finds out who the process is that opens a file as user `uid`, with these `numbers` from the daemon's namespace
+/// to its own; `default_label` is for one without a label.
+pub(crate) fn identify(
+    numbers: &[u32],
+    uid: u32,
+    pids: &Pids,
+    default_label: &str,
+) -> io::Result<Opener> {
+    let pid = numbers.first().copied().ok_or(io::ErrorKind::NotFound)?;
     let label = proc_files::security_label(pid).unwrap_or_else(|| default_label.into());
     Ok(Opener {
-        pid,
-        numbers: if known == 0 { PidNumbers::single(pid) } else { PidNumbers::new(levels) },
+        pid: pids.adopt(numbers)?,
+        uid,
         uids: uids_of(pid),
         security_label: label.into_boxed_slice(),
     })
@@ -367,12 +387,13 @@ impl Clients {
         found.map(|(process, _)| *process)
     }
 
-    /// Gives a page of a receive buffer back to the system.
-    pub(crate) fn release_page(&mut self, process: ProcessKey, page: u32) {
+    /// Gives neighbouring pages of a receive buffer back to the system.
+    pub(crate) fn release_pages(&mut self, process: ProcessKey, pages: Range<u32>) {
         let device = self.device.clone();
         let Some(client) = self.get_mut(process) else { return };
-        if let Err(error) = client.buffer.release_page(&device, page as usize) {
-            tracing::warn!(%error, pid = client.pid, page, "an idle page could not be given back");
+        let places = pages.start as usize..pages.end as usize;
+        if let Err(error) = client.buffer.release_pages(&device, places) {
+            tracing::warn!(%error, pid = client.pid, ?pages, "idle pages could not be given back");
         }
     }
 
@@ -382,52 +403,12 @@ impl Clients {
 }
 
 impl ClientMemory for Clients {
-    fn read(
-        &mut self,
-        process: ProcessKey,
-        address: ClaimedAddr,
-        into: &mut [u8],
-    ) -> Result<(), CopyFault> {
-        self.client(process)?.memory.read(address.0, into).map_err(|_| CopyFault)
-    }
-
-    fn write(
-        &mut self,
-        process: ProcessKey,
-        address: ClaimedAddr,
-        bytes: &[u8],
-    ) -> Result<(), CopyFault> {
-        self.client(process)?.memory.write(address.0, bytes).map_err(|_| CopyFault)
-    }
-
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
         let client = self.get_mut(process)?;
         client.locate_mapping().unwrap_or_else(|error| {
             tracing::warn!(%error, pid = client.pid, "a mapping could not be looked for");
             None
         })
-    }
-
-    fn copy_in(
-        &mut self,
-        from: ProcessKey,
-        address: ClaimedAddr,
-        to: ProcessKey,
-        offset: u32,
-        len: u32,
-    ) -> Result<(), CopyFault> {
-        let (offset, len) = (offset as usize, len as usize);
-        let receiver = &self.client(to)?.buffer;
-        let (target, is_direct) = (receiver.memory().clone(), receiver.is_direct());
-        let source = &mut self.client(from)?.memory;
-        if is_direct {
-            return source.read_into(address.0, &target, offset, len).map_err(|_| CopyFault);
-        }
-        // The source may be a page that another thread of ours has to deliver out of `target`: no
-        // lock of that may be held meanwhile.
-        let mut bytes = vec![0; len];
-        source.read(address.0, &mut bytes).map_err(|_| CopyFault)?;
-        target.write(offset, &bytes).map_err(|_| CopyFault)
     }
 
     fn store(&mut self, to: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault> {

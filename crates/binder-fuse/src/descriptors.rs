@@ -122,9 +122,9 @@ impl Descriptors {
 }
 
 impl Permit {
-    /// The user who pays.
-    pub(crate) fn uid(&self) -> u32 {
-        self.payer.uid
+    /// Who pays.
+    pub(crate) fn payer(&self) -> Payer {
+        self.payer
     }
 
     /// Takes leave for more, for the same payer.

@@ -11,15 +11,18 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Mutex, MutexGuard};
 
-use binder_core::{Errand, ErrandKey, NotInstalled, ProcessKey};
+use binder_core::{CopyFault, Errand, ErrandKey, NotInstalled, ProcessKey};
 use binder_os::injection::{self, InjectionError};
+use binder_os::{ClientMemory, seccomp};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
-use crate::driver::{Asker, DeviceId, Job};
-use crate::errand::{Purpose, Report, Seat, Standing, Task};
+use crate::descriptors::Payer;
+use crate::driver::{Asker, DeviceId};
+use crate::errand::{self, Done, Next, Purpose, Seat, Standing, Task};
 use crate::files::HeldFile;
 use crate::ioctl::Answer;
+use crate::reach;
 use crate::session::Shared;
 use crate::supervisor::Waiting;
 use crate::wire::send;
@@ -37,6 +40,8 @@ pub(crate) enum Divertible {
 /// A thread that is on its way to the supervisor.
 pub(crate) struct Diverted {
     pub(crate) asker: Asker,
+    client: Payer,
+    memory: Box<ClientMemory>,
     request: BinderWriteRead,
     pub(crate) errand: ErrandKey,
     pub(crate) files: Vec<HeldFile>,
@@ -48,8 +53,6 @@ pub(crate) struct Diversions {
     ready: Mutex<VecDeque<Task>>,
     /// By their numbers.
     expected: Mutex<HashMap<u32, Expected>>,
-    /// Held by the reader of requests that sends one on its way itself.
-    by_reader: Mutex<()>,
 }
 
 enum Expected {
@@ -129,52 +132,41 @@ pub(crate) fn is_fit(task: &Task) -> bool {
         && matches!(&task.purpose, Purpose::Errand(errand) if has_files_only(errand))
 }
 
-/// Sends threads on their way whose errands the driver has just come to: the reader of requests
-/// does it, since to call somebody else takes longer. It waits for nothing but that a thread leaves
-/// the kernel. Should that take long, as when somebody withholds the processor from the thread, the
-/// reserve reads on; and as long as one reader is at it, runners see to the others.
-pub(crate) fn begin_ready(shared: &Shared) {
-    while let Some(task) = shared.diversions.next() {
-        let left = match shared.diversions.by_reader.try_lock() {
-            Ok(_guard) => begin(shared, task),
-            Err(_) => Some(task),
-        };
-        if let Some(task) = left {
-            shared.runners.run_errand(task);
-        }
-    }
-}
-
 /// Sends a thread to the supervisor for the files of an errand: the first half. Returns the task if
 /// it cannot be.
+///
+/// It waits for nothing but that the thread leaves the kernel. Should that take long, as when somebody
+/// withholds the processor from the thread, another takes the reader's place.
 pub(crate) fn begin(shared: &Shared, task: Task) -> Option<Task> {
     if !is_fit(&task) {
         return Some(task);
     }
     let Purpose::Errand(errand) = task.purpose else { return Some(task) };
-    let Task { asker, request, .. } = task;
-    let mut errand = Some(errand);
+    let Task { asker, client, memory, request, .. } = task;
+    let (mut errand, mut memory) = (Some(errand), Some(memory));
     let bytes = Answer::of(&request);
     let answer = || {
         let result = injection::REPEAT_ALWAYS;
         send(&shared.fuse, &reply::ioctl(asker.unique, result, bytes.bytes()));
     };
     let ready = || {
-        if let Some(errand) = errand.take() {
-            let Errand { key, install, .. } = *errand;
+        if let (Some(errand), Some(memory)) = (errand.take(), memory.take()) {
+            let Errand { key: errand, install, .. } = *errand;
             let files = install.into_iter().filter_map(|file| file.into_inner()).collect();
-            shared.diversions.expect(Diverted { asker, request, errand: key, files });
+            let diverted = Diverted { asker, client, memory, request, errand, files };
+            shared.diversions.expect(diverted);
         }
     };
     let begun = injection::divert(asker.tid, answer, ready);
-    match (begun, errand) {
+    match (begun, errand.zip(memory)) {
         (Ok(()), _) => {}
-        (Err(InjectionError::Gone), Some(errand)) => {
+        (Err(InjectionError::Gone), Some((errand, _))) => {
             give_up(shared, asker, request, errand.key);
         }
-        (Err(_), Some(errand)) => {
-            let purpose = Purpose::Errand(errand);
-            return Some(Task { purpose, divertible: Divertible::No, ..task });
+        (Err(_), Some((errand, memory))) => {
+            let (seat, purpose) = (Seat::Request, Purpose::Errand(errand));
+            let divertible = Divertible::No;
+            return Some(Task { asker, client, memory, request, seat, purpose, divertible });
         }
         // Unless the end of its process was noticed first, and it is forgotten already.
         (Err(_), None) => {
@@ -187,14 +179,15 @@ pub(crate) fn begin(shared: &Shared, task: Task) -> Option<Task> {
 }
 
 /// Gives its files to a thread that has come to the supervisor: the second half. Returns our own
-/// files, which are to be closed.
-pub(crate) fn complete(shared: &Shared, waiting: Waiting, diverted: Diverted) -> Vec<HeldFile> {
-    let Diverted { asker, request, errand, files } = diverted;
-    let end = |installed, standing| {
-        let (errand, divertible) = (errand, None);
-        let report = Report { asker, request, errand, installed, standing, divertible };
-        shared.submit(Job::EndErrand(Box::new(report)));
-    };
+/// files, which are to be closed. As long as `may_block` holds, it may be held up by the thread's
+/// memory.
+pub(crate) fn complete(
+    shared: &Shared,
+    waiting: Waiting,
+    diverted: Diverted,
+    may_block: impl Fn() -> bool,
+) -> Vec<HeldFile> {
+    let Diverted { asker, client, memory, request, errand, files } = diverted;
     let mut numbers = Vec::with_capacity(files.len());
     let mut failure = None;
     for file in files.iter().filter_map(HeldFile::fd) {
@@ -206,32 +199,92 @@ pub(crate) fn complete(shared: &Shared, waiting: Waiting, diverted: Diverted) ->
             }
         }
     }
+    let trapped = Trapped { waiting, asker, client, memory };
     match failure {
-        None => end(Ok(numbers), Standing::Trapped(waiting)),
+        None => trapped.go_on(shared, request, Done::Errand(errand, Ok(numbers)), may_block),
         Some(error) if error.kind() == io::ErrorKind::NotFound => {
-            end(Err(NotInstalled), Standing::Gone);
+            give_up(shared, asker, request, errand);
         }
         Some(error) => {
             tracing::debug!(tid = asker.tid, %error, "files were not delivered");
             if numbers.is_empty() {
-                end(Err(NotInstalled), Standing::Trapped(waiting));
+                let done = Done::Errand(errand, Err(NotInstalled));
+                trapped.go_on(shared, request, done, may_block);
             } else {
                 // All files or none; only the thread itself can close those that it has.
                 let errand = Errand { key: errand, install: Vec::new(), close: numbers };
-                let (seat, purpose) = (Seat::Trapped(waiting), Purpose::Undo(Box::new(errand)));
-                let task = Task { asker, request, seat, purpose, divertible: Divertible::Yes };
-                shared.runners.run_errand(task);
+                trapped.leave_to_runners(shared, request, Purpose::Undo(Box::new(errand)));
             }
         }
     }
     files
 }
 
+/// A thread in a call that the supervisor holds, and what belongs to it.
+struct Trapped {
+    waiting: Waiting,
+    asker: Asker,
+    client: Payer,
+    memory: Box<ClientMemory>,
+}
+
+impl Trapped {
+    /// Goes on with the call of the thread. Where its memory might hold us up, and must not, a runner
+    /// does.
+    fn go_on(
+        self,
+        shared: &Shared,
+        request: BinderWriteRead,
+        done: Done,
+        may_block: impl Fn() -> bool,
+    ) {
+        let next = errand::report(shared, &self.asker, request, done, None);
+        if may_block() && !shared.slow.holds(self.client.pid) {
+            self.finish(shared, request, next);
+        } else {
+            let client = self.client;
+            shared.runners.run(client, move |shared| self.finish(shared, request, next));
+        }
+    }
+
+    /// Ends its call, or leaves it to the runners if it must be stopped for that.
+    fn finish(mut self, shared: &Shared, mut request: BinderWriteRead, mut next: Option<Next>) {
+        while let Some(Next::HandOver(at, hand_over)) = next {
+            request = at;
+            let is_there = self.waiting.is_pending();
+            let written =
+                if is_there { reach::write(&mut self.memory, &hand_over) } else { Err(CopyFault) };
+            let done = Done::Written(hand_over, written);
+            next = errand::report(shared, &self.asker, request, done, None);
+        }
+        match next {
+            Some(Next::Return(result, request)) if self.waiting.is_pending() => {
+                let result = errand::write_struct(&mut self.memory, &self.asker, &request, result);
+                self.waiting.answer(match result {
+                    0 => seccomp::Answer::Done,
+                    error => seccomp::Answer::Refuse(-error),
+                });
+            }
+            Some(Next::Errand(request, errand)) => {
+                self.leave_to_runners(shared, request, Purpose::Errand(errand));
+            }
+            Some(Next::Repeat) => self.leave_to_runners(shared, request, Purpose::Repeat),
+            // It was killed, or the driver met a bug: it gets an answer all the same.
+            Some(Next::Return(..) | Next::HandOver(..)) | None => drop(self.waiting),
+        }
+    }
+
+    fn leave_to_runners(self, shared: &Shared, request: BinderWriteRead, purpose: Purpose) {
+        let Self { waiting, asker, client, memory } = self;
+        let (seat, divertible) = (Seat::Trapped(waiting), Divertible::Yes);
+        let task = Task { asker, client, memory, request, seat, purpose, divertible };
+        shared.runners.run_errand(task);
+    }
+}
+
 /// The thread has gone.
 fn give_up(shared: &Shared, asker: Asker, request: BinderWriteRead, errand: ErrandKey) {
-    let (installed, standing) = (Err(NotInstalled), Standing::Gone);
-    let report = Report { asker, request, errand, installed, standing, divertible: None };
-    shared.submit(Job::EndErrand(Box::new(report)));
+    errand::report_undone(shared, asker, request, (errand, Err(NotInstalled)), Standing::Gone);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,11 +1,13 @@
 //! The devices of one mount: each job goes to its context, and its effects to the clients.
 
 mod freezing;
+mod idle_pages;
 mod job;
 mod nonblocking;
 mod past;
 mod report;
 mod threads;
+mod under_way;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::RandomState;
@@ -21,6 +23,7 @@ use binder_os::{FuseDevice, ThreadWatch, nice};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
+use slab::Slab;
 
 use crate::alarm::Alarm;
 use crate::client::{Begun, Clients};
@@ -29,10 +32,12 @@ use crate::events::Events;
 use crate::ioctl::{Answer, Call};
 use crate::options::Options;
 use crate::parked::{Check, Parked, ParkedReads};
+use crate::reach::{Reaches, Want};
 use crate::runners::Runners;
 use crate::wire::send;
 use freezing::WaitingFreeze;
 pub(crate) use job::{Asker, Job, NullIoctl, Sleeper};
+use under_way::{Past, UnderWay};
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -61,6 +66,9 @@ pub(crate) struct Driver {
     /// Processes that have not come to their end, the first to go on with in front.
     ending: VecDeque<(DeviceId, ProcessKey)>,
     pub(crate) runners: Arc<Runners>,
+    reaches: Arc<Reaches>,
+    /// Calls that wait for memory of their clients.
+    under_way: Slab<UnderWay>,
     /// The requests whose callers are on an errand, and whether a signal wanted to end them.
     pub(crate) on_errands: HashMap<u64, bool>,
     pub(crate) diversions: Arc<Diversions>,
@@ -85,6 +93,7 @@ impl Driver {
         options: &Options,
         runners: Arc<Runners>,
         diversions: Arc<Diversions>,
+        reaches: Arc<Reaches>,
         alarm: Arc<Alarm>,
         threads: Arc<ThreadWatch>,
     ) -> Self {
@@ -95,6 +104,8 @@ impl Driver {
             devices: Vec::new(),
             ending: VecDeque::new(),
             runners,
+            reaches,
+            under_way: Slab::new(),
             on_errands: HashMap::new(),
             diversions,
             freezes: Vec::new(),
@@ -140,7 +151,7 @@ impl Driver {
             }
             Job::Open { device, opener, client, opened, .. } => {
                 let state = &mut self.devices[device];
-                let pid = opener.pid;
+                let pid = opener.pid.number();
                 let process = state.context.open(opener);
                 if self.inherits_nice
                     && let Ok(nice) = nice::of(pid)
@@ -183,14 +194,24 @@ impl Driver {
                     clients.note_filter(pid);
                 }
             }
+            Job::Reached(reached) => self.go_on(reached),
             Job::EndErrand(report) => self.end_errand(*report),
-            Job::ListSleepers { found } => found(self.sleepers()),
+            Job::ListSleepers { found } => {
+                self.end_interrupted();
+                found(self.sleepers());
+            }
             Job::SetNonblocking { device, process, is_nonblocking } => {
                 self.set_nonblocking(device, process, is_nonblocking);
             }
             Job::EndThread(name) => self.end_thread(name),
-            Job::FindEndedThreads { are_left } => are_left(self.find_ended_threads()),
-            Job::ReclaimIdlePages => self.reclaim_idle_pages(),
+            Job::FindEndedThreads { are_left } => {
+                let are_unwatched = self.find_ended_threads();
+                are_left(are_unwatched || self.has_interrupted());
+            }
+            Job::ReclaimIdlePages { least_turns, is_left } => {
+                is_left(self.reclaim_idle_pages(least_turns));
+            }
+            Job::EndIdleTurn => self.end_idle_turn(),
             Job::WriteLog { log, written, .. } => written(self.write_log(log)),
             Job::ReadEvents { follower, read } => self.events.read(follower, read),
             Job::PollEvents { unique, follower, handle, flags } => {
@@ -214,20 +235,13 @@ impl Driver {
             _ => {}
         }
         let state = &mut self.devices[asker.device];
-        if let Call::WriteRead(mut request) = call {
+        if let Call::WriteRead(request) = call {
             if self.inherits_nice
                 && let Ok(nice) = nice::of(asker.tid)
             {
                 state.context.note_nice(&caller, Nice(nice));
             }
-            let mut outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
-            if matches!(outcome, Err(Errno::EAGAIN)) && state.has_become_blocking(asker.process) {
-                // The request shows what was done: the repetition only reads.
-                let caller = Caller { waits: Waits::UntilReady, ..caller };
-                outcome = state.context.write_read(&caller, &mut request, &mut state.clients);
-            }
-            self.end_or_park(asker, request, outcome);
-            return;
+            return self.fetch(asker, request);
         }
         let answer = state.run(call, &caller);
         let bytes = answer.as_ref().map_or(&[][..], Answer::bytes);
@@ -286,6 +300,12 @@ impl Driver {
             Ok(Outcome::Park(thread)) => {
                 let parked = Parked { asker: *asker, thread, request, check: Check::Fresh };
                 return self.devices[asker.device].parked.insert(parked);
+            }
+            Ok(Outcome::Fetch) => {
+                return self.reach(asker, request, Want::Commands(request), Past::default());
+            }
+            Ok(Outcome::HandOver(hand_over)) => {
+                return self.reach(asker, request, Want::HandOver(hand_over), Past::default());
             }
             Ok(Outcome::Errand(errand)) => {
                 return self.send_on_errand(*asker, request, errand);
@@ -350,11 +370,8 @@ impl Driver {
     fn wake(&mut self, device: DeviceId, thread: ThreadKey) {
         let state = &mut self.devices[device];
         let Some(parked) = state.parked.take(thread) else { return };
-        let Parked { asker, mut request, .. } = parked;
-        if let Some(client) = state.clients.get_mut(asker.process) {
-            client.resume_call(asker.tid);
-        }
-        let outcome = state.context.resume(thread, &mut request, &mut state.clients);
+        let Parked { asker, request, .. } = parked;
+        let outcome = state.context.resume(thread, &request);
         self.end_or_park(&asker, request, outcome);
     }
 
@@ -401,7 +418,10 @@ impl Driver {
                 return self.carry_out_effects(device);
             }
         }
-        if !self.interrupt_freeze(target) && !self.events.interrupt(target) {
+        if !self.interrupt_under_way(target)
+            && !self.interrupt_freeze(target)
+            && !self.events.interrupt(target)
+        {
             send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
         }
     }
@@ -421,18 +441,6 @@ impl Driver {
             Release::Unfinished => self.ending.push_back((device, process)),
         }
         self.carry_out_effects(device);
-    }
-
-    /// Gives the memory of receive buffers back that no live transaction touches.
-    fn reclaim_idle_pages(&mut self) {
-        for Device { context, clients, .. } in &mut self.devices {
-            let processes: Vec<ProcessKey> = clients.processes().collect();
-            for process in processes {
-                while let Some(page) = context.reclaim_idle_page(process) {
-                    clients.release_page(process, page);
-                }
-            }
-        }
     }
 }
 

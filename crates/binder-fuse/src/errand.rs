@@ -11,17 +11,20 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use binder_core::{CapturedFile, Errand, ErrandKey, Errno, NotInstalled, Outcome};
-use binder_os::ThreadStatus;
+use binder_core::{
+    CapturedFile, CopyFault, Errand, ErrandKey, Errno, HandOver, NotInstalled, Outcome,
+};
 use binder_os::injection::{self, Answered, Held, InjectionError, InstallError, Offer};
-use binder_os::seccomp;
+use binder_os::{ClientMemory, ThreadStatus, seccomp};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
+use crate::descriptors::Payer;
 use crate::diversion::{self, Divertible};
-use crate::driver::{Asker, Driver, Job};
+use crate::driver::{Asker, Device, Driver, Job};
 use crate::files::HeldFile;
 use crate::ioctl::Answer;
+use crate::reach;
 use crate::session::Shared;
 use crate::supervisor::Waiting;
 use crate::wire::send;
@@ -32,6 +35,10 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 /// A call that waits for an errand.
 pub(crate) struct Task {
     pub(crate) asker: Asker,
+    /// Whose thread it is.
+    pub(crate) client: Payer,
+    /// The client's memory, as the thread has it.
+    pub(crate) memory: Box<ClientMemory>,
     pub(crate) request: BinderWriteRead,
     pub(crate) seat: Seat,
     pub(crate) purpose: Purpose,
@@ -57,22 +64,27 @@ pub(crate) enum Purpose {
 
 /// An errand that was done, or not.
 pub(crate) struct Report {
-    pub(crate) asker: Asker,
-    pub(crate) request: BinderWriteRead,
-    pub(crate) errand: ErrandKey,
-    pub(crate) installed: Result<Vec<u32>, NotInstalled>,
-    pub(crate) standing: Standing,
+    asker: Asker,
+    request: BinderWriteRead,
+    done: Done,
+    standing: Standing,
     /// What was found out about the thread.
-    pub(crate) divertible: Option<Divertible>,
+    divertible: Option<Divertible>,
+}
+
+/// What was done.
+pub(crate) enum Done {
+    Errand(ErrandKey, Result<Vec<u32>, NotInstalled>),
+    /// Returns were written to the memory of a thread on its way out, or could not be.
+    Written(HandOver, Result<(), CopyFault>),
 }
 
 /// Where the client's thread is.
 pub(crate) enum Standing {
     /// In its ioctl, which waits for its answer.
     Waiting,
-    /// In a call that the supervisor holds.
-    Trapped(Waiting),
-    /// On its way out, stopped; it is told how to go on.
+    /// On its way out, stopped, or in a call that the supervisor holds; whoever has it there is told
+    /// how it goes on.
     Stopped(Sender<Next>),
     /// It was killed.
     Gone,
@@ -80,7 +92,8 @@ pub(crate) enum Standing {
 
 /// How a stopped thread goes on.
 pub(crate) enum Next {
-    Return(i32),
+    Return(i32, BinderWriteRead),
+    HandOver(BinderWriteRead, HandOver),
     Errand(BinderWriteRead, Box<Errand>),
     /// With the same ioctl, from its beginning.
     Repeat,
@@ -104,7 +117,7 @@ impl Warnings {
 /// Does an errand: the work of a runner.
 pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     let Some(task) = diversion::begin(shared, task) else { return };
-    let Task { asker, mut request, seat, mut purpose, divertible } = task;
+    let Task { asker, mut memory, mut request, seat, mut purpose, divertible, .. } = task;
     let mut seat = Some(seat);
     let stopped =
         ThreadStatus::of(asker.tid).map_err(|_| InjectionError::Gone).and_then(|status| {
@@ -159,21 +172,27 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
                 break;
             }
         }
-        let (tell, told) = mpsc::channel();
-        let standing = Standing::Stopped(tell);
-        let divertible = Some(divertible);
-        let report = Report { asker, request, errand: key, installed, standing, divertible };
-        shared.submit(Job::EndErrand(Box::new(report)));
-        match told.recv() {
-            Ok(Next::Return(result)) => {
-                held.finish(result);
+        let mut done = Done::Errand(key, installed);
+        let next = loop {
+            match report(shared, &asker, request, done, Some(divertible)) {
+                Some(Next::HandOver(next_request, hand_over)) => {
+                    request = next_request;
+                    let written = reach::write(&mut memory, &hand_over);
+                    done = Done::Written(hand_over, written);
+                }
+                next => break next,
+            }
+        };
+        match next {
+            Some(Next::Return(result, request)) => {
+                held.finish(write_struct(&mut memory, &asker, &request, result));
                 break;
             }
-            Ok(Next::Errand(next_request, next)) => {
+            Some(Next::Errand(next_request, next)) => {
                 (request, purpose) = (next_request, Purpose::Errand(next));
             }
             // Without another result it makes its ioctl again.
-            Ok(Next::Repeat) | Err(_) => {
+            Some(Next::Repeat | Next::HandOver(..)) | None => {
                 drop(held);
                 break;
             }
@@ -182,6 +201,49 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     // Only now, when nobody waits for it.
     for file in files {
         file.close();
+    }
+}
+
+/// Has the driver go on with the call of a thread that waits for us. Says how the thread goes on; nothing
+/// if the driver met a bug.
+pub(crate) fn report(
+    shared: &Shared,
+    asker: &Asker,
+    request: BinderWriteRead,
+    done: Done,
+    divertible: Option<Divertible>,
+) -> Option<Next> {
+    let (tell, told) = mpsc::channel();
+    let standing = Standing::Stopped(tell);
+    let report = Report { asker: *asker, request, done, standing, divertible };
+    shared.submit(Job::EndErrand(Box::new(report)));
+    told.recv().ok()
+}
+
+/// Reports an errand that could not be done.
+pub(crate) fn report_undone(
+    shared: &Shared,
+    asker: Asker,
+    request: BinderWriteRead,
+    (errand, installed): (ErrandKey, Result<Vec<u32>, NotInstalled>),
+    standing: Standing,
+) {
+    let done = Done::Errand(errand, installed);
+    let report = Report { asker, request, done, standing, divertible: None };
+    shared.submit(Job::EndErrand(Box::new(report)));
+}
+
+/// Writes the struct of an ioctl that ends with `result` to its caller, who waits for us. Returns how it
+/// does end.
+pub(crate) fn write_struct(
+    memory: &mut ClientMemory,
+    asker: &Asker,
+    request: &BinderWriteRead,
+    result: i32,
+) -> i32 {
+    match memory.write(asker.argument, Answer::of(request).bytes()) {
+        Ok(()) => result,
+        Err(_) => -Errno::EFAULT.number(),
     }
 }
 
@@ -222,10 +284,7 @@ fn give_up(
         }
         None => Standing::Gone,
     };
-    let installed = without_files(&errand);
-    let errand = errand.key;
-    let report = Report { asker, request, errand, installed, standing, divertible: None };
-    shared.submit(Job::EndErrand(Box::new(report)));
+    report_undone(shared, asker, request, (errand.key, without_files(&errand)), standing);
 }
 
 /// Finds out whether the thread can be diverted next time. Its filters are as many as are expected,
@@ -282,11 +341,19 @@ impl Driver {
         request: BinderWriteRead,
         errand: Box<Errand>,
     ) {
-        let client = self.devices[asker.device].clients.get(asker.process);
-        let divertible = client.map_or(Divertible::No, |client| client.divertible(asker.tid));
-        let (seat, purpose) = (Seat::Request, Purpose::Errand(errand));
+        let Some(client) = self.devices[asker.device].clients.get(asker.process) else {
+            return self.end_call(&asker, request, Err(Errno::EINVAL));
+        };
+        let task = Task {
+            asker,
+            client: Payer { pid: client.pid, uid: asker.uid },
+            memory: Box::new(client.another_memory(asker.tid)),
+            request,
+            seat: Seat::Request,
+            purpose: Purpose::Errand(errand),
+            divertible: client.divertible(asker.tid),
+        };
         self.on_errands.insert(asker.unique, false);
-        let task = Task { asker, request, seat, purpose, divertible };
         if diversion::is_fit(&task) {
             self.diversions.put(task);
         } else {
@@ -306,7 +373,7 @@ impl Driver {
 
     /// Goes on with a call whose errand was done, or could not be.
     pub(crate) fn end_errand(&mut self, report: Report) {
-        let Report { asker, mut request, errand, installed, standing, divertible } = report;
+        let Report { asker, mut request, done, standing, divertible } = report;
         let was_interrupted = self.on_errands.remove(&asker.unique).unwrap_or(false);
         let state = &mut self.devices[asker.device];
         if let Some(client) = state.clients.get_mut(asker.process) {
@@ -315,43 +382,39 @@ impl Driver {
                 client.note_divertible(asker.tid, divertible);
             }
         }
-        let outcome =
-            state.context.finish_errand(errand, installed, &mut request, &mut state.clients);
+        let Device { context, clients, .. } = state;
+        let outcome = match done {
+            Done::Errand(errand, installed) => {
+                context.finish_errand(errand, installed, &request, clients)
+            }
+            Done::Written(hand_over, written) => {
+                context.finish_hand_over(hand_over, written, &mut request, clients)
+            }
+        };
         match standing {
             Standing::Waiting => match outcome {
                 Ok(Outcome::Park(thread)) if was_interrupted => {
-                    state.context.interrupt(thread);
+                    context.interrupt(thread);
                     self.end_call(&asker, request, Err(Errno::EINTR));
                 }
                 outcome => self.end_or_park(&asker, request, outcome),
             },
             Standing::Stopped(tell) => {
                 let next = self.next_of_stopped(&asker, request, outcome);
-                // A runner waits for it, unless it met a bug; then the thread repeats its ioctl.
+                // Somebody waits for it, unless he met a bug; then the thread repeats its ioctl.
                 let _ = tell.send(next);
             }
-            Standing::Trapped(waiting) => {
-                let next = self.next_of_stopped(&asker, request, outcome);
-                let (request, purpose) = match next {
-                    Next::Return(result) => {
-                        waiting.answer(match result {
-                            0 => seccomp::Answer::Done,
-                            error => seccomp::Answer::Refuse(-error),
-                        });
-                        return self.carry_out_effects(asker.device);
-                    }
-                    Next::Errand(request, errand) => (request, Purpose::Errand(errand)),
-                    Next::Repeat => (request, Purpose::Repeat),
-                };
-                let (seat, divertible) = (Seat::Trapped(waiting), Divertible::Yes);
-                let task = Task { asker, request, seat, purpose, divertible };
-                self.runners.run_errand(task);
-            }
-            Standing::Gone => {
-                if let Ok(Outcome::Park(thread)) = outcome {
-                    state.context.interrupt(thread);
+            Standing::Gone => match outcome {
+                Ok(Outcome::Park(thread)) => {
+                    context.interrupt(thread);
                 }
-            }
+                // What it was to close goes with it.
+                Ok(Outcome::HandOver(hand_over)) => {
+                    let unwritten = Err(CopyFault);
+                    let _ = context.finish_hand_over(hand_over, unwritten, &mut request, clients);
+                }
+                Ok(Outcome::Done | Outcome::Fetch | Outcome::Errand(_)) | Err(_) => {}
+            },
         }
         self.carry_out_effects(asker.device);
     }
@@ -372,15 +435,15 @@ impl Driver {
                 self.on_errands.insert(asker.unique, false);
                 return Next::Errand(request, errand);
             }
+            Ok(Outcome::HandOver(hand_over)) => {
+                self.on_errands.insert(asker.unique, false);
+                return Next::HandOver(request, hand_over);
+            }
             Ok(Outcome::Done) => 0,
+            // Only the beginning of a call fetches commands.
+            Ok(Outcome::Fetch) => -Errno::EINVAL.number(),
             Err(error) => -error.number(),
         };
-        let client = self.devices[asker.device].clients.get_mut(asker.process);
-        let written =
-            client.map(|client| client.write(asker.argument, Answer::of(&request).bytes()));
-        match written {
-            Some(Ok(())) => Next::Return(result),
-            Some(Err(_)) | None => Next::Return(-Errno::EFAULT.number()),
-        }
+        Next::Return(result, request)
     }
 }

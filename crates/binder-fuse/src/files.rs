@@ -38,7 +38,7 @@ impl HeldFile {
 impl Drop for HeldFile {
     fn drop(&mut self) {
         if let Some((file, permit)) = self.held.take() {
-            self.runners.run(permit.uid(), move |_| drop((file, permit)));
+            self.runners.run(permit.payer(), move |_| drop((file, permit)));
         }
     }
 }

@@ -6,57 +6,126 @@
 //! slept through a round, each once, and ends those that should not sleep.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use binder_os::proc_files;
+use binder_os::{proc_files, processes};
 
 use crate::driver::{Job, O_NONBLOCK};
+use crate::readers;
 use crate::session::Shared;
 
 /// How often it looks while requests come in.
-const ROUND: Duration = Duration::from_millis(10);
+pub(crate) const ROUND: Duration = Duration::from_millis(10);
 /// Rounds from one look at threads that cannot be watched to the next.
 const ROUNDS_TO_LOOK: u32 = 5;
 /// Rounds without a request after which idle memory is given back and the housekeeper rests.
 const ROUNDS_TO_REST: u32 = 100;
+/// Rounds of a turn by which the idleness of pages is told.
+const ROUNDS_TO_TURN: u32 = 200;
+/// Turns through which a page may be idle beside others that are used.
+const IDLE_TURNS: u32 = 2;
+/// The same while memory is short: what was used since the last turn ended is hot, and stays.
+const IDLE_TURNS_IF_SHORT: u32 = 1;
 
-/// Where the answering thread stands, as the housekeeper sees it.
-#[derive(Debug, Default)]
+/// Where the reader stands, as the housekeeper sees it.
+#[derive(Debug)]
 pub(crate) struct Watch {
-    /// Odd while it answers a request, even while it waits for one.
+    /// Odd while it answers a request, even while it waits for one. Only the reader takes steps, and
+    /// whoever takes its place.
     steps: AtomicU64,
+    /// The reader.
+    reader: AtomicU32,
+    /// The process in whose memory it is; 0 if in none.
+    client: AtomicU32,
     is_resting: AtomicBool,
+    /// Memory is short, and idle memory has not been given back since.
+    is_short: AtomicBool,
     must_stop: Mutex<bool>,
     changed: Condvar,
 }
 
+impl Default for Watch {
+    fn default() -> Self {
+        Self {
+            // The first reader takes over from nobody.
+            steps: AtomicU64::new(1),
+            reader: AtomicU32::new(0),
+            client: AtomicU32::new(0),
+            is_resting: AtomicBool::new(false),
+            is_short: AtomicBool::new(false),
+            must_stop: Mutex::new(false),
+            changed: Condvar::new(),
+        }
+    }
+}
+
 impl Watch {
-    /// The answering thread waits for a request.
-    pub(crate) fn begin_wait(&self) {
-        let steps = self.steps.load(Ordering::Relaxed);
-        self.steps.store((steps + 1) & !1, Ordering::Release);
+    /// Where the reader is.
+    pub(crate) fn step(&self) -> u64 {
+        self.steps.load(Ordering::Acquire)
     }
 
-    /// The answering thread has a request.
-    pub(crate) fn end_wait(&self) {
-        self.steps.fetch_add(1, Ordering::SeqCst);
+    /// The number of its thread.
+    pub(crate) fn reader(&self) -> u32 {
+        self.reader.load(Ordering::Relaxed)
+    }
+
+    /// Puts the calling thread in the place of the reader that is busy with `step`, if it still is.
+    /// Returns where it begins, and in whose memory the other is stuck.
+    pub(crate) fn take_over(&self, mut step: u64) -> Option<(u64, Option<u32>)> {
+        let client = self.client.load(Ordering::Acquire);
+        if !self.take_step(&mut step, 2) {
+            return None;
+        }
+        self.client.store(0, Ordering::Release);
+        self.reader.store(processes::own_thread(), Ordering::Relaxed);
+        Some((step, (client != 0).then_some(client)))
+    }
+
+    fn take_step(&self, step: &mut u64, by: u64) -> bool {
+        let next = *step + by;
+        let taken =
+            self.steps.compare_exchange(*step, next, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        *step = next;
+        taken
+    }
+
+    /// The thread at `step`, which is busy, goes on to something else: the memory of process `client`,
+    /// unless that is 0. Says whether it is the reader still.
+    pub(crate) fn advance(&self, step: &mut u64, client: u32) -> bool {
+        let is_reader = self.take_step(step, 2);
+        if is_reader {
+            self.client.store(client, Ordering::Release);
+        }
+        is_reader
+    }
+
+    /// The thread at `step` waits for a request. Says whether it is the reader still.
+    pub(crate) fn begin_wait(&self, step: &mut u64) -> bool {
+        self.take_step(step, 1)
+    }
+
+    /// The reader, at `step`, has a request.
+    pub(crate) fn end_wait(&self, step: &mut u64) {
+        *step += 1;
+        self.steps.store(*step, Ordering::SeqCst);
         if self.is_resting.load(Ordering::SeqCst) {
             self.notify();
         }
     }
 
+    /// Memory is short. One who rests has none to give back.
+    pub(crate) fn note_pressure(&self) {
+        self.is_short.store(true, Ordering::Relaxed);
+    }
+
     fn notify(&self) {
         drop(self.must_stop.lock());
         self.changed.notify_one();
-    }
-
-    /// Whether the answering thread has neither begun nor ended anything since `step`.
-    pub(crate) fn is_at(&self, step: u64) -> bool {
-        self.steps.load(Ordering::Acquire) == step
     }
 
     /// Sleeps for a round, or, to `rest`, until a request comes in. Says whether to go on.
@@ -106,16 +175,17 @@ impl Housekeeper {
     }
 }
 
-fn keep(shared: &Shared) {
+fn keep(shared: &Arc<Shared>) {
     let watch = &shared.watch;
     let (mut seen, mut quiet_rounds) = (0, 0);
     let (mut rounds_to_look, mut has_unwatched) = (ROUNDS_TO_LOOK, false);
+    let mut rounds_to_turn = ROUNDS_TO_TURN;
     let mut rest_at = None;
     while watch.sleep(rest_at.take()) {
         let steps = watch.steps.load(Ordering::Acquire);
         if steps % 2 == 1 && steps == seen {
             // The same request as a round ago: somebody else must read on.
-            shared.bell.ring(steps);
+            readers::relieve(shared, steps);
         }
         look_at_sleepers(shared);
         rounds_to_look -= 1;
@@ -124,10 +194,20 @@ fn keep(shared: &Shared) {
             has_unwatched = find_ended_threads(shared);
         }
         while go_on_releasing(shared) {}
+        if watch.is_short.swap(false, Ordering::Relaxed) {
+            tracing::debug!("memory is short: what is idle goes back");
+            reclaim_idle_pages(shared, IDLE_TURNS_IF_SHORT);
+        }
+        rounds_to_turn -= 1;
+        if rounds_to_turn == 0 {
+            rounds_to_turn = ROUNDS_TO_TURN;
+            reclaim_idle_pages(shared, IDLE_TURNS);
+            shared.submit(Job::EndIdleTurn);
+        }
         quiet_rounds = if steps == seen { quiet_rounds + 1 } else { 0 };
         seen = steps;
         if quiet_rounds == ROUNDS_TO_REST {
-            shared.submit(Job::ReclaimIdlePages);
+            reclaim_idle_pages(shared, 0);
             quiet_rounds = 0;
             // Threads whose ends nobody tells of must be looked at on and on.
             rest_at = (!has_unwatched).then_some(seen);
@@ -157,6 +237,11 @@ fn find_ended_threads(shared: &Shared) -> bool {
 /// is left.
 fn go_on_releasing(shared: &Shared) -> bool {
     ask(shared, |is_left| Job::GoOnReleasing { is_left }).unwrap_or(false)
+}
+
+/// Gives pages back that have been idle through so many turns; in between, others have their turn.
+fn reclaim_idle_pages(shared: &Shared, least_turns: u32) {
+    while ask(shared, |is_left| Job::ReclaimIdlePages { least_turns, is_left }).unwrap_or(false) {}
 }
 
 fn look_at_sleepers(shared: &Shared) {

@@ -2,12 +2,14 @@
 //!
 //! A request comes in at `session`. What concerns names it answers from the `tree`; what concerns
 //! Binder becomes a job of the `driver`, which decodes it (`ioctl`), asks the context, and carries
-//! out the effects: a read that sleeps waits in `parked`, a freeze in `driver/freezing` (until the
-//! `alarm` at the latest), data reaches the client's mapping through `mapping`, and `client` knows the
-//! memory and the identity of the process behind an open file. Files that clients send one another are
-//! held in `files`; a runner (`runners`) has the receiver take them (`errand`) from where `brokers`
-//! lend them. What the driver tells of itself goes out by the names of `logs`, and what goes wrong by
-//! `events`.
+//! out the effects. What a call says, and what it is told, lies in its client's memory: that is
+//! accessed while the driver is free for others (`reach`, `driver/under_way`). A read that sleeps
+//! waits in `parked`, a freeze in `driver/freezing` (until the `alarm` at the latest), data reaches
+//! the client's mapping through `mapping`, and `client` knows the memory and the identity of the
+//! process behind an open file, which has its place in `pids`. Files that clients send one another
+//! are held in `files`; a runner (`runners`) has the receiver take them (`errand`) from where
+//! `brokers` lend them. What the driver tells of itself goes out by the names of `logs`, and what goes
+//! wrong by `events`.
 //!
 //! What FUSE does not pass on comes in at the `supervisor`, if clients were started under it.
 
@@ -28,9 +30,13 @@ mod mapping;
 mod mounts;
 mod options;
 mod parked;
-mod reserve;
+mod pids;
+mod pressure;
+mod reach;
+mod readers;
 mod runners;
 mod session;
+mod slow;
 mod strings;
 mod supervisor;
 mod thread_ends;
@@ -41,5 +47,6 @@ mod wire;
 pub use binder_core::Limits;
 pub use mapping::Route;
 pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
+pub use pids::Pids;
 pub use session::{MountError, ServeError, Session};
 pub use supervisor::Supervisor;

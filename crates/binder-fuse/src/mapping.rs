@@ -1,6 +1,7 @@
 //! The receive buffer of an open file, and the ways in which its bytes reach the client's mapping.
 
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::sync::Arc;
 
 use binder_os::{BackingId, FuseDevice, Mapping, PinnedMemory, Written};
@@ -91,11 +92,6 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Whether storing is a copy into memory that nobody else has to deliver.
-    pub(crate) fn is_direct(&self) -> bool {
-        matches!(self.way, Way::Passthrough(_))
-    }
-
     pub(crate) fn memory(&self) -> &Arc<Mapping> {
         &self.memory
     }
@@ -138,17 +134,29 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Gives a page's memory back to the system; it reads as zeros until it is stored to again.
-    pub(crate) fn release_page(&mut self, device: &FuseDevice, page: usize) -> io::Result<()> {
+    /// Gives the memory of pages back to the system; they read as zeros until they are stored to again.
+    pub(crate) fn release_pages(
+        &mut self,
+        device: &FuseDevice,
+        pages: Range<usize>,
+    ) -> io::Result<()> {
         if let Way::Private { .. } = self.way {
             // The client's own copy would stay, and show bytes that ours no longer has.
             return Ok(());
         }
-        self.memory.release_pages(page * PAGE_BYTES, PAGE_BYTES)?;
+        let (start, len) = (pages.start * PAGE_BYTES, pages.len() * PAGE_BYTES);
+        self.memory.release_pages(start, len)?;
         if let Way::Store { node, cached } = &mut self.way {
-            cached[page / 64] &= !(1 << (page % 64));
-            let start = i64::try_from(page * PAGE_BYTES).map_err(io::Error::other)?;
-            send(device, &notify::inval_inode(*node, start, PAGE_BYTES as i64));
+            for page in pages {
+                cached[page / 64] &= !(1 << (page % 64));
+            }
+            let [start, len] = [start, len].map(i64::try_from);
+            let message = notify::inval_inode(
+                *node,
+                start.map_err(io::Error::other)?,
+                len.map_err(io::Error::other)?,
+            );
+            send(device, &message);
         }
         Ok(())
     }

@@ -1,20 +1,26 @@
-//! Threads for what may take its time: errands in clients, and closing their files.
+//! Threads for what may take its time: errands in clients, closing their files, memory that has kept
+//! others waiting.
 //!
 //! Whoever answers requests must not wait for a client, and some clients mean harm: they offer files
-//! whose closing never ends. So there are several runners, of which each user gets a share.
+//! whose closing never ends. So there are several runners, of which each process and each user gets a
+//! share.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
+use crate::descriptors::Payer;
 use crate::errand::{self, Task};
 use crate::session::Shared;
 
 /// As many threads as there are at most.
-const MAX_RUNNERS: usize = 16;
+const MAX_RUNNERS: usize = 64;
 /// As many of them as work for one user at the same time.
-const MAX_PER_USER: usize = 4;
+const MAX_PER_USER: usize = 32;
+/// As many of those as work for one process.
+const MAX_PER_PROCESS: usize = 4;
 
 type Work = Box<dyn FnOnce(&Arc<Shared>) + Send>;
 
@@ -27,19 +33,26 @@ pub(crate) struct Runners {
 
 #[derive(Default)]
 struct State {
-    line: VecDeque<(u32, Work)>,
-    busy: HashMap<u32, usize>,
+    line: VecDeque<(Payer, Work)>,
+    busy: Busy,
     idle: usize,
     threads: usize,
     is_closed: bool,
 }
 
+/// How many are at work for whom.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Busy {
+    by_process: HashMap<u32, usize>,
+    by_user: HashMap<u32, usize>,
+}
+
 impl Runners {
-    /// Has `work` done for user `uid`.
-    pub(crate) fn run(&self, uid: u32, work: impl FnOnce(&Arc<Shared>) + Send + 'static) {
+    /// Has `work` done for a process.
+    pub(crate) fn run(&self, client: Payer, work: impl FnOnce(&Arc<Shared>) + Send + 'static) {
         let mut state = self.state();
         if !state.is_closed {
-            state.line.push_back((uid, Box::new(work)));
+            state.line.push_back((client, Box::new(work)));
             // Whoever is woken must not find the state taken.
             drop(state);
             self.changed.notify_one();
@@ -47,9 +60,9 @@ impl Runners {
         // Otherwise it is dropped: the file system is unmounted, so nobody must answer for that.
     }
 
-    /// Has an errand done, for the user whose thread waits for it.
+    /// Has an errand done, for the process whose thread waits for it.
     pub(crate) fn run_errand(&self, task: Task) {
-        self.run(task.asker.uid, move |shared| errand::run(shared, task));
+        self.run(task.client, move |shared| errand::run(shared, task));
     }
 
     /// Starts the first thread. Others follow when all are at work.
@@ -57,12 +70,12 @@ impl Runners {
         let (runners, shared) = (self.clone(), shared.clone());
         self.state().threads += 1;
         let started = thread::Builder::new().name("runner".into()).spawn(move || {
-            while let Some((uid, work)) = runners.next(&shared) {
+            while let Some((client, work)) = runners.next(&shared) {
                 let work = std::panic::AssertUnwindSafe(|| work(&shared));
                 if std::panic::catch_unwind(work).is_err() {
                     tracing::error!("a runner met a bug");
                 }
-                if runners.state().finish(uid) {
+                if runners.state().end(client) {
                     runners.changed.notify_one();
                 }
             }
@@ -84,7 +97,7 @@ impl Runners {
     }
 
     /// Waits for work. `None` is the end.
-    fn next(self: &Arc<Self>, shared: &Arc<Shared>) -> Option<(u32, Work)> {
+    fn next(self: &Arc<Self>, shared: &Arc<Shared>) -> Option<(Payer, Work)> {
         let mut state = self.state();
         loop {
             if state.is_closed {
@@ -111,25 +124,44 @@ impl Runners {
 }
 
 impl State {
-    /// Takes the first work of a user who has not enough runners already.
-    fn take(&mut self) -> Option<(u32, Work)> {
-        let has_room =
-            |(uid, _): &(u32, Work)| self.busy.get(uid).is_none_or(|count| *count < MAX_PER_USER);
-        let at = self.line.iter().position(has_room)?;
-        let (uid, work) = self.line.remove(at)?;
-        *self.busy.entry(uid).or_default() += 1;
-        Some((uid, work))
+    /// Takes the first work of a client who has not enough runners already.
+    fn take(&mut self) -> Option<(Payer, Work)> {
+        let at = self.line.iter().position(|(client, _)| self.busy.has_room(*client))?;
+        let (client, work) = self.line.remove(at)?;
+        self.busy.begin(client);
+        Some((client, work))
     }
 
-    /// Notes the end of a user's work. Says whether there may be more that had to wait for it.
-    fn finish(&mut self, uid: u32) -> bool {
-        if let Some(count) = self.busy.get_mut(&uid) {
-            *count -= 1;
-            if *count == 0 {
-                self.busy.remove(&uid);
+    /// Notes the end of a client's work. Says whether there may be more that had to wait for it.
+    fn end(&mut self, client: Payer) -> bool {
+        self.busy.end(client);
+        !self.line.is_empty()
+    }
+}
+
+impl Busy {
+    fn has_room(&self, Payer { pid, uid }: Payer) -> bool {
+        let has_fewer = |counts: &HashMap<u32, usize>, who, limit| {
+            counts.get(&who).is_none_or(|count| *count < limit)
+        };
+        has_fewer(&self.by_process, pid, MAX_PER_PROCESS)
+            && has_fewer(&self.by_user, uid, MAX_PER_USER)
+    }
+
+    fn begin(&mut self, Payer { pid, uid }: Payer) {
+        *self.by_process.entry(pid).or_default() += 1;
+        *self.by_user.entry(uid).or_default() += 1;
+    }
+
+    fn end(&mut self, Payer { pid, uid }: Payer) {
+        for (counts, who) in [(&mut self.by_process, pid), (&mut self.by_user, uid)] {
+            if let Entry::Occupied(mut count) = counts.entry(who) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
             }
         }
-        !self.line.is_empty()
     }
 }
 
@@ -137,24 +169,34 @@ impl State {
 mod tests {
     use super::*;
 
+    const CLIENT: Payer = Payer { pid: 1, uid: 1 };
+
     #[test]
-    fn a_user_keeps_no_runner_from_others() {
+    fn nobody_keeps_the_runners_from_others() {
         let mut state = State::default();
-        for uid in [1, 1, 1, 1, 1, 2, 1, 3] {
-            state.line.push_back((uid, Box::new(|_| ())));
+        let wanted = |pid, uid, count| std::iter::repeat_n(Payer { pid, uid }, count);
+        let greedy = MAX_PER_PROCESS + 1;
+        let processes = u32::try_from(MAX_PER_USER).unwrap();
+        let work = wanted(1, 1, greedy).chain(wanted(2, 1, 1)).chain(wanted(3, 2, 1));
+        let of_one_user = (0..processes).map(|pid| Payer { pid: 10 + pid, uid: 3 });
+        let one_more = wanted(100, 3, 1).chain(wanted(101, 4, 1));
+        for client in work.chain(of_one_user).chain(one_more) {
+            state.line.push_back((client, Box::new(|_| ())));
         }
-        let take = |state: &mut State| state.take().map(|(uid, _)| uid);
+        let take = |state: &mut State| state.take().map(|(client, _)| client);
         let taken: Vec<_> = std::iter::from_fn(|| take(&mut state)).collect();
-        assert_eq!(taken, [1, 1, 1, 1, 2, 3]);
-        assert!(state.finish(2), "others wait still");
+        let count = |is_meant: fn(&Payer) -> bool| taken.iter().filter(|it| is_meant(it)).count();
+        assert_eq!(count(|it| it.pid == 1), MAX_PER_PROCESS);
+        assert_eq!(count(|it| it.pid == 2 || it.uid == 2 || it.uid == 4), 3);
+        assert_eq!(count(|it| it.uid == 3), MAX_PER_USER);
+        assert_eq!(state.line.len(), 2);
+        assert!(state.end(Payer { pid: 2, uid: 1 }), "others wait still");
         assert_eq!(take(&mut state), None);
-        let _ = state.finish(1);
-        assert_eq!(take(&mut state), Some(1));
-        for uid in [1, 1, 1, 1, 3] {
-            state.finish(uid);
-        }
-        assert!(state.busy.is_empty());
-        assert_eq!(take(&mut state), Some(1));
+        assert!(state.end(Payer { pid: 1, uid: 1 }));
+        assert_eq!(take(&mut state), Some(Payer { pid: 1, uid: 1 }));
+        assert!(state.end(Payer { pid: 10, uid: 3 }));
+        assert_eq!(take(&mut state), Some(Payer { pid: 100, uid: 3 }));
+        assert!(!state.end(Payer { pid: 100, uid: 3 }), "nobody waits any more");
     }
 
     #[test]
@@ -162,13 +204,13 @@ mod tests {
         let runners = Runners::default();
         let kept = Arc::new(());
         let weak = Arc::downgrade(&kept);
-        runners.run(1, move |_| drop(kept));
+        runners.run(CLIENT, move |_| drop(kept));
         assert!(weak.upgrade().is_some());
         runners.close();
         assert!(weak.upgrade().is_none());
         let late = Arc::new(());
         let weak = Arc::downgrade(&late);
-        runners.run(1, move |_| drop(late));
+        runners.run(CLIENT, move |_| drop(late));
         assert!(weak.upgrade().is_none());
     }
 }

@@ -26,7 +26,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::alarm::{Alarm, Sleeper};
 use crate::brokers::Brokers;
 use crate::descriptors::Descriptors;
-use crate::diversion::{self, Diversions};
+use crate::diversion::Diversions;
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
 use crate::errand::Warnings;
 use crate::events::FollowerId;
@@ -34,8 +34,12 @@ use crate::housekeeper::{Housekeeper, Watch};
 use crate::logs::LogFile;
 use crate::mapping::Route;
 use crate::options::{Delivery, Options};
-use crate::reserve::{Bell, Reserve};
+use crate::pids::Pids;
+use crate::pressure::Listener;
+use crate::reach::Reaches;
+use crate::readers;
 use crate::runners::Runners;
+use crate::slow::SlowClients;
 use crate::thread_ends::Mourner;
 use crate::tree::{Refused, Tree};
 use crate::turn::Turn;
@@ -45,9 +49,6 @@ const EINVAL: i32 = 22;
 const ENOTTY: i32 = 25;
 const ENOSYS: i32 = 38;
 const EPERM: i32 = 1;
-
-/// Room for one request: the kernel wants 8 KiB at least.
-const REQUEST_BYTES: usize = 16 << 10;
 
 /// Why binderfs could not be mounted.
 #[derive(Debug, thiserror::Error)]
@@ -116,11 +117,14 @@ pub(crate) struct Shared {
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
     descriptors: Arc<Descriptors>,
+    pids: Arc<Pids>,
     driver: Turn<Driver, Job>,
     texts: logs::TextBudget,
     next_follower: AtomicU64,
     pub(crate) watch: Watch,
-    pub(crate) bell: Bell,
+    pub(crate) end: readers::End,
+    pub(crate) reaches: Arc<Reaches>,
+    pub(crate) slow: SlowClients,
     pub(crate) runners: Arc<Runners>,
     pub(crate) diversions: Arc<Diversions>,
     pub(crate) brokers: Brokers,
@@ -140,13 +144,31 @@ impl Session {
     ///
     /// [`MountError`] without access to /dev/fuse or the right to mount.
     pub fn mount(dir: &Path, options: &Options) -> Result<Self, MountError> {
+        Self::place(dir, options, DetachedMount::attach)
+    }
+
+    /// The same, in place of what is mounted there. Who has files of that open keeps them, and its
+    /// driver serves them until they are closed.
+    ///
+    /// # Errors
+    ///
+    /// As [`mount`](Self::mount); `InvalidInput` if nothing is mounted there.
+    pub fn replace(dir: &Path, options: &Options) -> Result<Self, MountError> {
+        Self::place(dir, options, DetachedMount::replace)
+    }
+
+    fn place(
+        dir: &Path,
+        options: &Options,
+        attach: impl FnOnce(&DetachedMount, &Path) -> io::Result<()>,
+    ) -> Result<Self, MountError> {
         let failed = |source| MountError::Mount { dir: dir.display().to_string(), source };
         let made = Self::detached(options, binder_os::processes::user(), b"anybinder");
         let (session, mount) = made.map_err(|error| match error {
             MountError::Create(source) => failed(source),
             MountError::Open(_) | MountError::Mount { .. } | MountError::Name { .. } => error,
         })?;
-        mount.attach(dir).map_err(failed)?;
+        attach(&mount, dir).map_err(failed)?;
         Ok(session)
     }
 
@@ -169,6 +191,7 @@ impl Session {
             tree.add_logs();
         }
         let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
+        let reaches = Arc::<Reaches>::default();
         let threads = Arc::new(ThreadWatch::new().map_err(MountError::Create)?);
         let diversions = Arc::<Diversions>::default();
         let driver = Driver::new(
@@ -176,6 +199,7 @@ impl Session {
             options,
             runners.clone(),
             diversions.clone(),
+            reaches.clone(),
             alarm.clone(),
             threads.clone(),
         );
@@ -211,11 +235,14 @@ impl Session {
             tree: Mutex::new(tree),
             files: Arc::default(),
             descriptors: Descriptors::of_this_process(),
+            pids: Pids::of_this_process().map_err(MountError::Create)?,
             driver,
             texts: logs::TextBudget::default(),
             next_follower: AtomicU64::new(0),
             watch: Watch::default(),
-            bell: Bell::default(),
+            end: readers::End::default(),
+            reaches,
+            slow: SlowClients::default(),
             runners,
             diversions,
             brokers: Brokers::new(options.broker.clone()),
@@ -233,6 +260,11 @@ impl Session {
         &self.shared
     }
 
+    /// Returns the device number by which files of this binderfs are known.
+    pub fn device(&self) -> proc_files::Device {
+        self.shared.device()
+    }
+
     /// Answers requests until the file system is unmounted.
     ///
     /// # Errors
@@ -241,51 +273,24 @@ impl Session {
     pub fn serve(self) -> Result<(), ServeError> {
         let shared = &self.shared;
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
-        let reserve = Reserve::start(shared).map_err(ServeError::Thread)?;
         shared.runners.start(shared).map_err(ServeError::Thread)?;
         let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
         let mourner = Mourner::start(shared).map_err(ServeError::Thread)?;
-        let result = shared.answer_requests();
+        let listener = Listener::start(shared).map_err(ServeError::Thread)?;
+        readers::start(shared).map_err(ServeError::Thread)?;
+        let result = shared.end.wait();
         shared.runners.close();
+        listener.stop();
         mourner.stop();
         housekeeper.stop();
         sleeper.stop();
-        if result.is_ok() {
-            // Otherwise it may sleep in a read of what is mounted still.
-            reserve.stop();
-        }
-        Ok(result?)
+        result
     }
 }
 
 impl Shared {
-    /// Answers requests until the file system is unmounted.
-    fn answer_requests(&self) -> Result<(), ReadError> {
-        let mut buffer = vec![0; REQUEST_BYTES];
-        loop {
-            self.watch.begin_wait();
-            let read = self.fuse.read(&mut buffer);
-            self.watch.end_wait();
-            match read {
-                Ok(len) => self.answer_request(&buffer[..len]),
-                Err(ReadError::Unmounted) => return Ok(()),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Answers one request in place of the thread that should, and is stuck. Says whether there may
-    /// be more.
-    pub(crate) fn answer_one_request(&self, buffer: &mut Vec<u8>) -> bool {
-        buffer.resize(REQUEST_BYTES, 0);
-        let read = self.fuse.read(buffer);
-        if let Ok(len) = read {
-            self.answer_request(&buffer[..len]);
-        }
-        read.is_ok()
-    }
-
-    fn answer_request(&self, bytes: &[u8]) {
+    /// Answers one request.
+    pub(crate) fn answer_request(&self, bytes: &[u8]) {
         match Request::parse(bytes) {
             Ok(request) => self.handle_guarded(&request),
             Err(error) => {
@@ -317,12 +322,12 @@ impl Shared {
                 self.ioctl(header, fh, flags & FUSE_IOCTL_COMPAT != 0, cmd, arg, data);
             }
             Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh, 0) {
-                Some(asker) => self.submit(Job::Poll { asker, handle: kh, flags }),
+                Some(asker) => self.take_turn(Job::Poll { asker, handle: kh, flags }),
                 None if self.poll_log(header, fh, kh, flags) => {}
                 None => self.refuse(unique, EINVAL),
             },
             Operation::Interrupt { unique: target } => {
-                self.submit(Job::Interrupt { unique, target });
+                self.take_turn(Job::Interrupt { unique, target });
             }
             Operation::Init(offer) => self.init(unique, &offer),
             Operation::Lookup { name } => {
@@ -340,7 +345,7 @@ impl Shared {
             Operation::SetAttr(change) => self.set_attr(unique, header.node, &change),
             Operation::Open { flags } => self.open(header, flags),
             Operation::Flush { fh, .. } => match self.process_of(fh) {
-                Some((device, process)) => self.submit(Job::Flush { unique, device, process }),
+                Some((device, process)) => self.take_turn(Job::Flush { unique, device, process }),
                 None => send(&self.fuse, &reply::empty(unique)),
             },
             Operation::Release(release) => {
@@ -349,11 +354,13 @@ impl Shared {
                 send(&self.fuse, &reply::empty(unique));
                 match file {
                     Some(File::Device { device, process, pid, .. }) => {
-                        self.submit(Job::Release { device, process });
+                        self.take_turn(Job::Release { device, process });
                         // Last, since the device's number may be another's afterwards.
                         self.tree().close(device, pid);
                     }
-                    Some(File::Events(follower)) => self.submit(Job::ForgetFollower { follower }),
+                    Some(File::Events(follower)) => {
+                        self.take_turn(Job::ForgetFollower { follower })
+                    }
                     Some(File::Control | File::Feature(_) | File::Log { .. }) | None => {}
                 }
             }
@@ -419,11 +426,10 @@ impl Shared {
         self.tree().limit_devices(devices_max);
     }
 
-    pub(crate) fn submit(&self, job: Job) {
+    /// Has `job` done. What calls need of clients' memory by it is in line afterwards, and so are threads
+    /// to be diverted: that is for the reader, who does this between two requests.
+    pub(crate) fn take_turn(&self, job: Job) {
         self.driver.submit(job, Driver::run);
-        while let Some(task) = self.diversions.next() {
-            self.runners.run_errand(task);
-        }
     }
 
     fn init(&self, unique: u64, offer: &InitOffer) {
@@ -463,9 +469,7 @@ impl Shared {
             (Some(asker), Some(room)) => {
                 room.copy_from_slice(data);
                 let asker = Asker { is_compat, ..asker };
-                let job = Job::Ioctl { asker, command, data: copy, len: data.len() };
-                self.driver.submit(job, Driver::run);
-                diversion::begin_ready(self);
+                self.take_turn(Job::Ioctl { asker, command, data: copy, len: data.len() });
             }
             (Some(_), None) | (None, _) => self.refuse(header.unique, EINVAL),
         }
@@ -488,7 +492,7 @@ impl Shared {
         };
         // Before anybody can look the name up, and in the order of the numbers.
         let name = String::from_utf8_lossy(name).into_owned();
-        self.submit(Job::AddDevice { device: id, name });
+        self.take_turn(Job::AddDevice { device: id, name });
         drop(tree);
         wanted.minor = u32::try_from(id).unwrap_or(u32::MAX);
         send(&self.fuse, &reply::ioctl(unique, 0, wanted.as_bytes()));

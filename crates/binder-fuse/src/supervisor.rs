@@ -72,8 +72,8 @@ impl Supervisor {
         this.attend_as_one(&listener)
     }
 
-    /// The life of an attendant. There are two, since one may be held up: it closes files that it gave
-    /// away, if the other waits for the next call meanwhile. To call a runner for that would take
+    /// The life of an attendant. There are two, since one may be held up: it writes to the memory of a
+    /// thread that it gave files, and closes them, if the other waits for the next call meanwhile. To call a runner for that would take
     /// longer than all the rest.
     fn attend_as_one(&self, listener: &Arc<Listener>) -> io::Result<()> {
         let ear = listener.ear()?;
@@ -84,17 +84,25 @@ impl Supervisor {
             let Some(trapped) = told? else { return Ok(()) };
             let files =
                 self.attend_to(Waiting { listener: listener.clone(), trapped, is_over: false });
-            if self.idle.load(Ordering::SeqCst) > 0 {
+            if self.is_other_free() {
                 files.into_iter().for_each(HeldFile::close);
             }
         }
+    }
+
+    /// Whether the other attendant waits for a call. It will not be held up while this one is.
+    fn is_other_free(&self) -> bool {
+        self.idle.load(Ordering::SeqCst) > 0
     }
 
     /// Answers a call, or sees to it that it is answered. Returns files to close.
     fn attend_to(&self, waiting: Waiting) -> Vec<HeldFile> {
         if let Call::Diversion { argument } = waiting.trapped.call {
             return match self.mounts.diverted(waiting.trapped.tid, argument) {
-                Some((shared, diverted)) => diversion::complete(&shared, waiting, diverted),
+                Some((shared, diverted)) => {
+                    let may_block = || self.is_other_free();
+                    diversion::complete(&shared, waiting, diverted, may_block)
+                }
                 None => {
                     // What the kernel would make again is nothing that this thread was about to do.
                     waiting.answer(Answer::Refuse(EINTR));

@@ -2,27 +2,39 @@
 //!
 //! The daemon's threads all read requests. A thread whose request needs the state while another
 //! has it leaves the request in line and goes back to reading. This is more than courtesy: the
-//! holder may touch client memory whose page is served by this very daemon, and then only a thread
+//! holder may store a page that the kernel has just asked this very daemon for, and then only a thread
 //! that is free to read the next request can end the wait.
 
 use std::collections::VecDeque;
 use std::sync::TryLockError;
 #[cfg(not(loom))]
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{
+    Mutex, MutexGuard,
+    atomic::{AtomicUsize, Ordering},
+};
 
 #[cfg(loom)]
-use loom::sync::{Mutex, MutexGuard};
+use loom::sync::{
+    Mutex, MutexGuard,
+    atomic::{AtomicUsize, Ordering},
+};
 
 /// State `S`, and jobs `J` in line for it.
 #[derive(Debug)]
 pub(crate) struct Turn<S, J> {
     state: Mutex<S>,
     line: Mutex<VecDeque<J>>,
+    /// How long the line was a moment ago: a look at it that may miss the latest.
+    len: AtomicUsize,
 }
 
 impl<S, J> Turn<S, J> {
     pub(crate) fn new(state: S) -> Self {
-        Self { state: Mutex::new(state), line: Mutex::new(VecDeque::new()) }
+        Self {
+            state: Mutex::new(state),
+            line: Mutex::new(VecDeque::new()),
+            len: AtomicUsize::new(0),
+        }
     }
 
     /// Has `job` run: here and now if the state is free, with all others in line, or else by the
@@ -35,21 +47,35 @@ impl<S, J> Turn<S, J> {
         loop {
             let Some(mut state) = self.try_state() else {
                 let Some(job) = job.take() else { return };
-                self.line().push_back(job);
+                self.join_line(job);
                 continue;
             };
             while let Some(job) = self.next().or_else(|| job.take()) {
                 run(&mut state, job);
             }
             drop(state);
+            // Not by `len`: whoever came too late for the state was in line before.
             if self.line().is_empty() {
                 return;
             }
         }
     }
 
+    fn join_line(&self, job: J) {
+        let mut line = self.line();
+        line.push_back(job);
+        self.len.store(line.len(), Ordering::Relaxed);
+    }
+
     fn next(&self) -> Option<J> {
-        self.line().pop_front()
+        // Mostly nobody waits, and a lock is saved. What is missed here is found at the end.
+        if self.len.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut line = self.line();
+        let job = line.pop_front();
+        self.len.store(line.len(), Ordering::Relaxed);
+        job
     }
 
     /// The line, whatever became of a thread that held it: every change of it is one step.

@@ -3,31 +3,25 @@
 //! No objects, no references beyond handle 0, one thread: enough to see that a driver answers, and
 //! to measure it. Programs use the client library.
 
-#![expect(unsafe_code, reason = "the binder ioctls and the receive buffer have no safe wrapper")]
-
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
-use std::ptr;
+use std::sync::Arc;
 
 use binder_uapi::{
-    ANYBINDER_DEFER_COMPLETIONS, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION,
-    BINDER_FREEZE, BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_TYPE_BINDER,
-    BINDER_VERSION, BINDER_WRITE_READ, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY, BR_REPLY,
-    BR_TRANSACTION, BinderFreezeInfo, BinderTransactionData, BinderVersion, BinderWriteRead,
-    FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject, TF_ONE_WAY, payload_len,
+    BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BINDER_TYPE_BINDER, BR_DEAD_REPLY,
+    BR_FAILED_REPLY, BR_FROZEN_REPLY, BR_REPLY, BR_TRANSACTION, BinderFreezeInfo,
+    BinderTransactionData, FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject, TF_ONE_WAY, payload_len,
 };
-use rustix::fs::{Mode, OFlags};
-use rustix::mm::{MapFlags, ProtFlags};
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-/// An open binder device with its receive buffer.
+use crate::binder_device::{BinderDevice, Received};
+
+/// A thread's part of an open binder device.
 #[derive(Debug)]
 pub struct BinderClient {
-    device: OwnedFd,
-    buffer: *const u8,
+    device: Arc<BinderDevice>,
     /// Commands that can wait for the next call: the last reply's buffer is to be freed.
     unsent: RefCell<Commands>,
 }
@@ -62,9 +56,6 @@ pub enum CallError {
     Frozen,
 }
 
-/// What libbinder maps: a mebibyte less two guard pages.
-const BUFFER_BYTES: usize = (1 << 20) - 2 * 4096;
-
 /// Room for the returns of one read.
 const RETURNS_BYTES: usize = 256;
 
@@ -75,14 +66,14 @@ impl BinderClient {
     ///
     /// As open(2) and mmap(2).
     pub fn open(device: &Path) -> io::Result<Self> {
-        let flags = OFlags::RDWR | OFlags::CLOEXEC;
-        let device = rustix::fs::open(device, flags, Mode::empty())?;
-        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        // SAFETY: a null hint lets the kernel choose a free range, so no existing mapping changes.
-        let buffer = unsafe {
-            rustix::mm::mmap(ptr::null_mut(), BUFFER_BYTES, ProtFlags::READ, flags, &device, 0)
-        }?;
-        Ok(Self { device, buffer: buffer.cast(), unsent: RefCell::default() })
+        let device = Arc::new(BinderDevice::open(device)?);
+        Ok(Self { device, unsent: RefCell::default() })
+    }
+
+    /// Returns another thread's part of the same open device.
+    #[must_use]
+    pub fn for_another_thread(&self) -> Self {
+        Self { device: Arc::clone(&self.device), unsent: RefCell::default() }
     }
 
     /// Asks for the protocol version.
@@ -91,9 +82,7 @@ impl BinderClient {
     ///
     /// As the device answers: ENOTTY if it is none of binder's.
     pub fn version(&self) -> io::Result<i32> {
-        let mut version = BinderVersion::new_zeroed();
-        self.ioctl(BINDER_VERSION, &mut version)?;
-        Ok(version.protocol_version)
+        self.device.version()
     }
 
     /// Lets the completions of this thread's replies ride along with what it reads next, or not.
@@ -102,7 +91,7 @@ impl BinderClient {
     ///
     /// As the device answers: EINVAL from a kernel's own driver, which cannot do this.
     pub fn defer_completions(&self, is_wanted: bool) -> io::Result<()> {
-        self.ioctl(ANYBINDER_DEFER_COMPLETIONS, &mut u32::from(is_wanted))
+        self.device.defer_completions(is_wanted)
     }
 
     /// Makes this process the owner of handle 0.
@@ -111,7 +100,7 @@ impl BinderClient {
     ///
     /// As the device answers: EBUSY if there is an owner.
     pub fn become_context_manager(&self) -> io::Result<()> {
-        self.ioctl(BINDER_SET_CONTEXT_MGR, &mut 0_i32)
+        self.device.become_context_manager()
     }
 
     /// Makes this process the owner of handle 0, to whom calls may bring files.
@@ -121,8 +110,8 @@ impl BinderClient {
     /// As the device answers: EBUSY if there is an owner.
     pub fn become_context_manager_with_files(&self) -> io::Result<()> {
         let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
-        let mut node = FlatBinderObject { kind: BINDER_TYPE_BINDER, flags, ..Default::default() };
-        self.ioctl(BINDER_SET_CONTEXT_MGR_EXT, &mut node)
+        let node = FlatBinderObject { kind: BINDER_TYPE_BINDER, flags, ..Default::default() };
+        self.device.become_context_manager_with(node)
     }
 
     /// Freezes process `pid`, which must have nothing to answer or to wait for, or thaws it.
@@ -131,8 +120,7 @@ impl BinderClient {
     ///
     /// As the device answers: EINVAL if it has not opened the device, EAGAIN if it is busy.
     pub fn set_frozen(&self, pid: u32, is_frozen: bool) -> io::Result<()> {
-        let mut wish = BinderFreezeInfo { pid, enable: is_frozen.into(), timeout_ms: 0 };
-        self.ioctl(BINDER_FREEZE, &mut wish)
+        self.device.freeze(BinderFreezeInfo { pid, enable: is_frozen.into(), timeout_ms: 0 })
     }
 
     /// Calls handle 0 and waits for the reply.
@@ -213,20 +201,8 @@ impl BinderClient {
     ///
     /// As the device answers.
     pub fn exchange(&self, commands: &[u8], returns: &mut [u8]) -> io::Result<usize> {
-        let mut exchange = BinderWriteRead {
-            write_size: commands.len() as u64,
-            write_buffer: commands.as_ptr() as u64,
-            read_size: returns.len() as u64,
-            read_buffer: returns.as_mut_ptr() as u64,
-            ..BinderWriteRead::new_zeroed()
-        };
-        // Commands that were run stay run when a signal interrupts the wait for returns.
-        while let Err(error) = self.ioctl(BINDER_WRITE_READ, &mut exchange) {
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(error);
-            }
-        }
-        Ok(usize::try_from(exchange.read_consumed).unwrap_or(0).min(returns.len()))
+        let exchange = self.device.write_read(commands, returns);
+        exchange.outcome.map(|()| exchange.read)
     }
 
     fn received(&self, transaction: &BinderTransactionData) -> io::Result<Vec<u8>> {
@@ -246,51 +222,8 @@ impl BinderClient {
         transaction: &BinderTransactionData,
         data: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let offset = transaction.buffer.checked_sub(self.buffer as u64);
-        let range =
-            offset.and_then(|start| Some((start, start.checked_add(transaction.data_size)?)));
-        let Some((start, end)) = range.filter(|&(_, end)| end <= BUFFER_BYTES as u64) else {
-            return Err(io::Error::other("the driver names a buffer outside the mapping"));
-        };
-        let (start, end) = (usize::try_from(start), usize::try_from(end));
-        let (start, end) = (start.map_err(io::Error::other)?, end.map_err(io::Error::other)?);
-        data.resize(end - start, 0);
-        // SAFETY: `start..end` lies within the mapping, which lives as long as `self`, and `data`
-        // has been given that length; it lies elsewhere. The driver does not write to a buffer that
-        // it has delivered until it is freed; of one that was, the bytes are any bytes.
-        unsafe {
-            ptr::copy_nonoverlapping(
-                self.buffer.wrapping_add(start),
-                data.as_mut_ptr(),
-                end - start,
-            )
-        };
-        Ok(())
-    }
-
-    fn ioctl<T: FromBytes + IntoBytes + Immutable>(
-        &self,
-        request: u32,
-        argument: &mut T,
-    ) -> io::Result<()> {
-        assert_eq!(payload_len(request), size_of::<T>(), "the argument of this request");
-        // SAFETY: a binder request reads and writes as many bytes behind its argument as its
-        // number tells, which is the size of `T`, where any bytes are valid. Of the addresses
-        // inside, BINDER_WRITE_READ reads the commands and writes the returns, each within the
-        // length given, and both are live in `exchange`. Addresses inside the commands are only
-        // read from, and fault if they are wrong.
-        let result = unsafe {
-            libc::ioctl(self.device.as_raw_fd(), request as libc::Ioctl, ptr::from_mut(argument))
-        };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-    }
-}
-
-impl Drop for BinderClient {
-    fn drop(&mut self) {
-        // SAFETY: the whole mapping made by `open`; `received` copies and keeps no pointer.
-        let unmapped = unsafe { rustix::mm::munmap(self.buffer.cast_mut().cast(), BUFFER_BYTES) };
-        debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
+        let BinderTransactionData { buffer: address, data_size: len_bytes, .. } = *transaction;
+        self.device.copy_received(Received { address, len_bytes }, data)
     }
 }
 
@@ -363,13 +296,5 @@ mod tests {
         let listed: Vec<_> = returns.iter().collect();
         let whole = [(BR_NOOP, &[][..]), (BR_TRANSACTION_COMPLETE, &[]), (BR_REPLY, &[7; 64])];
         assert_eq!(listed, whole);
-    }
-
-    #[test]
-    fn what_is_no_binder_device_is_refused() {
-        assert!(BinderClient::open(Path::new("/dev/null")).is_err());
-        let file = rustix::fs::memfd_create(c"file", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-        let client = BinderClient::open(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())));
-        assert!(client.unwrap().version().is_err());
     }
 }

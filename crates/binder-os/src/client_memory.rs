@@ -4,11 +4,12 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
 
 use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::mapping::{Mapping, OutOfBounds};
+use crate::leash::Leash;
 
 /// The memory of one client process.
 ///
@@ -23,12 +24,14 @@ use crate::mapping::{Mapping, OutOfBounds};
 #[derive(Debug)]
 pub struct ClientMemory {
     /// /proc/TGID. It stays with this process even after its number goes to another.
-    dir: OwnedFd,
+    dir: Arc<OwnedFd>,
     /// A living thread of the process: the one that waits for us, or else the first until it exits.
     tid: i32,
     mem: MemFile,
     readable: PageSet,
     writable: PageSet,
+    /// Ends what takes too long.
+    leash: Arc<Leash>,
 }
 
 /// One address space, whatever program its process executes later.
@@ -67,17 +70,6 @@ pub struct Fault {
     pub len_bytes: usize,
 }
 
-/// Why nothing was read into a mapping.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ReadIntoError {
-    /// The source is not accessible; the destination may hold a part of it.
-    #[error(transparent)]
-    Fault(#[from] Fault),
-    /// The destination lies outside the mapping, of which nothing changed.
-    #[error(transparent)]
-    OutOfBounds(#[from] OutOfBounds),
-}
-
 /// Transfers of fewer bytes go through /proc/PID/mem; beyond, the other way is the faster one.
 pub const SHORT_BYTES: usize = 2048;
 
@@ -94,8 +86,25 @@ impl ClientMemory {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = rustix::fs::open(format!("/proc/{tgid}"), flags, Mode::empty())?;
         let tid = i32::try_from(tgid).map_err(|_| io::Error::from(Errno::SRCH))?;
+        Ok(Self::new(Arc::new(dir), tid))
+    }
+
+    fn new(dir: Arc<OwnedFd>, tid: i32) -> Self {
         let (readable, writable) = (PageSet::EMPTY, PageSet::EMPTY);
-        Ok(Self { dir, tid, mem: MemFile::Unopened, readable, writable })
+        let leash = Arc::default();
+        Self { dir, tid, mem: MemFile::Unopened, readable, writable, leash }
+    }
+
+    /// The same memory, to be accessed at the same time.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self::new(self.dir.clone(), self.tid)
+    }
+
+    /// What ends all further access by this value. One that has been begun goes on as long as it takes.
+    #[must_use]
+    pub fn leash(&self) -> &Arc<Leash> {
+        &self.leash
     }
 
     /// Fills `into` from `address`.
@@ -108,6 +117,20 @@ impl ClientMemory {
         unsafe { self.fetch(address, into.as_mut_ptr(), into.len()) }
     }
 
+    /// Reads `len_bytes` at `address`.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if any byte is not readable by the client.
+    pub fn read_new(&mut self, address: u64, len_bytes: usize) -> Result<Vec<u8>, Fault> {
+        let mut bytes = Vec::with_capacity(len_bytes);
+        // SAFETY: the vector has room for as many bytes, of which nobody else knows.
+        unsafe { self.fetch(address, bytes.as_mut_ptr(), len_bytes) }?;
+        // SAFETY: all of them have been written, since `fetch` says so.
+        unsafe { bytes.set_len(len_bytes) };
+        Ok(bytes)
+    }
+
     /// Writes `bytes` to `address`.
     ///
     /// # Errors
@@ -118,8 +141,10 @@ impl ClientMemory {
         let fault = Fault { address, len_bytes };
         let target = Range::new(address, len_bytes).ok_or(fault)?;
         if target.is_short() && self.writable.holds(target) {
-            let written =
-                self.mem_file().and_then(|mem| rustix::io::pwrite(mem, bytes, target.start).ok());
+            let made = self.mem_file().and_then(|(mem, leash)| {
+                leash.transfer(|| rustix::io::pwrite(mem, bytes, target.start).ok())
+            });
+            let written = made.flatten();
             if written == Some(len_bytes) {
                 return Ok(());
             }
@@ -150,14 +175,14 @@ impl ClientMemory {
     pub fn pin(&self, tid: u32) -> io::Result<PinnedMemory> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let path = format!("task/{tid}/mem");
-        Ok(PinnedMemory { mem: rustix::fs::openat(&self.dir, path, flags, Mode::empty())? })
+        Ok(PinnedMemory { mem: rustix::fs::openat(&*self.dir, path, flags, Mode::empty())? })
     }
 
     /// Whether `tid` is a living thread of the process.
     #[must_use]
     pub fn has_thread(&self, tid: u32) -> bool {
         let path = format!("task/{tid}");
-        rustix::fs::accessat(&self.dir, path, Access::EXISTS, AtFlags::empty()).is_ok()
+        rustix::fs::accessat(&*self.dir, path, Access::EXISTS, AtFlags::empty()).is_ok()
     }
 
     /// Whether `tid` is a thread of the process that runs or will: the first one, once it has ended,
@@ -167,7 +192,7 @@ impl ClientMemory {
         let path = format!("task/{tid}/stat");
         // Number and name, which has 64 bytes at most, come before the state.
         let mut head = [0; 128];
-        let read = rustix::fs::openat(&self.dir, path, flags, Mode::empty())
+        let read = rustix::fs::openat(&*self.dir, path, flags, Mode::empty())
             .and_then(|stat| rustix::io::retry_on_intr(|| rustix::io::read(&stat, &mut head)));
         match read {
             Ok(len) => {
@@ -189,25 +214,6 @@ impl ClientMemory {
         }
     }
 
-    /// Copies `len_bytes` from `address` straight to `offset` of `mapping`.
-    ///
-    /// # Errors
-    ///
-    /// [`ReadIntoError`], for either end.
-    pub fn read_into(
-        &mut self,
-        address: u64,
-        mapping: &Mapping,
-        offset: usize,
-        len_bytes: usize,
-    ) -> Result<(), ReadIntoError> {
-        mapping.with_range(offset, len_bytes, |start| {
-            // SAFETY: `with_range` passes a pointer valid for `len_bytes` until we return.
-            unsafe { self.fetch(address, start, len_bytes) }
-        })??;
-        Ok(())
-    }
-
     /// Copies from the client to `into`.
     ///
     /// # Safety
@@ -217,11 +223,12 @@ impl ClientMemory {
         let fault = Fault { address, len_bytes };
         let source = Range::new(address, len_bytes).ok_or(fault)?;
         if source.is_short() && self.readable.holds(source) {
-            let read = self.mem_file().and_then(|mem| {
+            let read = self.mem_file().and_then(|(mem, leash)| {
                 let offset = libc::off_t::try_from(source.start).ok()?;
+                let mem = mem.as_raw_fd();
                 // SAFETY: the caller vouches for `into`; the descriptor is open for the call.
-                let read = unsafe { libc::pread(mem.as_raw_fd(), into.cast(), len_bytes, offset) };
-                usize::try_from(read).ok()
+                let read = || unsafe { libc::pread(mem, into.cast(), len_bytes, offset) };
+                usize::try_from(leash.transfer(read)?).ok()
             });
             if read == Some(len_bytes) {
                 return Ok(());
@@ -250,7 +257,7 @@ impl ClientMemory {
     /// The first thread may exit before the others; its number then names the process but has no
     /// memory any more, and the system answers ESRCH.
     fn with_living_thread(&mut self, transfer: impl Fn(i32) -> isize) -> Option<usize> {
-        let transferred = transfer(self.tid);
+        let transferred = self.leash.transfer(|| transfer(self.tid))?;
         if let Ok(len_bytes) = usize::try_from(transferred) {
             return Some(len_bytes);
         }
@@ -258,7 +265,7 @@ impl ClientMemory {
             return None;
         }
         for tid in self.threads() {
-            if let Ok(len_bytes) = usize::try_from(transfer(tid)) {
+            if let Ok(len_bytes) = usize::try_from(self.leash.transfer(|| transfer(tid))?) {
                 self.tid = tid;
                 return Some(len_bytes);
             }
@@ -268,24 +275,24 @@ impl ClientMemory {
 
     fn threads(&self) -> Vec<i32> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let Ok(task) = rustix::fs::openat(&self.dir, "task", flags, Mode::empty()) else {
+        let Ok(task) = rustix::fs::openat(&*self.dir, "task", flags, Mode::empty()) else {
             return Vec::new();
         };
         let entries = Dir::new(task).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok()).collect()
     }
 
-    fn mem_file(&mut self) -> Option<&OwnedFd> {
+    fn mem_file(&mut self) -> Option<(&OwnedFd, &Leash)> {
         if let MemFile::Unopened = self.mem {
             let path = format!("task/{}/mem", self.tid);
             let flags = OFlags::RDWR | OFlags::CLOEXEC;
-            self.mem = match rustix::fs::openat(&self.dir, path, flags, Mode::empty()) {
+            self.mem = match rustix::fs::openat(&*self.dir, path, flags, Mode::empty()) {
                 Ok(file) => MemFile::Open(file),
                 Err(_) => MemFile::Refused,
             };
         }
         match &self.mem {
-            MemFile::Open(file) => Some(file),
+            MemFile::Open(file) => Some((file, &self.leash)),
             MemFile::Unopened | MemFile::Refused => None,
         }
     }

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use rustix::ioctl::opcode;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags};
 
+use crate::namespaces;
 use crate::proc_files::{self, Device};
 
 /// The least length of a buffer that the kernel accepts for [`FuseDevice::read`], in bytes.
@@ -219,6 +220,23 @@ impl DetachedMount {
     pub fn attach(&self, dir: &Path) -> io::Result<()> {
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_SYMLINKS;
         Ok(rustix::mount::move_mount(&self.fd, c"", CWD, dir, flags)?)
+    }
+
+    /// Shows the mount in place of the one at `dir`, which stays with those who have files of it open,
+    /// and ends when they have closed them.
+    ///
+    /// Where the kernel can (from Linux 6.5 on) nobody ever finds the directory empty.
+    ///
+    /// # Errors
+    ///
+    /// As move_mount(2) and umount(2).
+    pub fn replace(&self, dir: &Path) -> io::Result<()> {
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_BENEATH;
+        if rustix::mount::move_mount(&self.fd, c"", CWD, dir, flags).is_ok() {
+            return namespaces::unmount(dir);
+        }
+        namespaces::unmount(dir)?;
+        self.attach(dir)
     }
 
     /// Shows the mount in place of what the descriptor `target` is of.

@@ -5,13 +5,18 @@
 //! says so at its head, and those heads are the list to audit.
 
 pub mod binder_client;
+pub mod binder_device;
+pub mod binder_returns;
 pub mod broker;
 pub mod client_files;
 pub mod client_memory;
 pub mod client_thread;
+pub mod fork_count;
 pub mod fuse_device;
 pub mod injection;
+pub mod leash;
 pub mod mapping;
+pub mod memory_pressure;
 pub mod mount_view;
 pub mod namespaces;
 pub mod nice;
@@ -26,11 +31,14 @@ pub mod thread_watch;
 pub mod token;
 
 pub use binder_client::BinderClient;
+pub use binder_device::BinderDevice;
 pub use broker::Broker;
-pub use client_memory::{ClientMemory, Fault, PinnedMemory, ReadIntoError};
+pub use client_memory::{ClientMemory, Fault, PinnedMemory};
 pub use client_thread::ClientThread;
 pub use fuse_device::{BackingId, DetachedMount, FuseDevice, MountOptions, ReadError, Written};
+pub use leash::Leash;
 pub use mapping::{Mapping, OutOfBounds};
+pub use memory_pressure::MemoryPressure;
 pub use mount_view::{MountView, PathKind};
 pub use proc_files::FileId;
 pub use thread_status::{Surroundings, ThreadStatus, UserAndGroup};

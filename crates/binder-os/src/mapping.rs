@@ -166,6 +166,23 @@ impl Mapping {
         Ok(())
     }
 
+    /// Offers pages of a private mapping to the system, which takes them when it is short of memory;
+    /// what is taken reads as zeros, until it is written to again.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` for a range outside the mapping, else as madvise(2).
+    pub fn offer_pages(&self, offset: usize, len_bytes: usize) -> io::Result<()> {
+        let outside = |error: OutOfBounds| io::Error::new(io::ErrorKind::InvalidInput, error);
+        self.with_range(offset, len_bytes, |start| {
+            // SAFETY: `start` is valid for `len_bytes` of our own mapping; the bytes may become zeros
+            // at any moment, and nobody borrows them.
+            unsafe { rustix::mm::madvise(start.cast(), len_bytes, Advice::LinuxFree) }
+        })
+        .map_err(outside)??;
+        Ok(())
+    }
+
     /// Runs `act` with the address of a range within bounds, alone among our threads.
     ///
     /// `act` may access exactly `len_bytes` bytes through the pointer, and only until it returns.

@@ -13,6 +13,7 @@ use rustix::ioctl::opcode;
 use rustix::mount::{MountPropagationFlags, UnmountFlags};
 use rustix::thread::UnshareFlags;
 
+use crate::proc_files::{self, Device};
 use crate::processes;
 
 /// The namespaces that this process entered, known to differ from those it came from.
@@ -129,6 +130,19 @@ impl PrivateNamespaces {
 /// As umount(2): `InvalidInput` if nothing is mounted there.
 pub fn unmount(dir: &Path) -> io::Result<()> {
     Ok(rustix::mount::unmount(dir, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)?)
+}
+
+/// The same, but only of the file system `device`, and tells whether it was that.
+///
+/// # Errors
+///
+/// As stat(2) and umount(2).
+pub fn unmount_only(dir: &Path, device: Device) -> io::Result<bool> {
+    let is_it = proc_files::id_at(dir)?.device == device;
+    if is_it {
+        unmount(dir)?;
+    }
+    Ok(is_it)
 }
 
 /// Returns the namespace that the file `path` of /proc/PID/ns names, after those it lies in, as

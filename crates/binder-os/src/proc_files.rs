@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -52,14 +53,29 @@ pub fn tgid_of(tid: u32) -> io::Result<u32> {
     number(field(&status, b"Tgid:")?)
 }
 
-/// Returns the numbers of process `tgid`, from the namespace of /proc to the process's own.
+/// Returns the numbers of the process of thread `tid`, from the namespace of /proc, for which it is
+/// the same as [`tgid_of`], to the process's own.
+///
+/// # Errors
+///
+/// `NotFound` if the thread has ended.
+pub fn pid_numbers(tid: u32) -> io::Result<Vec<u32>> {
+    let status = fs::read(format!("/proc/{tid}/status"))?;
+    words(field(&status, b"NStgid:")?).map(number).collect()
+}
+
+/// Returns when process `tgid` started, in clock ticks since the machine did. An execve(2) changes
+/// nothing about that.
 ///
 /// # Errors
 ///
 /// `NotFound` if the process has ended.
-pub fn pid_numbers(tgid: u32) -> io::Result<Vec<u32>> {
-    let status = fs::read(format!("/proc/{tgid}/status"))?;
-    words(field(&status, b"NSpid:")?).map(number).collect()
+pub fn start_time(tgid: u32) -> io::Result<u64> {
+    // Of the first thread alone: that of the process adds up what all its threads have used.
+    let stat = fs::read(format!("/proc/{tgid}/task/{tgid}/stat"))?;
+    // The name, in parentheses, may hold anything, parentheses too.
+    let name_end = stat.iter().rposition(|&byte| byte == b')').ok_or_else(malformed)?;
+    number(words(&stat[name_end + 1..]).nth(19).ok_or_else(malformed)?)
 }
 
 /// Returns the pid namespaces of process `tgid`, from ours to its own, as inode numbers.
@@ -71,6 +87,15 @@ pub fn pid_numbers(tgid: u32) -> io::Result<Vec<u32>> {
 /// `NotFound` if the process has ended, `PermissionDenied` if we may not inspect it.
 pub fn pid_namespaces(tgid: u32) -> io::Result<Vec<u64>> {
     namespaces::ancestry(Path::new(&format!("/proc/{tgid}/ns/pid")))
+}
+
+/// Returns our own pid namespace, as its inode number.
+///
+/// # Errors
+///
+/// As stat(2) of a file of /proc.
+pub fn own_pid_namespace() -> io::Result<u64> {
+    Ok(fs::metadata("/proc/self/ns/pid")?.ino())
 }
 
 /// Whether process `tgid` is in our own user namespace, whose numbers need no translation.
@@ -164,6 +189,15 @@ pub fn comm(pid: u32) -> io::Result<OsString> {
 /// As statx(2).
 pub fn id_of(file: BorrowedFd<'_>) -> io::Result<FileId> {
     cached_id(file, c"")
+}
+
+/// Returns which file `path` is, without asking its file system.
+///
+/// # Errors
+///
+/// As statx(2).
+pub fn id_at(path: &Path) -> io::Result<FileId> {
+    cached_id(rustix::fs::CWD, path)
 }
 
 /// Returns which file descriptor `fd` of thread `tid` is of, without asking its file system.

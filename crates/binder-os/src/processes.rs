@@ -137,6 +137,39 @@ impl Change {
     }
 }
 
+/// The number of the calling thread.
+pub fn own_thread() -> u32 {
+    thread_local! {
+        static NUMBER: u32 = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+    }
+    NUMBER.with(|number| *number)
+}
+
+/// Whether a thread of this process sleeps in a system call.
+pub fn is_blocked(thread: u32) -> bool {
+    current_call(thread).is_some()
+}
+
+/// Whether a thread of this process sleeps in a transfer to or from the memory of another process,
+/// which the call has hold of before it first sleeps.
+pub(crate) fn waits_in_transfer(thread: u32) -> bool {
+    let transfers = [
+        libc::SYS_process_vm_readv,
+        libc::SYS_process_vm_writev,
+        libc::SYS_pread64,
+        libc::SYS_pwrite64,
+    ];
+    current_call(thread).is_some_and(|call| transfers.contains(&call))
+}
+
+/// The system call in which a thread of this process sleeps; `None` if it runs, or is about to.
+fn current_call(thread: u32) -> Option<libc::c_long> {
+    let told = fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).ok()?;
+    // "running", or -1 for a sleep outside of any call.
+    let number = told.split_ascii_whitespace().next()?.parse::<libc::c_long>().ok()?;
+    (number >= 0).then_some(number)
+}
+
 /// Stops the calling process until somebody continues it.
 ///
 /// # Errors

@@ -8,6 +8,8 @@ use rustix::thread::ThreadNameSpaceType;
 
 use crate::proc_files::{field, malformed, number, words};
 
+/// The bit of the signal that ends a process for good; each of its threads has it pending until then.
+const SIGKILL: u64 = 1 << 8;
 /// The bit of CAP_SYS_PTRACE.
 const CAP_SYS_PTRACE: u64 = 1 << 19;
 
@@ -25,6 +27,8 @@ pub struct ThreadStatus {
     pub filters: u32,
     /// Its number in its own pid namespace.
     pub(crate) innermost_number: u32,
+    /// It is to end, and does not return to its program any more.
+    pub is_killed: bool,
     /// Somebody traces it.
     pub(crate) has_tracer: bool,
     /// The signals that its process ignores, one bit each, from signal 1.
@@ -118,6 +122,7 @@ impl ThreadStatus {
             fs_user: user(3)?,
             filters: if is_strict { u32::MAX } else { filters },
             innermost_number: number(innermost)?,
+            is_killed: bits("SigPnd:")? & SIGKILL != 0,
             has_tracer: decimal("TracerPid:")? != 0,
             ignored_signals: bits("SigIgn:")?,
             effective: bits("CapEff:")?,
@@ -149,7 +154,7 @@ mod tests {
     fn a_status_is_understood() {
         let text = b"Name:\tx\nTgid:\t40\nTracerPid:\t0\nUid:\t1000\t1\t2\t3\n\
             Gid:\t100\t4\t5\t6\nNSpid:\t41\t7\n\
-            SigIgn:\t0000000000000010\nCapPrm:\t0000000000080001\n\
+            SigPnd:\t0000000000000100\nSigIgn:\t0000000000000010\nCapPrm:\t0000000000080001\n\
             CapEff:\t0000000000000001\nSeccomp:\t2\nSeccomp_filters:\t3\n";
         let status = ThreadStatus::parse(text).unwrap();
         assert_eq!((status.tgid, status.innermost_number), (40, 7));
@@ -158,6 +163,7 @@ mod tests {
         assert_eq!((status.permitted, status.effective), (0x80001, 1));
         assert_eq!(status.filters, 3);
         assert_eq!((status.ignored_signals, status.has_tracer), (0x10, false));
+        assert!(status.is_killed);
         let strict =
             String::from_utf8(text.to_vec()).unwrap().replace("Seccomp:\t2", "Seccomp:\t1");
         assert_eq!(ThreadStatus::parse(strict.as_bytes()).unwrap().filters, u32::MAX);

@@ -19,15 +19,17 @@ use std::time::Duration;
 use binder_os::UserAndGroup;
 use binder_os::broker::{self, Broker};
 use binder_os::client_files::{self, TakeError};
+use binder_os::fork_count;
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
-const CASES: [(&str, fn()); 14] = [
+const CASES: [(&str, fn()); 15] = [
     ("a_user_takes_files_from_a_broker", a_user_takes_files_from_a_broker),
     ("fork_is_refused_among_threads", fork_is_refused_among_threads),
+    ("forks_are_counted_from_where_it_was_asked", forks_are_counted_from_where_it_was_asked),
     ("the_end_of_a_child_is_told", the_end_of_a_child_is_told),
     ("children_are_collected_as_they_change", children_are_collected_as_they_change),
     ("orphans_come_to_the_one_who_adopts_them", orphans_come_to_the_one_who_adopts_them),
@@ -150,6 +152,19 @@ fn fork_is_refused_among_threads() {
     other.join().unwrap();
     wait_until(|| fs::read_dir("/proc/self/task").unwrap().count() == 1);
     assert_eq!(in_child(|| ()), Change::Exited(0));
+}
+
+fn forks_are_counted_from_where_it_was_asked() {
+    fork_count::start().unwrap();
+    fork_count::start().unwrap();
+    let before = fork_count::forks();
+    let forked = in_child(|| {
+        assert_eq!(fork_count::forks(), before + 1);
+        let again = in_child(|| assert_eq!(fork_count::forks(), before + 2));
+        assert_eq!(again, Change::Exited(0));
+    });
+    assert_eq!(forked, Change::Exited(0));
+    assert_eq!(fork_count::forks(), before);
 }
 
 fn the_end_of_a_child_is_told() {

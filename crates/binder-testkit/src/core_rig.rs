@@ -8,19 +8,21 @@ mod ends;
 mod errands;
 mod freezes;
 mod requests;
+mod windows;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Context, Freeze, Limits, LogEntry, Nice, Opener, Patience, PidNumbers, ProcessKey,
-    Report, Snapshot, ThreadKey, UidMap, Waits,
+    Census, Context, Freeze, HeldPid, Limits, LogEntry, NamespaceId, Nice, Opener, Patience,
+    PidTable, ProcessKey, Report, Snapshot, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{BINDER_FREEZE, BINDER_WRITE_READ, BinderWriteRead};
 use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use self::errands::FakeErrand;
+use self::windows::{Disruption, Window};
 use crate::fake_memory::{FakeMemory, Fickle, GUARD};
 use crate::{
     Caller, Descriptors, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig,
@@ -37,6 +39,7 @@ pub struct CoreRig {
 struct World {
     contexts: [Context; 2],
     memory: FakeMemory,
+    pids: Pids,
     hosts: Vec<FakeHost>,
     files: Vec<OpenFile>,
     threads: Vec<FakeThread>,
@@ -52,10 +55,25 @@ struct World {
     errands: VecDeque<FakeErrand>,
     /// Whether that stays undone for now.
     holds_errands: bool,
+    /// Calls that wait for memory of their host, the longest first.
+    windows: VecDeque<Window>,
+    /// Whether they wait until they are let pass.
+    holds_windows: bool,
+    /// What is to happen during one of them.
+    disruption: Option<Disruption>,
+}
+
+/// The numbers of the hosts, none of which the kernel knows.
+struct Pids(PidTable);
+
+impl Default for Pids {
+    fn default() -> Self {
+        Self(PidTable::new(NamespaceId(0), None))
+    }
 }
 
 struct FakeHost {
-    pid: u32,
+    pid: HeldPid,
     euid: u32,
 }
 
@@ -154,6 +172,69 @@ impl CoreRig {
     /// Takes back the errands that are held, as if signals had come before them.
     pub fn retract_errands(&self) {
         self.world.borrow_mut().retract_errands();
+    }
+
+    /// Has every access to a host's memory wait until it is [let pass](Self::pass_window).
+    pub fn hold_windows(&self) {
+        self.world.borrow_mut().holds_windows = true;
+    }
+
+    /// Closes a file while a call through another waits for memory of its host: the one after `windows`
+    /// such calls.
+    pub fn close_in_window(&self, windows: usize, process: Process) {
+        self.disrupt(windows, process, move |world| world.close(process.0));
+    }
+
+    /// The same with a thread that ends, whatever it does.
+    pub fn exit_in_window(&self, windows: usize, caller: Caller) {
+        self.disrupt(windows, caller.process, move |world| {
+            let (context, who) = world.core_caller(caller);
+            world.contexts[context].exit_thread(&who, &mut world.memory.seen_by(context));
+        });
+    }
+
+    /// The same with a freeze of the program behind a file, if it has nothing to finish first.
+    pub fn freeze_in_window(&self, windows: usize, by: Caller, process: Process) {
+        self.disrupt(windows, process, move |world| {
+            let pid = world.hosts[world.files[process.0].host.0].pid.number();
+            let program = world.program(by, pid).expect("one that is there");
+            let mut freeze = program.freeze(Patience::Over);
+            let _ = freeze.advance(&mut world.contexts.each_mut(), Patience::Over);
+        });
+    }
+
+    fn disrupt(
+        &self,
+        windows_left: usize,
+        spared: Process,
+        what: impl FnOnce(&mut World) + 'static,
+    ) {
+        let what = Box::new(what);
+        self.world.borrow_mut().disruption = Some(Disruption { spared, windows_left, what });
+    }
+
+    /// Takes back what was ordered for a window.
+    pub fn call_off_disruption(&self) {
+        self.world.borrow_mut().disruption = None;
+    }
+
+    /// Whether what was ordered for a window is still to come.
+    pub fn is_to_be_disrupted(&self) -> bool {
+        self.world.borrow().disruption.is_some()
+    }
+
+    /// Lets the access that has waited longest happen. Says whether there was one.
+    pub fn pass_window(&self) -> bool {
+        let mut world = self.world.borrow_mut();
+        let has_passed = world.pass_window();
+        world.carry_out_effects();
+        has_passed
+    }
+
+    /// Lets all of them happen, and those to come.
+    pub fn let_windows_pass(&self) {
+        self.world.borrow_mut().holds_windows = false;
+        while self.pass_window() {}
     }
 
     /// How many captured files the driver holds.
@@ -255,7 +336,7 @@ impl Rig for CoreRig {
     fn start_host(&self) -> Host {
         let mut world = self.world.borrow_mut();
         let host = Host(world.hosts.len());
-        let pid = 1000 + u32::try_from(host.0).expect("few hosts");
+        let pid = world.pids.0.allocate(None).expect("few hosts");
         world.hosts.push(FakeHost { pid, euid: 0 });
         world.memory.add_host();
         host
@@ -267,7 +348,7 @@ impl Rig for CoreRig {
     }
 
     fn pid(&self, host: Host) -> i32 {
-        self.world.borrow().hosts[host.0].pid.try_into().expect("a small number")
+        self.world.borrow().hosts[host.0].pid.number().try_into().expect("a small number")
     }
 
     fn kill(&self, host: Host) {
@@ -285,10 +366,10 @@ impl Rig for CoreRig {
     fn open(&self, host: Host, device: Device, mode: Mode) -> Result<Process, Errno> {
         let mut world = self.world.borrow_mut();
         let context = usize::from(device == Device::Second);
-        let pid = world.hosts[host.0].pid;
+        let pid = world.hosts[host.0].pid.clone();
         let key = world.contexts[context].open(Opener {
             pid,
-            numbers: PidNumbers::single(pid),
+            uid: 0,
             uids: UidMap::identity(),
             security_label: Box::from(*b"fake_label"),
         });
@@ -402,6 +483,7 @@ impl Rig for CoreRig {
     fn tear_down(&self) {
         self.let_go();
         self.let_errands_go();
+        self.let_windows_pass();
         let mut world = self.world.borrow_mut();
         for host in 0..world.hosts.len() {
             world.kill(Host(host));

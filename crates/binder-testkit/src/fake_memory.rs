@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use binder_core::{
-    CapturedFile, ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea, ProcessKey,
+    CallerMemory, CapturedFile, ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea,
+    ProcessKey,
 };
 
 use crate::Host;
@@ -146,6 +147,11 @@ impl FakeMemory {
         SeenBy { memory: self, context }
     }
 
+    /// The memory of `host`, as the driver reaches into it.
+    pub(crate) fn of(&mut self, host: Host) -> Reached<'_> {
+        Reached { memory: self, host }
+    }
+
     fn count_down(&mut self) -> Result<(), CopyFault> {
         match self.faults_after {
             Some(0) => {
@@ -206,49 +212,34 @@ impl SeenBy<'_> {
     }
 }
 
-impl ClientMemory for SeenBy<'_> {
-    fn read(
-        &mut self,
-        process: ProcessKey,
-        address: ClaimedAddr,
-        into: &mut [u8],
-    ) -> Result<(), CopyFault> {
+/// The memory of one host, as the driver reaches into it for a call.
+pub(crate) struct Reached<'a> {
+    memory: &'a mut FakeMemory,
+    host: Host,
+}
+
+impl CallerMemory for Reached<'_> {
+    fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
         self.memory.count_down()?;
-        let host = self.file(process).host;
-        self.memory.peek(host, address.0, into)?;
-        self.memory.be_fickle(host, address.0, into.len());
+        self.memory.peek(self.host, address.0, into)?;
+        self.memory.be_fickle(self.host, address.0, into.len());
         Ok(())
     }
+}
 
-    fn write(
-        &mut self,
-        process: ProcessKey,
-        address: ClaimedAddr,
-        bytes: &[u8],
-    ) -> Result<(), CopyFault> {
+impl Reached<'_> {
+    /// Writes returns.
+    pub(crate) fn write(&mut self, address: ClaimedAddr, bytes: &[u8]) -> Result<(), CopyFault> {
         self.memory.count_down()?;
-        let host = self.file(process).host;
-        self.memory.poke(host, address.0, bytes)
+        self.memory.poke(self.host, address.0, bytes)
     }
+}
 
+impl ClientMemory for SeenBy<'_> {
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
         self.memory.count_down().ok()?;
         let area = self.file(process).area.as_ref()?;
         Some(MappingArea { base: area.base, len_bytes: area.stored.len() as u64 })
-    }
-
-    fn copy_in(
-        &mut self,
-        from: ProcessKey,
-        address: ClaimedAddr,
-        to: ProcessKey,
-        offset: u32,
-        len: u32,
-    ) -> Result<(), CopyFault> {
-        let mut bytes = vec![0; len as usize];
-        self.read(from, address, &mut bytes)?;
-        self.area(to)?.stored[offset as usize..][..bytes.len()].copy_from_slice(&bytes);
-        Ok(())
     }
 
     fn store(&mut self, to: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault> {

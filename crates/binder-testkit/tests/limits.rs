@@ -1,6 +1,6 @@
 //! Every table that a client can make longer ends somewhere, and the client alone feels it.
 
-use binder_core::{Census, Limits};
+use binder_core::{Census, Limits, UserLimits};
 use binder_testkit::Return::{
     self, Acquire, DeadBinder, DeadReply, Error, FailedReply, Increfs, Reply, Transaction,
     TransactionComplete,
@@ -22,6 +22,7 @@ const FEW: Limits = Limits {
     oneways: 4,
     files: 4,
     unread: 8,
+    per_user: UserLimits { threads: 100, nodes: 100, handles: 100, oneways: 100 },
 };
 
 fn stage() -> Stage {
@@ -303,5 +304,93 @@ fn a_process_with_many_objects_ends_in_slices_and_is_dead_from_the_first() {
     m.write(commands().call(last, Message::new(1)));
     assert!(m.try_read().returns.contains(&DeadReply));
     assert_eq!(BR_OK, q.extended_error().command);
+    stage.tear_down();
+}
+
+/// A stage on which all files together may have little; they are all of one user.
+fn stage_of_one_user(per_user: UserLimits) -> Stage {
+    let limits = Limits { per_user, ..Limits::default() };
+    Stage::new(Box::new(CoreRig::with_limits(limits)))
+}
+
+const PLENTY: UserLimits = FEW.per_user;
+
+#[test]
+fn what_a_user_offers_through_several_files_counts_together() {
+    // One of them is the manager's.
+    let stage = stage_of_one_user(UserLimits { nodes: 4, ..PLENTY });
+    let m = stage.manager();
+    let (p, q) = (stage.party(), stage.party());
+    let offer = |party: &Party<'_>, object| outcome(party, Message::new(1).binder(object, 0));
+    for (party, object) in [(&p, 8), (&p, 16), (&q, 8)] {
+        expect!(offer(party, object) => [TransactionComplete]);
+        let received = m.read_call();
+        m.write(commands().acquire(m.objects(&received)[0].handle()).free(received.buffer));
+    }
+    let before = census(&stage);
+    expect!(offer(&q, 16) => [FailedReply]);
+    assert_no_memory(&q);
+    assert_eq!(census(&stage), before);
+    assert_served(&m, &q);
+    p.close();
+    expect!(offer(&q, 16) => [TransactionComplete]);
+    stage.tear_down();
+}
+
+#[test]
+fn a_user_may_have_so_many_handles_in_all_files() {
+    let stage = stage_of_one_user(UserLimits { handles: 2, ..PLENTY });
+    let m = stage.manager();
+    let p = stage.party();
+    let offer = |object| outcome(&p, Message::new(1).binder(object, 0));
+    for object in [8, 16] {
+        expect!(offer(object) => [TransactionComplete]);
+    }
+    expect!(offer(24) => [FailedReply]);
+    assert_no_memory(&p);
+    // With the buffers the handles go that nobody has acquired.
+    for _ in 0..2 {
+        let received = m.read_call();
+        m.write(commands().free(received.buffer));
+    }
+    expect!(offer(24) => [TransactionComplete]);
+    stage.tear_down();
+}
+
+#[test]
+fn a_user_may_have_so_many_oneways_under_way() {
+    let stage = stage_of_one_user(UserLimits { oneways: 3, ..PLENTY });
+    let m = stage.manager();
+    let (p, q) = (stage.party(), stage.party());
+    for party in [&p, &q, &p] {
+        expect!(outcome(party, Message::new(1)) => [TransactionComplete]);
+    }
+    expect!(outcome(&q, Message::new(1)) => [FailedReply]);
+    assert_no_memory(&q);
+    // Who goes leaves nothing to be charged with, though it is still to be read.
+    p.close();
+    expect!(outcome(&q, Message::new(1)) => [TransactionComplete]);
+    expect!(outcome(&q, Message::new(1)) => [TransactionComplete]);
+    expect!(outcome(&q, Message::new(1)) => [FailedReply]);
+    // The first is of who is gone, the second one's own.
+    for _ in 0..2 {
+        let oneway = m.read_call();
+        m.write(commands().free(oneway.buffer));
+    }
+    expect!(outcome(&q, Message::new(1)) => [TransactionComplete]);
+    stage.tear_down();
+}
+
+#[test]
+fn a_user_may_have_so_many_threads() {
+    let stage = stage_of_one_user(UserLimits { threads: 4, ..PLENTY });
+    let m = stage.manager();
+    let (p, q) = (stage.party(), stage.party());
+    let other = p.thread();
+    let late = q.cold_thread();
+    assert_eq!(late.try_write(commands()).result, Err(Errno::NOMEM));
+    assert_served(&m, &q);
+    other.exit_thread();
+    late.write(commands());
     stage.tear_down();
 }

@@ -1,6 +1,6 @@
 //! What the driver owes beyond the numbered checks: no secret stays behind, no wake-up is lost.
 
-use binder_testkit::Return::{Transaction, TransactionComplete};
+use binder_testkit::Return::{Acquire, Increfs, Transaction, TransactionComplete};
 use binder_testkit::{CoreRig, Message, Stage, commands, expect};
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BinderWriteRead, TF_CLEAR_BUF,
@@ -92,6 +92,22 @@ fn a_deferred_completion_arrives_with_the_next_call() {
     let q = stage.party();
     q.write(commands().call(0, Message::new(2)));
     expect!(server.woken() => [TransactionComplete, Transaction(_)]);
+    stage.tear_down();
+}
+
+#[test]
+fn a_reply_with_an_object_completes_at_once() {
+    let stage = stage();
+    let m = stage.manager();
+    let server = m.thread();
+    let p = stage.party();
+    server.ioctl(ANYBINDER_DEFER_COMPLETIONS, &mut 1_u32).unwrap();
+    server.park_with(commands().enter_looper());
+    p.write(commands().call(0, Message::new(1)));
+    let call = server.woken_by_call();
+    let reply = Message::new(0).binder(0x10, 0x20);
+    let returns = server.exchange(commands().free(call.buffer).reply(reply));
+    expect!(returns => [Increfs(0x10, 0x20), Acquire(0x10, 0x20), TransactionComplete]);
     stage.tear_down();
 }
 

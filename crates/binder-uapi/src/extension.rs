@@ -8,4 +8,5 @@ use crate::code::iow;
 /// `BR_TRANSACTION_COMPLETE` for a `BC_REPLY` then waits for the next thing that the thread reads,
 /// as it does for a call. A server thread that replies and reads in one ioctl so sleeps until the
 /// next call, where it would otherwise return for the completion alone: one ioctl a call, not two.
+/// Replies with objects or files complete at once: until then their sender has to hold them.
 pub const ANYBINDER_DEFER_COMPLETIONS: u32 = iow::<u32>(b'B', 1);

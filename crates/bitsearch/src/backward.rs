@@ -55,9 +55,24 @@ fn last(words: &[u64], start: usize, end: usize, background: u64) -> Option<usiz
         end + behind.ilog2() as usize - WORD_BITS
     } else {
         let first = start / WORD_BITS;
-        let lower = &words[first..index];
-        let nth = lower.iter().rposition(|word| *word != background)?;
-        (first + nth) * WORD_BITS + (lower[nth] ^ background).ilog2() as usize
+        last_in_words(&words[first..index], background)? + first * WORD_BITS
     };
     (bit >= start).then_some(bit)
+}
+
+/// So many words are looked at together.
+const FEW: usize = 4;
+
+/// The highest bit that differs from the same bit of `background`.
+#[inline(always)]
+fn last_in_words(words: &[u64], background: u64) -> Option<usize> {
+    let mut words = words;
+    while let Some((lower, few)) = words.split_last_chunk::<FEW>() {
+        if few.iter().fold(0, |any, word| any | (word ^ background)) != 0 {
+            break;
+        }
+        words = lower;
+    }
+    let nth = words.iter().rposition(|word| *word != background)?;
+    Some(nth * WORD_BITS + (words[nth] ^ background).ilog2() as usize)
 }

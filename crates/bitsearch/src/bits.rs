@@ -40,8 +40,8 @@ pub(crate) trait Bits: Copy {
     /// A word, which must exist.
     fn word(self, index: usize) -> u64;
 
-    /// A block of words from `first` on, if there are so many.
-    fn block(self, first: usize) -> Option<[u64; BLOCK]>;
+    /// So many words from `first` on, if there are as many.
+    fn block<const N: usize>(self, first: usize) -> Option<[u64; N]>;
 
     /// How many of the first `size` bits there are.
     #[inline]
@@ -71,7 +71,7 @@ impl Bits for Set<'_> {
     }
 
     #[inline(always)]
-    fn block(self, first: usize) -> Option<[u64; BLOCK]> {
+    fn block<const N: usize>(self, first: usize) -> Option<[u64; N]> {
         self.0.get(first..)?.first_chunk().copied()
     }
 }
@@ -97,7 +97,7 @@ impl<B: Bits> Bits for Not<B> {
     }
 
     #[inline(always)]
-    fn block(self, first: usize) -> Option<[u64; BLOCK]> {
+    fn block<const N: usize>(self, first: usize) -> Option<[u64; N]> {
         Some(self.0.block(first)?.map(|word| !word))
     }
 }
@@ -123,8 +123,8 @@ impl<A: Bits, B: Bits> Bits for And<A, B> {
     }
 
     #[inline(always)]
-    fn block(self, first: usize) -> Option<[u64; BLOCK]> {
-        let (a, b) = (self.0.block(first)?, self.1.block(first)?);
+    fn block<const N: usize>(self, first: usize) -> Option<[u64; N]> {
+        let (a, b) = (self.0.block::<N>(first)?, self.1.block::<N>(first)?);
         Some(core::array::from_fn(|nth| a[nth] & b[nth]))
     }
 }
@@ -150,8 +150,8 @@ impl<A: Bits, B: Bits> Bits for Or<A, B> {
     }
 
     #[inline(always)]
-    fn block(self, first: usize) -> Option<[u64; BLOCK]> {
-        let (a, b) = (self.0.block(first)?, self.1.block(first)?);
+    fn block<const N: usize>(self, first: usize) -> Option<[u64; N]> {
+        let (a, b) = (self.0.block::<N>(first)?, self.1.block::<N>(first)?);
         Some(core::array::from_fn(|nth| a[nth] | b[nth]))
     }
 }

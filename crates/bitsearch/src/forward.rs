@@ -1,7 +1,7 @@
 //! The lowest bit from a place on.
 
 use crate::bits::{And, BLOCK, Bits, Not, Or, Set, WORD_BITS, any};
-use crate::cpu::{self, Search};
+use crate::cpu::{self, Cpu, Search};
 
 /// The lowest set bit below `size`.
 ///
@@ -142,20 +142,33 @@ fn beyond_size() -> Option<usize> {
     None
 }
 
-/// How many words are looked at one by one before it seems that there is little to find.
-const NEAR: usize = 32;
+/// How many words are looked at together at first,
+const FEW: usize = 4;
+/// and how often, before it seems that there is little to find.
+const NEAR: usize = 8;
 
 /// The lowest hit from a word on.
 #[inline(never)]
 fn first_from_word<B: Bits>(bits: B, first: usize) -> Option<usize> {
-    let near = bits.truncated(first + NEAR);
-    for index in first..near.words() {
-        let word = near.word(index);
-        if word != 0 {
-            return Some(index * WORD_BITS + word.trailing_zeros() as usize);
+    let mut first = first;
+    for _ in 0..NEAR {
+        let Some(few) = bits.block::<FEW>(first) else { return last_few(bits, first) };
+        if few.iter().fold(0, |any, word| any | word) != 0 {
+            let nth = few.iter().position(|word| *word != 0)?;
+            return Some((first + nth) * WORD_BITS + few[nth].trailing_zeros() as usize);
         }
+        first += FEW;
     }
-    if near.words() == bits.words() { None } else { first_far(bits, near.words()) }
+    first_far(bits, first)
+}
+
+/// The lowest hit in the words from `first` on, of which there are few.
+#[inline(always)]
+fn last_few<B: Bits>(bits: B, first: usize) -> Option<usize> {
+    (first..bits.words()).find_map(|index| {
+        let word = bits.word(index);
+        (word != 0).then(|| index * WORD_BITS + word.trailing_zeros() as usize)
+    })
 }
 
 /// The same, of hits that are far away: apart, for the sake of those that are not.
@@ -175,7 +188,7 @@ impl<B: Bits> Search for Far<B> {
     type Found = Option<usize>;
 
     #[inline(always)]
-    fn run(self) -> Option<usize> {
+    fn run<C: Cpu>(self, _: C) -> Option<usize> {
         let Self { bits, mut first } = self;
         while let Some(block) = bits.block(first) {
             if any(block) != 0 {

@@ -1,7 +1,7 @@
 //! The bit of a rank, and how many there are.
 
 use crate::bits::{And, Bits, Not, Set, WORD_BITS, below};
-use crate::cpu::{self, Search};
+use crate::cpu::{self, Cpu, Search};
 
 /// How many words are counted together.
 const BLOCK: usize = 8;
@@ -106,7 +106,7 @@ impl<B: Bits> Search for Nth<B> {
     type Found = Option<usize>;
 
     #[inline(always)]
-    fn run(self) -> Option<usize> {
+    fn run<C: Cpu>(self, _: C) -> Option<usize> {
         let Self { bits, size, mut n } = self;
         let bits = bits.truncated(size.div_ceil(WORD_BITS));
         let mut index = 0;
@@ -140,7 +140,7 @@ impl<B: Bits> Search for Count<B> {
     type Found = usize;
 
     #[inline(always)]
-    fn run(self) -> usize {
+    fn run<C: Cpu>(self, _: C) -> usize {
         let whole = self.bits.truncated(self.size / WORD_BITS);
         let count: usize = (0..whole.words()).map(|index| ones(whole.word(index))).sum();
         match self.size % WORD_BITS {

@@ -79,7 +79,7 @@ fn naive(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 5 } else { 1500 }))]
 
     #[test]
     fn areas_are_first_fit(words in map(), cut in 0..70usize, start in 0..2000usize, len in len()) {

@@ -42,7 +42,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 300 }))]
 
     #[test]
     fn an_index_finds_what_a_search_finds(

@@ -21,6 +21,8 @@ mod tree;
 pub use bitmap::AllocError;
 #[cfg(feature = "std")]
 pub use idr::{Idr, Iter, LockedIdr, NoFreeId, NotAllocated};
-pub use pool::{AcquireError, GrowRequest, IdPool, Larger, Reservation, ShrinkRequest, Smaller};
+pub use pool::{
+    AcquireError, GrowRequest, IdPool, Larger, NotInUse, Reservation, ShrinkRequest, Smaller,
+};
 #[cfg(feature = "std")]
 pub use rcu::{ReadGuard, pin, reclaim};

@@ -99,14 +99,18 @@ impl IdPool {
         Ok(())
     }
 
-    /// Frees `id` and returns whether it was in use.
+    /// Frees `id`.
     ///
     /// Constant, unless `id` was the highest: then the next lower one is looked for. Where ids are
     /// taken lowest first, a word that is passed on the way has been emptied since the last look.
+    ///
+    /// # Errors
+    ///
+    /// [`NotInUse`] if `id` is free, or more than the pool ever had; nothing changes.
     #[inline]
-    pub fn release_id(&mut self, id: u32) -> bool {
+    pub fn release_id(&mut self, id: u32) -> Result<(), NotInUse> {
         if self.hole == Some(id) {
-            return false;
+            return Err(NotInUse { id });
         }
         if id < self.low && id + 1 < self.end {
             if let Some(hole) = self.hole {
@@ -115,10 +119,10 @@ impl IdPool {
             }
             self.hole = Some(self.hole.map_or(id, |hole| hole.min(id)));
             self.len -= 1;
-            return true;
+            return Ok(());
         }
         if !self.bitmap.clear(id) {
-            return false;
+            return Err(NotInUse { id });
         }
         self.len -= 1;
         self.low = self.low.min(id);
@@ -126,19 +130,23 @@ impl IdPool {
             self.clear_hole();
             self.end = self.bitmap.last_set(id).map_or(0, |last| last + 1);
         }
-        true
+        Ok(())
     }
 
-    /// Frees `id`, returns whether it was in use, and shrinks the pool if that is due.
+    /// Frees `id`, and shrinks the pool if that is due.
     ///
     /// Finding no memory to shrink into is no error; the next release tries again.
+    ///
+    /// # Errors
+    ///
+    /// [`NotInUse`] if `id` is free, or more than the pool ever had; nothing changes.
     #[inline]
-    pub fn release_and_shrink(&mut self, id: u32) -> bool {
-        let was_in_use = self.release_id(id);
+    pub fn release_and_shrink(&mut self, id: u32) -> Result<(), NotInUse> {
+        self.release_id(id)?;
         if let Some(request) = self.shrink_request() {
             self.shrink_if_possible(request);
         }
-        was_in_use
+        Ok(())
     }
 
     #[cold]
@@ -331,6 +339,14 @@ pub enum AcquireError {
     /// The pool could not grow.
     #[error(transparent)]
     Alloc(#[from] AllocError),
+}
+
+/// An id that should be in use is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("id {id} is not in use")]
+pub struct NotInUse {
+    /// The id.
+    pub id: u32,
 }
 
 /// The capacity to grow to.

@@ -67,11 +67,16 @@ impl<T: Send + Sync + 'static> Rcu<T> {
     }
 
     /// The value, with a count of the caller's own.
-    pub(crate) fn share(&self, guard: &ReadGuard) -> Option<Arc<T>> {
-        let pointer: *const T = self.load(guard)?;
-        // SAFETY: `load` returned what the place's pointer led to, which came from
-        // `Arc::into_raw`, and the guard keeps the count it stands for. We do not give that count
-        // up: the `Arc` made of it here is never dropped.
+    pub(crate) fn share(&self, _guard: &ReadGuard) -> Option<Arc<T>> {
+        // The pointer as it was put here: one made from a reference to the value would not lead to
+        // its counts.
+        let pointer = self.0.load(Ordering::Acquire).cast_const();
+        if pointer.is_null() {
+            return None;
+        }
+        // SAFETY: a pointer that is not null came from `Arc::into_raw`, and the guard keeps the count
+        // it stands for, as in `load`. We do not give that count up: the `Arc` made of it here is
+        // never dropped.
         let places = ManuallyDrop::new(unsafe { Arc::from_raw(pointer) });
         Some(Arc::clone(&places))
     }

@@ -26,12 +26,16 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 mod allocation;
 mod limits;
 mod namespace;
 mod pid;
 mod release;
+mod resident;
+mod table;
 
 pub use allocation::AllocError;
 pub use idr::{ReadGuard, pin, reclaim};
@@ -42,6 +46,8 @@ pub use limits::{
 pub use namespace::{PidNamespace, Pids};
 pub use pid::Pid;
 pub use release::{AlreadyFreed, NoSuchPid};
+pub use resident::{HeldPid, PidWatcher, Record, Resident};
+pub use table::{AdoptError, KernelProcess, NamespaceId, PidTable};
 
 #[cfg(all(test, loom))]
 mod interleavings;

@@ -34,6 +34,7 @@ impl<P: Send + Sync + 'static> Pid<P> {
     }
 
     /// The number in the process's own namespace.
+    #[inline]
     #[must_use]
     pub fn nr(&self) -> u32 {
         self.numbers.last().copied().unwrap_or_default()
@@ -61,8 +62,13 @@ impl<P: Send + Sync + 'static> Pid<P> {
     }
 
     /// The number as `reader` sees it, in its own namespace; 0 if it does not.
+    #[inline]
     #[must_use]
     pub fn vnr(&self, reader: &Self) -> u32 {
+        // Most who meet are in the same.
+        if Arc::ptr_eq(&self.namespace, &reader.namespace) {
+            return self.nr();
+        }
         self.nr_ns(&reader.namespace)
     }
 }

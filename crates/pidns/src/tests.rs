@@ -437,6 +437,20 @@ fn errors_tell_the_numbers() {
             PidMaxOutOfRange { pid_max: 9 }.to_string(),
             "a pid_max of 9 is not within 301 and 4194304",
         ),
+        (AllocError::Stopped { level: 2 }.to_string(), "the pid namespace at level 2 has ended"),
+        (
+            AllocError::NoReaper { level: 1, number: 5 }.to_string(),
+            "the first process at level 1 must be pid 1, not 5",
+        ),
+        (
+            AlreadyFreed { level: 1, number: 4 }.to_string(),
+            "pid 4 of level 1 has been freed already",
+        ),
+        (NoSuchPid { level: 0, number: 6 }.to_string(), "nobody is pid 6 at level 0"),
+        (
+            AdoptError::NoNumber { pid: 9 }.to_string(),
+            "process 9 has no number in any pid namespace",
+        ),
     ] {
         assert_eq!(error, text);
     }

@@ -284,7 +284,7 @@ impl Game {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 64 }))]
 
     #[test]
     fn the_namespaces_agree_with_a_naive_model(steps in vec(step(), 1..40)) {

@@ -99,6 +99,7 @@ const HEADER: &str = "crates/binder-uapi/tests/header/main.rs";
 const POOL: &str = "crates/idr/src/pool/tests.rs";
 const RAW_C: &str = "tests/foreign/tests/raw_c.rs";
 const IDENTITY: &str = "crates/binder-core/src/identity.rs";
+const PID_TABLE: &str = "crates/pidns/src/table/tests.rs";
 const RANGES: &str = "crates/binder-core/src/ranges.rs";
 const PAGES: &str = "crates/binder-core/src/pages.rs";
 const FICKLE: &str = "crates/binder-testkit/tests/fickle_memory.rs";
@@ -115,8 +116,9 @@ pub const UNIT_TESTS: &[UnitTest] = &[
     unit(57, POOL, "a_pool_halves_only_if_its_highest_id_is_below_a_quarter"),
     unit(58, POOL, "memory_from_before_another_grew_is_discarded"),
     unit(59, POOL, "all_64_first_ids_are_used_before_the_pool_grows"),
-    unit(87, IDENTITY, "a_pid_is_the_number_in_the_readers_namespace_or_zero"),
+    unit(87, PID_TABLE, "a_pid_is_the_number_in_the_readers_namespace_or_zero"),
     unit(87, RAW_C, "a_caller_that_the_server_cannot_see_has_no_number"),
+    unit(87, RAW_C, "a_caller_with_the_number_of_one_that_has_ended_is_known_by_it"),
     unit(88, RAW_C, "a_caller_is_told_by_its_own_pid_and_uid"),
     unit(88, IDENTITY, "a_uid_outside_the_readers_map_is_all_ones"),
     unit(124, FICKLE, "an_object_that_changes_is_translated_as_it_was_first_read"),

@@ -1,9 +1,9 @@
 //! Binder programs that know nothing of this project, and the ground they are tested on.
 //!
 //! `rsbinder_service` and `rsbinder_client` are written for [rsbinder](https://docs.rs/rsbinder), an independent
-//! Binder library, over the interfaces in `aidl/`. `foreign_scenario` plays them against each other and against
-//! rsbinder's own service manager. Any kernel with Binder can run all three; `tests/` runs them, and C programs that use
-//! the bare driver, inside `anybinder run`.
+//! Binder library, over the interfaces in `aidl/`; `library_service` and `library_client` are the same for our own.
+//! `foreign_scenario` plays any of them against each other and against rsbinder's service manager. Any kernel with
+//! Binder can run all of them; `tests/` runs them, and C programs that use the bare driver, inside `anybinder run`.
 
 /// The Rust that rsbinder's AIDL compiler makes of `aidl/`.
 #[allow(
@@ -16,11 +16,13 @@ mod interfaces {
     rsbinder::include_aidl!("interfaces");
 }
 
+pub mod client;
+pub mod host;
 pub mod stage;
 
 pub use interfaces::foreign::{IHost, ISession, IVisitor};
 
-/// The name under which `rsbinder_service` registers its [`IHost`].
+/// The name under which services register their [`IHost`].
 pub const HOST_NAME: &str = "foreign.IHost/default";
 
 /// What a program prints, alone on a line, once others may rely on it.

@@ -118,7 +118,10 @@ impl Stage {
 
     fn add(&self, program: &Path) {
         let place = self.dir.join(program.file_name().expect("a program has a name"));
-        fs::copy(program, &place).unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+        // By another process: a file that we have open for writing ourselves, a child that a test
+        // beside this one starts has open too, until it executes something, and it is busy till then.
+        let copied = Command::new("cp").arg(program).arg(&place).status().expect("cp is installed");
+        assert!(copied.success(), "{} cannot be copied", program.display());
         let_all_read(&place);
     }
 

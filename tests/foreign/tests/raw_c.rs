@@ -150,6 +150,45 @@ fn a_caller_that_the_server_cannot_see_has_no_number() {
     assert_eq!(uids, [0, -1], "{users:?}");
 }
 
+/// Run in a pid namespace of its own: a process opens the device and ends, its child keeps the file, and another
+/// process comes to its number and calls.
+const NUMBER_IN_OTHER_HANDS: &str = r#"
+who=$(dirname "$0")/who_calls
+heard=$(mktemp -u)
+mkfifo "$heard"
+"$who" serve 1 >"$heard" &
+exec 3<"$heard"
+rm "$heard"
+read serving <&3
+numbers=$(sh -c 'exec 4<>/dev/binder; sleep 1000 >/dev/null & echo $$ $!')
+set -- $numbers
+echo "former $1 0"
+echo "$(($1 - 1))" >/proc/sys/kernel/ns_last_pid
+"$who" call
+kill "$2"
+cat <&3
+"#;
+
+// C087
+#[test]
+fn a_caller_with_the_number_of_one_that_has_ended_is_known_by_it() {
+    if !is_root_to("make a pid namespace and choose numbers in it") {
+        return;
+    }
+    if !Path::new("/proc/sys/kernel/ns_last_pid").exists() {
+        println!("SKIPPED: this kernel lets nobody choose numbers");
+        return;
+    }
+    let stage = stage_with("who_calls");
+    let inside = r#"exec unshare --pid --fork --kill-child --mount-proc sh -ec "$1" "$0""#;
+    let args = ["-ec", inside, &stage.path_of("sh"), NUMBER_IN_OTHER_HANDS];
+    let said = stage.run(User::Myself, "sh", &args);
+    let lines: Vec<String> = said.lines().map(str::to_owned).collect();
+    let [former, caller, heard] = ["former", "am", "heard"].map(|word| identities(&lines, word));
+    assert_eq!((caller.len(), &caller), (1, &former), "its number did not come again: {said}");
+    assert_eq!(heard, former, "{said}");
+}
+
 // C236
 #[test]
 fn a_thousand_devices_outlive_their_mount() {
@@ -255,6 +294,27 @@ fn a_thread_that_ends_without_a_word_is_noticed() {
         for world in [&[][..], &["--no-seccomp"]] {
             let said = stage.run_in(user, world, "thread_death", &[]);
             assert_eq!(said, "dead\ndead\nanswered\n", "as {user:?}, in {world:?}");
+        }
+    }
+}
+
+/// One who withholds pages of its own memory waits alone, and can be ended and interrupted.
+#[test]
+fn pages_that_never_come_are_missed_by_nobody_else() {
+    let stage = stage_with("withheld_pages");
+    for &user in User::all() {
+        for world in [&[][..], &["--delivery", "store"]] {
+            let said = stage.run_in(user, world, "withheld_pages", &[]);
+            if said.starts_with("SKIPPED") {
+                print!("{said}");
+                continue;
+            }
+            let mut expected = String::new();
+            for way in ["commands", "data", "objects", "returns"] {
+                expected += &format!("{way}: served, gone\n");
+            }
+            expected += "commands: interrupted\ndata: interrupted\n";
+            assert_eq!(said, expected, "as {user:?}, in {world:?}");
         }
     }
 }

@@ -41,7 +41,8 @@ const RULES: &[Rule] = &[
         &["binder-core", "binder-report", "binder-uapi", "binder-os", "fuse-wire", "pidns"],
         Purity::Free,
     ),
-    rule("libbinder", &["parcel", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
+    rule("libbinder", &["parcel", "pidns", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
+    rule("binder-build", &[], Purity::Free),
     rule("service-manager", &["libbinder", "parcel"], Purity::Free),
     rule("procview", &["pidns", "binder-os", "fuse-wire"], Purity::Free),
     rule(
@@ -60,7 +61,11 @@ const RULES: &[Rule] = &[
         ],
         Purity::Free,
     ),
-    rule("binder-bench", &["binder-os", "binder-uapi", "bitsearch", "idr", "pidns"], Purity::Free),
+    rule(
+        "binder-bench",
+        &["binder-os", "binder-uapi", "bitsearch", "idr", "libbinder", "pidns"],
+        Purity::Free,
+    ),
     rule("binder-testkit", &["binder-core", "binder-uapi"], Purity::Free),
 ];
 

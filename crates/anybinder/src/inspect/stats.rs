@@ -14,12 +14,12 @@ pub(crate) fn run(options: &StatsOptions) -> Result<ExitCode, Failure> {
     if let Some(wanted) = options.pid {
         records.retain(|record| match record {
             StatsRecord::Counter { pid, .. } => *pid == Some(wanted),
-            StatsRecord::Objects { .. } => false,
+            StatsRecord::Objects { .. } | StatsRecord::User { .. } => false,
         });
     }
     let shown = |record: &StatsRecord| match record {
         StatsRecord::Counter { pid, .. } => *pid == options.pid,
-        StatsRecord::Objects { .. } => true,
+        StatsRecord::Objects { .. } | StatsRecord::User { .. } => true,
     };
     let if_empty = match options.pid {
         Some(_) => "This process has given no command.",
@@ -31,21 +31,46 @@ pub(crate) fn run(options: &StatsOptions) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Objects and counters, each if there are any.
+/// Objects, users and counters, each if there are any.
 fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
     let mut objects = Table::new(["OBJECTS", ">ACTIVE", ">TOTAL"]);
+    let mut users = Table::new([
+        ">UID", "DEVICE", ">FILES", ">THREADS", ">NODES", ">HANDLES", ">ONEWAYS", ">BYTES",
+        ">PAGES",
+    ]);
     let mut counters = Table::new(["COMMAND OR RETURN", "DEVICE", ">COUNT"]);
     for record in records {
         match record {
             StatsRecord::Objects { name, active, total } => {
                 objects.row([name.clone(), active.to_string(), total.to_string()]);
             }
+            StatsRecord::User {
+                uid,
+                device,
+                files,
+                threads,
+                nodes,
+                handles,
+                oneways,
+                buffer_bytes,
+                pages,
+            } => users.row([
+                uid.to_string(),
+                device.clone(),
+                files.to_string(),
+                threads.to_string(),
+                nodes.to_string(),
+                handles.to_string(),
+                oneways.to_string(),
+                buffer_bytes.to_string(),
+                pages.to_string(),
+            ]),
             StatsRecord::Counter { device, name, count, .. } => {
                 let device = device.clone().unwrap_or("all".into());
                 counters.row([name.clone(), device, count.to_string()]);
             }
         }
     }
-    let tables = [objects.text_if_any(), counters.text_if_any()];
+    let tables = [objects.text_if_any(), users.text_if_any(), counters.text_if_any()];
     tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }

@@ -74,6 +74,51 @@ fn in_the_foreground_it_stays() {
 }
 
 #[test]
+fn one_that_is_served_is_replaced_only_if_wished_and_those_who_use_it_keep_it() {
+    let told = in_private_mounts(
+        "$PROGRAM mount $DIR --devices old
+         first=$(driver_of)
+         exec 3<>$DIR/old
+         $PROGRAM mount $DIR 2>&1 && exit 1
+         $PROGRAM mount $DIR --devices new --replace 3>&-
+         ls $DIR | grep -E 'old|new'
+         test $(grep -c \" $DIR \" /proc/self/mounts) = 1
+         test -e /proc/$first && kill -s TERM $first && wait_for_end $first
+         ls $DIR | grep new
+         second=$(driver_of)
+         exec 3<>$DIR/new
+         $PROGRAM mount $DIR --devices newest --replace 3>&-
+         test -e /proc/$second
+         exec 3>&-
+         wait_for_end $second
+         ls $DIR | grep newest
+         umount $DIR",
+    );
+    let Some(told) = told else { return };
+    assert!(told.contains("there is one already, and it is served"), "{told}");
+    assert!(told.contains("--replace"), "{told}");
+    assert!(told.ends_with("\nnew\nnew\nnewest\n"), "{told}");
+}
+
+#[test]
+fn one_whose_driver_is_gone_gives_way() {
+    let told = in_private_mounts(
+        "$PROGRAM mount $DIR
+         driver=$(driver_of)
+         kill -9 $driver
+         wait_for_end $driver
+         ls $DIR 2>&1 || true
+         $PROGRAM mount $DIR --devices again 2>&1
+         ls $DIR | grep again
+         test $(grep -c \" $DIR \" /proc/self/mounts) = 1
+         umount $DIR",
+    );
+    let Some(told) = told else { return };
+    assert!(told.contains("Transport endpoint is not connected"), "{told}");
+    assert!(told.ends_with("\nagain\n"), "{told}");
+}
+
+#[test]
 fn there_are_no_more_devices_than_allowed() {
     let told = in_private_mounts(
         "$PROGRAM mount $DIR --devices a,b --max 1 2>&1 && exit 1

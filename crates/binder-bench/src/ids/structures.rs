@@ -39,7 +39,7 @@ impl Ids for IdPool {
     }
 
     fn release(&mut self, id: u32) {
-        self.release_and_shrink(id);
+        self.release_and_shrink(id).expect("an id in use");
     }
 
     fn heap_bytes(&self) -> Option<usize> {

@@ -120,8 +120,8 @@ impl Driver {
     fn program(&mut self, asker: &Asker, caller: &Caller, pid: u32) -> Result<Program, Errno> {
         let context = &mut self.devices[asker.device].context;
         context.note_call(caller);
-        let numbers = context.pid_numbers(caller.process).cloned().ok_or(Errno::EINVAL)?;
-        Program::find(&self.contexts(), &numbers, pid)
+        let by = context.pid_of(caller.process).cloned().ok_or(Errno::EINVAL)?;
+        Program::find(&self.contexts(), &by, pid)
     }
 
     fn contexts(&mut self) -> Vec<&mut Context> {

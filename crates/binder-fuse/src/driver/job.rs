@@ -7,6 +7,7 @@ use crate::client::Client;
 use crate::errand::Report;
 use crate::events::{FollowerId, StreamRead};
 use crate::logs::LogFile;
+use crate::reach::Reached;
 use crate::thread_ends::CallerName;
 
 /// Who asks: the calling thread, as the FUSE header shows it.
@@ -68,6 +69,8 @@ pub(crate) enum Job {
     NoteFilter {
         pid: u32,
     },
+    /// A call has what it needed of its client's memory.
+    Reached(Reached),
     /// An errand in a client is over.
     EndErrand(Box<Report>),
     /// Finds reads whose files may have been made non-blocking while they slept.
@@ -79,7 +82,14 @@ pub(crate) enum Job {
         process: ProcessKey,
         is_nonblocking: bool,
     },
-    ReclaimIdlePages,
+    /// Gives pages back that have been idle while so many turns ended, and says whether there are
+    /// more.
+    ReclaimIdlePages {
+        least_turns: u32,
+        is_left: IsLeft,
+    },
+    /// Ends a turn by which the idleness of pages is told.
+    EndIdleTurn,
     /// A thread has ended, and may not have said so.
     EndThread(CallerName),
     /// Looks for ends of threads that nobody tells of, and says whether there are such threads.
@@ -152,7 +162,8 @@ impl Job {
     pub(super) fn answers(&self) -> Option<u64> {
         match self {
             Self::Ioctl { asker, .. } | Self::Poll { asker, .. } => Some(asker.unique),
-            Self::Open { unique, .. }
+            Self::Reached(Reached { unique, .. })
+            | Self::Open { unique, .. }
             | Self::Flush { unique, .. }
             | Self::WriteLog { unique, .. }
             | Self::PollEvents { unique, .. } => Some(*unique),
@@ -166,7 +177,8 @@ impl Job {
             | Self::EndErrand(_)
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
-            | Self::ReclaimIdlePages
+            | Self::ReclaimIdlePages { .. }
+            | Self::EndIdleTurn
             | Self::EndThread(_)
             | Self::FindEndedThreads { .. }
             | Self::GoOnReleasing { .. }

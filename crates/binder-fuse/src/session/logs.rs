@@ -100,7 +100,7 @@ impl Shared {
             drop(files);
             send(&fuse, &reply::data(unique, kept.slice(offset, size)));
         });
-        self.submit(Job::WriteLog { unique, log, written });
+        self.take_turn(Job::WriteLog { unique, log, written });
     }
 
     /// Polls a file that is no device.
@@ -114,14 +114,14 @@ impl Shared {
             }
             Some(File::Device { .. } | File::Control | File::Feature(_)) | None => return false,
         };
-        self.submit(Job::PollEvents { unique, follower, handle, flags });
+        self.take_turn(Job::PollEvents { unique, follower, handle, flags });
         true
     }
 
     pub(super) fn read_events(&self, unique: u64, follower: u64, read: &Read) {
         let is_nonblocking = read.flags & O_NONBLOCK != 0;
         let read = StreamRead { unique, size: read.size as usize, is_nonblocking };
-        self.submit(Job::ReadEvents { follower, read });
+        self.take_turn(Job::ReadEvents { follower, read });
     }
 }
 

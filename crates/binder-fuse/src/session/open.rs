@@ -53,7 +53,7 @@ impl Shared {
         let (fuse, files) = (self.fuse.clone(), self.files.clone());
         let memory = client.buffer.readable().cloned();
         let backing = client.buffer.backing();
-        let pid = opener.pid;
+        let pid = opener.pid.number();
         self.tree().arrive(pid);
         let opened = Box::new(move |process| {
             let file = File::Device { device, process, pid, memory };
@@ -65,7 +65,7 @@ impl Shared {
             let fh = insert_file(&files, file);
             send(&fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
         });
-        self.submit(Job::Open { unique, device, opener, client: Box::new(client), opened });
+        self.take_turn(Job::Open { unique, device, opener, client: Box::new(client), opened });
     }
 
     /// Finds out who opens a file, and makes its receive buffer.
@@ -75,9 +75,10 @@ impl Shared {
         sharing: Sharing,
         flags: u32,
     ) -> io::Result<(binder_core::Opener, Client)> {
-        let pid = proc_files::tgid_of(header.pid)?;
+        let numbers = proc_files::pid_numbers(header.pid)?;
+        let pid = numbers.first().copied().ok_or(io::ErrorKind::NotFound)?;
         let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
-        let opener = client::identify(pid, &self.security_label)?;
+        let opener = client::identify(&numbers, header.uid, &self.pids, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
             Sharing::Shared => Route::Private,

@@ -238,23 +238,29 @@ fn the_end_of_the_first_thread_is_not_the_end() {
 }
 
 #[test]
-fn a_mapping_is_filled_straight_from_the_client() {
+fn bytes_come_in_memory_of_their_own() {
     let pages = Pages::new();
     let victim = Victim::idle();
     let mut memory = victim.memory();
-    for mapping in [Mapping::shared(1 << 16).unwrap(), Mapping::private(1 << 16).unwrap()] {
-        for _ in [1, 2] {
-            for len_bytes in [0, 48, 9000] {
-                mapping.clear(0, mapping.len()).unwrap();
-                memory.read_into(pages.address(3), &mapping, 10, len_bytes).unwrap();
-                let mut bytes = vec![0; len_bytes + 1];
-                mapping.read(10, &mut bytes).unwrap();
-                assert_eq!(bytes[..len_bytes], patterns(3, len_bytes));
-                assert_eq!(bytes[len_bytes], 0);
-            }
-        }
-        let outside = memory.read_into(pages.address(0), &mapping, (1 << 16) - 1, 2);
-        assert!(matches!(outside, Err(ReadIntoError::OutOfBounds(_))));
-        assert!(matches!(memory.read_into(8, &mapping, 0, 2), Err(ReadIntoError::Fault(_))));
+    for len_bytes in [0, 1, 64, 64, 2047, 12000] {
+        assert_eq!(memory.read_new(pages.address(3), len_bytes).unwrap(), patterns(3, len_bytes));
+    }
+    assert!(memory.read_new(8, 2).is_err());
+}
+
+#[test]
+fn a_memory_whose_leash_is_cut_is_out_of_reach_and_another_is_not() {
+    let pages = Pages::new();
+    let victim = Victim::idle();
+    let mut memory = victim.memory();
+    for len_bytes in [48, 48, 8000] {
+        read(&mut memory, pages.address(0), len_bytes).unwrap();
+    }
+    let mut other = memory.another();
+    assert!(memory.leash().cut(), "nobody is at it");
+    for len_bytes in [48, 8000] {
+        assert!(read(&mut memory, pages.address(0), len_bytes).is_err());
+        assert!(memory.write(pages.address(0), &vec![1; len_bytes]).is_err());
+        assert_eq!(read(&mut other, pages.address(0), len_bytes).unwrap(), patterns(0, len_bytes));
     }
 }

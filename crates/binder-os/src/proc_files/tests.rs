@@ -2,7 +2,6 @@
 
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
 
 use super::*;
@@ -37,8 +36,21 @@ fn threads_belong_to_their_process() {
 #[test]
 fn a_process_of_our_namespace_has_our_number_for_it() {
     assert_eq!(pid_numbers(own_pid()).unwrap().first(), Some(&own_pid()));
-    let own = fs::metadata("/proc/self/ns/pid").unwrap();
-    assert_eq!(pid_namespaces(own_pid()).unwrap(), [own.ino()]);
+    let own_tid = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+    assert_eq!(pid_numbers(own_tid).unwrap(), pid_numbers(own_pid()).unwrap());
+    assert_eq!(pid_namespaces(own_pid()).unwrap(), [own_pid_namespace().unwrap()]);
+}
+
+#[test]
+fn a_process_started_no_earlier_than_its_parent() {
+    let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+    let own = start_time(own_pid()).unwrap();
+    let childs = start_time(child.id()).unwrap();
+    assert!(own > 0 && childs >= own, "{own} {childs}");
+    assert_eq!(start_time(child.id()).unwrap(), childs);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(start_time(u32::MAX).is_err());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use binder_core::{Holdings, UserView};
 use serde::{Deserialize, Serialize};
 
 use crate::Device;
@@ -21,6 +22,27 @@ pub enum StatsRecord {
         /// All that ever were, modulo 2^32.
         total: u32,
     },
+    /// What all files together have that one user has open of one device.
+    User {
+        /// The user, as the driver sees him.
+        uid: u32,
+        /// The device.
+        device: String,
+        /// The open files.
+        files: usize,
+        /// Their threads.
+        threads: usize,
+        /// Objects that they offer.
+        nodes: usize,
+        /// Their handles.
+        handles: usize,
+        /// One-ways that they have sent and nobody has read.
+        oneways: usize,
+        /// Bytes in use in their receive buffers.
+        buffer_bytes: u64,
+        /// Pages of these with memory, also idle ones.
+        pages: u64,
+    },
     /// How often a command was given, or a return read.
     Counter {
         /// The process, or `None` for all of the mount, also those that are gone.
@@ -34,7 +56,7 @@ pub enum StatsRecord {
     },
 }
 
-/// The figures of a mount: all objects, all counters, then the counters of each process.
+/// The figures of a mount: all objects, what users have, all counters, then the counters of each process.
 pub fn stats_records(devices: &[Device]) -> Vec<StatsRecord> {
     let objects = sum_of_objects(devices).into_iter().map(|object| StatsRecord::Objects {
         name: object.name.into(),
@@ -58,5 +80,22 @@ pub fn stats_records(devices: &[Device]) -> Vec<StatsRecord> {
             })
         })
     });
-    objects.chain(of_all).chain(of_each).collect()
+    let users = devices.iter().flat_map(|device| {
+        device.snapshot.users().map(|UserView { uid, holdings, buffer_bytes, pages }| {
+            let Holdings { files, threads, nodes, handles, oneways } = holdings;
+            let device = device.name.clone();
+            StatsRecord::User {
+                uid,
+                device,
+                files,
+                threads,
+                nodes,
+                handles,
+                oneways,
+                buffer_bytes,
+                pages,
+            }
+        })
+    });
+    objects.chain(users).chain(of_all).chain(of_each).collect()
 }

@@ -2,6 +2,7 @@
 
 use binder_core::{Effect, Patience, ProcessKey, ThreadKey};
 
+use super::windows::Window;
 use super::{Call, World};
 use crate::{Caller, Thread};
 
@@ -43,15 +44,15 @@ impl World {
 
     fn resume(&mut self, context: usize, woken: ThreadKey) {
         for thread in 0..self.threads.len() {
-            let Call::Reading { process, key, argument, mut request } = self.threads[thread].call
+            let Call::Reading { process, key, argument, request } = self.threads[thread].call
             else {
                 continue;
             };
             if key == woken && self.files[process.0].context == context {
-                let mut memory = self.memory.seen_by(context);
-                let result = self.contexts[context].resume(key, &mut request, &mut memory);
+                let result = self.contexts[context].resume(key, &request);
                 let caller = Caller { process, thread: Thread(thread) };
-                self.threads[thread].call = self.after_read(caller, argument, request, result);
+                self.threads[thread].call =
+                    self.go_on(Window { caller, argument, request, result });
             }
         }
     }

@@ -3,6 +3,7 @@
 use binder_core::{Errand, NotInstalled};
 use binder_uapi::BinderWriteRead;
 
+use super::windows::Window;
 use super::{Call, OpenFile, World};
 use crate::Caller;
 
@@ -24,7 +25,7 @@ impl World {
     }
 
     /// Changes the descriptors of a host, and goes on with the call that waits for it.
-    pub(super) fn run(&mut self, FakeErrand { caller, argument, mut request, errand }: FakeErrand) {
+    pub(super) fn run(&mut self, FakeErrand { caller, argument, request, errand }: FakeErrand) {
         let Errand { key, install, close } = *errand;
         let OpenFile { host, context, is_open, .. } = self.files[caller.process.0];
         let descriptors = self.memory.descriptors(host);
@@ -33,9 +34,8 @@ impl World {
             descriptors.close(fd.into());
         }
         let mut memory = self.memory.seen_by(context);
-        let result =
-            self.contexts[context].finish_errand(key, installed, &mut request, &mut memory);
-        let call = self.after_read(caller, argument, request, result);
+        let result = self.contexts[context].finish_errand(key, installed, &request, &mut memory);
+        let call = self.go_on(Window { caller, argument, request, result });
         let place = &mut self.threads[caller.thread.0].call;
         // A later thread of the same number may be in a call of its own.
         if matches!(place, Call::Errand) {

@@ -57,8 +57,7 @@ impl World {
     pub(super) fn program(&mut self, caller: Caller, pid: u32) -> Result<Program, Errno> {
         let (context, who) = self.core_caller(caller);
         self.contexts[context].note_call(&who);
-        let numbers = self.contexts[context].pid_numbers(who.process).expect("an open file");
-        let numbers = numbers.clone();
-        Program::find(&self.contexts.each_mut(), &numbers, pid).map_err(errno)
+        let by = self.contexts[context].pid_of(who.process).expect("an open file").clone();
+        Program::find(&self.contexts.each_mut(), &by, pid).map_err(errno)
     }
 }

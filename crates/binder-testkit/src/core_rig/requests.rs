@@ -1,6 +1,6 @@
 //! The requests of a client, as a front end decodes them.
 
-use binder_core::{Nice, Outcome};
+use binder_core::{Commands, Nice, Outcome};
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
     BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO,
@@ -12,6 +12,7 @@ use binder_uapi::{
 use rustix::io::Errno;
 
 use super::errands::FakeErrand;
+use super::windows::Window;
 use super::{Call, World, errno};
 use crate::Caller;
 
@@ -91,30 +92,78 @@ impl World {
         if let Some(nice) = self.threads[caller.thread.0].nice {
             self.contexts[context].note_nice(&who, Nice(nice));
         }
-        let mut memory = self.memory.seen_by(context);
-        let result = self.contexts[context].write_read(&who, &mut request, &mut memory);
-        self.after_read(caller, argument, request, result)
+        let result = if request.write_consumed < request.write_size {
+            Ok(Outcome::Fetch)
+        } else {
+            let mut commands = Commands::none(&request);
+            self.run_commands(caller, &mut request, &mut commands)
+        };
+        self.go_on(Window { caller, argument, request, result })
     }
 
-    pub(super) fn after_read(
+    fn run_commands(
         &mut self,
         caller: Caller,
-        argument: u64,
-        request: BinderWriteRead,
-        result: Result<Outcome, binder_core::Errno>,
-    ) -> Call {
-        let process = caller.process;
-        let result = match result {
-            Ok(Outcome::Park(key)) => return Call::Reading { process, key, argument, request },
-            Ok(Outcome::Errand(errand)) => {
-                self.errands.push_back(FakeErrand { caller, argument, request, errand });
+        request: &mut BinderWriteRead,
+        commands: &mut Commands,
+    ) -> Result<Outcome, binder_core::Errno> {
+        let (context, who) = self.core_caller(caller);
+        let mut memory = self.memory.seen_by(context);
+        self.contexts[context].write_read(&who, request, commands, &mut memory)
+    }
+
+    /// Goes on with a call until it sleeps or is over, or has to wait for something else.
+    pub(super) fn go_on(&mut self, mut window: Window) -> Call {
+        loop {
+            let is_window = matches!(window.result, Ok(Outcome::Fetch | Outcome::HandOver(_)));
+            if is_window && self.holds_windows {
+                self.windows.push_back(window);
                 return Call::Errand;
             }
-            Ok(Outcome::Done) => Ok(()),
-            Err(error) => Err(errno(error)),
-        };
+            let Window { caller, argument, mut request, result } = window;
+            let process = caller.process;
+            let result = match result {
+                Ok(Outcome::Fetch | Outcome::HandOver(_)) => {
+                    self.be_disrupted(caller);
+                    let result = self.reach_into_host(caller, &mut request, result);
+                    window = Window { caller, argument, request, result };
+                    continue;
+                }
+                Ok(Outcome::Park(key)) => return Call::Reading { process, key, argument, request },
+                Ok(Outcome::Errand(errand)) => {
+                    self.errands.push_back(FakeErrand { caller, argument, request, errand });
+                    return Call::Errand;
+                }
+                Ok(Outcome::Done) => Ok(()),
+                Err(error) => Err(errno(error)),
+            };
+            let host = self.threads[caller.thread.0].host;
+            self.put(host, argument, &request).expect("the argument is where it was");
+            return Call::Ended(result);
+        }
+    }
+
+    /// Does what a call waits for in its host's memory, and goes on with it.
+    pub(super) fn reach_into_host(
+        &mut self,
+        caller: Caller,
+        request: &mut BinderWriteRead,
+        result: Result<Outcome, binder_core::Errno>,
+    ) -> Result<Outcome, binder_core::Errno> {
         let host = self.threads[caller.thread.0].host;
-        self.put(host, argument, &request).expect("the argument is where it was");
-        Call::Ended(result)
+        match result {
+            Ok(Outcome::Fetch) => {
+                let mut commands = Commands::fetch(request, &mut self.memory.of(host));
+                self.run_commands(caller, request, &mut commands)
+            }
+            Ok(Outcome::HandOver(hand_over)) => {
+                let written = self.memory.of(host).write(hand_over.address, &hand_over.bytes);
+                let context = self.files[caller.process.0].context;
+                let mut memory = self.memory.seen_by(context);
+                let context = &mut self.contexts[context];
+                context.finish_hand_over(hand_over, written, request, &mut memory)
+            }
+            other => other,
+        }
     }
 }

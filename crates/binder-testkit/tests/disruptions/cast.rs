@@ -1,7 +1,7 @@
 //! Parties that play a scenario, come what may, and remember what they are owed.
 
 use binder_testkit::{
-    Attempt, Commands, CoreRig, Message, Mode, Party, Return, Stage, commands, introduce,
+    Attempt, Caller, Commands, CoreRig, Message, Mode, Party, Return, Stage, commands, introduce,
 };
 use binder_uapi::{
     BINDER_FREEZE, BR_OK, BinderFreezeInfo, FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject,
@@ -35,8 +35,9 @@ struct Player<'s> {
     ends: usize,
     /// How many of these were `BR_FAILED_REPLY`.
     failures: usize,
-    /// By party: whether it watches, how often it is to hear of that one's death, and has.
+    /// By party: whether it watches, did before the present step, how often it is to hear of that one's death, and has.
     watches: [bool; 4],
+    watched: [bool; 4],
     deaths_owed: [usize; 4],
     deaths: [usize; 4],
 }
@@ -89,6 +90,7 @@ impl Cast<'_> {
             ends: 0,
             failures: 0,
             watches: [false; 4],
+            watched: [false; 4],
             deaths_owed: [0; 4],
             deaths: [0; 4],
         };
@@ -101,6 +103,7 @@ impl Cast<'_> {
     }
 
     pub(crate) fn play(&mut self, act: &Act) {
+        self.players.iter_mut().for_each(|player| player.watched = player.watches);
         match *act {
             Act::Call(from, to, load) => self.send(from, to, load, false),
             Act::Oneway(from, to, load) => self.send(from, to, load, true),
@@ -183,18 +186,32 @@ impl Cast<'_> {
     }
 
     pub(crate) fn exit_thread(&mut self, who: Who) {
+        self.players[who as usize].party.exit_thread();
+        self.note_exited(who);
+    }
+
+    pub(crate) fn close(&mut self, who: Who) {
+        self.players[who as usize].party.close();
+        self.players.iter_mut().for_each(|player| player.watched = player.watches);
+        self.note_closed(who);
+    }
+
+    pub(crate) fn caller(&self, who: Who) -> Caller {
+        self.players[who as usize].party.caller()
+    }
+
+    pub(crate) fn note_exited(&mut self, who: Who) {
         let player = &mut self.players[who as usize];
-        player.party.exit_thread();
         (player.served, player.calls, player.ends) = (0, 0, 0);
         // A death, or its end, that was to be told to this very thread.
         player.hears_all = false;
     }
 
-    pub(crate) fn close(&mut self, who: Who) {
-        self.players[who as usize].party.close();
+    pub(crate) fn note_closed(&mut self, who: Who) {
         self.players[who as usize].is_gone = true;
         for player in &mut self.players {
-            player.deaths_owed[who as usize] += usize::from(player.watches[who as usize]);
+            let watches = player.watches[who as usize] || player.watched[who as usize];
+            player.deaths_owed[who as usize] += usize::from(watches);
         }
     }
 

@@ -78,6 +78,70 @@ fn with_somebody_leaving(how: &str, leave: impl Fn(&mut Cast<'_>, Who)) {
     }
 }
 
+/// Plays each scenario once for each party and each access to the memory of another, during which it
+/// leaves.
+fn with_somebody_leaving_in_a_window(
+    how: &str,
+    order: impl Fn(&Cast<'_>, usize, Who),
+    note: impl Fn(&mut Cast<'_>, Who),
+) {
+    for scenario in SCENARIOS {
+        for who in Who::ALL {
+            for window in 0.. {
+                let _told =
+                    Situation(format!("{}: {who:?} {how} in window {window}", scenario.name));
+                let mut has_left = false;
+                Cast::assembled(|cast| {
+                    order(cast, window, who);
+                    for act in scenario.acts {
+                        cast.play(act);
+                        if !has_left && !cast.core().is_to_be_disrupted() {
+                            has_left = true;
+                            note(cast, who);
+                        }
+                    }
+                    cast.core().call_off_disruption();
+                    cast.end();
+                });
+                if !has_left {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_process_that_ends_while_memory_of_another_is_awaited_leaves_nobody_waiting() {
+    with_somebody_leaving_in_a_window(
+        "closes",
+        |cast, window, who| cast.core().close_in_window(window, cast.caller(who).process),
+        |cast, who| cast.note_closed(who),
+    );
+}
+
+#[test]
+fn a_thread_that_exits_while_memory_of_another_is_awaited_leaves_nobody_waiting() {
+    with_somebody_leaving_in_a_window(
+        "exits",
+        |cast, window, who| cast.core().exit_in_window(window, cast.caller(who)),
+        |cast, who| cast.note_exited(who),
+    );
+}
+
+#[test]
+fn a_freeze_while_memory_of_another_is_awaited_leaves_nobody_waiting() {
+    with_somebody_leaving_in_a_window(
+        "is frozen",
+        |cast, window, who| {
+            let by = Who::ALL.into_iter().find(|by| *by != who).expect("there are others");
+            let frozen = cast.caller(who).process;
+            cast.core().freeze_in_window(window, cast.caller(by), frozen);
+        },
+        |_, _| (),
+    );
+}
+
 #[test]
 fn a_thread_that_exits_at_any_step_leaves_nobody_waiting() {
     with_somebody_leaving("exits", |cast, who| cast.exit_thread(who));

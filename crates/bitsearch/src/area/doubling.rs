@@ -7,40 +7,40 @@ use crate::bits::{WORD_BITS, from};
 /// How many words are looked at together.
 const BLOCK: usize = 4;
 
-/// Shifts that cover a run: each may double what is covered.
-const SHIFTS: usize = 4;
-
 /// The lowest run from `start` on; runs are of `1 << SHIFTS` bits at most.
+///
+/// Each shift may double what is covered.
 #[inline(always)]
-pub(super) fn next(runs: Runs<'_>, start: usize) -> Option<usize> {
+pub(super) fn next<const SHIFTS: usize>(runs: Runs<'_>, start: usize) -> Option<usize> {
     let Runs { words, size, len } = runs;
     let words = &words[..size.div_ceil(WORD_BITS)];
-    let shifts = shifts(len);
+    let shifts = shifts::<SHIFTS>(len);
     let found = |index: usize, places: u64| {
         let bit = index * WORD_BITS + places.trailing_zeros() as usize;
         (bit + len <= size).then_some(bit)
     };
+    let after = |index: usize| words.get(index + 1).copied().unwrap_or(u64::MAX);
     let mut index = start / WORD_BITS;
     // Of the first word only a part counts.
-    let mut mask = from(start);
+    let in_first = places(*words.get(index)?, after(index), shifts) & from(start);
+    if in_first != 0 {
+        return found(index, in_first);
+    }
+    index += 1;
     while let Some(block) = words.get(index..).and_then(<[u64]>::first_chunk::<{ BLOCK + 1 }>) {
-        let mut places: [u64; BLOCK] =
+        let places: [u64; BLOCK] =
             core::array::from_fn(|nth| places(block[nth], block[nth + 1], shifts));
-        places[0] &= mask;
         if places.iter().fold(0, |any, places| any | places) != 0 {
             let nth = places.iter().position(|places| *places != 0)?;
             return found(index + nth, places[nth]);
         }
-        mask = u64::MAX;
         index += BLOCK;
     }
     while index < words.len() {
-        let after = words.get(index + 1).copied().unwrap_or(u64::MAX);
-        let places = places(words[index], after, shifts) & mask;
+        let places = places(words[index], after(index), shifts);
         if places != 0 {
             return found(index, places);
         }
-        mask = u64::MAX;
         index += 1;
     }
     None
@@ -48,7 +48,7 @@ pub(super) fn next(runs: Runs<'_>, start: usize) -> Option<usize> {
 
 /// The shifts for a run of `len`; those that are not needed are 0.
 #[inline(always)]
-fn shifts(len: usize) -> [u32; SHIFTS] {
+fn shifts<const SHIFTS: usize>(len: usize) -> [u32; SHIFTS] {
     let mut covered = 1;
     [(); SHIFTS].map(|()| {
         let shift = covered.min(len - covered);
@@ -59,7 +59,7 @@ fn shifts(len: usize) -> [u32; SHIFTS] {
 
 /// The bits of `word` from which a run is clear, which may reach into the word after it.
 #[inline(always)]
-fn places(word: u64, after: u64, shifts: [u32; SHIFTS]) -> u64 {
+fn places<const SHIFTS: usize>(word: u64, after: u64, shifts: [u32; SHIFTS]) -> u64 {
     let (mut clear, mut clear_after) = (!word, !after);
     for shift in shifts {
         // In two steps, for a shift by 0 moves a whole word.

@@ -6,17 +6,15 @@
 use crate::area::window::{Runs, Window};
 use crate::backward::last_bit_range;
 use crate::bits::WORD_BITS;
-
-/// How many words are looked at together.
-const BLOCK: usize = 16;
+use crate::cpu::{BLOCK, Cpu, lowest_of_lanes};
 
 /// The lowest run from `start` on; runs are of `2 * L - 1` bits at least.
 #[inline(always)]
-pub(super) fn next<const L: usize>(runs: Runs<'_>, start: usize) -> Option<usize> {
+pub(super) fn next<const L: usize>(cpu: impl Cpu, runs: Runs<'_>, start: usize) -> Option<usize> {
     let words = &runs.words[..runs.size.div_ceil(WORD_BITS)];
     let mut start = start;
     loop {
-        let lane = next_clear_lane::<L>(words, start)?;
+        let lane = next_clear_lane::<L>(cpu, words, start)?;
         // No lane before it is clear, so the run can only begin after the last set bit.
         let place = last_bit_range(words, start, lane).map_or(start, |bit| bit + 1);
         match runs.window(place, lane - place + L) {
@@ -29,7 +27,7 @@ pub(super) fn next<const L: usize>(runs: Runs<'_>, start: usize) -> Option<usize
 
 /// The lowest clear lane from `start` on.
 #[inline(always)]
-fn next_clear_lane<const L: usize>(words: &[u64], start: usize) -> Option<usize> {
+fn next_clear_lane<const L: usize>(cpu: impl Cpu, words: &[u64], start: usize) -> Option<usize> {
     let start = start.next_multiple_of(L);
     let first = start / WORD_BITS;
     let in_first = clear_lanes::<L>(*words.get(first)?) >> (start % WORD_BITS);
@@ -47,7 +45,7 @@ fn next_clear_lane<const L: usize>(words: &[u64], start: usize) -> Option<usize>
         index += 1;
     }
     for block in rest.as_chunks::<BLOCK>().0 {
-        if has_clear_lane::<L>(block) {
+        if cpu.has_clear_lane::<L>(block) {
             break;
         }
         index += BLOCK;
@@ -62,38 +60,11 @@ fn clear_lane_in<const L: usize>(index: usize, word: u64) -> Option<usize> {
     (lanes != 0).then(|| index * WORD_BITS + lanes.trailing_zeros() as usize)
 }
 
-/// The lowest bit of every lane.
-const fn lowest<const L: usize>() -> u64 {
-    let mut lanes = 1;
-    let mut width = L;
-    while width < WORD_BITS {
-        lanes |= lanes << width;
-        width *= 2;
-    }
-    lanes
-}
-
 /// The lowest bits of the lanes that are clear.
 #[inline(always)]
 fn clear_lanes<const L: usize>(word: u64) -> u64 {
-    let highest = const { lowest::<L>() << (L - 1) };
+    let highest = const { lowest_of_lanes::<L>() << (L - 1) };
     // A lane with a set bit below its highest carries into that, and nothing leaves the lane.
     let filled = ((word & !highest) + !highest) | word;
     (!filled & highest) >> (L - 1)
-}
-
-/// Whether any lane is clear.
-///
-/// Cheaper than to ask which: where one is clear, the borrow may claim the lanes above it, too.
-#[inline(always)]
-fn has_clear_lane<const L: usize>(block: &[u64; BLOCK]) -> bool {
-    let lowest = const { lowest::<L>() };
-    // Four words make a register.
-    let mut borrowed = [0; 4];
-    for words in block.as_chunks::<4>().0 {
-        for (borrowed, word) in borrowed.iter_mut().zip(words) {
-            *borrowed |= word.wrapping_sub(lowest) & !word;
-        }
-    }
-    borrowed.iter().fold(0, |any, word| any | word) & lowest << (L - 1) != 0
 }

@@ -2,15 +2,23 @@
 //!
 //! A window that is read from its end rules out all places up to the last bit in it. Where bits are
 //! few that is nearly all of them after a few words. Where bits are dense it is all of them after
-//! one word, and then it is known beforehand which word that is, for every window to come.
+//! one word, and then it is known beforehand which word that is, for every window to come. Where runs
+//! are very long, blocks of words do for few bits what single words do for dense ones.
 
-use crate::area::window::{self, DENSE, Runs, Slide};
+use crate::area::window::{self, DENSE, Runs, Slide, Window};
 use crate::backward::last_bit_range;
-use crate::bits::WORD_BITS;
-use crate::cpu::{self, Search};
+use crate::bits::{self, WORD_BITS};
+use crate::cpu::{self, Cpu, Search};
+
+/// So many windows tell whether bits are dense.
+const FEW_WINDOWS: usize = 4;
 
 /// Runs are long from this many bits on.
 pub(super) const MIN_LEN: usize = 320;
+
+/// From this many bits on a run has so many blocks that looking for one is faster than windows are,
+/// of which each has to wait for the one before.
+const MIN_BLOCKS_LEN: usize = 2048;
 
 /// The lowest run from where windows have led; runs are of [`MIN_LEN`] bits at least.
 #[inline(always)]
@@ -19,7 +27,10 @@ pub(super) fn next(runs: Runs<'_>, slide: Slide) -> Option<usize> {
     loop {
         let start = match slide {
             Slide::Answer(place) => return place,
-            Slide::Dense(start) => cpu::run(SkipDense { runs, start })?,
+            Slide::Dense(start) => cpu::run(SkipWords { runs, start })?,
+            Slide::Sparse(start) if runs.len >= MIN_BLOCKS_LEN => {
+                return cpu::run(SkipBlocks { runs, start });
+            }
             Slide::Sparse(start) => start,
         };
         slide = cpu::run(SlideOn { runs, start });
@@ -36,31 +47,72 @@ impl Search for SlideOn<'_> {
     type Found = Slide;
 
     #[inline(always)]
-    fn run(self) -> Slide {
-        window::slide(self.runs, self.start, self.start + DENSE, usize::MAX)
+    fn run<C: Cpu>(self, _: C) -> Slide {
+        let windows = if self.runs.len >= MIN_BLOCKS_LEN { FEW_WINDOWS } else { usize::MAX };
+        window::slide(self.runs, self.start, self.start + DENSE, windows)
     }
 }
 
-/// Finds a place that no run from `start` on begins before, by the whole words in runs.
-struct SkipDense<'words> {
+/// Finds a place that no run from `start` on begins before, by single words.
+struct SkipWords<'words> {
     runs: Runs<'words>,
     start: usize,
 }
 
-impl Search for SkipDense<'_> {
+impl Search for SkipWords<'_> {
     type Found = Option<usize>;
 
     #[inline(always)]
-    fn run(self) -> Option<usize> {
+    fn run<C: Cpu>(self, _: C) -> Option<usize> {
         let Self { runs, start } = self;
+        runs.skip(start, 1, next_clear)
+    }
+}
+
+/// Finds the lowest run from `start` on, by blocks of words.
+struct SkipBlocks<'words> {
+    runs: Runs<'words>,
+    start: usize,
+}
+
+impl Search for SkipBlocks<'_> {
+    type Found = Option<usize>;
+
+    #[inline(always)]
+    fn run<C: Cpu>(self, _: C) -> Option<usize> {
+        let Self { runs, mut start } = self;
+        loop {
+            let place = runs.skip(start, bits::BLOCK, next_clear_block)?;
+            match runs.window(place, 0) {
+                Window::Clear => return Some(place),
+                Window::Until(bit) => start = bit,
+                Window::BeyondSize => return None,
+            }
+        }
+    }
+}
+
+impl Runs<'_> {
+    /// A place that no run from `start` on begins before, by the whole words in runs.
+    ///
+    /// `next_clear` tells which of the groups of `group` words that begin at every so many words is
+    /// the first that is clear.
+    #[inline(always)]
+    fn skip(
+        self,
+        start: usize,
+        group: usize,
+        next_clear: impl Fn(&[u64], usize) -> Option<usize>,
+    ) -> Option<usize> {
         // Wherever a run begins, it has so many whole words,
-        let stride = (runs.len + 1) / WORD_BITS - 1;
-        // and one of these is among them.
-        let whole = &runs.words[..runs.size / WORD_BITS];
+        let whole_words = (self.len + 1) / WORD_BITS - 1;
+        // and one of these groups is among them.
+        let stride = whole_words + 1 - group;
+        let words = &self.words[..self.size / WORD_BITS];
         let first = start.div_ceil(WORD_BITS) + stride - 1;
-        let clear = first + stride * next_clear(whole.get(first..)?, stride)?;
-        // The run must have this word, for it has none of the words asked before.
-        let before = last_bit_range(runs.words, start, clear * WORD_BITS);
+        let clear = first + stride * next_clear(words.get(first..)?, stride)?;
+        // The run must have this group, for it has none of the groups asked before.
+        let before = last_bit_range(self.words, start, clear * WORD_BITS);
         Some(before.map_or(start, |bit| bit + 1))
     }
 }
@@ -84,4 +136,19 @@ fn next_clear(words: &[u64], stride: usize) -> Option<usize> {
         rest = rest.get(PROBES * stride..).unwrap_or_default();
     }
     rest.iter().step_by(stride).position(|word| *word == 0).map(|nth| first + nth)
+}
+
+/// Which of the blocks that begin at every `stride`-th word is the first that is clear.
+#[inline(always)]
+fn next_clear_block(words: &[u64], stride: usize) -> Option<usize> {
+    let mut rest = words;
+    let mut nth = 0;
+    while let Some(block) = rest.first_chunk() {
+        if bits::any(*block) == 0 {
+            return Some(nth);
+        }
+        rest = rest.get(stride..)?;
+        nth += 1;
+    }
+    None
 }

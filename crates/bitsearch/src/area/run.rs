@@ -2,7 +2,7 @@
 
 use crate::area::window::{self, Runs, Slide};
 use crate::area::{doubling, lane, long};
-use crate::cpu::{self, Search};
+use crate::cpu::{self, Cpu, Search};
 
 /// So many windows are worth less than to ask what the processor can do.
 const FEW_WINDOWS: usize = 4;
@@ -39,13 +39,14 @@ impl Search for NextShort<'_> {
     type Found = Option<usize>;
 
     #[inline(always)]
-    fn run(self) -> Option<usize> {
+    fn run<C: Cpu>(self, cpu: C) -> Option<usize> {
         let Self { runs, start } = self;
         match runs.len {
-            ..17 => doubling::next(runs, start),
-            17..31 => lane::next::<8>(runs, start),
-            31..63 => lane::next::<16>(runs, start),
-            63.. => lane::next::<32>(runs, start),
+            ..9 => doubling::next::<3>(runs, start),
+            9..17 => doubling::next::<4>(runs, start),
+            17..31 => lane::next::<8>(cpu, runs, start),
+            31..63 => lane::next::<16>(cpu, runs, start),
+            63.. => lane::next::<32>(cpu, runs, start),
         }
     }
 }

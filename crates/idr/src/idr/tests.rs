@@ -198,6 +198,7 @@ fn values_are_dropped_when_their_readers_have_finished() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there, and says nothing that the others do not")]
 fn an_emptied_map_keeps_one_leaf_at_most() {
     let idr = filled(0..70_000);
     assert!(idr.remove(69_999).is_ok());

@@ -1,5 +1,7 @@
 //! Plays rsbinder's service manager, a service and clients against each other, on whatever Binder device is there.
 //!
+//! Arguments: the service and the client, each `rsbinder` or `library`, that is ours.
+//!
 //! Looks for the programs beside itself, ends those that it started, and nothing else. Status 0 says that every step
 //! went as it should; otherwise the last line says which did not.
 
@@ -26,11 +28,14 @@ const AS_CHILD: &str = "--as-child";
 fn main() -> ExitCode {
     let mut args = env::args_os().skip(1);
     let outcome = match (args.next(), args.next()) {
-        (None, _) => play(),
         (Some(first), Some(name)) if first == AS_CHILD => {
             become_child(Command::new(name).args(args))
         }
-        _ => Err("usage: foreign_scenario".into()),
+        (Some(service), Some(client)) => play(&Cast {
+            service: format!("{}_service", service.display()),
+            client: format!("{}_client", client.display()),
+        }),
+        _ => Err("usage: foreign_scenario SERVICE CLIENT, each rsbinder or library".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -41,7 +46,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn play() -> Outcome {
+/// Who plays whom.
+struct Cast {
+    service: String,
+    client: String,
+}
+
+fn play(Cast { service: host, client }: &Cast) -> Outcome {
     thread::spawn(|| {
         thread::sleep(DEADLINE);
         eprintln!("foreign_scenario: this step hangs, or all are too slow ({DEADLINE:?})");
@@ -52,7 +63,7 @@ fn play() -> Outcome {
     let hub = start_hub()?;
 
     step("a service registers");
-    let service = Program::start("rsbinder_service", &[])?.ready()?;
+    let service = Program::start(host, &[])?.ready()?;
 
     step("rsb_service finds it");
     let owner = format!("pid={}", service.child.id());
@@ -63,26 +74,26 @@ fn play() -> Outcome {
     }
 
     step("a client makes every call");
-    Program::start("rsbinder_client", &["check"])?.succeed()?;
+    Program::start(client, &["check"])?.succeed()?;
 
     step("files pass both ways");
-    Program::start("rsbinder_client", &["files"])?.succeed()?;
+    Program::start(client, &["files"])?.succeed()?;
     ask(&["dump", HOST_NAME], "0 guests")?;
 
     step("eight clients at once make every call");
-    let start = |_| Program::start("rsbinder_client", &["check"]);
+    let start = |_| Program::start(client, &["check"]);
     for client in (0..8).map(start).collect::<Vec<_>>() {
         client?.succeed()?;
     }
 
     step("a client calls another, that one is killed, service and client hear of it");
-    let guest = Program::start("rsbinder_client", &["stay", "Zoe"])?.ready()?;
-    let visitor = Program::start("rsbinder_client", &["visit", "Zoe"])?.ready()?;
+    let guest = Program::start(client, &["stay", "Zoe"])?.ready()?;
+    let visitor = Program::start(client, &["visit", "Zoe"])?.ready()?;
     guest.kill()?;
     visitor.succeed()?;
 
     step("the service is killed, its client and the service manager hear of it");
-    let survivor = Program::start("rsbinder_client", &["outlive"])?.ready()?;
+    let survivor = Program::start(client, &["outlive"])?.ready()?;
     service.kill()?;
     survivor.succeed()?;
     while is_registered()? {
@@ -90,8 +101,8 @@ fn play() -> Outcome {
     }
 
     step("another service takes its place");
-    let service = Program::start("rsbinder_service", &[])?.ready()?;
-    Program::start("rsbinder_client", &["check"])?.succeed()?;
+    let service = Program::start(host, &[])?.ready()?;
+    Program::start(client, &["check"])?.succeed()?;
     service.kill()?;
 
     step("rsb_hub ends when asked");

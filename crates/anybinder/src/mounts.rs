@@ -1,0 +1,116 @@
+//! Where binderfs is mounted, as this process sees it.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// What stands at a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// No binderfs of ours.
+    Free,
+    /// A binderfs of ours that is served.
+    Served,
+    /// One whose driver is gone.
+    Abandoned,
+}
+
+/// The types of our binderfs and of the kernel's.
+const KINDS: [&str; 2] = ["fuse.anybinder", "binder"];
+
+/// The places of all mounts of binderfs, ours and the kernel's.
+///
+/// # Errors
+///
+/// As reading /proc/self/mounts.
+pub(crate) fn of_binderfs() -> io::Result<Vec<PathBuf>> {
+    let mut found = places(&fs::read_to_string("/proc/self/mounts")?, &KINDS);
+    // A device that is mounted by itself is no directory to look into.
+    found.retain(|place| place.join("binder-control").exists() || !place.is_file());
+    Ok(found)
+}
+
+/// Finds out what stands at `dir`, which is an absolute path without symbolic links.
+///
+/// # Errors
+///
+/// As reading /proc/self/mounts.
+pub(crate) fn standing_at(dir: &Path) -> io::Result<Standing> {
+    let ours = places(&fs::read_to_string("/proc/self/mounts")?, &KINDS[..1]);
+    if !ours.iter().any(|place| place == dir) {
+        return Ok(Standing::Free);
+    }
+    // Attributes may be remembered by the kernel; this asks the driver.
+    Ok(match fs::read_dir(dir) {
+        Err(error) if is_gone(&error) => Standing::Abandoned,
+        Ok(_) | Err(_) => Standing::Served,
+    })
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotConnected | ErrorKind::ConnectionAborted)
+}
+
+/// The places of mounts of these kinds, in the words of /proc/PID/mounts, each once.
+fn places(mounts: &str, kinds: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for line in mounts.lines() {
+        let mut words = line.split(' ');
+        if let (Some(_), Some(place), Some(kind)) = (words.next(), words.next(), words.next())
+            && kinds.contains(&kind)
+        {
+            found.push(PathBuf::from(unescape(place)));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Takes back what the kernel does to spaces and the like in names: `\040`.
+fn unescape(word: &str) -> String {
+    let mut parts = word.split('\\');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let code = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match code {
+            Some(code) => {
+                plain.push(char::from(code));
+                plain.push_str(&part[3..]);
+            }
+            None => {
+                plain.push('\\');
+                plain.push_str(part);
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_of_binderfs_are_found_among_others() {
+        let mounts = "proc /proc proc rw 0 0\n\
+                      anybinder /mnt/a\\040b fuse.anybinder rw,nosuid 0 0\n\
+                      binder /mnt/kernel binder rw 0 0\n\
+                      anybinder /mnt/a\\040b fuse.anybinder rw 0 0\n\
+                      sshfs /mnt/other fuse.sshfs rw 0 0\n";
+        assert_eq!(places(mounts, &KINDS), ["/mnt/a b", "/mnt/kernel"].map(PathBuf::from));
+        assert_eq!(places(mounts, &KINDS[..1]), [PathBuf::from("/mnt/a b")]);
+    }
+
+    #[test]
+    fn names_are_taken_back_from_their_escapes() {
+        assert_eq!(unescape("/a\\040b\\134c"), "/a b\\c");
+        assert_eq!(unescape("/plain"), "/plain");
+        assert_eq!(unescape("\\x"), "\\x");
+    }
+
+    #[test]
+    fn where_nothing_is_mounted_it_is_free() {
+        assert_eq!(standing_at(Path::new("/usr")).unwrap(), Standing::Free);
+    }
+}

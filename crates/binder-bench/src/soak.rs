@@ -1,0 +1,283 @@
+//! `soak`: mixed calls by many clients that come and go, and a close look at what arrives.
+//!
+//! Clients call, send one-ways, are called back, show objects, get files, and end: in peace, abruptly
+//! and by SIGKILL. Nothing may be lost, doubled or crossed, and nothing may be left of them.
+
+mod client;
+mod counts;
+mod message;
+mod server;
+mod talk;
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::actor::{self, Actor};
+use crate::error::BenchError;
+use crate::random::Random;
+use crate::report::Report;
+use crate::soak::client::{Deed, Life};
+use crate::soak::counts::Counts;
+use crate::soak::message::broken;
+use crate::soak::server::Progress;
+use crate::table::{self, Table};
+use crate::target::Target;
+
+/// Have many clients make mixed calls, come and go, and look that all is well.
+///
+/// Fails if a message is lost, doubled, crossed or changed, or if the driver counts anything of the
+/// clients when they are gone.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  anybinder bench soak --seconds 600
+  anybinder bench soak --device /dev/binderfs/binder --clients 8 --kills-per-s 0")]
+pub struct SoakOptions {
+    #[command(flatten)]
+    pub(crate) target: Target,
+
+    /// For how long
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+
+    /// How many clients there are at a time
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    clients: u32,
+
+    /// How many threads the server has
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    threads: u32,
+
+    /// How many clients are killed in a second
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(..=1000))]
+    kills_per_s: u32,
+
+    /// What decides who does what
+    #[arg(long, default_value_t = 1)]
+    seed: u32,
+}
+
+/// What one kind of deed took.
+#[derive(Debug, Clone, Serialize)]
+struct Row {
+    deed: Deed,
+    calls: u64,
+    p50_ns: u64,
+    p99_ns: u64,
+    max_ns: u64,
+}
+
+/// What it came to.
+#[derive(Debug, Clone, Default, Serialize)]
+struct Outcome {
+    seconds: u32,
+    /// Transactions that the server has received.
+    served: u64,
+    /// Clients that ended by themselves.
+    ended: u64,
+    /// Of those, the ones that left with one-ways under way.
+    abrupt: u64,
+    killed: u64,
+    /// Deaths of owners of kept objects.
+    deaths: u64,
+    /// One-ways that the server had no room for, and said so.
+    refused_oneways: u64,
+    /// What the driver counts more of than before; absent if it does not tell.
+    left: Option<Counts>,
+}
+
+/// The clients and what they have told.
+struct Crowd<'a> {
+    options: &'a SoakOptions,
+    end: Instant,
+    living: Vec<Actor>,
+    lives: u32,
+    outcome: Outcome,
+    times: BTreeMap<Deed, Histogram<u64>>,
+}
+
+/// How long what is done asynchronously may take after everybody has gone.
+const SETTLES_WITHIN: Duration = Duration::from_secs(20);
+/// How often the server is asked how things are.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+pub(crate) fn run(options: &SoakOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+    let device = options.target.device();
+    let before = counts::read(device);
+    let mut server = server::start(device, options.threads)?;
+    let mut crowd = Crowd {
+        options,
+        end: Instant::now() + Duration::from_secs(options.seconds.into()),
+        living: Vec::new(),
+        lives: 0,
+        outcome: Outcome { seconds: options.seconds, ..Outcome::default() },
+        times: BTreeMap::new(),
+    };
+    crowd.live(&mut server, report)?;
+    crowd.outlive()?;
+    let last = settled(&mut server)?;
+    drop(server);
+    let Crowd { mut outcome, times, .. } = crowd;
+    (outcome.served, outcome.deaths) = (last.served, last.deaths);
+    outcome.left = before.map(|before| left_after(&before, options)).transpose()?;
+
+    let mut table = Table::new(["deed", "calls", "p50", "p99", "max"]);
+    for (deed, times) in &times {
+        let row = Row {
+            deed: *deed,
+            calls: times.len(),
+            p50_ns: times.value_at_quantile(0.5),
+            p99_ns: times.value_at_quantile(0.99),
+            max_ns: times.max(),
+        };
+        report.record(&row)?;
+        table.row(row.cells());
+    }
+    report.table(&table)?;
+    report.record(&outcome)?;
+    report.summary(&outcome.tell())?;
+    match &outcome.left {
+        Some(left) if !left.is_empty() => Err(broken(format!("the driver still counts {left:?}"))),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Waits until the server keeps nothing of the clients, who are all gone.
+fn settled(server: &mut Actor) -> Result<Progress, BenchError> {
+    let start = Instant::now();
+    loop {
+        let progress = look_at(server)?;
+        if progress.kept == 0 {
+            return Ok(progress);
+        }
+        if start.elapsed() > SETTLES_WITHIN {
+            let kept = progress.kept;
+            return Err(broken(format!(
+                "of {kept} objects, nobody told that their owners are gone"
+            )));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn look_at(server: &mut Actor) -> Result<Progress, BenchError> {
+    let progress: Progress = server.ask(&())?;
+    match progress.failure {
+        Some(reason) => Err(BenchError::Actor { actor: "server of the soak".into(), reason }),
+        None => Ok(progress),
+    }
+}
+
+/// Returns what the driver counts more of than before, once it has had its time.
+fn left_after(before: &Counts, options: &SoakOptions) -> Result<Counts, BenchError> {
+    let start = Instant::now();
+    loop {
+        let after = counts::read(options.target.device());
+        let after = after.ok_or_else(|| broken("the log of the driver has gone"))?;
+        let left = counts::left(before, &after);
+        if left.is_empty() || start.elapsed() > SETTLES_WITHIN {
+            return Ok(left);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+impl Crowd<'_> {
+    /// Keeps as many clients alive as wished, and kills some, until the time is over.
+    fn live(&mut self, server: &mut Actor, report: &Report<'_>) -> Result<(), BenchError> {
+        let bar = report.progress(self.options.seconds as usize);
+        let mut random = Random::new(self.options.seed);
+        let start = Instant::now();
+        let mut next_look = start;
+        while Instant::now() < self.end {
+            while self.living.len() < self.options.clients as usize {
+                self.add()?;
+            }
+            for ended in actor::wait_for_any(&self.living, Duration::from_millis(5))? {
+                self.bury(ended)?;
+            }
+            let seconds = start.elapsed().as_secs_f64();
+            #[expect(clippy::cast_precision_loss, reason = "a rate")]
+            if (self.outcome.killed as f64) < seconds * f64::from(self.options.kills_per_s)
+                && !self.living.is_empty()
+            {
+                // Dropped, it is killed.
+                let index = random.index(self.living.len());
+                drop(self.living.swap_remove(index));
+                self.outcome.killed += 1;
+            }
+            if Instant::now() >= next_look {
+                let progress = look_at(server)?;
+                bar.set_position(start.elapsed().as_secs());
+                bar.set_message(format!("{} served, {} clients", progress.served, self.lives));
+                next_look = Instant::now() + LOOK_EVERY;
+            }
+        }
+        bar.finish_and_clear();
+        Ok(())
+    }
+
+    fn add(&mut self) -> Result<(), BenchError> {
+        self.lives += 1;
+        let Self { options, lives, end, .. } = *self;
+        let device = options.target.device();
+        self.living.push(client::start(device, lives, options.seed, end)?);
+        Ok(())
+    }
+
+    /// Waits for those who live, and who know that the time is over.
+    fn outlive(&mut self) -> Result<(), BenchError> {
+        while !self.living.is_empty() {
+            self.bury(0)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what a client told at the end of its life.
+    fn bury(&mut self, index: usize) -> Result<(), BenchError> {
+        let mut client = self.living.swap_remove(index);
+        let life: Life = client.hear()?;
+        self.outcome.ended += 1;
+        self.outcome.abrupt += u64::from(life.is_abrupt);
+        self.outcome.refused_oneways += life.refused;
+        for (deed, times_ns) in life.times_ns {
+            let histogram = self.times.entry(deed).or_insert_with(client::histogram);
+            for (ns, count) in times_ns {
+                histogram.saturating_record_n(ns, count);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Row {
+    fn cells(&self) -> [String; 5] {
+        [
+            self.deed.name().into(),
+            self.calls.to_string(),
+            table::duration(Some(self.p50_ns)),
+            table::duration(Some(self.p99_ns)),
+            table::duration(Some(self.max_ns)),
+        ]
+    }
+}
+
+impl Outcome {
+    fn tell(&self) -> String {
+        let Self { seconds, served, ended, abrupt, killed, deaths, refused_oneways, .. } = self;
+        let left = match &self.left {
+            None => "the driver does not tell what it counts".to_owned(),
+            Some(left) if left.is_empty() => "every count of the driver is back".to_owned(),
+            Some(left) => format!("the driver still counts {left:?}"),
+        };
+        format!(
+            "{seconds} s: {served} transactions served; {ended} clients ended, {abrupt} of them \
+             abruptly, {killed} were killed; {deaths} deaths told; {refused_oneways} one-ways \
+             refused for want of room\nnothing lost, doubled or crossed; {left}"
+        )
+    }
+}

@@ -1,0 +1,173 @@
+//! `transports`: calls of a typed interface over each transport, beside a bare socket.
+//!
+//! Every peer is a client and a server in processes of their own. They take turns in short rounds,
+//! so that whatever else the machine does hits all alike. The bare socket carries as many bytes
+//! there and back as RPC Binder needs for the call.
+
+mod calls;
+mod concurrent;
+mod raw;
+mod rpc;
+#[cfg(feature = "rsbinder")]
+mod rsbinder;
+mod syscalls;
+
+use serde::Serialize;
+
+use crate::actor::Actor;
+use crate::affinity::{self, Pin};
+use crate::error::BenchError;
+use crate::report::Report;
+use crate::statistics::{Samples, ratio};
+use crate::table::{self, Table};
+use crate::transports::calls::{Op, Order};
+
+/// Time calls over sockets, beside bare messages of the same bytes.
+///
+/// Client and server are two processes that use the library as any program does: typed arguments
+/// are written, sent, read, and sent back. System calls are counted by strace, if there is one.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  anybinder bench transports
+  anybinder bench transports --calls 5000 --json
+  anybinder bench transports --pin none --concurrent")]
+pub struct TransportsOptions {
+    /// In how many rounds each peer makes its calls
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// How many calls a round has
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..))]
+    calls: u32,
+
+    /// Where the processes run
+    #[arg(long, value_enum, default_value = "same")]
+    pin: Pin,
+
+    /// Count the calls of 1 to 8 threads instead, with sessions of their own and shared ones
+    #[arg(long)]
+    concurrent: bool,
+
+    /// Write one JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What carries the calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Transport {
+    /// Bare messages over a Unix socket.
+    Raw,
+    /// RPC Binder over a Unix socket.
+    Rpc,
+    /// The same, by another library.
+    #[cfg(feature = "rsbinder")]
+    Rsbinder,
+}
+
+/// A client and a server who know each other.
+struct Peer {
+    transport: Transport,
+    client: Actor,
+    server: Actor,
+}
+
+/// A line of the result.
+#[derive(Debug, Clone, Serialize)]
+struct Row {
+    transport: Transport,
+    op: &'static str,
+    bytes: u32,
+    p50_ns: u64,
+    syscalls_client: Option<f64>,
+    syscalls_server: Option<f64>,
+    times_raw: Option<f64>,
+}
+
+pub(crate) fn run(options: &TransportsOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+    if options.concurrent {
+        return concurrent::run(options.rounds, options.calls, report);
+    }
+    let core = (options.pin == Pin::Same).then(affinity::core).transpose()?;
+    let mut peers = assemble(core)?;
+    let bar = report.progress(Op::ALL.len() * peers.len() * (options.rounds as usize + 1));
+    let mut table =
+        Table::new(["transport", "op", "bytes", "p50", "x raw", "client calls", "server calls"]);
+    for op in Op::ALL {
+        let mut tallies = vec![Samples::default(); peers.len()];
+        for round in 0..=options.rounds {
+            for (peer, samples) in peers.iter_mut().zip(&mut tallies) {
+                let order = Order { op, calls: options.calls };
+                let taken: Vec<u64> = peer.client.ask_beside(&mut peer.server, &order)?;
+                // The first warms up.
+                if round > 0 {
+                    samples.extend(&taken);
+                }
+                bar.inc(1);
+            }
+        }
+        let medians: Vec<u64> = tallies.iter_mut().map(|tally| tally.percentile(50)).collect();
+        for (peer, p50_ns) in peers.iter_mut().zip(&medians) {
+            let (syscalls_client, syscalls_server) = syscalls::of_one_call(peer, op)?;
+            let row = Row {
+                transport: peer.transport,
+                op: op.name(),
+                bytes: op.bytes(),
+                p50_ns: *p50_ns,
+                syscalls_client,
+                syscalls_server,
+                times_raw: ratio(*p50_ns, medians[0]),
+            };
+            report.record(&row)?;
+            table.row(row.cells());
+        }
+    }
+    bar.finish_and_clear();
+    report.table(&table)?;
+    match core {
+        Some(core) => report.summary(&format!("all on core {core}; calls are system calls")),
+        None => report.summary("not pinned; calls are system calls"),
+    }
+}
+
+/// Starts everybody, the baseline first.
+fn assemble(core: Option<usize>) -> Result<Vec<Peer>, BenchError> {
+    let (client, server) = raw::start(core)?;
+    let mut peers = vec![Peer { transport: Transport::Raw, client, server }];
+    let (client, server) = rpc::start(core)?;
+    peers.push(Peer { transport: Transport::Rpc, client, server });
+    #[cfg(feature = "rsbinder")]
+    {
+        let (client, server) = rsbinder::start(core)?;
+        peers.push(Peer { transport: Transport::Rsbinder, client, server });
+    }
+    Ok(peers)
+}
+
+impl Transport {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::Rpc => "rpc",
+            #[cfg(feature = "rsbinder")]
+            Self::Rsbinder => "rsbinder",
+        }
+    }
+}
+
+impl Row {
+    fn cells(&self) -> [String; 7] {
+        let count = |count: Option<f64>| count.map_or("-".into(), |count| format!("{count:.2}"));
+        [
+            self.transport.name().into(),
+            self.op.into(),
+            self.bytes.to_string(),
+            table::duration(Some(self.p50_ns)),
+            table::times(self.times_raw),
+            count(self.syscalls_client),
+            count(self.syscalls_server),
+        ]
+    }
+}

@@ -1,0 +1,132 @@
+//! RPC Binder over a Unix socket, by rsbinder.
+
+use std::os::linux::net::SocketAddrExt;
+
+use rsbinder::rpc::{RpcClientConfig, RpcServer, RpcSession};
+use rsbinder::{Binder, Interface, Parcel, Remotable, SIBinder, StatusCode};
+
+use super::calls::{
+    DESCRIPTOR, Op, Order, REPEAT_BINDER, REPEAT_BYTES, REPEAT_STRING, TWO_PAGES, failure, time,
+};
+use super::rpc::socket_name;
+use crate::actor::{Actor, Link};
+use crate::affinity;
+use crate::error::BenchError;
+
+/// The newest version that both libraries speak.
+const VERSION: u32 = 2;
+
+pub(super) fn start(core: Option<usize>) -> Result<(Actor, Actor), BenchError> {
+    let name = socket_name("rsbinder");
+    let name = name.trim_start_matches('\0').as_bytes();
+    debug_assert!(std::os::unix::net::SocketAddr::from_abstract_name(name).is_ok());
+    let mut server = Actor::start("rsbinder server", |link| {
+        core.map_or(Ok(()), affinity::pin_self)?;
+        let served = RpcServer::setup_unix_server_abstract(name).and_then(|server| {
+            server.set_android13plus(VERSION);
+            server.set_root(new_service())?;
+            Ok(server)
+        });
+        let server = served.map_err(|status| failure(Op::Ping, &status))?;
+        link.answer(&())?;
+        server.run().map_err(|status| failure(Op::Ping, &status))
+    })?;
+    server.expect_ready()?;
+    let client = Actor::start("rsbinder client", |link| {
+        core.map_or(Ok(()), affinity::pin_self)?;
+        let config = RpcClientConfig::unix_abstract(name, VERSION);
+        let connected = RpcSession::setup_client_android13plus_with_config(config)
+            .and_then(|session| Ok((session.get_root()?, session)));
+        let (object, _session) = connected.map_err(|status| failure(Op::Ping, &status))?;
+        play(link, &object)
+    })?;
+    Ok((client, server))
+}
+
+/// Gives back what it gets.
+struct Repeat;
+
+fn new_service() -> SIBinder {
+    Binder::new(Repeat).as_binder()
+}
+
+impl Remotable for Repeat {
+    fn descriptor() -> &'static str {
+        DESCRIPTOR
+    }
+
+    fn on_transact(
+        &self,
+        code: u32,
+        data: &mut Parcel,
+        reply: &mut Parcel,
+    ) -> rsbinder::Result<()> {
+        match code {
+            REPEAT_BYTES => {
+                let bytes: Vec<u8> = data.read()?;
+                reply.write(&0_i32)?;
+                reply.write(&bytes)
+            }
+            REPEAT_STRING => {
+                let text: String = data.read()?;
+                reply.write(&0_i32)?;
+                reply.write(&text)
+            }
+            REPEAT_BINDER => {
+                let binder: SIBinder = data.read()?;
+                reply.write(&0_i32)?;
+                reply.write(&binder)
+            }
+            _ => Err(StatusCode::UnknownTransaction),
+        }
+    }
+
+    fn on_dump(&self, _: &mut dyn std::io::Write, _: &[String]) -> rsbinder::Result<()> {
+        Ok(())
+    }
+}
+
+fn play(link: &mut Link, object: &SIBinder) -> Result<(), BenchError> {
+    while let Some(Order { op, calls }) = link.receive()? {
+        let bytes: Vec<u8> = (0..op.bytes()).map(|at| (at % 251) as u8).collect();
+        let text: String = "two pages".chars().cycle().take(TWO_PAGES).collect();
+        let taken: Result<Vec<u64>, StatusCode> = time(calls, || {
+            let is_echo = match op {
+                Op::Ping => return object.ping_binder(),
+                Op::Bytes(_) => {
+                    let mut reply = repeat(object, REPEAT_BYTES, |data| data.write(&*bytes))?;
+                    reply.read::<Vec<u8>>()? == bytes
+                }
+                Op::String => {
+                    let mut reply = repeat(object, REPEAT_STRING, |data| data.write(&*text))?;
+                    reply.read::<String>()? == text
+                }
+                Op::Binder => {
+                    let sent = new_service();
+                    let mut reply = repeat(object, REPEAT_BINDER, |data| data.write(&sent))?;
+                    reply.read::<SIBinder>()? == sent
+                }
+            };
+            if is_echo { Ok(()) } else { Err(StatusCode::BadValue) }
+        })
+        .collect();
+        link.answer(&taken.map_err(|status| failure(op, &status))?)?;
+    }
+    Ok(())
+}
+
+fn repeat(
+    object: &SIBinder,
+    code: u32,
+    write: impl FnOnce(&mut Parcel) -> rsbinder::Result<()>,
+) -> rsbinder::Result<Parcel> {
+    let remote = object.as_remote().ok_or(StatusCode::BadType)?;
+    let mut data = remote.prepare_transact(true)?;
+    write(&mut data)?;
+    let reply = remote.submit_transact(code, &data, 0)?;
+    let mut reply = reply.ok_or(StatusCode::UnexpectedNull)?;
+    match reply.read::<i32>()? {
+        0 => Ok(reply),
+        _ => Err(StatusCode::FailedTransaction),
+    }
+}

@@ -1,0 +1,74 @@
+//! Files that are compiled together.
+
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::glue::files_below;
+
+/// Files of one package root, version and stability.
+#[derive(Debug, Clone)]
+pub struct Unit {
+    pub(crate) includes: Vec<PathBuf>,
+    pub(crate) sources: Vec<PathBuf>,
+    pub(crate) flags: Vec<String>,
+}
+
+impl Unit {
+    /// Files whose packages start at the directory `root`.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { includes: vec![root.into()], sources: Vec::new(), flags: Vec::new() }
+    }
+
+    /// Adds a directory to look for imports in.
+    #[must_use]
+    pub fn include(mut self, root: impl Into<PathBuf>) -> Self {
+        self.includes.push(root.into());
+        self
+    }
+
+    /// Adds a file to compile.
+    #[must_use]
+    pub fn source(mut self, path: impl Into<PathBuf>) -> Self {
+        self.sources.push(path.into());
+        self
+    }
+
+    /// Adds all `.aidl` files below a directory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSources`] if there are none, or [`Error::File`].
+    pub fn sources_below(mut self, directory: impl AsRef<Path>) -> Result<Self, Error> {
+        let directory = directory.as_ref();
+        let found = files_below(directory, "aidl")?;
+        if found.is_empty() {
+            return Err(Error::NoSources { path: directory.to_owned() });
+        }
+        self.sources.extend(found);
+        Ok(self)
+    }
+
+    /// Gives the interfaces a version and a hash, which callers can ask for.
+    #[must_use]
+    pub fn version(self, version: u32, hash: &str) -> Self {
+        self.flag(format!("--version={version}")).flag(format!("--hash={hash}"))
+    }
+
+    /// Declares everything stable across system and vendor images (`@VintfStability`).
+    #[must_use]
+    pub fn vintf(self) -> Self {
+        self.flag("--stability=vintf")
+    }
+
+    /// Adds an option of the compiler.
+    #[must_use]
+    pub fn flag(mut self, flag: impl Into<String>) -> Self {
+        self.flags.push(flag.into());
+        self
+    }
+
+    /// What a change of means generating again.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
+        self.includes.iter().chain(&self.sources)
+    }
+}

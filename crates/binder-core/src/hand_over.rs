@@ -1,0 +1,144 @@
+//! Returns on their way into the caller's read buffer.
+//!
+//! The front end writes them while the driver is free for others: the page may take its time. A
+//! transaction is final once the client has it, so it waits here meanwhile, in no queue any more.
+
+use alloc::vec::Vec;
+
+use binder_uapi::BinderWriteRead;
+
+use crate::context::Context;
+use crate::env::{ClaimedAddr, ClientMemory, CopyFault};
+use crate::errand::{ErrandKey, PendingErrand, Then};
+use crate::error::{Errno, Verdict};
+use crate::returns::Returns;
+use crate::thread::ThreadKey;
+use crate::transaction::{Kind, TransactionKey};
+use crate::write_read::Outcome;
+
+/// What the front end must write before the call can go on: [`Context::finish_hand_over`].
+#[derive(Debug)]
+#[must_use = "a call waits for it"]
+pub struct HandOver {
+    /// By which the call is known.
+    key: ErrandKey,
+    /// Where it goes in the memory of the calling thread.
+    pub address: ClaimedAddr,
+    /// What goes there, in one go.
+    pub bytes: Vec<u8>,
+}
+
+/// What depends on whether the caller gets its returns.
+#[derive(Debug)]
+pub(crate) struct Handing {
+    /// The transaction with which they end.
+    pub(crate) last: Option<TransactionKey>,
+    /// They ask the process for another thread.
+    asks_for_thread: bool,
+    /// The receiver's numbers of the files that come with the transaction.
+    installed: Vec<u32>,
+}
+
+impl Context {
+    /// Hands the caller what it is to read, which ends with `last` if that is a transaction.
+    pub(crate) fn hand_over(
+        &mut self,
+        thread: ThreadKey,
+        request: &BinderWriteRead,
+        mut returns: Returns,
+        last: Option<TransactionKey>,
+        installed: Vec<u32>,
+    ) -> Outcome {
+        let asks_for_thread = returns.begins_with_noop && self.wants_another_thread(thread);
+        if asks_for_thread {
+            returns.ask_for_thread();
+            // Nobody else asks meanwhile.
+            let process = self.threads[thread].process;
+            self.processes[process].has_requested_thread = true;
+        }
+        let handing = Handing { last, asks_for_thread, installed };
+        let key = self.suspend(thread, Then::HandOver(handing));
+        // Beyond the last address nothing can be written.
+        let address = request.read_buffer.saturating_add(request.read_consumed);
+        Outcome::HandOver(HandOver { key, address: ClaimedAddr(address), bytes: returns.bytes })
+    }
+
+    /// Goes on with a call whose returns were written, or could not be.
+    ///
+    /// Without them, a call is answered for its receiver with `BR_FAILED_REPLY`; all else that it would
+    /// have read is lost.
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT` when they could not be written; `EINVAL` when the call is over, since its thread is gone
+    /// or has made another.
+    pub fn finish_hand_over(
+        &mut self,
+        hand_over: HandOver,
+        written: Result<(), CopyFault>,
+        request: &mut BinderWriteRead,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Outcome, Errno> {
+        let HandOver { key, bytes, .. } = hand_over;
+        let PendingErrand { thread, then, .. } = self.take_errand(key)?;
+        let Then::HandOver(handing) = then else {
+            debug_assert!(false, "nothing else has such a key");
+            return Err(Errno::EINVAL);
+        };
+        let process = self.threads[thread].process;
+        let result = match written {
+            Ok(()) => {
+                self.processes[process].counters.count_returns(&bytes);
+                request.read_consumed += bytes.len() as u64;
+                if let Some(transaction) = handing.last {
+                    self.note_delivery(thread, transaction);
+                }
+                Ok(Outcome::Done)
+            }
+            Err(fault) => {
+                if let Some(transaction) = handing.last {
+                    self.discard_undelivered(transaction, Verdict::Failed, memory);
+                }
+                if handing.asks_for_thread {
+                    self.processes[process].has_requested_thread = false;
+                }
+                self.close_on_return(thread, handing.installed);
+                Err(fault.into())
+            }
+        };
+        self.keep_memory(bytes);
+        self.conclude(thread, result)
+    }
+
+    /// Keeps the memory of returns for the next.
+    pub(crate) fn keep_memory(&mut self, bytes: Vec<u8>) {
+        self.returns = bytes;
+        self.returns.clear();
+    }
+
+    /// The client has it: a call goes onto the reader's stack, all others are over.
+    fn note_delivery(&mut self, reader: ThreadKey, transaction: TransactionKey) {
+        let process = self.threads[reader].process;
+        let start = self.transactions[transaction].buffer;
+        let arena = self.processes[process].arena.as_mut();
+        if let (Some(arena), Some(start)) = (arena, start)
+            && let Some(buffer) = arena.get_mut(start)
+        {
+            buffer.is_delivered = true;
+            if let Some(node) = buffer.target {
+                self.inherit_nice(reader, transaction, node);
+            }
+        }
+        match self.transactions[transaction].kind {
+            Kind::Call => {
+                let top = self.threads[reader].stack.replace(transaction);
+                let state = &mut self.transactions[transaction];
+                state.to_parent = top;
+                state.to_thread = Some(reader);
+            }
+            Kind::Oneway | Kind::Reply => {
+                self.end_transaction(transaction);
+            }
+        }
+    }
+}

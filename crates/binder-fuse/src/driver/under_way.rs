@@ -1,0 +1,205 @@
+//! Calls that wait for memory of their client, and signals that come meanwhile.
+
+use std::sync::Arc;
+
+use binder_core::{Caller, Commands, Errno, Outcome, Waits};
+use binder_os::{Leash, ThreadStatus, injection};
+use binder_uapi::BinderWriteRead;
+use fuse_wire::reply;
+
+use super::{Asker, Driver, EIO};
+use crate::descriptors::Payer;
+use crate::ioctl::Answer;
+use crate::reach::{Got, Reach, Reached, Want};
+use crate::wire::send;
+
+/// As many pieces of one write buffer are fetched before others go first: some ten sends.
+const PIECES_IN_A_ROW: u32 = 4;
+
+/// A call whose client's memory is being accessed, or is about to be.
+pub(super) struct UnderWay {
+    asker: Asker,
+    request: BinderWriteRead,
+    leash: Arc<Leash>,
+    stage: Stage,
+    past: Past,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Fetch,
+    HandOver,
+}
+
+/// What has become of a call so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Past {
+    /// A signal wants to end it.
+    was_interrupted: bool,
+    /// Pieces of its write buffer that have been run.
+    pieces: u32,
+}
+
+impl Driver {
+    /// Has a call wait for memory of its client.
+    pub(super) fn reach(
+        &mut self,
+        asker: &Asker,
+        request: BinderWriteRead,
+        want: Want,
+        past: Past,
+    ) {
+        let Asker { unique, uid, .. } = *asker;
+        let Some(client) = self.devices[asker.device].clients.get_mut(asker.process) else {
+            return self.end_call(asker, request, Err(Errno::EINVAL));
+        };
+        let client_of_daemon = Payer { pid: client.pid, uid };
+        let memory = client.lend_memory(asker.tid);
+        let stage = match want {
+            Want::Commands(_) => Stage::Fetch,
+            Want::HandOver(_) => Stage::HandOver,
+        };
+        let leash = memory.leash().clone();
+        let ticket = self.under_way.insert(UnderWay { asker: *asker, request, leash, stage, past });
+        let can_wait = past.pieces >= PIECES_IN_A_ROW;
+        let client = client_of_daemon;
+        self.reaches.push(Reach { ticket, unique, client, memory, want, can_wait });
+    }
+
+    /// Fetches the next commands of a call, if there are any, and runs them.
+    pub(super) fn fetch(&mut self, asker: &Asker, request: BinderWriteRead) {
+        if request.write_consumed < request.write_size {
+            self.reach(asker, request, Want::Commands(request), Past::default());
+        } else {
+            self.run_commands(asker, request, &mut Commands::none(&request), Past::default());
+        }
+    }
+
+    /// Goes on with a call, unless it was answered meanwhile.
+    pub(super) fn go_on(&mut self, reached: Reached) {
+        let Reached { ticket, unique, memory, got } = reached;
+        if self.under_way.get(ticket).is_none_or(|it| it.asker.unique != unique) {
+            return;
+        }
+        let UnderWay { asker, mut request, leash, past, .. } = self.under_way.remove(ticket);
+        let state = &mut self.devices[asker.device];
+        let Some(client) = state.clients.get_mut(asker.process) else {
+            return self.end_call(&asker, request, Err(Errno::EINVAL));
+        };
+        client.resume_call(asker.tid);
+        if !leash.is_cut() {
+            client.take_back(memory);
+        }
+        match got {
+            // What was fetched may lack what was cut off.
+            Got::Commands(_) if leash.is_cut() => self.repeat(&asker, &request),
+            Got::Commands(mut commands) => {
+                let now_ns = self.now_ns();
+                self.devices[asker.device].context.set_now(now_ns);
+                self.run_commands(&asker, request, &mut commands, past);
+            }
+            Got::Written(hand_over, written) => {
+                let outcome = state.context.finish_hand_over(
+                    hand_over,
+                    written,
+                    &mut request,
+                    &mut state.clients,
+                );
+                self.end_or_park(&asker, request, outcome);
+            }
+            Got::Nothing => send(&self.fuse, &reply::error(asker.unique, EIO)),
+        }
+        self.carry_out_effects(asker.device);
+        self.note_reports(asker.device);
+    }
+
+    fn run_commands(
+        &mut self,
+        asker: &Asker,
+        mut request: BinderWriteRead,
+        commands: &mut Commands,
+        past: Past,
+    ) {
+        let state = &mut self.devices[asker.device];
+        let is_nonblocking =
+            state.clients.get(asker.process).is_some_and(|client| client.is_nonblocking);
+        let waits = if is_nonblocking { Waits::Never } else { Waits::UntilReady };
+        let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
+        let mut outcome =
+            state.context.write_read(&caller, &mut request, commands, &mut state.clients);
+        if matches!(outcome, Err(Errno::EAGAIN)) && state.has_become_blocking(asker.process) {
+            // The request shows what was done: the repetition only reads.
+            let caller = Caller { waits: Waits::UntilReady, ..caller };
+            let mut none = Commands::none(&request);
+            outcome =
+                state.context.write_read(&caller, &mut request, &mut none, &mut state.clients);
+        }
+        match outcome {
+            Ok(Outcome::Fetch) if past.was_interrupted => self.repeat(asker, &request),
+            Ok(Outcome::Fetch) => {
+                let past = Past { pieces: past.pieces + 1, ..past };
+                self.reach(asker, request, Want::Commands(request), past);
+            }
+            Ok(Outcome::HandOver(hand_over)) => {
+                self.reach(asker, request, Want::HandOver(hand_over), past);
+            }
+            Ok(Outcome::Park(thread)) if past.was_interrupted => {
+                self.devices[asker.device].context.interrupt(thread);
+                self.end_call(asker, request, Err(Errno::EINTR));
+            }
+            outcome => self.end_or_park(asker, request, outcome),
+        }
+    }
+
+    /// Ends a call because of a signal, with its commands run in part or not at all: it is repeated, or
+    /// fails with `EINTR`, as the signal's handler was set up.
+    ///
+    /// `Differs from Linux:` there no signal but one that kills ends an access to memory.
+    fn repeat(&self, asker: &Asker, request: &BinderWriteRead) {
+        let bytes = Answer::of(request);
+        send(&self.fuse, &reply::ioctl(asker.unique, injection::REPEAT, bytes.bytes()));
+    }
+
+    /// Notes a signal for the call behind request `target`. Says whether there is one here.
+    pub(super) fn interrupt_under_way(&mut self, target: u64) -> bool {
+        let found = self.under_way.iter_mut().find(|(_, it)| it.asker.unique == target);
+        let Some((ticket, found)) = found else { return false };
+        found.past.was_interrupted = true;
+        self.end_if_possible(ticket);
+        true
+    }
+
+    /// Ends the calls that a signal wants to end, as far as they can be now.
+    pub(super) fn end_interrupted(&mut self) {
+        let interrupted = self.under_way.iter().filter(|(_, it)| it.past.was_interrupted);
+        let tickets: Vec<usize> = interrupted.map(|(ticket, _)| ticket).collect();
+        for ticket in tickets {
+            self.end_if_possible(ticket);
+        }
+    }
+
+    /// Whether there are calls that a signal wants to end.
+    pub(super) fn has_interrupted(&self) -> bool {
+        self.under_way.iter().any(|(_, it)| it.past.was_interrupted)
+    }
+
+    /// Ends an interrupted call while its client's memory is still out of reach. Returns that are on their
+    /// way cannot be taken back, so that such a call ends only if its thread does.
+    fn end_if_possible(&mut self, ticket: usize) {
+        let UnderWay { asker, stage, leash, .. } = &self.under_way[ticket];
+        let is_killed = || ThreadStatus::of(asker.tid).is_ok_and(|status| status.is_killed);
+        let may_end = match stage {
+            // One that is in line keeps its place there: a client that is interrupted again and again
+            // would else take more and more.
+            Stage::Fetch => leash.is_in_use() || is_killed(),
+            Stage::HandOver => is_killed(),
+        };
+        if may_end && leash.cut() {
+            let UnderWay { asker, request, stage, .. } = self.under_way.remove(ticket);
+            match stage {
+                Stage::Fetch => self.repeat(&asker, &request),
+                Stage::HandOver => self.end_call(&asker, request, Err(Errno::EINTR)),
+            }
+        }
+    }
+}

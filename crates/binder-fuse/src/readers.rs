@@ -1,0 +1,99 @@
+//! The thread that reads requests, and who follows it if it is stuck.
+//!
+//! One thread answers all requests; with two, every other request would cost a switch between them.
+//! But the one may be stuck: in client memory, say, a page of which may even be served by this very file
+//! system. The housekeeper then has another take its place, for good. Whoever comes back and finds
+//! itself replaced hands on what it has, and ends.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+use binder_os::{ReadError, processes};
+
+use crate::session::{ServeError, Shared};
+
+/// Room for one request: the kernel wants 8 KiB at least.
+const REQUEST_BYTES: usize = 16 << 10;
+
+/// How reading came to its end.
+#[derive(Default)]
+pub(crate) struct End {
+    result: Mutex<Option<Result<(), ServeError>>>,
+    has_come: Condvar,
+}
+
+impl End {
+    fn come(&self, result: Result<(), ServeError>) {
+        *self.result.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(result);
+        self.has_come.notify_all();
+    }
+
+    /// Waits for it.
+    pub(crate) fn wait(&self) -> Result<(), ServeError> {
+        let mut result = self.result.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        loop {
+            match result.take() {
+                Some(result) => return result,
+                None => {
+                    let waited = self.has_come.wait(result);
+                    result = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
+                }
+            }
+        }
+    }
+}
+
+/// Starts the first reader of a session.
+pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<()> {
+    follow(shared, shared.watch.step())
+}
+
+/// Has another thread read if the reader is stuck at `step`. If it only takes long, another would be no
+/// faster.
+pub(crate) fn relieve(shared: &Arc<Shared>, step: u64) {
+    if processes::is_blocked(shared.watch.reader())
+        && let Err(error) = follow(shared, step)
+    {
+        tracing::warn!(%error, "requests wait: the reader is stuck, and none can follow it");
+    }
+}
+
+/// Starts a reader that takes the place of the one that was at `step`, if that still is.
+fn follow(shared: &Arc<Shared>, step: u64) -> io::Result<()> {
+    let kept = shared.clone();
+    let read = move || {
+        let Some((step, stuck_at)) = kept.watch.take_over(step) else { return };
+        if let Some(pid) = stuck_at {
+            tracing::debug!(pid, "the memory of a client takes its time");
+            kept.slow.begin_wait(pid);
+        }
+        let reading = catch_unwind(AssertUnwindSafe(|| kept.read_requests(step)));
+        match reading {
+            Ok(Some(result)) => kept.end.come(result.map_err(ServeError::Read)),
+            Ok(None) => {}
+            Err(_) => kept.end.come(Err(ServeError::Thread(io::Error::other("it met a bug")))),
+        }
+    };
+    thread::Builder::new().name("reader".into()).spawn(read).map(drop)
+}
+
+impl Shared {
+    /// Reads and answers requests until the file system is unmounted, or another does so.
+    fn read_requests(&self, mut step: u64) -> Option<Result<(), ReadError>> {
+        let mut buffer = vec![0; REQUEST_BYTES];
+        loop {
+            if !self.reach_for_clients(&mut step) || !self.watch.begin_wait(&mut step) {
+                return None;
+            }
+            let read = self.fuse.read(&mut buffer);
+            self.watch.end_wait(&mut step);
+            match read {
+                Ok(len) => self.answer_request(&buffer[..len]),
+                Err(ReadError::Unmounted) => return Some(Ok(())),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! An open binder device: its requests, and the receive buffer behind it.
+
+#![expect(unsafe_code, reason = "the binder ioctls and the receive buffer have no safe wrapper")]
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::path::Path;
+use std::ptr::{self, NonNull};
+
+use binder_uapi::{
+    ANYBINDER_DEFER_COMPLETIONS, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_FREEZE,
+    BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO, BINDER_SET_CONTEXT_MGR,
+    BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_TYPE_BINDER,
+    BINDER_TYPE_FD, BINDER_TYPE_HANDLE, BINDER_VERSION, BINDER_WRITE_READ, BinderExtendedError,
+    BinderFreezeInfo, BinderFrozenStatusInfo, BinderPtrCookie, BinderVersion, BinderWriteRead,
+    FlatBinderObject, payload_len,
+};
+use rustix::fs::{Mode, OFlags};
+use rustix::mm::{MapFlags, ProtFlags};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
+
+use crate::binder_returns::{Delivery, Returns};
+
+/// What libbinder maps: a mebibyte less two guard pages.
+pub const DEFAULT_BUFFER_BYTES: usize = (1 << 20) - 2 * 4096;
+
+/// An open binder device with its receive buffer.
+#[derive(Debug)]
+pub struct BinderDevice {
+    file: OwnedFd,
+    buffer: NonNull<u8>,
+    buffer_bytes: usize,
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread: `buffer` stays mapped until `drop`,
+// whichever thread that runs on.
+unsafe impl Send for BinderDevice {}
+
+// SAFETY: the fields do not change, and the bytes of the buffer are only ever copied out of it.
+unsafe impl Sync for BinderDevice {}
+
+/// How far one `BINDER_WRITE_READ` came.
+#[derive(Debug)]
+pub struct Exchange {
+    /// How many bytes of the commands were run.
+    pub written: usize,
+    /// How many bytes of returns were filled.
+    pub read: usize,
+    /// What the ioctl answered.
+    pub outcome: io::Result<()>,
+}
+
+/// An object of a received transaction.
+#[derive(Debug)]
+pub struct ReceivedObject {
+    /// Where it stands among the bytes.
+    pub offset: usize,
+    /// What it is.
+    pub kind: ObjectKind,
+}
+
+/// What an object of a received transaction is.
+#[derive(Debug)]
+pub enum ObjectKind {
+    /// An object of this process.
+    Own(BinderPtrCookie),
+    /// An object of another process, by handle.
+    Handle(u32),
+    /// A file.
+    File(OwnedFd),
+    /// Nothing that calls are sent with these days.
+    Other(u32),
+}
+
+/// The bytes of a received transaction, by the addresses that the driver gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    /// Where they start.
+    pub address: u64,
+    /// How many there are.
+    pub len_bytes: u64,
+}
+
+impl BinderDevice {
+    /// Opens `path` and maps a receive buffer of the usual size.
+    ///
+    /// # Errors
+    ///
+    /// As open(2) and mmap(2).
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Self::open_with_buffer(path, DEFAULT_BUFFER_BYTES)
+    }
+
+    /// Opens `path` and maps a receive buffer of `buffer_bytes`, of which a driver uses at most
+    /// four mebibytes.
+    ///
+    /// # Errors
+    ///
+    /// As open(2) and mmap(2).
+    pub fn open_with_buffer(path: &Path, buffer_bytes: usize) -> io::Result<Self> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
+        let file = rustix::fs::open(path, flags, Mode::empty())?;
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // SAFETY: a null hint lets the kernel choose a free range, so no existing mapping changes.
+        let buffer = unsafe {
+            rustix::mm::mmap(ptr::null_mut(), buffer_bytes, ProtFlags::READ, flags, &file, 0)
+        }?;
+        let buffer = NonNull::new(buffer.cast()).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Self { file, buffer, buffer_bytes })
+    }
+
+    /// Returns the length of the receive buffer.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> usize {
+        self.buffer_bytes
+    }
+
+    /// Asks for the protocol version.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: ENOTTY if it is none of binder's.
+    pub fn version(&self) -> io::Result<i32> {
+        let mut version = BinderVersion::new_zeroed();
+        self.ioctl(BINDER_VERSION, &mut version)?;
+        Ok(version.protocol_version)
+    }
+
+    /// Sets how many loopers the driver may ask for.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers.
+    pub fn set_max_threads(&self, threads: u32) -> io::Result<()> {
+        self.ioctl(BINDER_SET_MAX_THREADS, &mut { threads })
+    }
+
+    /// Asks to be told when this process floods a receiver with one-ways, or no longer to be.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EINVAL from a driver that is too old.
+    pub fn detect_oneway_spam(&self, is_wanted: bool) -> io::Result<()> {
+        self.ioctl(BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &mut u32::from(is_wanted))
+    }
+
+    /// Lets the completions of this thread's replies ride along with what it reads next, or not.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EINVAL from a kernel's own driver, which cannot do this.
+    pub fn defer_completions(&self, is_wanted: bool) -> io::Result<()> {
+        self.ioctl(ANYBINDER_DEFER_COMPLETIONS, &mut u32::from(is_wanted))
+    }
+
+    /// Makes this process the owner of handle 0, with a node of zeroes.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EBUSY if there is an owner.
+    pub fn become_context_manager(&self) -> io::Result<()> {
+        self.ioctl(BINDER_SET_CONTEXT_MGR, &mut 0_i32)
+    }
+
+    /// Makes this process the owner of handle 0, with this node.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EBUSY if there is an owner.
+    pub fn become_context_manager_with(&self, mut node: FlatBinderObject) -> io::Result<()> {
+        self.ioctl(BINDER_SET_CONTEXT_MGR_EXT, &mut node)
+    }
+
+    /// Freezes a process that has opened the device, or thaws it.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EINVAL if it has not opened the device, EAGAIN if it is busy.
+    pub fn freeze(&self, mut wish: BinderFreezeInfo) -> io::Result<()> {
+        self.ioctl(BINDER_FREEZE, &mut wish)
+    }
+
+    /// Asks what a frozen process has missed.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EINVAL if the process has not opened the device.
+    pub fn frozen_info(&self, pid: u32) -> io::Result<BinderFrozenStatusInfo> {
+        let mut info = BinderFrozenStatusInfo { pid, ..Default::default() };
+        self.ioctl(BINDER_GET_FROZEN_INFO, &mut info)?;
+        Ok(info)
+    }
+
+    /// Fetches why the thread's last transaction failed, and forgets it.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EINVAL from a driver that is too old.
+    pub fn extended_error(&self) -> io::Result<BinderExtendedError> {
+        let mut error = BinderExtendedError::default();
+        self.ioctl(BINDER_GET_EXTENDED_ERROR, &mut error)?;
+        Ok(error)
+    }
+
+    /// Has the driver forget the calling thread.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers.
+    pub fn exit_thread(&self) -> io::Result<()> {
+        // The argument is not read. One is given all the same: without, the request would take
+        // the long way around a file system in user space.
+        self.ioctl(BINDER_THREAD_EXIT, &mut 0_i32)
+    }
+
+    /// Runs `commands`, then waits for returns if there is room for any.
+    ///
+    /// A signal does not end the wait. Commands behind one that failed are not run, nor are those
+    /// behind a transaction that was refused; the returns then tell why.
+    pub fn write_read(&self, commands: &[u8], returns: &mut [u8]) -> Exchange {
+        let mut exchange = BinderWriteRead {
+            write_size: commands.len() as u64,
+            write_buffer: commands.as_ptr() as u64,
+            read_size: returns.len() as u64,
+            read_buffer: returns.as_mut_ptr() as u64,
+            ..BinderWriteRead::new_zeroed()
+        };
+        let outcome = loop {
+            // Commands that were run stay run when a signal interrupts the wait for returns.
+            match self.ioctl(BINDER_WRITE_READ, &mut exchange) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => break outcome,
+            }
+        };
+        let progress = |consumed, len: usize| usize::try_from(consumed).unwrap_or(len).min(len);
+        Exchange {
+            written: progress(exchange.write_consumed, commands.len()),
+            read: progress(exchange.read_consumed, returns.len()),
+            outcome,
+        }
+    }
+
+    /// Runs `commands`, then waits for returns.
+    ///
+    /// As [`write_read`](Self::write_read); returns that were not taken yet are lost.
+    pub fn write_read_returns(&self, commands: &[u8], returns: &mut Returns) -> Exchange {
+        let exchange = self.write_read(commands, returns.room());
+        returns.set_filled(exchange.read);
+        exchange
+    }
+
+    /// Copies a transaction out of the receive buffer: its bytes, which replace what is in `data`,
+    /// and its objects, which are added to `objects`.
+    ///
+    /// # Errors
+    ///
+    /// If it does not lie in the receive buffer, or its objects not among its bytes.
+    pub fn receive(
+        &self,
+        delivery: Delivery,
+        data: &mut Vec<u8>,
+        objects: &mut Vec<ReceivedObject>,
+    ) -> io::Result<()> {
+        let head = *delivery.head();
+        self.copy_received(Received { address: head.buffer, len_bytes: head.data_size }, data)?;
+        if head.offsets_size == 0 {
+            return Ok(());
+        }
+        let mut offsets = Vec::new();
+        let place = Received { address: head.offsets, len_bytes: head.offsets_size };
+        self.copy_received(place, &mut offsets)?;
+        objects.reserve(offsets.len() / size_of::<u64>());
+        for offset in offsets.chunks_exact(size_of::<u64>()) {
+            let offset = u64::from_ne_bytes(offset.try_into().map_err(io::Error::other)?);
+            let offset = usize::try_from(offset).map_err(io::Error::other)?;
+            let bytes = data.get(offset..).unwrap_or_default();
+            let object = FlatBinderObject::read_from_prefix(bytes).map_err(|_| {
+                io::Error::other(format!("the driver names an object at {offset}, past the end"))
+            })?;
+            objects.push(ReceivedObject { offset, kind: kind_of(&object.0) });
+        }
+        Ok(())
+    }
+
+    /// Copies a text that ends with a NUL out of the receive buffer.
+    ///
+    /// # Errors
+    ///
+    /// If there is none at `address`.
+    pub fn copy_text(&self, address: u64) -> io::Result<CString> {
+        const STEP_BYTES: u64 = 64;
+        let mut text = Vec::new();
+        let mut step = Vec::new();
+        loop {
+            let start = address.saturating_add(text.len() as u64);
+            let end = self.buffer.as_ptr() as u64 + self.buffer_bytes as u64;
+            let len_bytes = end.saturating_sub(start).min(STEP_BYTES);
+            if len_bytes == 0 {
+                return Err(io::Error::other("the driver names a text that does not end"));
+            }
+            self.copy_received(Received { address: start, len_bytes }, &mut step)?;
+            let nul = step.iter().position(|byte| *byte == 0);
+            text.extend_from_slice(&step[..nul.unwrap_or(step.len())]);
+            if nul.is_some() {
+                return CString::new(text).map_err(io::Error::other);
+            }
+        }
+    }
+
+    /// Copies bytes that were received, and whose buffer was not freed yet, out of the receive
+    /// buffer; they replace what is in `data`.
+    ///
+    /// # Errors
+    ///
+    /// If they do not lie in the receive buffer.
+    pub fn copy_received(&self, received: Received, data: &mut Vec<u8>) -> io::Result<()> {
+        let (start, len) = self.range_of(received)?;
+        data.clear();
+        data.reserve(len);
+        // SAFETY: `range_of` has seen that the range lies within the mapping, which lives as long
+        // as `self`.
+        let source = unsafe { self.buffer.add(start) };
+        // SAFETY: `source` is good for `len` bytes, see above, and `data` has room for as many,
+        // elsewhere. The driver does not write to a buffer that it has delivered until it is
+        // freed; of one that was, the bytes are any bytes.
+        unsafe { ptr::copy_nonoverlapping(source.as_ptr(), data.as_mut_ptr(), len) };
+        // SAFETY: so many bytes were just written, and fit the capacity.
+        unsafe { data.set_len(len) };
+        Ok(())
+    }
+
+    /// Returns a range as offset and length.
+    fn range_of(&self, received: Received) -> io::Result<(usize, usize)> {
+        let start = received.address.checked_sub(self.buffer.as_ptr() as u64);
+        let start = start.and_then(|start| usize::try_from(start).ok());
+        let len = usize::try_from(received.len_bytes).ok();
+        let range = start.zip(len).filter(|&(start, len)| {
+            start.checked_add(len).is_some_and(|end| end <= self.buffer_bytes)
+        });
+        range.ok_or_else(|| {
+            let Received { address, len_bytes } = received;
+            io::Error::other(format!(
+                "the driver names {len_bytes} bytes at {address:#x}, outside the receive buffer"
+            ))
+        })
+    }
+
+    fn ioctl<T: FromBytes + IntoBytes + Immutable>(
+        &self,
+        request: u32,
+        argument: &mut T,
+    ) -> io::Result<()> {
+        assert_eq!(payload_len(request), size_of::<T>(), "the argument of this request");
+        // SAFETY: a binder request reads and writes as many bytes behind its argument as its
+        // number tells, which is the size of `T`, where any bytes are valid. Of the addresses
+        // inside, BINDER_WRITE_READ reads the commands and writes the returns, each within the
+        // length given, and both are live in `write_read`. Addresses inside the commands are only
+        // read from, and fault if they are wrong.
+        let result =
+            unsafe { libc::ioctl(self.file.as_raw_fd(), request as _, ptr::from_mut(argument)) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+/// Tells what an object of a delivered transaction is.
+fn kind_of(object: &FlatBinderObject) -> ObjectKind {
+    match object.kind {
+        BINDER_TYPE_BINDER => {
+            ObjectKind::Own(BinderPtrCookie { ptr: object.binder, cookie: object.cookie })
+        }
+        BINDER_TYPE_HANDLE => ObjectKind::Handle(object.handle()),
+        // The descriptor shares its place with a handle.
+        BINDER_TYPE_FD if object.handle().cast_signed() >= 0 => {
+            let fd = object.handle().cast_signed();
+            // SAFETY: to deliver the transaction the driver has installed a file in this process
+            // and written its number here, into memory that is not writable otherwise. A
+            // `Delivery` is made once for each transaction and used up by `receive`, the only
+            // caller, so nobody else owns the number.
+            ObjectKind::File(unsafe { OwnedFd::from_raw_fd(fd) })
+        }
+        other => ObjectKind::Other(other),
+    }
+}
+
+impl AsFd for BinderDevice {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for BinderDevice {
+    fn drop(&mut self) {
+        // SAFETY: the whole mapping made by `open`; `copy_received` copies and keeps no pointer.
+        let unmapped =
+            unsafe { rustix::mm::munmap(self.buffer.as_ptr().cast(), self.buffer_bytes) };
+        debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(len_bytes: usize) -> BinderDevice {
+        let file = rustix::fs::memfd_create(c"file", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        rustix::io::pwrite(&file, &[1, 2, 3, 4], (len_bytes - 4) as u64).unwrap();
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        BinderDevice::open_with_buffer(Path::new(&path), len_bytes).unwrap()
+    }
+
+    #[test]
+    fn what_is_no_binder_device_is_refused() {
+        assert!(BinderDevice::open(Path::new("/dev/null")).is_err());
+        assert!(memory(4096).version().is_err());
+    }
+
+    #[test]
+    fn received_bytes_lie_in_the_receive_buffer() {
+        let device = memory(4096);
+        let start = device.buffer.as_ptr() as u64;
+        let mut data = vec![9; 100];
+        let last = Received { address: start + 4092, len_bytes: 4 };
+        device.copy_received(last, &mut data).unwrap();
+        assert_eq!(data, [1, 2, 3, 4]);
+        let wrong = [(start + 4093, 4), (start - 1, 1), (start, 4097), (start, u64::MAX), (0, 0)];
+        for (address, len_bytes) in wrong {
+            let copied = device.copy_received(Received { address, len_bytes }, &mut data);
+            assert!(copied.is_err(), "{address:#x} {len_bytes}");
+        }
+        assert_eq!(data, [1, 2, 3, 4]);
+    }
+}

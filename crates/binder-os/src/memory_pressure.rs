@@ -1,0 +1,260 @@
+//! Waits until the system, or the memory cgroup of this process, is short of memory.
+//!
+//! The kernel tells in up to three ways, of which each kernel and each user has some:
+//!
+//! * a trigger of PSI (Linux 4.20; unprivileged since 6.5): tasks wait for memory;
+//! * `memory.events` of the cgroup (version 2): it has reached one of its limits;
+//! * a notice at `memory.pressure_level` (version 1): pages of the cgroup are hard to find.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
+
+/// Some task waited for memory for a tenth of two seconds, the shortest window that every user may
+/// ask for. The kernel overwrites the last byte.
+const TRIGGER: &[u8] = b"some 200000 2000000\0";
+
+/// How hard pages are to find before a version 1 cgroup tells.
+const LEVEL: &str = "medium";
+
+/// What tells of a shortage of memory.
+#[derive(Debug)]
+pub struct MemoryPressure {
+    sources: Vec<Source>,
+    stop: OwnedFd,
+}
+
+#[derive(Debug)]
+enum Source {
+    Trigger(File),
+    Events(File),
+    Notices(OwnedFd),
+}
+
+impl MemoryPressure {
+    /// Begins to watch whatever there is; that may be nothing.
+    ///
+    /// # Errors
+    ///
+    /// As eventfd(2).
+    pub fn watch() -> io::Result<Self> {
+        let groups = Cgroups::of_this_process().unwrap_or_default();
+        let trigger = groups.unified.iter().map(|group| group.join("memory.pressure"));
+        let trigger = trigger.chain([PathBuf::from("/proc/pressure/memory")]);
+        let trigger = trigger.filter_map(|path| Source::trigger(&path).ok()).next();
+        let events = groups.unified.and_then(|group| Source::events(&group).ok());
+        let notices = groups.memory.and_then(|group| Source::notices(&group).ok());
+        Ok(Self {
+            sources: [trigger, events, notices].into_iter().flatten().collect(),
+            stop: eventfd(0, EventfdFlags::CLOEXEC)?,
+        })
+    }
+
+    /// What is watched, in words.
+    pub fn sources(&self) -> impl Iterator<Item = &'static str> {
+        self.sources.iter().map(|source| match source {
+            Source::Trigger(_) => "PSI",
+            Source::Events(_) => "memory.events",
+            Source::Notices(_) => "memory.pressure_level",
+        })
+    }
+
+    /// Waits for a shortage, after a pause of `pause` in which none is heard of: a shortage that goes
+    /// on is told again and again. Returns whether there is one; otherwise it is the end.
+    ///
+    /// # Errors
+    ///
+    /// As poll(2).
+    pub fn wait(&self, pause: Duration) -> io::Result<bool> {
+        let pause = Timespec::try_from(pause).map_err(io::Error::other)?;
+        if poll(&mut [PollFd::new(&self.stop, PollFlags::IN)], Some(&pause))? > 0 {
+            return Ok(false);
+        }
+        loop {
+            let mut watched = vec![PollFd::new(&self.stop, PollFlags::IN)];
+            watched.extend(self.sources.iter().map(Source::poll_fd));
+            poll(&mut watched, None)?;
+            if !watched[0].revents().is_empty() {
+                return Ok(false);
+            }
+            let mut is_short = false;
+            for (source, polled) in self.sources.iter().zip(&watched[1..]) {
+                is_short |= !polled.revents().is_empty() && source.hear(polled.revents())?;
+            }
+            if is_short {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Ends the wait of another thread, and all to come.
+    pub fn stop(&self) {
+        // A counter of 64 bits has room for another one.
+        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+    }
+}
+
+impl Source {
+    fn trigger(path: &Path) -> io::Result<Self> {
+        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+        file.write_all(TRIGGER)?;
+        Ok(Self::Trigger(file))
+    }
+
+    fn events(group: &Path) -> io::Result<Self> {
+        let events = Self::Events(File::open(group.join("memory.events"))?);
+        // What has happened so far is no event.
+        events.hear(PollFlags::PRI)?;
+        Ok(events)
+    }
+
+    fn notices(group: &Path) -> io::Result<Self> {
+        let level = File::open(group.join("memory.pressure_level"))?;
+        let notices = eventfd(0, EventfdFlags::CLOEXEC)?;
+        let order = format!("{} {} {LEVEL}", notices.as_raw_fd(), level.as_raw_fd());
+        fs::write(group.join("cgroup.event_control"), order)?;
+        Ok(Self::Notices(notices))
+    }
+
+    fn poll_fd(&self) -> PollFd<'_> {
+        match self {
+            Self::Trigger(file) | Self::Events(file) => {
+                PollFd::from_borrowed_fd(file.as_fd(), PollFlags::PRI)
+            }
+            Self::Notices(notices) => PollFd::new(notices, PollFlags::IN),
+        }
+    }
+
+    /// Takes what was told, so that it is not told again, and says whether it is a shortage.
+    ///
+    /// # Errors
+    ///
+    /// As read(2), and `NotFound` if the cgroup is gone: nothing will be told any more.
+    fn hear(&self, told: PollFlags) -> io::Result<bool> {
+        match self {
+            // Told once in each window.
+            Self::Trigger(_) if told.contains(PollFlags::PRI) => Ok(true),
+            Self::Trigger(_) => Err(io::ErrorKind::NotFound.into()),
+            // A file of this kind is ready until it is read from its beginning.
+            Self::Events(file) => file.read_at(&mut [0; 512], 0).map(|_| true),
+            Self::Notices(notices) => {
+                rustix::io::read(notices, &mut [0; 8])?;
+                Ok(true)
+            }
+        }
+    }
+}
+
+fn poll(watched: &mut [PollFd<'_>], timeout: Option<&Timespec>) -> io::Result<usize> {
+    Ok(rustix::io::retry_on_intr(|| rustix::event::poll(watched, timeout))?)
+}
+
+/// The directories of the cgroups that may limit the memory of a process.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Cgroups {
+    /// Of version 2.
+    unified: Option<PathBuf>,
+    /// Of version 1.
+    memory: Option<PathBuf>,
+}
+
+impl Cgroups {
+    fn of_this_process() -> io::Result<Self> {
+        let memberships = fs::read_to_string("/proc/self/cgroup")?;
+        Ok(Self::find(&memberships, &fs::read_to_string("/proc/self/mountinfo")?))
+    }
+
+    /// Reads the texts of cgroups(7) and of `/proc/PID/mountinfo`.
+    fn find(memberships: &str, mounts: &str) -> Self {
+        let of = |is_wanted: &dyn Fn(&str) -> bool| {
+            let mut groups = memberships.lines().map(|line| line.splitn(3, ':'));
+            groups.find_map(|mut parts| {
+                let (_, controllers, path) = (parts.next(), parts.next()?, parts.next()?);
+                is_wanted(controllers).then_some(path)
+            })
+        };
+        let has_memory = |words: &str| words.split(',').any(|word| word == "memory");
+        let unified = of(&str::is_empty)
+            .and_then(|path| directory(path, mounts, |kind, _| kind == "cgroup2"));
+        let memory = of(&has_memory).and_then(|path| {
+            directory(path, mounts, |kind, options| kind == "cgroup" && has_memory(options))
+        });
+        Self { unified, memory }
+    }
+}
+
+/// Where a cgroup is to be seen: `path` is its place in the hierarchy, of which a mount shows a part.
+fn directory(
+    path: &str,
+    mounts: &str,
+    is_of_hierarchy: impl Fn(&str, &str) -> bool,
+) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let (place, file_system) = line.split_once(" - ")?;
+        let (mut place, mut file_system) = (place.split(' ').skip(3), file_system.split(' '));
+        let (root, mount_point) = (place.next()?, place.next()?);
+        let (kind, options) = (file_system.next()?, file_system.nth(1)?);
+        if !is_of_hierarchy(kind, options) {
+            return None;
+        }
+        let below = Path::new(path).strip_prefix(root).ok()?;
+        Some(Path::new(mount_point).join(below))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    const MOUNTS: &str = "\
+24 1 0:22 / /proc rw,nosuid - proc proc rw
+30 24 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+31 24 0:27 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu
+32 24 0:28 /user.slice /sys/fs/cgroup/unified rw shared:4 - cgroup2 cgroup2 rw,nsdelegate
+";
+
+    #[test]
+    fn cgroups_are_found_where_they_are_mounted() {
+        let found = |memberships| Cgroups::find(memberships, MOUNTS);
+        let path = |path: &str| Some(PathBuf::from(path));
+        assert_eq!(
+            found("4:memory:/a/b\n1:cpu:/c\n0::/user.slice/d:e\n"),
+            Cgroups {
+                unified: path("/sys/fs/cgroup/unified/d:e"),
+                memory: path("/sys/fs/cgroup/memory/a/b"),
+            }
+        );
+        assert_eq!(found("1:cpu:/c\n0::/elsewhere\n"), Cgroups::default());
+        assert_eq!(found(""), Cgroups::default());
+        assert_eq!(Cgroups::find("0::/", ""), Cgroups::default());
+    }
+
+    #[test]
+    fn a_wait_can_be_ended() {
+        let pressure = MemoryPressure::watch().unwrap();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                // A machine that is short of memory just now is no failure.
+                while pressure.wait(Duration::ZERO).unwrap() {}
+            });
+            pressure.stop();
+            waiting.join().unwrap();
+        });
+        assert!(!pressure.wait(Duration::from_secs(1000)).unwrap());
+    }
+
+    /// Of a file that is not of a kernel's cgroup nothing is told.
+    #[test]
+    fn what_is_no_source_is_left_out() {
+        assert!(Source::trigger(Path::new("/dev/full")).is_err());
+        assert!(Source::events(Path::new("/nowhere")).is_err());
+        assert!(Source::notices(Path::new("/nowhere")).is_err());
+    }
+}

@@ -1,0 +1,139 @@
+//! The bytes before and after a parcel that is sent.
+
+use alloc::vec::Vec;
+use core::ops::Deref;
+
+use zerocopy::IntoBytes;
+
+use crate::wire::{
+    COMMAND_DEC_STRONG, COMMAND_REPLY, COMMAND_TRANSACT, DecStrong, REPLY_HEADER_V0_BYTES,
+    ReplyHeader, TransactionHeader, WireAddress, WireHeader,
+};
+use crate::{Address, Limits, Refusal, Release, Version};
+
+const MOST_BYTES: usize = size_of::<WireHeader>() + size_of::<TransactionHeader>();
+
+/// What goes before a parcel.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    bytes: [u8; MOST_BYTES],
+    len: usize,
+}
+
+impl Deref for Head {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl Head {
+    fn new(header: &[u8], rest: &[u8]) -> Self {
+        let mut bytes = [0; MOST_BYTES];
+        let len = header.len() + rest.len();
+        bytes[..header.len()].copy_from_slice(header);
+        bytes[header.len()..len].copy_from_slice(rest);
+        Self { bytes, len }
+    }
+}
+
+/// How long a parcel and its list of positions are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extent {
+    /// The bytes of the parcel.
+    pub parcel_bytes: usize,
+    /// The objects that are listed after it.
+    pub positions: usize,
+}
+
+impl Extent {
+    /// Returns the two as words: the length of the parcel, and of the body whose own header takes
+    /// `head_bytes`.
+    fn words(self, head_bytes: usize, limits: &Limits) -> Result<(u32, u32), Refusal> {
+        let bytes = self
+            .positions
+            .saturating_mul(size_of::<u32>())
+            .saturating_add(self.parcel_bytes)
+            .saturating_add(head_bytes);
+        let too_large = Refusal::TooLarge { bytes, limit: limits.max_sent_bytes };
+        if bytes > limits.max_sent_bytes {
+            return Err(too_large);
+        }
+        match (u32::try_from(self.parcel_bytes), u32::try_from(bytes)) {
+            (Ok(parcel), Ok(body)) => Ok((parcel, body)),
+            _ => Err(too_large),
+        }
+    }
+}
+
+/// What a call says before its parcel.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The object; `None` is the special target.
+    pub address: Option<Address>,
+    /// The method.
+    pub code: u32,
+    /// The flags of the call.
+    pub flags: u32,
+    /// Its place among the one-way calls to the object.
+    pub async_number: u64,
+}
+
+/// Returns the head of a call.
+///
+/// # Errors
+///
+/// [`Refusal::TooLarge`] beyond the limit; nothing has been sent then.
+pub fn transact(call: &Call, extent: Extent, limits: &Limits) -> Result<Head, Refusal> {
+    let (parcel_bytes, body_bytes) = extent.words(size_of::<TransactionHeader>(), limits)?;
+    let header = TransactionHeader {
+        address: call.address.map_or_else(Address::special, Address::words),
+        code: call.code.into(),
+        flags: call.flags.into(),
+        async_number: call.async_number.into(),
+        parcel_bytes: parcel_bytes.into(),
+        reserved: [0; 12],
+    };
+    Ok(Head::new(wire_header(COMMAND_TRANSACT, body_bytes).as_bytes(), header.as_bytes()))
+}
+
+/// Returns the head of an answer.
+///
+/// # Errors
+///
+/// [`Refusal::TooLarge`] beyond the limit; an answer without a parcel is never.
+pub fn reply(
+    version: Version,
+    status: i32,
+    extent: Extent,
+    limits: &Limits,
+) -> Result<Head, Refusal> {
+    if !version.has_positions() {
+        let (_, body_bytes) = extent.words(REPLY_HEADER_V0_BYTES, limits)?;
+        let header = wire_header(COMMAND_REPLY, body_bytes);
+        return Ok(Head::new(header.as_bytes(), &status.to_le_bytes()));
+    }
+    let (parcel_bytes, body_bytes) = extent.words(size_of::<ReplyHeader>(), limits)?;
+    let header =
+        ReplyHeader { status: status.into(), parcel_bytes: parcel_bytes.into(), reserved: [0; 12] };
+    Ok(Head::new(wire_header(COMMAND_REPLY, body_bytes).as_bytes(), header.as_bytes()))
+}
+
+/// Appends a message that gives references back.
+pub fn dec_strong(release: &Release, to: &mut Vec<u8>) {
+    const BODY_BYTES: u32 = 16;
+    let mut left = release.amount;
+    while left > 0 {
+        let amount = u32::try_from(left).unwrap_or(u32::MAX);
+        let address: WireAddress = release.address.words();
+        let body = DecStrong { address, amount: amount.into(), reserved: [0; 4] };
+        to.extend_from_slice(wire_header(COMMAND_DEC_STRONG, BODY_BYTES).as_bytes());
+        to.extend_from_slice(body.as_bytes());
+        left -= u64::from(amount);
+    }
+}
+
+fn wire_header(command: u32, body_bytes: u32) -> WireHeader {
+    WireHeader { command: command.into(), body_bytes: body_bytes.into(), reserved: [0; 8] }
+}

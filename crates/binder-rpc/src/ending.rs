@@ -1,0 +1,164 @@
+//! Why a session is over.
+
+use crate::Address;
+use crate::address::BadAddress;
+
+/// The reason for which a session ended. All but the first three are the peer's fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Ending {
+    /// Our own side shut it down.
+    #[error("shut down by this side")]
+    ShutDown,
+    /// The peer closed a connection between two messages.
+    #[error("the peer closed a connection")]
+    Closed,
+    /// Neither side holds an object of the other any more.
+    #[error("the last object is gone")]
+    LastObjectGone,
+    /// The socket failed.
+    #[error("the socket failed: errno {errno}")]
+    Socket {
+        /// The system's error number, 0 if there is none.
+        errno: i32,
+    },
+    /// The peer closed a connection within a message.
+    #[error("the stream ended {bytes} bytes into a message")]
+    Truncated {
+        /// What had arrived of the message.
+        bytes: usize,
+    },
+    /// A command that is none.
+    #[error("command {command} is unknown")]
+    UnknownCommand {
+        /// The word.
+        command: u32,
+    },
+    /// A body beyond the limit.
+    #[error("a body of {bytes} bytes: at most {limit} are taken")]
+    Oversized {
+        /// What the header said.
+        bytes: usize,
+        /// What is allowed.
+        limit: usize,
+    },
+    /// A body whose length does not fit its command.
+    #[error("a body of {bytes} bytes for command {command}, which takes {needed}")]
+    WrongSize {
+        /// The command.
+        command: u32,
+        /// What the header said.
+        bytes: usize,
+        /// What the command takes, at least.
+        needed: usize,
+    },
+    /// A parcel longer than what is left of its body.
+    #[error("a parcel of {parcel} bytes in {left} bytes of body")]
+    ParcelBeyondBody {
+        /// What the message said.
+        parcel: usize,
+        /// What there is.
+        left: usize,
+    },
+    /// A list of positions that is no row of words, or not allowed.
+    #[error("{bytes} bytes of object positions after a parcel of {parcel} bytes")]
+    BadPositions {
+        /// The length of the list.
+        bytes: usize,
+        /// The length of the parcel.
+        parcel: usize,
+    },
+    /// A position outside the parcel, or not after the one before it.
+    #[error("object position {position} in a parcel of {parcel} bytes")]
+    BadPosition {
+        /// The position.
+        position: u32,
+        /// The length of the parcel.
+        parcel: usize,
+    },
+    /// A listed object of a kind that the version does not list.
+    #[error("an object of kind {kind} at position {position}")]
+    WrongObject {
+        /// Where it lies in the parcel.
+        position: u32,
+        /// Its first word.
+        kind: u32,
+    },
+    /// Descriptors that a message announced did not come with it.
+    #[error("a message lists {listed} descriptors, {received} came")]
+    MissingDescriptors {
+        /// What the message lists.
+        listed: usize,
+        /// What had come.
+        received: usize,
+    },
+    /// Descriptors that no message announced.
+    #[error("{count} descriptors came with no message to claim them")]
+    StrayDescriptors {
+        /// How many.
+        count: usize,
+    },
+    /// The system could not pass all descriptors of a message.
+    #[error("the system dropped descriptors of a message")]
+    LostDescriptors,
+    /// An address with options of neither side.
+    #[error(transparent)]
+    BadAddress(#[from] BadAddress),
+    /// A call of an object, or a return of one, that this side does not know.
+    #[error("{0} is unknown here")]
+    UnknownAddress(Address),
+    /// An answer that nobody waits for.
+    #[error("an answer that nobody waits for")]
+    UnexpectedReply,
+    /// A call on a connection, or at a time, where the peer may make none.
+    #[error("a call where the peer may make none")]
+    UnexpectedCall,
+    /// Calls within calls, too many.
+    #[error("{depth} calls within each other on one connection")]
+    TooDeep {
+        /// How many.
+        depth: usize,
+    },
+    /// A one-way call whose number has been before.
+    #[error("one-way call {number} to {address} came again, {expected} is due")]
+    RepeatedOneway {
+        /// The object.
+        address: Address,
+        /// The number of the call.
+        number: u64,
+        /// The number that is due.
+        expected: u64,
+    },
+    /// Too many one-way calls wait.
+    #[error("{queued} one-way calls wait for {address}")]
+    OnewayFlood {
+        /// The object.
+        address: Address,
+        /// How many wait.
+        queued: usize,
+    },
+    /// One-way calls wait with too many bytes.
+    #[error("{bytes} bytes of one-way calls wait, at most {limit} may")]
+    OnewayBytes {
+        /// How many wait.
+        bytes: usize,
+        /// How many may.
+        limit: usize,
+    },
+    /// More objects than the session may hold.
+    #[error("{count} objects in one session")]
+    TooManyObjects {
+        /// How many.
+        count: usize,
+    },
+    /// The answer of a handshake was none.
+    #[error("the answer to a special call could not be read")]
+    BadAnswer,
+}
+
+impl Ending {
+    /// Returns whether the peer broke a rule, rather than leaving or being left.
+    #[must_use]
+    pub fn is_fault(&self) -> bool {
+        !matches!(self, Self::ShutDown | Self::Closed | Self::LastObjectGone | Self::Socket { .. })
+    }
+}

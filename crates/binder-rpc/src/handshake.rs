@@ -1,0 +1,192 @@
+//! How a connection is opened.
+//!
+//! The client sends a header: for a new session, or with the id of the one that it joins. The server
+//! answers the header of a new session with the version. Whoever will make calls on the connection
+//! sends a greeting before: the client together with its header, the server on a connection that
+//! the client opened for it.
+
+use alloc::vec::Vec;
+
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::wire::{
+    ConnectionHeader, ConnectionInit, INIT_MAGIC, NewSessionResponse, OPTION_INCOMING,
+    SESSION_ID_BYTES,
+};
+use crate::{Direction, SessionId, Version};
+
+/// Words from here on are no version that any client offers.
+const NO_VERSION: u32 = 0xf000_0001;
+
+/// How descriptors travel in a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FdMode {
+    /// Not at all.
+    #[default]
+    None,
+    /// As a Unix socket passes them.
+    Unix,
+    /// As Trusty does; never accepted here.
+    Trusty,
+}
+
+/// What a connection's opening got wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HandshakeError {
+    /// The client offers a word that is no version; Android 12 begins so, and has no versions.
+    #[error("{0:#x} is no version of the protocol")]
+    WrongVersion(u32),
+    /// The server answers with a version that was not offered.
+    #[error("the server answers version {answered:#x}, {offered} was offered")]
+    AnswerTooNew {
+        /// What it answered.
+        answered: u32,
+        /// What we offered.
+        offered: u32,
+    },
+    /// An id of a wrong length.
+    #[error("a session id of {0} bytes")]
+    BadIdLength(u16),
+    /// A way of passing descriptors that is none.
+    #[error("descriptor mode {0} is unknown")]
+    UnknownFdMode(u8),
+    /// A way of passing descriptors that the server does not offer.
+    #[error("descriptor mode {0:?} is not offered")]
+    FdModeRefused(FdMode),
+    /// A new session whose first connection is for the server's calls.
+    #[error("a new session begins with a connection for the client's calls")]
+    NewIncoming,
+    /// A greeting that is none.
+    #[error("the greeting is {0:x?}")]
+    BadInit([u8; 4]),
+    /// An id of no session.
+    #[error("no session has this id")]
+    UnknownSession,
+    /// More connections than a session may have.
+    #[error("the session has {0} connections already")]
+    TooManyConnections(usize),
+}
+
+/// What a client asks of a connection, from its header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// The newest version that it speaks.
+    pub offered: u32,
+    /// Who will make the calls, as the server sees it.
+    pub direction: Direction,
+    /// How descriptors travel.
+    pub fd_mode: FdMode,
+    /// The session that it joins; a new one if `None`.
+    pub joins: Option<SessionId>,
+}
+
+/// Reads a header and says how many bytes it took, or `None` while some are missing.
+///
+/// # Errors
+///
+/// [`HandshakeError`] for what no client of a known version sends.
+pub fn read_header(bytes: &[u8]) -> Result<Option<(Opening, usize)>, HandshakeError> {
+    let offered = bytes.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+    if offered >= NO_VERSION {
+        return Err(HandshakeError::WrongVersion(offered));
+    }
+    let Ok((header, rest)) = ConnectionHeader::ref_from_prefix(bytes) else {
+        return Ok(None);
+    };
+    let fd_mode = match header.fd_mode {
+        0 => FdMode::None,
+        1 => FdMode::Unix,
+        2 => FdMode::Trusty,
+        other => return Err(HandshakeError::UnknownFdMode(other)),
+    };
+    let direction = match header.options & OPTION_INCOMING {
+        0 => Direction::Incoming,
+        _ => Direction::Outgoing,
+    };
+    let (joins, taken) = match usize::from(header.session_id_bytes.get()) {
+        0 if direction == Direction::Outgoing => return Err(HandshakeError::NewIncoming),
+        0 => (None, 0),
+        SESSION_ID_BYTES => match rest.first_chunk() {
+            Some(id) => (Some(*id), SESSION_ID_BYTES),
+            None => return Ok(None),
+        },
+        _ => return Err(HandshakeError::BadIdLength(header.session_id_bytes.get())),
+    };
+    let opening = Opening { offered, direction, fd_mode, joins };
+    Ok(Some((opening, size_of::<ConnectionHeader>() + taken)))
+}
+
+/// Reads the greeting of the side that will make calls; says how many bytes it took.
+///
+/// # Errors
+///
+/// [`HandshakeError::BadInit`] if it is none.
+pub fn read_init(bytes: &[u8]) -> Result<Option<usize>, HandshakeError> {
+    match ConnectionInit::ref_from_prefix(bytes) {
+        Ok((init, _)) if init.magic == INIT_MAGIC => Ok(Some(size_of::<ConnectionInit>())),
+        Ok((init, _)) => Err(HandshakeError::BadInit(init.magic)),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Reads the server's answer to a new session; says the version and how many bytes it took.
+///
+/// # Errors
+///
+/// [`HandshakeError::AnswerTooNew`] above what was offered.
+pub fn read_response(
+    bytes: &[u8],
+    offered: Version,
+) -> Result<Option<(Version, usize)>, HandshakeError> {
+    let Ok((response, _)) = NewSessionResponse::ref_from_prefix(bytes) else {
+        return Ok(None);
+    };
+    let answered = response.version.get();
+    match Version::try_from(answered) {
+        Ok(version) if version <= offered => Ok(Some((version, size_of::<NewSessionResponse>()))),
+        _ => Err(HandshakeError::AnswerTooNew { answered, offered: offered.word() }),
+    }
+}
+
+/// Returns what a client sends to open a connection; `direction` is as the client sees it.
+#[must_use]
+pub fn open(
+    offered: Version,
+    direction: Direction,
+    fd_mode: FdMode,
+    joins: Option<&SessionId>,
+) -> Vec<u8> {
+    let (options, greets) = match direction {
+        Direction::Outgoing => (0, true),
+        Direction::Incoming => (OPTION_INCOMING, false),
+    };
+    let header = ConnectionHeader {
+        version: offered.word().into(),
+        options,
+        fd_mode: match fd_mode {
+            FdMode::None => 0,
+            FdMode::Unix => 1,
+            FdMode::Trusty => 2,
+        },
+        reserved: [0; 8],
+        session_id_bytes: joins.map_or(0, |_| 32).into(),
+    };
+    let mut bytes = Vec::from(header.as_bytes());
+    bytes.extend_from_slice(joins.map_or(&[], |id| &id[..]));
+    if greets {
+        bytes.extend_from_slice(&init());
+    }
+    bytes
+}
+
+/// Returns the greeting of the side that will make calls.
+#[must_use]
+pub fn init() -> [u8; size_of::<ConnectionInit>()] {
+    zerocopy::transmute!(ConnectionInit { magic: INIT_MAGIC, reserved: [0; 4] })
+}
+
+/// Returns the server's answer to a new session.
+#[must_use]
+pub fn response(version: Version) -> [u8; size_of::<NewSessionResponse>()] {
+    zerocopy::transmute!(NewSessionResponse { version: version.word().into(), reserved: [0; 4] })
+}

@@ -1,0 +1,190 @@
+//! The bytes that arrive on a connection.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use zerocopy::FromBytes;
+
+use crate::message::{Parcel, Parts, split};
+use crate::wire::WireHeader;
+use crate::{Address, Body, Ending, Limits, Message, Reply, Transaction, Version};
+
+/// The first size of the buffer, and its growth is by doubling.
+const FIRST_BYTES: usize = 16 << 10;
+
+/// Buffers kept for the next messages.
+const SPARES: usize = 2;
+
+/// From this length on a parcel takes the buffer with it instead of being copied.
+const WORTH_BYTES: usize = 4 << 10;
+
+/// A connection's bytes and descriptors until they make messages.
+///
+/// One read of the socket takes whatever is there into [`room`](Self::room): a header and its body,
+/// part of one, or several messages. The buffer stays as large as the largest message has been, so
+/// that the next of its size comes in one read too.
+#[derive(Debug)]
+pub struct Inbox<F> {
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    files: VecDeque<F>,
+    spares: Vec<Vec<u8>>,
+}
+
+impl<F> Default for Inbox<F> {
+    fn default() -> Self {
+        Self { buffer: Vec::new(), start: 0, end: 0, files: VecDeque::new(), spares: Vec::new() }
+    }
+}
+
+impl<F> Inbox<F> {
+    /// Returns where the next read may store, never empty.
+    ///
+    /// At most twice what has arrived is set aside, whatever a header announces.
+    pub fn room(&mut self) -> &mut [u8] {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.end == self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.end == self.buffer.len() {
+            self.buffer.resize((self.buffer.len() * 2).max(FIRST_BYTES), 0);
+        }
+        &mut self.buffer[self.end..]
+    }
+
+    /// Takes down that a read stored `bytes` bytes, and which descriptors came with them.
+    pub fn filled(&mut self, bytes: usize, files: impl IntoIterator<Item = F>) {
+        self.end = (self.end + bytes).min(self.buffer.len());
+        self.files.extend(files);
+    }
+
+    /// Returns the bytes that have arrived and are no message yet.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Forgets the first `bytes` bytes: a handshake has read them.
+    pub fn consume(&mut self, bytes: usize) {
+        self.start = (self.start + bytes).min(self.end);
+    }
+
+    /// Returns why a session is over whose peer has closed this connection.
+    #[must_use]
+    pub fn closed(&self) -> Ending {
+        match self.bytes().len() {
+            0 => Ending::Closed,
+            bytes => Ending::Truncated { bytes },
+        }
+    }
+
+    /// Takes the next message if all of it has arrived.
+    ///
+    /// # Errors
+    ///
+    /// The [`Ending`] that the peer has earned with these bytes.
+    pub fn next(
+        &mut self,
+        version: Version,
+        limits: &Limits,
+    ) -> Result<Option<Message<F>>, Ending> {
+        let bytes = &self.buffer[self.start..self.end];
+        let Ok((header, rest)) = WireHeader::ref_from_prefix(bytes) else {
+            return self.between_messages();
+        };
+        let body_bytes = usize::try_from(header.body_bytes.get()).unwrap_or(usize::MAX);
+        if body_bytes > limits.max_received_bytes {
+            return Err(Ending::Oversized { bytes: body_bytes, limit: limits.max_received_bytes });
+        }
+        let Some(body) = rest.get(..body_bytes) else {
+            return Ok(None);
+        };
+        let end = self.start + size_of::<WireHeader>() + body_bytes;
+        let message = match split(header, body, version)? {
+            Parts::Transact { header, parcel } => Message::Transact(Transaction {
+                address: Address::parse(header.address)?,
+                code: header.code.get(),
+                flags: header.flags.get(),
+                async_number: header.async_number.get(),
+                body: take_lists(&parcel, end, &mut self.files)?,
+            }),
+            Parts::Reply { status, parcel } => {
+                Message::Reply(Reply { status, body: take_lists(&parcel, end, &mut self.files)? })
+            }
+            Parts::DecStrong(parts) => Message::DecStrong {
+                address: Address::parse(parts.address)?,
+                amount: parts.amount.get(),
+            },
+        };
+        self.start = end;
+        Ok(Some(match message {
+            Message::Transact(mut transaction) => {
+                self.take_data(&mut transaction.body);
+                Message::Transact(transaction)
+            }
+            Message::Reply(mut reply) => {
+                self.take_data(&mut reply.body);
+                Message::Reply(reply)
+            }
+            message @ Message::DecStrong { .. } => message,
+        }))
+    }
+
+    /// Gives the memory of a parcel back, for the next message.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        if self.spares.len() < SPARES && !buffer.is_empty() {
+            self.spares.push(buffer);
+        }
+    }
+
+    /// Gives a body its bytes: the buffer itself if that is worth it and holds nothing else, or a
+    /// copy of theirs.
+    fn take_data(&mut self, body: &mut Body<F>) {
+        let bytes = body.range.len();
+        if bytes >= WORTH_BYTES && self.start == self.end {
+            let next = self.spares.pop().unwrap_or_default();
+            body.buffer = core::mem::replace(&mut self.buffer, next);
+            if self.buffer.len() < body.buffer.len() {
+                self.buffer.resize(body.buffer.len(), 0);
+            }
+            (self.start, self.end) = (0, 0);
+            return;
+        }
+        body.buffer = self.spares.pop().unwrap_or_default();
+        if body.buffer.len() < bytes {
+            body.buffer.resize(bytes, 0);
+        }
+        body.buffer[..bytes].copy_from_slice(&self.buffer[body.range.clone()]);
+        body.range = 0..bytes;
+    }
+
+    /// Refuses descriptors that came with bytes of which nothing is left.
+    fn between_messages(&self) -> Result<Option<Message<F>>, Ending> {
+        match self.files.len() {
+            count @ 1.. if self.start == self.end => Err(Ending::StrayDescriptors { count }),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Makes a body of a parcel's lists and the place of its bytes, in a stream read up to `end`.
+fn take_lists<F>(
+    parcel: &Parcel<'_>,
+    end: usize,
+    files: &mut VecDeque<F>,
+) -> Result<Body<F>, Ending> {
+    if parcel.descriptors > files.len() {
+        let received = files.len();
+        return Err(Ending::MissingDescriptors { listed: parcel.descriptors, received });
+    }
+    let data_end = end - size_of_val(parcel.positions) - parcel.unread_bytes;
+    Ok(Body {
+        buffer: Vec::new(),
+        range: data_end - parcel.data.len()..data_end,
+        positions: parcel.positions.iter().map(|position| position.get()).collect(),
+        files: files.drain(..parcel.descriptors).collect(),
+    })
+}

@@ -1,0 +1,239 @@
+//! A message, read from its bytes.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+use crate::address::BadAddress;
+use crate::special::{BINDER, DESCRIPTOR};
+use crate::wire::{self, COMMAND_DEC_STRONG, COMMAND_REPLY, COMMAND_TRANSACT, WireHeader};
+use crate::{Address, Ending, Version};
+
+/// A parcel as it came, with descriptors of the front end's type `F`.
+#[derive(Debug)]
+pub struct Body<F> {
+    /// The memory that the parcel lies in, for [`Inbox::recycle`](crate::Inbox::recycle).
+    pub buffer: Vec<u8>,
+    /// Where the parcel lies in that memory.
+    pub range: Range<usize>,
+    /// Where the listed objects lie in the parcel.
+    pub positions: Vec<u32>,
+    /// The descriptors that came with it.
+    pub files: Vec<F>,
+}
+
+impl<F> Default for Body<F> {
+    fn default() -> Self {
+        Self { buffer: Vec::new(), range: 0..0, positions: Vec::new(), files: Vec::new() }
+    }
+}
+
+impl<F> Body<F> {
+    /// Returns the parcel.
+    #[must_use]
+    pub fn data(&self) -> &[u8] {
+        &self.buffer[self.range.clone()]
+    }
+
+    /// Gives up the memory around the parcel, for one that is kept for long.
+    pub(crate) fn compact(&mut self) {
+        if self.buffer.len() > self.range.len() {
+            self.buffer = Vec::from(self.data());
+            self.range = 0..self.buffer.len();
+        }
+    }
+
+    /// Returns what is listed as an object: where it lies, and what it is.
+    pub fn objects(&self) -> impl Iterator<Item = (u32, Result<Listed, BadAddress>)> {
+        self.positions.iter().filter_map(|&position| {
+            let at = usize::try_from(position).ok()?;
+            let (kind, rest) = U32::read_from_prefix(self.data().get(at..)?).ok()?;
+            let listed = match kind.get() {
+                BINDER => {
+                    let word = u64::from_le_bytes(*rest.first_chunk()?);
+                    Address::from_word(word).map(Listed::Binder)
+                }
+                _ => Ok(Listed::File(i32::from_le_bytes(*rest.first_chunk()?))),
+            };
+            Some((position, listed))
+        })
+    }
+}
+
+/// An object that a message lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// A binder; only version 2 lists any.
+    Binder(Address),
+    /// A descriptor: its place among those that came.
+    File(i32),
+}
+
+/// A call.
+#[derive(Debug)]
+pub struct Transaction<F> {
+    /// The object; `None` is the special target.
+    pub address: Option<Address>,
+    /// The method.
+    pub code: u32,
+    /// The flags of the call.
+    pub flags: u32,
+    /// Its place among the one-way calls to the object.
+    pub async_number: u64,
+    /// The arguments.
+    pub body: Body<F>,
+}
+
+impl<F> Transaction<F> {
+    /// Returns whether nobody waits for an answer.
+    #[must_use]
+    pub fn is_oneway(&self) -> bool {
+        self.flags & wire::FLAG_ONEWAY != 0
+    }
+}
+
+/// The answer to a call.
+#[derive(Debug)]
+pub struct Reply<F> {
+    /// Zero, or the error; there is no parcel then.
+    pub status: i32,
+    /// The results.
+    pub body: Body<F>,
+}
+
+/// What arrived.
+#[derive(Debug)]
+pub enum Message<F> {
+    /// A call.
+    Transact(Transaction<F>),
+    /// An answer.
+    Reply(Reply<F>),
+    /// References that go back to us.
+    DecStrong {
+        /// The object.
+        address: Option<Address>,
+        /// How many.
+        amount: u32,
+    },
+}
+
+/// A message's parts, still in the stream.
+pub(crate) enum Parts<'a> {
+    Transact { header: &'a wire::TransactionHeader, parcel: Parcel<'a> },
+    Reply { status: i32, parcel: Parcel<'a> },
+    DecStrong(&'a wire::DecStrong),
+}
+
+/// A parcel in the stream.
+#[derive(Default)]
+pub(crate) struct Parcel<'a> {
+    pub(crate) data: &'a [u8],
+    pub(crate) positions: &'a [U32],
+    /// How many descriptors the positions announce.
+    pub(crate) descriptors: usize,
+    /// What follows the positions and is not read.
+    pub(crate) unread_bytes: usize,
+}
+
+/// Splits the body of a message.
+pub(crate) fn split<'a>(
+    header: &WireHeader,
+    body: &'a [u8],
+    version: Version,
+) -> Result<Parts<'a>, Ending> {
+    let command = header.command.get();
+    match command {
+        COMMAND_TRANSACT => {
+            let (header, rest) = prefix::<wire::TransactionHeader>(command, body)?;
+            let parcel = split_parcel(header.parcel_bytes, rest, version)?;
+            Ok(Parts::Transact { header, parcel })
+        }
+        COMMAND_REPLY if version.has_positions() => {
+            let (header, rest) = prefix::<wire::ReplyHeader>(command, body)?;
+            let status = header.status.get();
+            // An error is the whole answer: what follows it is not read.
+            let parcel = match status {
+                0 => split_parcel(header.parcel_bytes, rest, version)?,
+                _ => Parcel { unread_bytes: rest.len(), ..Parcel::default() },
+            };
+            Ok(Parts::Reply { status, parcel })
+        }
+        COMMAND_REPLY => {
+            let (status, rest) = prefix::<zerocopy::little_endian::I32>(command, body)?;
+            let parcel = match status.get() {
+                0 => Parcel { data: rest, ..Parcel::default() },
+                _ => Parcel { unread_bytes: rest.len(), ..Parcel::default() },
+            };
+            Ok(Parts::Reply { status: status.get(), parcel })
+        }
+        COMMAND_DEC_STRONG => {
+            let (parts, rest) = prefix::<wire::DecStrong>(command, body)?;
+            if !rest.is_empty() {
+                return Err(wrong_size(command, body, size_of::<wire::DecStrong>()));
+            }
+            Ok(Parts::DecStrong(parts))
+        }
+        command => Err(Ending::UnknownCommand { command }),
+    }
+}
+
+fn prefix<T: FromBytes + KnownLayout + Immutable + Unaligned>(
+    command: u32,
+    body: &[u8],
+) -> Result<(&T, &[u8]), Ending> {
+    T::ref_from_prefix(body).map_err(|_| wrong_size(command, body, size_of::<T>()))
+}
+
+fn wrong_size(command: u32, body: &[u8], needed: usize) -> Ending {
+    Ending::WrongSize { command, bytes: body.len(), needed }
+}
+
+fn split_parcel(bytes: U32, rest: &[u8], version: Version) -> Result<Parcel<'_>, Ending> {
+    if !version.has_positions() {
+        return Ok(Parcel { data: rest, ..Parcel::default() });
+    }
+    let bytes = usize::try_from(bytes.get()).unwrap_or(usize::MAX);
+    let (data, list) = rest
+        .split_at_checked(bytes)
+        .ok_or(Ending::ParcelBeyondBody { parcel: bytes, left: rest.len() })?;
+    let positions = <[U32]>::ref_from_bytes(list)
+        .map_err(|_| Ending::BadPositions { bytes: list.len(), parcel: data.len() })?;
+    let descriptors = count_descriptors(data, positions, version)?;
+    Ok(Parcel { data, positions, descriptors, unread_bytes: 0 })
+}
+
+/// Checks every listed object, and counts the descriptors among them.
+fn count_descriptors(data: &[u8], positions: &[U32], version: Version) -> Result<usize, Ending> {
+    let mut descriptors = 0;
+    let mut next = 0;
+    for position in positions {
+        let position = position.get();
+        let bad = Ending::BadPosition { position, parcel: data.len() };
+        let Some(at) = usize::try_from(position).ok().filter(|&at| at >= next) else {
+            return Err(bad);
+        };
+        // More than the kind must follow: an index, or an address.
+        let Some((kind, rest)) =
+            data.get(at..).and_then(|object| object.split_first_chunk().map(|(k, r)| (*k, r)))
+        else {
+            return Err(bad);
+        };
+        if rest.is_empty() {
+            return Err(bad);
+        }
+        let kind = u32::from_le_bytes(kind);
+        match kind {
+            DESCRIPTOR if rest.len() >= size_of::<i32>() => descriptors += 1,
+            BINDER if version.lists_binders() && rest.len() >= size_of::<u64>() => {}
+            DESCRIPTOR => return Err(bad),
+            BINDER if version.lists_binders() => return Err(bad),
+            kind => return Err(Ending::WrongObject { position, kind }),
+        }
+        if version.lists_binders() {
+            next = at + 1;
+        }
+    }
+    Ok(descriptors)
+}

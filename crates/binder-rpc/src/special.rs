@@ -1,0 +1,59 @@
+//! The calls to no object: codes, and the parcels of their answers.
+
+use zerocopy::FromBytes;
+use zerocopy::little_endian::I32;
+
+use crate::wire::SESSION_ID_BYTES;
+use crate::{Ending, SessionId};
+
+/// Asks for the server's root object.
+pub const GET_ROOT: u32 = 0;
+/// Asks how many connections the other side answers on at once.
+pub const GET_MAX_THREADS: u32 = 1;
+/// Asks for the id under which further connections join the session.
+pub const GET_SESSION_ID: u32 = 2;
+
+/// The first word of an absent binder in a parcel.
+pub const NULL: u32 = 0;
+/// The first word of a binder in a parcel.
+pub const BINDER: u32 = 1;
+/// The first word of a descriptor in a parcel.
+pub const DESCRIPTOR: u32 = 2;
+
+/// Returns the parcel that answers [`GET_MAX_THREADS`].
+#[must_use]
+pub fn max_threads(threads: u32) -> [u8; 4] {
+    i32::try_from(threads).unwrap_or(i32::MAX).max(1).to_le_bytes()
+}
+
+/// Reads the answer to [`GET_MAX_THREADS`].
+///
+/// # Errors
+///
+/// [`Ending::BadAnswer`] if it is no positive number.
+pub fn read_max_threads(parcel: &[u8]) -> Result<u32, Ending> {
+    let (threads, _) = I32::read_from_prefix(parcel).map_err(|_| Ending::BadAnswer)?;
+    u32::try_from(threads.get()).ok().filter(|&threads| threads > 0).ok_or(Ending::BadAnswer)
+}
+
+/// Returns the parcel that answers [`GET_SESSION_ID`]: a vector of bytes.
+#[must_use]
+pub fn session_id(id: &SessionId) -> [u8; 4 + SESSION_ID_BYTES] {
+    let mut parcel = [0; 4 + SESSION_ID_BYTES];
+    parcel[0] = 32;
+    parcel[4..].copy_from_slice(id);
+    parcel
+}
+
+/// Reads the answer to [`GET_SESSION_ID`].
+///
+/// # Errors
+///
+/// [`Ending::BadAnswer`] if it is not exactly one id.
+pub fn read_session_id(parcel: &[u8]) -> Result<SessionId, Ending> {
+    let (length, id) = I32::read_from_prefix(parcel).map_err(|_| Ending::BadAnswer)?;
+    match usize::try_from(length.get()) {
+        Ok(SESSION_ID_BYTES) => id.first_chunk().copied().ok_or(Ending::BadAnswer),
+        _ => Err(Ending::BadAnswer),
+    }
+}

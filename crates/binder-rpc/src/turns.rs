@@ -1,0 +1,107 @@
+//! Whose turn it is on a connection.
+
+use alloc::vec::Vec;
+
+use crate::{Ending, Limits};
+
+/// Who may start calls on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// This side calls, the peer answers.
+    Outgoing,
+    /// The peer calls, this side answers.
+    Incoming,
+}
+
+/// A call that is under way on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// We called and wait.
+    Ours,
+    /// The peer called and waits.
+    Theirs,
+}
+
+/// The calls under way on one connection, each within the one before.
+///
+/// One side at a time works, the other waits: for the answer, or for a call back from it, which
+/// comes on the same connection.
+#[derive(Debug)]
+pub struct Turns {
+    direction: Direction,
+    stack: Vec<Turn>,
+}
+
+impl Turns {
+    /// Makes a connection on which nothing is under way.
+    #[must_use]
+    pub fn new(direction: Direction) -> Self {
+        Self { direction, stack: Vec::new() }
+    }
+
+    /// Returns who may start calls.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Returns how many calls are under way.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.stack.len()
+    }
+
+    /// Returns whether we may call now: at the start of our own connection, or while we answer.
+    #[must_use]
+    pub fn may_call(&self, limits: &Limits) -> bool {
+        self.stack.len() < limits.max_depth
+            && match self.stack.last() {
+                None => self.direction == Direction::Outgoing,
+                Some(Turn::Theirs) => true,
+                Some(Turn::Ours) => false,
+            }
+    }
+
+    /// Takes down a call of ours that is being sent; [`may_call`](Self::may_call) has allowed it.
+    pub fn call(&mut self) {
+        self.stack.push(Turn::Ours);
+    }
+
+    /// Takes down a call of the peer.
+    ///
+    /// # Errors
+    ///
+    /// [`Ending::UnexpectedCall`] where it may make none, [`Ending::TooDeep`] within too many.
+    pub fn called(&mut self, limits: &Limits) -> Result<(), Ending> {
+        match (self.stack.last(), self.direction) {
+            (None, Direction::Incoming) | (Some(Turn::Ours), _) => {}
+            (None, Direction::Outgoing) | (Some(Turn::Theirs), _) => {
+                return Err(Ending::UnexpectedCall);
+            }
+        }
+        if self.stack.len() >= limits.max_depth {
+            return Err(Ending::TooDeep { depth: self.stack.len() + 1 });
+        }
+        self.stack.push(Turn::Theirs);
+        Ok(())
+    }
+
+    /// Takes down the peer's answer to our last call.
+    ///
+    /// # Errors
+    ///
+    /// [`Ending::UnexpectedReply`] if it was not our turn to wait.
+    pub fn replied(&mut self) -> Result<(), Ending> {
+        self.finish(Turn::Ours).ok_or(Ending::UnexpectedReply)
+    }
+
+    /// Takes down that we have done with the peer's last call.
+    pub fn answered(&mut self) {
+        let finished = self.finish(Turn::Theirs);
+        debug_assert!(finished.is_some(), "an answer to no call");
+    }
+
+    fn finish(&mut self, turn: Turn) -> Option<()> {
+        self.stack.pop_if(|top| *top == turn).map(drop)
+    }
+}

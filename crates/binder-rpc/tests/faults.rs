@@ -1,0 +1,319 @@
+//! What a peer may not send.
+
+use binder_rpc::handshake::{self, HandshakeError};
+use binder_rpc::{
+    Address, BadAddress, Direction, Ending, Entered, Inbox, Limits, Message, Refusal, Release,
+    Role, Session, Turns, Version, encode, special,
+};
+
+type Side = Session<&'static str, u32, u32>;
+
+/// The bytes of a header and a body.
+fn message(command: u32, body: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::from(command.to_le_bytes());
+    bytes.extend_from_slice(&u32::try_from(body.len()).expect("short").to_le_bytes());
+    bytes.extend_from_slice(&[0; 8]);
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// The body of a reply in version 1 and later, with what its header says of the parcel.
+fn reply(parcel_bytes: u32, rest: &[u8]) -> Vec<u8> {
+    let mut body = vec![0; 4];
+    body.extend_from_slice(&parcel_bytes.to_le_bytes());
+    body.extend_from_slice(&[0; 12]);
+    body.extend_from_slice(rest);
+    message(1, &body)
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn read_with(bytes: &[u8], files: u32, version: Version) -> Result<Option<Message<u32>>, Ending> {
+    let mut inbox = Inbox::default();
+    inbox.room()[..bytes.len()].copy_from_slice(bytes);
+    inbox.filled(bytes.len(), 0..files);
+    inbox.next(version, &Limits::default())
+}
+
+fn fault(bytes: &[u8], files: u32, version: Version) -> Ending {
+    match read_with(bytes, files, version) {
+        Err(ending) => {
+            assert!(ending.is_fault(), "{ending}");
+            ending
+        }
+        Ok(message) => panic!("read {message:?}"),
+    }
+}
+
+#[test]
+fn a_message_of_no_known_form_ends_the_session() {
+    let v1 = Version::V1;
+    assert_eq!(fault(&message(3, &[]), 0, v1), Ending::UnknownCommand { command: 3 });
+    assert_eq!(
+        fault(&message(0, &[0; 39]), 0, v1),
+        Ending::WrongSize { command: 0, bytes: 39, needed: 40 }
+    );
+    assert_eq!(
+        fault(&message(1, &[0; 19]), 0, v1),
+        Ending::WrongSize { command: 1, bytes: 19, needed: 20 }
+    );
+    assert_eq!(
+        fault(&message(1, &[0; 3]), 0, Version::V0),
+        Ending::WrongSize { command: 1, bytes: 3, needed: 4 }
+    );
+    for bytes in [15, 17] {
+        assert_eq!(
+            fault(&message(2, &vec![0; bytes]), 0, v1),
+            Ending::WrongSize { command: 2, bytes, needed: 16 }
+        );
+    }
+    let mut huge = message(1, &[]);
+    huge[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
+    let limit = Limits::default().max_received_bytes;
+    assert_eq!(fault(&huge, 0, v1), Ending::Oversized { bytes: u32::MAX as usize, limit });
+    assert_eq!(fault(&reply(9, &[0; 8]), 0, v1), Ending::ParcelBeyondBody { parcel: 9, left: 8 });
+    assert_eq!(fault(&reply(4, &[0; 7]), 0, v1), Ending::BadPositions { bytes: 3, parcel: 4 });
+}
+
+#[test]
+fn a_listed_object_is_where_the_list_says() {
+    let with = |parcel: &[u32], positions: &[u32]| {
+        let bytes = u32::try_from(parcel.len() * 4).expect("short");
+        reply(bytes, &[words(parcel), words(positions)].concat())
+    };
+    let bad = |position| Ending::BadPosition { position, parcel: 8 };
+    assert_eq!(fault(&with(&[2, 0], &[8]), 1, Version::V1), bad(8));
+    assert_eq!(fault(&with(&[2, 0], &[4]), 1, Version::V1), bad(4));
+    assert_eq!(fault(&with(&[2, 0], &[u32::MAX]), 1, Version::V1), bad(u32::MAX));
+    assert_eq!(
+        fault(&with(&[1, 3, 0], &[0]), 0, Version::V1),
+        Ending::WrongObject { position: 0, kind: 1 }
+    );
+    // A binder needs room for its address.
+    assert_eq!(fault(&with(&[1, 3], &[0]), 0, Version::V2), bad(0));
+    let two = with(&[2, 0, 0, 2, 1, 0], &[12, 0]);
+    assert_eq!(fault(&two, 2, Version::V2), Ending::BadPosition { position: 0, parcel: 24 });
+    assert_eq!(
+        fault(&with(&[2, 0, 0, 2, 1, 0], &[0, 12]), 1, Version::V1),
+        Ending::MissingDescriptors { listed: 2, received: 1 }
+    );
+}
+
+#[test]
+fn descriptors_that_nobody_announced_end_the_session() {
+    let mut inbox: Inbox<u32> = Inbox::default();
+    let bytes = reply(0, &[]);
+    inbox.room()[..bytes.len()].copy_from_slice(&bytes);
+    inbox.filled(bytes.len(), [5]);
+    assert!(inbox.next(Version::V1, &Limits::default()).expect("a reply").is_some());
+    let ending = inbox.next(Version::V1, &Limits::default()).expect_err("a stray");
+    assert_eq!(ending, Ending::StrayDescriptors { count: 1 });
+}
+
+#[test]
+fn the_end_of_the_stream_within_a_message_is_no_ordinary_end() {
+    let mut inbox: Inbox<u32> = Inbox::default();
+    assert_eq!(inbox.closed(), Ending::Closed);
+    inbox.room()[..5].copy_from_slice(&[0; 5]);
+    inbox.filled(5, []);
+    assert_eq!(inbox.closed(), Ending::Truncated { bytes: 5 });
+}
+
+#[test]
+fn an_address_is_one_of_either_side() {
+    let mut call = [0; 40];
+    call[0] = 4;
+    call[4] = 9;
+    let bad = BadAddress { options: 4, number: 9 };
+    assert_eq!(fault(&message(0, &call), 0, Version::V1), Ending::BadAddress(bad));
+    for owner in [Role::Client, Role::Server] {
+        let address = Address { owner, number: 7 };
+        assert_eq!(Address::from_word(address.word()), Ok(address));
+    }
+    assert!(Address::from_word(0).is_err());
+}
+
+fn call(session: &mut Side, address: Address, order: Option<u64>) -> Result<(), Ending> {
+    let limits = *session.limits();
+    let call = encode::Call {
+        address: Some(address),
+        code: 1,
+        flags: u32::from(order.is_some()),
+        async_number: order.unwrap_or(0),
+    };
+    let head = encode::transact(&call, encode::Extent::default(), &limits).expect("short");
+    match read_with(&head, 0, session.version())? {
+        Some(Message::Transact(transaction)) => session.accept(transaction).map(drop),
+        other => panic!("read {other:?}"),
+    }
+}
+
+#[test]
+fn a_call_of_an_unknown_object_ends_the_session() {
+    let mut session = Side::new(Role::Server, Version::V1, Limits::default());
+    for owner in [Role::Server, Role::Client] {
+        let address = Address { owner, number: 0 };
+        assert_eq!(call(&mut session, address, None), Err(Ending::UnknownAddress(address)));
+        assert_eq!(call(&mut session, address, Some(0)), Err(Ending::UnknownAddress(address)));
+    }
+    let own = Address { owner: Role::Server, number: 3 };
+    assert_eq!(session.enter(own), Err(Ending::UnknownAddress(own)));
+}
+
+#[test]
+fn a_flood_of_oneways_ends_the_session() {
+    let limits = Limits { max_queued_oneways: 3, ..Limits::default() };
+    let mut session = Side::new(Role::Server, Version::V1, limits);
+    let address = session.send_own(1, || "object").expect("room");
+    for order in 0..4 {
+        assert_eq!(call(&mut session, address, Some(order)), Ok(()));
+    }
+    let flood = Ending::OnewayFlood { address, queued: 4 };
+    assert_eq!(call(&mut session, address, Some(4)), Err(flood));
+
+    let limits = Limits { max_queued_bytes: 300, ..Limits::default() };
+    let mut session = Side::new(Role::Server, Version::V1, limits);
+    let address = session.send_own(1, || "object").expect("room");
+    for order in 0..3 {
+        assert_eq!(call(&mut session, address, Some(order)), Ok(()));
+    }
+    let bytes = Ending::OnewayBytes { bytes: 384, limit: 300 };
+    assert_eq!(call(&mut session, address, Some(3)), Err(bytes));
+}
+
+#[test]
+fn a_oneway_comes_once() {
+    let mut session = Side::new(Role::Server, Version::V1, Limits::default());
+    let address = session.send_own(1, || "object").expect("room");
+    assert_eq!(call(&mut session, address, Some(2)), Ok(()));
+    let again = Ending::RepeatedOneway { address, number: 2, expected: 0 };
+    assert_eq!(call(&mut session, address, Some(2)), Err(again));
+    assert_eq!(call(&mut session, address, Some(0)), Ok(()));
+    let again = Ending::RepeatedOneway { address, number: 0, expected: 0 };
+    assert_eq!(call(&mut session, address, Some(0)), Err(again));
+}
+
+#[test]
+fn a_count_of_oneways_goes_on_after_the_object_was_given_back() {
+    let mut session = Side::new(Role::Client, Version::V1, Limits::default());
+    let address = Address { owner: Role::Server, number: 0 };
+    for expected in 0..3 {
+        assert_eq!(session.enter(address), Ok(Entered::Foreign(address)));
+        session.hold(address, 0);
+        let start = session.start(address, true).expect("held");
+        assert_eq!(start.async_number, expected);
+        assert!(session.let_go(address).release.is_none(), "the call is on its way");
+        let released = session.returned(Some(address), 1).expect("an object");
+        assert_eq!(released.release, Some(Release { address, amount: 1 }));
+    }
+}
+
+#[test]
+fn a_peer_may_begin_to_count_its_oneways_anew() {
+    let mut session = Side::new(Role::Server, Version::V1, Limits::default());
+    let address = session.send_own(1, || "object").expect("room");
+    for order in 0..2 {
+        assert_eq!(call(&mut session, address, Some(order)), Ok(()));
+        assert!(session.oneway_ran(address).is_err(), "nothing waits");
+    }
+    // The second of the new count overtakes the first.
+    assert_eq!(call(&mut session, address, Some(1)), Ok(()));
+    assert_eq!(call(&mut session, address, Some(0)), Ok(()));
+    let (_, next) = session.oneway_ran(address).expect("it waits");
+    assert_eq!(next.async_number, 1);
+    assert!(session.oneway_ran(address).is_err(), "nothing waits");
+}
+
+#[test]
+fn turns_alternate_on_a_connection() {
+    let limits = Limits { max_depth: 3, ..Limits::default() };
+    let mut outgoing = Turns::new(Direction::Outgoing);
+    assert_eq!(outgoing.replied(), Err(Ending::UnexpectedReply));
+    assert_eq!(outgoing.called(&limits), Err(Ending::UnexpectedCall));
+    assert!(outgoing.may_call(&limits));
+    outgoing.call();
+    assert!(!outgoing.may_call(&limits));
+    assert_eq!(outgoing.called(&limits), Ok(()));
+    assert_eq!(outgoing.called(&limits), Err(Ending::UnexpectedCall));
+    assert_eq!(outgoing.replied(), Err(Ending::UnexpectedReply));
+    assert!(outgoing.may_call(&limits));
+    outgoing.call();
+    assert_eq!(outgoing.called(&limits), Err(Ending::TooDeep { depth: 4 }));
+    assert_eq!(outgoing.replied(), Ok(()));
+    outgoing.answered();
+    assert_eq!(outgoing.replied(), Ok(()));
+    assert_eq!(outgoing.depth(), 0);
+
+    let mut incoming = Turns::new(Direction::Incoming);
+    assert!(!incoming.may_call(&limits));
+    assert_eq!(incoming.called(&limits), Ok(()));
+    assert!(incoming.may_call(&limits));
+}
+
+#[test]
+fn what_is_too_large_is_not_sent() {
+    let limits = Limits { max_sent_bytes: 100, ..Limits::default() };
+    let extent = encode::Extent { parcel_bytes: 77, positions: 1 };
+    let refusal = encode::reply(Version::V1, 0, extent, &limits).expect_err("too large");
+    assert_eq!(refusal, Refusal::TooLarge { bytes: 101, limit: 100 });
+}
+
+#[test]
+fn a_full_session_takes_no_object_more() {
+    let limits = Limits { max_objects: 2, ..Limits::default() };
+    let mut session = Side::new(Role::Server, Version::V1, limits);
+    assert!(session.send_own(1, || "one").is_ok());
+    assert!(session.send_own(2, || "two").is_ok());
+    assert!(session.send_own(2, || "two").is_ok(), "it is there already");
+    let full = Refusal::TooManyObjects { count: 3 };
+    assert_eq!(session.send_own(3, || "three"), Err(full));
+    let foreign = Address { owner: Role::Client, number: 0 };
+    assert_eq!(session.enter(foreign), Err(Ending::TooManyObjects { count: 3 }));
+}
+
+#[test]
+fn a_wrong_opening_is_refused() {
+    let good = handshake::open(Version::V1, Direction::Outgoing, handshake::FdMode::None, None);
+    let refused = |at: usize, byte: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        handshake::read_header(&bytes).expect_err("a wrong header")
+    };
+    assert_eq!(refused(3, 0xff), HandshakeError::WrongVersion(0xff00_0001));
+    assert_eq!(refused(4, 1), HandshakeError::NewIncoming);
+    assert_eq!(refused(5, 3), HandshakeError::UnknownFdMode(3));
+    assert_eq!(refused(14, 31), HandshakeError::BadIdLength(31));
+    // Android 12 begins with the session -1, and sends no more before it is answered.
+    let error = handshake::read_header(&[0xff; 4]).expect_err("no version");
+    assert_eq!(error, HandshakeError::WrongVersion(u32::MAX));
+    assert!(matches!(handshake::read_init(b"oops0000"), Err(HandshakeError::BadInit(_))));
+    let too_new = handshake::read_response(&handshake::response(Version::V2), Version::V1);
+    assert_eq!(too_new, Err(HandshakeError::AnswerTooNew { answered: 2, offered: 1 }));
+}
+
+#[test]
+fn the_lower_of_two_versions_is_spoken() {
+    for own in [Version::V0, Version::V1, Version::V2] {
+        for offered in [Version::V0, Version::V1, Version::V2] {
+            assert_eq!(own.answer(offered.word()), own.min(offered));
+        }
+        assert_eq!(own.answer(0xf000_0000), own);
+        assert_eq!(own.answer(9), own);
+    }
+}
+
+#[test]
+fn answers_to_special_calls_are_checked() {
+    assert_eq!(special::read_max_threads(&special::max_threads(7)), Ok(7));
+    for parcel in [&[0; 4][..], &[0xff; 4], &[1, 0, 0]] {
+        assert_eq!(special::read_max_threads(parcel), Err(Ending::BadAnswer));
+    }
+    let parcel = special::session_id(&[9; 32]);
+    assert_eq!(special::read_session_id(&parcel), Ok([9; 32]));
+    assert_eq!(special::read_session_id(&parcel[..35]), Err(Ending::BadAnswer));
+    let mut long = parcel;
+    long[0] = 33;
+    assert_eq!(special::read_session_id(&long), Err(Ending::BadAnswer));
+}

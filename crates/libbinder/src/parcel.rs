@@ -1,0 +1,316 @@
+//! Parcels: bytes, a place in them, and the objects that they name.
+
+mod append;
+mod buffers;
+mod objects;
+mod sized;
+
+use std::cell::{Cell, Ref, RefCell};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use ::parcel::{Reader, Writer, token};
+
+pub use buffers::take as take_buffer;
+pub use objects::{Held, ParcelObject};
+pub use sized::{ReadableSubParcel, WritableSubParcel};
+
+use crate::StatusCode;
+use crate::transport::{Header, ObjectCodec, WireFormat};
+
+/// What calls and replies carry.
+pub struct Parcel(BorrowedParcel<'static>);
+
+/// A parcel lent to a service or to a parcelable.
+///
+/// Reading needs only `&self`, and moves on by what was read.
+pub struct BorrowedParcel<'a> {
+    /// The transport that it is for; none for calls within the process.
+    codec: Option<Arc<dyn ObjectCodec>>,
+    bytes: Bytes,
+    /// Where the next value is read or written.
+    position: Cell<usize>,
+    /// In the order of their offsets.
+    objects: RefCell<Vec<ParcelObject>>,
+    /// How many parcelables contain what is being read.
+    depth: Cell<u16>,
+    is_sensitive: bool,
+    /// Whether the names in it are the receiver's by now.
+    is_sent: bool,
+    lent: PhantomData<&'a mut ()>,
+}
+
+/// Bytes that a transport received, where they lie; dropping them frees the place.
+pub trait ReceivedBytes: Send {
+    /// The bytes, the same each time.
+    fn bytes(&self) -> &[u8];
+}
+
+impl ReceivedBytes for Vec<u8> {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+enum Bytes {
+    Own(Vec<u8>),
+    Received(Box<dyn ReceivedBytes>),
+}
+
+impl Bytes {
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Received(bytes) => bytes.bytes(),
+        }
+    }
+
+    /// The bytes to change: a copy, if they lie in a receive buffer.
+    fn own(&mut self) -> &mut Vec<u8> {
+        if let Self::Received(bytes) = self {
+            *self = Self::Own(bytes.bytes().to_vec());
+        }
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Received(_) => unreachable!("made our own above"),
+        }
+    }
+}
+
+impl Parcel {
+    /// An empty parcel for calls within the process.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(BorrowedParcel::with(None, Bytes::Own(buffers::take()), Vec::new()))
+    }
+
+    /// An empty parcel for a transport.
+    pub fn for_codec(codec: Arc<dyn ObjectCodec>) -> Self {
+        Self(BorrowedParcel::with(Some(codec), Bytes::Own(buffers::take()), Vec::new()))
+    }
+
+    /// As [`Self::received`], of bytes in memory of our own: a buffer of [`take_buffer`] at best, since
+    /// parcels give theirs back there.
+    pub fn received_into(
+        codec: Arc<dyn ObjectCodec>,
+        buffer: Vec<u8>,
+        mut objects: Vec<ParcelObject>,
+    ) -> Self {
+        objects.sort_by_key(|object| object.offset);
+        Self(BorrowedParcel::with(Some(codec), Bytes::Own(buffer), objects))
+    }
+
+    /// A parcel that a transport received, with the objects that it was told of: files, and binders
+    /// yet to be looked up ([`Held::Unread`]).
+    pub fn received(
+        codec: Arc<dyn ObjectCodec>,
+        bytes: Box<dyn ReceivedBytes>,
+        mut objects: Vec<ParcelObject>,
+    ) -> Self {
+        objects.sort_by_key(|object| object.offset);
+        Self(BorrowedParcel::with(Some(codec), Bytes::Received(bytes), objects))
+    }
+
+    /// The parcel as services and parcelables take it.
+    pub fn borrowed(&mut self) -> &mut BorrowedParcel<'static> {
+        &mut self.0
+    }
+
+    /// The parcel as services and parcelables read it.
+    #[must_use]
+    pub fn borrowed_ref(&self) -> &BorrowedParcel<'_> {
+        &self.0
+    }
+
+    /// Notes that the receiver has the names in this parcel: they are not to be taken back.
+    pub fn mark_sent(&mut self) {
+        self.0.is_sent = true;
+    }
+
+    /// Notes that the parcel is to be overwritten with zeros when it is dropped.
+    pub fn mark_sensitive(&mut self) {
+        self.0.is_sensitive = true;
+    }
+}
+
+impl Default for Parcel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Deref for Parcel {
+    type Target = BorrowedParcel<'static>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Parcel {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl fmt::Debug for Parcel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl BorrowedParcel<'_> {
+    fn with(codec: Option<Arc<dyn ObjectCodec>>, bytes: Bytes, objects: Vec<ParcelObject>) -> Self {
+        Self {
+            codec,
+            bytes,
+            position: Cell::new(0),
+            objects: RefCell::new(objects),
+            depth: Cell::new(0),
+            is_sensitive: false,
+            is_sent: false,
+            lent: PhantomData,
+        }
+    }
+
+    /// How binders, files and tokens look in it.
+    #[must_use]
+    pub fn format(&self) -> WireFormat {
+        // Within the process the names are the table's, in the driver's form.
+        self.codec.as_ref().map_or(WireFormat::Driver(Header::System), |codec| codec.format())
+    }
+
+    /// The transport that it is for.
+    pub fn codec(&self) -> Option<&Arc<dyn ObjectCodec>> {
+        self.codec.as_ref()
+    }
+
+    /// All its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_slice()
+    }
+
+    /// The objects in it, in the order of their offsets. Do not read from the parcel meanwhile.
+    pub fn objects(&self) -> Ref<'_, [ParcelObject]> {
+        Ref::map(self.objects.borrow(), Vec::as_slice)
+    }
+
+    /// Whether its bytes are to be overwritten after use.
+    #[must_use]
+    pub fn is_sensitive(&self) -> bool {
+        self.is_sensitive
+    }
+
+    /// How many bytes there are.
+    #[must_use]
+    pub fn get_data_size(&self) -> i32 {
+        i32::try_from(self.bytes().len()).unwrap_or(i32::MAX)
+    }
+
+    /// Where the next value is read or written.
+    #[must_use]
+    pub fn get_data_position(&self) -> i32 {
+        i32::try_from(self.position.get()).unwrap_or(i32::MAX)
+    }
+
+    /// Goes to a place.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::BAD_VALUE`] if it is not in the parcel.
+    pub fn set_data_position(&self, position: i32) -> Result<(), StatusCode> {
+        let wanted = usize::try_from(position).map_err(|_| StatusCode::BAD_VALUE)?;
+        if wanted > self.bytes().len() {
+            return Err(StatusCode::BAD_VALUE);
+        }
+        self.position.set(wanted);
+        Ok(())
+    }
+
+    /// Runs `read` where the parcel stands, and moves on by what it read.
+    pub(crate) fn read_with<'b, T>(
+        &'b self,
+        read: impl FnOnce(&mut Reader<'b>) -> Result<T, ::parcel::Error>,
+    ) -> Result<T, StatusCode> {
+        let mut reader = Reader::at(self.bytes(), self.position.get());
+        let value = read(&mut reader)?;
+        self.position.set(reader.position());
+        Ok(value)
+    }
+
+    /// Runs `write` where the parcel stands, and moves on by what it wrote.
+    pub(crate) fn write_with<T>(&mut self, write: impl FnOnce(&mut Writer<'_>) -> T) -> T {
+        let mut writer = Writer::at(self.bytes.own(), self.position.get());
+        let result = write(&mut writer);
+        self.position.set(writer.position());
+        result
+    }
+
+    /// Reads UTF-16 text.
+    pub(crate) fn read_string16(&self) -> Result<Option<String>, StatusCode> {
+        self.read_with(Reader::string16)
+    }
+
+    /// Writes what stands before a call's arguments.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::BAD_VALUE`] for a name that is too long.
+    pub fn write_interface_token(&mut self, descriptor: &str) -> Result<(), StatusCode> {
+        let format = self.format();
+        let written = self.write_with(|writer| match format {
+            WireFormat::Driver(header) => token::write_driver(writer, header, descriptor),
+            WireFormat::Rpc(_) => token::write_rpc(writer, descriptor),
+        });
+        Ok(written?)
+    }
+
+    /// Reads what stands before a call's arguments.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::BAD_TYPE`] if it is not this interface that is meant.
+    pub fn enforce_interface(&self, descriptor: &str) -> Result<(), StatusCode> {
+        let format = self.format();
+        let is_meant = self.read_with(|reader| match format {
+            WireFormat::Driver(_) => token::is_driver(reader, descriptor),
+            WireFormat::Rpc(_) => token::is_rpc(reader, descriptor),
+        });
+        if is_meant == Ok(true) { Ok(()) } else { Err(StatusCode::BAD_TYPE) }
+    }
+}
+
+impl Drop for BorrowedParcel<'_> {
+    fn drop(&mut self) {
+        if let Some(codec) = self.codec.as_ref().filter(|_| !self.is_sent) {
+            for object in self.objects.get_mut() {
+                if let Held::Binder { binder, name: Some(name) } = &object.held {
+                    codec.unname(binder, *name);
+                }
+            }
+        }
+        if let Bytes::Own(bytes) = &mut self.bytes {
+            if self.is_sensitive {
+                bytes.fill(0);
+                // Seen by somebody, so that the writes are not for nothing.
+                std::hint::black_box(&*bytes);
+            }
+            buffers::give(mem::take(bytes));
+        }
+    }
+}
+
+impl fmt::Debug for BorrowedParcel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parcel")
+            .field("format", &self.format())
+            .field("bytes", &self.bytes().len())
+            .field("position", &self.position.get())
+            .field("objects", &self.objects.borrow().len())
+            .finish()
+    }
+}

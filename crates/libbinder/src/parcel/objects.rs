@@ -1,0 +1,211 @@
+//! Binders and files in parcels.
+
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use ::parcel::Reader;
+use ::parcel::driver::FlatObject;
+use ::parcel::rpc::RpcObject;
+
+use super::BorrowedParcel;
+use crate::transport::{RpcVersion, WireFormat, WireName};
+use crate::{SpIBinder, Stability, StatusCode};
+
+/// An object in a parcel.
+#[derive(Debug)]
+pub struct ParcelObject {
+    /// Where it stands among the bytes.
+    pub offset: usize,
+    /// What the parcel holds for it.
+    pub held: Held,
+}
+
+/// What a parcel holds for an object in it.
+#[derive(Debug)]
+pub enum Held {
+    /// A binder, and the name that its transport gave it, if it was written into this parcel.
+    Binder {
+        /// The binder.
+        binder: SpIBinder,
+        /// The name to take back if the parcel is not sent.
+        name: Option<WireName>,
+    },
+    /// A file, until the parcel is dropped; reading copies the descriptor.
+    File(OwnedFd),
+    /// A received binder that nobody has read yet.
+    Unread,
+}
+
+impl BorrowedParcel<'_> {
+    /// Writes a binder or null, and its stability.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::INVALID_OPERATION`] for an object of another transport.
+    pub fn write_binder(&mut self, binder: Option<&SpIBinder>) -> Result<(), StatusCode> {
+        let format = self.format();
+        let Some(binder) = binder else {
+            self.write_with(|writer| {
+                match format {
+                    WireFormat::Driver(_) => FlatObject::Null.write(writer),
+                    WireFormat::Rpc(_) => RpcObject::Null.write(writer),
+                }
+                writer.i32(Stability::NULL_LEVEL);
+            });
+            return Ok(());
+        };
+        let (name, shown) = match &self.codec {
+            Some(codec) => {
+                let name = codec.name_binder(binder)?;
+                (Some(name), name)
+            }
+            None => (None, WireName::Binder { binder: 1, cookie: 0, flags: 0 }),
+        };
+        let offset = self.position.get();
+        let level = binder.stability().level();
+        self.hold(ParcelObject { offset, held: Held::Binder { binder: binder.clone(), name } });
+        self.write_with(|writer| {
+            match shown {
+                WireName::Binder { binder, cookie, flags } => {
+                    FlatObject::Binder { binder, cookie, flags }.write(writer);
+                }
+                WireName::Handle(handle) => FlatObject::Handle { handle, flags: 0 }.write(writer),
+                WireName::Address(address) => RpcObject::Binder { address }.write(writer),
+            }
+            writer.i32(level);
+        });
+        Ok(())
+    }
+
+    /// Reads a binder or null, and its stability.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::BAD_TYPE`] if none stands here; the transport's, if it has no such object.
+    pub fn read_binder(&self) -> Result<Option<SpIBinder>, StatusCode> {
+        let offset = self.position.get();
+        let format = self.format();
+        let name = self.read_with(|reader| read_name(reader, format))?;
+        let binder = match name {
+            None => None,
+            Some(name) => Some(self.find_binder(offset, name)?),
+        };
+        let level = self.read_with(Reader::i32)?;
+        if let Some(object) = binder.as_ref().and_then(SpIBinder::as_remote) {
+            object.facts().learn_stability(Stability::from_level(level));
+        }
+        Ok(binder)
+    }
+
+    /// The binder that the parcel holds for the object at `offset`, looked up the first time.
+    fn find_binder(&self, offset: usize, name: WireName) -> Result<SpIBinder, StatusCode> {
+        let place = self.place_of(offset);
+        if let Ok(place) = place {
+            match &self.objects.borrow()[place].held {
+                Held::Binder { binder, .. } => return Ok(binder.clone()),
+                Held::File(_) => return Err(StatusCode::BAD_TYPE),
+                Held::Unread => {}
+            }
+        }
+        // Without a word from the transport that an object stands here, it is just bytes; old
+        // versions of RPC do not say.
+        let is_told = place.is_ok() || self.has_untold_binders();
+        let codec = self.codec.as_ref().filter(|_| is_told).ok_or(StatusCode::BAD_TYPE)?;
+        let binder = codec.find_binder(name)?;
+        let held = Held::Binder { binder: binder.clone(), name: None };
+        self.objects_mut(|objects| match place {
+            Ok(place) => objects[place].held = held,
+            Err(place) => objects.insert(place, ParcelObject { offset, held }),
+        });
+        Ok(binder)
+    }
+
+    /// Whether the transport does not say where binders stand.
+    pub(super) fn has_untold_binders(&self) -> bool {
+        matches!(self.format(), WireFormat::Rpc(RpcVersion::V0 | RpcVersion::V1))
+    }
+
+    /// Writes a file, which the parcel keeps.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::FDS_NOT_ALLOWED`] if the transport takes none, [`StatusCode::NO_MEMORY`] if this
+    /// process has no room for a copy of the descriptor.
+    pub fn write_file(&mut self, file: BorrowedFd<'_>) -> Result<(), StatusCode> {
+        if let Some(codec) = &self.codec {
+            codec.allow_files()?;
+        }
+        let file = file.try_clone_to_owned().map_err(|_| StatusCode::NO_MEMORY)?;
+        let fd = file.as_raw_fd();
+        let offset = self.position.get();
+        let files = self.objects.get_mut().iter();
+        let index = files.filter(|object| matches!(object.held, Held::File(_))).count();
+        let index = i32::try_from(index).map_err(|_| StatusCode::BAD_VALUE)?;
+        self.hold(ParcelObject { offset, held: Held::File(file) });
+        let format = self.format();
+        self.write_with(|writer| match format {
+            WireFormat::Driver(_) => FlatObject::File { fd }.write(writer),
+            WireFormat::Rpc(_) => RpcObject::File { index }.write(writer),
+        });
+        Ok(())
+    }
+
+    /// Reads a file: a descriptor of the reader's own.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::BAD_TYPE`] if none stands here.
+    pub fn read_file(&self) -> Result<OwnedFd, StatusCode> {
+        let offset = self.position.get();
+        let format = self.format();
+        self.read_with(|reader| match format {
+            WireFormat::Driver(_) => FlatObject::read(reader).map(drop),
+            WireFormat::Rpc(_) => RpcObject::read(reader).map(drop),
+        })?;
+        let place = self.place_of(offset).map_err(|_| StatusCode::BAD_TYPE)?;
+        match &self.objects.borrow()[place].held {
+            Held::File(file) => file.try_clone().map_err(|_| StatusCode::NO_MEMORY),
+            Held::Binder { .. } | Held::Unread => Err(StatusCode::BAD_TYPE),
+        }
+    }
+
+    /// Takes an object into the table, instead of one that stood there before.
+    fn hold(&mut self, object: ParcelObject) {
+        let place = self.place_of(object.offset);
+        let objects = self.objects.get_mut();
+        match place {
+            Ok(place) => objects[place] = object,
+            Err(place) => objects.insert(place, object),
+        }
+    }
+
+    fn place_of(&self, offset: usize) -> Result<usize, usize> {
+        self.objects.borrow().binary_search_by_key(&offset, |object| object.offset)
+    }
+
+    fn objects_mut(&self, change: impl FnOnce(&mut Vec<ParcelObject>)) {
+        change(&mut self.objects.borrow_mut());
+    }
+}
+
+/// Reads the name of a binder; `None` for null.
+fn read_name(
+    reader: &mut Reader<'_>,
+    format: WireFormat,
+) -> Result<Option<WireName>, ::parcel::Error> {
+    let at = reader.position();
+    match format {
+        WireFormat::Driver(_) => match FlatObject::read(reader)? {
+            FlatObject::Null => Ok(None),
+            FlatObject::Binder { binder, cookie, flags } => {
+                Ok(Some(WireName::Binder { binder, cookie, flags }))
+            }
+            FlatObject::Handle { handle, .. } => Ok(Some(WireName::Handle(handle))),
+            FlatObject::File { .. } => Err(::parcel::Error::BadObject { at }),
+        },
+        WireFormat::Rpc(_) => match RpcObject::read(reader)? {
+            RpcObject::Null => Ok(None),
+            RpcObject::Binder { address } => Ok(Some(WireName::Address(address))),
+            RpcObject::File { .. } => Err(::parcel::Error::BadObject { at }),
+        },
+    }
+}

@@ -1,0 +1,395 @@
+//! Finding services by name, and being found.
+//!
+//! The functions are Android's and ask the service manager of the device that the process uses by
+//! default. [`ServiceManager`] is the same for any device.
+
+mod callbacks;
+mod dialect;
+mod lazy;
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+pub use dialect::Dialect;
+pub use lazy::{LazyServiceGuard, force_lazy_services_persist, register_lazy_service};
+
+use crate::binder_impl::{Binder, BorrowedParcel, IBinderInternal as _, Parcel};
+use crate::transport::driver::{Device, ProcessState};
+use crate::{ExceptionCode, FromIBinder, Interface as _, SpIBinder, Status, StatusCode, Strong};
+use callbacks::{ClientCallback, ServiceCallback};
+use dialect::Method;
+
+const DESCRIPTOR: &str = "android.os.IServiceManager";
+
+/// All dumpsys priorities, which is what services say that do not care.
+const DUMP_PRIORITY_DEFAULT: i32 = 1 << 3;
+/// Every dumpsys priority.
+const DUMP_PRIORITY_ALL: i32 = 15;
+/// The service may be started and ended as it is needed.
+const FLAG_IS_LAZY_SERVICE: i32 = 1 << 30;
+
+/// How often somebody who waits looks again: a notification is lost if the manager restarts, or if
+/// nobody takes calls in this process.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// The service manager of a device.
+#[derive(Debug, Clone)]
+pub struct ServiceManager {
+    manager: SpIBinder,
+    dialect: Dialect,
+}
+
+impl ServiceManager {
+    /// The one behind handle 0 of `device`.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::DEAD_OBJECT`] if there is none, or what it answers.
+    pub fn of(device: &Device) -> Result<Self, StatusCode> {
+        let known = device.service_manager();
+        if let Some(known) = known.as_ref().filter(|known| known.manager.is_binder_alive()) {
+            return Ok(known.clone());
+        }
+        drop(known);
+        device.set_service_manager(None);
+        let manager = device.context_object()?.associate(DESCRIPTOR)?;
+        let dialect = Dialect::of(&manager)?;
+        let manager = Self { manager, dialect };
+        device.set_service_manager(Some(manager.clone()));
+        Ok(manager)
+    }
+
+    /// Which release's interface it has.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    fn call(
+        &self,
+        method: Method,
+        write: impl FnOnce(&mut BorrowedParcel<'_>) -> Result<(), StatusCode>,
+    ) -> Result<Parcel, StatusCode> {
+        let code = self.dialect.code(method).ok_or(StatusCode::UNKNOWN_TRANSACTION)?;
+        let reply = self.manager.transact(code, 0, write)?;
+        let status: Status = reply.read()?;
+        if status.is_ok() { Ok(reply) } else { Err(status_code_of(&status)) }
+    }
+
+    /// Returns the service of that name if it is registered.
+    ///
+    /// # Errors
+    ///
+    /// What the manager answers, [`StatusCode::PERMISSION_DENIED`] for one.
+    pub fn check(&self, name: &str) -> Result<Option<SpIBinder>, StatusCode> {
+        let reply = self.call(Method::CheckService, |data| data.write(name))?;
+        if self.dialect == Dialect::Android15 { read_service(&reply) } else { reply.read() }
+    }
+
+    /// The same; the manager may have a service started that is not registered yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    pub fn get(&self, name: &str) -> Result<Option<SpIBinder>, StatusCode> {
+        self.call(Method::GetService, |data| data.write(name))?.read()
+    }
+
+    /// Registers an object under a name.
+    ///
+    /// # Errors
+    ///
+    /// What the manager answers, [`StatusCode::PERMISSION_DENIED`] for one.
+    pub fn add(&self, name: &str, service: &SpIBinder) -> Result<(), StatusCode> {
+        self.add_with(name, service, DUMP_PRIORITY_DEFAULT)
+    }
+
+    fn add_with(&self, name: &str, service: &SpIBinder, flags: i32) -> Result<(), StatusCode> {
+        let allows_isolated = false;
+        let added = self.call(Method::AddService, |data| {
+            data.write(name)?;
+            data.write(service)?;
+            data.write(&allows_isolated)?;
+            data.write(&flags)
+        });
+        added.map(drop)
+    }
+
+    /// Lists the names of all services.
+    ///
+    /// # Errors
+    ///
+    /// What the manager answers.
+    pub fn list(&self) -> Result<Vec<String>, StatusCode> {
+        self.call(Method::ListServices, |data| data.write(&DUMP_PRIORITY_ALL))?.read()
+    }
+
+    /// Waits until a service of that name is registered, or for `timeout`.
+    ///
+    /// It is told at once if the process has a thread pool, else it looks once a second.
+    ///
+    /// # Errors
+    ///
+    /// What the manager answers.
+    pub fn wait(
+        &self,
+        name: &str,
+        timeout: Option<Duration>,
+    ) -> Result<Option<SpIBinder>, StatusCode> {
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        if let Some(service) = self.get(name)? {
+            return Ok(Some(service));
+        }
+        let arrived = Arc::new((Mutex::new(None), Condvar::new()));
+        let told = Arc::clone(&arrived);
+        let callback = Binder::new(ServiceCallback(Box::new(move |service| {
+            *told.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(service);
+            told.1.notify_all();
+        })));
+        let callback = callback.as_binder();
+        let write = |data: &mut BorrowedParcel<'_>| {
+            data.write(name)?;
+            data.write(&callback)
+        };
+        self.call(Method::RegisterForNotifications, write)?;
+        let found = loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let pause = left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN));
+            let service = arrived.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let waited = arrived.1.wait_timeout_while(service, pause, |it| it.is_none());
+            let service = waited.unwrap_or_else(PoisonError::into_inner).0.take();
+            if service.is_some() {
+                break Ok(service);
+            }
+            match self.get(name) {
+                Ok(None) if left != Some(Duration::ZERO) => {}
+                found => break found,
+            }
+            tracing::debug!(name, "waiting for a service");
+        };
+        // A manager that has ended meanwhile has forgotten it anyway.
+        let _ = self.call(Method::UnregisterForNotifications, write);
+        found
+    }
+
+    /// Whether the system says that there is such a service, registered or not.
+    ///
+    /// # Errors
+    ///
+    /// What the manager answers.
+    pub fn is_declared(&self, name: &str) -> Result<bool, StatusCode> {
+        self.call(Method::IsDeclared, |data| data.write(name))?.read()
+    }
+
+    /// Lists the instances of an interface that the system says there are.
+    ///
+    /// # Errors
+    ///
+    /// What the manager answers; [`StatusCode::UNKNOWN_TRANSACTION`] from Android 11's.
+    pub fn declared_instances(&self, interface: &str) -> Result<Vec<String>, StatusCode> {
+        self.call(Method::GetDeclaredInstances, |data| data.write(interface))?.read()
+    }
+
+    fn register_client_callback(
+        &self,
+        name: &str,
+        service: &SpIBinder,
+        callback: &Binder<ClientCallback>,
+    ) -> Result<(), StatusCode> {
+        let registered = self.call(Method::RegisterClientCallback, |data| {
+            data.write(name)?;
+            data.write(service)?;
+            data.write(&callback.as_binder())
+        });
+        registered.map(drop)
+    }
+
+    fn try_unregister(&self, name: &str, service: &SpIBinder) -> Result<(), StatusCode> {
+        let unregistered = self.call(Method::TryUnregisterService, |data| {
+            data.write(name)?;
+            data.write(service)
+        });
+        unregistered.map(drop)
+    }
+}
+
+/// Reads `android.os.Service`, a union: a service with what is known of it, or one who finds it.
+fn read_service(reply: &Parcel) -> Result<Option<SpIBinder>, StatusCode> {
+    const WITH_METADATA: i32 = 0;
+    let is_there: i32 = reply.read()?;
+    if is_there == 0 {
+        return Ok(None);
+    }
+    if reply.read::<i32>()? != WITH_METADATA {
+        // An accessor leads to an RPC server, which nobody has registered with us.
+        return Err(StatusCode::INVALID_OPERATION);
+    }
+    let is_there: i32 = reply.read()?;
+    if is_there == 0 {
+        return Ok(None);
+    }
+    let _len_bytes: i32 = reply.read()?;
+    reply.read()
+}
+
+/// Returns the code that says best what went wrong.
+fn status_code_of(status: &Status) -> StatusCode {
+    match status.exception_code() {
+        ExceptionCode::TRANSACTION_FAILED => status.transaction_error(),
+        ExceptionCode::SECURITY => StatusCode::PERMISSION_DENIED,
+        ExceptionCode::ILLEGAL_ARGUMENT | ExceptionCode::BAD_PARCELABLE => StatusCode::BAD_VALUE,
+        ExceptionCode::NULL_POINTER => StatusCode::UNEXPECTED_NULL,
+        ExceptionCode::ILLEGAL_STATE | ExceptionCode::UNSUPPORTED_OPERATION => {
+            StatusCode::INVALID_OPERATION
+        }
+        ExceptionCode::NONE => StatusCode::OK,
+        _ => StatusCode::UNKNOWN_ERROR,
+    }
+}
+
+/// Asks the service manager; once more if it has ended since it was asked before.
+fn ask<T>(question: impl Fn(&ServiceManager) -> Result<T, StatusCode>) -> Result<T, StatusCode> {
+    let device = ProcessState::device().map_err(|error| {
+        tracing::error!(%error, "no device, so no service manager");
+        StatusCode::NO_INIT
+    })?;
+    match question(&ServiceManager::of(&device)?) {
+        Err(StatusCode::DEAD_OBJECT) => question(&ServiceManager::of(&device)?),
+        answer => answer,
+    }
+}
+
+/// Registers an object under a name.
+///
+/// # Errors
+///
+/// [`StatusCode::NO_INIT`] if there is no device, [`StatusCode::DEAD_OBJECT`] if there is no service
+/// manager, or what that answers: [`StatusCode::PERMISSION_DENIED`] for one.
+pub fn add_service(identifier: &str, binder: SpIBinder) -> Result<(), StatusCode> {
+    ask(|manager| manager.add(identifier, &binder))
+}
+
+/// Returns the service of that name if it is registered.
+#[must_use]
+pub fn check_service(name: &str) -> Option<SpIBinder> {
+    logged(name, try_check_service(name))
+}
+
+/// Returns the service of that name, by its interface, if it is registered.
+///
+/// # Errors
+///
+/// [`StatusCode::NAME_NOT_FOUND`] if it is not, [`StatusCode::BAD_TYPE`] if it has another interface,
+/// or as [`try_check_service`].
+pub fn check_interface<T: FromIBinder + ?Sized>(name: &str) -> Result<Strong<T>, StatusCode> {
+    try_check_interface(name)?.ok_or(StatusCode::NAME_NOT_FOUND)
+}
+
+/// Waits until a service of that name is registered, and returns it; `None` if the service manager
+/// cannot be asked.
+#[must_use]
+pub fn wait_for_service(name: &str) -> Option<SpIBinder> {
+    logged(name, ask(|manager| manager.wait(name, None)))
+}
+
+/// Waits until a service of that name is registered, and returns it by its interface.
+///
+/// # Errors
+///
+/// [`StatusCode::BAD_TYPE`] if it has another interface, or as [`try_check_service`].
+pub fn wait_for_interface<T: FromIBinder + ?Sized>(name: &str) -> Result<Strong<T>, StatusCode> {
+    let service = ask(|manager| manager.wait(name, None))?;
+    FromIBinder::try_from(service.ok_or(StatusCode::NAME_NOT_FOUND)?)
+}
+
+/// Returns the service of that name, and waits for it a few seconds.
+#[deprecated = "this waits a few seconds for a service that is not there: say wait_for_service or \
+                check_service"]
+#[must_use]
+pub fn get_service(name: &str) -> Option<SpIBinder> {
+    logged(name, try_wait_for_service(name, A_FEW_SECONDS))
+}
+
+/// Returns the service of that name, by its interface, and waits for it a few seconds.
+///
+/// # Errors
+///
+/// As [`check_interface`].
+#[deprecated = "this waits a few seconds for a service that is not there: say wait_for_interface or \
+                check_interface"]
+pub fn get_interface<T: FromIBinder + ?Sized>(name: &str) -> Result<Strong<T>, StatusCode> {
+    let service = try_wait_for_service(name, A_FEW_SECONDS)?;
+    FromIBinder::try_from(service.ok_or(StatusCode::NAME_NOT_FOUND)?)
+}
+
+const A_FEW_SECONDS: Duration = Duration::from_secs(5);
+
+/// As [`check_service`], and tells a service that is not registered (`None`) from an error.
+///
+/// # Errors
+///
+/// [`StatusCode::NO_INIT`] if there is no device, [`StatusCode::DEAD_OBJECT`] if there is no service
+/// manager, or what that answers: [`StatusCode::PERMISSION_DENIED`] for one.
+pub fn try_check_service(name: &str) -> Result<Option<SpIBinder>, StatusCode> {
+    ask(|manager| manager.check(name))
+}
+
+/// As [`check_interface`], and tells a service that is not registered (`None`) from an error.
+///
+/// # Errors
+///
+/// [`StatusCode::BAD_TYPE`] if it has another interface, or as [`try_check_service`].
+pub fn try_check_interface<T: FromIBinder + ?Sized>(
+    name: &str,
+) -> Result<Option<Strong<T>>, StatusCode> {
+    try_check_service(name)?.map(FromIBinder::try_from).transpose()
+}
+
+/// As [`wait_for_service`], but waits for `timeout` at most.
+///
+/// # Errors
+///
+/// As [`try_check_service`].
+pub fn try_wait_for_service(
+    name: &str,
+    timeout: Duration,
+) -> Result<Option<SpIBinder>, StatusCode> {
+    ask(|manager| manager.wait(name, Some(timeout)))
+}
+
+/// As [`wait_for_interface`], but waits for `timeout` at most.
+///
+/// # Errors
+///
+/// [`StatusCode::BAD_TYPE`] if it has another interface, or as [`try_check_service`].
+pub fn try_wait_for_interface<T: FromIBinder + ?Sized>(
+    name: &str,
+    timeout: Duration,
+) -> Result<Option<Strong<T>>, StatusCode> {
+    try_wait_for_service(name, timeout)?.map(FromIBinder::try_from).transpose()
+}
+
+/// Whether the system says that there is such a service, registered or not.
+///
+/// # Errors
+///
+/// As [`try_check_service`].
+pub fn is_declared(interface: &str) -> Result<bool, StatusCode> {
+    ask(|manager| manager.is_declared(interface))
+}
+
+/// Lists the instances of an interface that the system says there are.
+///
+/// # Errors
+///
+/// As [`try_check_service`].
+pub fn get_declared_instances(interface: &str) -> Result<Vec<String>, StatusCode> {
+    ask(|manager| manager.declared_instances(interface))
+}
+
+fn logged(name: &str, found: Result<Option<SpIBinder>, StatusCode>) -> Option<SpIBinder> {
+    found.unwrap_or_else(|status| {
+        tracing::warn!(name, %status, "asking the service manager");
+        None
+    })
+}

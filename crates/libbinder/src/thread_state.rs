@@ -1,0 +1,80 @@
+//! Who calls.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString};
+use std::sync::Arc;
+
+/// Who a call comes from, as its transport knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Caller {
+    /// The process, as numbered here; 0 if it has no number here.
+    pub pid: i32,
+    /// The effective user; `u32::MAX` if the transport cannot know.
+    pub uid: u32,
+    /// The security context, if the object asked for it.
+    pub sid: Option<CString>,
+    /// The certificate (DER) that the peer showed, over TLS.
+    pub certificate: Option<Arc<[u8]>>,
+}
+
+thread_local! {
+    static CALLER: RefCell<Option<Caller>> = const { RefCell::new(None) };
+}
+
+/// Puts the caller of an outer call back, however the inner one ends.
+struct Restore(Option<Caller>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        let outer = self.0.take();
+        CALLER.with(|slot| *slot.borrow_mut() = outer);
+    }
+}
+
+/// Runs `serve` as a call from `caller`. Calls nest.
+pub fn with_caller<R>(caller: Caller, serve: impl FnOnce() -> R) -> R {
+    let _restore = Restore(CALLER.with(|slot| slot.borrow_mut().replace(caller)));
+    serve()
+}
+
+/// What a service may ask about the call that it is serving.
+///
+/// Outside of a call, and in calls from this process to itself, this process is the caller.
+#[derive(Debug)]
+pub struct ThreadState(());
+
+impl ThreadState {
+    /// The effective user of the caller.
+    #[must_use]
+    pub fn get_calling_uid() -> u32 {
+        let caller = CALLER.with(|slot| slot.borrow().as_ref().map(|caller| caller.uid));
+        caller.unwrap_or_else(|| rustix::process::geteuid().as_raw())
+    }
+
+    /// The process of the caller; 0 if it has no number here, and in one-way calls.
+    #[must_use]
+    pub fn get_calling_pid() -> i32 {
+        let caller = CALLER.with(|slot| slot.borrow().as_ref().map(|caller| caller.pid));
+        caller.unwrap_or_else(|| rustix::process::getpid().as_raw_pid())
+    }
+
+    /// Runs `check` with the security context of the caller, if the object asked for it
+    /// ([`crate::BinderFeatures::set_requesting_sid`]).
+    pub fn with_calling_sid<T>(check: impl for<'a> FnOnce(Option<&'a CStr>) -> T) -> T {
+        // A copy, so that `check` may call out and be called back.
+        let sid = CALLER.with(|slot| slot.borrow().as_ref().and_then(|caller| caller.sid.clone()));
+        check(sid.as_deref())
+    }
+
+    /// The certificate (DER) of a caller that came over TLS and showed one.
+    #[must_use]
+    pub fn get_calling_certificate() -> Option<Arc<[u8]>> {
+        CALLER.with(|slot| slot.borrow().as_ref().and_then(|caller| caller.certificate.clone()))
+    }
+
+    /// Whether this thread is serving a call.
+    #[must_use]
+    pub fn is_handling_transaction() -> bool {
+        CALLER.with(|slot| slot.borrow().is_some())
+    }
+}

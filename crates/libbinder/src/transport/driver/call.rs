@@ -1,0 +1,228 @@
+//! Calls out, calls in, and what else a thread reads.
+
+use std::sync::Arc;
+
+use binder_os::binder_device::ObjectKind;
+use binder_os::binder_returns::{Acceptance, Delivery, Notice, Refusal, Return};
+use binder_uapi::{
+    BC_ACQUIRE_DONE, BC_INCREFS_DONE, BC_REPLY, BC_TRANSACTION, BinderPtrCookie,
+    BinderTransactionData, TF_ACCEPT_FDS, TF_CLEAR_BUF, TF_ONE_WAY, TF_STATUS_CODE, TF_UPDATE_TXN,
+    name_of,
+};
+
+use super::device::Shared;
+use super::inbox::Inbox;
+use super::link::Payload;
+use crate::SpIBinder;
+use crate::StatusCode;
+use crate::transport::{
+    Caller, Held, ObjectCodec, Parcel, ParcelObject, TransactionCode, TransactionFlags, serve,
+};
+
+/// The flags of callers that concern the driver.
+const PASSED_FLAGS: u32 = TF_ONE_WAY | TF_CLEAR_BUF | TF_UPDATE_TXN;
+
+impl Shared {
+    /// Calls the object behind a handle and waits for its reply, or until a one-way is accepted.
+    pub(super) fn call(
+        self: &Arc<Self>,
+        handle: u32,
+        code: TransactionCode,
+        data: Parcel,
+        flags: TransactionFlags,
+    ) -> Result<Parcel, StatusCode> {
+        self.check_process()?;
+        let flags = flags & PASSED_FLAGS | TF_ACCEPT_FDS;
+        let head =
+            BinderTransactionData { target: handle.into(), code, flags, ..Default::default() };
+        self.with_link(|link| link.push_transaction(BC_TRANSACTION, head, &Payload::Parcel(&data)));
+        let answer = self.await_answer(flags & TF_ONE_WAY != 0);
+        // Its names have come to the driver or will not; either way they are not needed any more.
+        drop(data);
+        self.settle();
+        answer
+    }
+
+    /// Reads until the answer to this thread's transaction has come, and does what else is read.
+    fn await_answer(self: &Arc<Self>, is_oneway: bool) -> Result<Parcel, StatusCode> {
+        loop {
+            let next = self.with_link(|link| link.next_return(self));
+            match next.map_err(|error| self.status_of(&error))? {
+                Return::Reply(delivery) => return self.take_reply(delivery),
+                // Replies of this thread complete in the order in which all was sent.
+                Return::Complete(_) | Return::Refused(_)
+                    if self.with_link(super::link::Link::complete_reply) => {}
+                Return::Complete(acceptance) => {
+                    self.note_acceptance(acceptance);
+                    if is_oneway {
+                        return Ok(Parcel::new());
+                    }
+                }
+                Return::Refused(refusal) => return Err(status_of_refusal(refusal)),
+                other => self.handle(other),
+            }
+        }
+    }
+
+    /// Does what a return asks for that is no answer.
+    pub(super) fn handle(self: &Arc<Self>, what: Return) {
+        match what {
+            Return::Transaction(delivery) => self.serve_call(delivery),
+            Return::Node(notice, name) => self.note_node(notice, name),
+            Return::SpawnLooper => self.spawn_looper(),
+            Return::DeadBinder(cookie) => self.bury(cookie),
+            Return::Frozen(info) => self.note_freeze(&info),
+            Return::Complete(acceptance) => {
+                self.with_link(super::link::Link::complete_reply);
+                self.note_acceptance(acceptance);
+            }
+            Return::Refused(refusal) => {
+                self.with_link(super::link::Link::complete_reply);
+                tracing::debug!(?refusal, "a reply was refused");
+            }
+            Return::Reply(delivery) => {
+                tracing::error!("a reply to no call");
+                drop(self.receive(delivery));
+            }
+            Return::Unknown(code) => tracing::error!(code = name_of(code), "an unknown return"),
+            Return::Nothing => {}
+        }
+    }
+
+    /// Writes what others wait for, if this thread goes its ways, and drops what it may.
+    pub(super) fn settle(self: &Arc<Self>) {
+        let retired = self.with_link(|link| {
+            // If the device fails, the next call says so.
+            let _ = link.settle(self);
+            if link.is_leaving() { link.take_retired() } else { None }
+        });
+        drop(retired);
+    }
+
+    fn note_node(self: &Arc<Self>, notice: Notice, name: BinderPtrCookie) {
+        // The context manager is not counted: it is as long as its process is.
+        let released = self.nodes.note(notice, name);
+        self.with_link(|link| {
+            match notice {
+                Notice::Increfs => link.push_urgent(BC_INCREFS_DONE, &name),
+                Notice::Acquire => link.push_urgent(BC_ACQUIRE_DONE, &name),
+                Notice::Release | Notice::Decrefs => {}
+            }
+            if let Some(object) = released {
+                link.retire(object);
+            }
+        });
+    }
+
+    fn note_acceptance(&self, acceptance: Acceptance) {
+        if acceptance == Acceptance::SpamSuspect {
+            tracing::warn!(path = %self.path().display(), "this process floods another with one-ways");
+        }
+    }
+
+    /// Takes the reply to a call: a parcel, or a status.
+    fn take_reply(self: &Arc<Self>, delivery: Delivery) -> Result<Parcel, StatusCode> {
+        let head = *delivery.head();
+        let reply = self.receive(delivery);
+        self.with_link(|link| link.push_free(&head));
+        let reply = reply?;
+        if head.flags & TF_STATUS_CODE == 0 {
+            return Ok(reply);
+        }
+        let status = reply.bytes().first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
+        match StatusCode::from_code(status) {
+            StatusCode::OK => Ok(Parcel::new()),
+            status => Err(status),
+        }
+    }
+
+    /// Serves a call and replies, or serves a one-way.
+    fn serve_call(self: &Arc<Self>, delivery: Delivery) {
+        let head = *delivery.head();
+        let BinderTransactionData { target: ptr, cookie, code, flags, .. } = head;
+        let is_oneway = flags & TF_ONE_WAY != 0;
+        let caller = self.caller(&delivery);
+        let data = self.receive(delivery);
+        self.with_link(|link| {
+            if !is_oneway {
+                link.push_free(&head);
+            }
+            link.begin_serving();
+        });
+        let target = self.target(BinderPtrCookie { ptr, cookie });
+        let answer = match (data, target) {
+            (Ok(data), Some(target)) => serve(&target, caller, code, data, flags),
+            (Ok(_), None) => Err(StatusCode::UNKNOWN_TRANSACTION),
+            (Err(status), _) => Err(status),
+        };
+        if is_oneway {
+            if let Err(status) = answer {
+                tracing::debug!(code, %status, "a one-way failed");
+            }
+            self.with_link(|link| {
+                // Only now may the next one-way come to the same object.
+                link.push_free(&head);
+                link.end_serving();
+            });
+            return;
+        }
+        self.with_link(|link| {
+            link.end_serving();
+            let flags = flags & TF_CLEAR_BUF;
+            match answer {
+                Ok(reply) => {
+                    let head = BinderTransactionData { flags, ..Default::default() };
+                    link.push_transaction(BC_REPLY, head, &Payload::Parcel(&reply));
+                    link.keep_reply(reply);
+                }
+                Err(status) => {
+                    let flags = flags | TF_STATUS_CODE;
+                    let head = BinderTransactionData { flags, ..Default::default() };
+                    link.push_transaction(BC_REPLY, head, &Payload::Status(status.code()));
+                    link.keep_reply(Parcel::new());
+                }
+            }
+        });
+    }
+
+    fn caller(&self, delivery: &Delivery) -> Caller {
+        let BinderTransactionData { sender_pid: pid, sender_euid: uid, .. } = *delivery.head();
+        let sid = delivery.security_context().and_then(|address| {
+            let text = self.os.copy_text(address);
+            text.inspect_err(|error| tracing::error!(%error, "no security context")).ok()
+        });
+        Caller { pid, uid, sid, certificate: None }
+    }
+
+    /// Makes a parcel of what was received: from then on it holds what it names.
+    fn receive(self: &Arc<Self>, delivery: Delivery) -> Result<Parcel, StatusCode> {
+        let is_sensitive = delivery.head().flags & TF_CLEAR_BUF != 0;
+        let mut inbox = Inbox::new(is_sensitive);
+        let mut objects = Vec::new();
+        let received = self.os.receive(delivery, inbox.bytes_mut(), &mut objects);
+        received.map_err(|error| self.status_of(&error))?;
+        let objects = objects.into_iter().map(|object| {
+            let binder = match object.kind {
+                ObjectKind::File(file) => return Ok((object.offset, Held::File(file))),
+                ObjectKind::Own(name) => {
+                    SpIBinder::from_local(self.target(name).ok_or(StatusCode::DEAD_OBJECT)?)
+                }
+                ObjectKind::Handle(handle) => SpIBinder::from_remote(self.proxy(handle)),
+                ObjectKind::Other(_) => return Err(StatusCode::BAD_TYPE),
+            };
+            Ok((object.offset, Held::Binder { binder, name: None }))
+        });
+        let objects: Result<Vec<_>, _> = objects
+            .map(|object| object.map(|(offset, held)| ParcelObject { offset, held }))
+            .collect();
+        let codec = Arc::clone(self) as Arc<dyn ObjectCodec>;
+        Ok(Parcel::received(codec, Box::new(inbox), objects?))
+    }
+}
+
+fn status_of_refusal(refusal: Refusal) -> StatusCode {
+    match refusal {
+        Refusal::Dead => StatusCode::DEAD_OBJECT,
+        Refusal::Failed | Refusal::Frozen => StatusCode::FAILED_TRANSACTION,
+    }
+}

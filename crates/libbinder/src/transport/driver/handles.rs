@@ -1,0 +1,272 @@
+//! Handles of objects in other processes, what is held of them, and what was asked about them.
+//!
+//! A handle has one proxy as long as anybody holds it. The driver counts what the process holds of a
+//! handle, whichever thread says so and when; but of the registrations for death and freeze it has
+//! one for each handle, and ignores a second. So commands about registrations are written while the
+//! table is locked: the driver sees them in the order in which the table changed.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use binder_uapi::{
+    BC_ACQUIRE, BC_CLEAR_DEATH_NOTIFICATION, BC_CLEAR_FREEZE_NOTIFICATION, BC_DEAD_BINDER_DONE,
+    BC_DECREFS, BC_FREEZE_NOTIFICATION_DONE, BC_INCREFS, BC_RELEASE, BC_REQUEST_DEATH_NOTIFICATION,
+    BC_REQUEST_FREEZE_NOTIFICATION, BinderFrozenStateInfo, BinderHandleCookie,
+};
+
+use super::device::Shared;
+use super::freeze::{FreezeNotice, FrozenState};
+use super::proxy::Proxy;
+use crate::StatusCode;
+use crate::transport::{DeathNotice, RemoteObject as _};
+
+/// All handles of a device that this process holds.
+#[derive(Default)]
+pub(super) struct Handles {
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    entries: HashMap<u32, Entry>,
+    last_cookie: u64,
+}
+
+#[derive(Default)]
+struct Entry {
+    proxy: Weak<Proxy>,
+    /// The cookies of what was asked of the driver, by this proxy or one before it.
+    death: Option<u64>,
+    freeze: Option<u64>,
+}
+
+impl Table {
+    /// Returns a cookie that names the handle, and no registration before.
+    fn new_cookie(&mut self, handle: u32) -> u64 {
+        self.last_cookie += 1;
+        self.last_cookie << 32 | u64::from(handle)
+    }
+
+    fn entry_of_cookie(&mut self, cookie: u64) -> Option<(u32, &mut Entry)> {
+        let handle = u32::try_from(cookie & u64::from(u32::MAX)).ok()?;
+        Some((handle, self.entries.get_mut(&handle)?))
+    }
+}
+
+impl Shared {
+    fn handles(&self) -> MutexGuard<'_, Table> {
+        // The table is never left half changed.
+        self.handles.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns how many handles this process holds.
+    pub(super) fn handle_count(&self) -> usize {
+        self.handles().entries.len()
+    }
+
+    /// Returns the proxy of a handle that a received buffer holds, or of handle 0.
+    pub(super) fn proxy(self: &Arc<Self>, handle: u32) -> Arc<Proxy> {
+        // Dropped when the table is not locked any more.
+        let _stale;
+        let proxy = {
+            let entries = &mut self.handles().entries;
+            match entries.get(&handle).and_then(|entry| entry.proxy.upgrade()) {
+                // Handle 0 is that of the context manager, whichever there is.
+                Some(proxy) if handle != 0 || proxy.is_alive() => return proxy,
+                stale => _stale = stale,
+            }
+            let proxy = Arc::new(Proxy::new(Arc::clone(self), handle));
+            let entry = entries.entry(handle).or_default();
+            entry.proxy = Arc::downgrade(&proxy);
+            proxy
+        };
+        self.with_link(|link| {
+            link.push_urgent(BC_INCREFS, &handle);
+            link.push_urgent(BC_ACQUIRE, &handle);
+            // Others may find the proxy and drop it before this is written.
+            link.pin(Arc::clone(&proxy));
+        });
+        proxy
+    }
+
+    /// Gives back what a proxy held, which nobody holds any more.
+    pub(super) fn give_back(self: &Arc<Self>, proxy: &Proxy) {
+        if self.check_process().is_err() {
+            return;
+        }
+        let handle = proxy.handle;
+        let mut table = self.handles();
+        // Another proxy may have taken the entry over, and the registrations with it.
+        let is_ours = |entry: &Entry| std::ptr::eq(entry.proxy.as_ptr(), proxy);
+        let entry = table.entries.get(&handle).is_some_and(is_ours);
+        let entry = if entry { table.entries.remove(&handle) } else { None };
+        let is_registered =
+            entry.as_ref().is_some_and(|entry| entry.death.is_some() || entry.freeze.is_some());
+        self.with_link_locked(|link| {
+            if let Some(cookie) = entry.as_ref().and_then(|entry| entry.freeze) {
+                link.push(BC_CLEAR_FREEZE_NOTIFICATION, &BinderHandleCookie { handle, cookie });
+            }
+            if let Some(cookie) = entry.as_ref().and_then(|entry| entry.death) {
+                link.push(BC_CLEAR_DEATH_NOTIFICATION, &BinderHandleCookie { handle, cookie });
+            }
+            link.push_urgent(BC_RELEASE, &handle);
+            link.push_urgent(BC_DECREFS, &handle);
+            // A driver that does not answer has nothing to be given back to.
+            let _ = if is_registered { link.flush(self) } else { link.settle(self) };
+        });
+        drop(table);
+        // Proxies that were waiting for the commands to be written.
+        self.with_link(|_| ());
+    }
+
+    /// Writes a command about a registration at once.
+    fn write_registration(
+        self: &Arc<Self>,
+        command: u32,
+        handle: u32,
+        cookie: u64,
+    ) -> io::Result<()> {
+        self.with_link_locked(|link| {
+            // Alone, so that an error is this command's.
+            link.flush(self)?;
+            link.push(command, &BinderHandleCookie { handle, cookie });
+            link.flush(self)
+        })
+    }
+
+    /// Asks the driver to tell of the death of the proxy's object.
+    pub(super) fn link_to_death(
+        self: &Arc<Self>,
+        proxy: &Proxy,
+        recipient: &Arc<DeathNotice>,
+    ) -> Result<(), StatusCode> {
+        self.check_process()?;
+        let handle = proxy.handle;
+        let mut table = self.handles();
+        proxy.deaths.link(recipient)?;
+        let cookie = table.new_cookie(handle);
+        let Some(entry) = table.entries.get_mut(&handle).filter(|entry| entry.death.is_none())
+        else {
+            return Ok(());
+        };
+        entry.death = Some(cookie);
+        let asked = self.write_registration(BC_REQUEST_DEATH_NOTIFICATION, handle, cookie);
+        drop(table);
+        self.with_link(|_| ());
+        asked.map_err(|error| self.status_of(&error))
+    }
+
+    /// Takes that back.
+    pub(super) fn unlink_to_death(
+        self: &Arc<Self>,
+        proxy: &Proxy,
+        recipient: &Arc<DeathNotice>,
+    ) -> Result<(), StatusCode> {
+        self.check_process()?;
+        let handle = proxy.handle;
+        let mut table = self.handles();
+        let is_last = proxy.deaths.unlink(recipient)?;
+        let entry = table.entries.get_mut(&handle).filter(|_| is_last);
+        let Some(cookie) = entry.and_then(|entry| entry.death.take()) else {
+            return Ok(());
+        };
+        let asked = self.write_registration(BC_CLEAR_DEATH_NOTIFICATION, handle, cookie);
+        drop(table);
+        self.with_link(|_| ());
+        asked.map_err(|error| self.status_of(&error))
+    }
+
+    /// Handles `BR_DEAD_BINDER`: tells all who wanted to know, then the driver.
+    pub(super) fn bury(self: &Arc<Self>, cookie: u64) {
+        let mut table = self.handles();
+        let entry = table.entry_of_cookie(cookie);
+        let proxy = match entry {
+            Some((handle, entry)) if entry.death == Some(cookie) => {
+                entry.death = None;
+                let proxy = entry.proxy.upgrade();
+                // It fails if the device does, and then there is nothing to clear.
+                let _ = self.write_registration(BC_CLEAR_DEATH_NOTIFICATION, handle, cookie);
+                proxy
+            }
+            Some(_) | None => None,
+        };
+        drop(table);
+        if let Some(proxy) = proxy {
+            proxy.deaths.die();
+        }
+        self.with_link(|link| link.push_urgent(BC_DEAD_BINDER_DONE, &cookie));
+    }
+
+    /// Asks the driver to tell when the process of the proxy's object is frozen and thawed.
+    pub(super) fn link_to_freezes(
+        self: &Arc<Self>,
+        proxy: &Proxy,
+        notice: &Arc<FreezeNotice>,
+    ) -> Result<(), StatusCode> {
+        self.check_process()?;
+        let handle = proxy.handle;
+        let mut table = self.handles();
+        let state = proxy.freezes.link(notice);
+        let cookie = table.new_cookie(handle);
+        let entry = table.entries.get_mut(&handle).filter(|entry| entry.freeze.is_none());
+        let Some(entry) = entry else {
+            drop(table);
+            // The driver says it to the first only.
+            if let Some(state) = state {
+                notice.tell(state);
+            }
+            return Ok(());
+        };
+        entry.freeze = Some(cookie);
+        let asked = self.write_registration(BC_REQUEST_FREEZE_NOTIFICATION, handle, cookie);
+        if asked.is_err() {
+            entry.freeze = None;
+            // It was linked a moment ago.
+            let _ = proxy.freezes.unlink(notice);
+        }
+        drop(table);
+        self.with_link(|_| ());
+        // Drivers before Linux 6.12 do not know the command.
+        asked.map_err(|_| StatusCode::INVALID_OPERATION)
+    }
+
+    /// Takes that back.
+    pub(super) fn unlink_from_freezes(
+        self: &Arc<Self>,
+        proxy: &Proxy,
+        notice: &Arc<FreezeNotice>,
+    ) -> Result<(), StatusCode> {
+        self.check_process()?;
+        let handle = proxy.handle;
+        let mut table = self.handles();
+        let is_last = proxy.freezes.unlink(notice)?;
+        let entry = table.entries.get_mut(&handle).filter(|_| is_last);
+        let Some(cookie) = entry.and_then(|entry| entry.freeze.take()) else {
+            return Ok(());
+        };
+        let asked = self.write_registration(BC_CLEAR_FREEZE_NOTIFICATION, handle, cookie);
+        drop(table);
+        self.with_link(|_| ());
+        asked.map_err(|error| self.status_of(&error))
+    }
+
+    /// Handles `BR_FROZEN_BINDER`.
+    pub(super) fn note_freeze(self: &Arc<Self>, info: &BinderFrozenStateInfo) {
+        let mut table = self.handles();
+        let entry = table.entry_of_cookie(info.cookie);
+        let entry = entry.filter(|(_, entry)| entry.freeze == Some(info.cookie));
+        let proxy = entry.and_then(|(_, entry)| entry.proxy.upgrade());
+        drop(table);
+        if let Some(proxy) = &proxy {
+            proxy.freezes.tell(FrozenState::of(info.is_frozen != 0));
+        }
+        self.with_link(|link| {
+            // The driver refuses it, alone, if the handle is gone: the proxy keeps it meanwhile.
+            let _ = link.flush(self);
+            link.push(BC_FREEZE_NOTIFICATION_DONE, &info.cookie);
+            let _ = link.flush(self);
+        });
+        drop(proxy);
+    }
+}

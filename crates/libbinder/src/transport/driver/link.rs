@@ -1,0 +1,280 @@
+//! A thread's conversation with a device: what it is to write, what it has read.
+//!
+//! Commands wait here until the thread speaks to the driver anyway, so that a call costs one ioctl.
+//! A thread of which nobody knows when it will speak again writes at once what others wait for.
+
+use std::cell::RefCell;
+use std::io;
+use std::mem;
+use std::sync::Arc;
+
+use binder_os::binder_returns::{Return, Returns};
+use binder_uapi::{BC_FREE_BUFFER, BinderTransactionData, name_of, payload_len};
+use zerocopy::{Immutable, IntoBytes};
+
+use super::device::Shared;
+use super::proxy::Proxy;
+use crate::transport::{LocalObject, Parcel};
+
+/// What one thread has to say to one device, and has heard.
+#[derive(Default)]
+pub(super) struct Link {
+    commands: Vec<u8>,
+    returns: Returns,
+    /// The offsets of the transaction that is written next.
+    offsets: Vec<u64>,
+    /// The status that is written next, as a reply.
+    status: i32,
+    /// Replies whose completion was not read yet. What they name must live until then.
+    replies: Vec<Parcel>,
+    /// Proxies whose references the driver does not know of yet.
+    pins: Vec<Arc<Proxy>>,
+    /// The same, known by now: to be dropped when nothing is locked.
+    unpinned: Vec<Arc<Proxy>>,
+    /// To be dropped when no code of others is under way on this thread.
+    retired: Retired,
+    /// Whether the thread will speak to the driver without being asked to.
+    is_looper: bool,
+    /// How many calls the thread is serving.
+    serving: u32,
+    /// How many bytes of the receive buffer wait in `commands` to be freed.
+    unfreed_bytes: usize,
+    /// How many of these the device was told of.
+    held_back_bytes: usize,
+    /// Whether others wait for something in `commands`.
+    is_urgent: bool,
+}
+
+/// What a thread no longer needs. To drop it may run any code.
+#[derive(Default)]
+pub(super) struct Retired {
+    objects: Vec<Arc<dyn LocalObject>>,
+    parcels: Vec<Parcel>,
+}
+
+/// What a transaction is made of.
+pub(super) enum Payload<'a> {
+    Parcel(&'a Parcel),
+    Status(i32),
+}
+
+impl Link {
+    /// Adds a command, to be written with the next exchange.
+    pub(super) fn push(&mut self, command: u32, payload: &(impl IntoBytes + Immutable)) {
+        debug_assert_eq!(payload_len(command), size_of_val(payload), "{}", name_of(command));
+        self.commands.extend_from_slice(&command.to_ne_bytes());
+        self.commands.extend_from_slice(payload.as_bytes());
+    }
+
+    /// Adds a command that others wait for.
+    pub(super) fn push_urgent(&mut self, command: u32, payload: &(impl IntoBytes + Immutable)) {
+        self.push(command, payload);
+        self.is_urgent = true;
+    }
+
+    /// Adds a command that frees the buffer of a received transaction.
+    pub(super) fn push_free(&mut self, transaction: &BinderTransactionData) {
+        self.push(BC_FREE_BUFFER, &transaction.buffer);
+        let bytes = transaction.data_size.saturating_add(transaction.offsets_size);
+        self.unfreed_bytes += usize::try_from(bytes).unwrap_or(usize::MAX / 2);
+    }
+
+    /// Keeps a proxy until the commands so far are written.
+    pub(super) fn pin(&mut self, proxy: Arc<Proxy>) {
+        self.pins.push(proxy);
+    }
+
+    /// Adds a transaction or a reply. It must be written while its parcel lives and before another
+    /// is added.
+    pub(super) fn push_transaction(
+        &mut self,
+        command: u32,
+        head: BinderTransactionData,
+        payload: &Payload<'_>,
+    ) {
+        self.offsets.clear();
+        let bytes = match payload {
+            Payload::Parcel(parcel) => {
+                self.offsets.extend(parcel.objects().iter().map(|object| object.offset as u64));
+                parcel.bytes()
+            }
+            Payload::Status(status) => {
+                self.status = *status;
+                self.status.as_bytes()
+            }
+        };
+        let transaction = BinderTransactionData {
+            data_size: bytes.len() as u64,
+            buffer: bytes.as_ptr() as u64,
+            offsets_size: size_of_val(&self.offsets[..]) as u64,
+            offsets: self.offsets.as_ptr() as u64,
+            ..head
+        };
+        self.push(command, &transaction);
+    }
+
+    /// Keeps a reply that was added until the driver has taken it.
+    pub(super) fn keep_reply(&mut self, reply: Parcel) {
+        self.replies.push(reply);
+    }
+
+    /// Takes the completion of a reply, if one is due; if not, the completion is a call's.
+    pub(super) fn complete_reply(&mut self) -> bool {
+        if self.replies.is_empty() {
+            return false;
+        }
+        let reply = self.replies.remove(0);
+        if !reply.objects().is_empty() {
+            self.retired.parcels.push(reply);
+        }
+        true
+    }
+
+    /// Keeps an object that nobody else holds until it may be dropped.
+    pub(super) fn retire(&mut self, object: Arc<dyn LocalObject>) {
+        self.retired.objects.push(object);
+    }
+
+    /// Notes that the thread speaks to the driver in a loop, or no longer.
+    pub(super) fn set_looper(&mut self, is_looper: bool) {
+        self.is_looper = is_looper;
+    }
+
+    /// Notes the begin of a call that the thread serves.
+    pub(super) fn begin_serving(&mut self) {
+        self.serving += 1;
+    }
+
+    /// Notes its end.
+    pub(super) fn end_serving(&mut self) {
+        self.serving -= 1;
+    }
+
+    /// Whether the thread goes its own ways, and may not speak to the driver for a long time.
+    pub(super) fn is_leaving(&self) -> bool {
+        !self.is_looper && self.serving == 0
+    }
+
+    /// Takes what may be dropped, if there is anything and no returns are left to look at.
+    pub(super) fn take_retired(&mut self) -> Option<Retired> {
+        let has_any = !self.retired.objects.is_empty() || !self.retired.parcels.is_empty();
+        (has_any && self.returns.is_empty()).then(|| mem::take(&mut self.retired))
+    }
+
+    /// Takes the next return, and waits for it if need be. All commands are written before.
+    pub(super) fn next_return(&mut self, device: &Shared) -> io::Result<Return> {
+        loop {
+            match self.returns.take_next() {
+                Some(Return::Nothing) => {}
+                Some(next) => return Ok(next),
+                None => self.exchange(device, true)?,
+            }
+        }
+    }
+
+    /// Writes all commands, as far as the driver takes them.
+    pub(super) fn flush(&mut self, device: &Shared) -> io::Result<()> {
+        if self.commands.is_empty() { Ok(()) } else { self.exchange(device, false) }
+    }
+
+    /// Writes what others wait for, and what takes too much room, before the thread goes its ways.
+    pub(super) fn settle(&mut self, device: &Shared) -> io::Result<()> {
+        if !self.is_leaving() {
+            return Ok(());
+        }
+        let more_bytes = self.unfreed_bytes - self.held_back_bytes;
+        self.held_back_bytes = self.unfreed_bytes;
+        let may_hold_back = device.hold_back(more_bytes);
+        if self.is_urgent || !may_hold_back { self.flush(device) } else { Ok(()) }
+    }
+
+    fn exchange(&mut self, device: &Shared, is_waiting: bool) -> io::Result<()> {
+        let exchange = if is_waiting {
+            device.os.write_read_returns(&self.commands, &mut self.returns)
+        } else {
+            device.os.write_read(&self.commands, &mut [])
+        };
+        let is_refused = exchange.outcome.is_err() && exchange.written < self.commands.len();
+        self.commands.drain(..exchange.written);
+        if is_refused {
+            // This one the driver will never take. The others it may.
+            self.drop_first_command();
+        }
+        if self.commands.is_empty() {
+            self.is_urgent = false;
+            self.unfreed_bytes = 0;
+            device.release_held_back(mem::take(&mut self.held_back_bytes));
+            self.unpinned.append(&mut self.pins);
+        }
+        exchange.outcome
+    }
+
+    fn drop_first_command(&mut self) {
+        if let Some(code) = self.commands.first_chunk() {
+            let code = u32::from_ne_bytes(*code);
+            let len = size_of_val(&code) + payload_len(code);
+            tracing::debug!(command = name_of(code), "the driver refuses a command");
+            self.commands.drain(..len.min(self.commands.len()));
+        }
+    }
+}
+
+/// The links of a thread, one for each device that it has spoken to.
+#[derive(Default)]
+struct Links(Vec<(Arc<Shared>, Link)>);
+
+thread_local! {
+    static LINKS: RefCell<Links> = RefCell::default();
+}
+
+impl Drop for Links {
+    fn drop(&mut self) {
+        for (device, mut link) in self.0.drain(..) {
+            if device.check_process().is_err() {
+                continue;
+            }
+            // Nobody is left to tell if the device does not answer any more.
+            let _ = link.flush(&device);
+            let _ = device.os.exit_thread();
+        }
+    }
+}
+
+impl Shared {
+    /// Runs `act` with this thread's link to the device. Nothing may be locked.
+    pub(super) fn with_link<R>(self: &Arc<Self>, act: impl FnOnce(&mut Link) -> R) -> R {
+        let (result, unpinned) = self.with_link_locked(|link| {
+            let result = act(link);
+            let unpinned = &mut link.unpinned;
+            (result, (!unpinned.is_empty()).then(|| mem::take(unpinned)))
+        });
+        drop(unpinned);
+        result
+    }
+
+    /// The same, if something is locked: no proxy is dropped.
+    pub(super) fn with_link_locked<R>(self: &Arc<Self>, act: impl FnOnce(&mut Link) -> R) -> R {
+        let mut act = Some(act);
+        let done = LINKS.try_with(|links| {
+            let links = &mut links.try_borrow_mut().ok()?.0;
+            let is_ours = |(device, _): &(Arc<Self>, Link)| Arc::ptr_eq(device, self);
+            let place = links.iter().position(is_ours).unwrap_or_else(|| {
+                links.push((Arc::clone(self), Link::default()));
+                links.len() - 1
+            });
+            let act = act.take()?;
+            Some(act(&mut links[place].1))
+        });
+        match (done, act) {
+            (Ok(Some(result)), _) => result,
+            // The thread is ending and its link has gone already: what is left is said at once.
+            (_, Some(act)) => {
+                let mut link = Link::default();
+                let result = act(&mut link);
+                let _ = link.flush(self);
+                result
+            }
+            (Ok(None) | Err(_), None) => unreachable!("what was run has a result"),
+        }
+    }
+}

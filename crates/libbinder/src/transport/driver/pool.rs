@@ -1,0 +1,148 @@
+//! Threads that take calls.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+
+use binder_uapi::{BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_REGISTER_LOOPER};
+
+use super::device::{Device, DeviceError, Shared};
+use super::link::Link;
+
+/// The threads of a device that take calls.
+#[derive(Default)]
+pub(super) struct Pool {
+    is_started: AtomicBool,
+    /// How many threads were started, for their names.
+    started: AtomicU32,
+}
+
+impl Device {
+    /// Starts a thread that takes calls; the driver asks for more as they are needed. Once is enough.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::Forked`], or [`DeviceError::Refused`] if there can be no more threads.
+    pub fn start_thread_pool(&self) -> Result<(), DeviceError> {
+        self.check_process()?;
+        if self.shared().pool.is_started.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let started = self.shared().start_looper(BC_ENTER_LOOPER);
+        started.map_err(|source| {
+            self.shared().pool.is_started.store(false, Ordering::Release);
+            self.refused("starting a thread")(source)
+        })
+    }
+
+    /// Takes calls on this thread, until the device fails.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError`].
+    pub fn join_thread_pool(&self) -> Result<Infallible, DeviceError> {
+        self.check_process()?;
+        match self.shared().run_looper(BC_ENTER_LOOPER) {
+            Err(error) => Err(self.refused("waiting for calls")(error)),
+        }
+    }
+
+    /// Makes this thread one that takes calls when it is told that there are some, for programs that
+    /// wait for several things at once.
+    ///
+    /// From then on poll(2) says when the device, by its descriptor, can be read; then
+    /// [`handle_polled_commands`](Self::handle_polled_commands) is to be called, on this thread.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError`].
+    pub fn setup_polling(&self) -> Result<(), DeviceError> {
+        self.check_process()?;
+        let shared = self.shared();
+        let entered = shared.with_link(|link| {
+            link.set_looper(true);
+            link.push(BC_ENTER_LOOPER, &());
+            link.flush(shared)
+        });
+        entered.map_err(self.refused("becoming a looper"))
+    }
+
+    /// Does what poll(2) has announced.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError`].
+    pub fn handle_polled_commands(&self) -> Result<(), DeviceError> {
+        self.check_process()?;
+        let shared = self.shared();
+        let handled = shared.handle_next().and_then(|()| {
+            // A reply is written with the next read, and nobody knows when that is.
+            let outcome = shared.with_link(|link| link.flush(shared));
+            shared.drop_retired();
+            outcome
+        });
+        handled.map_err(self.refused("reading what poll has announced"))
+    }
+
+    fn check_process(&self) -> Result<(), DeviceError> {
+        let forked = |_| DeviceError::Forked { path: self.path().into() };
+        self.shared().check_process().map_err(forked)
+    }
+}
+
+impl Shared {
+    /// Starts a thread because the driver has asked for one.
+    pub(super) fn spawn_looper(self: &Arc<Self>) {
+        if let Err(error) = self.start_looper(BC_REGISTER_LOOPER) {
+            tracing::error!(%error, "the thread that the driver asks for cannot be started");
+        }
+    }
+
+    fn start_looper(self: &Arc<Self>, command: u32) -> io::Result<()> {
+        let number = self.pool.started.fetch_add(1, Ordering::Relaxed) + 1;
+        let name = format!("binder:{}_{number:X}", std::process::id());
+        let shared = Arc::clone(self);
+        let run = move || match shared.run_looper(command) {
+            Err(error) => tracing::error!(%error, "a thread takes no more calls"),
+        };
+        thread::Builder::new().name(name).spawn(run).map(drop)
+    }
+
+    /// Takes calls until the device fails.
+    fn run_looper(self: &Arc<Self>, command: u32) -> io::Result<Infallible> {
+        // A driver that cannot do this needs an ioctl more for each call, and that is all.
+        let defers = self.os.defer_completions(true);
+        tracing::trace!(?defers, "a thread takes calls");
+        self.with_link(|link| {
+            link.set_looper(true);
+            link.push(command, &());
+        });
+        let failed = loop {
+            self.drop_retired();
+            if let Err(error) = self.handle_next() {
+                break error;
+            }
+        };
+        self.with_link(|link| {
+            link.set_looper(false);
+            link.push(BC_EXIT_LOOPER, &());
+            // The device has failed.
+            let _ = link.flush(self);
+        });
+        Err(failed)
+    }
+
+    /// Reads one return, waiting for it if need be, and does what it asks for.
+    fn handle_next(self: &Arc<Self>) -> io::Result<()> {
+        let next = self.with_link(|link| link.next_return(self))?;
+        self.handle(next);
+        Ok(())
+    }
+
+    /// Drops what nobody needs any more, between calls.
+    fn drop_retired(self: &Arc<Self>) {
+        drop(self.with_link(Link::take_retired));
+    }
+}

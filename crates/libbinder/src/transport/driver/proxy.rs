@@ -1,0 +1,96 @@
+//! Proxies of objects in other processes.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::device::Shared;
+use super::freeze::FreezeLinks;
+use crate::StatusCode;
+use crate::transport::{
+    DeathLinks, DeathNotice, ObjectCodec, Parcel, ProxyFacts, RemoteObject, TransactionCode,
+    TransactionFlags,
+};
+
+/// An object of another process, by its handle. There is one for each handle of a device.
+pub(super) struct Proxy {
+    pub(super) device: Arc<Shared>,
+    pub(super) handle: u32,
+    pub(super) deaths: DeathLinks,
+    pub(super) freezes: FreezeLinks,
+    facts: ProxyFacts,
+    /// A call was answered by the word that the object is dead.
+    is_known_dead: AtomicBool,
+}
+
+impl Proxy {
+    pub(super) fn new(device: Arc<Shared>, handle: u32) -> Self {
+        Self {
+            device,
+            handle,
+            deaths: DeathLinks::default(),
+            freezes: FreezeLinks::default(),
+            facts: ProxyFacts::default(),
+            is_known_dead: AtomicBool::new(false),
+        }
+    }
+}
+
+impl RemoteObject for Proxy {
+    fn codec(&self) -> Arc<dyn ObjectCodec> {
+        Arc::clone(&self.device) as Arc<dyn ObjectCodec>
+    }
+
+    fn facts(&self) -> &ProxyFacts {
+        &self.facts
+    }
+
+    fn submit_transact(
+        &self,
+        code: TransactionCode,
+        data: Parcel,
+        flags: TransactionFlags,
+    ) -> Result<Parcel, StatusCode> {
+        if self.is_known_dead.load(Ordering::Relaxed) {
+            return Err(StatusCode::DEAD_OBJECT);
+        }
+        let result = self.device.call(self.handle, code, data, flags);
+        if let Err(StatusCode::DEAD_OBJECT) = result {
+            self.is_known_dead.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
+    fn link_to_death(&self, recipient: &Arc<DeathNotice>) -> Result<(), StatusCode> {
+        self.device.link_to_death(self, recipient)
+    }
+
+    fn unlink_to_death(&self, recipient: &Arc<DeathNotice>) -> Result<(), StatusCode> {
+        self.device.unlink_to_death(self, recipient)
+    }
+
+    fn is_alive(&self) -> bool {
+        !self.is_known_dead.load(Ordering::Relaxed) && !self.deaths.is_dead()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn number(&self) -> u64 {
+        self.handle.into()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.device.give_back(self);
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "handle {} of {}", self.handle, self.device.path().display())
+    }
+}

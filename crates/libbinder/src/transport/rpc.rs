@@ -1,0 +1,34 @@
+//! Calls over sockets: RPC Binder.
+//!
+//! What a session decides is in the crate `binder_rpc`; here are its sockets and threads. A
+//! [`connection`] is one socket with its bytes; it belongs to one thread at a time. Our own calls
+//! take one from the [`pool`] and wait on it ([`call`]); the peer's calls arrive on others, each with
+//! a thread that serves ([`answer`]). A [`shared`] session is what they have in common.
+
+mod answer;
+mod call;
+mod codec;
+mod connection;
+mod endpoint;
+mod error;
+mod handshake;
+mod link;
+mod peer;
+mod pool;
+mod proxy;
+mod server;
+mod session;
+mod shared;
+#[cfg(feature = "tls")]
+mod tls;
+
+pub use binder_rpc::handshake::{FdMode as FileDescriptorTransportMode, HandshakeError};
+pub use binder_rpc::{Ending, Limits, Version as ProtocolVersion};
+pub use error::RpcError;
+pub use server::RpcServer;
+pub use session::RpcSession;
+#[cfg(feature = "tls")]
+pub use tls::TlsCredentials;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! Calls of the peer.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use binder_rpc::{Address, Arrival, Ending, Message, Role, Transaction, encode, special};
+
+use super::call::serving;
+use super::codec::files;
+use super::connection::{Connection, Outgoing};
+use super::link::{MAX_FILES, Patience};
+use super::shared::Shared;
+use crate::StatusCode;
+use crate::transport::{LocalObject, Parcel, serve};
+
+impl Shared {
+    /// Serves a connection on which the peer calls, until its end.
+    pub(super) fn serve_connection(self: &Arc<Self>, mut connection: Box<Connection>) -> Ending {
+        loop {
+            match self.serve_next(connection) {
+                Ok(same) => connection = same,
+                Err(ending) => return ending,
+            }
+        }
+    }
+
+    /// Waits for one message and does what it asks.
+    fn serve_next(
+        self: &Arc<Self>,
+        mut connection: Box<Connection>,
+    ) -> Result<Box<Connection>, Ending> {
+        let message = loop {
+            if let Some(message) = connection.arrived()? {
+                break message;
+            }
+            if self.has_releases() {
+                // Before this thread may sleep for long.
+                self.flush(&mut connection)?;
+                // Messages may have come meanwhile.
+                if let Some(message) = connection.arrived()? {
+                    break message;
+                }
+            }
+            connection.receive(Patience::Wait)?;
+        };
+        match message {
+            Message::Transact(transaction) => self.answer(connection, transaction),
+            message => {
+                self.take_in(message)?;
+                Ok(connection)
+            }
+        }
+    }
+
+    /// Runs a call of the peer and answers it.
+    pub(super) fn answer(
+        self: &Arc<Self>,
+        mut connection: Box<Connection>,
+        transaction: Transaction<OwnedFd>,
+    ) -> Result<Box<Connection>, Ending> {
+        connection.turns.called(&self.terms.limits)?;
+        let arrival = self.table().session.accept(transaction)?;
+        let mut connection = match arrival {
+            Arrival::Call(address, object, transaction) => {
+                self.answer_call(connection, address, &object, transaction)?
+            }
+            Arrival::Oneway(address, object, transaction) => {
+                self.run_oneways(address, object, transaction)?;
+                connection
+            }
+            Arrival::Queued(queued) => {
+                if queued.is_many {
+                    let (waiting, pid) = (queued.waiting, self.peer.caller().pid);
+                    tracing::warn!(waiting, pid, "one-way calls wait for earlier ones");
+                }
+                connection
+            }
+            Arrival::Special(transaction) => {
+                let reply = self.answer_special(&transaction);
+                if !transaction.is_oneway() {
+                    self.reply(&mut connection, None, reply)?;
+                }
+                connection
+            }
+        };
+        connection.turns.answered();
+        Ok(connection)
+    }
+
+    fn answer_call(
+        self: &Arc<Self>,
+        connection: Box<Connection>,
+        address: Address,
+        object: &Arc<dyn LocalObject>,
+        transaction: Transaction<OwnedFd>,
+    ) -> Result<Box<Connection>, Ending> {
+        let data = self.received(transaction.body)?;
+        let caller = self.peer.caller();
+        let (connection, reply) = serving(self, Some(connection), || {
+            serve(object, caller, transaction.code, data, transaction.flags)
+        });
+        // Without a connection, a call within this one has ended the session.
+        let mut connection = connection.ok_or_else(|| self.ending().unwrap_or(Ending::Closed))?;
+        self.reply(&mut connection, Some(address), reply)?;
+        Ok(connection)
+    }
+
+    /// Runs a one-way call, and those to the same object that waited for it.
+    fn run_oneways(
+        self: &Arc<Self>,
+        address: Address,
+        mut object: Arc<dyn LocalObject>,
+        mut transaction: Transaction<OwnedFd>,
+    ) -> Result<(), Ending> {
+        loop {
+            let data = self.received(transaction.body)?;
+            let mut caller = self.peer.caller();
+            // Nobody waits, so nobody may be held to account by number.
+            caller.pid = 0;
+            let (_, served) = serving(self, None, || {
+                serve(&object, caller, transaction.code, data, transaction.flags)
+            });
+            if let Err(status) = served {
+                tracing::debug!(%status, code = transaction.code, "a one-way call failed");
+            }
+            let next = self.table().session.oneway_ran(address);
+            match next {
+                Ok(next) => (object, transaction) = next,
+                Err(released) => {
+                    self.settle(released);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Answers a call of no object.
+    fn answer_special(
+        self: &Arc<Self>,
+        transaction: &Transaction<OwnedFd>,
+    ) -> Result<Parcel, StatusCode> {
+        let mut reply = Parcel::for_codec(Arc::<Self>::clone(self));
+        match transaction.code {
+            special::GET_ROOT if self.terms.role == Role::Server => {
+                reply.write_binder(self.terms.root.as_ref())?;
+            }
+            special::GET_MAX_THREADS => {
+                let parcel = special::max_threads(self.terms.max_threads);
+                reply.write_with(|writer| writer.raw(&parcel));
+            }
+            special::GET_SESSION_ID => {
+                let parcel = special::session_id(self.id().ok_or(StatusCode::NO_INIT)?);
+                reply.write_with(|writer| writer.raw(&parcel));
+            }
+            _ => return Err(StatusCode::UNKNOWN_TRANSACTION),
+        }
+        Ok(reply)
+    }
+
+    /// Sends an answer, and the references that go back with it.
+    fn reply(
+        self: &Arc<Self>,
+        connection: &mut Connection,
+        called: Option<Address>,
+        reply: Result<Parcel, StatusCode>,
+    ) -> Result<(), Ending> {
+        let limits = *connection.limits();
+        let version = self.terms.version;
+        let mut scratch = connection.take_scratch();
+        let reply = reply.and_then(|reply| {
+            let objects = reply.objects();
+            let positions = self.list_positions(&objects, &mut scratch);
+            let parcel_bytes = reply.bytes().len();
+            let extent = encode::Extent { parcel_bytes, positions };
+            let head = encode::reply(version, 0, extent, &limits).map_err(|refusal| {
+                tracing::warn!(%refusal, "an answer was not sent");
+                StatusCode::FAILED_TRANSACTION
+            })?;
+            if files(&objects).len() > MAX_FILES {
+                return Err(StatusCode::BAD_VALUE);
+            }
+            drop(objects);
+            Ok((reply, head))
+        });
+        if reply.is_err() {
+            scratch.clear();
+        }
+        let listed_bytes = scratch.len();
+        let lost = {
+            let mut table = self.table();
+            let lost = called.map(|address| self.release_called(&mut table, address));
+            self.take_releases(&mut table, &mut scratch);
+            lost
+        };
+        // Outside of the lock: it may be the last of the object.
+        drop(lost);
+        let (positions, releases) = scratch.split_at(listed_bytes);
+        let take_in = |message| self.take_in(message);
+        match reply {
+            Ok((mut reply, head)) => {
+                let objects = reply.objects();
+                let files = files(&objects);
+                let parcel = reply.bytes();
+                let outgoing = Outgoing { releases, head: &head, parcel, positions, files: &files };
+                let sent = connection.send(&outgoing, take_in);
+                drop(files);
+                drop(objects);
+                reply.mark_sent();
+                sent?;
+            }
+            Err(status) => {
+                let none = encode::Extent::default();
+                // A status alone is within every limit.
+                let Ok(head) = encode::reply(version, status.code(), none, &limits) else {
+                    return Err(Ending::ShutDown);
+                };
+                let outgoing = Outgoing { releases, head: &head, ..Outgoing::default() };
+                connection.send(&outgoing, take_in)?;
+            }
+        }
+        connection.put_scratch(scratch);
+        self.end_if_last()
+    }
+}

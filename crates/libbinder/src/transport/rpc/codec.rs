@@ -1,0 +1,147 @@
+//! How a session names objects in its parcels.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use binder_rpc::handshake::FdMode;
+use binder_rpc::{Address, Body, Ending, Listed, Version};
+
+use super::connection::recycle;
+use super::error::status_of;
+use super::proxy::RpcProxy;
+use super::shared::Shared;
+use crate::transport::{
+    Held, Object, ObjectCodec, Parcel, ParcelObject, ReceivedBytes, RpcVersion, WireFormat,
+    WireName,
+};
+use crate::{SpIBinder, StatusCode};
+
+impl ObjectCodec for Shared {
+    fn format(&self) -> WireFormat {
+        WireFormat::Rpc(match self.terms.version {
+            Version::V0 => RpcVersion::V0,
+            Version::V1 => RpcVersion::V1,
+            Version::V2 => RpcVersion::V2,
+        })
+    }
+
+    fn name_binder(&self, binder: &SpIBinder) -> Result<WireName, StatusCode> {
+        let address = match binder.object() {
+            Object::Local(object) => {
+                // The table holds the object, so nothing else will have its place.
+                let id = Arc::as_ptr(object).cast::<()>().addr() as u64;
+                let sent = self.table().session.send_own(id, || Arc::clone(object));
+                sent.map_err(|refusal| status_of(&refusal))?
+            }
+            Object::Remote(object) => {
+                let proxy = object.as_any().downcast_ref::<RpcProxy>();
+                let ours = proxy.filter(|proxy| std::ptr::eq(&raw const **proxy.session(), self));
+                let address = ours.ok_or(StatusCode::INVALID_OPERATION)?.address();
+                let sent = self.table().session.send_back(address);
+                sent.map_err(|refusal| status_of(&refusal))?;
+                address
+            }
+        };
+        Ok(WireName::Address(address.word()))
+    }
+
+    fn unname(&self, _: &SpIBinder, name: WireName) {
+        if let WireName::Address(word) = name
+            && let Ok(address) = Address::from_word(word)
+        {
+            let released = self.table().session.unsend(address);
+            self.settle(released);
+        }
+    }
+
+    fn find_binder(&self, name: WireName) -> Result<SpIBinder, StatusCode> {
+        let WireName::Address(word) = name else {
+            return Err(StatusCode::BAD_TYPE);
+        };
+        let address = Address::from_word(word).map_err(Ending::from);
+        self.fail(address.and_then(|address| self.enter(address))).ok_or(StatusCode::BAD_VALUE)
+    }
+
+    fn allow_files(&self) -> Result<(), StatusCode> {
+        match self.terms.fd_mode {
+            FdMode::Unix if self.terms.version.has_positions() => Ok(()),
+            FdMode::Unix | FdMode::None | FdMode::Trusty => Err(StatusCode::FDS_NOT_ALLOWED),
+        }
+    }
+}
+
+/// A parcel's bytes in the memory that they were received in.
+struct Place {
+    buffer: Vec<u8>,
+    range: std::ops::Range<usize>,
+}
+
+impl ReceivedBytes for Place {
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[self.range.clone()]
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        recycle(std::mem::take(&mut self.buffer));
+    }
+}
+
+impl Shared {
+    /// Makes a parcel of what came, with the objects that were listed.
+    pub(super) fn received(self: &Arc<Self>, mut body: Body<OwnedFd>) -> Result<Parcel, Ending> {
+        let mut objects = Vec::new();
+        if !body.positions.is_empty() {
+            let mut files: Vec<_> = body.files.drain(..).map(Some).collect();
+            for (position, listed) in body.objects() {
+                let held = match listed? {
+                    Listed::Binder(address) => {
+                        Held::Binder { binder: self.enter(address)?, name: None }
+                    }
+                    Listed::File(index) => {
+                        let place = usize::try_from(index).ok();
+                        match place.and_then(|index| files.get_mut(index)).and_then(Option::take) {
+                            Some(file) => Held::File(file),
+                            // Whoever reads it will find nothing.
+                            None => continue,
+                        }
+                    }
+                };
+                let offset = usize::try_from(position).unwrap_or(usize::MAX);
+                objects.push(ParcelObject { offset, held });
+            }
+        }
+        let place = Place { buffer: body.buffer, range: body.range };
+        Ok(Parcel::received(Arc::<Self>::clone(self), Box::new(place), objects))
+    }
+
+    /// Writes the positions that the version lists into `to`, and returns how many there are.
+    pub(super) fn list_positions(&self, objects: &[ParcelObject], to: &mut Vec<u8>) -> usize {
+        let version = self.terms.version;
+        let mut count = 0;
+        for object in objects {
+            let is_listed = match object.held {
+                Held::File(_) => version.has_positions(),
+                Held::Binder { .. } => version.lists_binders(),
+                Held::Unread => false,
+            };
+            if is_listed {
+                // Longer parcels are not sent.
+                let offset = u32::try_from(object.offset).unwrap_or(u32::MAX);
+                to.extend_from_slice(&offset.to_le_bytes());
+                count += 1;
+            }
+        }
+        count
+    }
+}
+
+/// Returns the files of a parcel, in the order of their places in it.
+pub(super) fn files(objects: &[ParcelObject]) -> Vec<BorrowedFd<'_>> {
+    let file = |object| match object {
+        &ParcelObject { held: Held::File(ref file), .. } => Some(file.as_fd()),
+        _ => None,
+    };
+    objects.iter().filter_map(file).collect()
+}

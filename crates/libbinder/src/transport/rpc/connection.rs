@@ -1,0 +1,287 @@
+//! One socket of a session, with what has arrived on it and whose turn it is.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use binder_rpc::{Direction, Ending, Inbox, Limits, Message, Turns, Version};
+
+use super::link::{Link, Patience};
+
+/// Spare buffers kept by each thread, and how large one may be.
+const SPARES: usize = 2;
+const SPARE_BYTES: usize = 2 << 20;
+
+/// After how many one-way calls their connection is looked at.
+const DRAIN_EACH: u32 = 32;
+
+thread_local! {
+    /// Memory of parcels that this thread has done with. Most are dropped where they were received.
+    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Keeps the memory of a parcel for the next that this thread receives.
+pub(super) fn recycle(buffer: Vec<u8>) {
+    // A thread that is ending has no use for it.
+    let _ = SPARE.try_with(|spares| {
+        let mut spares = spares.borrow_mut();
+        if spares.len() < SPARES && (1..=SPARE_BYTES).contains(&buffer.len()) {
+            spares.push(buffer);
+        }
+    });
+}
+
+/// A connection, which belongs to the thread that uses it.
+#[derive(Debug)]
+pub(super) struct Connection {
+    link: Arc<Link>,
+    inbox: Inbox<OwnedFd>,
+    files: Vec<OwnedFd>,
+    /// Messages that came while we had the turn.
+    early: VecDeque<Message<OwnedFd>>,
+    pub(super) turns: Turns,
+    version: Version,
+    limits: Limits,
+    /// Memory for what goes before and after a parcel.
+    scratch: Vec<u8>,
+    /// One-way calls since the last look at what has come.
+    undrained: u32,
+}
+
+/// What is sent in one write: references that go back, a head, a parcel, its positions.
+#[derive(Default)]
+pub(super) struct Outgoing<'a> {
+    pub(super) releases: &'a [u8],
+    pub(super) head: &'a [u8],
+    pub(super) parcel: &'a [u8],
+    pub(super) positions: &'a [u8],
+    pub(super) files: &'a [BorrowedFd<'a>],
+}
+
+impl Connection {
+    /// Takes a link on which nothing has been said yet.
+    pub(super) fn new(link: Arc<Link>, limits: Limits) -> Self {
+        Self {
+            link,
+            inbox: Inbox::default(),
+            files: Vec::new(),
+            early: VecDeque::new(),
+            turns: Turns::new(Direction::Outgoing),
+            version: Version::NEWEST,
+            limits,
+            scratch: Vec::new(),
+            undrained: 0,
+        }
+    }
+
+    /// Lends memory, empty, to be put back.
+    pub(super) fn take_scratch(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.scratch)
+    }
+
+    pub(super) fn put_scratch(&mut self, mut scratch: Vec<u8>) {
+        scratch.clear();
+        self.scratch = scratch;
+    }
+
+    /// Says what was agreed on in the handshake.
+    pub(super) fn agree(&mut self, version: Version, direction: Direction) {
+        self.version = version;
+        self.turns = Turns::new(direction);
+    }
+
+    pub(super) fn link(&self) -> &Arc<Link> {
+        &self.link
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Returns the bytes that have come and are no message, for the handshake.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.inbox.bytes()
+    }
+
+    /// Forgets bytes that the handshake has read.
+    pub(super) fn consume(&mut self, bytes: usize) {
+        self.inbox.consume(bytes);
+    }
+
+    /// Receives once.
+    pub(super) fn receive(&mut self, patience: Patience) -> Result<(), Ending> {
+        SPARE.with(|spares| {
+            if let Some(buffer) = spares.borrow_mut().pop() {
+                self.inbox.recycle(buffer);
+            }
+        });
+        let received = self
+            .link
+            .receive(self.inbox.room(), &mut self.files, patience)
+            .map_err(|error| lost(&error))?;
+        if received.lost_files {
+            return Err(Ending::LostDescriptors);
+        }
+        if received.bytes == 0 {
+            return Err(self.inbox.closed());
+        }
+        self.inbox.filled(received.bytes, self.files.drain(..));
+        Ok(())
+    }
+
+    /// Returns the next message if it has come.
+    pub(super) fn arrived(&mut self) -> Result<Option<Message<OwnedFd>>, Ending> {
+        match self.early.pop_front() {
+            Some(message) => Ok(Some(message)),
+            None => self.inbox.next(self.version, &self.limits),
+        }
+    }
+
+    /// Waits for the next message.
+    pub(super) fn next(&mut self) -> Result<Message<OwnedFd>, Ending> {
+        loop {
+            if let Some(message) = self.arrived()? {
+                return Ok(message);
+            }
+            self.receive(Patience::Wait)?;
+        }
+    }
+
+    /// Sends a message, in one write if there is room.
+    ///
+    /// While there is none, `returned` is told of references that come back: two sides that write
+    /// to each other would wait for ever if neither read.
+    pub(super) fn send(
+        &mut self,
+        outgoing: &Outgoing<'_>,
+        mut returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<(), Ending> {
+        let Outgoing { releases, head, parcel, positions, files } = *outgoing;
+        if !files.is_empty() && !releases.is_empty() {
+            // Descriptors go with the first bytes of their own message.
+            self.send_all(&mut [IoSlice::new(releases)], &[], &mut returned)?;
+            let mut parts = [IoSlice::new(head), IoSlice::new(parcel), IoSlice::new(positions)];
+            return self.send_all(&mut parts, files, &mut returned);
+        }
+        let mut parts = [releases, head, parcel, positions].map(IoSlice::new);
+        self.send_all(&mut parts, files, &mut returned)
+    }
+
+    /// Sends a few bytes if there is room at once; says whether.
+    pub(super) fn try_send(
+        &mut self,
+        bytes: &[u8],
+        mut returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<bool, Ending> {
+        if bytes.is_empty() {
+            return Ok(true);
+        }
+        match self.link.send_now(&[IoSlice::new(bytes)], &[]) {
+            Ok(sent) => {
+                // Half of a message cannot wait.
+                self.send_all(&mut [IoSlice::new(&bytes[sent..])], &[], &mut returned)?;
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(lost(&error)),
+        }
+    }
+
+    /// Takes in what has come on a connection on which nobody waits, now and then: after a number
+    /// of one-way calls, each of which makes the peer give something back.
+    pub(super) fn drain_at_times(
+        &mut self,
+        returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<(), Ending> {
+        self.undrained += 1;
+        if self.undrained < DRAIN_EACH {
+            return Ok(());
+        }
+        self.drain(returned)
+    }
+
+    /// Returns whether there were one-way calls since the last look at what has come.
+    pub(super) fn is_undrained(&self) -> bool {
+        self.undrained > 0
+    }
+
+    /// Takes in what has come on a connection on which nobody waits.
+    pub(super) fn drain(
+        &mut self,
+        mut returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<(), Ending> {
+        self.undrained = 0;
+        self.take_in_arrived(&mut returned)
+    }
+
+    fn send_all(
+        &mut self,
+        mut parts: &mut [IoSlice<'_>],
+        mut files: &[BorrowedFd<'_>],
+        returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<(), Ending> {
+        // Leaves out leading parts that are empty.
+        IoSlice::advance_slices(&mut parts, 0);
+        while !parts.is_empty() {
+            match self.link.send_now(parts, files) {
+                Ok(bytes) => {
+                    IoSlice::advance_slices(&mut parts, bytes);
+                    files = &[];
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.wait_for_room(returned)?;
+                }
+                Err(error) => return Err(lost(&error)),
+            }
+        }
+        loop {
+            match self.link.flush_now() {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.wait_for_room(returned)?;
+                }
+                Err(error) => return Err(lost(&error)),
+            }
+        }
+    }
+
+    /// Waits for room to send, and takes in meanwhile what comes, up to one message that has to
+    /// wait.
+    fn wait_for_room(
+        &mut self,
+        returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<(), Ending> {
+        let may_read = self.early.is_empty();
+        if !self.link.wait_for_room(may_read).map_err(|error| lost(&error))? {
+            return Ok(());
+        }
+        self.take_in_arrived(returned)
+    }
+
+    fn take_in_arrived(
+        &mut self,
+        returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<(), Ending> {
+        match self.receive(Patience::Now) {
+            Err(Ending::Socket { errno }) if errno == rustix::io::Errno::AGAIN.raw_os_error() => {}
+            result => result?,
+        }
+        while let Some(message) = self.inbox.next(self.version, &self.limits)? {
+            match message {
+                message @ Message::DecStrong { .. } => returned(message)?,
+                message => self.early.push_back(message),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the end of a session whose socket failed.
+fn lost(error: &io::Error) -> Ending {
+    match error.kind() {
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Ending::Closed,
+        _ => Ending::Socket { errno: error.raw_os_error().unwrap_or(0) },
+    }
+}

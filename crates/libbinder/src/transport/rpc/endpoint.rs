@@ -1,0 +1,203 @@
+//! Where sessions are to be had.
+
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Mutex;
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown};
+
+use super::error::RpcError;
+use super::link::{Link, Patience};
+use super::peer::Peer;
+
+/// Where a client connects to.
+pub(super) enum Target {
+    Unix(SocketAddr),
+    Inet(String, u16),
+    #[cfg(feature = "tls")]
+    Tls(String, u16, std::sync::Arc<rustls::ClientConfig>),
+    Vsock(u32, u32),
+    /// Each connection is a descriptor sent over this socket.
+    Bootstrap(OwnedFd),
+    /// Whoever asks gets the next connection.
+    Preconnected(Mutex<Box<dyn FnMut() -> Option<OwnedFd> + Send>>),
+}
+
+/// A socket that has just been connected, and who is at its other end.
+pub(super) struct Connected {
+    pub(super) link: Link,
+    pub(super) peer: Peer,
+}
+
+fn unix(socket: OwnedFd) -> Connected {
+    let peer = Peer::of_unix_socket(&socket);
+    Connected { link: Link::new(socket, true), peer }
+}
+
+fn stream(socket: OwnedFd) -> Connected {
+    Connected { link: Link::new(socket, false), peer: Peer::elsewhere(None) }
+}
+
+/// Takes a socket of a kind that only the system knows.
+fn any(socket: OwnedFd) -> Result<Connected, RpcError> {
+    let domain = rustix::net::sockopt::socket_domain(&socket);
+    match domain.map_err(RpcError::system("use a descriptor as a socket"))? {
+        rustix::net::AddressFamily::UNIX => Ok(unix(socket)),
+        _ => Ok(stream(socket)),
+    }
+}
+
+fn connect_inet(host: &str, port: u16) -> Result<OwnedFd, RpcError> {
+    let addresses = (host, port).to_socket_addrs().map_err(RpcError::system("look a host up"))?;
+    let stream = TcpStream::connect(&*addresses.collect::<Vec<_>>());
+    without_delay(stream.map_err(RpcError::system("connect over TCP"))?)
+}
+
+fn without_delay(stream: TcpStream) -> Result<OwnedFd, RpcError> {
+    // A call is one small write, and somebody waits for it.
+    stream.set_nodelay(true).map_err(RpcError::system("set TCP_NODELAY"))?;
+    Ok(stream.into())
+}
+
+/// Returns the address of a path, or of a name in the abstract namespace if it begins with NUL.
+pub(super) fn unix_address(path: &Path) -> Result<SocketAddr, RpcError> {
+    match path.as_os_str().as_bytes() {
+        [0, name @ ..] => SocketAddr::from_abstract_name(name),
+        _ => SocketAddr::from_pathname(path),
+    }
+    .map_err(RpcError::system("use the name of a socket"))
+}
+
+impl Target {
+    /// Makes one connection.
+    pub(super) fn connect(&self) -> Result<Connected, RpcError> {
+        match self {
+            Self::Unix(address) => {
+                let stream = UnixStream::connect_addr(address);
+                Ok(unix(stream.map_err(RpcError::system("connect to a Unix socket"))?.into()))
+            }
+            Self::Inet(host, port) => Ok(stream(connect_inet(host, *port)?)),
+            #[cfg(feature = "tls")]
+            Self::Tls(host, port, config) => {
+                let tls = super::tls::Tls::connect(std::sync::Arc::clone(config), host)?;
+                let link = Link::with_tls(connect_inet(host, *port)?, tls);
+                Ok(Connected { link, peer: Peer::elsewhere(None) })
+            }
+            Self::Vsock(cid, port) => {
+                let socket = vsock::VsockStream::connect_with_cid_port(*cid, *port);
+                Ok(stream(socket.map_err(RpcError::system("connect over vsock"))?.into()))
+            }
+            Self::Bootstrap(socket) => {
+                let pair = UnixStream::pair();
+                let (ours, theirs) = pair.map_err(RpcError::system("make a pair of sockets"))?;
+                let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+                let mut ancillary = SendAncillaryBuffer::new(&mut space);
+                let files = [theirs.as_fd()];
+                ancillary.push(SendAncillaryMessage::ScmRights(&files));
+                let sent = rustix::net::sendmsg(
+                    socket,
+                    &[IoSlice::new(&[0; 4])],
+                    &mut ancillary,
+                    SendFlags::NOSIGNAL,
+                );
+                sent.map_err(RpcError::system("send a socket to the server"))?;
+                Ok(unix(ours.into()))
+            }
+            Self::Preconnected(next) => {
+                let mut next = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                any(next().ok_or(RpcError::NoConnection)?)
+            }
+        }
+    }
+}
+
+/// Where a server is connected to.
+#[derive(Debug)]
+pub(super) enum Listener {
+    Unix(UnixListener),
+    Inet(TcpListener),
+    #[cfg(feature = "tls")]
+    Tls(TcpListener, std::sync::Arc<rustls::ServerConfig>),
+    Vsock(vsock::VsockListener),
+    /// Each descriptor that comes over this socket is a connection.
+    Bootstrap(Link),
+}
+
+impl Listener {
+    /// Binds a path, or a name in the abstract namespace.
+    pub(super) fn bind_unix(path: &Path) -> Result<Self, RpcError> {
+        let listener = UnixListener::bind_addr(&unix_address(path)?);
+        Ok(Self::Unix(listener.map_err(RpcError::system("bind a Unix socket"))?))
+    }
+
+    /// Waits for a connection; `None` if the other side of a bootstrap socket has gone.
+    pub(super) fn accept(&self) -> Result<Option<Connected>, RpcError> {
+        match self {
+            Self::Unix(listener) => {
+                let (stream, _) =
+                    listener.accept().map_err(RpcError::system("accept a connection"))?;
+                Ok(Some(unix(stream.into())))
+            }
+            Self::Inet(listener) => {
+                let (stream, _) =
+                    listener.accept().map_err(RpcError::system("accept a connection"))?;
+                Ok(Some(self::stream(without_delay(stream)?)))
+            }
+            #[cfg(feature = "tls")]
+            Self::Tls(listener, config) => {
+                let (stream, _) =
+                    listener.accept().map_err(RpcError::system("accept a connection"))?;
+                let tls = super::tls::Tls::accept(std::sync::Arc::clone(config))?;
+                let link = Link::with_tls(without_delay(stream)?, tls);
+                Ok(Some(Connected { link, peer: Peer::elsewhere(None) }))
+            }
+            Self::Vsock(listener) => {
+                let (socket, _) =
+                    listener.accept().map_err(RpcError::system("accept a connection"))?;
+                Ok(Some(stream(socket.into())))
+            }
+            Self::Bootstrap(link) => accept_bootstrap(link),
+        }
+    }
+
+    /// Ends every wait for a connection.
+    pub(super) fn close(&self) {
+        let close = |socket: std::os::fd::BorrowedFd<'_>| {
+            // A socket that is closed already is as good.
+            let _ = rustix::net::shutdown(socket, Shutdown::Both);
+        };
+        match self {
+            Self::Unix(listener) => close(listener.as_fd()),
+            Self::Inet(listener) => close(listener.as_fd()),
+            #[cfg(feature = "tls")]
+            Self::Tls(listener, _) => close(listener.as_fd()),
+            Self::Vsock(listener) => close(listener.as_fd()),
+            Self::Bootstrap(link) => link.close(),
+        }
+    }
+}
+
+/// Takes the next descriptor that comes over a socket; it comes with four bytes of zero.
+fn accept_bootstrap(link: &Link) -> Result<Option<Connected>, RpcError> {
+    let mut files = Vec::new();
+    let mut left = [0; 4].len();
+    while left > 0 {
+        let mut room = [0; 4];
+        let received = link.receive(&mut room[..left], &mut files, Patience::Wait);
+        let received = received.map_err(RpcError::system("receive a connection"))?;
+        if received.bytes == 0 {
+            return Ok(None);
+        }
+        left -= received.bytes;
+    }
+    match files.pop() {
+        Some(socket) => any(socket).map(Some),
+        None => Err(RpcError::NoConnection),
+    }
+}

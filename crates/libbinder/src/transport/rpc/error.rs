@@ -1,0 +1,79 @@
+//! What prevents a session, before it can end.
+
+use std::io;
+
+use binder_rpc::handshake::HandshakeError;
+use binder_rpc::{Ending, Refusal};
+
+use crate::StatusCode;
+
+/// Why there is no session.
+#[derive(Debug, thiserror::Error)]
+pub enum RpcError {
+    /// The system did not do something.
+    #[error("cannot {action}: {error}")]
+    System {
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The other side opened wrongly.
+    #[error(transparent)]
+    Handshake(#[from] HandshakeError),
+    /// The other side did not open in time.
+    #[error("the other side did not answer within {seconds} s")]
+    TimedOut {
+        /// How long it had.
+        seconds: f32,
+    },
+    /// The session ended while it was set up.
+    #[error("the session ended: {0}")]
+    Ended(#[from] Ending),
+    /// TLS did not come about: a certificate is missing, not trusted, expired, or of another name.
+    #[error("TLS: {0}")]
+    Tls(String),
+    /// No socket came from where one was to come.
+    #[error("no socket came for a connection")]
+    NoConnection,
+    /// The session is set up already.
+    #[error("the session is set up already")]
+    IsSetUp,
+    /// There is no root object, or it could not be had.
+    #[error("no root object: {0}")]
+    NoRoot(StatusCode),
+}
+
+impl RpcError {
+    /// Says what was tried, for `map_err`.
+    pub(super) fn system<E: Into<io::Error>>(action: &'static str) -> impl FnOnce(E) -> Self {
+        move |error| Self::System { action, error: error.into() }
+    }
+}
+
+impl From<RpcError> for StatusCode {
+    fn from(error: RpcError) -> Self {
+        match error {
+            RpcError::System { error, .. } => {
+                Self::from_code(error.raw_os_error().map_or(Self::UNKNOWN_ERROR.code(), |n| -n))
+            }
+            RpcError::Handshake(_) => Self::BAD_VALUE,
+            RpcError::TimedOut { .. } => Self::TIMED_OUT,
+            RpcError::Ended(_) => Self::DEAD_OBJECT,
+            RpcError::Tls(_) => Self::PERMISSION_DENIED,
+            RpcError::NoConnection => Self::BAD_VALUE,
+            RpcError::IsSetUp => Self::INVALID_OPERATION,
+            RpcError::NoRoot(status) => status,
+        }
+    }
+}
+
+/// The status that a caller gets whose call was refused.
+pub(super) fn status_of(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::Ended(_) => StatusCode::DEAD_OBJECT,
+        Refusal::UnknownObject(_) => StatusCode::BAD_VALUE,
+        Refusal::TooLarge { .. } => StatusCode::FAILED_TRANSACTION,
+        Refusal::TooManyObjects { .. } => StatusCode::NO_MEMORY,
+    }
+}

@@ -1,0 +1,174 @@
+//! A stream socket.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, Shutdown, recv, recvmsg, sendmsg, shutdown,
+};
+
+/// Descriptors that one message may bring: what Linux passes at once.
+pub(super) const MAX_FILES: usize = 253;
+
+/// What a read brought.
+#[derive(Debug)]
+pub(super) struct Received {
+    /// Nothing means that the other side has closed.
+    pub(super) bytes: usize,
+    /// Whether descriptors were lost.
+    pub(super) lost_files: bool,
+}
+
+/// Whether to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    Wait,
+    Now,
+}
+
+/// A connected stream socket.
+///
+/// The socket blocks: who does not want to wait says so with each call.
+#[derive(Debug)]
+pub(super) struct Link {
+    socket: OwnedFd,
+    passes_files: bool,
+    #[cfg(feature = "tls")]
+    tls: Option<super::tls::Tls>,
+}
+
+impl Link {
+    /// Takes a socket; `passes_files` says whether it is a Unix socket, on which descriptors come.
+    pub(super) fn new(socket: OwnedFd, passes_files: bool) -> Self {
+        Self {
+            socket,
+            passes_files,
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+
+    /// Takes a socket on which TLS is to be spoken; no descriptors come there.
+    #[cfg(feature = "tls")]
+    pub(super) fn with_tls(socket: OwnedFd, tls: super::tls::Tls) -> Self {
+        Self { socket, passes_files: false, tls: Some(tls) }
+    }
+
+    /// Returns the TLS that is spoken, if any is.
+    #[cfg(feature = "tls")]
+    pub(super) fn tls(&self) -> Option<&super::tls::Tls> {
+        self.tls.as_ref()
+    }
+
+    /// Sends what of the parts goes at once, and waits for room for none of it.
+    ///
+    /// `files` go with the first byte.
+    pub(super) fn send_now(
+        &self,
+        parts: &[IoSlice<'_>],
+        files: &[BorrowedFd<'_>],
+    ) -> io::Result<usize> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return tls.send_now(&self.socket, parts);
+        }
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let send = |ancillary: &mut SendAncillaryBuffer<'_, '_, '_>| {
+            retry(|| sendmsg(&self.socket, parts, ancillary, flags))
+        };
+        if files.is_empty() {
+            return Ok(send(&mut SendAncillaryBuffer::default())?);
+        }
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !ancillary.push(SendAncillaryMessage::ScmRights(files)) {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        }
+        Ok(send(&mut ancillary)?)
+    }
+
+    /// Sends what was taken and is not sent yet; [`io::ErrorKind::WouldBlock`] if some is left.
+    #[cfg_attr(not(feature = "tls"), expect(clippy::unused_self, reason = "TLS has a buffer"))]
+    pub(super) fn flush_now(&self) -> io::Result<()> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return tls.flush_now(&self.socket);
+        }
+        Ok(())
+    }
+
+    /// Receives into `room`, and descriptors behind those in `files`.
+    pub(super) fn receive(
+        &self,
+        room: &mut [u8],
+        files: &mut Vec<OwnedFd>,
+        patience: Patience,
+    ) -> io::Result<Received> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            let bytes = tls.receive(&self.socket, room, patience)?;
+            return Ok(Received { bytes, lost_files: false });
+        }
+        let mut flags = RecvFlags::CMSG_CLOEXEC;
+        if patience == Patience::Now {
+            flags |= RecvFlags::DONTWAIT;
+        }
+        if !self.passes_files {
+            let (bytes, _) = retry(|| recv(&self.socket, &mut *room, flags))?;
+            return Ok(Received { bytes, lost_files: false });
+        }
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let message =
+            retry(|| recvmsg(&self.socket, &mut [IoSliceMut::new(room)], &mut ancillary, flags))?;
+        for received in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(rights) = received {
+                files.extend(rights);
+            }
+        }
+        let lost_files = message.flags.contains(ReturnFlags::CTRUNC);
+        Ok(Received { bytes: message.bytes, lost_files })
+    }
+
+    /// Waits until there is room to send, or if `or_input` something to receive; says whether the
+    /// latter is so.
+    pub(super) fn wait_for_room(&self, or_input: bool) -> io::Result<bool> {
+        let wanted = if or_input { PollFlags::OUT | PollFlags::IN } else { PollFlags::OUT };
+        let mut polled = [PollFd::new(&self.socket, wanted)];
+        retry(|| poll(&mut polled, None))?;
+        Ok(or_input && polled[0].revents().intersects(PollFlags::IN | PollFlags::HUP))
+    }
+
+    /// Ends every wait on the socket, here and there.
+    pub(super) fn close(&self) {
+        // A socket that is closed already is as good.
+        let _ = shutdown(&self.socket, Shutdown::Both);
+    }
+
+    /// Bounds every wait on the socket, or none any more.
+    pub(super) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        set_socket_timeout(&self.socket, Timeout::Recv, timeout)?;
+        Ok(set_socket_timeout(&self.socket, Timeout::Send, timeout)?)
+    }
+}
+
+impl AsFd for Link {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            result => return result,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Who is at the other end of a session.
+
+use std::os::fd::AsFd;
+use std::sync::{Arc, OnceLock};
+
+use pidns::{PID_MAX_LIMIT, Pid, PidNamespace};
+
+use crate::transport::Caller;
+
+/// The other side, with the process number that it has here while its session lasts.
+#[derive(Debug)]
+pub(super) struct Peer {
+    caller: Caller,
+    /// The number of a peer that is no process of this machine's.
+    number: Option<Arc<Pid<()>>>,
+}
+
+/// The numbers of peers that are no processes of this machine's.
+fn numbers() -> &'static Arc<PidNamespace<()>> {
+    static NUMBERS: OnceLock<Arc<PidNamespace<()>>> = OnceLock::new();
+    NUMBERS.get_or_init(|| {
+        let numbers = PidNamespace::root();
+        // The first number is ours: with it the namespace would end.
+        let ours = numbers.alloc_pid(());
+        debug_assert!(ours.is_ok_and(|ours| ours.nr() == 1), "nobody else has asked");
+        numbers
+    })
+}
+
+impl Peer {
+    /// Asks the system who is at the other end of a Unix socket.
+    pub(super) fn of_unix_socket(socket: impl AsFd) -> Self {
+        match rustix::net::sockopt::socket_peercred(socket) {
+            Ok(credentials) => Self {
+                caller: Caller {
+                    pid: credentials.pid.as_raw_pid(),
+                    uid: credentials.uid.as_raw(),
+                    ..Caller::default()
+                },
+                number: None,
+            },
+            Err(_) => Self::elsewhere(None),
+        }
+    }
+
+    /// Numbers a peer that is not on this machine, or not known to be.
+    ///
+    /// Its number lies above all that the kernel gives to processes, so it means nobody else.
+    pub(super) fn elsewhere(certificate: Option<Arc<[u8]>>) -> Self {
+        // Without a number left, the peer is nobody in particular.
+        let number = numbers().alloc_pid(()).ok();
+        let above = |nr: u32| i32::try_from(PID_MAX_LIMIT + nr).unwrap_or(0);
+        let pid = number.as_ref().map_or(0, |number| above(number.nr()));
+        Self { caller: Caller { pid, uid: u32::MAX, sid: None, certificate }, number }
+    }
+
+    /// Returns what services are told of the caller.
+    pub(super) fn caller(&self) -> Caller {
+        self.caller.clone()
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        if let Some(number) = self.number.take() {
+            // Only this peer frees its number.
+            let _ = number.free();
+        }
+    }
+}

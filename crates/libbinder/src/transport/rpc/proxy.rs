@@ -1,0 +1,109 @@
+//! A proxy of an object of the peer.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use binder_rpc::Address;
+
+use super::shared::{Keeper, Shared};
+use crate::StatusCode;
+use crate::transport::{
+    DeathLinks, DeathNotice, ObjectCodec, Parcel, ProxyFacts, RemoteObject, TransactionCode,
+    TransactionFlags,
+};
+
+/// An object of the peer.
+pub(super) struct RpcProxy {
+    session: Arc<Shared>,
+    address: Address,
+    facts: ProxyFacts,
+    deaths: DeathLinks,
+    /// A client's session lasts as long as somebody has an object of it.
+    _keeper: Option<Arc<Keeper>>,
+}
+
+impl RpcProxy {
+    pub(super) fn new(session: Arc<Shared>, address: Address) -> Self {
+        let _keeper = session.keeper();
+        let (facts, deaths) = (ProxyFacts::default(), DeathLinks::default());
+        Self { session, address, facts, deaths, _keeper }
+    }
+
+    pub(super) fn session(&self) -> &Arc<Shared> {
+        &self.session
+    }
+
+    pub(super) fn address(&self) -> Address {
+        self.address
+    }
+
+    /// Tells of the end of the session.
+    pub(super) fn die(&self) {
+        self.deaths.die();
+    }
+}
+
+impl Drop for RpcProxy {
+    fn drop(&mut self) {
+        let released = self.session.table().session.let_go(self.address);
+        self.session.settle(released);
+        // A thread that serves a call of this session sends it with the answer.
+        if !super::call::is_serving(&self.session) {
+            self.session.flush_idle();
+            self.session.drain_idle();
+        }
+    }
+}
+
+impl fmt::Debug for RpcProxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.address)
+    }
+}
+
+impl RemoteObject for RpcProxy {
+    fn codec(&self) -> Arc<dyn ObjectCodec> {
+        Arc::<Shared>::clone(&self.session)
+    }
+
+    fn facts(&self) -> &ProxyFacts {
+        &self.facts
+    }
+
+    fn submit_transact(
+        &self,
+        code: TransactionCode,
+        data: Parcel,
+        flags: TransactionFlags,
+    ) -> Result<Parcel, StatusCode> {
+        self.session.call(Some(self.address), code, data, flags)
+    }
+
+    fn link_to_death(&self, recipient: &Arc<DeathNotice>) -> Result<(), StatusCode> {
+        if !self.is_alive() {
+            return Err(StatusCode::DEAD_OBJECT);
+        }
+        // Somebody must be listening for the end.
+        if self.session.serving() == 0 {
+            return Err(StatusCode::INVALID_OPERATION);
+        }
+        self.deaths.link(recipient).map(drop)
+    }
+
+    fn unlink_to_death(&self, recipient: &Arc<DeathNotice>) -> Result<(), StatusCode> {
+        self.deaths.unlink(recipient).map(drop)
+    }
+
+    fn is_alive(&self) -> bool {
+        self.session.ending().is_none()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn number(&self) -> u64 {
+        self.address.word()
+    }
+}

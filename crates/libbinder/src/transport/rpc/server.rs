@@ -1,0 +1,463 @@
+//! A server: it gives its root object to whoever connects.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use binder_rpc::handshake::{FdMode, HandshakeError, Opening};
+use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version};
+
+use super::connection::Connection;
+use super::endpoint::{Connected, Listener};
+use super::error::RpcError;
+use super::handshake::{self, Deadline};
+use super::peer::Peer;
+use super::pool::Place;
+use super::shared::{Shared, Terms};
+use crate::SpIBinder;
+
+/// Listens on a socket and gives every client a session with its root object.
+///
+/// Set what it offers, then [`start`](Self::start) it or [`join`](Self::join) it with this thread.
+/// Dropping it shuts it down.
+#[derive(Debug)]
+pub struct RpcServer {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// Until the server is shut down.
+    listener: Mutex<Option<Arc<Listener>>>,
+    root: SpIBinder,
+    offer: Mutex<Offer>,
+    state: Mutex<State>,
+    changed: Condvar,
+    is_closing: AtomicBool,
+    /// Connections with a thread of ours, in their handshake or served.
+    threads: AtomicUsize,
+}
+
+/// What clients may ask.
+#[derive(Clone, Debug)]
+struct Offer {
+    version: Version,
+    limits: Limits,
+    fd_modes: Vec<FdMode>,
+    max_threads: u32,
+    max_connections: usize,
+    timeout: Duration,
+}
+
+impl Offer {
+    /// Returns how many connections a client is told of: no more than it will get.
+    fn granted_threads(&self) -> u32 {
+        let most = u32::try_from(self.limits.max_connections).unwrap_or(u32::MAX);
+        self.max_threads.min(most).max(1)
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    sessions: HashMap<SessionId, Arc<Shared>>,
+    /// Connections whose handshake is not done, to be closed with the server.
+    opening: Vec<Weak<super::link::Link>>,
+    accepting: Option<thread::JoinHandle<()>>,
+}
+
+impl RpcServer {
+    /// Serves a Unix socket at a path, or after a NUL at a name in the abstract namespace.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::System`] if it cannot be bound.
+    pub fn new_unix(root: SpIBinder, path: impl AsRef<Path>) -> Result<Self, RpcError> {
+        Ok(Self::new(root, Listener::bind_unix(path.as_ref())?))
+    }
+
+    /// Serves a Unix socket that is bound and listens.
+    ///
+    /// # Errors
+    ///
+    /// None; Android's has some.
+    pub fn new_bound_socket(root: SpIBinder, socket: OwnedFd) -> Result<Self, RpcError> {
+        Ok(Self::new(root, Listener::Unix(socket.into())))
+    }
+
+    /// Serves clients that send each connection over `socket`, as a descriptor.
+    ///
+    /// # Errors
+    ///
+    /// None; Android's has some.
+    pub fn new_unix_domain_bootstrap(root: SpIBinder, socket: OwnedFd) -> Result<Self, RpcError> {
+        Ok(Self::new(root, Listener::Bootstrap(super::link::Link::new(socket, true))))
+    }
+
+    /// Serves virtual machines, or from within one its host; `cid` may be `u32::MAX` for any.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::System`] if it cannot be bound.
+    pub fn new_vsock(root: SpIBinder, cid: u32, port: u32) -> Result<Self, RpcError> {
+        let listener = vsock::VsockListener::bind_with_cid_port(cid, port);
+        let listener = listener.map_err(RpcError::system("bind a vsock port"))?;
+        Ok(Self::new(root, Listener::Vsock(listener)))
+    }
+
+    /// Serves a TCP port, to anybody who can reach it: prefer TLS.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::System`] if it cannot be bound.
+    pub fn new_inet(root: SpIBinder, address: IpAddr, port: u16) -> Result<Self, RpcError> {
+        let listener = TcpListener::bind((address, port));
+        let listener = listener.map_err(RpcError::system("bind a TCP port"))?;
+        Ok(Self::new(root, Listener::Inet(listener)))
+    }
+
+    /// Serves a TCP port over TLS, to clients with a certificate that `credentials` trust.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::System`] if it cannot be bound, [`RpcError::Tls`] for unusable credentials.
+    #[cfg(feature = "tls")]
+    pub fn new_inet_tls(
+        root: SpIBinder,
+        address: IpAddr,
+        port: u16,
+        credentials: &super::tls::TlsCredentials,
+    ) -> Result<Self, RpcError> {
+        let listener = TcpListener::bind((address, port));
+        let listener = listener.map_err(RpcError::system("bind a TCP port"))?;
+        Ok(Self::new(root, Listener::Tls(listener, credentials.server()?)))
+    }
+
+    fn new(root: SpIBinder, listener: Listener) -> Self {
+        let offer = Offer {
+            version: Version::NEWEST,
+            limits: Limits::default(),
+            fd_modes: vec![FdMode::None],
+            max_threads: 1,
+            max_connections: 1_024,
+            timeout: Duration::from_secs(10),
+        };
+        let inner = Inner {
+            listener: Mutex::new(Some(Arc::new(listener))),
+            root,
+            offer: Mutex::new(offer),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            is_closing: AtomicBool::new(false),
+            threads: AtomicUsize::new(0),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Says how descriptors may travel: not at all, if nothing is said.
+    pub fn set_supported_file_descriptor_transport_modes(&self, modes: &[FdMode]) {
+        self.inner.offer().fd_modes = modes.to_vec();
+    }
+
+    /// Says on how many connections of each session calls are served at once; 1 if nothing is said.
+    pub fn set_max_threads(&self, threads: usize) {
+        self.inner.offer().max_threads = u32::try_from(threads).unwrap_or(u32::MAX).max(1);
+    }
+
+    /// Says how many connections all clients may have together; 1024 if nothing is said.
+    pub fn set_max_connections(&self, connections: usize) {
+        self.inner.offer().max_connections = connections;
+    }
+
+    /// Says which version is spoken at most.
+    pub fn set_protocol_version(&self, version: Version) {
+        self.inner.offer().version = version;
+    }
+
+    /// Says how much each client may ask.
+    pub fn set_limits(&self, limits: Limits) {
+        self.inner.offer().limits = limits;
+    }
+
+    /// Says how long a client may take to open a connection; 10 s if nothing is said.
+    pub fn set_handshake_timeout(&self, timeout: Duration) {
+        self.inner.offer().timeout = timeout;
+    }
+
+    /// Returns where a TCP server listens: the port that the system chose, if it was to choose.
+    #[must_use]
+    pub fn inet_address(&self) -> Option<SocketAddr> {
+        match &*self.inner.listener()? {
+            Listener::Inet(listener) => listener.local_addr().ok(),
+            #[cfg(feature = "tls")]
+            Listener::Tls(listener, _) => listener.local_addr().ok(),
+            Listener::Unix(_) | Listener::Vsock(_) | Listener::Bootstrap(_) => None,
+        }
+    }
+
+    /// Returns how many sessions there are.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.inner.state().sessions.len()
+    }
+
+    /// Accepts clients with a thread of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::System`] without a thread.
+    pub fn start(&self) -> Result<(), RpcError> {
+        let inner = Arc::clone(&self.inner);
+        let thread = thread::Builder::new().name("rpc-accept".to_owned());
+        let spawned = thread.spawn(move || inner.accept_all());
+        let spawned = spawned.map_err(RpcError::system("start a thread that accepts"))?;
+        self.inner.state().accepting = Some(spawned);
+        Ok(())
+    }
+
+    /// Accepts clients with this thread, until the server is shut down.
+    pub fn join(&self) {
+        self.inner.accept_all();
+    }
+
+    /// Stops accepting and ends all sessions; waits until no call runs any more, so not from
+    /// within one.
+    pub fn shutdown(&self) {
+        self.inner.close();
+        let accepting = self.inner.state().accepting.take();
+        // It does not panic; if it did, it would not be accepting either.
+        let _ = accepting.map(thread::JoinHandle::join);
+        let mut state = self.inner.state();
+        while self.inner.threads.load(Ordering::Acquire) > 0 {
+            state = self.inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for RpcServer {
+    fn drop(&mut self) {
+        self.inner.close();
+    }
+}
+
+impl Inner {
+    fn offer(&self) -> MutexGuard<'_, Offer> {
+        self.offer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        self.is_closing.store(true, Ordering::Release);
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(listener) = listener {
+            listener.close();
+        }
+        let state = self.state();
+        let sessions: Vec<_> = state.sessions.values().cloned().collect();
+        let opening: Vec<_> = state.opening.iter().filter_map(Weak::upgrade).collect();
+        drop(state);
+        opening.iter().for_each(|link| link.close());
+        sessions.iter().for_each(|session| session.end(Ending::ShutDown));
+    }
+
+    fn listener(&self) -> Option<Arc<Listener>> {
+        self.listener.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Acquire)
+    }
+
+    fn accept_all(self: &Arc<Self>) {
+        let Some(listener) = self.listener() else {
+            return;
+        };
+        while !self.is_closing() {
+            match listener.accept() {
+                Ok(Some(connected)) => self.begin(connected),
+                Ok(None) => break,
+                Err(_) if self.is_closing() => break,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection was not accepted");
+                    // Out of descriptors, most likely: others need time to give some back.
+                    thread::sleep(Duration::from_millis(10));
+                }
+            }
+        }
+    }
+
+    /// Gives a connection a thread.
+    fn begin(self: &Arc<Self>, connected: Connected) {
+        let limit = self.offer().max_connections;
+        if self.threads.fetch_add(1, Ordering::AcqRel) >= limit {
+            tracing::warn!(limit, "a connection was refused: there are too many");
+            self.finish_thread();
+            return;
+        }
+        let inner = Arc::clone(self);
+        let thread = thread::Builder::new().name("rpc-server".to_owned());
+        let spawned = thread.spawn(move || {
+            inner.run(connected);
+            inner.finish_thread();
+        });
+        if let Err(error) = spawned {
+            tracing::warn!(%error, "a connection was refused: no thread");
+            self.finish_thread();
+        }
+    }
+
+    fn finish_thread(&self) {
+        // Under the lock, so that who waits for it does not miss it.
+        let state = self.state();
+        self.threads.fetch_sub(1, Ordering::AcqRel);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Opens a connection and serves it to its end.
+    fn run(&self, Connected { link, peer }: Connected) {
+        let offer = self.offer().clone();
+        let link = Arc::new(link);
+        {
+            let mut state = self.state();
+            state.opening.retain(|link| link.strong_count() > 0);
+            state.opening.push(Arc::downgrade(&link));
+        }
+        if self.is_closing() {
+            return;
+        }
+        let caller = peer.caller();
+        let deadline = Deadline::start(offer.timeout);
+        #[cfg(feature = "tls")]
+        let peer = match deadline.secure(&link) {
+            Ok(None) => peer,
+            Ok(certificate) => Peer::elsewhere(certificate),
+            Err(reason) => {
+                tracing::warn!(%reason, "an RPC connection was refused");
+                return;
+            }
+        };
+        let connection = Box::new(Connection::new(link, offer.limits));
+        match self.open(connection, peer, &deadline, &offer) {
+            Ok(Some((session, connection))) => {
+                let ending = session.serve_connection(connection);
+                // One of several connections may be closed; a fault on one ends them all.
+                if session.stop_serving() || ending != Ending::Closed {
+                    session.end(ending);
+                }
+                if session.serving() == 0
+                    && let Some(id) = session.id()
+                {
+                    self.state().sessions.remove(id);
+                }
+            }
+            Ok(None) => {}
+            Err(reason) => {
+                let (pid, uid) = (caller.pid, caller.uid);
+                tracing::warn!(%reason, pid, uid, "an RPC connection was refused");
+            }
+        }
+    }
+
+    /// Opens a connection; returns it if the client calls on it.
+    fn open(
+        &self,
+        mut connection: Box<Connection>,
+        peer: Peer,
+        deadline: &Deadline,
+        offer: &Offer,
+    ) -> Result<Option<Served>, RpcError> {
+        let opening = handshake::read_opening(&mut connection, deadline)?;
+        if !offer.fd_modes.contains(&opening.fd_mode) {
+            return Err(HandshakeError::FdModeRefused(opening.fd_mode).into());
+        }
+        match &opening.joins {
+            None => self.open_new(connection, peer, offer, deadline, &opening).map(Some),
+            Some(id) => self.open_joining(connection, deadline, &opening, id),
+        }
+    }
+
+    fn open_new(
+        &self,
+        mut connection: Box<Connection>,
+        peer: Peer,
+        offer: &Offer,
+        deadline: &Deadline,
+        opening: &Opening,
+    ) -> Result<Served, RpcError> {
+        let version = offer.version.answer(opening.offered);
+        handshake::accept_new(&mut connection, deadline, version)?;
+        let terms = Terms {
+            role: Role::Server,
+            version,
+            limits: offer.limits,
+            fd_mode: opening.fd_mode,
+            max_threads: offer.granted_threads(),
+            root: Some(self.root.clone()),
+        };
+        let session = Shared::new(terms, peer);
+        session.watch(connection.link());
+        session.begin_serving();
+        let id = new_id()?;
+        session.set_id(id);
+        self.state().sessions.insert(id, Arc::clone(&session));
+        if self.is_closing() {
+            session.end(Ending::ShutDown);
+        }
+        Ok((session, connection))
+    }
+
+    fn open_joining(
+        &self,
+        mut connection: Box<Connection>,
+        deadline: &Deadline,
+        opening: &Opening,
+        id: &SessionId,
+    ) -> Result<Option<Served>, RpcError> {
+        let session = self.state().sessions.get(id).cloned();
+        let session = session.ok_or(HandshakeError::UnknownSession)?;
+        let connections = session.connections();
+        if connections >= session.terms.limits.max_connections {
+            return Err(HandshakeError::TooManyConnections(connections).into());
+        }
+        session.watch(connection.link());
+        let version = session.terms.version;
+        match opening.direction {
+            Direction::Incoming => {
+                handshake::accept_joining(&mut connection, deadline, version)?;
+                session.begin_serving();
+                Ok(Some((session, connection)))
+            }
+            Direction::Outgoing => {
+                // The client may expect calls as soon as it is greeted.
+                session.pool.announce();
+                let greeted = handshake::accept_reverse(&mut connection, deadline, version);
+                match greeted {
+                    Ok(()) => session.pool.put(connection, Place::Last),
+                    Err(_) => session.pool.withdraw(),
+                }
+                greeted.map(|()| None)
+            }
+        }
+    }
+}
+
+/// A session, and a connection of it on which the client calls.
+type Served = (Arc<Shared>, Box<Connection>);
+
+/// Makes an id that nobody guesses.
+fn new_id() -> Result<SessionId, RpcError> {
+    let mut id = [0; 32];
+    let filled = rustix::rand::getrandom(&mut id, rustix::rand::GetRandomFlags::empty());
+    match filled.map_err(RpcError::system("get random bytes"))? {
+        32 => Ok(id),
+        _ => Err(RpcError::NoConnection),
+    }
+}

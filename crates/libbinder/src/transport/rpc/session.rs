@@ -1,0 +1,373 @@
+//! A client's session, as programs make it.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use binder_rpc::handshake::FdMode;
+use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version, special};
+
+use super::connection::Connection;
+use super::endpoint::{Connected, Target, unix_address};
+use super::error::RpcError;
+use super::handshake::{self, Deadline};
+use super::pool::Place;
+use super::shared::{Keeper, Shared, Terms};
+use crate::transport::Parcel;
+use crate::{FromIBinder, SpIBinder, StatusCode, Strong};
+
+/// What a session is asked to be, before it is set up.
+#[derive(Clone, Copy, Debug)]
+struct Wishes {
+    version: Version,
+    limits: Limits,
+    fd_mode: FdMode,
+    incoming: usize,
+    outgoing: usize,
+    timeout: Duration,
+}
+
+/// A session with a server: set it up once, and it gives the server's root object.
+///
+/// It lasts until it is shut down or the other side is gone; or until this handle and all objects
+/// that came through the session have been dropped.
+#[derive(Debug)]
+pub struct RpcSession {
+    wishes: Mutex<Wishes>,
+    keeper: OnceLock<Arc<Keeper>>,
+}
+
+impl Default for RpcSession {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RpcSession {
+    /// Makes a session that is not set up.
+    #[must_use]
+    pub fn new() -> Self {
+        let wishes = Wishes {
+            version: Version::NEWEST,
+            limits: Limits::default(),
+            fd_mode: FdMode::None,
+            incoming: 0,
+            outgoing: 10,
+            timeout: Duration::from_secs(10),
+        };
+        Self { wishes: Mutex::new(wishes), keeper: OnceLock::new() }
+    }
+
+    fn wishes(&self) -> MutexGuard<'_, Wishes> {
+        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says how descriptors travel; the server must offer it. Not at all, if nothing is said.
+    pub fn set_file_descriptor_transport_mode(&self, mode: FdMode) {
+        self.wishes().fd_mode = mode;
+    }
+
+    /// Says on how many connections this side serves calls of the server that are not made within
+    /// calls to it; 0 if nothing is said. Notices of death need one.
+    pub fn set_max_incoming_threads(&self, threads: usize) {
+        self.wishes().incoming = threads;
+    }
+
+    /// Says on how many connections at most this side calls, 10 if nothing is said. The server may
+    /// offer fewer.
+    pub fn set_max_outgoing_connections(&self, connections: usize) {
+        self.wishes().outgoing = connections.max(1);
+    }
+
+    /// Says which version is offered at most.
+    pub fn set_protocol_version(&self, version: Version) {
+        self.wishes().version = version;
+    }
+
+    /// Says how much the server may ask.
+    pub fn set_limits(&self, limits: Limits) {
+        self.wishes().limits = limits;
+    }
+
+    /// Says how long the server may take to set the session up; 10 s if nothing is said.
+    pub fn set_handshake_timeout(&self, timeout: Duration) {
+        self.wishes().timeout = timeout;
+    }
+
+    /// Connects to a Unix socket: a path, or after a NUL a name in the abstract namespace.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError`]; the session can be set up again then.
+    pub fn connect_unix(&self, path: impl AsRef<Path>) -> Result<SpIBinder, RpcError> {
+        self.set_up(&Target::Unix(unix_address(path.as_ref())?))
+    }
+
+    /// Connects over a socket to which each connection is sent, as a descriptor.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError`].
+    pub fn connect_unix_bootstrap(&self, socket: OwnedFd) -> Result<SpIBinder, RpcError> {
+        self.set_up(&Target::Bootstrap(socket))
+    }
+
+    /// Connects to a virtual machine, or its host.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError`].
+    pub fn connect_vsock(&self, cid: u32, port: u32) -> Result<SpIBinder, RpcError> {
+        self.set_up(&Target::Vsock(cid, port))
+    }
+
+    /// Connects over TCP: nobody is identified, and whoever listens in between reads it all.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError`].
+    pub fn connect_inet(&self, host: &str, port: u16) -> Result<SpIBinder, RpcError> {
+        self.set_up(&Target::Inet(host.to_owned(), port))
+    }
+
+    /// Connects over TCP and TLS: `credentials` must trust the server's certificate, which must be
+    /// for `host`.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError`]; of kind [`RpcError::Tls`] if either side does not trust the other.
+    #[cfg(feature = "tls")]
+    pub fn connect_inet_tls(
+        &self,
+        host: &str,
+        port: u16,
+        credentials: &super::tls::TlsCredentials,
+    ) -> Result<SpIBinder, RpcError> {
+        self.set_up(&Target::Tls(host.to_owned(), port, credentials.client()?))
+    }
+
+    /// Takes sockets that are connected already, each from a call of `next`.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError`].
+    pub fn connect_preconnected(
+        &self,
+        next: impl FnMut() -> Option<OwnedFd> + Send + 'static,
+    ) -> Result<SpIBinder, RpcError> {
+        self.set_up(&Target::Preconnected(Mutex::new(Box::new(next))))
+    }
+
+    /// [`connect_unix`](Self::connect_unix), for the root object's interface, as Android has it.
+    ///
+    /// # Errors
+    ///
+    /// The status of what [`connect_unix`](Self::connect_unix) says in words;
+    /// [`StatusCode::BAD_TYPE`] for another interface.
+    pub fn setup_unix_domain_client<T: FromIBinder + ?Sized>(
+        &self,
+        path: &Path,
+    ) -> Result<Strong<T>, StatusCode> {
+        T::try_from(self.connect_unix(path)?)
+    }
+
+    /// [`connect_unix_bootstrap`](Self::connect_unix_bootstrap), as Android has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`setup_unix_domain_client`](Self::setup_unix_domain_client).
+    pub fn setup_unix_domain_bootstrap_client<T: FromIBinder + ?Sized>(
+        &self,
+        socket: BorrowedFd<'_>,
+    ) -> Result<Strong<T>, StatusCode> {
+        let socket = socket.try_clone_to_owned().map_err(|_| StatusCode::NO_MEMORY)?;
+        T::try_from(self.connect_unix_bootstrap(socket)?)
+    }
+
+    /// [`connect_vsock`](Self::connect_vsock), as Android has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`setup_unix_domain_client`](Self::setup_unix_domain_client).
+    pub fn setup_vsock_client<T: FromIBinder + ?Sized>(
+        &self,
+        cid: u32,
+        port: u32,
+    ) -> Result<Strong<T>, StatusCode> {
+        T::try_from(self.connect_vsock(cid, port)?)
+    }
+
+    /// [`connect_inet`](Self::connect_inet), as Android has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`setup_unix_domain_client`](Self::setup_unix_domain_client).
+    pub fn setup_inet_client<T: FromIBinder + ?Sized>(
+        &self,
+        address: &str,
+        port: u32,
+    ) -> Result<Strong<T>, StatusCode> {
+        let port = u16::try_from(port).map_err(|_| StatusCode::BAD_VALUE)?;
+        T::try_from(self.connect_inet(address, port)?)
+    }
+
+    /// [`connect_preconnected`](Self::connect_preconnected), as Android has it, but that `next`
+    /// gives sockets away instead of their numbers.
+    ///
+    /// # Errors
+    ///
+    /// As [`setup_unix_domain_client`](Self::setup_unix_domain_client).
+    pub fn setup_preconnected_client<T: FromIBinder + ?Sized>(
+        &self,
+        next: impl FnMut() -> Option<OwnedFd> + Send + 'static,
+    ) -> Result<Strong<T>, StatusCode> {
+        T::try_from(self.connect_preconnected(next)?)
+    }
+
+    fn set_up(&self, target: &Target) -> Result<SpIBinder, RpcError> {
+        if self.keeper.get().is_some() {
+            return Err(RpcError::IsSetUp);
+        }
+        let wishes = *self.wishes();
+        let keeper = Keeper::new(begin(target, &wishes)?);
+        let root = complete(target, &wishes, keeper.session())?;
+        self.keeper.set(keeper).map_err(|_| RpcError::IsSetUp)?;
+        Ok(root)
+    }
+
+    fn session(&self) -> Option<&Arc<Shared>> {
+        self.keeper.get().map(|keeper| keeper.session())
+    }
+
+    /// Returns the version that was agreed on, once the session is set up.
+    #[must_use]
+    pub fn protocol_version(&self) -> Option<Version> {
+        self.session().map(|session| session.terms.version)
+    }
+
+    /// Returns how many objects of this side and of the server the session holds.
+    #[must_use]
+    pub fn objects(&self) -> (usize, usize) {
+        self.session().map_or((0, 0), |session| session.table().session.objects())
+    }
+
+    /// Returns why the session is over, if it is.
+    #[must_use]
+    pub fn ended(&self) -> Option<Ending> {
+        self.session()?.ending()
+    }
+
+    /// Ends the session: calls under way fail, the server's objects are dead.
+    pub fn shutdown(&self) {
+        if let Some(session) = self.session() {
+            session.end(Ending::ShutDown);
+        }
+    }
+}
+
+/// Makes the first connection.
+fn begin(target: &Target, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
+    let deadline = Deadline::start(wishes.timeout);
+    let Connected { link, peer } = target.connect()?;
+    #[cfg(feature = "tls")]
+    let peer = match deadline.secure(&link)? {
+        None => peer,
+        certificate => super::peer::Peer::elsewhere(certificate),
+    };
+    let mut connection = Box::new(Connection::new(Arc::new(link), wishes.limits));
+    let opened = handshake::open_new(&mut connection, &deadline, wishes.version, wishes.fd_mode);
+    // A server looks at our certificate after we have found its own good.
+    #[cfg(feature = "tls")]
+    let opened = opened.map_err(|error| {
+        let failure = connection.link().tls().and_then(super::tls::Tls::failure);
+        failure.map_or(error, |failure| RpcError::Tls(failure.to_owned()))
+    });
+    let version = opened?;
+    let terms = Terms {
+        role: Role::Client,
+        version,
+        limits: wishes.limits,
+        fd_mode: wishes.fd_mode,
+        max_threads: u32::try_from(wishes.incoming).unwrap_or(u32::MAX),
+        root: None,
+    };
+    let session = Shared::new(terms, peer);
+    session.watch(connection.link());
+    session.pool.announce();
+    session.pool.put(connection, Place::Last);
+    Ok(session)
+}
+
+/// Asks what there is to know, makes the other connections, and gets the root object.
+fn complete(
+    target: &Target,
+    wishes: &Wishes,
+    session: &Arc<Shared>,
+) -> Result<SpIBinder, RpcError> {
+    let deadline = Deadline::start(wishes.timeout);
+    let explain = |status| match session.ending() {
+        Some(ending) => deadline.explain(ending),
+        None => RpcError::NoRoot(status),
+    };
+    let ask = |code| {
+        let nothing = Parcel::for_codec(Arc::<Shared>::clone(session));
+        session.call(None, code, nothing, 0).map_err(explain)
+    };
+    let threads = special::read_max_threads(ask(special::GET_MAX_THREADS)?.bytes())?;
+    let threads = usize::try_from(threads).unwrap_or(usize::MAX);
+    let id = special::read_session_id(ask(special::GET_SESSION_ID)?.bytes())?;
+    session.set_id(id);
+    for _ in 1..wishes.outgoing.min(threads) {
+        let connection = join(target, &deadline, session, Direction::Outgoing, &id)?;
+        session.pool.announce();
+        session.pool.put(connection, Place::Last);
+    }
+    for _ in 0..wishes.incoming {
+        let connection = join(target, &deadline, session, Direction::Incoming, &id)?;
+        serve(session, connection)?;
+    }
+    let root = ask(special::GET_ROOT)?;
+    root.set_data_position(0).map_err(RpcError::NoRoot)?;
+    let root = root.read_binder().map_err(RpcError::NoRoot)?;
+    let first = session.pool.take().map_err(|_| RpcError::Ended(Ending::ShutDown))?;
+    let lifted = deadline.lift(&first);
+    session.put_back(first, Place::First);
+    lifted?;
+    root.ok_or(RpcError::NoRoot(StatusCode::NAME_NOT_FOUND))
+}
+
+/// Makes one connection more.
+fn join(
+    target: &Target,
+    deadline: &Deadline,
+    session: &Arc<Shared>,
+    direction: Direction,
+    id: &SessionId,
+) -> Result<Box<Connection>, RpcError> {
+    let Connected { link, .. } = target.connect()?;
+    #[cfg(feature = "tls")]
+    deadline.secure(&link)?;
+    let terms = &session.terms;
+    let mut connection = Box::new(Connection::new(Arc::new(link), terms.limits));
+    session.watch(connection.link());
+    let (version, fd_mode) = (terms.version, terms.fd_mode);
+    handshake::open_joining(&mut connection, deadline, version, direction, fd_mode, id)?;
+    Ok(connection)
+}
+
+/// Serves the server's calls on a connection, with a thread of its own.
+fn serve(session: &Arc<Shared>, connection: Box<Connection>) -> Result<(), RpcError> {
+    let serving = Arc::clone(session);
+    session.begin_serving();
+    let thread = std::thread::Builder::new().name("rpc-callbacks".to_owned());
+    let spawned = thread.spawn(move || {
+        let ending = serving.serve_connection(connection);
+        serving.stop_serving();
+        serving.end(ending);
+    });
+    spawned.map(drop).map_err(|error| {
+        session.stop_serving();
+        RpcError::System { action: "start a thread for the server's calls", error }
+    })
+}

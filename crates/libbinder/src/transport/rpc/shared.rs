@@ -1,0 +1,360 @@
+//! What all connections of a session have in common.
+
+use std::fmt;
+use std::mem;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use binder_rpc::handshake::FdMode;
+use binder_rpc::{
+    Address, Ending, Entered, Limits, Message, Release, Released, Role, Session, SessionId,
+    Version, encode,
+};
+
+use super::connection::Connection;
+use super::link::Link;
+use super::peer::Peer;
+use super::pool::{Place, Pool};
+use super::proxy::RpcProxy;
+use crate::SpIBinder;
+use crate::transport::LocalObject;
+
+/// What both sides agreed on, and what this side grants.
+#[derive(Debug)]
+pub(super) struct Terms {
+    pub(super) role: Role,
+    pub(super) version: Version,
+    pub(super) limits: Limits,
+    pub(super) fd_mode: FdMode,
+    /// How many connections this side answers on.
+    pub(super) max_threads: u32,
+    /// What a server gives to this peer.
+    pub(super) root: Option<SpIBinder>,
+}
+
+/// A session.
+pub(super) struct Shared {
+    table: Mutex<Table>,
+    /// Whether something waits to be given back, to be looked at without the lock.
+    has_releases: AtomicBool,
+    pub(super) pool: Pool,
+    pub(super) terms: Terms,
+    pub(super) peer: Peer,
+    id: OnceLock<SessionId>,
+    /// Every socket, to be closed at the end.
+    links: Mutex<Vec<Weak<Link>>>,
+    /// Connections on which the peer calls.
+    serving: AtomicUsize,
+    this: Weak<Self>,
+    /// On the client, what keeps the session: its handle and its proxies.
+    keeper: OnceLock<Weak<Keeper>>,
+}
+
+type Objects = Session<Arc<dyn LocalObject>, Weak<RpcProxy>, OwnedFd>;
+
+/// The objects of a session, and what is to be sent about them.
+pub(super) struct Table {
+    pub(super) session: Objects,
+    /// What is to be given back, by address: a peer that does not read must not make it grow.
+    releases: Vec<Release>,
+    /// Whether the last object is gone; the session ends when that has been sent.
+    is_last: bool,
+}
+
+impl Table {
+    /// Adds to what is to be given back.
+    fn owe(&mut self, release: Release) {
+        match self.releases.binary_search_by_key(&release.address, |it| it.address) {
+            Ok(place) => self.releases[place].amount += release.amount,
+            Err(place) => self.releases.insert(place, release),
+        }
+    }
+}
+
+/// Keeps a client's session: when nobody has it or an object of it any more, it ends.
+#[derive(Debug)]
+pub(super) struct Keeper(Arc<Shared>);
+
+impl Keeper {
+    pub(super) fn new(shared: Arc<Shared>) -> Arc<Self> {
+        let keeper = Arc::new(Self(shared));
+        // A session is kept by one keeper: whoever made it.
+        let _ = keeper.0.keeper.set(Arc::downgrade(&keeper));
+        keeper
+    }
+
+    pub(super) fn session(&self) -> &Arc<Shared> {
+        &self.0
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.0.end(Ending::ShutDown);
+    }
+}
+
+impl Shared {
+    pub(super) fn new(terms: Terms, peer: Peer) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            table: Mutex::new(Table {
+                session: Session::new(terms.role, terms.version, terms.limits),
+                releases: Vec::new(),
+                is_last: false,
+            }),
+            has_releases: AtomicBool::new(false),
+            pool: Pool::default(),
+            terms,
+            peer,
+            id: OnceLock::new(),
+            links: Mutex::default(),
+            serving: AtomicUsize::new(0),
+            this: this.clone(),
+            keeper: OnceLock::new(),
+        })
+    }
+
+    pub(super) fn table(&self) -> MutexGuard<'_, Table> {
+        // No code of others runs under the lock, and ours does not panic in between.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn this(&self) -> Option<Arc<Self>> {
+        self.this.upgrade()
+    }
+
+    /// Returns what a new proxy keeps, `None` on the server.
+    pub(super) fn keeper(&self) -> Option<Arc<Keeper>> {
+        self.keeper.get().and_then(Weak::upgrade)
+    }
+
+    /// Returns the id under which connections join, once it is known.
+    pub(super) fn id(&self) -> Option<&SessionId> {
+        self.id.get()
+    }
+
+    pub(super) fn set_id(&self, id: SessionId) {
+        // Known once: the server made it, or has told it.
+        let _ = self.id.set(id);
+    }
+
+    /// Takes down a socket, to be closed when the session ends.
+    pub(super) fn watch(&self, link: &Arc<Link>) {
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        links.retain(|link| link.strong_count() > 0);
+        links.push(Arc::downgrade(link));
+        drop(links);
+        if self.ending().is_some() {
+            link.close();
+        }
+    }
+
+    /// Returns how many sockets the session has.
+    pub(super) fn connections(&self) -> usize {
+        let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        links.iter().filter(|link| link.strong_count() > 0).count()
+    }
+
+    /// Returns on how many connections the peer may call.
+    pub(super) fn serving(&self) -> usize {
+        self.serving.load(Ordering::Acquire)
+    }
+
+    /// Takes down that a thread serves one connection more.
+    pub(super) fn begin_serving(&self) {
+        self.serving.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Takes down that a thread has stopped serving; returns whether it was the last.
+    pub(super) fn stop_serving(&self) -> bool {
+        self.serving.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// Returns why the session is over, if it is.
+    pub(super) fn ending(&self) -> Option<Ending> {
+        self.table().session.ended().cloned()
+    }
+
+    /// Ends the session, once: closes its sockets, tells of the death of the peer's objects.
+    pub(super) fn end(&self, reason: Ending) {
+        let Some(remains) = self.table().session.end(reason.clone()) else {
+            return;
+        };
+        let caller = self.peer.caller();
+        if reason.is_fault() {
+            tracing::warn!(%reason, pid = caller.pid, uid = caller.uid, "an RPC session ended");
+        } else {
+            tracing::debug!(%reason, pid = caller.pid, uid = caller.uid, "an RPC session ended");
+        }
+        drop(self.pool.close());
+        let links = mem::take(&mut *self.links.lock().unwrap_or_else(PoisonError::into_inner));
+        links.iter().filter_map(Weak::upgrade).for_each(|link| link.close());
+        let proxies: Vec<_> = remains.proxies.iter().filter_map(Weak::upgrade).collect();
+        proxies.iter().for_each(|proxy| proxy.die());
+    }
+
+    /// Ends the session for what went wrong on a connection.
+    pub(super) fn fail<T>(&self, result: Result<T, Ending>) -> Option<T> {
+        result.map_err(|ending| self.end(ending)).ok()
+    }
+
+    /// Takes in what the peer gave back.
+    pub(super) fn take_back(&self, address: Option<Address>, amount: u32) -> Result<(), Ending> {
+        let released = self.table().session.returned(address, amount)?;
+        self.settle(released);
+        Ok(())
+    }
+
+    /// Takes in a message that may come at any time.
+    pub(super) fn take_in(&self, message: Message<OwnedFd>) -> Result<(), Ending> {
+        match message {
+            Message::DecStrong { address, amount } => self.take_back(address, amount),
+            Message::Reply(_) => Err(Ending::UnexpectedReply),
+            Message::Transact(_) => Err(Ending::UnexpectedCall),
+        }
+    }
+
+    /// Keeps what follows from a count for the next write, and drops an object outside of the lock.
+    pub(super) fn settle(&self, released: Released<Arc<dyn LocalObject>>) {
+        if released.release.is_some() || released.is_last {
+            let mut table = self.table();
+            if let Some(release) = released.release {
+                table.owe(release);
+            }
+            table.is_last |= released.is_last;
+            self.has_releases.store(true, Ordering::Release);
+        }
+        drop(released.object);
+    }
+
+    /// Finds the object of an address that came in a parcel.
+    pub(super) fn enter(&self, address: Address) -> Result<SpIBinder, Ending> {
+        let mut table = self.table();
+        match table.session.enter(address)? {
+            Entered::Own(object, release) => {
+                table.owe(release);
+                self.has_releases.store(true, Ordering::Release);
+                Ok(SpIBinder::from_local(object))
+            }
+            Entered::Foreign(address) => {
+                if let Some(proxy) = table.session.proxy(address).and_then(Weak::upgrade) {
+                    return Ok(SpIBinder::from_remote(proxy));
+                }
+                let this = self.this().ok_or(Ending::ShutDown)?;
+                let proxy = Arc::new(RpcProxy::new(this, address));
+                table.session.hold(address, Arc::downgrade(&proxy));
+                Ok(SpIBinder::from_remote(proxy))
+            }
+        }
+    }
+
+    /// Returns whether something waits to be given back.
+    pub(super) fn has_releases(&self) -> bool {
+        self.has_releases.load(Ordering::Acquire)
+    }
+
+    /// Writes what waits to be given back into `to`.
+    pub(super) fn take_releases(&self, table: &mut Table, to: &mut Vec<u8>) {
+        self.has_releases.store(false, Ordering::Release);
+        for release in table.releases.drain(..) {
+            encode::dec_strong(&release, to);
+        }
+    }
+
+    /// Sends what waits to be given back, on a connection that this thread has; returns whether
+    /// nothing is left.
+    ///
+    /// Does not wait for room: it goes with the next message instead, and a peer that does not read
+    /// must not keep us from what it has sent.
+    pub(super) fn flush(&self, connection: &mut Connection) -> Result<bool, Ending> {
+        while self.has_releases() {
+            let mut releases = connection.take_scratch();
+            let taken = {
+                let mut table = self.table();
+                let taken = table.releases.clone();
+                self.take_releases(&mut table, &mut releases);
+                taken
+            };
+            let is_sent = connection.try_send(&releases, |message| self.take_in(message))?;
+            connection.put_scratch(releases);
+            if !is_sent {
+                let mut table = self.table();
+                taken.into_iter().for_each(|release| table.owe(release));
+                self.has_releases.store(true, Ordering::Release);
+                return Ok(false);
+            }
+        }
+        self.end_if_last()?;
+        Ok(true)
+    }
+
+    /// Takes down that a call has run; returns the object if the peer has lost it.
+    pub(super) fn release_called(
+        &self,
+        table: &mut Table,
+        address: Address,
+    ) -> Option<Arc<dyn LocalObject>> {
+        let released = table.session.answered(address);
+        if let Some(release) = released.release {
+            table.owe(release);
+        }
+        table.is_last |= released.is_last;
+        released.object
+    }
+
+    /// Ends the session if the peer knows that its last object is gone.
+    pub(super) fn end_if_last(&self) -> Result<(), Ending> {
+        let mut table = self.table();
+        if mem::take(&mut table.is_last) && table.session.objects() == (0, 0) {
+            return Err(Ending::LastObjectGone);
+        }
+        Ok(())
+    }
+
+    /// Sends what waits to be given back, if a connection is idle. If none is, whoever puts one
+    /// back looks here again.
+    pub(super) fn flush_idle(&self) {
+        while self.has_releases() {
+            let Ok(mut connection) = self.pool.try_take() else {
+                return;
+            };
+            let flushed = self.flush(&mut connection);
+            let Some(is_done) = self.fail(flushed) else {
+                return;
+            };
+            self.pool.put(connection, Place::First);
+            if !is_done {
+                return;
+            }
+        }
+    }
+
+    /// Takes in what has come on idle connections after one-way calls: until their objects have been
+    /// given back, nobody reads there, and proxies of them that were dropped still count.
+    pub(super) fn drain_idle(&self) {
+        while let Some(mut connection) = self.pool.take_if(Connection::is_undrained) {
+            let drained = connection.drain(|message| self.take_in(message));
+            if self.fail(drained).is_none() {
+                return;
+            }
+            self.pool.put(connection, Place::Last);
+        }
+        self.flush_idle();
+    }
+
+    /// Puts a connection back that made a call.
+    pub(super) fn put_back(&self, connection: Box<Connection>, place: Place) {
+        self.pool.put(connection, place);
+        self.flush_idle();
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RpcSession")
+            .field("role", &self.terms.role)
+            .field("version", &self.terms.version)
+            .finish_non_exhaustive()
+    }
+}

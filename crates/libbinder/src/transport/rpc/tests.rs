@@ -1,0 +1,6 @@
+//! Sessions between two ends in one process, over real sockets.
+
+mod bad_peers;
+mod calls;
+mod lifetimes;
+mod service;

@@ -1,0 +1,148 @@
+//! What lives how long, and who is told of the end.
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use super::service::*;
+use crate::transport::rpc::{Ending, Limits, RpcError, RpcServer, RpcSession};
+use crate::{DeathRecipient, IBinder, StatusCode};
+
+#[test]
+fn objects_live_as_long_as_their_proxies_and_counts_come_back() {
+    let (view, _server, name) = start(|server| server.set_max_threads(3));
+    let (session, root) = connect(&name, |_| {});
+    let children: Vec<_> = (0..10).map(|_| child(&root).expect("a child")).collect();
+    assert_eq!(view.children(), 10);
+    for number in 0..100 {
+        let reply = call(&children[3], ECHO, 0, |data| write_number(data, number));
+        assert_eq!(reply.and_then(|reply| read_number(&reply)), Ok(number));
+    }
+    drop(children);
+    view.wait_until_childless();
+    wait_until(|| session.objects() == (0, 1));
+    assert_eq!(session.ended(), None);
+    drop(root);
+    wait_until(|| session.ended().is_some());
+}
+
+#[test]
+fn a_reply_that_is_not_read_keeps_nothing() {
+    let (view, _server, name) = start(|_| {});
+    let (session, root) = connect(&name, |session| {
+        session.set_protocol_version(crate::transport::rpc::ProtocolVersion::V2);
+    });
+    for _ in 0..10 {
+        call(&root, CHILD, 0, |_| Ok(())).expect("a child");
+    }
+    view.wait_until_childless();
+    wait_until(|| session.objects() == (0, 1));
+}
+
+#[test]
+fn a_parcel_that_is_not_sent_counts_nothing() {
+    let (_view, _server, name) = start(|_| {});
+    let (session, root) = connect(&name, |_| {});
+    let ours = service();
+    let remote = root.as_remote().expect("a proxy");
+    let mut data = crate::transport::Parcel::for_codec(remote.codec());
+    data.write_binder(Some(&ours.binder)).expect("room");
+    assert_eq!(session.objects(), (1, 1));
+    drop(data);
+    assert_eq!(session.objects(), (0, 1));
+}
+
+#[test]
+fn the_client_learns_of_the_servers_end_if_it_listens() {
+    let (_view, server, name) = start(|_| {});
+    let (session, root) = connect(&name, |session| session.set_max_incoming_threads(1));
+    let (tell, told) = channel();
+    let recipient = DeathRecipient::new(move || tell.send(()).expect("the test listens"));
+    root.link_to_death(&recipient).expect("a connection for it");
+    server.shutdown();
+    assert_eq!(told.recv_timeout(SOON), Ok(()));
+    assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
+    assert_eq!(root.link_to_death(&recipient), Err(StatusCode::DEAD_OBJECT));
+    assert!(matches!(session.ended(), Some(Ending::Closed)));
+    assert_eq!(told.recv_timeout(Duration::from_millis(10)).ok(), None, "told once");
+
+    let (_view, _server, name) = start(|_| {});
+    let (_session, root) = connect(&name, |_| {});
+    assert_eq!(root.link_to_death(&recipient), Err(StatusCode::INVALID_OPERATION));
+}
+
+#[test]
+fn the_server_learns_of_the_clients_end() {
+    let (view, server, name) = start(|_| {});
+    let (session, root) = connect(&name, |_| {});
+    let ours = service();
+    call(&root, KEEP, 0, |data| data.write_binder(Some(&ours.binder))).expect("kept");
+    let kept = view.service.kept.lock().expect("no panic").pop().expect("kept");
+    let (tell, told) = channel();
+    let recipient = DeathRecipient::new(move || tell.send(()).expect("the test listens"));
+    kept.link_to_death(&recipient).expect("a client that calls");
+    session.shutdown();
+    assert_eq!(told.recv_timeout(SOON), Ok(()));
+    wait_until(|| server.sessions() == 0);
+    assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
+}
+
+#[test]
+fn a_call_under_way_fails_when_the_session_ends() {
+    let (view, server, name) = start(|_| {});
+    let (session, root) = connect(&name, |_| {});
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| call(&root, WAIT, 0, |_| Ok(())).err());
+        wait_until(|| view.service.kept.try_lock().is_ok());
+        session.shutdown();
+        assert_eq!(waiting.join().expect("no panic"), Some(StatusCode::DEAD_OBJECT));
+    });
+    view.gate.send(()).expect("it still waits");
+    wait_until(|| server.sessions() == 0);
+}
+
+#[test]
+fn a_session_ends_with_its_last_owner() {
+    let (_view, server, name) = start(|_| {});
+    let (session, root) = connect(&name, |session| session.set_max_incoming_threads(2));
+    drop(session);
+    assert_eq!(echo(&root, b"still"), Ok(b"still".to_vec()));
+    drop(root);
+    wait_until(|| server.sessions() == 0);
+}
+
+#[test]
+fn a_server_that_is_shut_down_is_gone() {
+    let (_view, server, name) = start(|_| {});
+    let (_session, root) = connect(&name, |_| {});
+    server.shutdown();
+    assert_eq!(server.sessions(), 0);
+    assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
+    drop(server);
+    assert!(RpcSession::new().connect_unix(&name).is_err());
+    // Its name is free again.
+    assert!(RpcServer::new_unix(root, &name).is_ok());
+}
+
+#[test]
+fn more_connections_than_a_server_grants_are_refused() {
+    let (_view, _server, name) = start(|server| {
+        server.set_max_threads(8);
+        server.set_limits(Limits { max_connections: 3, ..Limits::default() });
+    });
+    let (_session, root) = connect(&name, |_| {});
+    assert_eq!(echo(&root, b"three are offered"), Ok(b"three are offered".to_vec()));
+    let session = RpcSession::new();
+    session.set_max_outgoing_connections(1);
+    session.set_max_incoming_threads(3);
+    assert!(matches!(session.connect_unix(&name), Err(RpcError::Ended(Ending::Closed))));
+    let (_session, root) = connect(&name, |session| {
+        session.set_max_outgoing_connections(2);
+        session.set_max_incoming_threads(1);
+    });
+    assert_eq!(echo(&root, b"fits"), Ok(b"fits".to_vec()));
+
+    let (_view, _server, name) = start(|server| server.set_max_connections(1));
+    let (_session, root) = connect(&name, |_| {});
+    assert!(RpcSession::new().connect_unix(&name).is_err());
+    assert_eq!(root.ping_binder(), Ok(()));
+}

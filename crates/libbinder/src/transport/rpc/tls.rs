@@ -1,0 +1,226 @@
+//! TLS between two ends that show each other certificates.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
+
+use super::error::RpcError;
+use super::link::Patience;
+
+/// What a side shows of itself, and whom it believes.
+///
+/// Both sides show a certificate, and each checks that the other's was issued, directly or not, by
+/// one of those that it trusts, and is valid today. The client also checks the server's name.
+#[derive(Debug)]
+pub struct TlsCredentials {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    trusted: Arc<RootCertStore>,
+}
+
+fn refused(reason: impl ToString) -> RpcError {
+    RpcError::Tls(reason.to_string())
+}
+
+impl TlsCredentials {
+    /// Reads PEM texts: the own certificate and those between it and its issuer, the key of the
+    /// first, and the certificates of trusted issuers.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::Tls`] for a text that is not what it is to be.
+    pub fn from_pem(chain: &[u8], key: &[u8], trusted: &[u8]) -> Result<Self, RpcError> {
+        let certificates = |pem| -> Result<Vec<CertificateDer<'static>>, RpcError> {
+            let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+            match certificates.map_err(refused)? {
+                none if none.is_empty() => Err(refused("there is no certificate in the text")),
+                certificates => Ok(certificates),
+            }
+        };
+        let mut roots = RootCertStore::empty();
+        for root in certificates(trusted)? {
+            roots.add(root).map_err(refused)?;
+        }
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(refused)?;
+        Ok(Self { chain: certificates(chain)?, key, trusted: Arc::new(roots) })
+    }
+
+    fn provider() -> Arc<rustls::crypto::CryptoProvider> {
+        Arc::new(rustls::crypto::ring::default_provider())
+    }
+
+    /// Returns how a server speaks TLS.
+    pub(super) fn server(&self) -> Result<Arc<ServerConfig>, RpcError> {
+        let roots = Arc::clone(&self.trusted);
+        let verifier = WebPkiClientVerifier::builder_with_provider(roots, Self::provider());
+        let config = ServerConfig::builder_with_provider(Self::provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(refused)?
+            .with_client_cert_verifier(verifier.build().map_err(refused)?)
+            .with_single_cert(self.chain.clone(), self.key.clone_key());
+        Ok(Arc::new(config.map_err(refused)?))
+    }
+
+    /// Returns how a client speaks TLS.
+    pub(super) fn client(&self) -> Result<Arc<ClientConfig>, RpcError> {
+        let config = ClientConfig::builder_with_provider(Self::provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(refused)?
+            .with_root_certificates(Arc::clone(&self.trusted))
+            .with_client_auth_cert(self.chain.clone(), self.key.clone_key());
+        Ok(Arc::new(config.map_err(refused)?))
+    }
+}
+
+/// The TLS of one socket.
+#[derive(Debug)]
+pub(super) struct Tls {
+    /// Locked by the thread that uses the connection, so nobody ever waits for it.
+    state: Mutex<rustls::Connection>,
+    /// What went wrong, in words.
+    failure: OnceLock<String>,
+}
+
+/// A socket as rustls takes it.
+struct Socket<'a> {
+    socket: BorrowedFd<'a>,
+    patience: Patience,
+}
+
+impl Read for Socket<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let flags = match self.patience {
+            Patience::Wait => RecvFlags::empty(),
+            Patience::Now => RecvFlags::DONTWAIT,
+        };
+        let received = rustix::io::retry_on_intr(|| recv(self.socket, &mut *room, flags));
+        Ok(received.map(|(bytes, _)| bytes)?)
+    }
+}
+
+impl Write for Socket<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut flags = SendFlags::NOSIGNAL;
+        if self.patience == Patience::Now {
+            flags |= SendFlags::DONTWAIT;
+        }
+        Ok(rustix::io::retry_on_intr(|| send(self.socket, bytes, flags))?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Tls {
+    /// Begins as the server.
+    pub(super) fn accept(config: Arc<ServerConfig>) -> Result<Self, RpcError> {
+        Ok(Self::new(ServerConnection::new(config).map_err(refused)?.into()))
+    }
+
+    /// Begins as a client of the server with this name.
+    pub(super) fn connect(config: Arc<ClientConfig>, host: &str) -> Result<Self, RpcError> {
+        let name = ServerName::try_from(host.to_owned()).map_err(refused)?;
+        Ok(Self::new(ClientConnection::new(config, name).map_err(refused)?.into()))
+    }
+
+    fn new(state: rustls::Connection) -> Self {
+        Self { state: Mutex::new(state), failure: OnceLock::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, rustls::Connection> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what went wrong, if anything did.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+
+    /// Takes one step of the handshake; returns whether it is done.
+    pub(super) fn shake(&self, socket: impl AsFd) -> io::Result<bool> {
+        let state = &mut *self.state();
+        let io = &mut Socket { socket: socket.as_fd(), patience: Patience::Wait };
+        if state.wants_write() {
+            state.write_tls(io)?;
+        } else if state.is_handshaking() {
+            self.take_in(state, io)?;
+        }
+        Ok(!state.is_handshaking() && !state.wants_write())
+    }
+
+    /// Returns the certificate that the other side showed.
+    pub(super) fn certificate(&self) -> Option<Arc<[u8]>> {
+        let state = self.state();
+        let chain = state.peer_certificates()?;
+        Some(Arc::from(chain.first()?.as_ref()))
+    }
+
+    /// Reads from the socket once; an end within TLS is an error.
+    fn take_in(&self, state: &mut rustls::Connection, io: &mut Socket<'_>) -> io::Result<()> {
+        if state.read_tls(io)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if let Err(error) = state.process_new_packets() {
+            // Tells the other side why.
+            let _ = state.write_tls(io);
+            let text = error.to_string();
+            let _ = self.failure.set(text.clone());
+            return Err(io::Error::other(text));
+        }
+        Ok(())
+    }
+
+    pub(super) fn send_now(&self, socket: impl AsFd, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let state = &mut *self.state();
+        let io = &mut Socket { socket: socket.as_fd(), patience: Patience::Now };
+        flush(state, io)?;
+        let taken = state.writer().write_vectored(parts)?;
+        match flush(state, io) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(taken),
+        }
+    }
+
+    /// Sends what was taken and is not sent; [`io::ErrorKind::WouldBlock`] if some is left.
+    pub(super) fn flush_now(&self, socket: impl AsFd) -> io::Result<()> {
+        let io = &mut Socket { socket: socket.as_fd(), patience: Patience::Now };
+        flush(&mut self.state(), io)
+    }
+
+    pub(super) fn receive(
+        &self,
+        socket: impl AsFd,
+        room: &mut [u8],
+        patience: Patience,
+    ) -> io::Result<usize> {
+        let state = &mut *self.state();
+        let io = &mut Socket { socket: socket.as_fd(), patience };
+        loop {
+            match state.reader().read(room) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // Closed without a word, as many do; whether that was within a message is known
+                // elsewhere.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                result => return result,
+            }
+            match self.take_in(state, io) {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                result => result?,
+            }
+        }
+    }
+}
+
+fn flush(state: &mut rustls::Connection, io: &mut Socket<'_>) -> io::Result<()> {
+    while state.wants_write() {
+        state.write_tls(io)?;
+    }
+    Ok(())
+}

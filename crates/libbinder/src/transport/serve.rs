@@ -1,0 +1,94 @@
+//! Calls of objects of this process, from wherever.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::{Caller, LocalObject, TransactionCode, TransactionFlags, with_caller};
+use crate::StatusCode;
+use crate::interface::{
+    DEBUG_PID_TRANSACTION, DUMP_TRANSACTION, EXTENSION_TRANSACTION, FIRST_CALL_TRANSACTION,
+    FLAG_CLEAR_BUF, INTERFACE_TRANSACTION, LAST_CALL_TRANSACTION, PING_TRANSACTION,
+    SYSPROPS_TRANSACTION,
+};
+use crate::parcel::{BorrowedParcel, Parcel};
+
+/// Serves a call that a transport received, and returns the reply in the call's own format.
+///
+/// # Errors
+///
+/// The status to answer with instead of a reply. A service that panics answers
+/// [`StatusCode::UNKNOWN_ERROR`].
+pub fn serve(
+    target: &Arc<dyn LocalObject>,
+    caller: Caller,
+    code: TransactionCode,
+    data: Parcel,
+    flags: TransactionFlags,
+) -> Result<Parcel, StatusCode> {
+    with_caller(caller, || serve_parcel(target, code, data, flags))
+}
+
+/// As [`serve`], for the caller of the call that this thread is serving, or for this process.
+///
+/// # Errors
+///
+/// As [`serve`].
+pub fn serve_parcel(
+    target: &Arc<dyn LocalObject>,
+    code: TransactionCode,
+    mut data: Parcel,
+    flags: TransactionFlags,
+) -> Result<Parcel, StatusCode> {
+    let mut reply = data.codec().map_or_else(Parcel::new, |codec| Parcel::for_codec(codec.clone()));
+    if flags & FLAG_CLEAR_BUF != 0 {
+        data.mark_sensitive();
+        reply.mark_sensitive();
+    }
+    data.set_data_position(0)?;
+    let served =
+        catch_unwind(AssertUnwindSafe(|| transact(&**target, code, &data, reply.borrowed())));
+    served.unwrap_or_else(|_| {
+        tracing::error!(descriptor = target.descriptor(), code, "a service panicked");
+        Err(StatusCode::UNKNOWN_ERROR)
+    })?;
+    reply.set_data_position(0)?;
+    Ok(reply)
+}
+
+fn transact(
+    target: &dyn LocalObject,
+    code: TransactionCode,
+    data: &BorrowedParcel<'_>,
+    reply: &mut BorrowedParcel<'_>,
+) -> Result<(), StatusCode> {
+    match code {
+        FIRST_CALL_TRANSACTION..=LAST_CALL_TRANSACTION => {
+            data.enforce_interface(target.descriptor())?;
+            target.on_transact(code, data, reply)
+        }
+        PING_TRANSACTION | SYSPROPS_TRANSACTION => Ok(()),
+        INTERFACE_TRANSACTION => {
+            Ok(reply.write_with(|writer| writer.string16(target.descriptor()))?)
+        }
+        EXTENSION_TRANSACTION => reply.write_binder(target.extension().as_ref()),
+        DEBUG_PID_TRANSACTION => {
+            reply.write_with(|writer| writer.i32(rustix::process::getpid().as_raw_pid()));
+            Ok(())
+        }
+        DUMP_TRANSACTION => dump(target, data),
+        _ => target.on_transact(code, data, reply),
+    }
+}
+
+/// Serves `_DMP`: a file to write to, and arguments.
+fn dump(target: &dyn LocalObject, data: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
+    let mut out = std::fs::File::from(data.read_file()?);
+    let count = data.read_with(parcel::Reader::i32)?;
+    let mut args = Vec::new();
+    for _ in 0..count {
+        let arg = data.read_string16()?.ok_or(StatusCode::UNEXPECTED_NULL)?;
+        args.push(std::ffi::CString::new(arg).map_err(|_| StatusCode::BAD_VALUE)?);
+    }
+    let args: Vec<&std::ffi::CStr> = args.iter().map(AsRef::as_ref).collect();
+    target.dump(&mut out, &args)
+}

@@ -1,0 +1,75 @@
+//! Objects in parcels for RPC Binder.
+//!
+//! A binder is a word, an address unless it is null, and its stability, which the caller adds. A
+//! descriptor is a word and an index into the descriptors that travel with the message. From version
+//! 1 on the message ends with the positions of descriptors, from version 2 on of binders too.
+
+use crate::{Error, Reader, Writer};
+
+/// A version of the protocol, as the two sides agreed on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Version {
+    /// Android 13: no descriptors, no positions.
+    V0 = 0,
+    /// Android 14 to 16: positions of descriptors.
+    V1 = 1,
+    /// Newest: positions of binders too.
+    V2 = 2,
+}
+
+/// Null.
+pub const TYPE_NULL: u32 = 0;
+/// A binder; its address follows.
+pub const TYPE_BINDER: u32 = 1;
+/// A descriptor; its index follows.
+pub const TYPE_FD: u32 = 2;
+
+/// An object as it stands in a parcel for RPC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RpcObject {
+    /// No object.
+    Null,
+    /// A binder.
+    Binder {
+        /// Its address in the session.
+        address: u64,
+    },
+    /// A file descriptor.
+    File {
+        /// Its place among those that travel along.
+        index: i32,
+    },
+}
+
+impl RpcObject {
+    /// Writes the object.
+    pub fn write(self, writer: &mut Writer<'_>) {
+        match self {
+            Self::Null => writer.u32(TYPE_NULL),
+            Self::Binder { address } => {
+                writer.u32(TYPE_BINDER);
+                writer.u64(address);
+            }
+            Self::File { index } => {
+                writer.u32(TYPE_FD);
+                writer.i32(index);
+            }
+        }
+    }
+
+    /// Reads an object.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotEnoughData`], or [`Error::BadWord`] for a kind that does not exist.
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        let at = reader.position();
+        match reader.u32()? {
+            TYPE_NULL => Ok(Self::Null),
+            TYPE_BINDER => Ok(Self::Binder { address: reader.u64()? }),
+            TYPE_FD => Ok(Self::File { index: reader.i32()? }),
+            found => Err(Error::BadWord { at, found }),
+        }
+    }
+}

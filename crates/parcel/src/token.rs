@@ -1,0 +1,107 @@
+//! How a call names the interface that it means.
+
+use alloc::string::String;
+
+use crate::{Error, Reader, Writer};
+
+/// The word before the descriptor in a call over the driver: who built the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u32)]
+pub enum Header {
+    /// `SYST`: Android's system image, and everybody who wants to talk to it.
+    #[default]
+    System = u32::from_be_bytes(*b"SYST"),
+    /// `VNDR`: the vendor's image.
+    Vendor = u32::from_be_bytes(*b"VNDR"),
+    /// `UNKN`: builds of Android's library for other systems, since Android 14.
+    Unknown = u32::from_be_bytes(*b"UNKN"),
+}
+
+/// The thread's strict mode policy: none, but violations are to be gathered.
+const STRICT_MODE: u32 = 1 << 31;
+/// Nobody to bill the work to.
+const NO_WORK_SOURCE: i32 = -1;
+
+/// What stands before a call's arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// The interface's name.
+    pub descriptor: String,
+    /// Who built the caller; over RPC nobody says.
+    pub header: Option<Header>,
+}
+
+/// Writes the token of a call over the driver.
+///
+/// # Errors
+///
+/// [`Error::TooLong`].
+pub fn write_driver(
+    writer: &mut Writer<'_>,
+    header: Header,
+    descriptor: &str,
+) -> Result<(), Error> {
+    writer.u32(STRICT_MODE);
+    writer.i32(NO_WORK_SOURCE);
+    writer.u32(header as u32);
+    writer.string16(descriptor)
+}
+
+/// Reads the token of a call over the driver; any of the three headers will do.
+///
+/// # Errors
+///
+/// Those of reading, and [`Error::BadWord`] for another header.
+pub fn read_driver(reader: &mut Reader<'_>) -> Result<Token, Error> {
+    let header = Some(read_header(reader)?);
+    Ok(Token { header, ..read_rpc(reader)? })
+}
+
+/// Reads the token of a call over the driver, and says whether it names `descriptor`.
+///
+/// # Errors
+///
+/// As [`read_driver`].
+pub fn is_driver(reader: &mut Reader<'_>, descriptor: &str) -> Result<bool, Error> {
+    read_header(reader)?;
+    reader.string16_is(descriptor)
+}
+
+fn read_header(reader: &mut Reader<'_>) -> Result<Header, Error> {
+    let _strict_mode = reader.u32()?;
+    let _work_source = reader.i32()?;
+    let at = reader.position();
+    let found = reader.u32()?;
+    let known = [Header::System, Header::Vendor, Header::Unknown];
+    let header = known.into_iter().find(|header| *header as u32 == found);
+    header.ok_or(Error::BadWord { at, found })
+}
+
+/// Writes the token of a call over RPC: the descriptor alone.
+///
+/// # Errors
+///
+/// [`Error::TooLong`].
+pub fn write_rpc(writer: &mut Writer<'_>, descriptor: &str) -> Result<(), Error> {
+    writer.string16(descriptor)
+}
+
+/// Reads the token of a call over RPC.
+///
+/// # Errors
+///
+/// Those of reading.
+pub fn read_rpc(reader: &mut Reader<'_>) -> Result<Token, Error> {
+    let at = reader.position();
+    let descriptor = reader.string16()?.ok_or(Error::UnexpectedNull { at })?;
+    Ok(Token { descriptor, header: None })
+}
+
+/// Reads the token of a call over RPC, and says whether it names `descriptor`.
+///
+/// # Errors
+///
+/// As [`read_rpc`].
+pub fn is_rpc(reader: &mut Reader<'_>, descriptor: &str) -> Result<bool, Error> {
+    reader.string16_is(descriptor)
+}

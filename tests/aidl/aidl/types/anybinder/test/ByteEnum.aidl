@@ -1,0 +1,3 @@
+package anybinder.test;
+@Backing(type="byte")
+enum ByteEnum { FOO = 1, BAR = 2, BAZ }

@@ -1,0 +1,54 @@
+package anybinder.test;
+import anybinder.test.ByteEnum;
+import anybinder.test.ICallback;
+import anybinder.test.IntEnum;
+import anybinder.test.LongEnum;
+import anybinder.test.Node;
+import anybinder.test.Pair;
+import anybinder.test.Point;
+import anybinder.test.Shape;
+parcelable Everything {
+    const int LIMIT = 1 << 4;
+    const String GREETING = "hello";
+    boolean flag = true;
+    byte small = -7;
+    char letter = 'x';
+    int number = LIMIT;
+    long large = 1L << 40;
+    float single = 1.5f;
+    double precise = -0.25;
+    String text = GREETING;
+    @nullable String maybeText;
+    @utf8InCpp String utf8;
+    boolean[] flags = {true, false, true};
+    byte[] bytes = {1, 2, 3};
+    char[] letters;
+    int[] numbers = {1, -2, 3};
+    long[] larges;
+    float[] singles = {1.0f};
+    double[] precises;
+    String[] texts = {"one", "two"};
+    @nullable int[] maybeNumbers;
+    @nullable String[] maybeTexts;
+    int[3] fixed = {1, 2, 3};
+    int[2][3] matrix = {{1, 2, 3}, {4, 5, 6}};
+    ByteEnum byteEnum = ByteEnum.BAR;
+    IntEnum intEnum = IntEnum.SAME_AS_FOO;
+    LongEnum longEnum = LongEnum.BAR;
+    IntEnum[] intEnums = {IntEnum.FOO};
+    Point point;
+    Point[] points;
+    @nullable Point maybePoint;
+    @nullable(heap=true) Node list;
+    Pair<int, String> pair;
+    Shape shape;
+    List<String> lines;
+    @nullable ParcelFileDescriptor file;
+    @nullable IBinder binder;
+    @nullable ICallback callback;
+    @nullable ICallback[] callbacks;
+    ParcelableHolder extra;
+    @RustDerive(PartialEq=true)
+    parcelable Inner { int depth = 2; Kind kind = Kind.SECOND; @Backing(type="int") enum Kind { FIRST, SECOND } }
+    Inner inner;
+}

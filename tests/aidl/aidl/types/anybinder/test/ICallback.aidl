@@ -1,0 +1,5 @@
+package anybinder.test;
+interface ICallback {
+    int ask(int question);
+    oneway void notice(int number);
+}

@@ -1,0 +1,3 @@
+package anybinder.test;
+@RustDerive(Clone=true, PartialEq=true)
+parcelable Node { int value; @nullable(heap=true) Node next; }

@@ -1,0 +1,3 @@
+package anybinder.test;
+@RustDerive(Clone=true, PartialEq=true)
+parcelable Pair<A, B> { int which = 1; @nullable String name; }

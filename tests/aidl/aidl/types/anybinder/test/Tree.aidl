@@ -1,0 +1,3 @@
+package anybinder.test;
+@RustDerive(Clone=true, PartialEq=true)
+union Tree { int leaf; @nullable(heap=true) Tree left; Tree[] branches; }

@@ -1,0 +1,3 @@
+package anybinder.vintf;
+@VintfStability
+parcelable Held { ParcelableHolder inside; }

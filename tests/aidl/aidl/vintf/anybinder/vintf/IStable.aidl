@@ -1,0 +1,4 @@
+package anybinder.vintf;
+import anybinder.vintf.Held;
+@VintfStability
+interface IStable { Held repeat(in Held value); }

@@ -1,0 +1,205 @@
+//! Calls: data, order, nesting, threads, identity, errors.
+
+use std::os::unix::fs::FileTypeExt as _;
+use std::sync::mpsc;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use aidl_tests::suite::{self, Without};
+use binder::binder_impl::{FLAG_CLEAR_BUF, FLAG_ONEWAY, IBinderInternal as _};
+use binder::transport::driver::{Device, DeviceOptions};
+use binder::{FromIBinder, IBinder as _, SpIBinder, StatusCode, Strong};
+use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::manager::{
+    CALL, COUNTS, ECHO, KEEP, MEET, NOTHING, PANIC, STATUS, TELL, TEST, WHO, ask, new_object, tell,
+};
+use crate::{Check, Outcome, connect, device_path, expect};
+
+pub(crate) const CHECKS: &[Check] = &[
+    ("every_type_of_a_test_interface_passes", every_type_of_a_test_interface_passes),
+    ("large_data_passes_and_its_room_is_given_back", large_data_passes),
+    ("threads_that_rest_hold_little_back", threads_that_rest_hold_little_back),
+    ("one_way_calls_keep_their_order", one_way_calls_keep_their_order),
+    ("calls_nest_on_the_thread_that_waits", calls_nest_on_the_thread_that_waits),
+    ("the_driver_gets_the_threads_that_it_asks_for", the_driver_gets_its_threads),
+    ("the_driver_says_who_calls", the_driver_says_who_calls),
+    ("a_status_arrives_as_it_was_sent", a_status_arrives_as_it_was_sent),
+    ("a_service_that_panics_serves_on", a_service_that_panics_serves_on),
+    ("a_thread_that_polls_serves", a_thread_that_polls_serves),
+    ("devices_do_not_share_handles", devices_do_not_share_handles),
+];
+
+fn every_type_of_a_test_interface_passes() -> Outcome {
+    let test: SpIBinder = ask(&connect()?, TEST, &NOTHING)?;
+    suite::run(&test.into_interface()?, Without::default());
+    Ok(())
+}
+
+fn bytes(len: usize) -> Vec<u8> {
+    (0..=250_u8).cycle().take(len).collect()
+}
+
+fn large_data_passes() -> Outcome {
+    let manager = connect()?;
+    for len in [0, 1, 4096, 100_000, 450_000] {
+        expect("echo", ask::<Vec<u8>>(&manager, ECHO, &bytes(len))? == bytes(len), true)?;
+    }
+    // Were one of the buffers kept, the third call would fail.
+    for _ in 0..20 {
+        expect("echo", ask::<Vec<u8>>(&manager, ECHO, &bytes(400_000))?.len(), 400_000)?;
+    }
+    let refused = ask::<Vec<u8>>(&manager, ECHO, &bytes(1_100_000));
+    expect("too much", refused.err(), Some(StatusCode::FAILED_TRANSACTION))?;
+    let reply = manager.transact(ECHO, FLAG_CLEAR_BUF, |data| data.write(&bytes(5000)))?;
+    expect("sensitive", reply.read::<Vec<u8>>()? == bytes(5000), true)
+}
+
+fn threads_that_rest_hold_little_back() -> Outcome {
+    let manager = connect()?;
+    let rest = Arc::new(Barrier::new(41));
+    let threads: Vec<_> = (0..40)
+        .map(|_| {
+            let (manager, rest) = (manager.clone(), Arc::clone(&rest));
+            thread::spawn(move || {
+                let reply = ask::<Vec<u8>>(&manager, ECHO, &bytes(30_000));
+                rest.wait();
+                rest.wait();
+                reply.map(|reply| reply.len())
+            })
+        })
+        .collect();
+    rest.wait();
+    // 40 replies would fill the receive buffer.
+    let reply = ask::<Vec<u8>>(&manager, ECHO, &bytes(450_000));
+    rest.wait();
+    for thread in threads {
+        expect("reply", thread.join().map_err(|_| "a thread panicked")??, 30_000)?;
+    }
+    expect("large reply", reply?.len(), 450_000)
+}
+
+fn one_way_calls_keep_their_order() -> Outcome {
+    let manager = connect()?;
+    let (sender, told) = mpsc::channel();
+    let listener = new_object(move |number| {
+        // Nobody listens once all have come.
+        let _ = sender.send(number);
+        Ok(0)
+    });
+    manager.transact(TELL, FLAG_ONEWAY, |data| {
+        data.write(&listener)?;
+        data.write(&1000)
+    })?;
+    for wanted in 0..1000 {
+        expect("told", told.recv_timeout(std::time::Duration::from_secs(20))?, wanted)?;
+    }
+    Ok(())
+}
+
+fn call(manager: &SpIBinder, object: &SpIBinder, number: i32) -> Result<i32, StatusCode> {
+    let reply = manager.transact(CALL, 0, |data| {
+        data.write(object)?;
+        data.write(&number)
+    });
+    reply?.read()
+}
+
+fn calls_nest_on_the_thread_that_waits() -> Outcome {
+    let manager = connect()?;
+    let (caller, above) = (thread::current().id(), manager.clone());
+    // Asks the manager to ask back, until the number is used up.
+    let object = Arc::new(std::sync::OnceLock::<SpIBinder>::new());
+    let myself = Arc::clone(&object);
+    let asked = new_object(move |number| match number {
+        _ if thread::current().id() != caller => Err(StatusCode::INVALID_OPERATION),
+        ..=0 => Ok(100),
+        _ => Ok(1 + call(&above, myself.get().ok_or(StatusCode::NO_INIT)?, number - 1)?),
+    });
+    let asked = object.get_or_init(|| asked);
+    expect("answer", call(&manager, asked, 20)?, 120)
+}
+
+fn the_driver_gets_its_threads() -> Outcome {
+    let manager = connect()?;
+    for _ in 0..3 {
+        let callers: Vec<_> = (0..12)
+            .map(|_| {
+                let manager = manager.clone();
+                thread::spawn(move || tell(&manager, MEET, &12))
+            })
+            .collect();
+        for caller in callers {
+            caller.join().map_err(|_| "a caller panicked")??;
+        }
+    }
+    Ok(())
+}
+
+fn the_driver_says_who_calls() -> Outcome {
+    let reply = connect()?.transact(WHO, 0, |_| Ok(()))?;
+    expect("pid", reply.read()?, std::process::id().cast_signed())?;
+    expect("uid", reply.read()?, rustix::process::geteuid().as_raw().cast_signed())?;
+    let sid: Option<String> = reply.read()?;
+    // A kernel has security contexts if something gives them.
+    let is_of_kernel = device_path().metadata()?.file_type().is_char_device();
+    expect(
+        "there is a security context",
+        is_of_kernel || sid.is_some_and(|it| !it.is_empty()),
+        true,
+    )
+}
+
+fn a_status_arrives_as_it_was_sent() -> Outcome {
+    let manager = connect()?;
+    for status in [StatusCode::BAD_VALUE, StatusCode::PERMISSION_DENIED, StatusCode::BAD_TYPE] {
+        expect("status", tell(&manager, STATUS, &status.code()), Err(status))?;
+    }
+    expect("unknown", tell(&manager, 4711, &0), Err(StatusCode::UNKNOWN_TRANSACTION))?;
+    let not_mine: Result<Strong<dyn aidl_tests::aidl::anybinder::test::ITest::ITest>, _> =
+        FromIBinder::try_from(manager);
+    expect("another interface", not_mine.err(), Some(StatusCode::BAD_TYPE))
+}
+
+fn a_service_that_panics_serves_on() -> Outcome {
+    let manager = connect()?;
+    expect("panic", tell(&manager, PANIC, &0), Err(StatusCode::UNKNOWN_ERROR))?;
+    Ok(manager.ping_binder()?)
+}
+
+fn a_thread_that_polls_serves() -> Outcome {
+    let manager = connect()?;
+    // A device of its own: the pool of the other would take the calls.
+    let device = Device::open(&device_path())?;
+    device.setup_polling()?;
+    let object = new_object(|number| Ok(number * 2));
+    tell(&device.context_object()?, KEEP, &object)?;
+    let caller = thread::spawn(move || -> Result<i32, StatusCode> {
+        let object: Option<SpIBinder> = ask(&manager, crate::manager::LAST, &NOTHING)?;
+        ask(&object.ok_or(StatusCode::UNEXPECTED_NULL)?, 1, &21)
+    });
+    while !caller.is_finished() {
+        let timeout = rustix::time::Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+        let mut watched = [PollFd::new(&device, PollFlags::IN)];
+        if poll(&mut watched, Some(&timeout))? > 0 {
+            device.handle_polled_commands()?;
+        }
+    }
+    expect("answer", caller.join().map_err(|_| "the caller panicked")??, 42)?;
+    tell(&connect()?, crate::manager::FORGET, &NOTHING)?;
+    Ok(())
+}
+
+fn devices_do_not_share_handles() -> Outcome {
+    let manager = connect()?;
+    let options = DeviceOptions { buffer_bytes: 64 * 1024, ..DeviceOptions::default() };
+    let other = Device::open_with(&device_path(), &options)?;
+    let same = other.context_object()?;
+    expect("one object, two devices", same == manager, false)?;
+    let mixed = tell(&same, KEEP, &manager);
+    expect("a handle of another device", mixed, Err(StatusCode::INVALID_OPERATION))?;
+    expect("what fits", ask::<Vec<u8>>(&same, ECHO, &bytes(40_000))?.len(), 40_000)?;
+    let refused = ask::<Vec<u8>>(&same, ECHO, &bytes(70_000)).err();
+    expect("what does not", refused, Some(StatusCode::FAILED_TRANSACTION))?;
+    expect("it goes on", ask::<Vec<i32>>(&same, COUNTS, &NOTHING)?.len(), 2)
+}

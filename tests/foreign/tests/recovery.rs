@@ -1,0 +1,40 @@
+//! A driver that is killed, and the one that takes its place.
+
+use std::path::Path;
+
+use foreign::stage::{Stage, User, is_root_to};
+
+#[test]
+fn clients_of_a_driver_that_is_killed_get_errors_at_once_and_the_next_serves_new_ones() {
+    if !is_root_to("mount a binderfs") {
+        return;
+    }
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let stage =
+        Stage::of_c_program(place.parent().expect("it is cargo's target/tmp"), "left_alone");
+    // In a world of its own, so that nothing of this can stay behind.
+    let script = r#"
+here=$(dirname "$0")
+dir=$(mktemp -d)
+trap 'umount --lazy --quiet $dir || true; rmdir $dir' EXIT
+for delivery in auto store; do
+    "$here/anybinder" mount $dir --delivery $delivery
+    driver=$(pgrep -f "^$here/anybinder mount $dir ")
+    "$here/left_alone" $dir/binder > $dir.told &
+    until grep -q waiting $dir.told; do sleep 0.01; done
+    sleep 0.2
+    kill -9 $driver
+    wait $!
+    cat $dir.told; rm $dir.told
+    ls $dir 2>/dev/null && exit 1
+    "$here/anybinder" mount $dir --devices again 2>/dev/null
+    test -e $dir/again
+    grep -c " $dir " /proc/self/mounts
+    umount $dir
+    ls $dir
+done"#;
+    let told = stage.run_script(User::Myself, &[], script);
+    let once = "waiting\npoll: error\nwait: Software caused connection abort\n\
+                again: Transport endpoint is not connected\n1\n";
+    assert_eq!(told, once.repeat(2));
+}

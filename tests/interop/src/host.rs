@@ -1,0 +1,204 @@
+//! An `IHost` of our own.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use binder::{
+    BinderFeatures, DeathRecipient, ExceptionCode, IBinder, Interface, ParcelFileDescriptor,
+    Result, SpIBinder, Status, Strong, ThreadState, WpIBinder,
+};
+
+use crate::aidl::foreign::{
+    IHost::{BnHost, IHost},
+    ISession::{BnSession, ISession},
+    IVisitor::IVisitor,
+};
+
+/// A new host.
+#[must_use]
+pub fn new_host() -> Strong<dyn IHost> {
+    BnHost::new_binder(Host::default(), BinderFeatures::default())
+}
+
+/// A value that threads wait for to change.
+#[derive(Debug, Default)]
+struct Watched<T> {
+    value: Mutex<T>,
+    changed: Condvar,
+}
+
+impl<T> Watched<T> {
+    fn update(&self, change: impl FnOnce(&mut T)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    fn wait_until(&self, holds: impl Fn(&T) -> bool) -> MutexGuard<'_, T> {
+        let waited = self.changed.wait_while(self.lock(), |value| !holds(value));
+        waited.expect("no holder of the lock panics")
+    }
+
+    fn lock(&self) -> MutexGuard<'_, T> {
+        self.value.lock().expect("no holder of the lock panics")
+    }
+}
+
+#[derive(Default)]
+struct Host {
+    sessions: Mutex<Vec<(String, WpIBinder)>>,
+    guests: Arc<Watched<Vec<Guest>>>,
+}
+
+/// A visitor that was admitted.
+struct Guest {
+    name: String,
+    visitor: Strong<dyn IVisitor>,
+    has_departed: bool,
+    /// Held: it ends its link when it is dropped.
+    _obituary: DeathRecipient,
+}
+
+impl Interface for Host {}
+
+impl IHost for Host {
+    fn greet(&self, name: &str) -> Result<String> {
+        Ok(format!("Hello, {name}!"))
+    }
+
+    fn mirror(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        Ok(bytes.to_vec())
+    }
+
+    fn reverse(&self, numbers: &[i32]) -> Result<Vec<i32>> {
+        Ok(numbers.iter().rev().copied().collect())
+    }
+
+    fn shout(&self, words: &[String]) -> Result<Vec<String>> {
+        Ok(words.iter().map(|word| word.to_uppercase()).collect())
+    }
+
+    fn callerPid(&self) -> Result<i32> {
+        Ok(ThreadState::get_calling_pid())
+    }
+
+    fn callerUid(&self) -> Result<i32> {
+        Ok(ThreadState::get_calling_uid().cast_signed())
+    }
+
+    fn openSession(&self, name: &str) -> Result<Strong<dyn ISession>> {
+        let session = Session { name: name.to_owned(), posted: Watched::default() };
+        let session = BnSession::new_binder(session, BinderFeatures::default());
+        let known = (name.to_owned(), session.as_binder().downgrade());
+        self.sessions.lock().expect("no holder of the lock panics").push(known);
+        Ok(session)
+    }
+
+    fn recognise(&self, session: &Strong<dyn ISession>) -> Result<Option<String>> {
+        let object = session.as_binder().downgrade();
+        let sessions = self.sessions.lock().expect("no holder of the lock panics");
+        Ok(sessions.iter().find(|(_, known)| *known == object).map(|(name, _)| name.clone()))
+    }
+
+    fn giveBack(&self, object: &SpIBinder) -> Result<SpIBinder> {
+        Ok(object.clone())
+    }
+
+    fn nest(
+        &self,
+        host: &Strong<dyn IHost>,
+        visitor: &Strong<dyn IVisitor>,
+        depth: i32,
+    ) -> Result<i32> {
+        if host.as_binder().is_remote() {
+            let not_myself = Some(c"the host is not myself");
+            return Err(Status::new_exception(ExceptionCode::ILLEGAL_ARGUMENT, not_myself));
+        }
+        match depth {
+            ..=0 => Ok(0),
+            _ => Ok(1 + visitor.nest(host, visitor, depth - 1)?),
+        }
+    }
+
+    fn tell(&self, visitor: &Strong<dyn IVisitor>, count: i32) -> Result<()> {
+        (0..count).try_for_each(|number| visitor.tell(number))
+    }
+
+    fn admit(&self, name: &str, visitor: &Strong<dyn IVisitor>) -> Result<()> {
+        let (guests, departed) = (Arc::clone(&self.guests), name.to_owned());
+        let mut obituary = DeathRecipient::new(move || {
+            guests.update(|guests| {
+                let named = |guest: &&mut Guest| guest.name == departed;
+                guests.iter_mut().filter(named).for_each(|guest| guest.has_departed = true);
+            });
+        });
+        visitor.as_binder().link_to_death(&mut obituary)?;
+        self.guests.update(|guests| {
+            guests.push(Guest {
+                name: name.to_owned(),
+                visitor: visitor.clone(),
+                has_departed: false,
+                _obituary: obituary,
+            });
+        });
+        Ok(())
+    }
+
+    fn find(&self, name: &str) -> Result<Option<Strong<dyn IVisitor>>> {
+        let guests = self.guests.lock();
+        let guest = guests.iter().find(|guest| guest.name == name);
+        Ok(guest.map(|guest| guest.visitor.clone()))
+    }
+
+    fn awaitDeparture(&self, name: &str) -> Result<()> {
+        let departed = |guest: &Guest| guest.name == name && guest.has_departed;
+        drop(self.guests.wait_until(|guests| guests.iter().any(departed)));
+        Ok(())
+    }
+
+    fn refuse(&self, code: i32, reason: &str) -> Result<()> {
+        Err(Status::new_service_specific_error_str(code, Some(reason)))
+    }
+
+    fn reject(&self, reason: &str) -> Result<()> {
+        Err(Status::new_exception_str(ExceptionCode::ILLEGAL_ARGUMENT, Some(reason)))
+    }
+
+    fn lend(&self, text: &str) -> Result<ParcelFileDescriptor> {
+        let (reader, mut writer) = io::pipe().map_err(|_| binder::StatusCode::NO_MEMORY)?;
+        writer.write_all(text.as_bytes()).map_err(|_| binder::StatusCode::BAD_VALUE)?;
+        Ok(ParcelFileDescriptor::new(OwnedFd::from(reader)))
+    }
+
+    fn fill(&self, file: &ParcelFileDescriptor, text: &str) -> Result<()> {
+        let file = file.as_ref().try_clone().map_err(|_| binder::StatusCode::NO_MEMORY)?;
+        let written = File::from(file).write_all(text.as_bytes());
+        Ok(written.map_err(|_| binder::StatusCode::BAD_VALUE)?)
+    }
+}
+
+/// An object that the host hands out.
+struct Session {
+    name: String,
+    posted: Watched<Vec<i32>>,
+}
+
+impl Interface for Session {}
+
+impl ISession for Session {
+    fn name(&self) -> Result<String> {
+        Ok(self.name.clone())
+    }
+
+    fn post(&self, number: i32) -> Result<()> {
+        self.posted.update(|posted| posted.push(number));
+        Ok(())
+    }
+
+    fn awaitPosted(&self, count: i32) -> Result<Vec<i32>> {
+        let count = usize::try_from(count).map_err(|_| binder::StatusCode::BAD_VALUE)?;
+        let posted = self.posted.wait_until(|posted| posted.len() >= count);
+        Ok(posted.clone())
+    }
+}

@@ -1,0 +1,114 @@
+//! RPC Binder over TLS: who is trusted, and who is not.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use binder::transport::rpc::{RpcError, RpcServer, RpcSession, TlsCredentials};
+use binder::{FromIBinder, IBinder, Strong};
+use interop::aidl::foreign::IHost::IHost;
+use interop::{client, host};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+
+/// Who issues certificates.
+struct Authority {
+    certificate: rcgen::Certificate,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let certificate = params.self_signed(&key).unwrap();
+        Self { certificate, issuer: Issuer::new(params, key) }
+    }
+
+    /// Issues a certificate for a name, to somebody who trusts `trusted`.
+    fn issue(&self, name: &str, trusted: &Self, is_expired: bool) -> TlsCredentials {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        if is_expired {
+            params.not_before = date_time_ymd(2001, 1, 1);
+            params.not_after = date_time_ymd(2002, 1, 1);
+        }
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let (chain, trusted) = (certificate.pem(), trusted.certificate.pem());
+        let key = key.serialize_pem();
+        TlsCredentials::from_pem(chain.as_bytes(), key.as_bytes(), trusted.as_bytes()).unwrap()
+    }
+}
+
+fn serve(credentials: &TlsCredentials) -> (RpcServer, u16) {
+    let local = IpAddr::from([127, 0, 0, 1]);
+    let root = host::new_host().as_binder();
+    let server = RpcServer::new_inet_tls(root, local, 0, credentials).unwrap();
+    server.set_max_threads(2);
+    server.start().unwrap();
+    let port = server.inet_address().unwrap().port();
+    (server, port)
+}
+
+fn connect(port: u16, credentials: &TlsCredentials) -> Result<Strong<dyn IHost>, RpcError> {
+    let session = RpcSession::new();
+    session.set_max_incoming_threads(1);
+    let root = session.connect_inet_tls("localhost", port, credentials)?;
+    Ok(<dyn IHost as FromIBinder>::try_from(root).unwrap())
+}
+
+#[test]
+fn everything_works_between_those_who_trust_each_other() {
+    let authority = Authority::new();
+    let (server, port) = serve(&authority.issue("localhost", &authority, false));
+    let host = connect(port, &authority.issue("somebody", &authority, false)).unwrap();
+    client::check(&host);
+    client::callbacks(&host);
+    assert!(host.callerPid().unwrap() > 4_194_304);
+    assert!(host.lend("no files over TLS").is_err());
+    host.as_binder().ping_binder().unwrap();
+    server.shutdown();
+    assert!(host.as_binder().ping_binder().is_err());
+}
+
+/// Fails to connect, and says what both were told.
+fn refused(server: &TlsCredentials, client: &TlsCredentials) -> String {
+    let (server, port) = serve(server);
+    let error = connect(port, client).err().expect("nobody here trusts the other");
+    assert_eq!(server.sessions(), 0);
+    assert!(matches!(error, RpcError::Tls(_)), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn a_certificate_that_is_not_trusted_expired_or_of_another_name_is_refused() {
+    let (ours, others) = (Authority::new(), Authority::new());
+    let good_server = ours.issue("localhost", &ours, false);
+    let good_client = ours.issue("somebody", &ours, false);
+    let said = |error: String, word: &str| assert!(error.contains(word), "{error}");
+
+    said(
+        refused(&others.issue("localhost", &ours, false), &good_client),
+        "invalid peer certificate",
+    );
+    said(refused(&ours.issue("localhost", &ours, true), &good_client), "xpired");
+    said(refused(&ours.issue("elsewhere", &ours, false), &good_client), "localhost");
+    said(refused(&good_server, &others.issue("somebody", &ours, false)), "alert");
+    said(refused(&good_server, &ours.issue("somebody", &ours, true)), "alert");
+}
+
+#[test]
+fn a_client_without_tls_or_a_certificate_gets_nothing() {
+    let authority = Authority::new();
+    let (server, port) = serve(&authority.issue("localhost", &authority, false));
+    let session = RpcSession::new();
+    assert!(session.connect_inet("localhost", port).is_err());
+    assert_eq!(server.sessions(), 0);
+
+    // A server that speaks no TLS, to a client that does.
+    let plain = RpcServer::new_inet(host::new_host().as_binder(), [127, 0, 0, 1].into(), 0);
+    let plain = Arc::new(plain.unwrap());
+    plain.start().unwrap();
+    let port = plain.inet_address().unwrap().port();
+    let error = connect(port, &authority.issue("somebody", &authority, false));
+    assert!(matches!(error, Err(RpcError::Tls(_) | RpcError::TimedOut { .. })));
+}

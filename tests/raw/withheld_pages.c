@@ -1,0 +1,210 @@
+// withheld_pages.c - a client whose pages never come, beside clients that go on.
+//
+//   gcc -O2 -pthread -o withheld_pages withheld_pages.c
+//   withheld_pages          has many threads of one process get stuck in each way there is, calls a service
+//                           meanwhile, and ends that process
+//
+// A line for each way tells how the others fared. Says so where it may not withhold pages.
+#include "client.h"
+
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+enum { THREADS = 24, CALLS = 400, PATIENCE_S = 60 };
+
+// What lies in pages that never come.
+enum withheld { COMMANDS, DATA, OBJECTS, RETURNS, WAYS };
+static const char *const names[] = { "commands", "data", "objects", "returns" };
+
+static enum withheld way;
+static int device, stuck;
+static char *hole;
+
+static void serve(int ready)
+{
+	int service = open_client();
+	uint32_t enter = BC_ENTER_LOOPER;
+	struct binder_transaction_data call;
+	become_manager(service);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (write(ready, "", 1) != 1)
+		err(1, "write");
+	expect(service, &enter, sizeof enter, BR_TRANSACTION, &call);
+	for (;;) {
+		struct answer answer = answer_to(&call);
+		expect(service, &answer, sizeof answer, BR_TRANSACTION, &call);
+	}
+}
+
+// Pages that nobody delivers; 0 if that is forbidden.
+static char *withhold(size_t size)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	if (fd < 0)
+		return NULL;
+	CHECK(ioctl(fd, UFFDIO_API, &api) == 0);
+	char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(pages != MAP_FAILED);
+	range.range.start = (uintptr_t)pages;
+	range.range.len = size;
+	CHECK(ioctl(fd, UFFDIO_REGISTER, &range) == 0);
+	return pages;
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+static void *get_stuck(void *number)
+{
+	char *pages = hole + ((intptr_t)number + 1) * 4096;
+	uint8_t returns[256];
+	binder_size_t offset = 0;
+	struct send call = { .command = BC_TRANSACTION };
+	if (way == DATA || way == OBJECTS) {
+		call.transaction.data_size = 64;
+		call.transaction.data.ptr.buffer = (uintptr_t)pages;
+	}
+	if (way == OBJECTS) {
+		call.transaction.offsets_size = sizeof offset;
+		call.transaction.data.ptr.offsets = (uintptr_t)&offset;
+	}
+	struct binder_write_read request = request_of(&call, sizeof call, returns, sizeof returns);
+	if (way == COMMANDS)
+		request.write_buffer = (uintptr_t)pages;
+	if (way == RETURNS)
+		request.read_buffer = (uintptr_t)pages;
+	if (write(stuck, "", 1) != 1)
+		err(1, "write");
+	int result = ioctl(device, BINDER_WRITE_READ, &request);
+	if (result < 0 && errno == EINTR && request.write_consumed == 0)
+		exit(0);
+	errx(1, "a call came back: %d, errno %d", result, errno);
+}
+
+static void get_stuck_in_many_threads(int count)
+{
+	struct sigaction action = { .sa_handler = ignore };
+	sigaction(SIGUSR1, &action, NULL);
+	device = open_client();
+	hole = withhold((THREADS + 1) * 4096);
+	for (intptr_t i = 0; i < count; i++) {
+		pthread_t thread;
+		if (pthread_create(&thread, NULL, get_stuck, (void *)i) != 0)
+			errx(1, "pthread_create");
+		if (count == 1) {
+			// Until it sleeps, and then some more.
+			usleep(200000);
+			pthread_kill(thread, SIGUSR1);
+		}
+	}
+	for (;;)
+		pause();
+}
+
+static pid_t start_stuck(int count)
+{
+	int ends[2];
+	char byte;
+	CHECK(pipe(ends) == 0);
+	pid_t child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		stuck = ends[1];
+		get_stuck_in_many_threads(count);
+	}
+	close(ends[1]);
+	for (int i = 0; i < count; i++)
+		CHECK(read(ends[0], &byte, 1) == 1);
+	close(ends[0]);
+	return child;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	long x = *(const long *)a, y = *(const long *)b;
+	return (x > y) - (x < y);
+}
+
+// The median and the longest of many calls, in microseconds.
+static void call_service(int own, long *median, long *longest)
+{
+	static long times[CALLS];
+	for (int i = 0; i < CALLS; i++) {
+		struct send call = { .command = BC_TRANSACTION };
+		struct binder_transaction_data reply;
+		struct timespec before, after;
+		clock_gettime(CLOCK_MONOTONIC, &before);
+		expect(own, &call, sizeof call, BR_REPLY, &reply);
+		clock_gettime(CLOCK_MONOTONIC, &after);
+		times[i] = (after.tv_sec - before.tv_sec) * 1000000 + (after.tv_nsec - before.tv_nsec) / 1000;
+		struct {
+			uint32_t command;
+			binder_uintptr_t buffer;
+		} __attribute__((packed)) done = { BC_FREE_BUFFER, reply.data.ptr.buffer };
+		write_commands(own, &done, sizeof done);
+	}
+	qsort(times, CALLS, sizeof times[0], by_time);
+	*median = times[CALLS / 2];
+	*longest = times[CALLS - 1];
+}
+
+// Whether the driver knows a process still, by its log.
+static int is_known(pid_t pid)
+{
+	char line[256], name[32];
+	int found = 0;
+	FILE *state = fopen("/dev/binderfs/binder_logs/state", "r");
+	CHECK(state != NULL);
+	snprintf(name, sizeof name, "proc %d\n", (int)pid);
+	while (fgets(line, sizeof line, state) != NULL)
+		found |= strcmp(line, name) == 0;
+	fclose(state);
+	return found;
+}
+
+int main(void)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (withhold(4096) == NULL) {
+		puts("SKIPPED: this user may not withhold pages (userfaultfd)");
+		return 0;
+	}
+	alarm(PATIENCE_S);
+	pid_t service = start_service(serve);
+	int own = open_client();
+	long calm, longest, median;
+	call_service(own, &calm, &longest);
+	for (way = 0; way < WAYS; way++) {
+		int status;
+		pid_t child = start_stuck(THREADS);
+		call_service(own, &median, &longest);
+		if (getenv("SHOW_TIMES"))
+			fprintf(stderr, "%s: %ld us, %ld at most; %ld in calm\n", names[way], median, longest, calm);
+		printf("%s: served%s", names[way], median > 20 * calm + 5000 ? ", slowly" : "");
+		kill(child, SIGKILL);
+		CHECK(waitpid(child, &status, 0) == child);
+		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		// The last of it goes when the pages are given up.
+		while (is_known(child))
+			usleep(1000);
+		puts(", gone");
+	}
+	for (way = COMMANDS; way <= DATA; way++) {
+		int status;
+		pid_t child = start_stuck(1);
+		CHECK(waitpid(child, &status, 0) == child);
+		printf("%s: %s\n", names[way], WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "interrupted" : "not");
+	}
+	call_service(own, &median, &longest);
+	kill(service, SIGKILL);
+	return 0;
+}

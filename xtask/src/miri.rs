@@ -1,0 +1,52 @@
+//! `cargo xtask miri`: the crates with `unsafe` of their own, in an interpreter that sees undefined
+//! behaviour.
+//!
+//! Not part of `cargo xtask ci`: it takes minutes, and a toolchain that not everybody has.
+
+use std::process::{Command, Stdio};
+
+use crate::Failure;
+use crate::workspace::{root, succeed};
+
+/// What is run, with the tests that have no `unsafe` below them left out.
+const TESTS: [&[&str]; 3] = [
+    &["--package=bitsearch", "--lib", "--test=areas", "--test=finds", "--test=indexed"],
+    &["--package=idr", "--features=idr/std", "--lib", "--test=idr_threads", "--test=idr_props"],
+    &["--package=pidns", "--lib", "--test=props"],
+];
+
+/// How Miri looks at them.
+///
+/// The epochs that `idr` uses go from a field to the structure around it, which tree borrows allow
+/// and stacked borrows do not, and keep marks in pointers. Tests of properties look for the file
+/// with their regressions.
+const FLAGS: &str = "-Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-disable-isolation";
+
+/// Runs all of it, or says what is missing.
+pub(crate) fn run() -> Result<(), Failure> {
+    let mut probe = miri();
+    probe.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    if !probe.status().is_ok_and(|status| status.success()) {
+        println!("SKIPPED: there is no Miri here. To have it:");
+        println!("    rustup toolchain install nightly --component miri --component rust-src");
+        return Ok(());
+    }
+    for tests in TESTS {
+        let mut command = miri();
+        command.arg("test").args(tests).env("MIRIFLAGS", FLAGS).env("PROPTEST_CASES", "2");
+        succeed(&mut command)?;
+    }
+    Ok(())
+}
+
+/// Miri of the nightly toolchain; our own cargo is of another.
+fn miri() -> Command {
+    let mut command = Command::new("rustup");
+    command.current_dir(root()).args(["run", "nightly", "cargo", "miri"]);
+    for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"] {
+        command.env_remove(variable);
+    }
+    // Other flags are another build of everything.
+    command.env("CARGO_TARGET_DIR", root().join("target/miri"));
+    command
+}
