@@ -249,7 +249,7 @@ fn supervise(from: UnixStream, session: &Session, delivery: Delivery) -> Result<
     let attend = move || {
         let attended = Listener::receive(&from).and_then(|listener| match listener {
             Some(listener) => {
-                supervisor.expect_filter();
+                supervisor.expect_filter(&listener);
                 (&from).write_all(b"!")?;
                 supervisor.attend(listener)
             }

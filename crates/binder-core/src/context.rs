@@ -200,7 +200,7 @@ impl Context {
         if !core::mem::replace(&mut self.threads[thread].polls, true) {
             self.processes[caller.process].pollers += 1;
         }
-        self.is_ready(thread)
+        self.is_ready(thread) || self.has_retracted_errand(thread)
     }
 
     /// The start of every call: finds or makes the calling thread.

@@ -48,6 +48,8 @@ pub struct NotInstalled;
 pub struct PendingErrand {
     pub(crate) thread: ThreadKey,
     pub(crate) then: Then,
+    /// The files, if it was retracted.
+    retracted: Option<Vec<CapturedFile>>,
 }
 
 #[derive(Debug)]
@@ -86,7 +88,7 @@ impl Context {
         request: &BinderWriteRead,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
-        let PendingErrand { thread, then } = self.take_errand(errand)?;
+        let PendingErrand { thread, then, .. } = self.take_errand(errand)?;
         let result = match then {
             Then::Deliver(delivery) => {
                 let result = self.deliver(thread, delivery, installed, request, memory);
@@ -100,6 +102,40 @@ impl Context {
             }
         };
         self.conclude(thread, result)
+    }
+
+    /// Takes back an errand with its files, none of which is installed: a signal has interrupted the
+    /// call. The thread's next read takes it up again; until then it is as if it had not been begun.
+    pub fn retract_errand(&mut self, errand: ErrandKey, files: Vec<CapturedFile>) {
+        if let Some(pending) = self.errands.get_mut(errand) {
+            pending.retracted = Some(files);
+        }
+    }
+
+    /// Whether the thread's next read takes up an errand.
+    pub(crate) fn has_retracted_errand(&self, thread: ThreadKey) -> bool {
+        let errand = self.threads[thread].errand.and_then(|key| self.errands.get(key));
+        errand.is_some_and(|errand| errand.retracted.is_some())
+    }
+
+    /// Takes up an errand that was retracted, as the beginning of a read that has told nothing yet;
+    /// `None` if there is none. Without room for what it brings, the read tells nothing.
+    pub(crate) fn take_up_errand(
+        &mut self,
+        thread: ThreadKey,
+        waits: Waits,
+        fresh: Returns,
+    ) -> Option<Outcome> {
+        let key = self.threads[thread].errand?;
+        let pending = self.errands.get_mut(key)?;
+        let Then::Deliver(delivery) = &mut pending.then else { return None };
+        if !delivery.returns.move_to(fresh) {
+            return Some(Outcome::Done);
+        }
+        delivery.waits = waits;
+        let install = pending.retracted.take()?;
+        let close = core::mem::take(&mut self.threads[thread].closing);
+        Some(Outcome::Errand(Errand { key, install, close }.into()))
     }
 
     /// Takes a call that waited for the front end, to go on with it.
@@ -150,7 +186,8 @@ impl Context {
             Err(error) => Err(error),
         };
         self.leave(thread);
-        if self.threads[thread].closing.is_empty() {
+        // One that was retracted has its place: with that, they are closed.
+        if self.threads[thread].closing.is_empty() || self.has_retracted_errand(thread) {
             return result.map(|()| Outcome::Done);
         }
         Ok(self.send_on_errand(thread, Vec::new(), Then::Return(result)))
@@ -169,11 +206,19 @@ impl Context {
 
     /// Notes that a call waits for the front end, and how it goes on.
     pub(crate) fn suspend(&mut self, thread: ThreadKey, then: Then) -> ErrandKey {
-        let key = self.errands.insert(PendingErrand { thread, then });
+        let key = self.errands.insert(PendingErrand { thread, then, retracted: None });
         let state = &mut self.threads[thread];
         debug_assert_eq!(state.errand, None, "a thread makes one call at a time");
         state.errand = Some(key);
         key
+    }
+
+    /// Forgets a call that waits for an errand, unless that was retracted: its thread has come back
+    /// without it.
+    pub(crate) fn leave_errand(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
+        if !self.has_retracted_errand(thread) {
+            self.abandon_errand(thread, memory);
+        }
     }
 
     /// Forgets a call that waits for an errand: its thread is gone, or has come back without it.

@@ -80,7 +80,7 @@ impl Context {
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
         let HandOver { key, bytes, .. } = hand_over;
-        let PendingErrand { thread, then } = self.take_errand(key)?;
+        let PendingErrand { thread, then, .. } = self.take_errand(key)?;
         let Then::HandOver(handing) = then else {
             debug_assert!(false, "nothing else has such a key");
             return Err(Errno::EINVAL);

@@ -81,6 +81,18 @@ impl Returns {
         self.bytes.extend_from_slice(payload.as_bytes());
     }
 
+    /// Goes on as another read, `fresh`, if that has the room.
+    pub(crate) fn move_to(&mut self, mut fresh: Self) -> bool {
+        let items = &self.bytes[usize::from(self.begins_with_noop) * CODE_BYTES..];
+        fresh.bytes.extend_from_slice(items);
+        fresh.takes_process_work = self.takes_process_work;
+        let has_room = fresh.has_room();
+        if has_room {
+            *self = fresh;
+        }
+        has_room
+    }
+
     pub(crate) fn ask_for_thread(&mut self) {
         self.bytes[..CODE_BYTES].copy_from_slice(BR_SPAWN_LOOPER.as_bytes());
     }
@@ -99,6 +111,12 @@ impl Context {
         let room = usize::try_from(room).unwrap_or(usize::MAX).min(MAX_READ_BYTES);
         if is_fresh && room < CODE_BYTES {
             return Err(Errno::EFAULT);
+        }
+        if self.has_retracted_errand(thread) {
+            let fresh = Returns::new(Vec::new(), room, is_fresh);
+            if let Some(outcome) = self.take_up_errand(thread, waits, fresh) {
+                return Ok(outcome);
+            }
         }
         let returns = Returns::new(core::mem::take(&mut self.returns), room, is_fresh);
         self.go_on_reading(thread, waits, request, returns)

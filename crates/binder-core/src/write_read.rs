@@ -59,7 +59,7 @@ impl Context {
         let thread = self.enter(caller);
         // A thread that makes a call does not sleep in another.
         self.unpark(thread);
-        self.abandon_errand(thread, memory);
+        self.leave_errand(thread, memory);
         let result = self.run_phases(caller, thread, request, commands, memory);
         self.conclude(thread, result)
     }

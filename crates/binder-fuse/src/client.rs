@@ -14,6 +14,7 @@ use binder_os::client_files::{self, TakeError};
 use binder_os::{ClientThread, FileId, FuseDevice, ThreadWatch, proc_files};
 
 use crate::descriptors::{PER_FILE, PER_THREAD, Permit};
+use crate::diversion::Divertible;
 use crate::files::HeldFile;
 use crate::mapping::ReceiveBuffer;
 use crate::pids::Pids;
@@ -36,6 +37,15 @@ pub(crate) enum Begun {
     },
 }
 
+/// A thread that has called.
+#[derive(Debug)]
+struct Thread {
+    thread: ClientThread,
+    /// For the descriptor by which its end is told, if it is.
+    permit: Option<Permit>,
+    divertible: Divertible,
+}
+
 /// One open file and the process that opened it.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -49,7 +59,9 @@ pub(crate) struct Client {
     spare: Option<Box<binder_os::ClientMemory>>,
     pub(crate) buffer: ReceiveBuffer,
     /// Threads that were seen to belong to the opener, by number.
-    threads: HashMap<u32, (ClientThread, Option<Permit>)>,
+    threads: HashMap<u32, Thread>,
+    /// It restricts its own system calls, or some of its threads do.
+    has_filter: bool,
     /// When those were last asked whether they live.
     counted_at: Option<Instant>,
     permit: Permit,
@@ -80,6 +92,7 @@ impl Client {
             spare: None,
             buffer,
             threads: HashMap::new(),
+            has_filter: false,
             counted_at: None,
             permit,
             pidfd: None,
@@ -103,8 +116,7 @@ impl Client {
     pub(crate) fn begin_call(&mut self, tid: u32) -> Begun {
         // The first thread's number is another's only once the whole process is gone, and with it the
         // memory that could be reached.
-        let is_same =
-            |(thread, _): &(ClientThread, _)| tid == self.pid || thread.is_alive(&self.memory);
+        let is_same = |known: &Thread| tid == self.pid || known.thread.is_alive(&self.memory);
         let mut begun = Begun::Known;
         if !self.threads.get(&tid).is_some_and(is_same) {
             // Nobody is told of the end of the first thread while others live.
@@ -114,8 +126,9 @@ impl Client {
                 Some(_) => ClientThread::find(&self.memory, tid),
                 None => ClientThread::find_by_number(&self.memory, tid),
             };
-            let Some(found) = found else { return Begun::Foreign };
-            let before = self.threads.insert(tid, (found, permit));
+            let Some(thread) = found else { return Begun::Foreign };
+            let known = Thread { thread, permit, divertible: Divertible::Unknown };
+            let before = self.threads.insert(tid, known);
             begun = Begun::New { follows_another: before.is_some() };
         }
         self.is_known_unmapped = false;
@@ -125,7 +138,7 @@ impl Client {
 
     /// Has the end of a thread told, by `name`. One that cannot be watched is looked at.
     pub(crate) fn watch_thread(&mut self, tid: u32, watch: &ThreadWatch, name: Option<u64>) {
-        let Some((thread, permit)) = self.threads.get_mut(&tid) else { return };
+        let Some(Thread { thread, permit, .. }) = self.threads.get_mut(&tid) else { return };
         if permit.is_some() && !name.is_some_and(|name| watch.add(thread, name)) {
             *permit = None;
             thread.forgo_descriptor();
@@ -134,20 +147,39 @@ impl Client {
 
     /// Whether a thread that called once has ended.
     pub(crate) fn has_ended(&self, tid: u32) -> bool {
-        self.threads.get(&tid).is_some_and(|(thread, _)| thread.has_ended(&self.memory))
+        self.threads.get(&tid).is_some_and(|known| known.thread.has_ended(&self.memory))
+    }
+
+    /// Whether a thread may be sent to the supervisor for its files.
+    pub(crate) fn divertible(&self, tid: u32) -> Divertible {
+        let known = self.threads.get(&tid).map_or(Divertible::No, |known| known.divertible);
+        if self.has_filter { Divertible::No } else { known }
+    }
+
+    /// Notes whether it may.
+    pub(crate) fn note_divertible(&mut self, tid: u32, divertible: Divertible) {
+        if let Some(known) = self.threads.get_mut(&tid) {
+            known.divertible = divertible;
+        }
     }
 
     /// The threads that nobody watches.
     pub(crate) fn unwatched_threads(&self) -> impl Iterator<Item = u32> {
-        let is_unwatched = |(tid, (thread, _)): (&u32, &(ClientThread, _))| {
-            thread.pidfd().is_none().then_some(*tid)
-        };
+        let is_unwatched =
+            |(tid, known): (&u32, &Thread)| known.thread.pidfd().is_none().then_some(*tid);
         self.threads.iter().filter_map(is_unwatched)
     }
 
     /// Goes on with a call of thread `tid` that was begun before and has not been answered.
     pub(crate) fn resume_call(&mut self, tid: u32) {
         self.caller = tid;
+    }
+
+    /// Its memory, as thread `tid` has it, to be accessed at the same time.
+    pub(crate) fn another_memory(&self, tid: u32) -> binder_os::ClientMemory {
+        let mut memory = self.memory.another();
+        memory.use_thread(tid);
+        memory
     }
 
     /// Lends its memory, as thread `tid` has it, one of whose requests is unanswered. Several may access
@@ -167,7 +199,7 @@ impl Client {
     fn take_file(&mut self, fd: u32, runners: Arc<Runners>) -> Result<HeldFile, Errno> {
         let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
         let permit = self.another_permit()?;
-        let thread = self.threads.get(&self.caller).and_then(|(thread, _)| thread.pidfd());
+        let thread = self.threads.get(&self.caller).and_then(|known| known.thread.pidfd());
         let taken = match thread {
             Some(thread) => client_files::take(thread, number),
             None => client_files::take(self.pidfd()?, number),
@@ -233,9 +265,8 @@ impl Client {
             return Vec::new();
         }
         self.counted_at = Some(Instant::now());
-        let ended = |(tid, (thread, _)): (&u32, &(ClientThread, _))| {
-            (!thread.is_alive(&self.memory)).then_some(*tid)
-        };
+        let ended =
+            |(tid, known): (&u32, &Thread)| (!known.thread.is_alive(&self.memory)).then_some(*tid);
         self.threads.iter().filter_map(ended).collect()
     }
 
@@ -323,6 +354,12 @@ impl Clients {
         {
             client.buffer.close(&self.device);
         }
+    }
+
+    /// Has the threads of process `pid` be left to restrict themselves.
+    pub(crate) fn note_filter(&mut self, pid: u32) {
+        let clients = self.by_slot.iter_mut().flatten().map(|(_, client)| client);
+        clients.filter(|client| client.pid == pid).for_each(|client| client.has_filter = true);
     }
 
     /// Finds an open file by its slot.

@@ -27,7 +27,7 @@ use slab::Slab;
 
 use crate::alarm::Alarm;
 use crate::client::{Begun, Clients};
-use crate::errand::Task;
+use crate::diversion::Diversions;
 use crate::events::Events;
 use crate::ioctl::{Answer, Call};
 use crate::options::Options;
@@ -46,6 +46,7 @@ pub(crate) type DeviceId = usize;
 pub(crate) const EIO: i32 = 5;
 /// The bit of open(2) as the kernel shows it everywhere.
 pub(crate) const O_NONBLOCK: u32 = 0o4000;
+pub(crate) const EINTR: i32 = 4;
 const POLLIN: u32 = 0x001;
 const POLLRDNORM: u32 = 0x040;
 
@@ -70,6 +71,7 @@ pub(crate) struct Driver {
     under_way: Slab<UnderWay>,
     /// The requests whose callers are on an errand, and whether a signal wanted to end them.
     pub(crate) on_errands: HashMap<u64, bool>,
+    pub(crate) diversions: Arc<Diversions>,
     freezes: Vec<WaitingFreeze>,
     alarm: Arc<Alarm>,
     pub(crate) threads: Arc<ThreadWatch>,
@@ -90,6 +92,7 @@ impl Driver {
         fuse: Arc<FuseDevice>,
         options: &Options,
         runners: Arc<Runners>,
+        diversions: Arc<Diversions>,
         reaches: Arc<Reaches>,
         alarm: Arc<Alarm>,
         threads: Arc<ThreadWatch>,
@@ -104,6 +107,7 @@ impl Driver {
             reaches,
             under_way: Slab::new(),
             on_errands: HashMap::new(),
+            diversions,
             freezes: Vec::new(),
             alarm,
             threads,
@@ -172,6 +176,9 @@ impl Driver {
                 self.carry_out_effects(device);
             }
             Job::Release { device, process } => {
+                for unique in self.diversions.forget_process(device, process) {
+                    self.on_errands.remove(&unique);
+                }
                 self.release(device, process);
                 self.devices[device].clients.remove(process);
             }
@@ -182,6 +189,11 @@ impl Driver {
                 is_left(!self.ending.is_empty());
             }
             Job::Interrupt { unique, target } => self.interrupt(unique, target),
+            Job::NoteFilter { pid } => {
+                for Device { clients, .. } in &mut self.devices {
+                    clients.note_filter(pid);
+                }
+            }
             Job::Reached(reached) => self.go_on(reached),
             Job::EndErrand(report) => self.end_errand(*report),
             Job::ListSleepers { found } => {
@@ -244,7 +256,7 @@ impl Driver {
             .enumerate()
             .find_map(|(device, state)| Some((device, state.clients.with_inode(inode, pid)?)));
         let Some((device, process)) = found else { return answered(None) };
-        let asker = Asker { unique: 0, device, process, tid, uid, argument: 0 };
+        let asker = Asker { unique: 0, device, process, tid, uid, argument: 0, is_compat: false };
         // None of the calls that are trapped reads its argument.
         let call = Call::decode(command, &[]);
         let result = self.caller(&asker).and_then(|caller| {
@@ -257,6 +269,9 @@ impl Driver {
 
     /// Checks that the caller belongs to the process that opened the file.
     fn caller(&mut self, asker: &Asker) -> Result<Caller, Errno> {
+        if !self.on_errands.is_empty() {
+            self.retract_diversion(asker.tid);
+        }
         let clients = &mut self.devices[asker.device].clients;
         let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
         let begun = client.begin_call(asker.tid);
@@ -293,7 +308,7 @@ impl Driver {
                 return self.reach(asker, request, Want::HandOver(hand_over), Past::default());
             }
             Ok(Outcome::Errand(errand)) => {
-                return self.send_on_errand(Task { asker: *asker, request, errand });
+                return self.send_on_errand(*asker, request, errand);
             }
             Ok(Outcome::Done) => Ok(()),
             Err(error) => Err(error),

@@ -11,18 +11,22 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use binder_core::{CopyFault, Errand, ErrandKey, Errno, HandOver, NotInstalled, Outcome};
-use binder_os::injection::{self, Held, InjectionError, InstallError, Offer};
-use binder_os::{ClientMemory, ThreadStatus};
+use binder_core::{
+    CapturedFile, CopyFault, Errand, ErrandKey, Errno, HandOver, NotInstalled, Outcome,
+};
+use binder_os::injection::{self, Answered, Held, InjectionError, InstallError, Offer};
+use binder_os::{ClientMemory, ThreadStatus, seccomp};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
 use crate::descriptors::Payer;
+use crate::diversion::{self, Divertible};
 use crate::driver::{Asker, Device, Driver, Job};
 use crate::files::HeldFile;
 use crate::ioctl::Answer;
 use crate::reach;
 use crate::session::Shared;
+use crate::supervisor::Waiting;
 use crate::wire::send;
 
 /// How often a client that cannot be reached is worth a warning.
@@ -31,8 +35,31 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 /// A call that waits for an errand.
 pub(crate) struct Task {
     pub(crate) asker: Asker,
+    /// Whose thread it is.
+    pub(crate) client: Payer,
+    /// The client's memory, as the thread has it.
+    pub(crate) memory: Box<ClientMemory>,
     pub(crate) request: BinderWriteRead,
-    pub(crate) errand: Box<Errand>,
+    pub(crate) seat: Seat,
+    pub(crate) purpose: Purpose,
+    pub(crate) divertible: Divertible,
+}
+
+/// Where the thread waits for us.
+pub(crate) enum Seat {
+    /// In its ioctl, a request.
+    Request,
+    /// In a call that the supervisor holds, in the ioctl's place.
+    Trapped(Waiting),
+}
+
+/// What a thread is stopped for.
+pub(crate) enum Purpose {
+    Errand(Box<Errand>),
+    /// To close what was installed of an errand that could not be done.
+    Undo(Box<Errand>),
+    /// To make its ioctl again.
+    Repeat,
 }
 
 /// An errand that was done, or not.
@@ -41,27 +68,30 @@ pub(crate) struct Report {
     request: BinderWriteRead,
     done: Done,
     standing: Standing,
+    /// What was found out about the thread.
+    divertible: Option<Divertible>,
 }
 
 /// What was done.
-enum Done {
+pub(crate) enum Done {
     Errand(ErrandKey, Result<Vec<u32>, NotInstalled>),
     /// Returns were written to the memory of a thread on its way out, or could not be.
     Written(HandOver, Result<(), CopyFault>),
 }
 
 /// Where the client's thread is.
-enum Standing {
+pub(crate) enum Standing {
     /// In its ioctl, which waits for its answer.
     Waiting,
-    /// On its way out, stopped; it is told how to go on.
+    /// On its way out, stopped, or in a call that the supervisor holds; whoever has it there is told
+    /// how it goes on.
     Stopped(Sender<Next>),
     /// It was killed.
     Gone,
 }
 
 /// How a stopped thread goes on.
-enum Next {
+pub(crate) enum Next {
     Return(i32, BinderWriteRead),
     HandOver(BinderWriteRead, HandOver),
     Errand(BinderWriteRead, Box<Errand>),
@@ -86,14 +116,14 @@ impl Warnings {
 
 /// Does an errand: the work of a runner.
 pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
-    let Task { asker, mut request, mut errand } = task;
-    let mut is_answered = false;
+    let Some(task) = diversion::begin(shared, task) else { return };
+    let Task { asker, mut memory, mut request, seat, mut purpose, divertible, .. } = task;
+    let mut seat = Some(seat);
     let stopped =
         ThreadStatus::of(asker.tid).map_err(|_| InjectionError::Gone).and_then(|status| {
             let held = Held::stop(asker.tid, &status, shared.client_filters(), || {
-                is_answered = true;
-                let bytes = Answer::of(&request);
-                send(&shared.fuse, &reply::ioctl(asker.unique, injection::REPEAT, bytes.bytes()));
+                let seat = seat.take().unwrap_or(Seat::Request);
+                let_go(shared, &asker, &request, seat)
             })?;
             Ok((status, held))
         });
@@ -105,20 +135,25 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
                 InjectionError::Gone => tracing::debug!(tid = asker.tid, %error),
                 error => warn(shared, &asker, &error),
             }
-            let standing = if is_answered { Standing::Gone } else { Standing::Waiting };
-            let installed = without_files(&errand);
-            let done = Done::Errand(errand.key, installed);
-            let report = Report { asker, request, done, standing };
-            return shared.submit(Job::EndErrand(Box::new(report)));
+            return give_up(shared, asker, request, seat, purpose);
         }
+    };
+    let divertible = match divertible {
+        Divertible::Unknown => find_out(shared, &asker, &status, &mut held),
+        known => known,
     };
     let mut files: Vec<HeldFile> = Vec::new();
     loop {
+        let (errand, is_undone) = match purpose {
+            Purpose::Errand(errand) => (errand, false),
+            Purpose::Undo(errand) => (errand, true),
+            Purpose::Repeat => break,
+        };
         let Errand { key, install, close } = *errand;
         let first = files.len();
         files.extend(install.into_iter().filter_map(|file| file.into_inner::<HeldFile>()));
         let installed = put(shared, &asker, &status, &mut held, &files[first..]);
-        let installed = installed.map_err(|failure| {
+        let mut installed = installed.map_err(|failure| {
             match failure {
                 // The kernel's driver finds nothing strange in it either.
                 Failure::Install(
@@ -128,6 +163,9 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
             }
             NotInstalled
         });
+        if is_undone {
+            installed = Err(NotInstalled);
+        }
         for number in close {
             if let Err(error) = held.close(number) {
                 warn(shared, &asker, &error);
@@ -136,31 +174,25 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
         }
         let mut done = Done::Errand(key, installed);
         let next = loop {
-            let (tell, told) = mpsc::channel();
-            let standing = Standing::Stopped(tell);
-            let report = Report { asker, request, done, standing };
-            shared.submit(Job::EndErrand(Box::new(report)));
-            match told.recv() {
-                Ok(Next::HandOver(next_request, hand_over)) => {
+            match report(shared, &asker, request, done, Some(divertible)) {
+                Some(Next::HandOver(next_request, hand_over)) => {
                     request = next_request;
-                    let written = memory_of(&asker, &status)
-                        .and_then(|mut memory| reach::write(&mut memory, &hand_over));
+                    let written = reach::write(&mut memory, &hand_over);
                     done = Done::Written(hand_over, written);
                 }
                 next => break next,
             }
         };
         match next {
-            Ok(Next::Return(result, request)) => {
-                let struct_bytes = Answer::of(&request);
-                let written = memory_of(&asker, &status).and_then(|mut memory| {
-                    memory.write(asker.argument, struct_bytes.bytes()).map_err(|_| CopyFault)
-                });
-                held.finish(if written.is_ok() { result } else { -Errno::EFAULT.number() });
+            Some(Next::Return(result, request)) => {
+                held.finish(write_struct(&mut memory, &asker, &request, result));
                 break;
             }
-            Ok(Next::Errand(next_request, next)) => (request, errand) = (next_request, next),
-            Ok(Next::Repeat | Next::HandOver(..)) | Err(_) => {
+            Some(Next::Errand(next_request, next)) => {
+                (request, purpose) = (next_request, Purpose::Errand(next));
+            }
+            // Without another result it makes its ioctl again.
+            Some(Next::Repeat | Next::HandOver(..)) | None => {
                 drop(held);
                 break;
             }
@@ -172,11 +204,99 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     }
 }
 
-/// The memory of a thread that is stopped, so that its number stays its own.
-fn memory_of(asker: &Asker, status: &ThreadStatus) -> Result<ClientMemory, CopyFault> {
-    let mut memory = ClientMemory::open(status.tgid).map_err(|_| CopyFault)?;
-    memory.use_thread(asker.tid);
-    Ok(memory)
+/// Has the driver go on with the call of a thread that waits for us. Says how the thread goes on; nothing
+/// if the driver met a bug.
+pub(crate) fn report(
+    shared: &Shared,
+    asker: &Asker,
+    request: BinderWriteRead,
+    done: Done,
+    divertible: Option<Divertible>,
+) -> Option<Next> {
+    let (tell, told) = mpsc::channel();
+    let standing = Standing::Stopped(tell);
+    let report = Report { asker: *asker, request, done, standing, divertible };
+    shared.submit(Job::EndErrand(Box::new(report)));
+    told.recv().ok()
+}
+
+/// Reports an errand that could not be done.
+pub(crate) fn report_undone(
+    shared: &Shared,
+    asker: Asker,
+    request: BinderWriteRead,
+    (errand, installed): (ErrandKey, Result<Vec<u32>, NotInstalled>),
+    standing: Standing,
+) {
+    let done = Done::Errand(errand, installed);
+    let report = Report { asker, request, done, standing, divertible: None };
+    shared.submit(Job::EndErrand(Box::new(report)));
+}
+
+/// Writes the struct of an ioctl that ends with `result` to its caller, who waits for us. Returns how it
+/// does end.
+pub(crate) fn write_struct(
+    memory: &mut ClientMemory,
+    asker: &Asker,
+    request: &BinderWriteRead,
+    result: i32,
+) -> i32 {
+    match memory.write(asker.argument, Answer::of(request).bytes()) {
+        Ok(()) => result,
+        Err(_) => -Errno::EFAULT.number(),
+    }
+}
+
+/// Lets a thread go on to where it stops.
+fn let_go(shared: &Shared, asker: &Asker, request: &BinderWriteRead, seat: Seat) -> Answered {
+    match seat {
+        Seat::Request => {
+            let bytes = Answer::of(request);
+            send(&shared.fuse, &reply::ioctl(asker.unique, injection::REPEAT, bytes.bytes()));
+            Answered::Itself
+        }
+        Seat::Trapped(waiting) => {
+            waiting.answer(seccomp::Answer::Refuse(Errno::EINTR.number()));
+            Answered::Diverted
+        }
+    }
+}
+
+/// Ends the errand of a thread that could not be stopped, and may wait in its `seat` still.
+fn give_up(
+    shared: &Shared,
+    asker: Asker,
+    request: BinderWriteRead,
+    seat: Option<Seat>,
+    purpose: Purpose,
+) {
+    let errand = match purpose {
+        Purpose::Errand(errand) | Purpose::Undo(errand) => errand,
+        // What is left in its seat is interrupted.
+        Purpose::Repeat => return drop(seat),
+    };
+    let standing = match seat {
+        Some(Seat::Request) => Standing::Waiting,
+        // A debugger has come between: nothing but an interruption is left to tell.
+        Some(Seat::Trapped(waiting)) => {
+            waiting.answer(seccomp::Answer::Refuse(Errno::EINTR.number()));
+            Standing::Gone
+        }
+        None => Standing::Gone,
+    };
+    report_undone(shared, asker, request, (errand.key, without_files(&errand)), standing);
+}
+
+/// Finds out whether the thread can be diverted next time. Its filters are as many as are expected,
+/// so it has none of its own; but they may be others: so it is tried.
+fn find_out(shared: &Shared, asker: &Asker, status: &ThreadStatus, held: &mut Held) -> Divertible {
+    if !shared.can_divert() || asker.is_compat || status.filters != shared.client_filters() {
+        return Divertible::No;
+    }
+    shared.diversions.expect_question(asker.tid);
+    let is_supervised = held.is_supervised();
+    shared.diversions.forget(asker.tid);
+    if is_supervised == Ok(true) { Divertible::Yes } else { Divertible::No }
 }
 
 /// Why files were not installed.
@@ -215,20 +335,52 @@ fn warn(shared: &Shared, asker: &Asker, error: &dyn Display) {
 
 impl Driver {
     /// Hands an errand to the runners. A signal does not end the call meanwhile, but is remembered.
-    pub(crate) fn send_on_errand(&mut self, task: Task) {
-        let Asker { unique, uid, device, process, .. } = task.asker;
-        self.on_errands.insert(unique, false);
-        let pid = self.devices[device].clients.get(process).map_or(0, |client| client.pid);
-        self.runners.run(Payer { pid, uid }, move |shared| run(shared, task));
+    pub(crate) fn send_on_errand(
+        &mut self,
+        asker: Asker,
+        request: BinderWriteRead,
+        errand: Box<Errand>,
+    ) {
+        let Some(client) = self.devices[asker.device].clients.get(asker.process) else {
+            return self.end_call(&asker, request, Err(Errno::EINVAL));
+        };
+        let task = Task {
+            asker,
+            client: Payer { pid: client.pid, uid: asker.uid },
+            memory: Box::new(client.another_memory(asker.tid)),
+            request,
+            seat: Seat::Request,
+            purpose: Purpose::Errand(errand),
+            divertible: client.divertible(asker.tid),
+        };
+        self.on_errands.insert(asker.unique, false);
+        if diversion::is_fit(&task) {
+            self.diversions.put(task);
+        } else {
+            self.runners.run_errand(task);
+        }
+    }
+
+    /// Takes a diversion back whose thread has ended, or makes another call instead: a signal came
+    /// between, and the ioctl was interrupted. The next read takes up the errand.
+    pub(crate) fn retract_diversion(&mut self, tid: u32) {
+        if let Some(diverted) = self.diversions.forget(tid) {
+            self.on_errands.remove(&diverted.asker.unique);
+            let files = diverted.files.into_iter().map(CapturedFile::new).collect();
+            self.devices[diverted.asker.device].context.retract_errand(diverted.errand, files);
+        }
     }
 
     /// Goes on with a call whose errand was done, or could not be.
     pub(crate) fn end_errand(&mut self, report: Report) {
-        let Report { asker, mut request, done, standing } = report;
+        let Report { asker, mut request, done, standing, divertible } = report;
         let was_interrupted = self.on_errands.remove(&asker.unique).unwrap_or(false);
         let state = &mut self.devices[asker.device];
         if let Some(client) = state.clients.get_mut(asker.process) {
             client.resume_call(asker.tid);
+            if let Some(divertible) = divertible {
+                client.note_divertible(asker.tid, divertible);
+            }
         }
         let Device { context, clients, .. } = state;
         let outcome = match done {
@@ -249,7 +401,7 @@ impl Driver {
             },
             Standing::Stopped(tell) => {
                 let next = self.next_of_stopped(&asker, request, outcome);
-                // A runner waits for it, unless it met a bug; then the thread repeats its ioctl.
+                // Somebody waits for it, unless he met a bug; then the thread repeats its ioctl.
                 let _ = tell.send(next);
             }
             Standing::Gone => match outcome {

@@ -18,6 +18,7 @@ mod brokers;
 mod client;
 mod contexts;
 mod descriptors;
+mod diversion;
 mod driver;
 mod errand;
 mod events;

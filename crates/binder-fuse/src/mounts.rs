@@ -12,6 +12,8 @@ use binder_os::proc_files::{self, Device};
 use binder_os::seccomp::Call;
 use binder_os::{DetachedMount, MountView, PathKind, processes};
 
+use crate::diversion::Diverted;
+use crate::driver::Job;
 use crate::options::{Delivery, Options, Wishes};
 use crate::session::{MountError, Session, Shared};
 use crate::strings::{Strings, errno};
@@ -36,6 +38,8 @@ pub(crate) struct Mounts {
     broker: Option<Vec<OsString>>,
     /// Whether the clients have the filter by which we are asked.
     is_asked: AtomicBool,
+    /// Whether that holds their calls against signals.
+    can_divert: AtomicBool,
     by_device: Mutex<HashMap<Device, Served>>,
 }
 
@@ -54,24 +58,51 @@ impl Mounts {
             delivery,
             broker: session.shared().brokers.command(),
             is_asked: AtomicBool::new(false),
+            can_divert: AtomicBool::new(false),
             by_device: Mutex::default(),
         };
         mounts.register(session, own, false);
         Ok(mounts)
     }
 
-    /// Clients have a filter more than this process from here on.
-    pub(crate) fn begin_to_be_asked(&self) {
+    /// Clients have a filter more than this process from here on; `can_divert` if it holds their
+    /// calls whatever signals come.
+    pub(crate) fn begin_to_be_asked(&self, can_divert: bool) {
         self.is_asked.store(true, Ordering::Relaxed);
-        for session in self.by_device().values().filter_map(|served| served.session.upgrade()) {
-            session.expect_another_filter();
+        self.can_divert.store(can_divert, Ordering::Relaxed);
+        for session in self.sessions() {
+            session.expect_another_filter(can_divert);
         }
+    }
+
+    /// Finds what thread `tid` was sent to the supervisor for.
+    pub(crate) fn diverted(&self, tid: u32, argument: u64) -> Option<(Arc<Shared>, Diverted)> {
+        self.sessions().into_iter().find_map(|session| {
+            let diverted = session.diversions.take(tid, argument)?;
+            Some((session, diverted))
+        })
+    }
+
+    /// Whether thread `tid` was to ask for the supervisor.
+    pub(crate) fn is_asking(&self, tid: u32) -> bool {
+        self.sessions().iter().any(|session| session.diversions.is_asking(tid))
+    }
+
+    /// Has process `pid` be left alone.
+    pub(crate) fn note_filter(&self, pid: u32) {
+        for session in self.sessions() {
+            session.submit(Job::NoteFilter { pid });
+        }
+    }
+
+    fn sessions(&self) -> Vec<Arc<Shared>> {
+        self.by_device().values().filter_map(|served| served.session.upgrade()).collect()
     }
 
     fn register(&self, session: &Session, user_namespace: u64, statistics: bool) {
         let shared = session.shared();
         if self.is_asked.load(Ordering::Relaxed) {
-            shared.expect_another_filter();
+            shared.expect_another_filter(self.can_divert.load(Ordering::Relaxed));
         }
         let session = Arc::downgrade(shared);
         self.by_device().insert(shared.device(), Served { session, user_namespace, statistics });

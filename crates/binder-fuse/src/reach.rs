@@ -14,7 +14,9 @@ use binder_os::ClientMemory;
 use binder_uapi::BinderWriteRead;
 
 use crate::descriptors::Payer;
+use crate::diversion;
 use crate::driver::Job;
+use crate::errand::Task;
 use crate::housekeeper::ROUND;
 use crate::session::Shared;
 
@@ -118,11 +120,49 @@ impl Shared {
         while let Some(reach) = self.reaches.pop() {
             self.leave_to_runners(reach);
         }
+        while let Some(task) = self.diversions.next() {
+            self.runners.run_errand(task);
+        }
     }
 
-    /// Reaches for all that is in line. Says whether the calling thread, which is at `step`, is the
-    /// reader still.
+    /// Reaches for all that is in line, and diverts threads. Says whether the calling thread, which is
+    /// at `step`, is the reader still.
     pub(crate) fn reach_for_clients(&self, step: &mut u64) -> bool {
+        loop {
+            if !self.reach_for_memory(step) {
+                return false;
+            }
+            let Some(task) = self.diversions.next() else { return true };
+            if !self.divert(step, task) {
+                return false;
+            }
+        }
+    }
+
+    /// Sends a thread to the supervisor. To leave that to a runner takes longer.
+    fn divert(&self, step: &mut u64, task: Task) -> bool {
+        let pid = task.client.pid;
+        if self.slow.holds(pid) {
+            self.runners.run_errand(task);
+            return true;
+        }
+        if !self.watch.advance(step, pid) {
+            self.runners.run_errand(task);
+            return false;
+        }
+        let left = diversion::begin(self, task);
+        let is_reader = self.watch.advance(step, 0);
+        if !is_reader {
+            // Another has taken over, and has marked the client.
+            self.slow.end_wait(pid, true);
+        }
+        if let Some(task) = left {
+            self.runners.run_errand(task);
+        }
+        is_reader
+    }
+
+    fn reach_for_memory(&self, step: &mut u64) -> bool {
         while let Some(reach) = self.reaches.pop() {
             let pid = reach.client.pid;
             if reach.can_wait || self.slow.holds(pid) {

@@ -12,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
 use crate::descriptors::Payer;
+use crate::errand::{self, Task};
 use crate::session::Shared;
 
 /// As many threads as there are at most.
@@ -52,9 +53,16 @@ impl Runners {
         let mut state = self.state();
         if !state.is_closed {
             state.line.push_back((client, Box::new(work)));
+            // Whoever is woken must not find the state taken.
+            drop(state);
             self.changed.notify_one();
         }
         // Otherwise it is dropped: the file system is unmounted, so nobody must answer for that.
+    }
+
+    /// Has an errand done, for the process whose thread waits for it.
+    pub(crate) fn run_errand(&self, task: Task) {
+        self.run(task.client, move |shared| errand::run(shared, task));
     }
 
     /// Starts the first thread. Others follow when all are at work.
@@ -67,8 +75,9 @@ impl Runners {
                 if std::panic::catch_unwind(work).is_err() {
                     tracing::error!("a runner met a bug");
                 }
-                runners.state().busy.end(client);
-                runners.changed.notify_one();
+                if runners.state().end(client) {
+                    runners.changed.notify_one();
+                }
             }
         });
         if started.is_err() {
@@ -121,6 +130,12 @@ impl State {
         let (client, work) = self.line.remove(at)?;
         self.busy.begin(client);
         Some((client, work))
+    }
+
+    /// Notes the end of a client's work. Says whether there may be more that had to wait for it.
+    fn end(&mut self, client: Payer) -> bool {
+        self.busy.end(client);
+        !self.line.is_empty()
     }
 }
 
@@ -175,12 +190,13 @@ mod tests {
         assert_eq!(count(|it| it.pid == 2 || it.uid == 2 || it.uid == 4), 3);
         assert_eq!(count(|it| it.uid == 3), MAX_PER_USER);
         assert_eq!(state.line.len(), 2);
-        state.busy.end(Payer { pid: 2, uid: 1 });
+        assert!(state.end(Payer { pid: 2, uid: 1 }), "others wait still");
         assert_eq!(take(&mut state), None);
-        state.busy.end(Payer { pid: 1, uid: 1 });
+        assert!(state.end(Payer { pid: 1, uid: 1 }));
         assert_eq!(take(&mut state), Some(Payer { pid: 1, uid: 1 }));
-        state.busy.end(Payer { pid: 10, uid: 3 });
+        assert!(state.end(Payer { pid: 10, uid: 3 }));
         assert_eq!(take(&mut state), Some(Payer { pid: 100, uid: 3 }));
+        assert!(!state.end(Payer { pid: 100, uid: 3 }), "nobody waits any more");
     }
 
     #[test]

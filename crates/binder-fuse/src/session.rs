@@ -7,7 +7,7 @@ mod read;
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
@@ -16,7 +16,7 @@ use binder_os::{
     proc_files,
 };
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
-use fuse_wire::flags::{FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
+use fuse_wire::flags::{FUSE_IOCTL_COMPAT, FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
 use fuse_wire::{
     Header, InitOffer, InitTerms, Message, Opened, Operation, Request, SetAttr, StatFs, reply,
 };
@@ -26,6 +26,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::alarm::{Alarm, Sleeper};
 use crate::brokers::Brokers;
 use crate::descriptors::Descriptors;
+use crate::diversion::Diversions;
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
 use crate::errand::Warnings;
 use crate::events::FollowerId;
@@ -125,10 +126,13 @@ pub(crate) struct Shared {
     pub(crate) reaches: Arc<Reaches>,
     pub(crate) slow: SlowClients,
     pub(crate) runners: Arc<Runners>,
+    pub(crate) diversions: Arc<Diversions>,
     pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
     /// The seccomp filters that every client has, and that let our calls pass.
     client_filters: AtomicU32,
+    /// The supervisor can give files to those who have its filter.
+    can_divert: AtomicBool,
     pub(crate) alarm: Arc<Alarm>,
     pub(crate) threads: Arc<ThreadWatch>,
 }
@@ -189,10 +193,12 @@ impl Session {
         let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
         let reaches = Arc::<Reaches>::default();
         let threads = Arc::new(ThreadWatch::new().map_err(MountError::Create)?);
+        let diversions = Arc::<Diversions>::default();
         let driver = Driver::new(
             fuse.clone(),
             options,
             runners.clone(),
+            diversions.clone(),
             reaches.clone(),
             alarm.clone(),
             threads.clone(),
@@ -239,10 +245,12 @@ impl Session {
             reaches,
             slow: SlowClients::default(),
             runners,
+            diversions,
             brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::default(),
             // Those that we have ourselves.
             client_filters: ThreadStatus::own().map_or(0, |status| status.filters).into(),
+            can_divert: AtomicBool::new(false),
             alarm,
             threads,
         };
@@ -311,7 +319,9 @@ impl Shared {
             Operation::Ioctl { flags, .. } if flags & FUSE_IOCTL_DIR != 0 => {
                 self.refuse(unique, ENOTTY);
             }
-            Operation::Ioctl { fh, cmd, arg, data, .. } => self.ioctl(header, fh, cmd, arg, data),
+            Operation::Ioctl { fh, flags, cmd, arg, data, .. } => {
+                self.ioctl(header, fh, flags & FUSE_IOCTL_COMPAT != 0, cmd, arg, data);
+            }
             Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh, 0) {
                 Some(asker) => self.take_turn(Job::Poll { asker, handle: kh, flags }),
                 None if self.poll_log(header, fh, kh, flags) => {}
@@ -400,8 +410,13 @@ impl Shared {
         self.mount
     }
 
-    pub(crate) fn expect_another_filter(&self) {
+    pub(crate) fn expect_another_filter(&self, can_divert: bool) {
         self.client_filters.fetch_add(1, Ordering::Relaxed);
+        self.can_divert.store(can_divert, Ordering::Relaxed);
+    }
+
+    pub(crate) fn can_divert(&self) -> bool {
+        self.can_divert.load(Ordering::Relaxed)
     }
 
     pub(crate) fn client_filters(&self) -> u32 {
@@ -412,8 +427,8 @@ impl Shared {
         self.tree().limit_devices(devices_max);
     }
 
-    /// Has `job` done. What calls need of clients' memory by it is in line afterwards: that is for the
-    /// reader, who does this between two requests.
+    /// Has `job` done. What calls need of clients' memory by it is in line afterwards, and so are threads
+    /// to be diverted: that is for the reader, who does this between two requests.
     pub(crate) fn take_turn(&self, job: Job) {
         self.driver.submit(job, Driver::run);
     }
@@ -438,7 +453,15 @@ impl Shared {
         }
     }
 
-    fn ioctl(&self, header: &Header, fh: u64, command: u32, argument: u64, data: &[u8]) {
+    fn ioctl(
+        &self,
+        header: &Header,
+        fh: u64,
+        is_compat: bool,
+        command: u32,
+        argument: u64,
+        data: &[u8],
+    ) {
         if command == BINDER_CTL_ADD && self.is_control(fh) {
             return self.add_device(header.unique, data);
         }
@@ -446,6 +469,7 @@ impl Shared {
         match (self.asker(header, fh, argument), copy.get_mut(..data.len())) {
             (Some(asker), Some(room)) => {
                 room.copy_from_slice(data);
+                let asker = Asker { is_compat, ..asker };
                 self.take_turn(Job::Ioctl { asker, command, data: copy, len: data.len() });
             }
             (Some(_), None) | (None, _) => self.refuse(header.unique, EINVAL),
@@ -499,7 +523,7 @@ impl Shared {
     fn asker(&self, header: &Header, fh: u64, argument: u64) -> Option<Asker> {
         let (device, process) = self.process_of(fh)?;
         let Header { unique, pid: tid, uid, .. } = *header;
-        Some(Asker { unique, device, process, tid, uid, argument })
+        Some(Asker { unique, device, process, tid, uid, argument, is_compat: false })
     }
 
     fn process_of(&self, fh: u64) -> Option<(DeviceId, ProcessKey)> {

@@ -6,16 +6,18 @@
 //! caller's memory and follows its paths, and both may lead to somebody who does not answer.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use binder_os::seccomp::{Answer, Call, Listener, Trapped};
-use binder_os::{FileId, ThreadStatus, proc_files};
+use binder_os::{FileId, ThreadStatus, injection, proc_files};
 
 use crate::contexts::Contexts;
-use crate::driver::{EIO, Job, NullIoctl};
+use crate::diversion;
+use crate::driver::{EINTR, EIO, Job, NullIoctl};
+use crate::files::HeldFile;
 use crate::mounts::Mounts;
 use crate::options::Delivery;
 use crate::session::Session;
@@ -28,6 +30,8 @@ pub struct Supervisor {
     mounts: Arc<Mounts>,
     contexts: Arc<Contexts>,
     workers: Arc<AtomicUsize>,
+    /// Attendants who wait for a call.
+    idle: AtomicUsize,
 }
 
 impl Supervisor {
@@ -42,13 +46,14 @@ impl Supervisor {
             mounts: Arc::new(Mounts::new(session, delivery)?),
             contexts: Arc::default(),
             workers: Arc::default(),
+            idle: AtomicUsize::new(0),
         })
     }
 
-    /// Notes that clients have one seccomp filter more than this process: that of the supervisor. Must
-    /// come before they do anything.
-    pub fn expect_filter(&self) {
-        self.mounts.begin_to_be_asked();
+    /// Notes that clients have one seccomp filter more than this process: that of the supervisor, by
+    /// which `listener` is told of their calls. Must come before they do anything.
+    pub fn expect_filter(&self, listener: &Listener) {
+        self.mounts.begin_to_be_asked(listener.is_steadfast());
     }
 
     /// Answers calls that `listener` tells of, until nobody is left who could make one.
@@ -56,19 +61,67 @@ impl Supervisor {
     /// # Errors
     ///
     /// As the kernel; trapped calls fail with `ENOSYS` afterwards.
-    pub fn attend(&self, listener: Listener) -> io::Result<()> {
-        let listener = Arc::new(listener);
-        while let Some(trapped) = listener.next()? {
-            let waiting = Waiting { listener: listener.clone(), trapped, is_over: false };
-            self.attend_to(waiting);
-        }
-        Ok(())
+    pub fn attend(self, listener: Listener) -> io::Result<()> {
+        let (this, listener) = (Arc::new(self), Arc::new(listener));
+        let (other, heard) = (this.clone(), listener.clone());
+        thread::Builder::new().name("supervisor".into()).spawn(move || {
+            if let Err(error) = other.attend_as_one(&heard) {
+                tracing::error!(%error, "one of the supervisor's threads has ended");
+            }
+        })?;
+        this.attend_as_one(&listener)
     }
 
-    fn attend_to(&self, waiting: Waiting) {
+    /// The life of an attendant. There are two, since one may be held up: it writes to the memory of a
+    /// thread that it gave files, and closes them, if the other waits for the next call meanwhile. To call a runner for that would take
+    /// longer than all the rest.
+    fn attend_as_one(&self, listener: &Arc<Listener>) -> io::Result<()> {
+        let ear = listener.ear()?;
+        loop {
+            self.idle.fetch_add(1, Ordering::SeqCst);
+            let told = listener.next(&ear);
+            self.idle.fetch_sub(1, Ordering::SeqCst);
+            let Some(trapped) = told? else { return Ok(()) };
+            let files =
+                self.attend_to(Waiting { listener: listener.clone(), trapped, is_over: false });
+            if self.is_other_free() {
+                files.into_iter().for_each(HeldFile::close);
+            }
+        }
+    }
+
+    /// Whether the other attendant waits for a call. It will not be held up while this one is.
+    fn is_other_free(&self) -> bool {
+        self.idle.load(Ordering::SeqCst) > 0
+    }
+
+    /// Answers a call, or sees to it that it is answered. Returns files to close.
+    fn attend_to(&self, waiting: Waiting) -> Vec<HeldFile> {
+        if let Call::Diversion { argument } = waiting.trapped.call {
+            return match self.mounts.diverted(waiting.trapped.tid, argument) {
+                Some((shared, diverted)) => {
+                    let may_block = || self.is_other_free();
+                    diversion::complete(&shared, waiting, diverted, may_block)
+                }
+                None => {
+                    // What the kernel would make again is nothing that this thread was about to do.
+                    waiting.answer(Answer::Refuse(EINTR));
+                    Vec::new()
+                }
+            };
+        }
+        self.decide(waiting);
+        Vec::new()
+    }
+
+    fn decide(&self, waiting: Waiting) {
         let Trapped { tid, call, .. } = waiting.trapped;
         let of_caller = |fd| proc_files::id_of_descriptor(tid, fd).ok();
         match call {
+            Call::Filter => self.note_filter(waiting),
+            Call::Ioctl { fd: injection::NO_FILE, .. } if self.mounts.is_asking(tid) => {
+                waiting.answer(Answer::Done);
+            }
             Call::Ioctl { fd, request } => match of_caller(fd) {
                 Some(file) => self.null_ioctl(waiting, file, request),
                 None => waiting.answer(Answer::Proceed),
@@ -86,7 +139,7 @@ impl Supervisor {
                     None => waiting.answer(Answer::Proceed),
                 }
             }
-            Call::Other => waiting.answer(Answer::Proceed),
+            Call::Diversion { .. } | Call::Other => waiting.answer(Answer::Proceed),
         }
     }
 
@@ -117,6 +170,16 @@ impl Supervisor {
         }));
     }
 
+    /// A program is about to restrict itself: from here on it is not diverted.
+    fn note_filter(&self, waiting: Waiting) {
+        if let Ok(status) = ThreadStatus::of(waiting.trapped.tid)
+            && waiting.is_pending()
+        {
+            self.mounts.note_filter(status.tgid);
+        }
+        waiting.answer(Answer::Proceed);
+    }
+
     fn start_worker(&self, waiting: Waiting, context: Option<FileId>) {
         let Some(place) = Place::take(&self.workers) else {
             return waiting.answer(Answer::Proceed);
@@ -133,7 +196,9 @@ impl Supervisor {
                     Call::Configure { .. } | Call::MakeMount { .. } | Call::MoveMount { .. },
                     None,
                 )
-                | (Call::Ioctl { .. } | Call::Other, _) => Ok(Outcome::Proceed),
+                | (Call::Ioctl { .. } | Call::Diversion { .. } | Call::Filter | Call::Other, _) => {
+                    Ok(Outcome::Proceed)
+                }
             };
             waiting.end(outcome);
             drop(place);
@@ -182,6 +247,11 @@ impl Waiting {
         self.listener.is_pending(&self.trapped)
     }
 
+    /// Adds a file to the descriptors of the caller, who waits on.
+    pub(crate) fn add(&self, file: BorrowedFd<'_>) -> io::Result<u32> {
+        self.listener.add(&self.trapped, file)
+    }
+
     fn end(mut self, outcome: Result<Outcome, i32>) {
         let given = match outcome {
             Ok(Outcome::Proceed) => return self.answer(Answer::Proceed),
@@ -197,7 +267,7 @@ impl Waiting {
         }
     }
 
-    fn answer(mut self, answer: Answer) {
+    pub(crate) fn answer(mut self, answer: Answer) {
         self.answer_now(answer);
     }
 

@@ -27,6 +27,44 @@ use tracee::Tracee;
 /// The kernel looks for it only if the thread is to be stopped, or has a signal.
 pub const REPEAT: i32 = -514;
 
+/// As [`REPEAT`], but after a signal was handled the call is made all the same (ERESTARTNOINTR).
+pub const REPEAT_ALWAYS: i32 = -513;
+
+/// What was answered to the call that a thread waited in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answered {
+    /// It is the call that the thread's program made.
+    Itself,
+    /// It is a [diversion](divert) from an ioctl, with any answer: the ioctl is taken to have been
+    /// answered by [`REPEAT`].
+    Diverted,
+}
+
+/// Sends thread `tid` from the ioctl in which it waits until `answer` has been called, by
+/// [`REPEAT_ALWAYS`], to the supervisor: it is about to make the call restart_syscall(2), which a
+/// [filter](crate::seccomp) traps and which returns to the program in the place of the ioctl.
+/// `ready` runs before that can happen.
+///
+/// The thread must have entered by the instruction of 64-bit programs, and have the filter.
+///
+/// # Errors
+///
+/// [`InjectionError`]. If `answer` was called, the thread is gone.
+#[cfg(target_arch = "x86_64")]
+pub fn divert(tid: u32, answer: impl FnOnce(), ready: impl FnOnce()) -> Result<(), InjectionError> {
+    Tracee::divert(tid, libc::SYS_restart_syscall, answer, ready)
+}
+
+/// As documented for the processor that can.
+#[cfg(not(target_arch = "x86_64"))]
+#[expect(clippy::missing_errors_doc, reason = "as documented for the processor that can")]
+pub fn divert(_: u32, _: impl FnOnce(), _: impl FnOnce()) -> Result<(), InjectionError> {
+    Err(InjectionError::Unsupported)
+}
+
+/// The descriptor of the ioctl by which a supervisor is asked for.
+pub const NO_FILE: u32 = u32::MAX;
+
 /// Why a thread could not be made to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InjectionError {
@@ -108,7 +146,7 @@ impl Held {
         tid: u32,
         status: &ThreadStatus,
         expected_filters: u32,
-        answer: impl FnOnce(),
+        answer: impl FnOnce() -> Answered,
     ) -> Result<Self, InjectionError> {
         Ok(Self { tracee: Tracee::stop(tid, status, expected_filters, answer)? })
     }
@@ -166,6 +204,17 @@ impl Held {
         Ok(())
     }
 
+    /// Whether a supervisor traps calls of the thread: an ioctl of nothing, to which it answers 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`close`](Self::close).
+    #[cfg(target_arch = "x86_64")]
+    pub fn is_supervised(&mut self) -> Result<bool, InjectionError> {
+        let arguments = [NO_FILE.into(), binder_uapi::BINDER_THREAD_EXIT.into(), 0];
+        Ok(self.tracee.call(libc::SYS_ioctl, arguments)? == Ok(0))
+    }
+
     /// Lets the thread go on: its system call returns `result`, whatever it was answered.
     #[cfg(target_arch = "x86_64")]
     pub fn finish(self, result: i32) {
@@ -181,7 +230,7 @@ impl Held {
         _: u32,
         _: &ThreadStatus,
         _: u32,
-        _: impl FnOnce(),
+        _: impl FnOnce() -> Answered,
     ) -> Result<Self, InjectionError> {
         Err(InjectionError::Unsupported)
     }
@@ -191,6 +240,10 @@ impl Held {
     }
 
     pub fn close(&mut self, _: u32) -> Result<(), InjectionError> {
+        Err(InjectionError::Unsupported)
+    }
+
+    pub fn is_supervised(&mut self) -> Result<bool, InjectionError> {
         Err(InjectionError::Unsupported)
     }
 

@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -23,6 +23,13 @@ use rustix::net::{
 #[derive(Debug)]
 pub struct Listener {
     fd: OwnedFd,
+    is_steadfast: bool,
+}
+
+/// One of those who wait for calls to be told.
+#[derive(Debug)]
+pub struct Ear {
+    epoll: OwnedFd,
 }
 
 /// A call that waits for its answer.
@@ -94,6 +101,13 @@ pub enum Call {
         /// `MOVE_MOUNT_*`.
         flags: u32,
     },
+    /// restart_syscall(2) in the place of an ioctl: a [diversion](crate::injection::divert).
+    Diversion {
+        /// The address of the ioctl's argument.
+        argument: u64,
+    },
+    /// A filter of the caller's own is about to be installed.
+    Filter,
     /// Something that our filter does not trap.
     Other,
 }
@@ -114,6 +128,15 @@ const CONTINUE: u32 = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
 #[expect(clippy::cast_possible_truncation, reason = "libc has these flags in the wrong width")]
 const ADD_AND_ANSWER: u32 = libc::SECCOMP_ADDFD_FLAG_SEND as u32;
 
+/// `SECCOMP_IOCTL_NOTIF_SET_FLAGS`, with its one flag: whoever is told of a call is woken where the
+/// caller runs, who is about to sleep (Linux 6.6).
+const SET_FLAGS: libc::c_ulong = 0x4008_2104;
+const SYNC_WAKE_UP: u64 = 1;
+
+/// By these bytes a listener is handed over.
+const STEADFAST: u8 = b'!';
+const UNSTEADY: u8 = b'?';
+
 /// Has the kernel ask about calls of this thread, and of whatever it starts or becomes.
 ///
 /// Nobody is asked before the listener is [received](Listener::receive) elsewhere; until somebody
@@ -130,11 +153,11 @@ pub fn install() -> io::Result<Listener> {
     let listen = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
     // A signal must not end a call that is being carried out: it would be repeated.
     let wait = libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-    let installed = match set_filter(listen | wait, &program) {
-        Err(Errno::INVAL) => set_filter(listen, &program),
-        installed => installed,
+    let (installed, is_steadfast) = match set_filter(listen | wait, &program) {
+        Err(Errno::INVAL) => (set_filter(listen, &program), false),
+        installed => (installed, true),
     };
-    Ok(Listener { fd: installed? })
+    Ok(Listener { fd: installed?, is_steadfast })
 }
 
 fn set_filter(flags: libc::c_ulong, program: &libc::sock_fprog) -> Result<OwnedFd, Errno> {
@@ -158,7 +181,8 @@ impl Listener {
         let mut rights = SendAncillaryBuffer::new(&mut space);
         let fds = [self.fd.as_fd()];
         rights.push(SendAncillaryMessage::ScmRights(&fds));
-        let data = [io::IoSlice::new(b"!")];
+        let kind = [if self.is_steadfast { STEADFAST } else { UNSTEADY }];
+        let data = [io::IoSlice::new(&kind)];
         rustix::net::sendmsg(to, &data, &mut rights, SendFlags::NOSIGNAL)?;
         Ok(())
     }
@@ -180,7 +204,30 @@ impl Listener {
             RecvAncillaryMessage::ScmRights(fds) => Some(fds),
             _ => None,
         });
-        Ok(fds.flatten().next().map(|fd| Self { fd }))
+        let received = fds.flatten().next();
+        Ok(received.map(|fd| {
+            // SAFETY: the kernel takes the flags as a number. Without them it wakes us elsewhere.
+            unsafe { libc::ioctl(fd.as_raw_fd(), SET_FLAGS, SYNC_WAKE_UP) };
+            Self { fd, is_steadfast: byte[0] == STEADFAST }
+        }))
+    }
+
+    /// Whether a call that we were told of waits for its answer whatever signals come.
+    #[must_use]
+    pub fn is_steadfast(&self) -> bool {
+        self.is_steadfast
+    }
+
+    /// Makes somebody who waits. Of several, the first who has nothing else to do is woken for a call.
+    ///
+    /// # Errors
+    ///
+    /// As epoll_create(2) and epoll_ctl(2).
+    pub fn ear(&self) -> io::Result<Ear> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
+        epoll::add(&epoll, &self.fd, EventData::new_u64(0), flags)?;
+        Ok(Ear { epoll })
     }
 
     /// Waits for the next trapped call; `None` when nobody is left who could make one.
@@ -188,11 +235,12 @@ impl Listener {
     /// # Errors
     ///
     /// As the ioctl of the kernel.
-    pub fn next(&self) -> io::Result<Option<Trapped>> {
+    pub fn next(&self, ear: &Ear) -> io::Result<Option<Trapped>> {
         loop {
-            let mut watched = [PollFd::new(&self.fd, PollFlags::IN)];
-            rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, None))?;
-            if !watched[0].revents().contains(PollFlags::IN) {
+            let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }];
+            rustix::io::retry_on_intr(|| epoll::wait(&ear.epoll, &mut events[..], None))?;
+            let flags = events[0].flags;
+            if !flags.contains(EventFlags::IN) {
                 return Ok(None);
             }
             let mut told = MaybeUninit::<libc::seccomp_notif>::zeroed();
@@ -253,17 +301,41 @@ impl Listener {
         file: BorrowedFd<'_>,
         is_cloexec: bool,
     ) -> io::Result<()> {
+        let given = self.add_with(trapped, file, is_cloexec, ADD_AND_ANSWER);
+        given.map(drop).or_else(unless_gone)
+    }
+
+    /// Adds a descriptor of `file` to those of a caller, close-on-exec and as the lowest free number,
+    /// which is returned. The caller waits on.
+    ///
+    /// # Errors
+    ///
+    /// As the ioctl of the kernel: `NotFound` if the caller was killed, EMFILE for want of a free
+    /// number.
+    pub fn add(&self, trapped: &Trapped, file: BorrowedFd<'_>) -> io::Result<u32> {
+        Ok(self.add_with(trapped, file, true, 0)?)
+    }
+
+    fn add_with(
+        &self,
+        trapped: &Trapped,
+        file: BorrowedFd<'_>,
+        is_cloexec: bool,
+        flags: u32,
+    ) -> Result<u32, Errno> {
         let addition = libc::seccomp_notif_addfd {
             id: trapped.id,
-            flags: ADD_AND_ANSWER,
+            flags,
             srcfd: file.as_raw_fd().unsigned_abs(),
             newfd: 0,
             newfd_flags: if is_cloexec { libc::O_CLOEXEC.unsigned_abs() } else { 0 },
         };
         let request = libc::SECCOMP_IOCTL_NOTIF_ADDFD;
-        // SAFETY: the kernel reads one `seccomp_notif_addfd`, whose size is part of the number.
-        let fd = unsafe { libc::ioctl(self.fd.as_raw_fd(), request, &raw const addition) };
-        if fd >= 0 { Ok(()) } else { unless_gone(last_error()) }
+        rustix::io::retry_on_intr(|| {
+            // SAFETY: the kernel reads one `seccomp_notif_addfd`, whose size is part of the number.
+            let fd = unsafe { libc::ioctl(self.fd.as_raw_fd(), request, &raw const addition) };
+            u32::try_from(fd).map_err(|_| last_error())
+        })
     }
 }
 
@@ -285,6 +357,8 @@ impl Trapped {
                 Call::MoveMount { from: int(a), to: int(c).cast_signed(), path: d, flags: int(e) }
             }
             libc::SYS_fsmount => Call::MakeMount { fd: int(a), flags: int(b) },
+            libc::SYS_restart_syscall => Call::Diversion { argument: c },
+            libc::SYS_prctl | libc::SYS_seccomp => Call::Filter,
             _ => Call::Other,
         };
         Self { id: told.id, tid: told.pid, call }

@@ -169,6 +169,11 @@ impl CoreRig {
         world.carry_out_effects();
     }
 
+    /// Takes back the errands that are held, as if signals had come before them.
+    pub fn retract_errands(&self) {
+        self.world.borrow_mut().retract_errands();
+    }
+
     /// Has every access to a host's memory wait until it is [let pass](Self::pass_window).
     pub fn hold_windows(&self) {
         self.world.borrow_mut().holds_windows = true;

@@ -163,6 +163,36 @@ fn a_thread_that_comes_back_from_its_errand_early_forgets_it() {
 }
 
 #[test]
+fn a_delivery_that_a_signal_comes_before_goes_on_with_the_next_read() {
+    let stage = stage();
+    let m = manager(&stage);
+    let p = stage.party();
+    let before = open_descriptors(&stage, &m);
+    core(&stage).hold_errands();
+    p.write(commands().oneway(0, with_file()));
+    m.park();
+    core(&stage).retract_errands();
+    core(&stage).let_errands_go();
+    assert_eq!(open_descriptors(&stage, &m), before);
+    // What does not read leaves it.
+    m.write(commands());
+    assert!(m.is_readable());
+    let oneway = m.read_call();
+    assert_eq!((oneway.code, open_descriptors(&stage, &m)), (1, before + 1));
+    m.write(commands().free(oneway.buffer));
+
+    core(&stage).hold_errands();
+    p.write(commands().call(0, with_file()));
+    let looper = m.thread();
+    looper.park();
+    core(&stage).retract_errands();
+    looper.exit_thread();
+    expect!(p.read() => [TransactionComplete, TransactionComplete, DeadReply]);
+    assert_eq!(core(&stage).captured_files(), 0);
+    stage.tear_down();
+}
+
+#[test]
 fn a_sender_that_dies_meanwhile_changes_nothing_for_the_receiver() {
     let stage = stage();
     let m = manager(&stage);

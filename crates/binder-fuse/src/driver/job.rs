@@ -20,6 +20,8 @@ pub(crate) struct Asker {
     pub(crate) uid: u32,
     /// The argument of the ioctl: where the caller's struct lies.
     pub(crate) argument: u64,
+    /// It called as 32-bit programs do.
+    pub(crate) is_compat: bool,
 }
 
 /// One thing to do with the state of the driver.
@@ -62,6 +64,10 @@ pub(crate) enum Job {
     Interrupt {
         unique: u64,
         target: u64,
+    },
+    /// A process installs a seccomp filter.
+    NoteFilter {
+        pid: u32,
     },
     /// A call has what it needed of its client's memory.
     Reached(Reached),
@@ -167,6 +173,7 @@ impl Job {
             | Self::ForgetFollower { .. }
             | Self::Release { .. }
             | Self::Interrupt { .. }
+            | Self::NoteFilter { .. }
             | Self::EndErrand(_)
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }

@@ -38,6 +38,8 @@ impl Driver {
         if let Some(client) = state.clients.get_mut(process) {
             client.forget_thread(tid);
         }
+        self.retract_diversion(tid);
+        let state = &mut self.devices[device];
         let caller = Caller { process, tid, euid: 0, waits: Waits::Never };
         state.context.exit_thread(&caller, &mut state.clients);
         self.carry_out_effects(device);

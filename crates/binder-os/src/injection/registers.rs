@@ -15,6 +15,10 @@ const USER_CS: u64 = 0x33;
 const NO_CALL: u64 = u64::MAX;
 const ERRORS: std::ops::RangeInclusive<i64> = -4095..=-1;
 
+/// Where ptrace(2) has the number of the call that a thread makes, or is to repeat.
+pub(super) const PLACE_OF_NUMBER: u64 =
+    std::mem::offset_of!(libc::user_regs_struct, orig_rax) as u64;
+
 impl Registers {
     pub(super) fn new(registers: libc::user_regs_struct) -> Self {
         Self(registers)
@@ -52,6 +56,13 @@ impl Registers {
     pub(super) fn returning(&self, result: i32) -> Self {
         let rax = i64::from(result).cast_unsigned();
         Self(libc::user_regs_struct { rax, orig_rax: NO_CALL, ..self.0 })
+    }
+
+    /// The registers of a thread that is to make call `number` in the place of what it did last,
+    /// unless a signal comes first: as the kernel shows it.
+    pub(super) fn repeating(&self, number: libc::c_long) -> Self {
+        let rax = i64::from(super::REPEAT).cast_unsigned();
+        Self(libc::user_regs_struct { rax, orig_rax: number.cast_unsigned(), ..self.0 })
     }
 
     /// What a call returned.

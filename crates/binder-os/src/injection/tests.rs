@@ -114,6 +114,10 @@ impl Waiter {
     }
 
     fn stop(&self, answer: impl FnOnce()) -> Result<Held, InjectionError> {
+        let answer = || {
+            answer();
+            Answered::Itself
+        };
         let filters = ThreadStatus::own().unwrap().filters;
         let status = ThreadStatus::of(self.tid()).map_err(|_| InjectionError::Gone)?;
         Held::stop(self.tid(), &status, filters, answer)

@@ -9,14 +9,15 @@ use std::mem::MaybeUninit;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
-use super::InjectionError;
-use super::registers::Registers;
+use super::registers::{self, Registers};
+use super::{Answered, InjectionError};
 use crate::thread_status::ThreadStatus;
 
 /// A request of ptrace(2).
 type Request = libc::c_long;
 
 const PEEK_TEXT: Request = 1;
+const POKE_USER: Request = 6;
 const CONTINUE: Request = 7;
 const SINGLE_STEP: Request = 9;
 const GET_REGISTERS: Request = 12;
@@ -89,12 +90,45 @@ impl Tracee {
         tid: u32,
         status: &ThreadStatus,
         expected_filters: u32,
-        answer: impl FnOnce(),
+        answer: impl FnOnce() -> Answered,
     ) -> Result<Self, InjectionError> {
         let stepping = seize(tid, status, expected_filters)?;
+        let (mut tracee, answered) = Self::await_stop(tid, stepping, answer)?;
+        tracee.settle(answered)?;
+        Ok(tracee)
+    }
+
+    /// Has thread `tid` make call `number` next, with the arguments of the one that it leaves. `ready`
+    /// runs before it can.
+    ///
+    /// # Errors
+    ///
+    /// As [`stop`](Self::stop); if `ready` was called, the thread is gone.
+    pub(super) fn divert(
+        tid: u32,
+        number: libc::c_long,
+        answer: impl FnOnce(),
+        ready: impl FnOnce(),
+    ) -> Result<(), InjectionError> {
+        ptrace(SEIZE, tid, 0, 0).map_err(refused_to_seize)?;
+        let (mut tracee, ()) = Self::await_stop(tid, Stepping::Instruction, answer)?;
+        let (place, number) = (registers::PLACE_OF_NUMBER, number.cast_unsigned());
+        ptrace(POKE_USER, tid, place, number).map_err(|_| tracee.lost())?;
+        ready();
+        tracee.resume(DETACH)?;
+        tracee.is_alive = false;
+        Ok(())
+    }
+
+    /// Has a thread stop that we trace, and waits for it.
+    fn await_stop<T>(
+        tid: u32,
+        stepping: Stepping,
+        answer: impl FnOnce() -> T,
+    ) -> Result<(Self, T), InjectionError> {
         // Should this fail, the thread has been killed, and waiting for it tells so.
         let _ = ptrace(INTERRUPT, tid, 0, 0);
-        answer();
+        let answered = answer();
         let mut tracee = Self {
             tid,
             stepping,
@@ -104,20 +138,21 @@ impl Tracee {
             is_to_stop: false,
             not_send: PhantomData,
         };
-        tracee.settle()?;
-        Ok(tracee)
-    }
-
-    /// Waits for the stop, and prepares the thread to make calls of ours.
-    fn settle(&mut self) -> Result<(), InjectionError> {
         loop {
-            match self.wait()? {
-                Stop::Event => break,
+            match tracee.wait()? {
+                Stop::Event => return Ok((tracee, answered)),
                 // The stop that we asked for comes before any signal; this one is not expected.
-                Stop::Trap | Stop::Signal(_) => self.resume(CONTINUE)?,
+                Stop::Trap | Stop::Signal(_) => tracee.resume(CONTINUE)?,
             }
         }
-        let registers = self.registers()?;
+    }
+
+    /// Prepares a stopped thread to make calls of ours.
+    fn settle(&mut self, answered: Answered) -> Result<(), InjectionError> {
+        let registers = match answered {
+            Answered::Itself => self.registers()?,
+            Answered::Diverted => self.registers()?.repeating(libc::SYS_ioctl),
+        };
         let mut instruction = 0_u64;
         let place = (&raw mut instruction).expose_provenance() as u64;
         // SAFETY: the kernel writes one word to `place`, which is one and lives through the call.
@@ -285,12 +320,18 @@ fn seize(
     let is_filtered = status.filters > expected_filters;
     let options = if is_filtered { SUSPEND_SECCOMP } else { 0 };
     ptrace(SEIZE, tid, 0, options).map_err(|errno| match errno {
-        Errno::SRCH => InjectionError::Gone,
         Errno::PERM | Errno::INVAL if is_filtered => InjectionError::Filtered,
-        errno => InjectionError::Refused { step: "tracing the thread", errno },
+        errno => refused_to_seize(errno),
     })?;
     let ignores_trap = status.ignored_signals & TRAP_BIT != 0;
     Ok(if ignores_trap { Stepping::EntryAndExit } else { Stepping::Instruction })
+}
+
+fn refused_to_seize(errno: Errno) -> InjectionError {
+    match errno {
+        Errno::SRCH => InjectionError::Gone,
+        errno => InjectionError::Refused { step: "tracing the thread", errno },
+    }
 }
 
 /// A request that touches no memory of ours.

@@ -3,7 +3,7 @@
 //! It is run at every system call of those whom it watches, so it decides by numbers alone, and
 //! first what is most frequent. What it cannot decide, memory being out of its sight, is trapped.
 
-use binder_uapi::{BINDER_SET_CONTEXT_MGR, BINDER_THREAD_EXIT};
+use binder_uapi::{BINDER_SET_CONTEXT_MGR, BINDER_THREAD_EXIT, BINDER_WRITE_READ};
 use rustix::mount::{MountFlags, MountPropagationFlags};
 
 /// The architecture whose calls we know, as the kernel numbers it. Calls by another one, as those of
@@ -41,6 +41,9 @@ const MS_MOVE: u32 = 1 << 13;
 pub(super) const MS_MGC_VAL: u32 = 0xc0ed_0000;
 pub(super) const MS_MGC_MSK: u32 = 0xffff_0000;
 
+/// `PR_SET_SECCOMP`, as the filter sees it.
+const PR_SET_SECCOMP: u32 = libc::PR_SET_SECCOMP.unsigned_abs();
+
 /// Where a comparison leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum To {
@@ -48,6 +51,9 @@ enum To {
     NullArgument,
     Mount,
     MountOfOld,
+    Diversion,
+    Control,
+    Filter,
     Pass,
     Trap,
 }
@@ -81,6 +87,9 @@ pub(super) fn program() -> Option<Vec<libc::sock_filter>> {
         Step::IfEqual(number(libc::SYS_fsconfig), To::Trap),
         Step::IfEqual(number(libc::SYS_fsmount), To::Trap),
         Step::IfEqual(number(libc::SYS_move_mount), To::Trap),
+        Step::IfEqual(number(libc::SYS_restart_syscall), To::Diversion),
+        Step::IfEqual(number(libc::SYS_prctl), To::Control),
+        Step::IfEqual(number(libc::SYS_seccomp), To::Filter),
         Step::Return(libc::SECCOMP_RET_ALLOW),
         Step::Place(To::Ioctl),
         Step::Load(low(1)),
@@ -104,6 +113,19 @@ pub(super) fn program() -> Option<Vec<libc::sock_filter>> {
         Step::Load(low(3)),
         Step::Mask(!MS_MGC_MSK),
         Step::UnlessAnyBit(NO_FILE_SYSTEM, To::Trap),
+        // No call that the kernel itself makes again has this there.
+        Step::Place(To::Diversion),
+        Step::Load(low(1)),
+        Step::IfEqual(BINDER_WRITE_READ, To::Trap),
+        Step::Return(libc::SECCOMP_RET_ALLOW),
+        Step::Place(To::Control),
+        Step::Load(low(0)),
+        Step::IfEqual(PR_SET_SECCOMP, To::Trap),
+        Step::Return(libc::SECCOMP_RET_ALLOW),
+        Step::Place(To::Filter),
+        Step::Load(low(0)),
+        Step::IfEqual(libc::SECCOMP_SET_MODE_STRICT, To::Trap),
+        Step::IfEqual(libc::SECCOMP_SET_MODE_FILTER, To::Trap),
         Step::Place(To::Pass),
         Step::Return(libc::SECCOMP_RET_ALLOW),
         Step::Place(To::Trap),
@@ -196,7 +218,7 @@ mod tests {
             assert_eq!(ioctl(request, 0), trap);
             assert_eq!((ioctl(request, 0x1000), ioctl(request, 1 << 32)), (pass, pass));
         }
-        assert_eq!((ioctl(binder_uapi::BINDER_WRITE_READ, 0), ioctl(0x5401, 0)), (pass, pass));
+        assert_eq!((ioctl(BINDER_WRITE_READ, 0), ioctl(0x5401, 0)), (pass, pass));
 
         let mount = |flags| verdict(ours, libc::SYS_mount, [1, 2, 3, flags, 0, 0]);
         let (nosuid, remount, bind, private) = (2, 32, 4096, 1 << 18);
@@ -208,6 +230,14 @@ mod tests {
             assert_eq!(verdict(ours, call, [0; 6]), trap);
             assert_eq!(verdict(0x4000_0003, call, [0; 6]), pass, "of another architecture");
         }
+        let with_first = |call, first| verdict(ours, call, [first, 0, 0, 0, 0, 0]);
+        let (filter, control) = (libc::SYS_seccomp, libc::SYS_prctl);
+        assert_eq!([with_first(filter, 0), with_first(filter, 1)], [trap; 2]);
+        assert_eq!([with_first(filter, 2), with_first(filter, 3)], [pass; 2], "questions");
+        assert_eq!((with_first(control, 22), with_first(control, 15)), (trap, pass));
+        let restart = |second| verdict(ours, libc::SYS_restart_syscall, [3, second, 0, 0, 0, 0]);
+        assert_eq!(restart(BINDER_WRITE_READ.into()), trap);
+        assert_eq!((restart(0), restart(0x7fff_0000_1000)), (pass, pass), "as after a sleep");
         for call in [libc::SYS_read, libc::SYS_openat, libc::SYS_open_tree, libc::SYS_umount2] {
             assert_eq!(verdict(ours, call, [0; 6]), pass);
         }

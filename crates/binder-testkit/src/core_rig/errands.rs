@@ -16,6 +16,14 @@ pub(super) struct FakeErrand {
 }
 
 impl World {
+    /// Takes back the errands that wait. Their threads are free to call again.
+    pub(super) fn retract_errands(&mut self) {
+        for FakeErrand { caller, errand, .. } in core::mem::take(&mut self.errands) {
+            let context = self.files[caller.process.0].context;
+            self.contexts[context].retract_errand(errand.key, errand.install);
+        }
+    }
+
     /// Changes the descriptors of a host, and goes on with the call that waits for it.
     pub(super) fn run(&mut self, FakeErrand { caller, argument, request, errand }: FakeErrand) {
         let Errand { key, install, close } = *errand;

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use binder_testkit::Return::{FailedReply, Reply, TransactionComplete};
-use binder_testkit::{Message, Party, Stage, commands, expect};
+use binder_testkit::{Message, Party, Return, Stage, commands, expect};
 use binder_uapi::{
     BINDER_TYPE_BINDER, BINDER_TYPE_FD, BinderBufferObject, BinderTransactionData,
     FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject, TF_ACCEPT_FDS,
@@ -25,7 +25,10 @@ checks! {
     Both c130_the_sender_may_close_its_own_at_once,
     Both c129_the_rest_of_an_object_is_passed_through,
     Both c131_descriptors_are_numbered_in_their_order,
+    Both c129_c131_a_thread_that_has_received_some_receives_more,
+    Device c129_a_signal_amid_delivery_takes_nothing_away,
     Both c132_a_receiver_without_room_fails_the_call,
+    Both c132_room_for_one_of_two_is_room_for_none,
     Both c133_a_receiver_without_room_misses_a_oneway,
     Both c134_a_caller_without_room_misses_the_reply,
     Both c135_freeing_closes_no_descriptor,
@@ -133,6 +136,94 @@ fn c131_descriptors_are_numbered_in_their_order(stage: &Stage) {
     p.write(commands().oneway(0, message));
     let fds = fds(&m, &m.read_call());
     assert!(fds.is_sorted_by(|one, two| one < two), "{fds:?}");
+}
+
+fn pair(code: u32) -> Message {
+    Message::new(code).descriptor(SOCKET, 0).descriptor(SOCKET, 0)
+}
+
+/// Has a party receive a file: what comes next may come another way.
+fn receive_one(m: &Party<'_>, p: &Party<'_>) {
+    expect!(p.exchange(commands().oneway(0, Message::new(1).descriptor(SOCKET, 0))) => [TransactionComplete]);
+    let oneway = m.read_call();
+    assert_eq!(oneway.code, 1);
+    m.write(commands().free(oneway.buffer));
+}
+
+fn c129_c131_a_thread_that_has_received_some_receives_more(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let descriptors = stage.rig().descriptors();
+    for round in 0..20 {
+        let lowest = lowest_free(stage, &m);
+        let is_parked = round % 2 == 1;
+        if is_parked {
+            m.park();
+        }
+        expect!(p.exchange(commands().oneway(0, pair(round))) => [TransactionComplete]);
+        let oneway = if is_parked { m.woken_by_call() } else { m.read_call() };
+        let fds = fds(&m, &oneway);
+        assert_eq!((oneway.code, fds[0]), (round, lowest));
+        assert!(fds[1] > lowest && (lowest..fds[1]).all(|fd| file(stage, &m, fd).is_some()));
+        for fd in fds {
+            assert_eq!(file(stage, &m, fd), file(stage, &p, SOCKET));
+            assert!(descriptors.closes_on_exec(m.host(), fd));
+        }
+        m.write(commands().free(oneway.buffer));
+        // The lower one is free again, below others.
+        descriptors.close_descriptor(m.host(), lowest);
+    }
+}
+
+fn c129_a_signal_amid_delivery_takes_nothing_away(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    receive_one(&m, &p);
+    for round in 0..200 {
+        let before = stage.rig().descriptors().open_descriptors(m.host());
+        m.park();
+        p.write(commands().oneway(0, pair(round)));
+        // Anywhere between its taking and the end of the ioctl.
+        let attempt = m.interrupted();
+        let oneway = match attempt.result {
+            Ok(()) => {
+                let transaction = attempt.returns.iter().find_map(|told| match told {
+                    Return::Transaction(transaction) => Some(*transaction),
+                    _ => None,
+                });
+                transaction.unwrap_or_else(|| panic!("{attempt:?}"))
+            }
+            Err(error) => {
+                assert_eq!(error, Errno::INTR);
+                m.read_call()
+            }
+        };
+        assert_eq!(oneway.code, round);
+        assert_eq!(stage.rig().descriptors().open_descriptors(m.host()), before + 2);
+        m.write(commands().free(oneway.buffer));
+        expect!(p.read() => [TransactionComplete]);
+    }
+}
+
+fn c132_room_for_one_of_two_is_room_for_none(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let descriptors = stage.rig().descriptors();
+    for round in 0..3 {
+        receive_one(&m, &p);
+        let before = descriptors.open_descriptors(m.host());
+        descriptors.limit_descriptors(m.host(), lowest_free(stage, &m) + 1);
+        m.park();
+        p.write(commands().call(0, pair(2)));
+        expect!(p.read() => [TransactionComplete, FailedReply]);
+        assert!(m.is_parked());
+        assert_eq!(descriptors.open_descriptors(m.host()), before, "round {round}");
+        expect!(p.exchange(commands().oneway(0, Message::new(7))) => [TransactionComplete]);
+        let oneway = m.woken_by_call();
+        assert_eq!(oneway.code, 7);
+        m.write(commands().free(oneway.buffer));
+        descriptors.limit_descriptors(m.host(), 1024);
+    }
 }
 
 fn c132_a_receiver_without_room_fails_the_call(stage: &Stage) {
@@ -274,12 +365,16 @@ fn c126_c243_a_receiver_killed_amid_delivery_leaves_no_file_behind(stage: &Stage
     let file = file(stage, &p, SOCKET).unwrap();
     for round in 0..40 {
         let m = accepting(stage);
+        if round % 2 == 1 {
+            receive_one(&m, &p);
+        }
         m.park();
         let message = (0..3).fold(Message::new(1), |message, _| message.descriptor(SOCKET, 0));
         p.write(commands().oneway(0, message));
         // Some steps of the delivery later, another number of them in every round.
         thread::sleep(Duration::from_micros(20 * round));
         m.kill();
+        let _ = p.read();
     }
     let own = p.pid().unsigned_abs();
     for _ in 0..500 {

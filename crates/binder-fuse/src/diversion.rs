@@ -1,0 +1,292 @@
+//! Files for threads that a supervisor can trap.
+//!
+//! The thread waits in an ioctl for its transaction. A runner stops it for a moment, and has it make
+//! another call in the ioctl's place, which the supervisor's filter traps. While it waits there, the
+//! kernel adds the files to its descriptors, and the answer to that call is the ioctl's. Nothing is
+//! lent to anybody, and no call is made that a filter of the program's own might object to.
+//!
+//! What the two of them have to know of each other's doing lies here meanwhile.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::{Mutex, MutexGuard};
+
+use binder_core::{CopyFault, Errand, ErrandKey, NotInstalled, ProcessKey};
+use binder_os::injection::{self, InjectionError};
+use binder_os::{ClientMemory, seccomp};
+use binder_uapi::BinderWriteRead;
+use fuse_wire::reply;
+
+use crate::descriptors::Payer;
+use crate::driver::{Asker, DeviceId};
+use crate::errand::{self, Done, Next, Purpose, Seat, Standing, Task};
+use crate::files::HeldFile;
+use crate::ioctl::Answer;
+use crate::reach;
+use crate::session::Shared;
+use crate::supervisor::Waiting;
+use crate::wire::send;
+
+/// Whether a thread's calls are known to be trapped, and by nobody but us.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Divertible {
+    /// Nobody has asked.
+    #[default]
+    Unknown,
+    Yes,
+    No,
+}
+
+/// A thread that is on its way to the supervisor.
+pub(crate) struct Diverted {
+    pub(crate) asker: Asker,
+    client: Payer,
+    memory: Box<ClientMemory>,
+    request: BinderWriteRead,
+    pub(crate) errand: ErrandKey,
+    pub(crate) files: Vec<HeldFile>,
+}
+
+/// Threads that are to be sent to the supervisor, and those that are expected there.
+#[derive(Default)]
+pub(crate) struct Diversions {
+    ready: Mutex<VecDeque<Task>>,
+    /// By their numbers.
+    expected: Mutex<HashMap<u32, Expected>>,
+}
+
+enum Expected {
+    Diverted(Box<Diverted>),
+    /// It asks whether somebody is there.
+    Question,
+}
+
+impl Diversions {
+    /// Takes an errand that is to begin once the driver is free.
+    pub(crate) fn put(&self, task: Task) {
+        lock(&self.ready).push_back(task);
+    }
+
+    pub(crate) fn next(&self) -> Option<Task> {
+        lock(&self.ready).pop_front()
+    }
+
+    /// Takes what a thread comes for that gives `argument` as the address of its struct.
+    pub(crate) fn take(&self, tid: u32, argument: u64) -> Option<Diverted> {
+        let mut expected = lock(&self.expected);
+        match expected.remove(&tid)? {
+            Expected::Diverted(diverted) if diverted.asker.argument == argument => Some(*diverted),
+            other => {
+                expected.insert(tid, other);
+                None
+            }
+        }
+    }
+
+    /// Forgets a thread that has ended, or makes another call instead.
+    pub(crate) fn forget(&self, tid: u32) -> Option<Diverted> {
+        match lock(&self.expected).remove(&tid)? {
+            Expected::Diverted(diverted) => Some(*diverted),
+            Expected::Question => None,
+        }
+    }
+
+    /// Forgets the threads of a process, and returns the requests that they were to have answered.
+    pub(crate) fn forget_process(&self, device: DeviceId, process: ProcessKey) -> Vec<u64> {
+        let is_its = |expected: &Expected| match expected {
+            Expected::Diverted(diverted) => {
+                (diverted.asker.device, diverted.asker.process) == (device, process)
+            }
+            Expected::Question => false,
+        };
+        let gone: Vec<_> =
+            lock(&self.expected).extract_if(|_, expected| is_its(expected)).collect();
+        let unique = |expected| match expected {
+            Expected::Diverted(diverted) => Some(diverted.asker.unique),
+            Expected::Question => None,
+        };
+        gone.into_iter().filter_map(|(_, expected)| unique(expected)).collect()
+    }
+
+    /// Expects the question of a thread, until it is forgotten.
+    pub(crate) fn expect_question(&self, tid: u32) {
+        lock(&self.expected).insert(tid, Expected::Question);
+    }
+
+    /// Whether a thread was to ask.
+    pub(crate) fn is_asking(&self, tid: u32) -> bool {
+        matches!(lock(&self.expected).get(&tid), Some(Expected::Question))
+    }
+
+    fn expect(&self, diverted: Diverted) {
+        lock(&self.expected).insert(diverted.asker.tid, Expected::Diverted(Box::new(diverted)));
+    }
+}
+
+/// Whether the thread of an errand can be sent to the supervisor for it.
+pub(crate) fn is_fit(task: &Task) -> bool {
+    let has_files_only = |errand: &Errand| !errand.install.is_empty() && errand.close.is_empty();
+    task.divertible == Divertible::Yes
+        && !task.asker.is_compat
+        && matches!(task.seat, Seat::Request)
+        && matches!(&task.purpose, Purpose::Errand(errand) if has_files_only(errand))
+}
+
+/// Sends a thread to the supervisor for the files of an errand: the first half. Returns the task if
+/// it cannot be.
+///
+/// It waits for nothing but that the thread leaves the kernel. Should that take long, as when somebody
+/// withholds the processor from the thread, another takes the reader's place.
+pub(crate) fn begin(shared: &Shared, task: Task) -> Option<Task> {
+    if !is_fit(&task) {
+        return Some(task);
+    }
+    let Purpose::Errand(errand) = task.purpose else { return Some(task) };
+    let Task { asker, client, memory, request, .. } = task;
+    let (mut errand, mut memory) = (Some(errand), Some(memory));
+    let bytes = Answer::of(&request);
+    let answer = || {
+        let result = injection::REPEAT_ALWAYS;
+        send(&shared.fuse, &reply::ioctl(asker.unique, result, bytes.bytes()));
+    };
+    let ready = || {
+        if let (Some(errand), Some(memory)) = (errand.take(), memory.take()) {
+            let Errand { key: errand, install, .. } = *errand;
+            let files = install.into_iter().filter_map(|file| file.into_inner()).collect();
+            let diverted = Diverted { asker, client, memory, request, errand, files };
+            shared.diversions.expect(diverted);
+        }
+    };
+    let begun = injection::divert(asker.tid, answer, ready);
+    match (begun, errand.zip(memory)) {
+        (Ok(()), _) => {}
+        (Err(InjectionError::Gone), Some((errand, _))) => {
+            give_up(shared, asker, request, errand.key);
+        }
+        (Err(_), Some((errand, memory))) => {
+            let (seat, purpose) = (Seat::Request, Purpose::Errand(errand));
+            let divertible = Divertible::No;
+            return Some(Task { asker, client, memory, request, seat, purpose, divertible });
+        }
+        // Unless the end of its process was noticed first, and it is forgotten already.
+        (Err(_), None) => {
+            if let Some(Diverted { errand, .. }) = shared.diversions.forget(asker.tid) {
+                give_up(shared, asker, request, errand);
+            }
+        }
+    }
+    None
+}
+
+/// Gives its files to a thread that has come to the supervisor: the second half. Returns our own
+/// files, which are to be closed. As long as `may_block` holds, it may be held up by the thread's
+/// memory.
+pub(crate) fn complete(
+    shared: &Shared,
+    waiting: Waiting,
+    diverted: Diverted,
+    may_block: impl Fn() -> bool,
+) -> Vec<HeldFile> {
+    let Diverted { asker, client, memory, request, errand, files } = diverted;
+    let mut numbers = Vec::with_capacity(files.len());
+    let mut failure = None;
+    for file in files.iter().filter_map(HeldFile::fd) {
+        match waiting.add(file) {
+            Ok(number) => numbers.push(number),
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        }
+    }
+    let trapped = Trapped { waiting, asker, client, memory };
+    match failure {
+        None => trapped.go_on(shared, request, Done::Errand(errand, Ok(numbers)), may_block),
+        Some(error) if error.kind() == io::ErrorKind::NotFound => {
+            give_up(shared, asker, request, errand);
+        }
+        Some(error) => {
+            tracing::debug!(tid = asker.tid, %error, "files were not delivered");
+            if numbers.is_empty() {
+                let done = Done::Errand(errand, Err(NotInstalled));
+                trapped.go_on(shared, request, done, may_block);
+            } else {
+                // All files or none; only the thread itself can close those that it has.
+                let errand = Errand { key: errand, install: Vec::new(), close: numbers };
+                trapped.leave_to_runners(shared, request, Purpose::Undo(Box::new(errand)));
+            }
+        }
+    }
+    files
+}
+
+/// A thread in a call that the supervisor holds, and what belongs to it.
+struct Trapped {
+    waiting: Waiting,
+    asker: Asker,
+    client: Payer,
+    memory: Box<ClientMemory>,
+}
+
+impl Trapped {
+    /// Goes on with the call of the thread. Where its memory might hold us up, and must not, a runner
+    /// does.
+    fn go_on(
+        self,
+        shared: &Shared,
+        request: BinderWriteRead,
+        done: Done,
+        may_block: impl Fn() -> bool,
+    ) {
+        let next = errand::report(shared, &self.asker, request, done, None);
+        if may_block() && !shared.slow.holds(self.client.pid) {
+            self.finish(shared, request, next);
+        } else {
+            let client = self.client;
+            shared.runners.run(client, move |shared| self.finish(shared, request, next));
+        }
+    }
+
+    /// Ends its call, or leaves it to the runners if it must be stopped for that.
+    fn finish(mut self, shared: &Shared, mut request: BinderWriteRead, mut next: Option<Next>) {
+        while let Some(Next::HandOver(at, hand_over)) = next {
+            request = at;
+            let is_there = self.waiting.is_pending();
+            let written =
+                if is_there { reach::write(&mut self.memory, &hand_over) } else { Err(CopyFault) };
+            let done = Done::Written(hand_over, written);
+            next = errand::report(shared, &self.asker, request, done, None);
+        }
+        match next {
+            Some(Next::Return(result, request)) if self.waiting.is_pending() => {
+                let result = errand::write_struct(&mut self.memory, &self.asker, &request, result);
+                self.waiting.answer(match result {
+                    0 => seccomp::Answer::Done,
+                    error => seccomp::Answer::Refuse(-error),
+                });
+            }
+            Some(Next::Errand(request, errand)) => {
+                self.leave_to_runners(shared, request, Purpose::Errand(errand));
+            }
+            Some(Next::Repeat) => self.leave_to_runners(shared, request, Purpose::Repeat),
+            // It was killed, or the driver met a bug: it gets an answer all the same.
+            Some(Next::Return(..) | Next::HandOver(..)) | None => drop(self.waiting),
+        }
+    }
+
+    fn leave_to_runners(self, shared: &Shared, request: BinderWriteRead, purpose: Purpose) {
+        let Self { waiting, asker, client, memory } = self;
+        let (seat, divertible) = (Seat::Trapped(waiting), Divertible::Yes);
+        let task = Task { asker, client, memory, request, seat, purpose, divertible };
+        shared.runners.run_errand(task);
+    }
+}
+
+/// The thread has gone.
+fn give_up(shared: &Shared, asker: Asker, request: BinderWriteRead, errand: ErrandKey) {
+    errand::report_undone(shared, asker, request, (errand, Err(NotInstalled)), Standing::Gone);
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
