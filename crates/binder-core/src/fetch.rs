@@ -288,3 +288,71 @@ impl Payload {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// A write buffer at 0, and data at 4096 and beyond.
+    struct Memory {
+        commands: Vec<u8>,
+        data: Vec<u8>,
+    }
+
+    const DATA: u64 = 4096;
+
+    impl CallerMemory for Memory {
+        fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
+            let (from, start) = match address.0.checked_sub(DATA) {
+                Some(start) => (&self.data, start),
+                None => (&self.commands, address.0),
+            };
+            let start = usize::try_from(start).map_err(|_| CopyFault)?;
+            let bytes = from.get(start..).and_then(|from| from.get(..into.len()));
+            into.copy_from_slice(bytes.ok_or(CopyFault)?);
+            Ok(())
+        }
+    }
+
+    /// What one-ways of these lengths fetch, in the place of `commands`.
+    fn fetch_oneways(commands: &mut Commands, lens: &[u64], data: Vec<u8>) {
+        let mut bytes = Vec::new();
+        for len in lens {
+            bytes.extend_from_slice(BC_TRANSACTION.as_bytes());
+            let mut send = BinderTransactionData::new_zeroed();
+            (send.buffer, send.data_size) = (DATA, *len);
+            bytes.extend_from_slice(send.as_bytes());
+        }
+        let write_size = bytes.len() as u64;
+        let request = BinderWriteRead { write_size, ..BinderWriteRead::default() };
+        commands.fetch_next(&request, &mut Memory { commands: bytes, data });
+    }
+
+    #[test]
+    fn the_place_of_others_shows_nothing_of_theirs() {
+        let mut commands = Commands::none(&BinderWriteRead::default());
+        fetch_oneways(&mut commands, &[5000, 7], vec![1; 5000]);
+        assert_eq!(commands.next_payload().map(|it| it.bytes.clone()), Ok(vec![1; 5000]));
+        let place = commands.payloads[0].bytes.as_ptr();
+        fetch_oneways(&mut commands, &[3000], vec![2; 3000]);
+        assert_eq!(commands.payloads[0].bytes.as_ptr(), place, "no other memory is needed");
+        let payload = commands.next_payload().expect("it was fetched");
+        assert_eq!((&payload.bytes, payload.fault), (&vec![2; 3000], None));
+        assert_eq!(commands.sends, 1, "the second is of before");
+        fetch_oneways(&mut commands, &[3000, 0], vec![3; 10]);
+        assert_eq!(commands.next_payload().map(|it| it.fault), Ok(Some(Part::Data)));
+        assert_eq!(commands.next_payload().map(|it| (it.bytes.len(), it.fault)), Ok((0, None)));
+    }
+
+    #[test]
+    fn memory_of_an_uncommon_size_is_given_up() {
+        let mut commands = Commands::none(&BinderWriteRead::default());
+        let large = KEPT_BYTES + 1;
+        fetch_oneways(&mut commands, &[64, large as u64], vec![1; large]);
+        commands.trim();
+        let kept = commands.payloads.each_ref().map(|it| it.bytes.capacity() > 0);
+        assert_eq!(kept, [true, false, false]);
+    }
+}
