@@ -20,6 +20,7 @@ pub(crate) fn run(bench: &Bench) -> Result<ExitCode, Failure> {
     let names = ["binder", "hwbinder"].map(str::to_owned);
     let devices = driver_options(&names, DEVICE_MODE, DeliveryChoice::Auto);
     let same_again = [this_program()?].into_iter().chain(std::env::args_os().skip(1));
-    let status = World::enter(&devices)?.run(&same_again.collect::<Vec<_>>(), Supervision::None)?;
+    let status =
+        World::enter(&devices)?.run(&same_again.collect::<Vec<_>>(), Supervision::None, None)?;
     Ok(ExitCode::from(status))
 }

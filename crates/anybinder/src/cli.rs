@@ -2,6 +2,7 @@
 
 mod inspect;
 mod limits;
+mod procview;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,9 +13,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use inspect::{
-    InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TransactionsOptions,
+    InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TopOptions,
+    TransactionsOptions,
 };
 use limits::{Limit, limits};
+pub(crate) use procview::{
+    ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
+};
 
 /// Binder on any Linux, without a kernel module.
 #[derive(Debug, Parser)]
@@ -35,6 +40,8 @@ Examples:
   anybinder run bash                        a shell with /dev/binder in it
   sudo anybinder mount /dev/binderfs        give the whole machine a binder
   anybinder ps                              who uses the binder here, and for what
+  anybinder top                             the same as it changes, in the terminal
+  anybinder procview run --scenario pstree  processes that nobody has started
   anybinder doctor                          find out what this machine allows
   anybinder bench ping                      measure calls, beside a futex and a socket
 
@@ -46,11 +53,15 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Serve binderfs at a directory, for everybody who can see it
     Mount(MountOptions),
+    /// Show processes in the shape of /proc
+    #[command(subcommand)]
+    Procview(ProcviewCommand),
     /// Tell what this machine offers and which way will be used
     Doctor(DoctorOptions),
     /// Show a service and a client at work
     Demo(DemoOptions),
     Ps(PsOptions),
+    Top(TopOptions),
     State(StateOptions),
     Stats(StatsOptions),
     Transactions(TransactionsOptions),
@@ -99,6 +110,10 @@ pub(crate) struct RunOptions {
 
     #[command(flatten)]
     pub(crate) clients: ClientOptions,
+
+    /// Show the command its world at /proc: itself, what it starts, and who serves them
+    #[arg(long)]
+    pub(crate) proc: bool,
 
     /// The command and its arguments
     #[arg(

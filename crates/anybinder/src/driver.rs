@@ -1,5 +1,6 @@
 //! The driver as a process of its own, seen from the process that starts it.
 
+use std::ffi::CStr;
 use std::fs;
 use std::io::{PipeWriter, Read, Write};
 use std::path::Path;
@@ -33,24 +34,39 @@ pub(crate) fn start(
     prepare: impl FnOnce() -> Result<(), Failure>,
     attend: impl FnOnce(&Session) -> Result<(), Failure>,
 ) -> Result<Child, Failure> {
+    let mounted = || {
+        prepare()?;
+        let session = mount(dir, place, options)?;
+        attend(&session)?;
+        Ok(session)
+    };
+    in_background(mounted, serve, || answers(dir, options))
+}
+
+/// Starts a process that makes a file system by `mount`, in its only thread, and serves it by
+/// `serve`. Returns once it `answers`; the child is the caller's to wait for.
+///
+/// # Errors
+///
+/// [`Failure`], the child's own or one of starting it; no child is left then.
+pub(crate) fn in_background<S>(
+    mount: impl FnOnce() -> Result<S, Failure>,
+    serve: impl FnOnce(S) -> Result<(), Failure>,
+    answers: impl FnOnce() -> bool,
+) -> Result<Child, Failure> {
     let (mut report, reporter) =
         std::io::pipe().map_err(failed("creating a pipe to the driver"))?;
     let child = match processes::fork().map_err(failed("starting the driver's process"))? {
         Fork::Child => {
             drop(report);
-            let mounted = prepare().and_then(|()| {
-                let session = mount(dir, place, options)?;
-                attend(&session)?;
-                Ok(session)
-            });
-            std::process::exit(live(mounted, reporter));
+            std::process::exit(live(mount(), serve, reporter));
         }
         Fork::Parent(child) => child,
     };
     drop(reporter);
     let mut told = Vec::new();
     let heard = report.read_to_end(&mut told);
-    if heard.is_ok() && told == MOUNTED && answers(dir, options) {
+    if heard.is_ok() && told == MOUNTED && answers() {
         return Ok(child);
     }
     let ended = child.signal(processes::Signal::KILL).and_then(|()| child.wait());
@@ -64,8 +80,17 @@ pub(crate) fn start(
 /// What the driver's process writes to the pipe when the file system is mounted.
 const MOUNTED: &[u8] = b"mounted";
 
+/// What helps where /dev/fuse cannot be opened.
+pub(crate) const FUSE_ADVICE: &str = "\
+load the module with `sudo modprobe fuse`; in a container pass --device /dev/fuse; if it exists, \
+give yourself access with `sudo chmod 0666 /dev/fuse`, the mode that most systems use";
+
 /// The life of the driver's process; returns its exit status.
-fn live(mounted: Result<Session, Failure>, mut reporter: PipeWriter) -> i32 {
+fn live<S>(
+    mounted: Result<S, Failure>,
+    serve: impl FnOnce(S) -> Result<(), Failure>,
+    mut reporter: PipeWriter,
+) -> i32 {
     let told = match &mounted {
         Ok(_) => reporter.write_all(MOUNTED),
         Err(failure) => reporter.write_all(&failure.to_bytes()),
@@ -101,6 +126,9 @@ pub(crate) fn serve(session: Session) -> Result<(), Failure> {
     session.serve().map_err(failed("serving binderfs"))
 }
 
+/// What the process of a driver is called.
+pub(crate) const DRIVER_NAME: &CStr = c"binder-driver";
+
 /// Asks the mounted file system for something that only the driver knows.
 fn answers(dir: &Path, options: &Options) -> bool {
     let device = options.devices.first().map_or("binder-control", |device| &device.name);
@@ -109,11 +137,7 @@ fn answers(dir: &Path, options: &Options) -> bool {
 
 fn describe(error: &MountError) -> Failure {
     match error {
-        MountError::Open(source) => Failure::new("opening /dev/fuse", source).advise(
-            "load the module with `sudo modprobe fuse`; in a container pass --device /dev/fuse; \
-             if it exists, give yourself access with `sudo chmod 0666 /dev/fuse`, the mode that \
-             most systems use",
-        ),
+        MountError::Open(source) => Failure::new("opening /dev/fuse", source).advise(FUSE_ADVICE),
         MountError::Mount { dir, source } => {
             Failure::new(format!("mounting binderfs at {dir}"), source)
                 .advise("mounting needs root, or the private world that `anybinder run` makes")
@@ -124,11 +148,11 @@ fn describe(error: &MountError) -> Failure {
 }
 
 /// Moves the calling process out of the reach of the terminal it was started from, and connects
-/// `streams` to nothing.
-pub(crate) fn leave_terminal(streams: &[Stream]) -> Result<(), Failure> {
+/// `streams` to nothing; from now on it is called `name`.
+pub(crate) fn leave_terminal(streams: &[Stream], name: &CStr) -> Result<(), Failure> {
     processes::leave_session().map_err(failed("leaving the terminal's session"))?;
     for stream in streams {
         processes::silence(*stream).map_err(failed("opening /dev/null"))?;
     }
-    processes::set_name(c"binder-driver").map_err(failed("naming the driver's process"))
+    processes::set_name(name).map_err(failed("naming the driver's process"))
 }

@@ -33,17 +33,17 @@ pub(crate) use transactions::run as transactions;
 const RECORDS_DIR: &str = "binder_logs/anybinder";
 
 /// A binderfs to look into.
-struct Binderfs {
+pub(crate) struct Binderfs {
     dir: PathBuf,
 }
 
 impl Binderfs {
-    fn find(options: &InspectOptions) -> Result<Self, Failure> {
-        let dir = match &options.dir {
-            Some(dir) => dir.clone(),
-            None => only_mount()?,
-        };
-        Ok(Self { dir })
+    pub(crate) fn find(options: &InspectOptions) -> Result<Self, Failure> {
+        Ok(Self { dir: binderfs_at(options.dir.as_deref())? })
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     fn open(&self, name: &str) -> Result<File, Failure> {
@@ -52,7 +52,7 @@ impl Binderfs {
     }
 
     /// All records of a file.
-    fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Failure> {
+    pub(crate) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Failure> {
         let text = io::read_to_string(self.open(name)?);
         let path = self.dir.join(RECORDS_DIR).join(name);
         let text = text.map_err(|error| self.explain(&path, &error))?;
@@ -74,6 +74,18 @@ impl Binderfs {
         };
         Failure::new(format!("reading {}", path.display()), error).advise(advice)
     }
+}
+
+/// The binderfs at `dir`, or the only one there is.
+pub(crate) fn binderfs_at(dir: Option<&Path>) -> Result<PathBuf, Failure> {
+    dir.map_or_else(only_mount, |dir| Ok(dir.to_owned()))
+}
+
+/// The processes that have a device of the binderfs at `dir` open.
+pub(crate) fn users_of(dir: &Path) -> Result<Vec<u32>, Failure> {
+    let binderfs = Binderfs { dir: dir.to_owned() };
+    let records: Vec<records::ProcessRecord> = binderfs.read("processes.json")?;
+    Ok(records.into_iter().map(|record| record.pid).collect())
 }
 
 /// Finds the binderfs that a user means who names none.
@@ -104,7 +116,7 @@ fn parse<T: DeserializeOwned>(line: &str) -> Result<T, Failure> {
 }
 
 /// Writes to stdout. A reader that has heard enough ends the program, and that is no failure.
-fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
@@ -129,7 +141,7 @@ fn print_records<T: Serialize>(
 }
 
 /// The name of a process, as long as it lives; `-` afterwards, and where it cannot be seen.
-fn name_of(pid: u32) -> String {
+pub(crate) fn name_of(pid: u32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     // A process names itself: nothing of that may act on the terminal.
     let name: String = name.trim_end().chars().filter(|char| !char.is_control()).collect();

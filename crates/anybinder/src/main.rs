@@ -15,7 +15,9 @@ mod inspect;
 mod man;
 mod mount;
 mod mounts;
+mod procview;
 mod run;
+mod top;
 mod world;
 
 use std::process::ExitCode;
@@ -31,9 +33,11 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Run(options) => run::run(&options),
         Command::Mount(options) => mount::run(&options),
+        Command::Procview(command) => procview::run(&command),
         Command::Doctor(options) => doctor::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::Ps(options) => inspect::ps(&options),
+        Command::Top(options) => top::run(&options),
         Command::State(options) => inspect::state(&options),
         Command::Stats(options) => inspect::stats(&options),
         Command::Transactions(options) => inspect::transactions(&options),

@@ -44,7 +44,10 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
         driver::serve(session)?;
     } else {
         let detach = || {
-            driver::leave_terminal(&[Stream::Input, Stream::Output, Stream::Error])?;
+            driver::leave_terminal(
+                &[Stream::Input, Stream::Output, Stream::Error],
+                driver::DRIVER_NAME,
+            )?;
             std::env::set_current_dir("/").map_err(failed("changing to /"))?;
             own.unmount_on_signals()
         };
@@ -86,17 +89,17 @@ fn tell_supervisor() {
 }
 
 /// The mount that this process serves.
-struct OwnMount {
-    dir: PathBuf,
+pub(crate) struct OwnMount {
+    pub(crate) dir: PathBuf,
     /// Known once it is mounted.
-    device: Arc<OnceLock<Device>>,
+    pub(crate) device: Arc<OnceLock<Device>>,
 }
 
 impl OwnMount {
     /// Takes SIGTERM and SIGINT as the wish to unmount and end.
     ///
     /// Must come before other threads, which would otherwise die of them.
-    fn unmount_on_signals(self) -> Result<(), Failure> {
+    pub(crate) fn unmount_on_signals(self) -> Result<(), Failure> {
         let signals = SignalStream::block(&[Signal::TERM, Signal::INT])
             .map_err(failed("blocking signals"))?;
         let wait = move || {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use crate::cli::{self, RunOptions};
 use crate::failure::Failure;
+use crate::procview::Shown;
 use crate::world::{Supervision, World};
 
 /// The devices of a world that names none.
@@ -22,6 +23,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let driver_options =
         binder_fuse::Options { statistics: true, ..options.clients.apply(driver_options) };
     let supervision = if options.no_seccomp { Supervision::None } else { Supervision::Full };
-    let status = World::enter(&driver_options)?.run(&options.command, supervision)?;
+    let namespaces = World::privacy()?;
+    // Before the world, whose driver looks for the end of everybody who shares its pipes.
+    let view = options.proc.then(|| Shown::Below(std::process::id()).serve_apart()).transpose()?;
+    let world = World::furnish(namespaces, &driver_options)?;
+    let status = world.run(&options.command, supervision, view)?;
     Ok(ExitCode::from(status))
 }

@@ -25,6 +25,7 @@ use binder_os::signals::{self, Sender, SignalMask, SignalStream};
 
 use crate::driver::{self, Place};
 use crate::failure::{Failure, failed};
+use crate::procview::View;
 
 /// A world whose driver answers.
 pub(crate) struct World {
@@ -89,10 +90,18 @@ impl World {
     ///
     /// [`Failure`] of the last way tried; the process may be in namespaces of its own then.
     pub(crate) fn enter(options: &Options) -> Result<Self, Failure> {
+        Self::furnish(Self::privacy()?, options)
+    }
+
+    /// Moves this process into private namespaces.
+    ///
+    /// # Errors
+    ///
+    /// As [`enter`](Self::enter).
+    pub(crate) fn privacy() -> Result<PrivateNamespaces, Failure> {
         // With the privilege to mount there is no need for a user namespace, in which the driver
         // would lack the right to passthrough.
-        let namespaces = Privacy::Mount.enter().or_else(|_| Privacy::UserAndMount.enter())?;
-        Self::furnish(namespaces, options)
+        Privacy::Mount.enter().or_else(|_| Privacy::UserAndMount.enter())
     }
 
     /// Starts a driver in the namespaces that this process has entered.
@@ -117,7 +126,7 @@ impl World {
             UnixStream::pair().map_err(failed("creating a socket to the driver"))?;
         let supervision = Cell::new(Some(supervision));
         let prepare = || {
-            driver::leave_terminal(&[Stream::Input, Stream::Output])?;
+            driver::leave_terminal(&[Stream::Input, Stream::Output], driver::DRIVER_NAME)?;
             drop((lifeline.take(), supervision.take()));
             watch(watched, namespaces, this)
         };
@@ -130,17 +139,27 @@ impl World {
     }
 
     /// Runs `command` to its end and returns its exit status, as a shell would tell it. If it is to be
-    /// `supervised`, the driver answers also what FUSE does not pass on.
+    /// `supervised`, the driver answers also what FUSE does not pass on. With a `view` it sees that at
+    /// /proc.
     ///
     /// Afterwards everything inside has ended.
     ///
     /// # Errors
     ///
     /// [`Failure`] if the command could not be started, or the driver ended before it.
-    pub(crate) fn run(self, command: &[OsString], supervision: Supervision) -> Result<u8, Failure> {
+    pub(crate) fn run(
+        self,
+        command: &[OsString],
+        supervision: Supervision,
+        view: Option<View>,
+    ) -> Result<u8, Failure> {
         let this = std::process::id();
         let child = match processes::fork().map_err(failed("starting a process"))? {
             Fork::Child => {
+                if let Some(Err(failure)) = view.map(show) {
+                    failure.print();
+                    std::process::exit(1);
+                }
                 if supervision == Supervision::Full
                     && let Err(error) = be_supervised(&self.supervision)
                 {
@@ -208,6 +227,13 @@ impl World {
         end_all(self.namespaces, std::process::id());
         while let Ok(Some(_)) = processes::next_change() {}
     }
+}
+
+/// In a fresh child: has it alone see the view at /proc, for we and the driver need the kernel's own.
+fn show(view: View) -> Result<(), Failure> {
+    namespaces::enter_mount_namespace()?;
+    private_dev::keep_proc()?;
+    view.show()
 }
 
 /// In a fresh child: has the driver asked about system calls, and waits until it is ready for that.

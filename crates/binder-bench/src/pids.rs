@@ -1,5 +1,7 @@
 //! `pids`: what a table of process ids takes to fill, search, walk and empty.
 
+mod shown;
+mod sleepers;
 mod tables;
 
 use std::hint::black_box;
@@ -17,12 +19,15 @@ use crate::table::{self, Table};
 /// Time a table of process ids, by how many there are and in how many namespaces.
 ///
 /// Each process has a number in every namespace from the root to its own. Beside our table: sorted
-/// trees under a lock, and bitmaps with a hash, as kernels had before. No device is involved.
+/// trees under a lock, and bitmaps with a hash, as kernels had before. Then ps, pstree and a listing
+/// of /proc, of as many processes, as our view shows them and as the kernel does: that starts them.
+/// No device is involved.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   anybinder bench pids
-  anybinder bench pids --live 10000 --levels 1 --json")]
+  anybinder bench pids --live 10000 --levels 1 --json
+  anybinder bench pids --live 1 --levels 1 --shown 10000    only ps, pstree and the listing")]
 pub struct PidsOptions {
     /// How many processes there are
     #[arg(long, value_delimiter = ',', value_name = "NUMBERS", default_value = "10000,1000000",
@@ -33,6 +38,16 @@ pub struct PidsOptions {
     #[arg(long, value_delimiter = ',', value_name = "NUMBERS", default_value = "1,3,32",
           value_parser = clap::value_parser!(u32).range(1..=33))]
     levels: Vec<u32>,
+
+    /// How many processes are shown to ps and pstree, by our view and by the kernel; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 10_000,
+          value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    shown: u32,
+
+    /// How often each of them is run
+    #[arg(long, value_name = "N", default_value_t = 5,
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    runs: u32,
 
     /// Print one JSON object per line
     #[arg(long)]
@@ -103,7 +118,11 @@ pub(crate) fn run(options: &PidsOptions, report: &mut Report<'_>) -> Result<(), 
         }
     }
     bar.finish_and_clear();
-    report.table(&table)
+    report.table(&table)?;
+    if options.shown > 0 {
+        shown::run(options.shown, options.runs, report)?;
+    }
+    Ok(())
 }
 
 fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 5] {

@@ -59,6 +59,8 @@ pub struct Process {
     /// What is still to be ended, once the file is gone: from then on nothing is sent to it.
     pub(crate) remains: Option<Box<Remains>>,
     pub(crate) counters: Counters,
+    /// The longest that a call took from being sent to being answered by this process; with statistics.
+    pub(crate) longest_call_ns: u64,
 }
 
 impl Process {
@@ -84,6 +86,7 @@ impl Process {
             account: Account::default(),
             remains: None,
             counters: Counters::default(),
+            longest_call_ns: 0,
         }
     }
 

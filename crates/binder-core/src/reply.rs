@@ -41,6 +41,7 @@ impl Context {
         match self.try_reply(caller, thread, call, data, payload, memory) {
             Ok(()) => {
                 self.journal.accept();
+                self.note_answer(caller, call);
                 self.end_transaction(call);
                 let replier = &self.threads[thread];
                 // One that polls is told of what it has to read, and gains nothing by waiting. One
@@ -64,6 +65,13 @@ impl Context {
                 self.fail_call(call, refusal.verdict);
             }
         }
+    }
+
+    /// Remembers how long the call took, if it is the longest that the process has served.
+    fn note_answer(&mut self, caller: &Caller, call: TransactionKey) {
+        let took_ns = self.now_ns.saturating_sub(self.transactions[call].trace.sent_at_ns);
+        let longest_ns = &mut self.processes[caller.process].longest_call_ns;
+        *longest_ns = took_ns.max(*longest_ns);
     }
 
     /// Takes the call that the thread serves off its stack.

@@ -107,6 +107,8 @@ pub struct ProcessView {
     pub absent_pages: u32,
     /// The end of the highest page ever touched, in pages.
     pub pages_high_watermark: usize,
+    /// The longest that a call which it served took, from being sent to being answered.
+    pub longest_call_ns: u64,
     /// What it did.
     pub counters: Counters,
 }
@@ -354,6 +356,7 @@ impl Context {
             pages,
             absent_pages: (area_bytes / PAGE_BYTES).saturating_sub(pages.in_use + pages.idle),
             pages_high_watermark: arena.map_or(0, |arena| arena.pages_high_watermark()),
+            longest_call_ns: process.longest_call_ns,
             counters: process.counters.clone(),
         }
     }

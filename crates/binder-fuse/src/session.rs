@@ -218,6 +218,7 @@ impl Session {
             allow_other: true,
             default_permissions: true,
             max_read_bytes: None,
+            read_only: false,
         };
         let mount = fuse.mount(&mount_options).map_err(MountError::Create)?;
         let shared = Shared {

@@ -18,6 +18,10 @@ use crate::proc_files::{self, Device};
 /// The least length of a buffer that the kernel accepts for [`FuseDevice::read`], in bytes.
 pub const READ_BUFFER_MIN_BYTES: usize = 8192;
 
+/// Messages up to this length, the answer to `BINDER_WRITE_READ` among them, go out in one piece:
+/// copying so little costs less than having the kernel look up a second range of memory.
+const ONE_PIECE_BYTES: usize = 80;
+
 /// An open /dev/fuse: one file system, once mounted.
 ///
 /// All calls take `&self`: several threads may read, and any thread may answer any request.
@@ -45,6 +49,8 @@ pub struct MountOptions {
     pub default_permissions: bool,
     /// The longest FUSE_READ in bytes; the kernel's own limit if absent.
     pub max_read_bytes: Option<u32>,
+    /// Whether the kernel refuses all that would write.
+    pub read_only: bool,
 }
 
 /// A mounted file system that may have no place yet: without one it goes when this is dropped.
@@ -136,9 +142,10 @@ impl FuseDevice {
             fsconfig_set_flag(&context, "default_permissions")?;
         }
         fsconfig_create(&context)?;
-        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
+        let mut attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
             | MountAttrFlags::MOUNT_ATTR_NODEV
             | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        attributes.set(MountAttrFlags::MOUNT_ATTR_RDONLY, options.read_only);
         let flags = FsMountFlags::FSMOUNT_CLOEXEC;
         Ok(DetachedMount { fd: rustix::mount::fsmount(context, flags, attributes)? })
     }
@@ -180,6 +187,23 @@ impl FuseDevice {
             Ok(_) => Ok(Written::Delivered),
             Err(Errno::NOENT | Errno::NODEV) => Ok(Written::Gone),
             Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Writes one reply or notification, given as a head and the data behind it.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write).
+    pub fn send(&self, [head, data]: [&[u8]; 2]) -> io::Result<Written> {
+        let mut piece = [0; ONE_PIECE_BYTES];
+        match piece.get_mut(..head.len() + data.len()) {
+            Some(piece) => {
+                piece[..head.len()].copy_from_slice(head);
+                piece[head.len()..].copy_from_slice(data);
+                self.write(&[IoSlice::new(piece)])
+            }
+            None => self.write(&[IoSlice::new(head), IoSlice::new(data)]),
         }
     }
 
@@ -302,6 +326,7 @@ mod tests {
             allow_other: true,
             default_permissions: true,
             max_read_bytes: Some(4096),
+            read_only: false,
         }
     }
 

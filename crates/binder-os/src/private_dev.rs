@@ -48,6 +48,38 @@ pub fn replace<S: AsRef<str>>(devices: &[S]) -> Result<Vec<(OsString, io::Error)
     Ok(skipped)
 }
 
+/// Where a private /dev shows the kernel's /proc, once something else is to cover that.
+const PROC_DIR: &str = "/dev/.proc";
+
+/// Has the links of a private /dev to the descriptors of whoever follows them, such as /dev/stdin,
+/// lead through the kernel's own /proc, whatever covers that: elsewhere a link to a pipe leads
+/// nowhere.
+///
+/// # Errors
+///
+/// [`SetupError`] when /proc cannot be bound into /dev.
+pub fn keep_proc() -> Result<(), SetupError> {
+    match fs::create_dir(PROC_DIR) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(refused(|| format!("creating {PROC_DIR}"))(error));
+        }
+        Ok(()) | Err(_) => {}
+    }
+    rustix::mount::mount_bind_recursive("/proc", PROC_DIR)
+        .map_err(refused(|| format!("binding /proc to {PROC_DIR}")))?;
+    for name in ["fd", "stdin", "stdout", "stderr"] {
+        let link = Path::new("/dev").join(name);
+        let Ok(target) = fs::read_link(&link) else { continue };
+        if let Ok(rest) = target.strip_prefix("/proc") {
+            let kept = Path::new(PROC_DIR).join(rest);
+            fs::remove_file(&link)
+                .and_then(|()| symlink(kept, &link))
+                .map_err(refused(|| format!("leading {} elsewhere", link.display())))?;
+        }
+    }
+    Ok(())
+}
+
 /// Covers /dev by an empty directory in which the old one appears as [`OUTER_DIR`].
 fn cover() -> Result<(), SetupError> {
     // Cloned before it is covered, or the clone would have the cover too. Recursively, because in

@@ -5,7 +5,9 @@
 use std::ffi::CStr;
 use std::fs::{self, File};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, WaitOptions};
@@ -279,6 +281,22 @@ pub fn raise_open_file_limit() -> io::Result<()> {
     let limit = rustix::process::getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     Ok(rustix::process::setrlimit(Resource::Nofile, raised)?)
+}
+
+/// How long the children that were waited for, and theirs, have run: in user mode and in the kernel.
+#[must_use]
+pub fn children_cpu_time() -> Duration {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: getrusage(2) writes one `rusage` through its argument, which has room for that; it
+    // refuses nothing but unknown words, and RUSAGE_CHILDREN is none.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
+    // SAFETY: zeroes are a valid `rusage`, and so is what the kernel wrote over them.
+    let usage = unsafe { usage.assume_init() };
+    let time = |it: libc::timeval| {
+        let micros = u64::try_from(it.tv_usec).unwrap_or(0);
+        Duration::from_secs(u64::try_from(it.tv_sec).unwrap_or(0)) + Duration::from_micros(micros)
+    };
+    time(usage.ru_utime) + time(usage.ru_stime)
 }
 
 /// How many files this process may have open.

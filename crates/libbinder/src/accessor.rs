@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::binder_impl::{Binder, IBinderInternal, Remotable};
 use crate::interface::{FIRST_CALL_TRANSACTION, TransactionCode};
 use crate::parcel::BorrowedParcel;
+use crate::transport::rpc::RpcSession;
 use crate::{Interface, ParcelFileDescriptor, Result, SpIBinder, Status, StatusCode};
 
 /// Opens a connection: `ParcelFileDescriptor addConnection()`.
@@ -104,6 +105,25 @@ impl Accessor {
     pub fn connect(&self) -> Result<OwnedFd> {
         let file: ParcelFileDescriptor = self.call(ADD_CONNECTION)?;
         Ok(file.into())
+    }
+
+    /// Sets a session up with the service's RPC server, and returns its root object: the service.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting and of setting a session up; the log has more of them.
+    pub fn service(&self) -> std::result::Result<SpIBinder, StatusCode> {
+        let accessor = self.clone();
+        let connect = move || {
+            let failed = |status| {
+                tracing::warn!(%status, ?accessor, "no connection to a service");
+            };
+            accessor.connect().map_err(failed).ok()
+        };
+        RpcSession::new().connect_preconnected(connect).map_err(|error| {
+            tracing::warn!(%error, accessor = ?self, "no session with a service");
+            error.into()
+        })
     }
 
     /// The name of the service that it connects to, as the accessor itself has it.
@@ -247,6 +267,11 @@ impl AccessorProvider {
         Some(Self(provider))
     }
 
+    /// Whether somebody in this process provides `instance`.
+    pub(crate) fn is_provided(instance: &str) -> bool {
+        providers().iter().any(|(names, _)| names.iter().any(|name| name == instance))
+    }
+
     /// The accessor of `instance`, if somebody in this process provides it.
     #[must_use]
     pub fn accessor_of(instance: &str) -> Option<Accessor> {
@@ -334,6 +359,34 @@ mod tests {
         assert_ne!(delegator, binder);
         let through = Accessor::from_binder(NAME, delegator).unwrap();
         through.connect().unwrap();
+    }
+
+    #[test]
+    fn a_service_is_found_by_an_accessor_of_this_process() {
+        use crate::transport::rpc::RpcServer;
+        use crate::{IBinder, binder_impl::IBinderInternal};
+
+        let (listener, address) = listening();
+        let name = "com.example.IReached/default";
+        // Any object will do as the root: an accessor is one.
+        let root = Accessor::new("the root", |_| None).as_binder().unwrap();
+        let server = RpcServer::new_bound_socket(root, listener.into()).unwrap();
+        server.start().unwrap();
+        let provider = AccessorProvider::new(&[name.to_owned()], move |name| {
+            let address = address.clone();
+            Some(Accessor::new(name, move |_| Some(ConnectionInfo::Unix(address.clone()))))
+        });
+        for _ in 0..2 {
+            let service = crate::try_check_service(name).unwrap().unwrap();
+            assert!(service.is_remote());
+            service.ping_binder().unwrap();
+            assert!(service.is_binder_alive());
+            assert_eq!(Accessor::from_binder("the root", service).unwrap().instance, "the root");
+        }
+        assert!(crate::wait_for_service(name).is_some());
+        drop(provider);
+        assert!(!matches!(crate::try_check_service(name), Ok(Some(_))));
+        server.shutdown();
     }
 
     #[test]

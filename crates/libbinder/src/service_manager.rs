@@ -15,7 +15,10 @@ pub use lazy::{LazyServiceGuard, force_lazy_services_persist, register_lazy_serv
 
 use crate::binder_impl::{Binder, BorrowedParcel, IBinderInternal as _, Parcel};
 use crate::transport::driver::{Device, ProcessState};
-use crate::{ExceptionCode, FromIBinder, Interface as _, SpIBinder, Status, StatusCode, Strong};
+use crate::{
+    Accessor, AccessorProvider, ExceptionCode, FromIBinder, Interface as _, SpIBinder, Status,
+    StatusCode, Strong,
+};
 use callbacks::{ClientCallback, ServiceCallback};
 use dialect::Method;
 
@@ -83,7 +86,7 @@ impl ServiceManager {
     /// What the manager answers, [`StatusCode::PERMISSION_DENIED`] for one.
     pub fn check(&self, name: &str) -> Result<Option<SpIBinder>, StatusCode> {
         let reply = self.call(Method::CheckService, |data| data.write(name))?;
-        if self.dialect == Dialect::Android15 { read_service(&reply) } else { reply.read() }
+        if self.dialect == Dialect::Android15 { read_service(name, &reply) } else { reply.read() }
     }
 
     /// The same; the manager may have a service started that is not registered yet.
@@ -214,15 +217,21 @@ impl ServiceManager {
 }
 
 /// Reads `android.os.Service`, a union: a service with what is known of it, or one who finds it.
-fn read_service(reply: &Parcel) -> Result<Option<SpIBinder>, StatusCode> {
+fn read_service(name: &str, reply: &Parcel) -> Result<Option<SpIBinder>, StatusCode> {
     const WITH_METADATA: i32 = 0;
+    const ACCESSOR: i32 = 1;
     let is_there: i32 = reply.read()?;
     if is_there == 0 {
         return Ok(None);
     }
-    if reply.read::<i32>()? != WITH_METADATA {
-        // An accessor leads to an RPC server, which nobody has registered with us.
-        return Err(StatusCode::INVALID_OPERATION);
+    match reply.read()? {
+        WITH_METADATA => {}
+        ACCESSOR => {
+            let Some(accessor) = reply.read()? else { return Ok(None) };
+            let accessor = Accessor::from_binder(name, accessor).ok_or(StatusCode::BAD_TYPE)?;
+            return accessor.service().map(Some);
+        }
+        _ => return Err(StatusCode::BAD_VALUE),
     }
     let is_there: i32 = reply.read()?;
     if is_there == 0 {
@@ -289,7 +298,7 @@ pub fn check_interface<T: FromIBinder + ?Sized>(name: &str) -> Result<Strong<T>,
 /// cannot be asked.
 #[must_use]
 pub fn wait_for_service(name: &str) -> Option<SpIBinder> {
-    logged(name, ask(|manager| manager.wait(name, None)))
+    logged(name, wait(name, None))
 }
 
 /// Waits until a service of that name is registered, and returns it by its interface.
@@ -298,7 +307,7 @@ pub fn wait_for_service(name: &str) -> Option<SpIBinder> {
 ///
 /// [`StatusCode::BAD_TYPE`] if it has another interface, or as [`try_check_service`].
 pub fn wait_for_interface<T: FromIBinder + ?Sized>(name: &str) -> Result<Strong<T>, StatusCode> {
-    let service = ask(|manager| manager.wait(name, None))?;
+    let service = wait(name, None)?;
     FromIBinder::try_from(service.ok_or(StatusCode::NAME_NOT_FOUND)?)
 }
 
@@ -331,7 +340,23 @@ const A_FEW_SECONDS: Duration = Duration::from_secs(5);
 /// [`StatusCode::NO_INIT`] if there is no device, [`StatusCode::DEAD_OBJECT`] if there is no service
 /// manager, or what that answers: [`StatusCode::PERMISSION_DENIED`] for one.
 pub fn try_check_service(name: &str) -> Result<Option<SpIBinder>, StatusCode> {
-    ask(|manager| manager.check(name))
+    match ask(|manager| manager.check(name)) {
+        // Nobody has it, or nobody can be asked: then this process may have an accessor of it.
+        nobody @ (Ok(None) | Err(StatusCode::NO_INIT)) => match AccessorProvider::accessor_of(name)
+        {
+            Some(accessor) => accessor.service().map(Some),
+            None => nobody,
+        },
+        answer => answer,
+    }
+}
+
+/// Waits for a service, unless this process itself can connect to it.
+fn wait(name: &str, timeout: Option<Duration>) -> Result<Option<SpIBinder>, StatusCode> {
+    if AccessorProvider::is_provided(name) {
+        return try_check_service(name);
+    }
+    ask(|manager| manager.wait(name, timeout))
 }
 
 /// As [`check_interface`], and tells a service that is not registered (`None`) from an error.
@@ -354,7 +379,7 @@ pub fn try_wait_for_service(
     name: &str,
     timeout: Duration,
 ) -> Result<Option<SpIBinder>, StatusCode> {
-    ask(|manager| manager.wait(name, Some(timeout)))
+    wait(name, Some(timeout))
 }
 
 /// As [`wait_for_interface`], but waits for `timeout` at most.

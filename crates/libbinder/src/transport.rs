@@ -2,7 +2,7 @@
 //!
 //! The API knows two kinds of objects: those of this process ([`LocalObject`]) and those of others
 //! ([`RemoteObject`]). A transport implements `RemoteObject` for its proxies and [`ObjectCodec`] for
-//! its parcels, and hands what comes in to [`serve`]. Everything else (interfaces, special
+//! its parcels, and hands what comes in to [`serve()`]. Everything else (interfaces, special
 //! transactions, parcels, death links) is on this side of the seam and the same for all transports.
 //!
 //! # An outgoing call
@@ -14,7 +14,7 @@
 //!
 //! # An incoming call
 //!
-//! The transport makes the parcel ([`Parcel::received`]), finds the object and calls [`serve`] with the
+//! The transport makes the parcel ([`Parcel::received`]), finds the object and calls [`serve()`] with the
 //! [`Caller`]; it gets the reply parcel back, made with the same codec, or the status to answer with.
 //!
 //! # Who owns which count, and when

@@ -127,13 +127,13 @@ impl IHost for Host {
 
     fn admit(&self, name: &str, visitor: &Strong<dyn IVisitor>) -> Result<()> {
         let (guests, departed) = (Arc::clone(&self.guests), name.to_owned());
-        let mut obituary = DeathRecipient::new(move || {
+        let obituary = DeathRecipient::new(move || {
             guests.update(|guests| {
                 let named = |guest: &&mut Guest| guest.name == departed;
                 guests.iter_mut().filter(named).for_each(|guest| guest.has_departed = true);
             });
         });
-        visitor.as_binder().link_to_death(&mut obituary)?;
+        visitor.as_binder().link_to_death(&obituary)?;
         self.guests.update(|guests| {
             guests.push(Guest {
                 name: name.to_owned(),

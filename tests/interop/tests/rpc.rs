@@ -1,5 +1,7 @@
 //! RPC Binder: our server with rsbinder's client, rsbinder's server with our client.
 
+#![expect(clippy::unwrap_used, reason = "a test is to end at what goes wrong")]
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -143,8 +145,8 @@ fn each_learns_of_the_others_end() {
     // Their server goes.
     let (server, session, host, _directory) = their_server(2, ProtocolVersion::V2, 1);
     let (tell, told) = channel();
-    let mut recipient = DeathRecipient::new(move || tell.send(()).unwrap());
-    host.as_binder().link_to_death(&mut recipient).unwrap();
+    let recipient = DeathRecipient::new(move || tell.send(()).unwrap());
+    host.as_binder().link_to_death(&recipient).unwrap();
     server.terminate();
     told.recv_timeout(SOON).unwrap();
     assert!(host.greet("nobody").is_err());

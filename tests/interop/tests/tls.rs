@@ -1,5 +1,7 @@
 //! RPC Binder over TLS: who is trusted, and who is not.
 
+#![expect(clippy::unwrap_used, reason = "a test is to end at what goes wrong")]
+
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -73,7 +75,7 @@ fn everything_works_between_those_who_trust_each_other() {
 /// Fails to connect, and says what both were told.
 fn refused(server: &TlsCredentials, client: &TlsCredentials) -> String {
     let (server, port) = serve(server);
-    let error = connect(port, client).err().expect("nobody here trusts the other");
+    let error = connect(port, client).map(drop).expect_err("nobody here trusts the other");
     assert_eq!(server.sessions(), 0);
     assert!(matches!(error, RpcError::Tls(_)), "{error}");
     error.to_string()
@@ -86,7 +88,10 @@ fn a_certificate_that_is_not_trusted_expired_or_of_another_name_is_refused() {
     let good_client = ours.issue("somebody", &ours, false);
     let said = |error: String, word: &str| assert!(error.contains(word), "{error}");
 
-    said(refused(&others.issue("localhost", &ours, false), &good_client), "invalid peer certificate");
+    said(
+        refused(&others.issue("localhost", &ours, false), &good_client),
+        "invalid peer certificate",
+    );
     said(refused(&ours.issue("localhost", &ours, true), &good_client), "xpired");
     said(refused(&ours.issue("elsewhere", &ours, false), &good_client), "localhost");
     said(refused(&good_server, &others.issue("somebody", &ours, false)), "alert");

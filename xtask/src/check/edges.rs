@@ -63,7 +63,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         "binder-bench",
-        &["binder-os", "binder-uapi", "bitsearch", "idr", "libbinder", "pidns"],
+        &["binder-os", "binder-uapi", "bitsearch", "idr", "libbinder", "pidns", "procview"],
         Purity::Free,
     ),
     rule("binder-testkit", &["binder-core", "binder-uapi"], Purity::Free),

@@ -13,8 +13,8 @@ const LONG_LINES: usize = 600;
 /// and must end before this one.
 const TOO_LONG_LINES: usize = 800;
 
-/// What a compiler wrote is as long as it is.
-const GENERATED: &str = "tests/aidl/generated";
+/// Where files are that a compiler wrote; they are as long as they are.
+const GENERATED: &str = "generated";
 
 /// Split, so that this file passes.
 const POSTPONED: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
@@ -62,7 +62,7 @@ fn sources() -> io::Result<Vec<PathBuf>> {
     for directory in ["crates", "tests", "xtask"] {
         sources.extend(files(directory, &["rs", "toml"])?);
     }
-    sources.retain(|path| !path.starts_with(GENERATED));
+    sources.retain(|path| !path.iter().any(|part| part == GENERATED));
     Ok(sources)
 }
 

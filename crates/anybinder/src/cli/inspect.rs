@@ -32,6 +32,34 @@ pub(crate) struct PsOptions {
     pub(crate) inspect: InspectOptions,
 }
 
+/// Show what the processes of a binder do, as it changes.
+///
+/// For each open device: threads, calls and one-ways in a second, queues, buffers and pages, objects and
+/// handles, and how long calls to it have taken. Press ? for the keys.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder top
+  anybinder top --dir /dev/binderfs --interval 0.5
+  anybinder top --json --count 1 | jq 'select(.received_per_s > 1000) | .name'")]
+pub(crate) struct TopOptions {
+    #[command(flatten)]
+    pub(crate) inspect: InspectOptions,
+
+    /// Seconds from one look to the next
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = interval)]
+    pub(crate) interval: f64,
+
+    /// How many intervals to show [default: until told to stop]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) count: Option<u32>,
+}
+
+fn interval(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.05..=3600.0).contains(seconds));
+    seconds.ok_or_else(|| "an interval is between 0.05 and 3600 seconds".into())
+}
+
 /// Show the driver's tables: threads, objects, handles, buffers.
 ///
 /// CALLS are the numbers of the calls that a thread waits for or serves, the innermost first. STRONG

@@ -5,12 +5,15 @@ use binder_fuse::Limits;
 /// One limit, and what it is to be.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit {
-    place: fn(&mut Limits) -> &mut usize,
+    place: Place,
     most: usize,
 }
 
+/// Where a limit is kept.
+type Place = fn(&mut Limits) -> &mut usize;
+
 /// The limits by their names; those that begin with `user-` are for all files of a user.
-const NAMES: [(&str, fn(&mut Limits) -> &mut usize); 12] = [
+const NAMES: [(&str, Place); 12] = [
     ("threads", |limits| &mut limits.threads),
     ("nodes", |limits| &mut limits.nodes),
     ("handles", |limits| &mut limits.handles),

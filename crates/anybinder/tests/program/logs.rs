@@ -2,6 +2,8 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use binder_os::BinderClient;
@@ -113,6 +115,29 @@ fn a_call_that_waits_is_seen_with_its_caller_its_age_and_its_interface() {
         !Path::new(&world.dir).join(format!("binder_logs/proc/{}", std::process::id())).exists()
     });
     assert!(world.file("transaction_log").contains("reply from"));
+}
+
+#[test]
+fn what_happens_is_shown_as_it_does() {
+    let Some(world) = ServedWorld::open() else { return };
+    let client = world.client();
+    let stop = Arc::new(AtomicBool::new(false));
+    let wish = stop.clone();
+    let calls = thread::spawn(move || {
+        while !wish.load(Ordering::Relaxed) {
+            client.call(1, b"").unwrap();
+        }
+    });
+    let rows = world.records(&["top", "--count", "2", "--interval", "0.3"]);
+    stop.store(true, Ordering::Relaxed);
+    calls.join().unwrap();
+    let of = |pid: u32| rows.iter().filter(move |it| it["pid"] == pid).collect::<Vec<_>>();
+    for row in of(world.service) {
+        assert!(row["received_per_s"].as_f64() > Some(1.0), "{row}");
+        assert!(row["longest_call_us"].as_u64() > Some(0), "{row}");
+    }
+    assert_eq!((of(world.service).len(), of(std::process::id()).len()), (2, 2), "{rows:?}");
+    assert!(of(std::process::id()).iter().all(|row| row["sent_per_s"].as_f64() > Some(1.0)));
 }
 
 #[test]

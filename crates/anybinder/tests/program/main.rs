@@ -7,5 +7,6 @@ mod inspect;
 mod limits;
 mod logs;
 mod mount;
+mod procview;
 mod run;
 mod signals;

@@ -121,7 +121,9 @@ fn repeat(
     write: impl FnOnce(&mut Parcel) -> rsbinder::Result<()>,
 ) -> rsbinder::Result<Parcel> {
     let remote = object.as_remote().ok_or(StatusCode::BadType)?;
-    let mut data = remote.prepare_transact(true)?;
+    // The proxy does not know its interface, of which the descriptor is all that is sent.
+    let mut data = remote.prepare_transact(false)?;
+    data.write(DESCRIPTOR)?;
     write(&mut data)?;
     let reply = remote.submit_transact(code, &data, 0)?;
     let mut reply = reply.ok_or(StatusCode::UnexpectedNull)?;

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Device;
 
+const NS_PER_US: u64 = 1_000;
+
 /// An open file of a device.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ProcessRecord {
@@ -35,6 +37,12 @@ pub struct ProcessRecord {
     pub buffer_bytes: u64,
     /// The length of the receive area; 0 if it has none.
     pub area_bytes: u32,
+    /// Pages of the receive area that hold buffers.
+    pub pages_in_use: u32,
+    /// Pages of it that have memory and hold nothing.
+    pub pages_idle: u32,
+    /// The longest that a call which it served took, from being sent to being answered.
+    pub longest_call_us: u64,
     /// Calls that it was sent and has not answered.
     pub incoming_calls: usize,
     /// Calls that it waits for.
@@ -66,6 +74,9 @@ fn record(device: &str, process: &ProcessView) -> ProcessRecord {
         buffers: process.buffers.len(),
         buffer_bytes: process.buffers.iter().map(|it| u64::from(it.slot_len)).sum(),
         area_bytes: process.area_bytes,
+        pages_in_use: process.pages.in_use,
+        pages_idle: process.pages.idle,
+        longest_call_us: process.longest_call_ns / NS_PER_US,
         incoming_calls: on_stacks(Direction::Incoming) + todo().filter(is_call).count(),
         outgoing_calls: on_stacks(Direction::Outgoing),
     }

@@ -1,9 +1,9 @@
 //! Calls over sockets: RPC Binder.
 //!
 //! What a session decides is in the crate `binder_rpc`; here are its sockets and threads. A
-//! [`connection`] is one socket with its bytes; it belongs to one thread at a time. Our own calls
-//! take one from the [`pool`] and wait on it ([`call`]); the peer's calls arrive on others, each with
-//! a thread that serves ([`answer`]). A [`shared`] session is what they have in common.
+//! `connection` is one socket with its bytes; it belongs to one thread at a time. Our own calls
+//! take one from the `pool` and wait on it (`call`); the peer's calls arrive on others, each with
+//! a thread that serves (`answer`). A `shared` session is what they have in common.
 
 mod answer;
 mod call;

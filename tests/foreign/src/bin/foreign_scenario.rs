@@ -80,6 +80,11 @@ fn play(Cast { service: host, client }: &Cast) -> Outcome {
     Program::start(client, &["files"])?.succeed()?;
     ask(&["dump", HOST_NAME], "0 guests")?;
 
+    if client == "library_client" {
+        step("a client finds services by their names");
+        Program::start(client, &["names"])?.succeed()?;
+    }
+
     step("eight clients at once make every call");
     let start = |_| Program::start(client, &["check"]);
     for client in (0..8).map(start).collect::<Vec<_>>() {
@@ -104,6 +109,13 @@ fn play(Cast { service: host, client }: &Cast) -> Outcome {
     let service = Program::start(host, &[])?.ready()?;
     Program::start(client, &["check"])?.succeed()?;
     service.kill()?;
+
+    if (&**host, &**client) == ("library_service", "library_client") {
+        step("a lazy service ends when its client has gone");
+        let lazy = Program::start(host, &["lazy"])?.ready()?;
+        Program::start(client, &["check"])?.succeed()?;
+        lazy.succeed()?;
+    }
 
     step("rsb_hub ends when asked");
     hub.terminate()?;

@@ -1,11 +1,12 @@
 //! Calls [`IHost`] through our own library and checks every answer; ends with status 1 at the first wrong one.
 //!
 //! ```text
-//! library_client  check        all calls, each way of passing data and objects
-//! library_client  files        the same for files
-//! library_client  stay NAME    leaves an object with the host and waits to be killed
-//! library_client  visit NAME   calls the object left as NAME and waits for its owner's death
-//! library_client  outlive      waits for the host's death
+//! library_client check        all calls, each way of passing data and objects
+//! library_client files        the same for files
+//! library_client names        looks services up
+//! library_client stay NAME    leaves an object with the host and waits to be killed
+//! library_client visit NAME   calls the object left as NAME and waits for its owner's death
+//! library_client outlive      waits for the host's death
 //! ```
 
 use std::error::Error;
@@ -16,12 +17,13 @@ use std::os::fd::OwnedFd;
 use std::process::{self, ExitCode};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use aidl_tests::aidl::foreign::IHost::IHost;
 use aidl_tests::aidl::foreign::IVisitor::{BnVisitor, IVisitor};
 use binder::{
     BinderFeatures, DeathRecipient, ExceptionCode, IBinder as _, Interface, ParcelFileDescriptor,
-    ProcessState, Result as BinderResult, SpIBinder, Status, StatusCode, Strong,
+    ProcessState, Result as BinderResult, ServiceManager, SpIBinder, Status, StatusCode, Strong,
 };
 use foreign::{HOST_NAME, READY};
 
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     let outcome = match args[..] {
         ["check"] => connect().and_then(|host| check(&host)),
         ["files"] => connect().and_then(|host| check_files(&host)),
+        ["names"] => connect().and_then(|host| check_names(&host)),
         ["stay", name] => connect().and_then(|host| stay(&host, name)),
         ["visit", name] => connect().and_then(|host| visit(&host, name)),
         ["outlive"] => connect().and_then(|host| outlive(&host)),
@@ -188,6 +191,34 @@ fn check_files(host: &Strong<dyn IHost>) -> Outcome {
     let mut text = String::new();
     reader.read_to_string(&mut text)?;
     expect("text in my pipe", text, "to the client")
+}
+
+/// Asks the service manager for what is there and for what is not.
+fn check_names(host: &Strong<dyn IHost>) -> Outcome {
+    let nobody = "foreign.INobody/default";
+    expect("what is there", binder::check_service(HOST_NAME), Some(host.as_binder()))?;
+    expect("what comes", binder::wait_for_service(HOST_NAME), Some(host.as_binder()))?;
+    expect("nobody", binder::try_check_service(nobody)?, None)?;
+    let missing = binder::check_interface::<dyn IHost>(nobody).err();
+    expect("nobody's interface", missing, Some(StatusCode::NAME_NOT_FOUND))?;
+    let wrong = binder::check_interface::<dyn IVisitor>(HOST_NAME).err();
+    expect("another interface", wrong, Some(StatusCode::BAD_TYPE))?;
+    let a_moment = Duration::from_millis(50);
+    expect("who never comes", binder::try_wait_for_service(nobody, a_moment)?, None)?;
+    expect("declared", binder::is_declared(nobody)?, false)?;
+    expect("instances", binder::get_declared_instances("foreign.INobody")?, Vec::<String>::new())?;
+
+    // Somebody who is waited for, and told of by a thread of the pool.
+    let name = format!("foreign.IVisitor/{}", process::id());
+    let waited_for = name.clone();
+    let waiting = thread::spawn(move || binder::wait_for_service(&waited_for));
+    thread::sleep(a_moment);
+    let (visitor, _heard) = Visitor::new_binder(host);
+    binder::add_service(&name, visitor.as_binder())?;
+    let found = waiting.join().map_err(|_| "the waiting thread panicked")?;
+    expect("who came", found, Some(visitor.as_binder()))?;
+    let manager = ServiceManager::of(&ProcessState::device()?)?;
+    expect("listed", manager.list()?.contains(&name), true)
 }
 
 /// Leaves an object with the host, so that its death can be watched.

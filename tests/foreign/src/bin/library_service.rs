@@ -1,4 +1,4 @@
-//! Serves [`IHost`] through our own library until it is killed.
+//! Serves [`IHost`] through our own library until it is killed; with the argument `lazy`, until nobody uses it.
 
 use std::error::Error;
 use std::ffi::CStr;
@@ -19,7 +19,12 @@ use foreign::{HOST_NAME, READY};
 fn main() -> std::result::Result<(), Box<dyn Error>> {
     ProcessState::start_thread_pool();
     let host = BnHost::new_binder(Host::default(), BinderFeatures::default());
-    binder::add_service(HOST_NAME, host.as_binder())?;
+    match std::env::args().nth(1).as_deref() {
+        Some("lazy") => binder::register_lazy_service(HOST_NAME, host.as_binder())?,
+        _ => binder::add_service(HOST_NAME, host.as_binder())?,
+    }
+    // The process lives by its services, not by this.
+    drop(host);
     println!("{READY}");
     ProcessState::join_thread_pool();
     Err("the device has failed".into())

@@ -32,6 +32,10 @@ impl Shared {
         flags: TransactionFlags,
     ) -> Result<Parcel, StatusCode> {
         self.check_process()?;
+        if !super::link::is_there() {
+            // The destructors of the thread's own variables are running, and ours has run.
+            return Err(StatusCode::INVALID_OPERATION);
+        }
         let flags = flags & PASSED_FLAGS | TF_ACCEPT_FDS;
         let head =
             BinderTransactionData { target: handle.into(), code, flags, ..Default::default() };

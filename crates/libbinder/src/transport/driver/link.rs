@@ -162,12 +162,22 @@ impl Link {
     }
 
     /// Takes the next return, and waits for it if need be. All commands are written before.
+    ///
+    /// May be [`Return::Nothing`]: proxies are not kept for as long as a wait takes.
     pub(super) fn next_return(&mut self, device: &Shared) -> io::Result<Return> {
         loop {
             match self.returns.take_next() {
                 Some(Return::Nothing) => {}
                 Some(next) => return Ok(next),
-                None => self.exchange(device, true)?,
+                None if self.pins.is_empty() => self.exchange(device, true)?,
+                None => {
+                    self.flush(device)?;
+                    if self.pins.is_empty() {
+                        return Ok(Return::Nothing);
+                    }
+                    // The driver takes no more before it has told of an error.
+                    self.exchange(device, true)?;
+                }
             }
         }
     }
@@ -225,6 +235,11 @@ struct Links(Vec<(Arc<Shared>, Link)>);
 
 thread_local! {
     static LINKS: RefCell<Links> = RefCell::default();
+}
+
+/// Whether this thread can have links still: one that is ending cannot wait for returns.
+pub(super) fn is_there() -> bool {
+    LINKS.try_with(|_| ()).is_ok()
 }
 
 impl Drop for Links {

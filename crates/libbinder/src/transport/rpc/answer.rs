@@ -186,11 +186,11 @@ impl Shared {
             scratch.clear();
         }
         let listed_bytes = scratch.len();
-        let lost = {
+        let (lost, is_last) = {
             let mut table = self.table();
             let lost = called.map(|address| self.release_called(&mut table, address));
             self.take_releases(&mut table, &mut scratch);
-            lost
+            (lost, Self::is_last(&table))
         };
         // Outside of the lock: it may be the last of the object.
         drop(lost);
@@ -219,6 +219,6 @@ impl Shared {
             }
         }
         connection.put_scratch(scratch);
-        self.end_if_last()
+        if is_last { self.end_if_last() } else { Ok(()) }
     }
 }

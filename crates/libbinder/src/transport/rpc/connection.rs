@@ -14,6 +14,9 @@ use super::link::{Link, Patience};
 const SPARES: usize = 2;
 const SPARE_BYTES: usize = 2 << 20;
 
+/// Up to this length copying the parts of a message costs less than telling the system of each.
+const SHORT_BYTES: usize = 2 << 10;
+
 /// After how many one-way calls their connection is looked at.
 const DRAIN_EACH: u32 = 32;
 
@@ -46,6 +49,8 @@ pub(super) struct Connection {
     limits: Limits,
     /// Memory for what goes before and after a parcel.
     scratch: Vec<u8>,
+    /// Memory in which the parts of a short message are put together.
+    short: Vec<u8>,
     /// One-way calls since the last look at what has come.
     undrained: u32,
 }
@@ -72,6 +77,7 @@ impl Connection {
             version: Version::NEWEST,
             limits,
             scratch: Vec::new(),
+            short: Vec::new(),
             undrained: 0,
         }
     }
@@ -165,8 +171,25 @@ impl Connection {
             let mut parts = [IoSlice::new(head), IoSlice::new(parcel), IoSlice::new(positions)];
             return self.send_all(&mut parts, files, &mut returned);
         }
-        let mut parts = [releases, head, parcel, positions].map(IoSlice::new);
-        self.send_all(&mut parts, files, &mut returned)
+        let bytes = releases.len() + head.len() + parcel.len() + positions.len();
+        if !files.is_empty() || bytes > SHORT_BYTES {
+            let mut parts = [releases, head, parcel, positions].map(IoSlice::new);
+            return self.send_all(&mut parts, files, &mut returned);
+        }
+        let mut short = std::mem::take(&mut self.short);
+        for part in [releases, head, parcel, positions] {
+            short.extend_from_slice(part);
+        }
+        let sent = match self.link.send_short_now(&short) {
+            Ok(sent) => self.send_all(&mut [IoSlice::new(&short[sent..])], &[], &mut returned),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.send_all(&mut [IoSlice::new(&short)], &[], &mut returned)
+            }
+            Err(error) => Err(lost(&error)),
+        };
+        short.clear();
+        self.short = short;
+        sent
     }
 
     /// Sends a few bytes if there is room at once; says whether.

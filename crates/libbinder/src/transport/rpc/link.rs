@@ -3,6 +3,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -10,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, Shutdown, recv, recvmsg, sendmsg, shutdown,
+    SendAncillaryMessage, SendFlags, Shutdown, recv, recvmsg, send, sendmsg, shutdown,
 };
 
 /// Descriptors that one message may bring: what Linux passes at once.
@@ -38,9 +39,9 @@ pub(super) enum Patience {
 #[derive(Debug)]
 pub(super) struct Link {
     socket: OwnedFd,
-    passes_files: bool,
+    passes_files: AtomicBool,
     #[cfg(feature = "tls")]
-    tls: Option<super::tls::Tls>,
+    tls: Option<Box<super::tls::Tls>>,
 }
 
 impl Link {
@@ -48,7 +49,7 @@ impl Link {
     pub(super) fn new(socket: OwnedFd, passes_files: bool) -> Self {
         Self {
             socket,
-            passes_files,
+            passes_files: AtomicBool::new(passes_files),
             #[cfg(feature = "tls")]
             tls: None,
         }
@@ -57,13 +58,13 @@ impl Link {
     /// Takes a socket on which TLS is to be spoken; no descriptors come there.
     #[cfg(feature = "tls")]
     pub(super) fn with_tls(socket: OwnedFd, tls: super::tls::Tls) -> Self {
-        Self { socket, passes_files: false, tls: Some(tls) }
+        Self { socket, passes_files: AtomicBool::new(false), tls: Some(Box::new(tls)) }
     }
 
     /// Returns the TLS that is spoken, if any is.
     #[cfg(feature = "tls")]
     pub(super) fn tls(&self) -> Option<&super::tls::Tls> {
-        self.tls.as_ref()
+        self.tls.as_deref()
     }
 
     /// Sends what of the parts goes at once, and waits for room for none of it.
@@ -93,6 +94,21 @@ impl Link {
         Ok(send(&mut ancillary)?)
     }
 
+    /// As [`send_now`](Self::send_now) of one part without descriptors, which costs the system less.
+    pub(super) fn send_short_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return tls.send_now(&self.socket, &[IoSlice::new(bytes)]);
+        }
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        Ok(retry(|| send(&self.socket, bytes, flags))?)
+    }
+
+    /// Receives no descriptors from here on: the system drops what comes, and does less for it.
+    pub(super) fn refuse_files(&self) {
+        self.passes_files.store(false, Ordering::Relaxed);
+    }
+
     /// Sends what was taken and is not sent yet; [`io::ErrorKind::WouldBlock`] if some is left.
     #[cfg_attr(not(feature = "tls"), expect(clippy::unused_self, reason = "TLS has a buffer"))]
     pub(super) fn flush_now(&self) -> io::Result<()> {
@@ -119,7 +135,7 @@ impl Link {
         if patience == Patience::Now {
             flags |= RecvFlags::DONTWAIT;
         }
-        if !self.passes_files {
+        if !self.passes_files.load(Ordering::Relaxed) {
             let (bytes, _) = retry(|| recv(&self.socket, &mut *room, flags))?;
             return Ok(Received { bytes, lost_files: false });
         }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::connection::Connection;
 
@@ -10,6 +11,8 @@ use super::connection::Connection;
 pub(super) struct Pool {
     state: Mutex<State>,
     freed: Condvar,
+    /// For threads that pause: none of them takes the word that is for those who wait.
+    closed: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -23,11 +26,17 @@ struct State {
     is_closed: bool,
     /// How often a connection has been put first since one was put last.
     firsts: u32,
+    /// Whether what is idle is for the thread that was woken, not for whoever comes first.
+    is_reserved: bool,
 }
 
 /// How often a connection may be put first in a row: the others must be read at times, for what the
 /// peer gives back there.
 const FIRSTS: u32 = 64;
+
+/// How long a thread that was woken for nothing does without being woken again. Those who call in a
+/// row on few connections would else wake others at each call, who find them taken again.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Where a connection goes back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,15 +79,26 @@ impl Pool {
     /// Takes a connection, and waits for one if all are in use.
     pub(super) fn take(&self) -> Result<Box<Connection>, NoConnection> {
         let mut state = self.state();
+        let mut was_woken = false;
         loop {
+            if was_woken {
+                state.is_reserved = false;
+            }
             match Self::try_from(&mut state) {
                 Err(NoConnection::Busy) => {}
                 result => return result,
+            }
+            if was_woken {
+                let paused = self.closed.wait_timeout(state, PAUSE);
+                state = paused.unwrap_or_else(PoisonError::into_inner).0;
+                was_woken = false;
+                continue;
             }
             state.waiting += 1;
             state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.waiting -= 1;
             state.is_waking = false;
+            was_woken = true;
         }
     }
 
@@ -88,12 +108,14 @@ impl Pool {
     }
 
     fn try_from(state: &mut State) -> Result<Box<Connection>, NoConnection> {
-        match state.idle.pop_front() {
-            _ if state.is_closed => Err(NoConnection::Closed),
-            Some(connection) => Ok(connection),
-            None if state.total == 0 => Err(NoConnection::None),
-            None => Err(NoConnection::Busy),
+        if state.is_closed {
+            return Err(NoConnection::Closed);
         }
+        if state.total == 0 {
+            return Err(NoConnection::None);
+        }
+        let first = if state.is_reserved { None } else { state.idle.pop_front() };
+        first.ok_or(NoConnection::Busy)
     }
 
     /// Takes an idle connection of which that is so.
@@ -116,6 +138,7 @@ impl Pool {
             }
             Place::First | Place::Last => {
                 state.firsts = 0;
+                state.is_reserved = state.waiting > 0;
                 state.idle.push_back(connection);
             }
         }
@@ -133,6 +156,7 @@ impl Pool {
         let idle = std::mem::take(&mut state.idle);
         drop(state);
         self.freed.notify_all();
+        self.closed.notify_all();
         idle
     }
 }

@@ -141,6 +141,9 @@ impl Shared {
 
     /// Takes down a socket, to be closed when the session ends.
     pub(super) fn watch(&self, link: &Arc<Link>) {
+        if self.terms.fd_mode != FdMode::Unix {
+            link.refuse_files();
+        }
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         links.retain(|link| link.strong_count() > 0);
         links.push(Arc::downgrade(link));
@@ -287,6 +290,11 @@ impl Shared {
         }
         self.end_if_last()?;
         Ok(true)
+    }
+
+    /// Returns whether the last object is gone, which is to be told before the session ends.
+    pub(super) fn is_last(table: &Table) -> bool {
+        table.is_last
     }
 
     /// Takes down that a call has run; returns the object if the peer has lost it.

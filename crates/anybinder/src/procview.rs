@@ -1,0 +1,206 @@
+//! `anybinder procview`: processes in the shape of /proc, at a directory or for a command.
+
+use std::convert::Infallible;
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::time::Duration;
+
+use binder_os::processes::{self, Fork, Stream};
+use binder_os::{DetachedMount, ProcDir, namespaces};
+use procview::{Machine, Members, MountError, Scenario, Session, Table};
+
+use crate::cli::{ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions};
+use crate::failure::{Failure, failed};
+use crate::mount::OwnMount;
+use crate::world::World;
+use crate::{driver, inspect};
+
+/// How long the machine of a scenario has been running.
+const SCENARIO_UPTIME: Duration = Duration::from_secs(86_400);
+
+pub(crate) fn run(command: &ProcviewCommand) -> Result<ExitCode, Failure> {
+    match command {
+        ProcviewCommand::Mount(options) => mount(options),
+        ProcviewCommand::Run(options) => run_command(options).map(|never| match never {}),
+    }
+}
+
+fn mount(options: &ProcviewMountOptions) -> Result<ExitCode, Failure> {
+    // Whoever serves leaves the directory that a relative path starts from.
+    let dir = fs::canonicalize(&options.dir).map_err(|error| {
+        let dir = options.dir.display();
+        Failure::new(format!("looking for {dir}"), error).advise(format!("mkdir -p {dir}"))
+    })?;
+    let shown = Shown::find(&options.shown)?;
+    let device = Arc::default();
+    let own = OwnMount { dir: dir.clone(), device: Arc::clone(&device) };
+    let show = || {
+        let (session, mount) = shown.session()?;
+        // Nobody else has set it.
+        let _ = device.set(mount.device().map_err(failed("looking at the view"))?);
+        attach(&mount, &dir)?;
+        Ok(session)
+    };
+    if options.foreground {
+        own.unmount_on_signals()?;
+        serve(show()?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mounted = || {
+        driver::leave_terminal(&[Stream::Input, Stream::Output, Stream::Error], c"procview")?;
+        std::env::set_current_dir("/").map_err(failed("changing to /"))?;
+        own.unmount_on_signals()?;
+        show()
+    };
+    let answers = || fs::metadata(dir.join("uptime")).is_ok();
+    let child = driver::in_background(mounted, serve, answers)?;
+    tracing::info!(dir = %dir.display(), pid = child.pid(), "the view answers");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_command(options: &ProcviewRunOptions) -> Result<Infallible, Failure> {
+    let shown = Shown::find(&options.shown)?;
+    World::privacy()?;
+    shown.serve_apart()?.show()?;
+    let [program, arguments @ ..] = &options.command[..] else {
+        return Err(Failure::new("executing", "there is no command"));
+    };
+    let error = Command::new(program).args(arguments).exec();
+    Failure::new(format!("executing {}", program.display()), &error).print();
+    std::process::exit(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
+}
+
+/// Which processes are shown.
+pub(crate) enum Shown {
+    /// Those that nobody has started.
+    Scenario { scenario: Scenario, innermost: bool },
+    /// Those that use a binderfs.
+    UsersOf(PathBuf),
+    /// All.
+    All,
+    /// A process and what it has started.
+    Below(u32),
+}
+
+impl Shown {
+    fn find(options: &ShownOptions) -> Result<Self, Failure> {
+        if let Some(processes) = options.scenario {
+            let (levels, innermost) = (options.levels, options.innermost);
+            let scenario = Scenario { processes, levels, ..Scenario::default() };
+            return Ok(Self::Scenario { scenario, innermost });
+        }
+        if options.all {
+            return Ok(Self::All);
+        }
+        let dir = inspect::binderfs_at(options.binderfs.as_deref())?;
+        // Once now, so that a binderfs that tells nothing is known before anybody asks.
+        inspect::users_of(&dir)?;
+        Ok(Self::UsersOf(dir))
+    }
+
+    /// Makes the view, without a place.
+    fn session(&self) -> Result<(Session, DetachedMount), Failure> {
+        let proc = ProcDir::open().map_err(failed("opening /proc"))?;
+        let machine = Machine::like_this_one(&proc, SCENARIO_UPTIME);
+        let table = Table::new(machine.map_err(failed("reading of this machine in /proc"))?);
+        let made = match self {
+            Self::Scenario { scenario, innermost } => {
+                let filled = scenario.fill(&table).map_err(failed("filling the table"))?;
+                let namespace = if *innermost { filled.innermost } else { table.root().clone() };
+                Session::of_table(table, namespace, proc)
+            }
+            Self::UsersOf(dir) => {
+                let dir = dir.clone();
+                let users = move || inspect::users_of(&dir).unwrap_or_default();
+                Session::of_kernel(table, Members::Told(Box::new(users)), proc)
+            }
+            Self::All => Session::of_kernel(table, Members::All, proc),
+            Self::Below(pid) => Session::of_kernel(table, Members::Below(*pid), proc),
+        };
+        made.map_err(|error| describe(&error))
+    }
+
+    /// Serves the view from a process of its own, until the last who sees it is gone.
+    pub(crate) fn serve_apart(&self) -> Result<View, Failure> {
+        let (session, mount) = self.session()?;
+        match processes::fork().map_err(failed("starting the view's process"))? {
+            Fork::Child => {
+                drop(mount);
+                // Whoever serves the view must never look at it. Nor may it hold what is mounted
+                // where the view is seen, which ends with those who see it.
+                if let Err(error) = namespaces::enter_mount_namespace() {
+                    Failure::from(error).print();
+                    std::process::exit(1);
+                }
+                // Nobody's child, so that no command finds one that it has not started.
+                match processes::fork() {
+                    Ok(Fork::Child) => std::process::exit(live(session)),
+                    Ok(Fork::Parent(_)) => std::process::exit(0),
+                    Err(_) => std::process::exit(1),
+                }
+            }
+            Fork::Parent(child) => {
+                drop(session);
+                let ended = child.wait().map_err(failed("starting the view's process"))?;
+                if ended.exit_status() != Some(0) {
+                    let answer = format!("it could not be divided ({ended:?})");
+                    return Err(Failure::new("starting the view's process", answer));
+                }
+                Ok(View { mount })
+            }
+        }
+    }
+}
+
+/// A view that is served, and that nobody sees yet.
+pub(crate) struct View {
+    mount: DetachedMount,
+}
+
+impl View {
+    /// Puts the view over /proc, as this process sees it.
+    pub(crate) fn show(self) -> Result<(), Failure> {
+        attach(&self.mount, Path::new("/proc"))
+    }
+}
+
+/// The life of the process that serves; returns its exit status.
+fn live(session: Session) -> i32 {
+    let prepared = driver::leave_terminal(&[Stream::Input, Stream::Output], c"procview")
+        .and_then(|()| serve(session));
+    match prepared {
+        Ok(()) => 0,
+        Err(failure) => {
+            failure.print();
+            1
+        }
+    }
+}
+
+fn serve(session: Session) -> Result<(), Failure> {
+    if let Err(error) = processes::raise_open_file_limit() {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+    session.serve().map_err(failed("serving the view"))
+}
+
+fn attach(mount: &DetachedMount, dir: &Path) -> Result<(), Failure> {
+    let tried = format!("mounting the view at {}", dir.display());
+    mount.attach(dir).map_err(|error| Failure::new(tried, error).advise(MOUNT_ADVICE))
+}
+
+const MOUNT_ADVICE: &str =
+    "mounting needs root, or the private mounts that `anybinder procview run` makes";
+
+fn describe(error: &MountError) -> Failure {
+    match error {
+        MountError::Open(source) => {
+            Failure::new("opening /dev/fuse", source).advise(driver::FUSE_ADVICE)
+        }
+        MountError::Create(source) => Failure::new("making the view", source).advise(MOUNT_ADVICE),
+    }
+}

@@ -1,0 +1,98 @@
+//! `anybinder top`: who does what, as it changes.
+
+mod sample;
+mod screen;
+
+use std::io::{IsTerminal, stdout};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event};
+
+use crate::cli::TopOptions;
+use crate::failure::{Failure, failed};
+use crate::inspect::{Binderfs, print};
+use crate::top::sample::Sample;
+use crate::top::screen::{Screen, Step};
+
+pub(crate) fn run(options: &TopOptions) -> Result<ExitCode, Failure> {
+    let binderfs = Binderfs::find(&options.inspect)?;
+    let interval = Duration::from_secs_f64(options.interval);
+    // An error here is told before the terminal is taken.
+    let first = Sample::take(&binderfs)?;
+    if options.inspect.json {
+        return print_samples(&binderfs, first, interval, options.count);
+    }
+    if !stdout().is_terminal() {
+        return Err(Failure::new("showing what happens", "the output is not a terminal")
+            .advise("`anybinder top --json` prints lines, `anybinder ps` a table, once"));
+    }
+    let mut terminal = ratatui::try_init().map_err(failed("preparing the terminal"))?;
+    let shown = show(&mut terminal, &binderfs, first, interval, options.count);
+    let restored = ratatui::try_restore().map_err(failed("restoring the terminal"));
+    shown.and(restored)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Draws, takes keys and draws again, until the user has seen enough or `count` samples are shown.
+fn show(
+    terminal: &mut DefaultTerminal,
+    binderfs: &Binderfs,
+    first: Sample,
+    interval: Duration,
+    count: Option<u32>,
+) -> Result<(), Failure> {
+    let place = binderfs.dir().display().to_string();
+    let mut screen = Screen::default();
+    let (mut before, mut now) = (first, Sample::take(binderfs)?);
+    let mut next = Instant::now() + interval;
+    let mut shown = 0;
+    loop {
+        let mut rows = now.rows(&before);
+        screen.arrange(&mut rows);
+        let totals = now.totals(&before);
+        terminal
+            .draw(|frame| screen.draw(frame, &rows, &totals, &place))
+            .map_err(failed("drawing"))?;
+        let tried = "reading the terminal";
+        let left = next.saturating_duration_since(Instant::now());
+        if event::poll(left).map_err(failed(tried))? {
+            let event = event::read().map_err(failed(tried))?;
+            if let Event::Key(key) = event
+                && screen.press(key) == Step::Quit
+            {
+                return Ok(());
+            }
+        }
+        if Instant::now() < next {
+            continue;
+        }
+        next = Instant::now() + interval;
+        if !screen.is_paused {
+            before = std::mem::replace(&mut now, Sample::take(binderfs)?);
+            shown += 1;
+            if count.is_some_and(|count| shown >= count) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Prints a line for each process and interval.
+fn print_samples(
+    binderfs: &Binderfs,
+    first: Sample,
+    interval: Duration,
+    count: Option<u32>,
+) -> Result<ExitCode, Failure> {
+    let mut before = first;
+    for _ in 0..count.unwrap_or(u32::MAX) {
+        thread::sleep(interval);
+        let now = Sample::take(binderfs)?;
+        print(&binder_report::records::to_lines(now.rows(&before)))?;
+        before = now;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,130 @@
+//! `procview`, and `run --proc`: what ps, pstree and their like find there.
+
+use std::process::Command;
+
+use crate::caller::{Caller, PROGRAM, finish, in_mounts};
+
+fn output_of(caller: Caller, arguments: &[&str]) -> String {
+    let outcome = finish(&mut caller.command(arguments));
+    assert_eq!(outcome.code(), 0, "{caller:?}: {outcome:?}");
+    outcome.stdout
+}
+
+/// A script that sees a scenario of 100 processes at /proc.
+fn in_scenario(caller: Caller, options: &[&str], script: &str) -> String {
+    let all = [&["procview", "run", "--scenario=100"], options, &["--", "sh", "-c", script]];
+    output_of(caller, &all.concat())
+}
+
+#[test]
+fn plain_programs_find_the_processes_of_a_scenario() {
+    for caller in Caller::all() {
+        let told = in_scenario(
+            *caller,
+            &[],
+            "ps -e -o pid= | wc -l
+             ps aux | grep -c /usr/bin/nginx
+             pgrep -c nginx
+             pstree -p | grep -o '([0-9]*)' | wc -l
+             pstree -p 1 | head -c 8; echo
+             top -b -n 1 | grep -c surfaceflinger
+             ps -o comm= -p 1; ps -o pid= -p $$ | wc -w
+             pidof init",
+        );
+        let counts: Vec<&str> = told.split_whitespace().collect();
+        let nginx = counts[2];
+        assert!(nginx.parse::<u32>().unwrap() > 5, "{told}");
+        let flingers = counts[5];
+        // Whoever reads finds itself, and nobody else who is not of the scenario.
+        let expected = ["100", nginx, nginx, "100", "init(1)-", flingers, "init", "0", "1"];
+        assert_eq!(counts, expected, "{caller:?}");
+    }
+}
+
+#[test]
+fn the_innermost_namespace_sees_its_own() {
+    for caller in Caller::all() {
+        let script = "ps -o ppid=,comm= -p 1; ps -e -o pid= | wc -l";
+        let told = in_scenario(*caller, &["--levels", "4", "--innermost"], script);
+        let (first, count) = told.trim().rsplit_once('\n').unwrap();
+        assert_eq!(first.split_whitespace().collect::<Vec<_>>(), ["0", "containerd-init"]);
+        assert!((2..30).contains(&count.trim().parse::<u32>().unwrap()), "{told}");
+    }
+}
+
+#[test]
+fn a_view_ends_with_those_who_see_it() {
+    for caller in Caller::all() {
+        let script = format!("exit 7 # {}", std::process::id());
+        let arguments = ["procview", "run", "--scenario=9", "--", "sh", "-c", &*script];
+        assert_eq!(finish(&mut caller.command(&arguments)).code(), 7);
+        let none = ["procview", "run", "--scenario=9", "--", "/no/such/program"];
+        assert_eq!(finish(&mut caller.command(&none)).code(), 127);
+        crate::caller::wait_until(|| {
+            let pattern = format!("procview run .*{}", std::process::id());
+            let found = Command::new("pgrep").args(["-f", &pattern]).output().unwrap();
+            found.stdout.is_empty()
+        });
+    }
+}
+
+#[test]
+fn a_world_with_proc_shows_itself_and_nobody_else() {
+    for caller in Caller::all() {
+        let script = "ps -e -o comm= | sort | uniq | tr '\\n' ' '; echo
+             cat /proc/$$/comm; test -e /proc/1/stat || echo no init
+             echo through | cat /dev/stdin
+             readlink /proc/self/exe; test -r /proc/meminfo && cat /proc/sys/kernel/ostype
+             echo x 2>&- > /proc/self/comm || echo refused
+             pstree -p $ANYBINDER_DAEMON_PID | head -c 14";
+        let told = output_of(*caller, &["run", "--proc", "--", "sh", "-c", script]);
+        let lines: Vec<&str> = told.lines().collect();
+        for name in ["binder-driver", "ps", "sh"] {
+            assert!(lines[0].split(' ').any(|it| it == name), "{told}");
+        }
+        assert_eq!(lines[1..4], ["sh", "no init", "through"], "{told}");
+        assert!(lines[4].ends_with("/readlink") || lines[4].ends_with("coreutils"), "{told}");
+        assert_eq!(lines[5..8], ["Linux", "refused", "binder-driver("], "{told}");
+    }
+}
+
+#[test]
+fn the_users_of_a_binderfs_are_shown() {
+    for caller in Caller::all() {
+        let script = format!(
+            "exec 9</dev/binder
+             {PROGRAM} procview run -- sh -c 'ls /proc | grep -c \"^[0-9]\"; cat /proc/$0/comm
+             readlink /proc/$0/fd/9 || true' $$"
+        );
+        let told = output_of(*caller, &["run", "--", "sh", "-c", &script]);
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines[0], "2", "the opener and the reader: {told}");
+        assert_eq!(lines[1], "sh", "{told}");
+        // Out of a user namespace of its own nobody looks into processes.
+        let is_seen = lines.get(2).is_some_and(|link| link.ends_with("binderfs/binder"));
+        assert_eq!(is_seen, *caller == Caller::Root, "{told}");
+    }
+}
+
+#[test]
+fn a_directory_shows_it_until_it_is_unmounted() {
+    if !Caller::all().contains(&Caller::Root) {
+        return eprintln!("skipped: mounting needs root");
+    }
+    let script = "mount -t tmpfs tmpfs /mnt; mkdir /mnt/proc-$$; cd /mnt
+        $1 procview mount proc-$$ --scenario=50
+        ls proc-$$ | grep -c '^[0-9]'
+        server=$(pgrep -f \"procview mount proc-$$\")
+        cat proc-$$/1/comm; cat /proc/$server/comm
+        umount proc-$$
+        while [ -e /proc/$server ]; do sleep 0.01; done
+        $1 procview mount proc-$$ --all
+        test -e proc-$$/1/stat && test -e proc-$$/self/exe && echo all
+        kill -s TERM $(pgrep -f \"procview mount proc-$$\")
+        while grep -q proc-$$ /proc/self/mounts; do sleep 0.01; done
+        $1 procview mount nowhere --all || true";
+    let outcome = finish(&mut in_mounts(script, PROGRAM, &[]));
+    assert!(outcome.status.success(), "{outcome:?}");
+    assert_eq!(outcome.stdout, "50\ninit\nprocview\nall\n");
+    assert!(outcome.stderr.contains("try: mkdir -p nowhere"), "{outcome:?}");
+}

@@ -1,0 +1,270 @@
+//! `ps`, `pstree` and a listing of /proc, over our view and over the kernel's.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use binder_os::{DetachedMount, ProcDir, namespaces, processes};
+use procview::{Facts, Machine, Scenario, Session, Table};
+use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+
+use crate::error::{BenchError, failed};
+use crate::pids::sleepers::Sleepers;
+use crate::report::Report;
+use crate::table::{self, Table as Printed};
+
+/// What reads /proc.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Tool {
+    Ps,
+    Pstree,
+    Readdir,
+}
+
+/// Who serves /proc.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Source {
+    Procview,
+    Kernel,
+}
+
+/// What was there before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    /// Nothing: the first reader.
+    Cold,
+    /// Another reader.
+    Warm,
+    /// Another reader, and then a tenth of the processes ended and as many came.
+    Changed,
+}
+
+/// A result. What is spent to serve counts, too.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Row {
+    tool: Tool,
+    source: Source,
+    state: State,
+    user_sys_s: f64,
+    wall_s: f64,
+}
+
+const TOOLS: [Tool; 3] = [Tool::Ps, Tool::Pstree, Tool::Readdir];
+/// The most that each may cost over the view, as a multiple of the kernel's.
+const BARS: [(Tool, State, f64); 6] = [
+    (Tool::Ps, State::Warm, 0.6),
+    (Tool::Pstree, State::Warm, 0.6),
+    (Tool::Readdir, State::Warm, 0.25),
+    (Tool::Ps, State::Cold, 2.5),
+    (Tool::Pstree, State::Cold, 2.5),
+    (Tool::Readdir, State::Cold, 2.5),
+];
+
+const UPTIME: Duration = Duration::from_secs(86_400);
+
+pub(super) fn run(wanted: u32, runs: u32, report: &mut Report<'_>) -> Result<(), BenchError> {
+    let mut rows = Vec::new();
+    let proc = ProcDir::open().map_err(failed("opening /proc"))?;
+    let (mut sleepers, refused) = Sleepers::start(wanted);
+    if let Some(error) = refused {
+        let count = sleepers.count();
+        report.note(&format!(
+            "only {count} of {wanted} processes could be started ({error}): the limits of processes \
+             (ulimit -u, and pids.max of the control group) and kernel.pid_max decide"
+        ))?;
+    }
+    let shown = proc.numbers(".").map_err(failed("listing /proc"))?.len();
+    let shown = u32::try_from(shown).unwrap_or(u32::MAX);
+    // From here on nobody else sees our /proc; and this process ends with the bench.
+    let (uid, gid) = processes::user();
+    namespaces::enter_mount_namespace()
+        .or_else(|_| namespaces::enter_user_and_mount_namespace(uid, gid))
+        .map_err(|error| BenchError::System { tried: error.tried, source: error.source })?;
+    let mut told = Vec::new();
+    for tool in TOOLS {
+        let spare = shown / 10;
+        let stage = Stage::set(&proc, shown)?;
+        rows.extend(measure(tool, State::Cold, 1, &stage)?);
+        rows.extend(measure(tool, State::Warm, runs, &stage)?);
+        told.push(stage.replace(spare)?);
+        rows.extend(measure(tool, State::Changed, 1, &stage)?);
+        stage.strike()?;
+        sleepers.replace(spare).map_err(failed("replacing processes"))?;
+    }
+    drop(sleepers);
+    for row in &rows {
+        report.record(row)?;
+    }
+    print(&rows, report)?;
+    let each = told.iter().sum::<Duration>() / u32::try_from(told.len().max(1)).unwrap_or(1);
+    report.summary(&format!(
+        "{shown} processes. To end {0} of them and start {0}, and to tell the kernel of it, took {1}",
+        shown / 10,
+        table::duration(u64::try_from(each.as_nanos()).ok()),
+    ))
+}
+
+fn print(rows: &[Row], report: &mut Report<'_>) -> Result<(), BenchError> {
+    let mut printed = Printed::new([
+        "tool",
+        "state",
+        "procview",
+        "kernel",
+        "ratio",
+        "bar",
+        "wall",
+        "kernel wall",
+    ]);
+    let find = |tool, source, state| {
+        rows.iter().find(|row| (row.tool, row.source, row.state) == (tool, source, state))
+    };
+    for ours in rows.iter().filter(|row| row.source == Source::Procview) {
+        let Row { tool, state, .. } = *ours;
+        let Some(kernels) = find(tool, Source::Kernel, state) else { continue };
+        let bar = BARS.iter().find(|(of, at, _)| (*of, *at) == (tool, state));
+        let ms = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
+        printed.row([
+            format!("{tool:?}").to_lowercase(),
+            format!("{state:?}").to_lowercase(),
+            ms(ours.user_sys_s),
+            ms(kernels.user_sys_s),
+            table::times(Some(ours.user_sys_s / kernels.user_sys_s)),
+            table::times(bar.map(|(_, _, bar)| *bar)),
+            ms(ours.wall_s),
+            ms(kernels.wall_s),
+        ]);
+    }
+    report.table(&printed)
+}
+
+/// The medians of `runs` over our view and over the kernel's /proc, which take turns: whatever else
+/// the machine does hits both.
+fn measure(tool: Tool, state: State, runs: u32, stage: &Stage) -> Result<[Row; 2], BenchError> {
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..runs {
+        stage.show()?;
+        times[0].push(time(tool)?);
+        stage.hide()?;
+        times[1].push(time(tool)?);
+    }
+    let [procview, kernel] = times.map(|mut times| {
+        times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        times[times.len() / 2]
+    });
+    let row = |source, (user_sys_s, wall_s)| Row { tool, source, state, user_sys_s, wall_s };
+    Ok([row(Source::Procview, procview), row(Source::Kernel, kernel)])
+}
+
+/// What a tool takes, by the processor and by the clock, in seconds.
+fn time(tool: Tool) -> Result<(f64, f64), BenchError> {
+    let (start, before) = (Instant::now(), cpu_time());
+    act(tool)?;
+    let spent = cpu_time().saturating_sub(before);
+    Ok((spent.as_secs_f64(), start.elapsed().as_secs_f64()))
+}
+
+/// The time that this process has run, with the thread that serves, and its children.
+fn cpu_time() -> Duration {
+    let own = clock_gettime(ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(own.tv_sec).unwrap_or(0);
+    let own = Duration::new(seconds, u32::try_from(own.tv_nsec).unwrap_or(0));
+    own + processes::children_cpu_time()
+}
+
+fn act(tool: Tool) -> Result<(), BenchError> {
+    let name = match tool {
+        Tool::Ps => "ps",
+        Tool::Pstree => "pstree",
+        Tool::Readdir => {
+            let entries = std::fs::read_dir("/proc").map_err(failed("listing /proc"))?;
+            std::hint::black_box(entries.count());
+            return Ok(());
+        }
+    };
+    let mut command = Command::new(name);
+    if tool == Tool::Ps {
+        command.arg("-e");
+    }
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
+    let status = status.map_err(failed(format!("starting {name}")))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(BenchError::Actor { actor: name.into(), reason: format!("it ended with {status}") })
+}
+
+/// A view that is at /proc, or aside.
+struct Stage {
+    table: Arc<Table>,
+    server: JoinHandle<()>,
+    mount: DetachedMount,
+}
+
+impl Stage {
+    fn set(proc: &ProcDir, processes: u32) -> Result<Self, BenchError> {
+        let tried = "making a view";
+        let machine = Machine::like_this_one(proc, UPTIME).map_err(failed(tried))?;
+        let table = Table::new(machine);
+        // As long as those of the processes that the kernel shows.
+        let environ = std::env::vars_os().map(|(name, value)| {
+            [name.as_encoded_bytes(), b"=", value.as_encoded_bytes()].concat()
+        });
+        let scenario = Scenario { processes, environ: environ.collect(), ..Scenario::default() };
+        let refused = |error: String| BenchError::Actor { actor: "the view".into(), reason: error };
+        scenario.fill(&table).map_err(|error| refused(error.to_string()))?;
+        let kernels = proc.dir(".").map_err(failed(tried))?;
+        let (session, mount) = Session::of_table(table.clone(), table.root().clone(), kernels)
+            .map_err(|error| refused(error.to_string()))?;
+        let serve = move || drop(session.serve());
+        let server = std::thread::Builder::new().name("procview".into()).spawn(serve);
+        let server = server.map_err(failed("starting a thread"))?;
+        Ok(Self { table, server, mount })
+    }
+
+    fn show(&self) -> Result<(), BenchError> {
+        self.mount.attach(Path::new("/proc")).map_err(failed("moving the view to /proc"))
+    }
+
+    fn hide(&self) -> Result<(), BenchError> {
+        let aside = std::env::temp_dir();
+        self.mount.attach(&aside).map_err(failed("moving the view away from /proc"))
+    }
+
+    /// Ends so many processes, and starts as many, with the kernel told of each; returns how long
+    /// that took.
+    fn replace(&self, count: u32) -> Result<Duration, BenchError> {
+        let start = Instant::now();
+        let refused = |error: procview::TableError| BenchError::Actor {
+            actor: "the table".into(),
+            reason: error.to_string(),
+        };
+        let root = self.table.root();
+        let mut next = 2;
+        for _ in 0..count {
+            let found = root.find_ge_pid(next, &pidns::pin()).map(|(number, _)| number);
+            let Some(number) = found else { break };
+            next = number + 1;
+            // The first of a namespace would end all in it.
+            if self.table.process(number).is_ok_and(|task| task.nr() > 1) {
+                self.table.exit(number).map_err(refused)?;
+            }
+            let comm = b"newcomer".to_vec();
+            let facts = Facts { comm, parent: Some(1), ..Facts::default() };
+            self.table.spawn(root, facts).map_err(refused)?;
+        }
+        Ok(start.elapsed())
+    }
+
+    fn strike(self) -> Result<(), BenchError> {
+        namespaces::unmount(&std::env::temp_dir()).map_err(failed("unmounting the view"))?;
+        drop(self.mount);
+        let _ = self.server.join();
+        Ok(())
+    }
+}

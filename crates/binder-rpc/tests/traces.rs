@@ -1,0 +1,137 @@
+//! Bytes that went between two libraries, decoded.
+//!
+//! Each file in `traces/` is one connection, in the order of its reads: `>` from the client, `<`
+//! from the server, then the bytes. One of the two was rsbinder.
+
+use std::fs;
+use std::path::Path;
+
+use binder_rpc::handshake;
+use binder_rpc::{Address, Direction, Inbox, Limits, Message, Role, Version, special, wire};
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().map(|digit| digit.to_digit(16).expect("hex")).collect();
+    let byte = |pair: &[u32]| u8::try_from(pair[0] * 16 + pair[1]).expect("two digits");
+    digits.chunks(2).map(byte).collect()
+}
+
+/// One direction of a connection.
+#[derive(Default)]
+struct Side {
+    inbox: Inbox<()>,
+    messages: Vec<Message<()>>,
+}
+
+impl Side {
+    fn take(&mut self, bytes: &[u8]) {
+        let mut left = bytes;
+        while !left.is_empty() {
+            let room = self.inbox.room();
+            let stored = room.len().min(left.len());
+            room[..stored].copy_from_slice(&left[..stored]);
+            left = &left[stored..];
+            self.inbox.filled(stored, []);
+        }
+    }
+
+    fn decode(&mut self, version: Version) {
+        let limits = Limits::default();
+        while let Some(message) = self.inbox.next(version, &limits).expect("a good message") {
+            self.messages.push(message);
+        }
+        assert!(self.inbox.bytes().is_empty(), "the connection ended within a message");
+    }
+}
+
+fn is_call(message: &Message<()>, owner: Role, is_oneway: bool) -> bool {
+    matches!(message, Message::Transact(call)
+        if call.address.is_some_and(|it| it.owner == owner) && call.is_oneway() == is_oneway)
+}
+
+fn check(name: &str, text: &str) {
+    let (mut client, mut server) = (Side::default(), Side::default());
+    for line in text.lines() {
+        match line.split_once(' ').expect("a direction and bytes") {
+            (">", bytes) => client.take(&unhex(bytes)),
+            ("<", bytes) => server.take(&unhex(bytes)),
+            _ => panic!("{name}: {line}"),
+        }
+    }
+    let expected = match name.as_bytes()[1] {
+        b'0' => Version::V0,
+        b'1' => Version::V1,
+        _ => Version::V2,
+    };
+
+    let (opening, taken) =
+        handshake::read_header(client.inbox.bytes()).expect("a header").expect("all of it");
+    assert_eq!((opening.offered, opening.joins), (expected.word(), None), "{name}");
+    assert_eq!(opening.direction, Direction::Incoming);
+    client.inbox.consume(taken);
+    let taken = handshake::read_init(client.inbox.bytes()).expect("a greeting");
+    client.inbox.consume(taken.expect("all of it"));
+    let response = handshake::read_response(server.inbox.bytes(), expected).expect("an answer");
+    let (version, taken) = response.expect("all of it");
+    assert_eq!(version, expected);
+    server.inbox.consume(taken);
+
+    client.decode(version);
+    server.decode(version);
+    let count = |side: &Side, kind: &dyn Fn(&Message<()>) -> bool| {
+        side.messages.iter().filter(|message| kind(message)).count()
+    };
+    // The special calls come first, or soon.
+    let is_special = |message: &Message<()>| matches!(message, Message::Transact(call) if call.address.is_none());
+    assert!(count(&client, &is_special) >= 1, "{name}");
+    // Calls there and back, one-ways, answers, and what is given back.
+    assert!(count(&client, &|it| is_call(it, Role::Server, false)) >= 5, "{name}");
+    assert_eq!(count(&client, &|it| is_call(it, Role::Server, true)), 1, "{name}");
+    let calls_back = count(&server, &|it| is_call(it, Role::Client, false));
+    assert!(calls_back >= 1, "{name}");
+    let replies = |it: &Message<()>| matches!(it, Message::Reply(reply) if reply.status == 0);
+    let calls = count(&client, &|it| is_call(it, Role::Server, false));
+    assert_eq!(count(&server, &replies), calls + count(&client, &is_special), "{name}");
+    assert_eq!(count(&client, &replies), calls_back, "{name}");
+    for side in [&client, &server] {
+        let given_back =
+            |it: &Message<()>| matches!(it, Message::DecStrong { address: Some(_), amount: 1.. });
+        assert!(count(side, &given_back) >= 1, "{name}");
+    }
+    // The root is an object of the server's; other answers begin with "no exception", which is 0.
+    let holds_root = |it: &Message<()>| {
+        let Message::Reply(reply) = it else {
+            return false;
+        };
+        let Some((kind, rest)) = reply.body.data().split_first_chunk() else {
+            return false;
+        };
+        let word = rest.first_chunk().map(|word| Address::from_word(u64::from_le_bytes(*word)));
+        u32::from_le_bytes(*kind) == special::BINDER
+            && word.is_some_and(|it| it.is_ok_and(|it| it.owner == Role::Server))
+    };
+    assert_eq!(count(&server, &holds_root), 1, "{name}");
+    let lists_binders = |it: &Message<()>| match it {
+        Message::Transact(call) => !call.body.positions.is_empty(),
+        Message::Reply(reply) => !reply.body.positions.is_empty(),
+        Message::DecStrong { .. } => false,
+    };
+    assert_eq!(count(&client, &lists_binders) > 0, version.lists_binders(), "{name}");
+    let pings = |it: &Message<()>| {
+        matches!(it, Message::Transact(call)
+        if call.code == wire::PING_TRANSACTION)
+    };
+    assert_eq!(count(&server, &pings), 0, "{name}");
+}
+
+#[test]
+fn what_two_libraries_said_is_understood() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces");
+    let mut read = 0;
+    for file in fs::read_dir(directory).expect("traces are part of the repository") {
+        let path = file.expect("a readable directory").path();
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        check(&name, &fs::read_to_string(&path).expect("text"));
+        read += 1;
+    }
+    assert_eq!(read, 6, "three versions, each library as the client");
+}

@@ -1,0 +1,52 @@
+//! What a file system call gets instead of an answer.
+
+use std::io;
+
+/// An errno.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Errno {
+    /// There is no such name.
+    NoEnt,
+    /// The process is gone.
+    Srch,
+    /// Not permitted.
+    Acces,
+    /// Not a directory.
+    NotDir,
+    /// What is asked for makes no sense here.
+    Inval,
+    /// We cannot do that, and need not be asked again.
+    NoSys,
+    /// Nothing can be changed.
+    RoFs,
+    /// We failed.
+    Io,
+    /// As the kernel said.
+    Other(i32),
+}
+
+impl Errno {
+    pub(crate) const fn raw(self) -> i32 {
+        match self {
+            Self::NoEnt => 2,
+            Self::Srch => 3,
+            Self::Io => 5,
+            Self::Acces => 13,
+            Self::NotDir => 20,
+            Self::Inval => 22,
+            Self::RoFs => 30,
+            Self::NoSys => 38,
+            Self::Other(raw) => raw,
+        }
+    }
+}
+
+impl From<io::Error> for Errno {
+    fn from(error: io::Error) -> Self {
+        match error.raw_os_error() {
+            // It would make the kernel stop asking, for all.
+            Some(38) | None => Self::Io,
+            Some(raw) => Self::Other(raw),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Processes of the kernel's, read anew each time: nobody would tell us when they change.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use binder_os::ProcDir;
+
+use crate::node::SERIAL_MAX;
+
+/// Which of the kernel's processes belong to a view. Whoever reads sees itself in any case.
+pub enum Members {
+    /// Nobody.
+    Nobody,
+    /// All.
+    All,
+    /// This process and its children, their children, and so on.
+    Below(u32),
+    /// Those that are returned, each time that somebody asks.
+    Told(Box<dyn Fn() -> Vec<u32> + Send + Sync>),
+}
+
+/// The kernel's processes.
+pub(crate) struct Kernel {
+    proc: ProcDir,
+    members: Members,
+    slots: Mutex<Slots>,
+}
+
+/// The processes and threads that the view's kernel side knows of.
+///
+/// A slot's number is never another's later: what the kernel knows by it may outlive the process.
+#[derive(Default)]
+struct Slots {
+    slots: HashMap<u32, Slot>,
+    by_number: HashMap<u32, u32>,
+    next: u32,
+    /// From so many on, the dead are looked for.
+    full: usize,
+}
+
+/// A process, or a thread, for as long as somebody knows a file of it.
+struct Slot {
+    number: u32,
+    /// It stays that process's when the number goes to another.
+    dir: Arc<ProcDir>,
+    lookups: u64,
+}
+
+/// How many slots there may be before those of the dead are looked for.
+const SLOTS_BEFORE_SWEEP: usize = 256;
+
+impl Kernel {
+    pub(crate) fn new(proc: ProcDir, members: Members) -> Self {
+        Self { proc, members, slots: Mutex::default() }
+    }
+
+    pub(crate) fn proc(&self) -> &ProcDir {
+        &self.proc
+    }
+
+    /// The process of thread `tid`, if we see it.
+    pub(crate) fn tgid_of(&self, tid: u32) -> Option<u32> {
+        (tid != 0).then(|| self.proc.tgid_of(tid).ok()).flatten()
+    }
+
+    /// Whether process or thread `number` may be seen by process `reader`.
+    pub(crate) fn shows(&self, number: u32, reader: Option<u32>) -> bool {
+        if let Members::All = self.members {
+            return number != 0;
+        }
+        let Some(tgid) = self.tgid_of(number) else { return false };
+        if reader == Some(tgid) {
+            return true;
+        }
+        self.has(tgid)
+    }
+
+    fn has(&self, tgid: u32) -> bool {
+        match &self.members {
+            Members::Nobody => false,
+            Members::All => true,
+            Members::Below(ancestor) => self.descends_from(tgid, *ancestor),
+            Members::Told(tell) => tell().contains(&tgid),
+        }
+    }
+
+    /// The number of a process as `reader` sees it: 0 if it does not, as a process outside of the
+    /// reader's namespace is told of.
+    pub(crate) fn as_seen(&self, number: u32, reader: Option<u32>) -> u32 {
+        if self.shows(number, reader) { number } else { 0 }
+    }
+
+    /// All processes that `reader` sees, in order.
+    pub(crate) fn list(&self, reader: Option<u32>) -> io::Result<Vec<u32>> {
+        let mut list = match &self.members {
+            Members::Nobody => Vec::new(),
+            Members::All => return self.proc.numbers("."),
+            Members::Below(ancestor) => self.below(*ancestor)?,
+            Members::Told(tell) => {
+                let mut told = tell();
+                told.retain(|pid| self.tgid_of(*pid) == Some(*pid));
+                told
+            }
+        };
+        list.extend(reader);
+        list.sort_unstable();
+        list.dedup();
+        Ok(list)
+    }
+
+    fn below(&self, ancestor: u32) -> io::Result<Vec<u32>> {
+        let all = self.proc.numbers(".")?;
+        let parents: HashMap<u32, u32> =
+            all.iter().filter_map(|pid| Some((*pid, self.parent_of(*pid)?))).collect();
+        let is_below = |pid: &u32| {
+            let line = std::iter::successors(Some(*pid), |pid| parents.get(pid).copied());
+            line.take(parents.len() + 1).any(|it| it == ancestor)
+        };
+        Ok(all.into_iter().filter(is_below).collect())
+    }
+
+    fn descends_from(&self, pid: u32, ancestor: u32) -> bool {
+        let line = std::iter::successors(Some(pid), |pid| self.parent_of(*pid));
+        // The bound is for a line that changes meanwhile.
+        line.take(1 << 16).take_while(|pid| *pid != 0).any(|pid| pid == ancestor)
+    }
+
+    fn parent_of(&self, pid: u32) -> Option<u32> {
+        let stat = self.proc.read(format!("{pid}/stat")).ok()?;
+        let (_, rest) = split_stat(&stat)?;
+        rest.split(|byte| *byte == b' ').nth(1).and_then(number)
+    }
+
+    /// Takes a process, or a thread, into a slot.
+    pub(crate) fn adopt(&self, number: u32) -> io::Result<u32> {
+        let mut slots = self.slots();
+        if let Some(&at) = slots.by_number.get(&number)
+            && slots.slots.get(&at).is_some_and(Slot::lives)
+        {
+            return Ok(at);
+        }
+        if slots.slots.len() >= slots.full {
+            slots.sweep();
+        }
+        let dir = Arc::new(self.proc.dir(number.to_string())?);
+        let at = slots.next;
+        slots.next = (at + 1) & SERIAL_MAX;
+        slots.slots.insert(at, Slot { number, dir, lookups: 0 });
+        slots.by_number.insert(number, at);
+        Ok(at)
+    }
+
+    /// The directory of what is in a slot, and its number; `None` if it has ended.
+    pub(crate) fn dir(&self, slot: u32) -> Option<(u32, Arc<ProcDir>)> {
+        let slots = self.slots();
+        let slot = slots.slots.get(&slot)?;
+        Some((slot.number, slot.dir.clone()))
+    }
+
+    /// The kernel has learnt of a file of what is in a slot.
+    pub(crate) fn remember(&self, slot: u32) {
+        if let Some(slot) = self.slots().slots.get_mut(&slot) {
+            slot.lookups += 1;
+        }
+    }
+
+    /// The kernel has forgotten some.
+    pub(crate) fn forget(&self, slot: u32, lookups: u64) {
+        let mut slots = self.slots();
+        let Some(found) = slots.slots.get_mut(&slot) else { return };
+        found.lookups = found.lookups.saturating_sub(lookups);
+        if found.lookups == 0 {
+            let number = found.number;
+            slots.slots.remove(&slot);
+            if slots.by_number.get(&number) == Some(&slot) {
+                slots.by_number.remove(&number);
+            }
+        }
+    }
+
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Slots {
+    /// Gives up the dead, and what nobody knows.
+    fn sweep(&mut self) {
+        self.slots.retain(|_, slot| slot.lookups > 0 && slot.lives());
+        self.drop_numbers();
+        self.full = SLOTS_BEFORE_SWEEP.max(2 * self.slots.len());
+    }
+
+    fn drop_numbers(&mut self) {
+        let Self { slots, by_number, .. } = self;
+        by_number.retain(|_, at| slots.contains_key(at));
+    }
+}
+
+impl Slot {
+    fn lives(&self) -> bool {
+        self.dir.stat("stat").is_ok()
+    }
+}
+
+/// Splits a line of `stat` behind the name, which is in parentheses and may hold some, too.
+pub(crate) fn split_stat(stat: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = stat.iter().rposition(|byte| *byte == b')')? + 1;
+    let (before, after) = stat.split_at(end);
+    Some((before, after.strip_prefix(b" ")?))
+}
+
+pub(crate) fn number(word: &[u8]) -> Option<u32> {
+    std::str::from_utf8(word).ok()?.trim_ascii().parse().ok()
+}

@@ -1,0 +1,448 @@
+//! A mounted view: reads FUSE requests and answers them.
+
+mod tell;
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use binder_os::{DetachedMount, FuseDevice, MountOptions, ProcDir, ReadError, Written};
+use fuse_wire::flags::{
+    FOPEN_DIRECT_IO, FUSE_ASYNC_READ, FUSE_AUTO_INVAL_DATA, FUSE_CACHE_SYMLINKS,
+    FUSE_DO_READDIRPLUS, FUSE_MAX_PAGES, FUSE_NO_OPEN_SUPPORT, FUSE_NO_OPENDIR_SUPPORT,
+    FUSE_PARALLEL_DIROPS,
+};
+use fuse_wire::{
+    DirentBuffer, Entry, Header, InitOffer, InitTerms, Message, Opened, Operation, Read, Request,
+    StatFs, reply,
+};
+use pidns::PidNamespace;
+use slab::Slab;
+
+use crate::errno::Errno;
+use crate::kernel::{Kernel, Members};
+use crate::node::Node;
+use crate::table::{Table, Watcher};
+use crate::task::Task;
+use crate::view::{Caller, Found, Keeping, View, entry};
+use tell::Known;
+
+/// Room for one request; the kernel wants 8 KiB at least.
+const REQUEST_BYTES: usize = 16 << 10;
+
+/// The most that is told in one answer: pages, as the kernel counts them.
+const MAX_PAGES: u16 = 256;
+const PAGE_BYTES: usize = 4096;
+
+/// Threads that answer where an answer may have to wait for the kernel.
+const THREADS: usize = 4;
+
+/// Why a view could not be mounted.
+#[derive(Debug, thiserror::Error)]
+pub enum MountError {
+    /// The device of FUSE cannot be opened.
+    #[error("/dev/fuse cannot be opened: {0}")]
+    Open(#[source] io::Error),
+    /// The kernel refuses the file system.
+    #[error("the view cannot be made: {0}")]
+    Create(#[source] io::Error),
+}
+
+/// Why serving ended other than by unmounting.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The kernel refused a read of /dev/fuse.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A thread could not be started.
+    #[error("a thread could not be started: {0}")]
+    Thread(#[source] io::Error),
+}
+
+/// A view that has a mount. It answers while [`serve`](Session::serve) runs.
+pub struct Session {
+    shared: Arc<Shared>,
+}
+
+/// What all threads of a session share.
+struct Shared {
+    fuse: FuseDevice,
+    view: View,
+    /// Open files, of a view whose answers may not be kept.
+    files: Mutex<Slab<OpenFile>>,
+    known: Known,
+}
+
+/// A file that is read without the kernel's cache.
+struct OpenFile {
+    node: Node,
+    /// What a reader has begun to read: it goes on in that.
+    text: Option<Arc<Vec<u8>>>,
+}
+
+impl Session {
+    /// Makes a view of the processes of `table` that `namespace` sees. What it tells may be kept
+    /// by the kernel. Whoever reads finds itself at `self` and at its number, though no listing
+    /// has it.
+    ///
+    /// # Errors
+    ///
+    /// [`MountError`] without access to /dev/fuse or the right to mount.
+    pub fn of_table(
+        table: Arc<Table>,
+        namespace: Arc<PidNamespace<Task>>,
+        proc: ProcDir,
+    ) -> Result<(Self, DetachedMount), MountError> {
+        let kernel = Kernel::new(proc, Members::Nobody);
+        Self::new(View::new(table, namespace, kernel, Keeping::Kept))
+    }
+
+    /// Makes a view of the kernel's processes that are `members`, and beside them of those in
+    /// `table`. Every answer is the present one, and none is kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`of_table`](Self::of_table).
+    pub fn of_kernel(
+        table: Arc<Table>,
+        members: Members,
+        proc: ProcDir,
+    ) -> Result<(Self, DetachedMount), MountError> {
+        let namespace = table.root().clone();
+        let kernel = Kernel::new(proc, members);
+        Self::new(View::new(table, namespace, kernel, Keeping::Asked))
+    }
+
+    fn new(view: View) -> Result<(Self, DetachedMount), MountError> {
+        let fuse = FuseDevice::open().map_err(MountError::Open)?;
+        let (user_id, group_id) = binder_os::processes::user();
+        let options = MountOptions {
+            source: b"procview".into(),
+            subtype: "procview".into(),
+            user_id,
+            group_id,
+            allow_other: true,
+            default_permissions: true,
+            max_read_bytes: None,
+            read_only: true,
+        };
+        let mount = fuse.mount(&options).map_err(MountError::Create)?;
+        let shared =
+            Arc::new(Shared { fuse, view, files: Mutex::default(), known: Known::default() });
+        let watcher: Arc<dyn Watcher> = shared.clone();
+        shared.view.table().watch(Arc::downgrade(&watcher));
+        Ok((Self { shared }, mount))
+    }
+
+    /// Answers requests until the file system is unmounted.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`] if it ends in any other way.
+    pub fn serve(self) -> Result<(), ServeError> {
+        let shared = &self.shared;
+        let threads = match shared.view.keeping() {
+            // Nothing that is answered waits for anything.
+            Keeping::Kept => 1,
+            Keeping::Asked => THREADS,
+        };
+        let clock = shared.clone();
+        let mut helpers = vec![helper("procview-clock", move || clock.tell_time())?];
+        for _ in 1..threads {
+            let shared = shared.clone();
+            helpers.push(helper("procview", move || drop(shared.answer_requests()))?);
+        }
+        let result = shared.answer_requests();
+        shared.view.clock().close();
+        // Otherwise they may sleep in a read of what is mounted still.
+        if result.is_ok() {
+            helpers.into_iter().for_each(|helper| drop(helper.join()));
+        }
+        Ok(result?)
+    }
+}
+
+impl Shared {
+    fn answer_requests(&self) -> Result<(), ReadError> {
+        let mut buffer = vec![0; REQUEST_BYTES];
+        let mut room = Vec::new();
+        loop {
+            match self.fuse.read(&mut buffer) {
+                Ok(len) => self.answer_request(&buffer[..len], &mut room),
+                Err(ReadError::Unmounted) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn answer_request(&self, bytes: &[u8], room: &mut Vec<u8>) {
+        let request = match Request::parse(bytes) {
+            Ok(request) => request,
+            Err(error) => {
+                tracing::error!(%error, "a request of the kernel was not understood");
+                if let Some(unique) = error.reply_to() {
+                    self.refuse(unique, Errno::Io);
+                }
+                return;
+            }
+        };
+        let unique = request.header.unique;
+        // A panic ends the one request.
+        let guarded = std::panic::AssertUnwindSafe(|| self.handle(&request, room));
+        match std::panic::catch_unwind(guarded) {
+            Ok(Ok(())) => {}
+            Ok(Err(errno)) => self.refuse(unique, errno),
+            Err(_) => {
+                tracing::error!(opcode = request.header.opcode, "a request met a bug");
+                self.refuse(unique, Errno::Io);
+            }
+        }
+    }
+
+    fn handle(&self, request: &Request<'_>, room: &mut Vec<u8>) -> Result<(), Errno> {
+        let header = &request.header;
+        let unique = header.unique;
+        let caller = Caller { tid: header.pid, uid: header.uid };
+        let is_kept = self.view.keeping() == Keeping::Kept;
+        match request.operation {
+            Operation::Init(offer) => self.init(unique, &offer),
+            Operation::Lookup { name } => self.lookup(header, name, caller)?,
+            Operation::Forget { lookups } => self.forget(header.node, lookups),
+            Operation::BatchForget(batch) => {
+                for one in batch {
+                    self.forget(one.node, one.lookups);
+                }
+            }
+            Operation::GetAttr { .. } => {
+                let node = node(header)?;
+                self.known.ask(node);
+                let attr = self.view.attr(node)?;
+                let valid = match (is_kept, node) {
+                    (false, _) | (true, Node::Kernel(..)) => Duration::ZERO,
+                    (true, _) => Duration::from_secs(1 << 30),
+                };
+                self.send(&reply::attr(unique, &attr, valid));
+            }
+            Operation::ReadLink => {
+                let link = self.view.read_link(node(header)?, caller)?;
+                self.send(&reply::data(unique, &link));
+            }
+            // Without an answer the kernel opens files and directories itself, and keeps what it
+            // reads of them until it is told.
+            Operation::Open { .. } | Operation::OpenDir { .. } if is_kept => {
+                return Err(Errno::NoSys);
+            }
+            Operation::Open { .. } => {
+                let file = OpenFile { node: node(header)?, text: None };
+                let fh = self.files().insert(file) as u64;
+                self.send(&reply::open(
+                    unique,
+                    &Opened { fh, flags: FOPEN_DIRECT_IO, backing_id: 0 },
+                ));
+            }
+            Operation::OpenDir { .. } => self.send(&reply::open(unique, &Opened::default())),
+            Operation::Read(read) => self.read(header, &read, caller)?,
+            Operation::ReadDir(read) => {
+                self.read_dir(header, &read, caller, room, Listing::Names)?
+            }
+            Operation::ReadDirPlus(read) => {
+                self.read_dir(header, &read, caller, room, Listing::Entries)?;
+            }
+            Operation::Release(release) => {
+                let fh = usize::try_from(release.fh).unwrap_or(usize::MAX);
+                self.files().try_remove(fh);
+                self.send(&reply::empty(unique));
+            }
+            Operation::ReleaseDir(_) | Operation::Destroy => self.send(&reply::empty(unique)),
+            Operation::StatFs => {
+                let figures = StatFs { block_size: 4096, name_max: 255, ..StatFs::default() };
+                self.send(&reply::statfs(unique, &figures));
+            }
+            // Answers come at once anyway.
+            Operation::Interrupt { .. } => {}
+            Operation::SetAttr(_)
+            | Operation::Write { .. }
+            | Operation::Mknod { .. }
+            | Operation::Mkdir { .. }
+            | Operation::Unlink { .. }
+            | Operation::Rmdir { .. }
+            | Operation::Symlink { .. }
+            | Operation::Link { .. }
+            | Operation::Rename { .. }
+            | Operation::Create { .. } => return Err(Errno::RoFs),
+            Operation::Access { .. }
+            | Operation::Flush { .. }
+            | Operation::Fsync { .. }
+            | Operation::FsyncDir { .. }
+            | Operation::Lseek { .. }
+            | Operation::Fallocate { .. }
+            | Operation::Ioctl { .. }
+            | Operation::Poll { .. }
+            | Operation::GetXattr { .. }
+            | Operation::ListXattr { .. }
+            | Operation::Other(_) => return Err(Errno::NoSys),
+        }
+        Ok(())
+    }
+
+    fn init(&self, unique: u64, offer: &InitOffer) {
+        let kept = match self.view.keeping() {
+            Keeping::Kept => {
+                FUSE_AUTO_INVAL_DATA
+                    | FUSE_CACHE_SYMLINKS
+                    | FUSE_DO_READDIRPLUS
+                    | FUSE_NO_OPEN_SUPPORT
+                    | FUSE_NO_OPENDIR_SUPPORT
+            }
+            Keeping::Asked => 0,
+        };
+        let wish = InitTerms {
+            features: FUSE_ASYNC_READ | FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES | kept,
+            max_readahead: 0,
+            max_write: 4096,
+            max_pages: MAX_PAGES,
+            max_background: 0,
+            congestion_threshold: 0,
+            time_granularity_ns: 1,
+            max_stack_depth: 0,
+        };
+        match offer.agree(&wish) {
+            Ok(agreed) => self.send(&reply::init(unique, &agreed)),
+            Err(error) => {
+                tracing::error!(%error, "this kernel's FUSE is too old");
+                self.refuse(unique, Errno::Io);
+            }
+        }
+    }
+
+    fn lookup(&self, header: &Header, name: &[u8], caller: Caller) -> Result<(), Errno> {
+        let parent = node(header)?;
+        self.known.ask(parent);
+        let found = self.view.lookup(parent, name, caller)?;
+        let answer = match &found {
+            Some(found) => {
+                self.view.remember(found.node);
+                entry(found)
+            }
+            // The kernel may remember that there is nothing, and never will be.
+            None => Entry { entry_valid: Duration::from_secs(1 << 30), ..Entry::default() },
+        };
+        if found.is_none() && self.view.keeping() == Keeping::Asked {
+            return Err(Errno::NoEnt);
+        }
+        self.send(&reply::entry(header.unique, &answer));
+        Ok(())
+    }
+
+    fn forget(&self, number: u64, lookups: u64) {
+        if let Some(node) = Node::from_number(number) {
+            self.view.forget(node, lookups);
+        }
+    }
+
+    fn read(&self, header: &Header, read: &Read, caller: Caller) -> Result<(), Errno> {
+        let text = match self.view.keeping() {
+            Keeping::Kept => {
+                let node = node(header)?;
+                self.known.ask(node);
+                self.view.text(node, caller)?
+            }
+            Keeping::Asked => self.open_text(read, caller)?,
+        };
+        let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(text.len());
+        let end = start.saturating_add(read.size as usize).min(text.len());
+        self.send(&reply::data(header.unique, &text[start..end]));
+        Ok(())
+    }
+
+    /// The text of an open file: whoever begins at the beginning gets a new one.
+    fn open_text(&self, read: &Read, caller: Caller) -> Result<Arc<Vec<u8>>, Errno> {
+        let fh = usize::try_from(read.fh).unwrap_or(usize::MAX);
+        let (node, text) = match self.files().get(fh) {
+            Some(file) => (file.node, file.text.clone()),
+            None => return Err(Errno::Inval),
+        };
+        if let Some(text) = text
+            && read.offset > 0
+        {
+            return Ok(text);
+        }
+        // Not with the lock: the kernel may take its time.
+        let text = self.view.text(node, caller)?;
+        if let Some(file) = self.files().get_mut(fh) {
+            file.text = Some(text.clone());
+        }
+        Ok(text)
+    }
+
+    fn read_dir(
+        &self,
+        header: &Header,
+        read: &Read,
+        caller: Caller,
+        room: &mut Vec<u8>,
+        listing: Listing,
+    ) -> Result<(), Errno> {
+        let dir = node(header)?;
+        self.known.ask(dir);
+        room.resize((read.size as usize).min(usize::from(MAX_PAGES) * PAGE_BYTES), 0);
+        let mut listed = DirentBuffer::new(room);
+        self.view.list(dir, read.offset, caller, &mut |found: Found, next, name| {
+            let Found { node, attr, .. } = found;
+            let pushed = match listing {
+                Listing::Names => listed.push(attr.ino, next, attr.mode, name),
+                Listing::Entries => {
+                    let is_dots = name == b"." || name == b"..";
+                    let is_fresh = matches!(node, Node::SelfLink(_) | Node::ThreadSelfLink(_));
+                    // Only named: not looked up with it.
+                    let mut entry = entry(&found);
+                    if is_dots || is_fresh {
+                        entry.node = 0;
+                    }
+                    listed.push_plus(&entry, next, name)
+                }
+            };
+            pushed.is_ok()
+        })?;
+        self.send(&reply::data(header.unique, listed.into_bytes()));
+        Ok(())
+    }
+
+    fn files(&self) -> MutexGuard<'_, Slab<OpenFile>> {
+        self.files.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn refuse(&self, unique: u64, errno: Errno) {
+        self.send(&reply::error(unique, errno.raw()));
+    }
+
+    /// Writes one message. Whoever asked, or the file that is told of, may be gone.
+    fn send(&self, message: &Message<'_>) {
+        match self.fuse.send(message.slices()) {
+            Ok(Written::Delivered | Written::Gone) => {}
+            Err(error) => tracing::error!(%error, ?message, "the kernel refused a reply"),
+        }
+    }
+}
+
+fn helper(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, ServeError> {
+    std::thread::Builder::new().name(name.into()).spawn(run).map_err(ServeError::Thread)
+}
+
+/// What is told of each entry of a directory.
+#[derive(Clone, Copy)]
+enum Listing {
+    Names,
+    Entries,
+}
+
+fn node(header: &Header) -> Result<Node, Errno> {
+    Node::from_number(header.node).ok_or(Errno::NoEnt)
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("table", self.shared.view.table()).finish()
+    }
+}

@@ -1,0 +1,153 @@
+//! Tells the kernel what it must not believe any more.
+//!
+//! A change has come about when the kernel is told of it, and whoever made it goes on when the
+//! kernel has been told. What the kernel asked for before, and has not taken in yet, must not stay:
+//! it takes an entry in with the directory locked, and to forget one waits for that lock; a page is
+//! locked while it is read; attributes that were asked for before a notice are dropped after it.
+//! So names are forgotten first, which waits for those who look them up, and then what is behind
+//! them.
+
+use std::ffi::CString;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fuse_wire::notify;
+use pidns::Pid;
+
+use super::Shared;
+use crate::files::{Link, Text};
+use crate::machine::MachineFile;
+use crate::node::{Node, What};
+use crate::table::Watcher;
+use crate::task::{Leader, Task};
+use crate::view::Keeping;
+
+/// What the kernel has asked for since it was told last; the rest it need not be told.
+#[derive(Default)]
+pub(super) struct Known {
+    root: AtomicBool,
+    machine: AtomicBool,
+}
+
+impl Known {
+    /// The kernel asks for a node: noted before it is answered, so that either the answer is the
+    /// new one or the kernel is told.
+    pub(super) fn ask(&self, node: Node) {
+        match node {
+            // Whoever finds or lists the machine's files learns how long they are.
+            Node::Root => {
+                self.root.store(true, Ordering::SeqCst);
+                self.machine.store(true, Ordering::SeqCst);
+            }
+            Node::MachineFile(_) => self.machine.store(true, Ordering::SeqCst),
+            _ => {}
+        }
+    }
+}
+
+impl Shared {
+    /// Tells the time: that it is another, as long as anybody asks.
+    pub(super) fn tell_time(&self) {
+        let machine = self.view.table().machine();
+        while self.view.clock().tick(machine) {
+            for file in MachineFile::ALL.into_iter().filter(|file| file.follows_time()) {
+                self.forget_node(Node::MachineFile(file));
+            }
+        }
+    }
+
+    /// The number of a process here, if the kernel may have been told of it.
+    fn nr_if_kept(&self, task: &Pid<Task>) -> Option<u32> {
+        let nr = task.nr_ns(self.view.namespace());
+        (self.view.keeping() == Keeping::Kept && nr != 0).then_some(nr)
+    }
+
+    fn forget_name(&self, parent: Node, name: &str) {
+        let name = CString::new(name).expect("names of ours have no NUL");
+        self.send(&notify::inval_entry(parent.number(), &name, 0));
+    }
+
+    fn forget_node(&self, node: Node) {
+        self.send(&notify::inval_inode(node.number(), 0, 0));
+    }
+
+    fn forget_files(&self, task: &Pid<Task>, files: &[Text]) {
+        let serial = task.process().serial;
+        for file in files {
+            for dir in [What::Dir, What::ThreadDir] {
+                self.forget_name(Node::Task(serial, dir), file.name());
+            }
+            self.forget_node(Node::Task(serial, What::Text(*file)));
+        }
+        // The program is another exactly when the arguments are.
+        if files.contains(&Text::Cmdline) {
+            for dir in [What::Dir, What::ThreadDir] {
+                self.forget_name(Node::Task(serial, dir), Link::Exe.name());
+            }
+            self.forget_node(Node::Task(serial, What::Link(Link::Exe)));
+        }
+    }
+
+    /// The list of processes, and what is told of all of them together, are others.
+    fn forget_lists(&self) {
+        if self.known.root.swap(false, Ordering::SeqCst) {
+            self.forget_node(Node::Root);
+        }
+        if self.known.machine.swap(false, Ordering::SeqCst) {
+            for file in MachineFile::ALL.into_iter().filter(|file| file.follows_processes()) {
+                self.forget_name(Node::Root, file.name());
+                self.forget_node(Node::MachineFile(file));
+            }
+        }
+    }
+
+    /// The process and the threads of it are listed in its `task/`.
+    fn forget_threads_of(&self, task: &Pid<Task>) {
+        if let Leader::Other(leader) = task.process().leader
+            && let Ok(leader) = self.view.table().process(leader)
+        {
+            let task_dir = Node::Task(leader.process().serial, What::TaskDir);
+            self.forget_name(task_dir, &task.nr_ns(self.view.namespace()).to_string());
+            self.forget_node(task_dir);
+        }
+    }
+}
+
+impl Watcher for Shared {
+    fn born(&self, task: &Pid<Task>) {
+        if self.nr_if_kept(task).is_some() {
+            // That the number was nobody's is never kept.
+            self.forget_threads_of(task);
+            self.forget_lists();
+        }
+    }
+
+    fn changed(&self, task: &Pid<Task>, files: &[Text]) {
+        if self.nr_if_kept(task).is_some() {
+            self.forget_files(task, files);
+        }
+    }
+
+    fn owner_changed(&self, task: &Pid<Task>) {
+        if let Some(nr) = self.nr_if_kept(task) {
+            self.forget_name(Node::Root, &nr.to_string());
+            self.forget_files(task, &Text::OF_RECORDS);
+            let serial = task.process().serial;
+            for dir in [What::Dir, What::ThreadDir, What::TaskDir, What::NsDir, What::FdDir] {
+                self.forget_node(Node::Task(serial, dir));
+            }
+        }
+    }
+
+    fn ended(&self, task: &Pid<Task>) {
+        if let Some(nr) = self.nr_if_kept(task) {
+            self.forget_name(Node::Root, &nr.to_string());
+            self.forget_threads_of(task);
+            self.forget_files(task, &Text::OF_RECORDS);
+            let serial = task.process().serial;
+            for dir in [What::Dir, What::ThreadDir, What::TaskDir, What::NsDir, What::FdDir] {
+                self.forget_node(Node::Task(serial, dir));
+            }
+            self.forget_lists();
+        }
+    }
+}

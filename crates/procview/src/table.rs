@@ -1,0 +1,391 @@
+//! A table of processes without a kernel behind them: all that changes, changes here.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, Weak};
+
+use pidns::{AllocError, Pid, PidNamespace, TooDeep};
+
+use crate::files::Text;
+use crate::machine::Machine;
+use crate::task::{Facts, Kin, Leader, State, Task};
+
+/// The number that names the root's pid namespace, as the kernel's first.
+const FIRST_NAMESPACE: u32 = 4_026_531_836;
+/// Where numbers of further namespaces begin.
+const FURTHER_NAMESPACES: u32 = 4_026_532_400;
+
+/// Processes, the namespaces that they are in, and those who watch.
+pub struct Table {
+    root: Arc<PidNamespace<Task>>,
+    machine: Machine,
+    by_serial: RwLock<HashMap<u32, Arc<Pid<Task>>>>,
+    next_serial: AtomicU32,
+    namespaces: Mutex<Vec<(Weak<PidNamespace<Task>>, u32)>>,
+    watchers: RwLock<Vec<Weak<dyn Watcher>>>,
+    /// One change at a time, and with it all that is told of it.
+    changing: Mutex<()>,
+    changes: AtomicU64,
+    forks: AtomicU64,
+    resident_pages: AtomicU64,
+}
+
+/// Who is told of changes, after they have come about and before the one who made them goes on.
+///
+/// What is told may not change the table.
+pub(crate) trait Watcher: Send + Sync {
+    /// A process, or a thread, is there.
+    fn born(&self, task: &Pid<Task>);
+    /// These files of a process tell something else.
+    fn changed(&self, task: &Pid<Task>, files: &[Text]);
+    /// Its owner is another, and so who may read what.
+    fn owner_changed(&self, task: &Pid<Task>);
+    /// It is gone.
+    fn ended(&self, task: &Pid<Task>);
+}
+
+/// Why a table refuses a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TableError {
+    /// There is no number for a new process.
+    #[error(transparent)]
+    NoNumber(#[from] AllocError),
+    /// There are too many namespaces inside each other.
+    #[error(transparent)]
+    TooDeep(#[from] TooDeep),
+    /// Nobody has the number.
+    #[error("nobody has number {0} in the root")]
+    Nobody(u32),
+}
+
+impl Table {
+    /// Makes a table without processes.
+    #[must_use]
+    pub fn new(machine: Machine) -> Arc<Self> {
+        let root = PidNamespace::root();
+        let namespaces = vec![(Arc::downgrade(&root), FIRST_NAMESPACE)];
+        Arc::new(Self {
+            root,
+            machine,
+            by_serial: RwLock::default(),
+            next_serial: AtomicU32::new(1),
+            namespaces: Mutex::new(namespaces),
+            watchers: RwLock::default(),
+            changing: Mutex::default(),
+            changes: AtomicU64::new(0),
+            forks: AtomicU64::new(0),
+            resident_pages: AtomicU64::new(0),
+        })
+    }
+
+    /// The namespace in which everybody has a number.
+    #[must_use]
+    pub fn root(&self) -> &Arc<PidNamespace<Task>> {
+        &self.root
+    }
+
+    /// The machine that the processes run on.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Makes a namespace inside `parent`.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::TooDeep`].
+    pub fn namespace(
+        &self,
+        parent: &Arc<PidNamespace<Task>>,
+    ) -> Result<Arc<PidNamespace<Task>>, TableError> {
+        let made = parent.child()?;
+        let mut namespaces = self.namespaces();
+        namespaces.retain(|(namespace, _)| namespace.strong_count() > 0);
+        let last = namespaces.last().map_or(0, |(_, number)| *number);
+        namespaces.push((Arc::downgrade(&made), last.max(FURTHER_NAMESPACES) + 1));
+        Ok(made)
+    }
+
+    /// Adds a process to `namespace`, the child of whoever `facts` say; its program and all else
+    /// are as they say, too.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::NoNumber`]; [`TableError::Nobody`] for a parent that is not there.
+    pub fn spawn(
+        &self,
+        namespace: &Arc<PidNamespace<Task>>,
+        mut facts: Facts,
+    ) -> Result<Arc<Pid<Task>>, TableError> {
+        let _changing = self.change();
+        let parent = facts.parent.map(|parent| self.process(parent)).transpose()?;
+        let comm = std::mem::take(&mut facts.comm);
+        facts.set_comm(&comm);
+        let resident_pages = facts.resident_pages;
+        let child = self.add(namespace, Leader::Itself, facts)?;
+        self.resident_pages.fetch_add(resident_pages, Ordering::Relaxed);
+        if let Some(parent) = parent {
+            parent.process().kin_mut().children.insert(child.global_nr());
+        }
+        self.tell(|watcher| watcher.born(&child));
+        Ok(child)
+    }
+
+    /// Adds a thread to process `leader`.
+    ///
+    /// # Errors
+    ///
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_thread(&self, leader: u32, comm: &[u8]) -> Result<Arc<Pid<Task>>, TableError> {
+        let _changing = self.change();
+        let process = self.process(leader)?;
+        let mut facts = process.process().facts().clone();
+        facts.set_comm(comm);
+        let thread = self.add(process.namespace(), Leader::Other(leader), facts)?;
+        process.process().kin_mut().threads.insert(thread.global_nr());
+        self.tell(|watcher| watcher.born(&thread));
+        self.tell(|watcher| watcher.changed(&process, &[Text::Stat, Text::Status]));
+        Ok(thread)
+    }
+
+    /// Has process `pid` execute another program.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::Nobody`].
+    pub fn exec(
+        &self,
+        pid: u32,
+        exe: &[u8],
+        argv: Vec<Vec<u8>>,
+        environ: Vec<Vec<u8>>,
+    ) -> Result<(), TableError> {
+        let base = exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec();
+        let exe = exe.to_vec();
+        let files =
+            &[Text::Stat, Text::Status, Text::Statm, Text::Cmdline, Text::Comm, Text::Environ];
+        self.update(pid, files, |facts| {
+            facts.set_comm(&base);
+            (facts.exe, facts.argv, facts.environ) = (exe, argv, environ);
+        })
+    }
+
+    /// Gives a process, or a thread, another short name.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::Nobody`].
+    pub fn rename(&self, pid: u32, comm: &[u8]) -> Result<(), TableError> {
+        let files = &[Text::Stat, Text::Status, Text::Comm];
+        self.update(pid, files, |facts| facts.set_comm(comm))
+    }
+
+    /// Says whether a process runs.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::Nobody`].
+    pub fn set_state(&self, pid: u32, state: State) -> Result<(), TableError> {
+        self.update(pid, &[Text::Stat, Text::Status], |facts| facts.state = state)
+    }
+
+    /// Counts time that a process has run.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::Nobody`].
+    pub fn charge(&self, pid: u32, user: u64, system: u64) -> Result<(), TableError> {
+        self.update(pid, &[Text::Stat], |facts| {
+            facts.user_ticks += user;
+            facts.system_ticks += system;
+        })
+    }
+
+    /// Gives a process another user and group.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::Nobody`].
+    pub fn set_owner(&self, pid: u32, uid: u32, gid: u32) -> Result<(), TableError> {
+        let _changing = self.change();
+        let task = self.process(pid)?;
+        let mut facts = task.process().facts_mut();
+        (facts.uids, facts.gids) = (uid.into(), gid.into());
+        drop(facts);
+        self.tell(|watcher| watcher.owner_changed(&task));
+        Ok(())
+    }
+
+    /// Ends a process. Its children become those of the first process of its namespace, and if it
+    /// is that itself, everybody in the namespace ends with it.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::Nobody`].
+    pub fn exit(&self, pid: u32) -> Result<(), TableError> {
+        let _changing = self.change();
+        let task = self.process(pid)?;
+        if task.nr() == 1 {
+            task.namespace().disable_pid_allocation();
+            let inside = |pid: &Pid<Task>| pid.nr() != 1 || pid.numbers() != task.numbers();
+            let mut next = 2;
+            loop {
+                let found = task.namespace().find_ge_pid(next, &pidns::pin()).map(|(nr, _)| nr);
+                let Some(nr) = found else { break };
+                if let Some(other) = task.namespace().get_pid(nr).filter(|it| inside(it)) {
+                    self.remove(&other);
+                }
+                next = nr + 1;
+            }
+        }
+        self.remove(&task);
+        Ok(())
+    }
+
+    /// Finds a process, or a thread, by its number in the root.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::Nobody`].
+    pub fn process(&self, pid: u32) -> Result<Arc<Pid<Task>>, TableError> {
+        self.root.get_pid(pid).ok_or(TableError::Nobody(pid))
+    }
+
+    /// How many changes there have been.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// How many processes have ever been added.
+    #[must_use]
+    pub fn forks(&self) -> u64 {
+        self.forks.load(Ordering::Relaxed)
+    }
+
+    /// Memory that all processes use, in pages.
+    #[must_use]
+    pub fn resident_pages(&self) -> u64 {
+        self.resident_pages.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn by_serial(&self, serial: u32) -> Option<Arc<Pid<Task>>> {
+        let by_serial = self.by_serial.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        by_serial.get(&serial).cloned()
+    }
+
+    pub(crate) fn watch(&self, watcher: Weak<dyn Watcher>) {
+        let mut watchers = self.watchers.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        watchers.retain(|watcher| watcher.strong_count() > 0);
+        watchers.push(watcher);
+    }
+
+    fn add(
+        &self,
+        namespace: &Arc<PidNamespace<Task>>,
+        leader: Leader,
+        facts: Facts,
+    ) -> Result<Arc<Pid<Task>>, TableError> {
+        let serial = self.next_serial.fetch_add(1, Ordering::Relaxed);
+        let inside = self.number_of(namespace);
+        let pid = namespace.alloc_pid(Task::new(serial, leader, inside, facts))?;
+        let mut by_serial = self.by_serial.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        by_serial.insert(serial, pid.clone());
+        self.forks.fetch_add(1, Ordering::Relaxed);
+        Ok(pid)
+    }
+
+    fn update(
+        &self,
+        pid: u32,
+        files: &[Text],
+        update: impl FnOnce(&mut Facts),
+    ) -> Result<(), TableError> {
+        let _changing = self.change();
+        let task = self.process(pid)?;
+        update(&mut task.process().facts_mut());
+        self.tell(|watcher| watcher.changed(&task, files));
+        Ok(())
+    }
+
+    /// Takes a process and its threads out.
+    fn remove(&self, task: &Arc<Pid<Task>>) {
+        let Kin { children, threads } = task.process().kin().clone();
+        let facts = task.process().facts();
+        let (parent, resident_pages) = (facts.parent, facts.resident_pages);
+        drop(facts);
+        let leader = match task.process().leader {
+            Leader::Itself => None,
+            Leader::Other(leader) => Some(leader),
+        };
+        for thread in threads.iter().filter_map(|thread| self.root.get_pid(*thread)) {
+            self.remove(&thread);
+        }
+        if leader.is_none() {
+            self.resident_pages.fetch_sub(resident_pages, Ordering::Relaxed);
+        }
+        // Somebody else may have freed it, had they the namespaces.
+        let _ = task.free();
+        let mut by_serial = self.by_serial.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        by_serial.remove(&task.process().serial);
+        drop(by_serial);
+        match leader.or(parent).and_then(|it| self.root.get_pid(it)) {
+            Some(process) if leader.is_some() => {
+                process.process().kin_mut().threads.remove(&task.global_nr());
+                self.tell(|watcher| watcher.changed(&process, &[Text::Stat, Text::Status]));
+            }
+            Some(parent) => drop(parent.process().kin_mut().children.remove(&task.global_nr())),
+            None => {}
+        }
+        if leader.is_none() {
+            self.hand_over(task, &children);
+        }
+        self.tell(|watcher| watcher.ended(task));
+    }
+
+    /// Gives children whose parent is gone to the first process of its namespace.
+    fn hand_over(&self, gone: &Pid<Task>, children: &std::collections::BTreeSet<u32>) {
+        let reaper = gone.namespace().get_pid(1);
+        for child in children.iter().filter_map(|child| self.root.get_pid(*child)) {
+            child.process().facts_mut().parent = reaper.as_ref().map(|reaper| reaper.global_nr());
+            if let Some(reaper) = &reaper {
+                reaper.process().kin_mut().children.insert(child.global_nr());
+            }
+            self.tell(|watcher| watcher.changed(&child, &[Text::Stat, Text::Status]));
+        }
+    }
+
+    fn change(&self) -> MutexGuard<'_, ()> {
+        let changing = self.changing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        self.changes.fetch_add(1, Ordering::Release);
+        changing
+    }
+
+    fn tell(&self, tell: impl Fn(&dyn Watcher)) {
+        // What was read before the change and is told of after it must differ.
+        self.changes.fetch_add(1, Ordering::Release);
+        let watchers = self.watchers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        for watcher in watchers.iter().filter_map(Weak::upgrade) {
+            tell(&*watcher);
+        }
+    }
+
+    fn number_of(&self, namespace: &Arc<PidNamespace<Task>>) -> u32 {
+        let known = |(it, _): &&(Weak<PidNamespace<Task>>, u32)| {
+            std::ptr::eq(it.as_ptr(), Arc::as_ptr(namespace))
+        };
+        self.namespaces().iter().find(known).map_or(0, |(_, number)| *number)
+    }
+
+    fn namespaces(&self) -> MutexGuard<'_, Vec<(Weak<PidNamespace<Task>>, u32)>> {
+        self.namespaces.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let processes = self.root.processes();
+        f.debug_struct("Table").field("processes", &processes).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,421 @@
+//! What is at which name, as one namespace sees it.
+
+mod kernel_side;
+mod table_side;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use fuse_wire::{Attr, Entry, Timestamp};
+use pidns::PidNamespace;
+
+use crate::clock::Clock;
+use crate::errno::Errno;
+use crate::kernel::{Kernel, number};
+use crate::machine::{MachineDir, MachineFile};
+use crate::node::{Node, What};
+use crate::table::Table;
+use crate::task::Task;
+use kernel_side::{Mirror, Snapshots};
+
+const S_IFDIR: u32 = 0o040_000;
+const S_IFREG: u32 = 0o100_000;
+const S_IFLNK: u32 = 0o120_000;
+
+/// What does not change, or whose changes we tell.
+const FOREVER: Duration = Duration::from_secs(1 << 30);
+
+/// In a listing, numbers of processes come after the other names.
+const FIRST_NUMBER: u64 = 1 << 16;
+
+/// Who asks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caller {
+    /// Its thread, as the mount's namespace numbers it; 0 if that does not see it.
+    pub(crate) tid: u32,
+    /// Its user.
+    pub(crate) uid: u32,
+}
+
+/// Whether the kernel may keep what it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    /// It may: the processes are those of the table, and each change is told.
+    Kept,
+    /// It may not: the processes are the kernel's own, and change unheard.
+    Asked,
+}
+
+/// A name and what is there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) node: Node,
+    pub(crate) attr: Attr,
+    /// How long the name may be kept, and the attributes.
+    pub(crate) valid: (Duration, Duration),
+}
+
+/// A text: of what, after how many changes, and itself.
+type KeptText = (Node, u64, Arc<Vec<u8>>);
+
+/// The processes as one namespace sees them.
+pub(crate) struct View {
+    table: Arc<Table>,
+    namespace: Arc<PidNamespace<Task>>,
+    kernel: Kernel,
+    keeping: Keeping,
+    next_link: AtomicU32,
+    snapshots: Mutex<Snapshots>,
+    mirror: Mutex<Mirror>,
+    last_text: Mutex<Option<KeptText>>,
+    clock: Clock,
+}
+
+impl View {
+    pub(crate) fn new(
+        table: Arc<Table>,
+        namespace: Arc<PidNamespace<Task>>,
+        kernel: Kernel,
+        keeping: Keeping,
+    ) -> Self {
+        Self {
+            table,
+            namespace,
+            kernel,
+            keeping,
+            next_link: AtomicU32::new(0),
+            snapshots: Mutex::default(),
+            mirror: Mutex::default(),
+            last_text: Mutex::default(),
+            clock: Clock::default(),
+        }
+    }
+
+    pub(crate) fn keeping(&self) -> Keeping {
+        self.keeping
+    }
+
+    pub(crate) fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub(crate) fn namespace(&self) -> &PidNamespace<Task> {
+        &self.namespace
+    }
+
+    /// Finds a name in a directory. `None` stands for a name that will never be there.
+    pub(crate) fn lookup(
+        &self,
+        parent: Node,
+        name: &[u8],
+        caller: Caller,
+    ) -> Result<Option<Found>, Errno> {
+        match parent {
+            Node::Root => self.lookup_in_root(name, caller),
+            Node::MachineDir(dir) => Ok(self.lookup_machine(Some(dir), name)),
+            Node::Task(serial, what) => self.lookup_of_task(serial, what, name),
+            Node::Kernel(slot, what) => self.lookup_of_kernel(slot, what, name, caller),
+            Node::Mirror(path) => self.lookup_mirror(Some(path), name).map(Some),
+            Node::MachineFile(_)
+            | Node::SelfLink(_)
+            | Node::ThreadSelfLink(_)
+            | Node::NsFile(..)
+            | Node::Snapshot(_) => Err(Errno::NotDir),
+        }
+    }
+
+    fn lookup_in_root(&self, name: &[u8], caller: Caller) -> Result<Option<Found>, Errno> {
+        if let Some(nr) = process_number(name) {
+            if let Some(task) = self.namespace.get_pid(nr) {
+                return Ok(Some(self.found_task(&task, What::Dir)));
+            }
+            let reader = self.kernel.tgid_of(caller.tid);
+            if self.kernel.shows(nr, reader) {
+                let slot = self.kernel.adopt(nr).map_err(|_| Errno::NoEnt)?;
+                return self.found_of_kernel(slot, What::Dir, caller).map(Some);
+            }
+            return Err(Errno::NoEnt);
+        }
+        let fresh = || self.next_link.fetch_add(1, Ordering::Relaxed);
+        match name {
+            b"self" => Ok(Some(self.found(Node::SelfLink(fresh()))?)),
+            b"thread-self" => Ok(Some(self.found(Node::ThreadSelfLink(fresh()))?)),
+            _ => match self.keeping {
+                Keeping::Kept => Ok(self.lookup_machine(None, name)),
+                Keeping::Asked => self.lookup_mirror(None, name).map(Some),
+            },
+        }
+    }
+
+    fn lookup_machine(&self, dir: Option<MachineDir>, name: &[u8]) -> Option<Found> {
+        let is_here = |it: &MachineFile| it.dir() == dir && it.name().as_bytes() == name;
+        let file = MachineFile::ALL.into_iter().find(is_here).map(Node::MachineFile);
+        let is_here = |it: &MachineDir| it.dir() == dir && it.name().as_bytes() == name;
+        let dir = MachineDir::ALL.into_iter().find(is_here).map(Node::MachineDir);
+        self.found(file.or(dir)?).ok()
+    }
+
+    /// A node that is no process's, and whoever looks it up.
+    fn found(&self, node: Node) -> Result<Found, Errno> {
+        let valid = match (self.keeping, node) {
+            (Keeping::Asked, _) => (Duration::ZERO, Duration::ZERO),
+            (Keeping::Kept, Node::SelfLink(_) | Node::ThreadSelfLink(_)) => {
+                (Duration::ZERO, FOREVER)
+            }
+            (Keeping::Kept, _) => (FOREVER, FOREVER),
+        };
+        Ok(Found { node, attr: self.attr(node)?, valid })
+    }
+
+    /// The attributes of a node, and how long they may be kept is the same as at its look-up.
+    pub(crate) fn attr(&self, node: Node) -> Result<Attr, Errno> {
+        let (mode, size) = match node {
+            Node::Root | Node::MachineDir(_) => (S_IFDIR | 0o555, 0),
+            Node::MachineFile(_) => (S_IFREG | 0o444, self.kept_text(node)?.len()),
+            Node::SelfLink(_) | Node::ThreadSelfLink(_) => (S_IFLNK | 0o777, 0),
+            Node::NsFile(..) => (S_IFREG | 0o444, 0),
+            Node::Task(serial, what) => return self.attr_of_task(serial, what),
+            Node::Kernel(slot, what) => return self.attr_of_kernel(slot, what),
+            Node::Snapshot(nth) => return self.attr_of_snapshot(nth),
+            Node::Mirror(path) => return self.attr_of_mirror(path),
+        };
+        let ino = match node {
+            Node::NsFile(_, number) => number.into(),
+            _ => node.number(),
+        };
+        let links = if node == Node::Root { 2 + self.namespace.processes() } else { 1 };
+        Ok(Attr { ino, nlink: links, ..self.plain_attr(mode, size) })
+    }
+
+    fn plain_attr(&self, mode: u32, size: usize) -> Attr {
+        let changed = self.changed_at();
+        let (atime, mtime, ctime) = (changed, changed, changed);
+        let size = size as u64;
+        Attr { mode, size, nlink: 1, blksize: 1024, atime, mtime, ctime, ..Attr::default() }
+    }
+
+    /// No two changes at the same time: the kernel takes what it has of a directory for good while
+    /// its time is the same.
+    fn changed_at(&self) -> Timestamp {
+        const BILLION: u64 = 1_000_000_000;
+        let changes = self.table.changes();
+        let seconds = self.table.machine().boot_seconds() + changes / BILLION;
+        Timestamp {
+            seconds: i64::try_from(seconds).unwrap_or(i64::MAX),
+            nanoseconds: u32::try_from(changes % BILLION).unwrap_or(0),
+        }
+    }
+
+    /// Where a link leads.
+    pub(crate) fn read_link(&self, node: Node, caller: Caller) -> Result<Vec<u8>, Errno> {
+        match node {
+            Node::SelfLink(_) => {
+                let tgid = self.kernel.tgid_of(caller.tid).ok_or(Errno::NoEnt)?;
+                Ok(tgid.to_string().into_bytes())
+            }
+            Node::ThreadSelfLink(_) => {
+                let tgid = self.kernel.tgid_of(caller.tid).ok_or(Errno::NoEnt)?;
+                Ok(format!("{tgid}/task/{}", caller.tid).into_bytes())
+            }
+            Node::Task(serial, what) => self.read_link_of_task(serial, what),
+            Node::Kernel(slot, what) => self.read_link_of_kernel(slot, what, caller),
+            Node::Mirror(path) => self.read_link_mirror(path),
+            Node::Root
+            | Node::MachineDir(_)
+            | Node::MachineFile(_)
+            | Node::NsFile(..)
+            | Node::Snapshot(_) => Err(Errno::Inval),
+        }
+    }
+
+    /// Hands the entries of a directory from `offset` on to `push`, with the offset behind each,
+    /// until that says that it has no room.
+    pub(crate) fn list(
+        &self,
+        node: Node,
+        offset: u64,
+        caller: Caller,
+        push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
+    ) -> Result<(), Errno> {
+        let mut fixed: Vec<(&[u8], Node)> = vec![(b".", node), (b"..", Node::Root)];
+        match node {
+            Node::Root => {
+                fixed.push((b"self", Node::SelfLink(u32::MAX)));
+                fixed.push((b"thread-self", Node::ThreadSelfLink(u32::MAX)));
+                if self.keeping == Keeping::Kept {
+                    fixed.extend(machine_entries(None));
+                }
+            }
+            Node::MachineDir(dir) => fixed.extend(machine_entries(Some(dir))),
+            Node::Task(serial, what) => return self.list_of_task(serial, what, offset, push),
+            Node::Kernel(slot, what) => {
+                return self.list_of_kernel(slot, what, offset, push);
+            }
+            Node::Mirror(path) => return self.list_mirror(Some(path), 0, offset, push),
+            Node::MachineFile(_)
+            | Node::SelfLink(_)
+            | Node::ThreadSelfLink(_)
+            | Node::NsFile(..)
+            | Node::Snapshot(_) => return Err(Errno::NotDir),
+        }
+        for (at, (name, node)) in (1..).zip(&fixed) {
+            if at > offset && !push(self.found(*node)?, at, name) {
+                return Ok(());
+            }
+        }
+        if node != Node::Root {
+            return Ok(());
+        }
+        if self.keeping == Keeping::Asked && offset < FIRST_NUMBER {
+            let mut is_full = false;
+            self.list_mirror(None, fixed.len() as u64, offset, &mut |found, at, name| {
+                is_full = !push(found, at, name);
+                !is_full
+            })?;
+            if is_full {
+                return Ok(());
+            }
+        }
+        self.list_processes(offset.saturating_sub(FIRST_NUMBER), caller, push)
+    }
+
+    /// Lists the processes whose numbers are `after` or higher.
+    fn list_processes(
+        &self,
+        after: u64,
+        caller: Caller,
+        push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
+    ) -> Result<(), Errno> {
+        let first = u32::try_from(after).map_err(|_| Errno::Inval)?.max(1);
+        let kernels = match self.keeping {
+            // What is listed is kept, for all: nobody may be there for one reader alone.
+            Keeping::Kept => Vec::new(),
+            Keeping::Asked => self.kernel.list(self.kernel.tgid_of(caller.tid))?,
+        };
+        let mut kernels = kernels.into_iter().skip_while(|nr| *nr < first).peekable();
+        let mut next = first;
+        loop {
+            let ours = self.next_process(next);
+            let (nr, found) = match (ours, kernels.peek()) {
+                (Some(task), other)
+                    if other.is_none_or(|nr| task.nr_ns(&self.namespace) <= *nr) =>
+                {
+                    (task.nr_ns(&self.namespace), self.found_task(&task, What::Dir))
+                }
+                (_, Some(&nr)) => match self.kernel_entry(nr) {
+                    Some(found) => (nr, found),
+                    None => {
+                        kernels.next();
+                        continue;
+                    }
+                },
+                (_, None) => return Ok(()),
+            };
+            let offset = FIRST_NUMBER + u64::from(nr) + 1;
+            if !push(found, offset, nr.to_string().as_bytes()) {
+                return Ok(());
+            }
+            next = nr + 1;
+            while kernels.peek().is_some_and(|it| *it <= nr) {
+                kernels.next();
+            }
+        }
+    }
+
+    /// What is in a file, anew.
+    pub(crate) fn text(&self, node: Node, caller: Caller) -> Result<Arc<Vec<u8>>, Errno> {
+        match node {
+            Node::MachineFile(_) | Node::Task(_, What::Text(_)) => self.kept_text(node),
+            Node::NsFile(..) => Ok(Arc::default()),
+            Node::Snapshot(nth) => self.text_of_snapshot(nth),
+            Node::Kernel(slot, What::Text(text)) => {
+                self.text_of_kernel(slot, text, caller).map(Arc::new)
+            }
+            Node::Mirror(path) => self.text_of_mirror(path).map(Arc::new),
+            Node::Root
+            | Node::MachineDir(_)
+            | Node::SelfLink(_)
+            | Node::ThreadSelfLink(_)
+            | Node::Task(..)
+            | Node::Kernel(..) => Err(Errno::Inval),
+        }
+    }
+
+    /// The kernel has been told of a node once more.
+    pub(crate) fn remember(&self, node: Node) {
+        if let Node::Kernel(slot, _) = node {
+            self.kernel.remember(slot);
+        }
+    }
+
+    /// The kernel has forgotten a node, as often as it had been told of it.
+    pub(crate) fn forget(&self, node: Node, lookups: u64) {
+        match node {
+            Node::Kernel(slot, _) => self.kernel.forget(slot, lookups),
+            Node::Snapshot(nth) => drop(self.snapshots().remove(nth)),
+            _ => {}
+        }
+    }
+
+    /// A text of the table, or of its machine. Attributes come first, with the length, and then
+    /// the text itself, so the last one is kept until something changes.
+    fn kept_text(&self, node: Node) -> Result<Arc<Vec<u8>>, Errno> {
+        if let Node::MachineFile(file) = node {
+            let machine = self.table.machine();
+            let up = if file.follows_time() { self.clock.read(machine) } else { Duration::ZERO };
+            let pid_max = self.namespace.pid_max();
+            return Ok(Arc::new(crate::machine::render(&self.table, file, up, pid_max)));
+        }
+        let changes = self.table.changes();
+        let mut last = self.last_text.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((of, at, text)) = &*last
+            && (*of, *at) == (node, changes)
+        {
+            return Ok(text.clone());
+        }
+        let text = Arc::new(match node {
+            Node::Task(serial, What::Text(text)) => self.text_of_task(serial, text)?,
+            _ => return Err(Errno::Inval),
+        });
+        *last = Some((node, changes, text.clone()));
+        Ok(text)
+    }
+
+    fn snapshots(&self) -> MutexGuard<'_, Snapshots> {
+        self.snapshots.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn mirror(&self) -> MutexGuard<'_, Mirror> {
+        self.mirror.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Names like those of processes: a number without a sign or leading zeros.
+fn process_number(name: &[u8]) -> Option<u32> {
+    let is_plain = name.first().is_some_and(|first| (b'1'..=b'9').contains(first))
+        && name.iter().all(u8::is_ascii_digit);
+    is_plain.then(|| number(name)).flatten()
+}
+
+fn machine_entries(dir: Option<MachineDir>) -> impl Iterator<Item = (&'static [u8], Node)> {
+    let files = MachineFile::ALL.into_iter().filter(move |it| it.dir() == dir);
+    let files = files.map(|file| (file.name().as_bytes(), Node::MachineFile(file)));
+    let dirs = MachineDir::ALL.into_iter().filter(move |it| it.dir() == dir);
+    files.chain(dirs.map(|dir| (dir.name().as_bytes(), Node::MachineDir(dir))))
+}
+
+/// Builds the entry that the kernel is told.
+pub(crate) fn entry(found: &Found) -> Entry {
+    Entry {
+        node: found.node.number(),
+        generation: 0,
+        entry_valid: found.valid.0,
+        attr_valid: found.valid.1,
+        attr: found.attr,
+    }
+}

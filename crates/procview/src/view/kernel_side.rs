@@ -1,0 +1,383 @@
+//! Processes of the kernel's, and what else its /proc tells.
+
+mod seen;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use binder_os::{ProcDir, ProcStat};
+use fuse_wire::Attr;
+
+use super::{Caller, FOREVER, Found, Keeping, S_IFDIR, S_IFLNK, S_IFREG, View, process_number};
+use crate::errno::Errno;
+use crate::files::{Link, NsKind, Text};
+use crate::kernel::number;
+use crate::node::{FD_MAX, Node, What};
+
+/// Texts as they were when they were looked up.
+#[derive(Default)]
+pub(super) struct Snapshots {
+    texts: HashMap<u32, (Attr, Arc<Vec<u8>>)>,
+    next: u32,
+}
+
+/// Paths in the kernel's /proc that somebody has asked for. There are as many as there are files in
+/// `sys`, at most.
+#[derive(Default)]
+pub(super) struct Mirror {
+    paths: Vec<Arc<str>>,
+    by_path: HashMap<Arc<str>, u32>,
+}
+
+/// What of the kernel's /proc is shown beside the processes: files that tell all readers the same.
+const MIRRORED: [&str; 21] = [
+    "buddyinfo",
+    "cgroups",
+    "cmdline",
+    "consoles",
+    "cpuinfo",
+    "crypto",
+    "devices",
+    "diskstats",
+    "filesystems",
+    "interrupts",
+    "loadavg",
+    "meminfo",
+    "misc",
+    "mounts",
+    "partitions",
+    "softirqs",
+    "stat",
+    "swaps",
+    "uptime",
+    "version",
+    "vmstat",
+];
+/// And the directory of which everything is.
+const MIRRORED_DIR: &str = "sys";
+
+impl Snapshots {
+    pub(super) fn remove(&mut self, nth: u32) -> Option<(Attr, Arc<Vec<u8>>)> {
+        self.texts.remove(&nth)
+    }
+}
+
+impl View {
+    /// Nothing of the kernel's may be kept, but for what cannot change: a text that was taken down.
+    fn valid_for(node: Node) -> (Duration, Duration) {
+        match node {
+            Node::Snapshot(_) => (Duration::ZERO, FOREVER),
+            _ => (Duration::ZERO, Duration::ZERO),
+        }
+    }
+
+    fn process_dir(&self, slot: u32) -> Result<(u32, Arc<ProcDir>), Errno> {
+        self.kernel.dir(slot).ok_or(Errno::Srch)
+    }
+
+    pub(super) fn kernel_entry(&self, nr: u32) -> Option<Found> {
+        // Listed, not looked up: the kernel learns no node of ours from it.
+        let stat = self.kernel.proc().stat(nr.to_string()).ok()?;
+        let node = Node::Kernel(0, What::Dir);
+        let attr = self.attr_from(stat, S_IFDIR | 0o555, u64::from(nr) << 32);
+        Some(Found { node, attr, valid: (Duration::ZERO, Duration::ZERO) })
+    }
+
+    pub(super) fn found_of_kernel(
+        &self,
+        slot: u32,
+        what: What,
+        caller: Caller,
+    ) -> Result<Found, Errno> {
+        let attr = self.attr_of_kernel(slot, what).map_err(|errno| match errno {
+            Errno::Srch => Errno::NoEnt,
+            other => other,
+        })?;
+        let node = match (self.keeping, what) {
+            (Keeping::Kept, What::Text(text)) => self.snapshot(slot, text, attr, caller)?,
+            _ => Node::Kernel(slot, what),
+        };
+        let attr = match node {
+            Node::Snapshot(nth) => self.attr_of_snapshot(nth)?,
+            _ => attr,
+        };
+        Ok(Found { node, attr, valid: Self::valid_for(node) })
+    }
+
+    pub(super) fn lookup_of_kernel(
+        &self,
+        slot: u32,
+        what: What,
+        name: &[u8],
+        caller: Caller,
+    ) -> Result<Option<Found>, Errno> {
+        let (own, dir) = self.process_dir(slot).map_err(|_| Errno::NoEnt)?;
+        let inner = match what {
+            What::Dir | What::ThreadDir => match name {
+                b"task" if what == What::Dir => What::TaskDir,
+                b"ns" => What::NsDir,
+                b"fd" => What::FdDir,
+                _ => Text::named(name)
+                    .map(What::Text)
+                    .or_else(|| Link::named(name).map(What::Link))
+                    .ok_or(Errno::NoEnt)?,
+            },
+            What::TaskDir => {
+                let tid = process_number(name).ok_or(Errno::NoEnt)?;
+                if self.kernel.tgid_of(tid) != self.kernel.tgid_of(own) {
+                    return Err(Errno::NoEnt);
+                }
+                let thread = self.kernel.adopt(tid)?;
+                return self.found_of_kernel(thread, What::ThreadDir, caller).map(Some);
+            }
+            What::NsDir => {
+                let number_of = |kind: NsKind| {
+                    let behind = dir.stat_behind(format!("ns/{}", kind.name())).ok()?;
+                    u32::try_from(behind.inode).ok()
+                };
+                // The link's target is a name here, too: so whoever follows it gets to a file with
+                // the namespace's number, and whoever reads it sees what the kernel's own says.
+                if let Some((kind, number)) = NsKind::parse_target(name) {
+                    let is_its_own = number_of(kind) == Some(number);
+                    let file = is_its_own.then_some(Node::NsFile(kind, number));
+                    return self.found(file.ok_or(Errno::NoEnt)?).map(Some);
+                }
+                What::Ns(NsKind::named(name).ok_or(Errno::NoEnt)?)
+            }
+            What::FdDir => What::Fd(number(name).filter(|fd| *fd <= FD_MAX).ok_or(Errno::NoEnt)?),
+            What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
+                return Err(Errno::NotDir);
+            }
+        };
+        self.found_of_kernel(slot, inner, caller).map(Some)
+    }
+
+    pub(super) fn attr_of_kernel(&self, slot: u32, what: What) -> Result<Attr, Errno> {
+        let (_, dir) = self.process_dir(slot)?;
+        let stat = dir.stat(path_of(what)).map_err(|error| match error.raw_os_error() {
+            // The directory is there, and the process is not.
+            Some(2) if !matches!(what, What::Fd(_)) => Errno::Srch,
+            _ => error.into(),
+        })?;
+        let mode = match what {
+            What::Dir | What::ThreadDir | What::TaskDir => S_IFDIR | 0o555,
+            What::NsDir => S_IFDIR | 0o511,
+            What::FdDir => S_IFDIR | 0o500,
+            What::Fd(_) => S_IFLNK | stat.mode & 0o777,
+            What::Text(text) => S_IFREG | text.permissions() & stat.mode,
+            What::Link(_) | What::Ns(_) => S_IFLNK | 0o777,
+        };
+        Ok(self.attr_from(stat, mode, Node::Kernel(slot, what).number()))
+    }
+
+    fn attr_from(&self, stat: ProcStat, mode: u32, ino: u64) -> Attr {
+        let ProcStat { uid, gid, links: nlink, .. } = stat;
+        Attr { ino, uid, gid, nlink, ..self.plain_attr(mode, 0) }
+    }
+
+    pub(super) fn text_of_kernel(
+        &self,
+        slot: u32,
+        text: Text,
+        caller: Caller,
+    ) -> Result<Vec<u8>, Errno> {
+        let (_, dir) = self.process_dir(slot)?;
+        let stat = dir.stat(text.name()).map_err(|_| Errno::Srch)?;
+        let is_owner = caller.uid == 0 || caller.uid == stat.uid;
+        let bytes = dir.read(text.name())?;
+        let reader = self.kernel.tgid_of(caller.tid);
+        let as_seen = |number| self.kernel.as_seen(number, reader);
+        match text {
+            Text::Stat => seen::stat(&bytes, is_owner, as_seen).ok_or(Errno::Io),
+            Text::Status => Ok(seen::status(&bytes, as_seen)),
+            _ => Ok(bytes),
+        }
+    }
+
+    pub(super) fn read_link_of_kernel(
+        &self,
+        slot: u32,
+        what: What,
+        caller: Caller,
+    ) -> Result<Vec<u8>, Errno> {
+        let (_, dir) = self.process_dir(slot)?;
+        if !matches!(what, What::Link(_) | What::Fd(_) | What::Ns(_)) {
+            return Err(Errno::Inval);
+        }
+        // Only the process's user may know where its links lead; the directory's owner is root's
+        // for a process that nobody may look into.
+        let owner = dir.stat("environ").map_err(|_| Errno::NoEnt)?.uid;
+        if caller.uid != 0 && caller.uid != owner {
+            return Err(Errno::Acces);
+        }
+        Ok(dir.read_link(path_of(what))?)
+    }
+
+    pub(super) fn list_of_kernel(
+        &self,
+        slot: u32,
+        what: What,
+        offset: u64,
+        push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
+    ) -> Result<(), Errno> {
+        let (_, dir) = self.process_dir(slot).map_err(|_| Errno::NoEnt)?;
+        let kind = |what: What| match what {
+            What::Text(_) => S_IFREG,
+            What::Link(_) | What::Ns(_) | What::Fd(_) => S_IFLNK,
+            _ => S_IFDIR,
+        };
+        let mut entries: Vec<(String, What)> = vec![(".".into(), what), ("..".into(), What::Dir)];
+        match what {
+            What::Dir | What::ThreadDir => {
+                let texts = Text::ALL.into_iter().map(|text| (text.name(), What::Text(text)));
+                let links = Link::ALL.into_iter().map(|link| (link.name(), What::Link(link)));
+                let dirs = [("ns", What::NsDir), ("fd", What::FdDir), ("task", What::TaskDir)];
+                let dirs =
+                    dirs.into_iter().filter(|(_, it)| what == What::Dir || *it != What::TaskDir);
+                let names = texts.chain(links).chain(dirs);
+                let exists = |(name, _): &(&str, What)| dir.stat(*name).is_ok();
+                entries.extend(names.filter(exists).map(|(name, what)| (name.to_owned(), what)));
+            }
+            What::TaskDir => {
+                let threads = dir.numbers("task").map_err(|_| Errno::NoEnt)?;
+                entries.extend(threads.iter().map(|tid| (tid.to_string(), What::ThreadDir)));
+            }
+            What::NsDir => {
+                let kinds = NsKind::ALL.into_iter();
+                entries.extend(kinds.map(|kind| (kind.name().to_owned(), What::Ns(kind))));
+            }
+            What::FdDir => {
+                let descriptors = dir.numbers("fd")?;
+                let shown = descriptors.into_iter().filter(|fd| *fd <= FD_MAX);
+                entries.extend(shown.map(|fd| (fd.to_string(), What::Fd(fd))));
+            }
+            What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
+                return Err(Errno::NotDir);
+            }
+        }
+        for (at, (name, what)) in (1..).zip(entries) {
+            let node = Node::Kernel(slot, what);
+            let mut attr = self.plain_attr(kind(what), 0);
+            attr.ino = node.number();
+            let found = Found { node, attr, valid: (Duration::ZERO, Duration::ZERO) };
+            if at > offset && !push(found, at, name.as_bytes()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a text down for who looks it up.
+    fn snapshot(&self, slot: u32, text: Text, attr: Attr, caller: Caller) -> Result<Node, Errno> {
+        let bytes = self.text_of_kernel(slot, text, caller).map_err(|_| Errno::NoEnt)?;
+        let mut snapshots = self.snapshots();
+        let nth = snapshots.next;
+        snapshots.next = nth.wrapping_add(1);
+        let node = Node::Snapshot(nth);
+        let attr = Attr { ino: node.number(), size: bytes.len() as u64, ..attr };
+        snapshots.texts.insert(nth, (attr, Arc::new(bytes)));
+        Ok(node)
+    }
+
+    pub(super) fn attr_of_snapshot(&self, nth: u32) -> Result<Attr, Errno> {
+        self.snapshots().texts.get(&nth).map(|(attr, _)| *attr).ok_or(Errno::Srch)
+    }
+
+    pub(super) fn text_of_snapshot(&self, nth: u32) -> Result<Arc<Vec<u8>>, Errno> {
+        self.snapshots().texts.get(&nth).map(|(_, text)| text.clone()).ok_or(Errno::Srch)
+    }
+
+    /// Finds a name beside the processes, or below a directory there.
+    pub(super) fn lookup_mirror(&self, dir: Option<u32>, name: &[u8]) -> Result<Found, Errno> {
+        let name = std::str::from_utf8(name).map_err(|_| Errno::NoEnt)?;
+        let path = match dir {
+            Some(dir) => format!("{}/{name}", self.mirrored(dir)?),
+            None if MIRRORED.contains(&name) || name == MIRRORED_DIR => name.to_owned(),
+            None => return Err(Errno::NoEnt),
+        };
+        // Before it is given a number, for what is not there needs none.
+        self.kernel.proc().stat(&*path)?;
+        let nth = self.mirror().number_of(&path);
+        let attr = self.attr_of_mirror(nth)?;
+        Ok(Found { node: Node::Mirror(nth), attr, valid: (Duration::ZERO, Duration::ZERO) })
+    }
+
+    fn mirrored(&self, nth: u32) -> Result<Arc<str>, Errno> {
+        self.mirror().paths.get(nth as usize).cloned().ok_or(Errno::NoEnt)
+    }
+
+    pub(super) fn attr_of_mirror(&self, nth: u32) -> Result<Attr, Errno> {
+        let stat = self.kernel.proc().stat(&*self.mirrored(nth)?)?;
+        Ok(self.attr_from(stat, stat.mode & !0o222, Node::Mirror(nth).number()))
+    }
+
+    pub(super) fn text_of_mirror(&self, nth: u32) -> Result<Vec<u8>, Errno> {
+        Ok(self.kernel.proc().read(&*self.mirrored(nth)?)?)
+    }
+
+    pub(super) fn read_link_mirror(&self, nth: u32) -> Result<Vec<u8>, Errno> {
+        Ok(self.kernel.proc().read_link(&*self.mirrored(nth)?)?)
+    }
+
+    /// Lists a directory of the kernel's; the first `before` places are taken.
+    pub(super) fn list_mirror(
+        &self,
+        dir: Option<u32>,
+        before: u64,
+        offset: u64,
+        push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
+    ) -> Result<(), Errno> {
+        let path = dir.map(|dir| self.mirrored(dir)).transpose()?;
+        let names = match &path {
+            Some(path) => {
+                let mut names = vec![b".".to_vec(), b"..".to_vec()];
+                names.extend(self.kernel.proc().names(&**path)?);
+                names
+            }
+            None => {
+                MIRRORED.iter().chain([&MIRRORED_DIR]).map(|it| it.as_bytes().to_vec()).collect()
+            }
+        };
+        for (at, name) in (before + 1..).zip(names) {
+            if at <= offset {
+                continue;
+            }
+            let Ok(text) = std::str::from_utf8(&name) else { continue };
+            let full = path.as_ref().map_or(text.to_owned(), |path| format!("{path}/{text}"));
+            let Ok(stat) = self.kernel.proc().stat(&*full) else { continue };
+            let node = Node::Mirror(u32::MAX);
+            let attr = self.attr_from(stat, stat.mode & !0o222, stat.inode);
+            let found = Found { node, attr, valid: (Duration::ZERO, Duration::ZERO) };
+            if !push(found, at, &name) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Mirror {
+    fn number_of(&mut self, path: &str) -> u32 {
+        if let Some(nth) = self.by_path.get(path) {
+            return *nth;
+        }
+        let (path, nth) = (Arc::<str>::from(path), u32::try_from(self.paths.len()).unwrap_or(0));
+        self.paths.push(path.clone());
+        self.by_path.insert(path, nth);
+        nth
+    }
+}
+
+fn path_of(what: What) -> String {
+    match what {
+        What::Dir | What::ThreadDir => ".".into(),
+        What::TaskDir => "task".into(),
+        What::NsDir => "ns".into(),
+        What::FdDir => "fd".into(),
+        What::Fd(fd) => format!("fd/{fd}"),
+        What::Text(text) => text.name().into(),
+        What::Link(link) => link.name().into(),
+        What::Ns(kind) => format!("ns/{}", kind.name()),
+    }
+}

@@ -1,0 +1,206 @@
+//! Processes of the table.
+
+use std::sync::Arc;
+
+use fuse_wire::Attr;
+use pidns::Pid;
+
+use super::{FOREVER, Found, S_IFDIR, S_IFLNK, S_IFREG, View, process_number};
+use crate::errno::Errno;
+use crate::files::{Link, NsKind, Text};
+use crate::kernel::number;
+use crate::node::{FD_MAX, Node, What};
+use crate::render::Seen;
+use crate::task::{Leader, Task};
+
+impl View {
+    /// The process, if it is still there.
+    fn task(&self, serial: u32) -> Result<Arc<Pid<Task>>, Errno> {
+        self.table().by_serial(serial).ok_or(Errno::Srch)
+    }
+
+    fn seen<'a>(&'a self, task: &'a Pid<Task>) -> Seen<'a> {
+        Seen { table: self.table(), namespace: self.namespace(), task }
+    }
+
+    /// The process of number `nr` or the next one; threads have no entries.
+    pub(super) fn next_process(&self, nr: u32) -> Option<Arc<Pid<Task>>> {
+        let mut next = nr;
+        loop {
+            let guard = pidns::pin();
+            let (nr, pid) = self.namespace().find_ge_pid(next, &guard)?;
+            let is_process = pid.process().leader == Leader::Itself;
+            if is_process && let Some(pid) = self.namespace().get_pid(nr) {
+                return Some(pid);
+            }
+            next = nr + 1;
+        }
+    }
+
+    pub(super) fn found_task(&self, task: &Pid<Task>, what: What) -> Found {
+        let node = Node::Task(task.process().serial, what);
+        Found { node, attr: self.attr_of(task, what), valid: (FOREVER, FOREVER) }
+    }
+
+    pub(super) fn lookup_of_task(
+        &self,
+        serial: u32,
+        what: What,
+        name: &[u8],
+    ) -> Result<Option<Found>, Errno> {
+        let task = self.task(serial).map_err(|_| Errno::NoEnt)?;
+        let found = match what {
+            What::Dir | What::ThreadDir => entry_of_process(what, name),
+            What::TaskDir => {
+                let nr = process_number(name).ok_or(Errno::NoEnt)?;
+                let thread = self.namespace().get_pid(nr).ok_or(Errno::NoEnt)?;
+                let leader = task.global_nr();
+                if thread.global_nr() != leader && thread.process().leader != Leader::Other(leader)
+                {
+                    return Err(Errno::NoEnt);
+                }
+                return Ok(Some(self.found_task(&thread, What::ThreadDir)));
+            }
+            What::NsDir => {
+                let Some(kind) = NsKind::named(name) else { return Ok(None) };
+                return self.found(self.namespace_file(&task, kind)).map(Some);
+            }
+            What::FdDir => {
+                let fd = number(name).filter(|fd| *fd <= FD_MAX).ok_or(Errno::NoEnt)?;
+                if !task.process().facts().descriptors.contains_key(&fd) {
+                    return Err(Errno::NoEnt);
+                }
+                Some(What::Fd(fd))
+            }
+            What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
+                return Err(Errno::NotDir);
+            }
+        };
+        Ok(found.map(|what| self.found_task(&task, what)))
+    }
+
+    /// A namespace, by one file for all that are in it. With the kernel this is a link to one, which
+    /// would cost each process another name.
+    fn namespace_file(&self, task: &Pid<Task>, kind: NsKind) -> Node {
+        Node::NsFile(kind, self.seen(task).namespace_number(kind))
+    }
+
+    pub(super) fn attr_of_task(&self, serial: u32, what: What) -> Result<Attr, Errno> {
+        Ok(self.attr_of(&*self.task(serial)?, what))
+    }
+
+    fn attr_of(&self, task: &Pid<Task>, what: What) -> Attr {
+        let node = Node::Task(task.process().serial, what);
+        let text_len = || self.kept_text(node).map_or(0, |text| text.len());
+        let (mode, size) = match what {
+            What::Dir | What::ThreadDir | What::TaskDir => (S_IFDIR | 0o555, 0),
+            What::NsDir => (S_IFDIR | 0o511, 0),
+            What::FdDir => (S_IFDIR | 0o500, task.process().facts().descriptors.len()),
+            What::Fd(_) => (S_IFLNK | 0o700, 0),
+            What::Text(text) => (S_IFREG | text.permissions(), text_len()),
+            What::Link(_) | What::Ns(_) => (S_IFLNK | 0o777, 0),
+        };
+        let facts = task.process().facts();
+        let nlink = match what {
+            What::Dir => 9,
+            What::TaskDir => 3 + u32::try_from(task.process().kin().threads.len()).unwrap_or(0),
+            _ => 1,
+        };
+        let (uid, gid) = (facts.uids.effective, facts.gids.effective);
+        Attr { ino: node.number(), uid, gid, nlink, ..self.plain_attr(mode, size) }
+    }
+
+    pub(super) fn text_of_task(&self, serial: u32, text: Text) -> Result<Vec<u8>, Errno> {
+        let task = self.task(serial)?;
+        self.seen(&task).text(text).ok_or(Errno::NoEnt)
+    }
+
+    pub(super) fn read_link_of_task(&self, serial: u32, what: What) -> Result<Vec<u8>, Errno> {
+        let task = self.task(serial)?;
+        match what {
+            What::Link(link) => Ok(self.seen(&task).link(link)),
+            What::Fd(fd) => {
+                task.process().facts().descriptors.get(&fd).cloned().ok_or(Errno::NoEnt)
+            }
+            _ => Err(Errno::Inval),
+        }
+    }
+
+    pub(super) fn list_of_task(
+        &self,
+        serial: u32,
+        what: What,
+        offset: u64,
+        push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
+    ) -> Result<(), Errno> {
+        let task = self.task(serial).map_err(|_| Errno::NoEnt)?;
+        let above = if what == What::Dir { Node::Root } else { Node::Task(serial, What::Dir) };
+        let here = self.found_task(&task, what);
+        let dots = [(&b"."[..], here), (b"..", Found { node: above, ..here })];
+        let mut entries: Vec<(Vec<u8>, Found)> =
+            dots.map(|(name, found)| (name.to_vec(), found)).to_vec();
+        match what {
+            What::Dir | What::ThreadDir => {
+                for (name, inner) in entries_of_process(what) {
+                    entries.push((name.as_bytes().to_vec(), self.found_task(&task, inner)));
+                }
+            }
+            What::TaskDir => {
+                let mut threads = vec![task.clone()];
+                let others = task.process().kin().threads.clone();
+                threads.extend(others.iter().filter_map(|nr| self.table().root().get_pid(*nr)));
+                for thread in threads {
+                    let nr = thread.nr_ns(self.namespace()).to_string().into_bytes();
+                    entries.push((nr, self.found_task(&thread, What::ThreadDir)));
+                }
+            }
+            What::NsDir => {
+                for kind in NsKind::ALL {
+                    let found = self.found(self.namespace_file(&task, kind))?;
+                    entries.push((kind.name().as_bytes().to_vec(), found));
+                }
+            }
+            What::FdDir => {
+                let descriptors: Vec<u32> =
+                    task.process().facts().descriptors.keys().copied().collect();
+                for fd in descriptors {
+                    let found = self.found_task(&task, What::Fd(fd));
+                    entries.push((fd.to_string().into_bytes(), found));
+                }
+            }
+            What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
+                return Err(Errno::NotDir);
+            }
+        }
+        for (at, (name, found)) in (1..).zip(entries) {
+            if at > offset && !push(found, at, &name) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a name in the directory of a process, or of a thread, stands for.
+fn entry_of_process(dir: What, name: &[u8]) -> Option<What> {
+    if let Some(text) = Text::named(name) {
+        return Text::OF_RECORDS.contains(&text).then_some(What::Text(text));
+    }
+    match name {
+        b"task" if dir == What::Dir => Some(What::TaskDir),
+        b"ns" => Some(What::NsDir),
+        b"fd" => Some(What::FdDir),
+        _ => Link::named(name).map(What::Link),
+    }
+}
+
+fn entries_of_process(dir: What) -> Vec<(&'static str, What)> {
+    let texts = Text::OF_RECORDS.into_iter().map(|text| (text.name(), What::Text(text)));
+    let links = Link::ALL.into_iter().map(|link| (link.name(), What::Link(link)));
+    let mut entries: Vec<_> = texts.chain(links).collect();
+    if dir == What::Dir {
+        entries.push(("task", What::TaskDir));
+    }
+    entries.extend([("ns", What::NsDir), ("fd", What::FdDir)]);
+    entries
+}

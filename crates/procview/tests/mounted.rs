@@ -1,0 +1,364 @@
+//! Views as programs meet them: mounted, read by the kernel, and changed meanwhile.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use binder_os::{ProcDir, namespaces};
+use pidns::PidNamespace;
+use procview::{Facts, Machine, Members, Session, State, Table, Task};
+
+const DIR: &str = "/mnt";
+
+/// Runs `act` in a mount namespace that ends with it, where that is allowed.
+fn in_private_mounts(act: impl FnOnce() + Send + 'static) {
+    let body = move || match namespaces::enter_mount_namespace() {
+        Ok(_) => act(),
+        Err(error) => eprintln!("skipped: {error}"),
+    };
+    thread::spawn(body).join().unwrap();
+}
+
+fn table() -> Arc<Table> {
+    let proc = ProcDir::open().unwrap();
+    let table = Table::new(Machine::like_this_one(&proc, Duration::from_secs(1000)).unwrap());
+    table.spawn(table.root(), named("init", None)).unwrap();
+    table
+}
+
+fn named(comm: &str, parent: Option<u32>) -> Facts {
+    let argv = vec![comm.as_bytes().to_vec()];
+    Facts { comm: comm.into(), argv, parent, ..Facts::default() }
+}
+
+/// A view at [`DIR`], until it is closed.
+struct Mounted(JoinHandle<()>);
+
+impl Mounted {
+    fn of(table: &Arc<Table>, namespace: &Arc<PidNamespace<Task>>) -> Self {
+        let proc = ProcDir::open().unwrap();
+        Self::serve(Session::of_table(table.clone(), namespace.clone(), proc).unwrap())
+    }
+
+    fn of_kernel(members: Members) -> Self {
+        let proc = ProcDir::open().unwrap();
+        let machine = Machine::like_this_one(&proc, Duration::ZERO).unwrap();
+        Self::serve(Session::of_kernel(Table::new(machine), members, proc).unwrap())
+    }
+
+    fn serve((session, mount): (Session, binder_os::DetachedMount)) -> Self {
+        let server = thread::spawn(move || session.serve().unwrap());
+        mount.attach(Path::new(DIR)).unwrap();
+        Self(server)
+    }
+
+    /// Ends it, and with it the thread that serves: as soon as no file of it is open.
+    fn close(self) {
+        namespaces::unmount(Path::new(DIR)).unwrap();
+        self.0.join().unwrap();
+    }
+}
+
+fn path(name: impl AsRef<Path>) -> PathBuf {
+    Path::new(DIR).join(name)
+}
+
+fn read(name: impl AsRef<Path>) -> String {
+    fs::read_to_string(path(name)).unwrap()
+}
+
+fn numbers() -> Vec<u32> {
+    let names = fs::read_dir(DIR).unwrap().map(|entry| entry.unwrap().file_name());
+    names.filter_map(|name| name.to_str()?.parse().ok()).collect()
+}
+
+fn errno<T: std::fmt::Debug>(result: std::io::Result<T>) -> i32 {
+    result.unwrap_err().raw_os_error().unwrap()
+}
+
+const ENOENT: i32 = 2;
+const ESRCH: i32 = 3;
+const EROFS: i32 = 30;
+
+/// All that is told of process `pid`, as somebody finds it who comes by its name.
+fn told(pid: u32) -> Option<(String, String, String, String)> {
+    let read = |name: &str| fs::read_to_string(path(format!("{pid}/{name}"))).ok();
+    Some((read("comm")?, read("cmdline")?, read("stat")?, read("status")?))
+}
+
+#[test]
+fn what_was_changed_is_never_told_as_it_was() {
+    in_private_mounts(|| {
+        let table = table();
+        let view = Mounted::of(&table, table.root());
+        let is_over = Arc::new(AtomicBool::new(false));
+        // Readers that have the kernel ask for everything at any moment.
+        let reader = || {
+            let is_over = is_over.clone();
+            thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    for pid in numbers() {
+                        let _ = told(pid);
+                        let _ = fs::read_dir(path(format!("{pid}/task"))).map(Iterator::count);
+                        let _ = fs::read_link(path(format!("{pid}/exe")));
+                    }
+                    let _ = fs::read(path("loadavg"));
+                }
+            })
+        };
+        let readers = [reader(), reader()];
+        for round in 0..300_u32 {
+            let child = table.spawn(table.root(), named("new", Some(1))).unwrap().global_nr();
+            assert!(numbers().contains(&child), "round {round}");
+            assert_eq!(told(child).unwrap().0, "new\n");
+
+            let long = "x".repeat(round as usize + 1);
+            let argv = vec![long.clone().into_bytes()];
+            table.exec(child, format!("/bin/p{round}").as_bytes(), argv, Vec::new()).unwrap();
+            let (comm, cmdline, stat, _) = told(child).unwrap();
+            assert_eq!((comm, cmdline), (format!("p{round}\n"), format!("{long}\0")));
+            assert!(stat.contains(&format!("(p{round}) S")), "{stat}");
+            let exe = fs::read_link(path(format!("{child}/exe"))).unwrap();
+            assert_eq!(exe, Path::new(&format!("/bin/p{round}")));
+
+            table.rename(child, b"other").unwrap();
+            table.set_state(child, State::Stopped).unwrap();
+            let (comm, _, stat, status) = told(child).unwrap();
+            assert_eq!(comm, "other\n");
+            assert!(stat.contains("(other) T 1 ") && status.contains("T (stopped)"), "{stat}");
+
+            let thread = table.spawn_thread(child, b"thread").unwrap().global_nr();
+            assert_eq!(read(format!("{child}/task/{thread}/comm")), "thread\n");
+            assert_eq!(fs::read_dir(path(format!("{child}/task"))).unwrap().count(), 2);
+            assert!(!numbers().contains(&thread));
+
+            table.set_owner(child, 1000 + round, 7).unwrap();
+            let owner = fs::metadata(path(format!("{child}/environ"))).unwrap();
+            assert_eq!((owner.uid(), owner.gid()), (1000 + round, 7));
+            assert_eq!(fs::metadata(path(child.to_string())).unwrap().uid(), 1000 + round);
+
+            let forks = read("stat");
+            assert!(forks.contains(&format!("processes {}\n", table.forks())), "{forks}");
+            if round % 2 == 0 {
+                table.exit(child).unwrap();
+                assert!(!numbers().contains(&child));
+                assert_eq!(errno(fs::metadata(path(child.to_string()))), ENOENT);
+                assert_eq!(told(child), None);
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        for reader in readers {
+            reader.join().unwrap();
+        }
+        view.close();
+    });
+}
+
+#[test]
+fn whoever_holds_a_file_open_reads_what_is_true_now() {
+    in_private_mounts(|| {
+        let table = table();
+        let view = Mounted::of(&table, table.root());
+        table.spawn(table.root(), named("a", Some(1))).unwrap();
+        let (mut comm, dir) = (File::open(path("2/comm")).unwrap(), File::open(path("2")).unwrap());
+        let mut text = String::new();
+        comm.read_to_string(&mut text).unwrap();
+        table.rename(2, b"longer").unwrap();
+        comm.seek(SeekFrom::Start(0)).unwrap();
+        comm.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "a\nlonger\n");
+        table.exit(2).unwrap();
+        comm.seek(SeekFrom::Start(0)).unwrap();
+        assert_eq!(errno(comm.read(&mut [0; 8])), ESRCH);
+        let open =
+            rustix::fs::openat(&dir, "stat", rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty());
+        assert!(matches!(open.unwrap_err().raw_os_error(), ENOENT | ESRCH));
+        drop((comm, dir));
+        view.close();
+    });
+}
+
+#[test]
+fn names_that_are_nobodys_lead_nowhere_and_nothing_can_be_written() {
+    in_private_mounts(|| {
+        let table = table();
+        let view = Mounted::of(&table, table.root());
+        for name in ["2", "0", "01", "+1", "-1", "1x", "4294967297", "none", "sys/none", "1/none"] {
+            assert_eq!(errno(fs::metadata(path(name))), ENOENT, "{name}");
+        }
+        for name in ["1/task/2", "1/task/x", "1/fd/0", "1/fd/-1", "1/ns/none", "1/ns/pid:[1]"] {
+            assert_eq!(errno(fs::metadata(path(name))), ENOENT, "{name}");
+        }
+        assert_eq!(fs::read_dir(path("1/stat")).unwrap_err().kind(), ErrorKind::NotADirectory);
+        // That nobody was there is not remembered.
+        table.spawn(table.root(), named("two", Some(1))).unwrap();
+        assert_eq!(read("2/comm"), "two\n");
+        for name in ["1/comm", "uptime", "sys/kernel/pid_max"] {
+            assert_eq!(errno(File::options().write(true).open(path(name))), EROFS);
+        }
+        assert_eq!(errno(fs::create_dir(path("3"))), EROFS);
+        assert_eq!(errno(fs::remove_file(path("1/comm"))), EROFS);
+        assert_eq!(errno(fs::remove_dir(path("1"))), EROFS);
+        view.close();
+    });
+}
+
+#[test]
+fn long_and_odd_texts_are_read_in_pieces() {
+    in_private_mounts(|| {
+        let table = table();
+        let words: Vec<Vec<u8>> = (0..60_000).map(|nth| format!("{nth}\n\u{ff}").into()).collect();
+        let facts = Facts { argv: words.clone(), ..named("a) (b", Some(1)) };
+        table.spawn(table.root(), Facts { comm: b"x)\n\xff(".to_vec(), ..facts }).unwrap();
+        let view = Mounted::of(&table, table.root());
+        let whole: Vec<u8> = words.iter().flat_map(|word| [&word[..], b"\0"].concat()).collect();
+        assert_eq!(fs::read(path("2/cmdline")).unwrap(), whole);
+        let mut file = File::open(path("2/cmdline")).unwrap();
+        for offset in [0, 4095, 4096, 131_071, whole.len() - 3, whole.len(), whole.len() + 9] {
+            let mut piece = Vec::new();
+            file.seek(SeekFrom::Start(offset as u64)).unwrap();
+            (&mut file).take(5000).read_to_end(&mut piece).unwrap();
+            let start = offset.min(whole.len());
+            assert_eq!(piece, whole[start..(start + 5000).min(whole.len())], "{offset}");
+        }
+        drop(file);
+        assert!(fs::read(path("2/stat")).unwrap().starts_with(b"2 (x)\n\xff() S 1 "));
+        assert!(fs::read(path("2/status")).unwrap().starts_with(b"Name:\tx)\\n\xff(\nUmask:"));
+        view.close();
+    });
+}
+
+#[test]
+fn readers_find_themselves_though_they_are_not_listed() {
+    in_private_mounts(|| {
+        let table = table();
+        let view = Mounted::of(&table, table.root());
+        let this = std::process::id();
+        assert_eq!(fs::read_link(path("self")).unwrap(), Path::new(&this.to_string()));
+        assert!(read("self/stat").starts_with(&format!("{this} (")));
+        assert!(read(format!("{this}/status")).contains(&format!("\nPid:\t{this}\n")));
+        assert!(fs::read_dir(path("self/task")).unwrap().count() >= 2);
+        assert_eq!(read("thread-self/comm"), fs::read_to_string("/proc/thread-self/comm").unwrap());
+        let namespace = fs::metadata("/proc/self/ns/pid").unwrap().ino();
+        assert_eq!(fs::metadata(path("self/ns/pid")).unwrap().ino(), namespace);
+        assert_eq!(numbers(), [1]);
+        // And each finds itself.
+        let output = Command::new("readlink").arg(path("self")).output().unwrap();
+        let other = String::from_utf8(output.stdout).unwrap();
+        assert_ne!(other.trim(), this.to_string());
+        // Nobody finds others that are not in the table.
+        let parent = std::os::unix::process::parent_id();
+        assert_eq!(errno(fs::metadata(path(parent.to_string()))), ENOENT);
+        view.close();
+    });
+}
+
+#[test]
+fn only_its_user_looks_into_a_process() {
+    in_private_mounts(|| {
+        let table = table();
+        let facts = Facts {
+            environ: vec![b"SECRET=1".to_vec()],
+            uids: 1000.into(),
+            gids: 1000.into(),
+            descriptors: [(3, b"/dev/binderfs/binder".to_vec())].into(),
+            ..named("secret", Some(1))
+        };
+        table.spawn(table.root(), facts).unwrap();
+        let view = Mounted::of(&table, table.root());
+        assert_eq!(fs::read_link(path("2/fd/3")).unwrap(), Path::new("/dev/binderfs/binder"));
+        for (user, may) in [("1000", true), ("1001", false)] {
+            for file in ["cat 2/environ", "ls 2/fd/", "readlink 2/fd/3"] {
+                let mut command = Command::new("setpriv");
+                command.args([
+                    "--reuid",
+                    user,
+                    "--regid",
+                    user,
+                    "--clear-groups",
+                    "sh",
+                    "-c",
+                    file,
+                ]);
+                let status = command.current_dir(DIR).output().unwrap().status;
+                assert_eq!(status.success(), may, "{user}: {file}");
+            }
+        }
+        view.close();
+    });
+}
+
+#[test]
+fn time_passes_in_what_the_kernel_keeps() {
+    in_private_mounts(|| {
+        let table = table();
+        let view = Mounted::of(&table, table.root());
+        let uptime = || -> f64 { read("uptime").split(' ').next().unwrap().parse().unwrap() };
+        for _ in 0..50 {
+            let before = table.machine().uptime();
+            let told = uptime();
+            // A tick is told when it comes; how late a thread may wake is not ours to say.
+            assert!(told + 0.5 >= before.as_secs_f64(), "{told} at {before:?}");
+            assert!(told <= table.machine().uptime().as_secs_f64());
+        }
+        let (start, mut seen) = (uptime(), uptime());
+        while seen <= start {
+            seen = uptime();
+        }
+        view.close();
+    });
+}
+
+#[test]
+fn the_kernels_processes_are_told_of_as_they_are() {
+    in_private_mounts(|| {
+        let view = Mounted::of_kernel(Members::Below(std::process::id()));
+        let this = std::process::id();
+        let mut child = Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().unwrap();
+        let mut listed = numbers();
+        listed.retain(|pid| *pid == this || *pid == child.id());
+        assert_eq!(listed.len(), 2);
+        assert!(!numbers().contains(&1), "that one is not below us");
+        let dir = child.id().to_string();
+        while read(format!("{dir}/comm")) != "sleep\n" {
+            thread::yield_now();
+        }
+        for name in ["cmdline", "environ", "cgroup", "limits", "statm", "maps"] {
+            let kernels = fs::read(Path::new("/proc").join(&dir).join(name)).unwrap();
+            assert_eq!(fs::read(path(&dir).join(name)).unwrap(), kernels, "{name}");
+        }
+        let status = read(format!("{dir}/status"));
+        assert!(status.contains(&format!("\nPPid:\t{this}\n")), "{status}");
+        assert!(status.contains("\nNSsid:\t0\n"), "{status}");
+        for link in ["exe", "cwd", "root", "fd/0", "ns/pid", "ns/user"] {
+            let kernels = fs::read_link(Path::new("/proc").join(&dir).join(link)).unwrap();
+            assert_eq!(fs::read_link(path(&dir).join(link)).unwrap(), kernels, "{link}");
+        }
+        let namespace = |root: &Path| fs::metadata(root.join(&dir).join("ns/pid")).unwrap().ino();
+        assert_eq!(namespace(Path::new(DIR)), namespace(Path::new("/proc")));
+        assert_eq!(
+            read("sys/kernel/pid_max"),
+            fs::read_to_string("/proc/sys/kernel/pid_max").unwrap()
+        );
+        // Our own parent is none of those shown.
+        let stat = read(format!("{this}/stat"));
+        assert!(stat.rsplit(')').next().unwrap().split(' ').nth(2) == Some("0"), "{stat}");
+
+        let mut open = File::open(path(format!("{dir}/stat"))).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!numbers().contains(&child.id()));
+        assert_eq!(errno(fs::metadata(path(&dir))), ENOENT);
+        assert_eq!(errno(open.read(&mut [0; 9])), ESRCH);
+        drop(open);
+        view.close();
+    });
+}
