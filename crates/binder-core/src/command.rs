@@ -65,12 +65,12 @@ impl Context {
             BC_TRANSACTION | BC_REPLY => {
                 let mut data = BinderTransactionDataSg::new_zeroed();
                 data.transaction_data = commands.take::<BinderTransactionData>()?;
-                let payload = commands.take_payload();
+                let payload = commands.next_payload()?;
                 self.run_transaction(caller, thread, code == BC_REPLY, &data, payload, memory);
             }
             BC_TRANSACTION_SG | BC_REPLY_SG => {
                 let data: BinderTransactionDataSg = commands.take()?;
-                let payload = commands.take_payload();
+                let payload = commands.next_payload()?;
                 self.run_transaction(caller, thread, code == BC_REPLY_SG, &data, payload, memory);
             }
             BC_FREE_BUFFER => {
@@ -124,7 +124,7 @@ impl Context {
         thread: ThreadKey,
         is_reply: bool,
         data: &BinderTransactionDataSg,
-        payload: Payload,
+        payload: &mut Payload,
         memory: &mut dyn ClientMemory,
     ) {
         if is_reply {

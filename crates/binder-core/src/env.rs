@@ -35,15 +35,20 @@ pub trait CallerMemory {
     /// [`CopyFault`] if any byte of the range cannot be read.
     fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault>;
 
-    /// Reads `len` bytes at `address`.
+    /// Makes `bytes` the `len` bytes at `address`, in the memory it has if that is enough.
     ///
     /// # Errors
     ///
-    /// [`CopyFault`] if any byte of the range cannot be read.
-    fn read_new(&mut self, address: ClaimedAddr, len: usize) -> Result<Vec<u8>, CopyFault> {
-        let mut bytes = alloc::vec![0; len];
-        self.read(address, &mut bytes)?;
-        Ok(bytes)
+    /// [`CopyFault`] if any byte of the range cannot be read; what `bytes` has then does not count.
+    fn read_whole(
+        &mut self,
+        address: ClaimedAddr,
+        len: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), CopyFault> {
+        bytes.clear();
+        bytes.resize(len, 0);
+        self.read(address, bytes)
     }
 }
 

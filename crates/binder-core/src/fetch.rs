@@ -27,6 +27,8 @@ const MAX_SENDS: usize = PIECE_BYTES / (CODE_BYTES + size_of::<BinderTransaction
 /// A piece ends with the send that brings what is fetched along beyond this.
 const ENOUGH_BYTES: usize = 64 << 10;
 const CODE_BYTES: usize = 4;
+/// As much memory of a payload is kept for the next.
+const KEPT_BYTES: usize = 128 << 10;
 
 /// The next commands of a write buffer.
 #[derive(Debug)]
@@ -36,13 +38,15 @@ pub struct Commands {
     bytes: [u8; PIECE_BYTES],
     len: usize,
     at: usize,
-    /// What its sends carry, in their order.
-    payloads: [Option<Payload>; MAX_SENDS],
+    /// What its sends carry, in their order; and memory of those of earlier pieces.
+    payloads: [Payload; MAX_SENDS],
+    /// How many of those belong to this piece.
+    sends: usize,
     next_payload: usize,
 }
 
 /// What a transaction carries, as its sender wrote it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Payload {
     /// Of the last one only as many bytes count as the sender gave.
     pub(crate) offsets: Vec<u64>,
@@ -70,7 +74,8 @@ impl Commands {
             bytes: [0; PIECE_BYTES],
             len: 0,
             at: 0,
-            payloads: [const { None }; MAX_SENDS],
+            payloads: [const { Payload::EMPTY }; MAX_SENDS],
+            sends: 0,
             next_payload: 0,
         }
     }
@@ -80,20 +85,28 @@ impl Commands {
     /// Memory that cannot be read ends the piece; the command that needs it fails when it is run.
     pub fn fetch(request: &BinderWriteRead, memory: &mut dyn CallerMemory) -> Self {
         let mut commands = Self::none(request);
+        commands.fetch_next(request, memory);
+        commands
+    }
+
+    /// As [`fetch`](Self::fetch), in the place of commands that nobody needs any more: a large payload
+    /// then finds memory that is at hand.
+    pub fn fetch_next(&mut self, request: &BinderWriteRead, memory: &mut dyn CallerMemory) {
+        self.start = request.write_consumed;
+        (self.len, self.at, self.sends, self.next_payload) = (0, 0, 0, 0);
         let left = request.write_size.saturating_sub(request.write_consumed);
         let left = usize::try_from(left).unwrap_or(usize::MAX);
         let Some(address) = request.write_buffer.checked_add(request.write_consumed) else {
-            return commands;
+            return;
         };
         let len = left.min(PIECE_BYTES);
-        if memory.read(ClaimedAddr(address), &mut commands.bytes[..len]).is_ok() {
-            commands.len = len;
+        if memory.read(ClaimedAddr(address), &mut self.bytes[..len]).is_ok() {
+            self.len = len;
         } else {
             // What is missing may lie behind the next command.
-            commands.fetch_one(address, left, memory);
+            self.fetch_one(address, left, memory);
         }
-        commands.fetch_payloads(left, memory);
-        commands
+        self.fetch_payloads(left, memory);
     }
 
     /// Fetches no byte more than the next command has.
@@ -123,20 +136,20 @@ impl Commands {
 
     /// Fetches what the sends in the piece carry, and cuts off what belongs into the next piece.
     fn fetch_payloads(&mut self, left: usize, memory: &mut dyn CallerMemory) {
-        let (mut at, mut sends, mut fetched_bytes) = (0, 0, 0);
+        let (mut at, mut fetched_bytes) = (0, 0);
         while let Some((code, end)) = self.command_at(at) {
             if end > self.len {
                 break;
             }
             if let Some(data) = self.send_at(code, at + CODE_BYTES) {
-                if sends == MAX_SENDS || fetched_bytes > ENOUGH_BYTES {
+                if self.sends == MAX_SENDS || fetched_bytes > ENOUGH_BYTES {
                     self.len = at;
                     return;
                 }
-                let payload = Payload::fetch(&data, memory);
+                let payload = &mut self.payloads[self.sends];
+                payload.fetch(&data, memory);
                 fetched_bytes += payload.bytes.len() + size_of_val(payload.offsets.as_slice());
-                self.payloads[sends] = Some(payload);
-                sends += 1;
+                self.sends += 1;
             }
             at = end;
         }
@@ -189,50 +202,64 @@ impl Commands {
         Ok(value)
     }
 
-    /// Takes what the next send carries.
-    pub(crate) fn take_payload(&mut self) -> Payload {
-        let payload = self.payloads.get_mut(self.next_payload).and_then(Option::take);
+    /// What the next send carries.
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT` where none was fetched, which does not happen.
+    pub(crate) fn next_payload(&mut self) -> Result<&mut Payload, Errno> {
+        let payload = self.payloads[..self.sends].get_mut(self.next_payload);
         self.next_payload += 1;
         debug_assert!(payload.is_some(), "a send is fetched with what it carries");
-        payload.unwrap_or_default()
+        payload.ok_or(Errno::EFAULT)
+    }
+
+    /// Gives up memory of which it has more than most commands need.
+    pub fn trim(&mut self) {
+        for payload in &mut self.payloads {
+            if payload.bytes.capacity() + payload.offsets.capacity() * 8 > KEPT_BYTES {
+                *payload = Payload::EMPTY;
+            }
+        }
     }
 }
 
 impl Payload {
-    fn fetch(data: &BinderTransactionDataSg, memory: &mut dyn CallerMemory) -> Self {
-        let mut payload = Self::default();
+    const EMPTY: Self = Self { offsets: Vec::new(), bytes: Vec::new(), fault: None };
+
+    fn fetch(&mut self, data: &BinderTransactionDataSg, memory: &mut dyn CallerMemory) {
+        self.offsets.clear();
+        self.bytes.clear();
+        self.fault = None;
         let header = &data.transaction_data;
         let extra = data.buffers_size;
         let sizes = Sizes { data: header.data_size, offsets: header.offsets_size, extra };
         // What no buffer can hold is refused unseen; so are objects and pieces of odd sizes.
-        let Ok(layout) = sizes.layout() else { return payload };
+        let Ok(layout) = sizes.layout() else { return };
         let offsets_len = layout.offsets_len as usize;
-        payload.offsets.resize(offsets_len.div_ceil(8), 0);
-        let offsets = &mut payload.offsets.as_mut_bytes()[..offsets_len];
+        self.offsets.resize(offsets_len.div_ceil(8), 0);
+        let offsets = &mut self.offsets.as_mut_bytes()[..offsets_len];
         if offsets_len > 0 && memory.read(ClaimedAddr(header.offsets), offsets).is_err() {
-            payload.fault = Some(Part::Offsets);
-            return payload;
+            self.fault = Some(Part::Offsets);
+            return;
         }
         if !offsets_len.is_multiple_of(8) || !extra.is_multiple_of(8) {
-            return payload;
+            return;
         }
         let (address, data_len) = (ClaimedAddr(header.buffer), layout.data_len as usize);
-        if payload.offsets.is_empty() {
+        if self.offsets.is_empty() {
             if data_len > 0 {
-                match memory.read_new(address, data_len) {
-                    Ok(bytes) => payload.bytes = bytes,
-                    Err(CopyFault) => payload.fault = Some(Part::Data),
-                }
+                let read = memory.read_whole(address, data_len, &mut self.bytes);
+                self.fault = read.err().map(|CopyFault| Part::Data);
             }
-            return payload;
+            return;
         }
-        payload.bytes.resize((layout.extra_start + layout.extra_len) as usize, 0);
-        if memory.read(address, &mut payload.bytes[..data_len]).is_err() {
-            payload.fault = Some(Part::Data);
+        self.bytes.resize((layout.extra_start + layout.extra_len) as usize, 0);
+        if memory.read(address, &mut self.bytes[..data_len]).is_err() {
+            self.fault = Some(Part::Data);
         } else {
-            payload.fetch_pieces(&layout, memory);
+            self.fetch_pieces(&layout, memory);
         }
-        payload
     }
 
     /// Fetches the pieces that objects stand for, up to the first that will be refused.
@@ -259,5 +286,73 @@ impl Payload {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// A write buffer at 0, and data at 4096 and beyond.
+    struct Memory {
+        commands: Vec<u8>,
+        data: Vec<u8>,
+    }
+
+    const DATA: u64 = 4096;
+
+    impl CallerMemory for Memory {
+        fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
+            let (from, start) = match address.0.checked_sub(DATA) {
+                Some(start) => (&self.data, start),
+                None => (&self.commands, address.0),
+            };
+            let start = usize::try_from(start).map_err(|_| CopyFault)?;
+            let bytes = from.get(start..).and_then(|from| from.get(..into.len()));
+            into.copy_from_slice(bytes.ok_or(CopyFault)?);
+            Ok(())
+        }
+    }
+
+    /// What one-ways of these lengths fetch, in the place of `commands`.
+    fn fetch_oneways(commands: &mut Commands, lens: &[u64], data: Vec<u8>) {
+        let mut bytes = Vec::new();
+        for len in lens {
+            bytes.extend_from_slice(BC_TRANSACTION.as_bytes());
+            let mut send = BinderTransactionData::new_zeroed();
+            (send.buffer, send.data_size) = (DATA, *len);
+            bytes.extend_from_slice(send.as_bytes());
+        }
+        let write_size = bytes.len() as u64;
+        let request = BinderWriteRead { write_size, ..BinderWriteRead::default() };
+        commands.fetch_next(&request, &mut Memory { commands: bytes, data });
+    }
+
+    #[test]
+    fn the_place_of_others_shows_nothing_of_theirs() {
+        let mut commands = Commands::none(&BinderWriteRead::default());
+        fetch_oneways(&mut commands, &[5000, 7], vec![1; 5000]);
+        assert_eq!(commands.next_payload().map(|it| it.bytes.clone()), Ok(vec![1; 5000]));
+        let place = commands.payloads[0].bytes.as_ptr();
+        fetch_oneways(&mut commands, &[3000], vec![2; 3000]);
+        assert_eq!(commands.payloads[0].bytes.as_ptr(), place, "no other memory is needed");
+        let payload = commands.next_payload().expect("it was fetched");
+        assert_eq!((&payload.bytes, payload.fault), (&vec![2; 3000], None));
+        assert_eq!(commands.sends, 1, "the second is of before");
+        fetch_oneways(&mut commands, &[3000, 0], vec![3; 10]);
+        assert_eq!(commands.next_payload().map(|it| it.fault), Ok(Some(Part::Data)));
+        assert_eq!(commands.next_payload().map(|it| (it.bytes.len(), it.fault)), Ok((0, None)));
+    }
+
+    #[test]
+    fn memory_of_an_uncommon_size_is_given_up() {
+        let mut commands = Commands::none(&BinderWriteRead::default());
+        let large = KEPT_BYTES + 1;
+        fetch_oneways(&mut commands, &[64, large as u64], vec![1; large]);
+        commands.trim();
+        let kept = commands.payloads.each_ref().map(|it| it.bytes.capacity() > 0);
+        assert_eq!(kept, [true, false, false]);
     }
 }

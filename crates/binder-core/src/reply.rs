@@ -22,7 +22,7 @@ impl Context {
         caller: &Caller,
         thread: ThreadKey,
         data: &BinderTransactionDataSg,
-        payload: Payload,
+        payload: &mut Payload,
         memory: &mut dyn ClientMemory,
     ) {
         let id = self.ids.next();
@@ -95,7 +95,7 @@ impl Context {
         thread: ThreadKey,
         call: TransactionKey,
         data: &BinderTransactionDataSg,
-        payload: Payload,
+        payload: &mut Payload,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Refusal> {
         self.afford_completion(thread)?;

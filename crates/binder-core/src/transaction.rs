@@ -91,7 +91,7 @@ impl Context {
         caller: &Caller,
         thread: ThreadKey,
         data: &BinderTransactionDataSg,
-        payload: Payload,
+        payload: &mut Payload,
         memory: &mut dyn ClientMemory,
     ) {
         let id = self.ids.next();
@@ -114,7 +114,7 @@ impl Context {
         thread: ThreadKey,
         kind: Kind,
         data: &BinderTransactionDataSg,
-        payload: Payload,
+        payload: &mut Payload,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Refusal> {
         let header = &data.transaction_data;
@@ -238,7 +238,7 @@ impl Context {
     pub(crate) fn build_buffer(
         &mut self,
         draft: &Draft<'_>,
-        payload: Payload,
+        payload: &mut Payload,
         memory: &mut dyn ClientMemory,
     ) -> Result<u32, Refusal> {
         let label_len = self.label_len(draft);
@@ -276,7 +276,7 @@ impl Context {
         draft: &Draft<'_>,
         reservation: &Reservation,
         label_len: u32,
-        payload: Payload,
+        payload: &mut Payload,
         cargo: &mut Cargo,
         memory: &mut dyn ClientMemory,
     ) -> Result<Option<u32>, Errno> {

@@ -34,11 +34,12 @@ impl Context {
         &mut self,
         draft: &Draft<'_>,
         layout: &Layout,
-        payload: Payload,
+        payload: &mut Payload,
         cargo: &mut Cargo,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Errno> {
         let Payload { offsets, bytes, fault } = payload;
+        let fault = *fault;
         if fault == Some(Part::Offsets) {
             return Err(Errno::EFAULT);
         }
@@ -51,14 +52,15 @@ impl Context {
         }
         if offsets.is_empty() {
             if layout.data_len > 0 {
-                memory.store(draft.receiver, layout.start, &bytes)?;
+                memory.store(draft.receiver, layout.start, bytes)?;
             }
             return Ok(());
         }
         let receiver = &self.processes[draft.receiver];
         let base = receiver.arena.as_ref().map(|arena| arena.address_of(layout.start));
         let room = usize::try_from(draft.data.buffers_size).map_err(|_| Errno::EINVAL)?;
-        let mut image = Image::new(layout, base.ok_or(Errno::ESRCH)?, room, bytes, fault);
+        let mut image =
+            Image::new(layout, base.ok_or(Errno::ESRCH)?, room, core::mem::take(bytes), fault);
         image.put((layout.offsets_start - layout.start) as usize, offsets.as_slice());
         let mut end_of_previous = 0;
         for (index, offset) in offsets.iter().enumerate() {
@@ -71,6 +73,8 @@ impl Context {
                 self.translate_at(draft, &mut image, index as u64, start, cargo, memory)?;
         }
         memory.store(draft.receiver, layout.start, image.filled())?;
+        // For what the next send carries.
+        *bytes = image.bytes;
         Ok(())
     }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use binder_core::{
-    Caller, Context, DebugIds, Effect, Errno, Limits, Nice, Outcome, ProcessKey, Release,
+    Caller, Commands, Context, DebugIds, Effect, Errno, Limits, Nice, Outcome, ProcessKey, Release,
     ThreadKey, Waits,
 };
 use binder_os::{FuseDevice, ThreadWatch, nice};
@@ -69,6 +69,8 @@ pub(crate) struct Driver {
     reaches: Arc<Reaches>,
     /// Calls that wait for memory of their clients.
     under_way: Slab<UnderWay>,
+    /// Commands that nobody needs any more, for the memory they have.
+    used_commands: Option<Box<Commands>>,
     /// The requests whose callers are on an errand, and whether a signal wanted to end them.
     pub(crate) on_errands: HashMap<u64, bool>,
     pub(crate) diversions: Arc<Diversions>,
@@ -106,6 +108,7 @@ impl Driver {
             runners,
             reaches,
             under_way: Slab::new(),
+            used_commands: None,
             on_errands: HashMap::new(),
             diversions,
             freezes: Vec::new(),
@@ -302,7 +305,7 @@ impl Driver {
                 return self.devices[asker.device].parked.insert(parked);
             }
             Ok(Outcome::Fetch) => {
-                return self.reach(asker, request, Want::Commands(request), Past::default());
+                return self.reach_for_commands(asker, request, Past::default());
             }
             Ok(Outcome::HandOver(hand_over)) => {
                 return self.reach(asker, request, Want::HandOver(hand_over), Past::default());

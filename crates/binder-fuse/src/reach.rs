@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
@@ -35,8 +36,8 @@ pub(crate) struct Reach {
 }
 
 pub(crate) enum Want {
-    /// The next commands.
-    Commands(BinderWriteRead),
+    /// The next commands, in the place of some that nobody needs any more.
+    Commands(BinderWriteRead, Box<Commands>),
     /// The caller has its returns.
     HandOver(HandOver),
 }
@@ -58,19 +59,32 @@ pub(crate) enum Got {
 
 /// What has not been reached for.
 #[derive(Default)]
-pub(crate) struct Reaches(Mutex<VecDeque<Reach>>);
+pub(crate) struct Reaches {
+    line: Mutex<VecDeque<Reach>>,
+    /// How long the line was a moment ago.
+    len: AtomicUsize,
+}
 
 impl Reaches {
     pub(crate) fn push(&self, reach: Reach) {
-        self.line().push_back(reach);
+        let mut line = self.line();
+        line.push_back(reach);
+        self.len.store(line.len(), Ordering::Relaxed);
     }
 
     pub(crate) fn pop(&self) -> Option<Reach> {
-        self.line().pop_front()
+        // A lock is saved. Whoever put something in line comes here afterwards, and does not miss that.
+        if self.len.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut line = self.line();
+        let reach = line.pop_front();
+        self.len.store(line.len(), Ordering::Relaxed);
+        reach
     }
 
     fn line(&self) -> MutexGuard<'_, VecDeque<Reach>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.line.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -82,8 +96,13 @@ impl CallerMemory for OfCaller<'_> {
         self.0.read(address.0, into).map_err(|_| CopyFault)
     }
 
-    fn read_new(&mut self, address: ClaimedAddr, len: usize) -> Result<Vec<u8>, CopyFault> {
-        self.0.read_new(address.0, len).map_err(|_| CopyFault)
+    fn read_whole(
+        &mut self,
+        address: ClaimedAddr,
+        len: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), CopyFault> {
+        self.0.read_whole(address.0, len, bytes).map_err(|_| CopyFault)
     }
 }
 
@@ -92,8 +111,9 @@ impl Reach {
     pub(crate) fn perform(self) -> Reached {
         let Self { ticket, unique, mut memory, want, .. } = self;
         let work = AssertUnwindSafe(|| match want {
-            Want::Commands(request) => {
-                Got::Commands(Box::new(Commands::fetch(&request, &mut OfCaller(&mut memory))))
+            Want::Commands(request, mut commands) => {
+                commands.fetch_next(&request, &mut OfCaller(&mut memory));
+                Got::Commands(commands)
             }
             Want::HandOver(hand_over) => {
                 let written = write(&mut memory, &hand_over);

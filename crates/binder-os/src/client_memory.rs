@@ -117,18 +117,24 @@ impl ClientMemory {
         unsafe { self.fetch(address, into.as_mut_ptr(), into.len()) }
     }
 
-    /// Reads `len_bytes` at `address`.
+    /// Makes `bytes` the `len_bytes` at `address`, in the memory it has if that is enough.
     ///
     /// # Errors
     ///
-    /// [`Fault`] if any byte is not readable by the client.
-    pub fn read_new(&mut self, address: u64, len_bytes: usize) -> Result<Vec<u8>, Fault> {
-        let mut bytes = Vec::with_capacity(len_bytes);
-        // SAFETY: the vector has room for as many bytes, of which nobody else knows.
+    /// [`Fault`] if any byte is not readable by the client; `bytes` is empty then.
+    pub fn read_whole(
+        &mut self,
+        address: u64,
+        len_bytes: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        bytes.clear();
+        bytes.reserve_exact(len_bytes);
+        // SAFETY: the vector has room for as many bytes, and is borrowed for the call.
         unsafe { self.fetch(address, bytes.as_mut_ptr(), len_bytes) }?;
         // SAFETY: all of them have been written, since `fetch` says so.
         unsafe { bytes.set_len(len_bytes) };
-        Ok(bytes)
+        Ok(())
     }
 
     /// Writes `bytes` to `address`.

@@ -14,8 +14,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Context, Freeze, HeldPid, Limits, LogEntry, NamespaceId, Nice, Opener, Patience,
-    PidTable, ProcessKey, Report, Snapshot, ThreadKey, UidMap, Waits,
+    Census, Commands, Context, Freeze, HeldPid, Limits, LogEntry, NamespaceId, Nice, Opener,
+    Patience, PidTable, ProcessKey, Report, Snapshot, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{BINDER_FREEZE, BINDER_WRITE_READ, BinderWriteRead};
 use rustix::io::Errno;
@@ -55,6 +55,8 @@ struct World {
     errands: VecDeque<FakeErrand>,
     /// Whether that stays undone for now.
     holds_errands: bool,
+    /// Commands that were run, in whose place the next come.
+    used_commands: Option<Commands>,
     /// Calls that wait for memory of their host, the longest first.
     windows: VecDeque<Window>,
     /// Whether they wait until they are let pass.

@@ -56,7 +56,7 @@ impl Driver {
         let client_of_daemon = Payer { pid: client.pid, uid };
         let memory = client.lend_memory(asker.tid);
         let stage = match want {
-            Want::Commands(_) => Stage::Fetch,
+            Want::Commands(..) => Stage::Fetch,
             Want::HandOver(_) => Stage::HandOver,
         };
         let leash = memory.leash().clone();
@@ -69,10 +69,22 @@ impl Driver {
     /// Fetches the next commands of a call, if there are any, and runs them.
     pub(super) fn fetch(&mut self, asker: &Asker, request: BinderWriteRead) {
         if request.write_consumed < request.write_size {
-            self.reach(asker, request, Want::Commands(request), Past::default());
+            self.reach_for_commands(asker, request, Past::default());
         } else {
             self.run_commands(asker, request, &mut Commands::none(&request), Past::default());
         }
+    }
+
+    /// Has a call wait for its next commands.
+    pub(super) fn reach_for_commands(
+        &mut self,
+        asker: &Asker,
+        request: BinderWriteRead,
+        past: Past,
+    ) {
+        let used = self.used_commands.take();
+        let commands = used.unwrap_or_else(|| Commands::none(&request).into());
+        self.reach(asker, request, Want::Commands(request, commands), past);
     }
 
     /// Goes on with a call, unless it was answered meanwhile.
@@ -97,6 +109,8 @@ impl Driver {
                 let now_ns = self.now_ns();
                 self.devices[asker.device].context.set_now(now_ns);
                 self.run_commands(&asker, request, &mut commands, past);
+                commands.trim();
+                self.used_commands = Some(commands);
             }
             Got::Written(hand_over, written) => {
                 let outcome = state.context.finish_hand_over(
@@ -138,7 +152,7 @@ impl Driver {
             Ok(Outcome::Fetch) if past.was_interrupted => self.repeat(asker, &request),
             Ok(Outcome::Fetch) => {
                 let past = Past { pieces: past.pieces + 1, ..past };
-                self.reach(asker, request, Want::Commands(request), past);
+                self.reach_for_commands(asker, request, past);
             }
             Ok(Outcome::HandOver(hand_over)) => {
                 self.reach(asker, request, Want::HandOver(hand_over), past);

@@ -238,14 +238,17 @@ fn the_end_of_the_first_thread_is_not_the_end() {
 }
 
 #[test]
-fn bytes_come_in_memory_of_their_own() {
+fn bytes_come_in_memory_that_grows_with_them() {
     let pages = Pages::new();
+    let mut bytes = b"of before".to_vec();
     let victim = Victim::idle();
     let mut memory = victim.memory();
     for len_bytes in [0, 1, 64, 64, 2047, 12000] {
-        assert_eq!(memory.read_new(pages.address(3), len_bytes).unwrap(), patterns(3, len_bytes));
+        memory.read_whole(pages.address(3), len_bytes, &mut bytes).unwrap();
+        assert_eq!(bytes, patterns(3, len_bytes));
     }
-    assert!(memory.read_new(8, 2).is_err());
+    assert!(memory.read_whole(8, 2, &mut bytes).is_err());
+    assert!(bytes.is_empty(), "bytes of before are none of these");
 }
 
 #[test]

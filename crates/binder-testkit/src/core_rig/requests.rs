@@ -153,8 +153,12 @@ impl World {
         let host = self.threads[caller.thread.0].host;
         match result {
             Ok(Outcome::Fetch) => {
-                let mut commands = Commands::fetch(request, &mut self.memory.of(host));
-                self.run_commands(caller, request, &mut commands)
+                let used = self.used_commands.take();
+                let mut commands = used.unwrap_or_else(|| Commands::none(request));
+                commands.fetch_next(request, &mut self.memory.of(host));
+                let result = self.run_commands(caller, request, &mut commands);
+                self.used_commands = Some(commands);
+                result
             }
             Ok(Outcome::HandOver(hand_over)) => {
                 let written = self.memory.of(host).write(hand_over.address, &hand_over.bytes);
