@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::FileTypeExt as _;
 use std::sync::mpsc;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use aidl_tests::suite::{self, Without};
@@ -58,11 +58,16 @@ fn large_data_passes() -> Outcome {
 fn threads_that_rest_hold_little_back() -> Outcome {
     let manager = connect()?;
     let rest = Arc::new(Barrier::new(41));
+    // All calls at once would fill the receive buffer of whom they call.
+    let turn = Arc::new(Mutex::new(()));
     let threads: Vec<_> = (0..40)
         .map(|_| {
-            let (manager, rest) = (manager.clone(), Arc::clone(&rest));
+            let (manager, rest, turn) = (manager.clone(), Arc::clone(&rest), Arc::clone(&turn));
             thread::spawn(move || {
-                let reply = ask::<Vec<u8>>(&manager, ECHO, &bytes(30_000));
+                let reply = {
+                    let _turn = turn.lock();
+                    ask::<Vec<u8>>(&manager, ECHO, &bytes(30_000))
+                };
                 rest.wait();
                 rest.wait();
                 reply.map(|reply| reply.len())
