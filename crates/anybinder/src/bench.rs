@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 use binder_bench::Bench;
+use binder_fuse::Options;
 
 use crate::cli::{DeliveryChoice, driver_options};
 use crate::demo::this_program;
@@ -19,6 +20,7 @@ pub(crate) fn run(bench: &Bench) -> Result<ExitCode, Failure> {
     }
     let names = ["binder", "hwbinder"].map(str::to_owned);
     let devices = driver_options(&names, DEVICE_MODE, DeliveryChoice::Auto);
+    let devices = Options { statistics: bench.reads_logs(), ..devices };
     let same_again = [this_program()?].into_iter().chain(std::env::args_os().skip(1));
     let status =
         World::enter(&devices)?.run(&same_again.collect::<Vec<_>>(), Supervision::Full, None)?;

@@ -56,6 +56,12 @@ impl Bench {
         self.target().is_none_or(Target::is_settled)
     }
 
+    /// Whether it reads the driver's logs. The others are not to pay for them.
+    #[must_use]
+    pub fn reads_logs(&self) -> bool {
+        matches!(self, Self::Soak(_))
+    }
+
     /// Measures, and writes the results to `out`.
     ///
     /// The calling process must have one thread, with nothing buffered for its standard output.
