@@ -18,6 +18,7 @@ mod interfaces {
 
 pub mod client;
 pub mod host;
+pub mod library;
 pub mod stage;
 
 pub use interfaces::foreign::{IHost, ISession, IVisitor};

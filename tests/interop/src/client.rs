@@ -5,19 +5,12 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{self, ThreadId};
+use std::thread;
 use std::time::Duration;
 
-use binder::{
-    BinderFeatures, ExceptionCode, IBinder, Interface, ParcelFileDescriptor, Result, SpIBinder,
-    Strong,
-};
-
-use crate::aidl::foreign::{
-    IHost::IHost,
-    IVisitor::{BnVisitor, IVisitor},
-};
+use aidl_tests::aidl::foreign::IHost::IHost;
+use binder::{ExceptionCode, IBinder as _, ParcelFileDescriptor, Strong};
+use foreign::library::visitor::{Heard, Visitor};
 
 /// How long to wait for what must come.
 const SOON: Duration = Duration::from_secs(20);
@@ -125,63 +118,4 @@ pub fn files(host: &Strong<dyn IHost>) {
     text.clear();
     reader.read_to_string(&mut text).unwrap();
     assert_eq!(text, "to the client");
-}
-
-/// This client's own object.
-pub struct Visitor {
-    host: SpIBinder,
-    heard: Sender<Heard>,
-}
-
-/// A call that a visitor received.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Heard {
-    /// A one-way call with this number.
-    Number(i32),
-    /// A call within a call, on this thread.
-    NestedOn(ThreadId),
-}
-
-impl Visitor {
-    /// Makes a visitor of `host`, and the end where that comes out which it hears.
-    #[must_use]
-    pub fn new_binder(host: &Strong<dyn IHost>) -> (Strong<dyn IVisitor>, Receiver<Heard>) {
-        let (heard, receiver) = channel();
-        let visitor = Self { host: host.as_binder(), heard };
-        (BnVisitor::new_binder(visitor, BinderFeatures::default()), receiver)
-    }
-
-    fn note(&self, heard: Heard) {
-        // Whether anyone still wants to know is not the caller's business.
-        let _ = self.heard.send(heard);
-    }
-}
-
-impl Interface for Visitor {}
-
-impl IVisitor for Visitor {
-    fn name(&self) -> Result<String> {
-        Ok("visitor".to_owned())
-    }
-
-    fn nest(
-        &self,
-        host: &Strong<dyn IHost>,
-        visitor: &Strong<dyn IVisitor>,
-        depth: i32,
-    ) -> Result<i32> {
-        if host.as_binder() != self.host || visitor.as_binder().is_remote() {
-            return Err(ExceptionCode::ILLEGAL_ARGUMENT.into());
-        }
-        self.note(Heard::NestedOn(thread::current().id()));
-        match depth {
-            ..=0 => Ok(0),
-            _ => Ok(1 + host.nest(host, visitor, depth - 1)?),
-        }
-    }
-
-    fn tell(&self, number: i32) -> Result<()> {
-        self.note(Heard::Number(number));
-        Ok(())
-    }
 }

@@ -8,13 +8,15 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use aidl_tests::aidl::foreign::IHost::IHost;
 use binder::transport::rpc::{
     Ending, FileDescriptorTransportMode, ProtocolVersion, RpcServer, RpcSession,
 };
 use binder::{DeathRecipient, FromIBinder, IBinder, Strong};
 use foreign::IHost::IHost as TheirHost;
-use interop::aidl::foreign::IHost::IHost;
-use interop::{client, host};
+use foreign::library::host;
+use foreign::library::visitor::Visitor;
+use interop::client;
 use rsbinder::Interface as _;
 use rsbinder::rpc as theirs;
 
@@ -154,7 +156,7 @@ fn each_learns_of_the_others_end() {
 
     // Our client goes, with an object that their host watches.
     let (server, session, host, directory) = their_server(2, ProtocolVersion::V2, 1);
-    let (visitor, _heard) = client::Visitor::new_binder(&host);
+    let (visitor, _heard) = Visitor::new_binder(&host);
     host.admit("guest", &visitor).unwrap();
     session.shutdown();
     await_departure(&directory);

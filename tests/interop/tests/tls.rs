@@ -5,10 +5,11 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use aidl_tests::aidl::foreign::IHost::IHost;
 use binder::transport::rpc::{RpcError, RpcServer, RpcSession, TlsCredentials};
 use binder::{FromIBinder, IBinder, Strong};
-use interop::aidl::foreign::IHost::IHost;
-use interop::{client, host};
+use foreign::library::host;
+use interop::client;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 
 /// Who issues certificates.

@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use aidl_tests::aidl::foreign::IHost::IHost;
 use binder::FromIBinder;
 use binder::transport::rpc::{ProtocolVersion, RpcServer, RpcSession};
 use foreign::IHost::IHost as TheirHost;
-use interop::aidl::foreign::IHost::IHost;
-use interop::{client, host};
+use foreign::library::host;
+use foreign::library::visitor::Visitor;
 use rsbinder::Interface as _;
 use rsbinder::rpc as theirs;
 
@@ -110,7 +111,7 @@ fn our_client_is_heard_by_their_server() {
         let room = host.openSession("trace").unwrap();
         room.post(1).unwrap();
         room.awaitPosted(1).unwrap();
-        let (visitor, _heard) = client::Visitor::new_binder(&host);
+        let (visitor, _heard) = Visitor::new_binder(&host);
         host.nest(&host, &visitor, 1).unwrap();
         host.refuse(7, "no").unwrap_err();
         drop((visitor, room));

@@ -10,24 +10,24 @@
 //! ```
 
 use std::error::Error;
-use std::fmt::Debug;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::process::{self, ExitCode};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread::{self, ThreadId};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use aidl_tests::aidl::foreign::IHost::IHost;
-use aidl_tests::aidl::foreign::IVisitor::{BnVisitor, IVisitor};
+use aidl_tests::aidl::foreign::IVisitor::IVisitor;
 use binder::{
-    BinderFeatures, DeathRecipient, ExceptionCode, IBinder as _, Interface, ParcelFileDescriptor,
-    ProcessState, Result as BinderResult, ServiceManager, SpIBinder, Status, StatusCode, Strong,
+    DeathRecipient, ExceptionCode, IBinder as _, ParcelFileDescriptor, ProcessState,
+    ServiceManager, SpIBinder, StatusCode, Strong,
 };
+use foreign::client::{Outcome, expect};
+use foreign::library::visitor::{Heard, Visitor};
 use foreign::{HOST_NAME, READY};
 
-type Outcome = Result<(), Box<dyn Error>>;
 type Check = fn(&Strong<dyn IHost>) -> Outcome;
 
 fn main() -> ExitCode {
@@ -264,71 +264,4 @@ fn await_death(object: &SpIBinder) -> Outcome {
     object.link_to_death(&recipient)?;
     println!("{READY}");
     Ok(deaths.recv()?)
-}
-
-/// This client's own object.
-struct Visitor {
-    host: SpIBinder,
-    heard: Sender<Heard>,
-}
-
-/// A call that a visitor received.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Heard {
-    Number(i32),
-    NestedOn(ThreadId),
-}
-
-impl Visitor {
-    /// Makes a visitor of `host`, and the end where that comes out which it hears.
-    fn new_binder(host: &Strong<dyn IHost>) -> (Strong<dyn IVisitor>, Receiver<Heard>) {
-        let (heard, receiver) = mpsc::channel();
-        let host = host.as_binder();
-        let visitor = Self { host, heard };
-        (BnVisitor::new_binder(visitor, BinderFeatures::default()), receiver)
-    }
-
-    /// Notes a call; whether anyone still wants to know of it is not the caller's business.
-    fn note(&self, heard: Heard) {
-        let _ = self.heard.send(heard);
-    }
-}
-
-impl Interface for Visitor {}
-
-impl IVisitor for Visitor {
-    fn name(&self) -> BinderResult<String> {
-        Ok("visitor".to_owned())
-    }
-
-    fn nest(
-        &self,
-        host: &Strong<dyn IHost>,
-        visitor: &Strong<dyn IVisitor>,
-        depth: i32,
-    ) -> BinderResult<i32> {
-        if host.as_binder() != self.host || visitor.as_binder().is_remote() {
-            let what = c"not the host I know, or not myself";
-            return Err(Status::new_exception(ExceptionCode::ILLEGAL_ARGUMENT, Some(what)));
-        }
-        self.note(Heard::NestedOn(thread::current().id()));
-        match depth {
-            ..=0 => Ok(0),
-            _ => Ok(1 + host.nest(host, visitor, depth - 1)?),
-        }
-    }
-
-    fn tell(&self, number: i32) -> BinderResult<()> {
-        self.note(Heard::Number(number));
-        Ok(())
-    }
-}
-
-/// Compares an answer with what it must be.
-fn expect<T: Debug + PartialEq<U>, U: Debug>(what: &str, got: T, wanted: U) -> Outcome {
-    if got == wanted {
-        Ok(())
-    } else {
-        Err(format!("{what}: got {got:?}, wanted {wanted:?}").into())
-    }
 }

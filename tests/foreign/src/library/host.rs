@@ -1,19 +1,17 @@
-//! An `IHost` of our own.
+//! An `IHost` of our own library.
 
+use std::ffi::CStr;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
+use aidl_tests::aidl::foreign::IHost::{BnHost, IHost};
+use aidl_tests::aidl::foreign::ISession::{BnSession, ISession};
+use aidl_tests::aidl::foreign::IVisitor::IVisitor;
 use binder::{
-    BinderFeatures, DeathRecipient, ExceptionCode, IBinder, Interface, ParcelFileDescriptor,
-    Result, SpIBinder, Status, Strong, ThreadState, WpIBinder,
-};
-
-use crate::aidl::foreign::{
-    IHost::{BnHost, IHost},
-    ISession::{BnSession, ISession},
-    IVisitor::IVisitor,
+    BinderFeatures, DeathRecipient, ExceptionCode, IBinder as _, Interface, ParcelFileDescriptor,
+    Result, SpIBinder, Status, StatusCode, Strong, ThreadState, WpIBinder,
 };
 
 /// A new host.
@@ -23,21 +21,24 @@ pub fn new_host() -> Strong<dyn IHost> {
 }
 
 /// A value that threads wait for to change.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Watched<T> {
     value: Mutex<T>,
     changed: Condvar,
 }
 
 impl<T> Watched<T> {
+    /// Applies `change` and wakes all who wait.
     fn update(&self, change: impl FnOnce(&mut T)) {
         change(&mut self.lock());
         self.changed.notify_all();
     }
 
+    /// Waits until `holds`.
     fn wait_until(&self, holds: impl Fn(&T) -> bool) -> MutexGuard<'_, T> {
-        let waited = self.changed.wait_while(self.lock(), |value| !holds(value));
-        waited.expect("no holder of the lock panics")
+        self.changed
+            .wait_while(self.lock(), |value| !holds(value))
+            .expect("no holder of the lock panics")
     }
 
     fn lock(&self) -> MutexGuard<'_, T> {
@@ -45,22 +46,36 @@ impl<T> Watched<T> {
     }
 }
 
+/// The service's one object of interface [`IHost`].
 #[derive(Default)]
 struct Host {
     sessions: Mutex<Vec<(String, WpIBinder)>>,
     guests: Arc<Watched<Vec<Guest>>>,
 }
 
-/// A visitor that was admitted.
+/// A visitor that was admitted, and what hears of its death.
 struct Guest {
     name: String,
     visitor: Strong<dyn IVisitor>,
     has_departed: bool,
-    /// Held: it ends its link when it is dropped.
+    /// Held, because a death link ends with its recipient.
     _obituary: DeathRecipient,
 }
 
-impl Interface for Host {}
+impl Interface for Host {
+    fn dump(
+        &self,
+        writer: &mut dyn io::Write,
+        _args: &[&CStr],
+    ) -> std::result::Result<(), StatusCode> {
+        writeln!(writer, "{} guests", self.guests.lock().len())
+            .map_err(|_| StatusCode::UNKNOWN_ERROR)
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Status {
+    Status::new_exception_str(ExceptionCode::ILLEGAL_STATE, Some(error.to_string()))
+}
 
 impl IHost for Host {
     fn greet(&self, name: &str) -> Result<String> {
@@ -84,14 +99,17 @@ impl IHost for Host {
     }
 
     fn callerUid(&self) -> Result<i32> {
-        Ok(ThreadState::get_calling_uid().cast_signed())
+        i32::try_from(ThreadState::get_calling_uid()).map_err(failed)
     }
 
     fn openSession(&self, name: &str) -> Result<Strong<dyn ISession>> {
         let session = Session { name: name.to_owned(), posted: Watched::default() };
         let session = BnSession::new_binder(session, BinderFeatures::default());
         let known = (name.to_owned(), session.as_binder().downgrade());
-        self.sessions.lock().expect("no holder of the lock panics").push(known);
+        let mut sessions = self.sessions.lock().expect("no holder of the lock panics");
+        // Those of clients that have gone are gone.
+        sessions.retain(|(_, session)| session.promote().is_some());
+        sessions.push(known);
         Ok(session)
     }
 
@@ -112,8 +130,7 @@ impl IHost for Host {
         depth: i32,
     ) -> Result<i32> {
         if host.as_binder().is_remote() {
-            let not_myself = Some(c"the host is not myself");
-            return Err(Status::new_exception(ExceptionCode::ILLEGAL_ARGUMENT, not_myself));
+            return Err(failed("the host is not myself"));
         }
         match depth {
             ..=0 => Ok(0),
@@ -129,8 +146,9 @@ impl IHost for Host {
         let (guests, departed) = (Arc::clone(&self.guests), name.to_owned());
         let obituary = DeathRecipient::new(move || {
             guests.update(|guests| {
-                let named = |guest: &&mut Guest| guest.name == departed;
-                guests.iter_mut().filter(named).for_each(|guest| guest.has_departed = true);
+                for guest in guests.iter_mut().filter(|guest| guest.name == departed) {
+                    guest.has_departed = true;
+                }
             });
         });
         visitor.as_binder().link_to_death(&obituary)?;
@@ -166,15 +184,14 @@ impl IHost for Host {
     }
 
     fn lend(&self, text: &str) -> Result<ParcelFileDescriptor> {
-        let (reader, mut writer) = io::pipe().map_err(|_| binder::StatusCode::NO_MEMORY)?;
-        writer.write_all(text.as_bytes()).map_err(|_| binder::StatusCode::BAD_VALUE)?;
+        let (reader, mut writer) = io::pipe().map_err(failed)?;
+        writer.write_all(text.as_bytes()).map_err(failed)?;
         Ok(ParcelFileDescriptor::new(OwnedFd::from(reader)))
     }
 
     fn fill(&self, file: &ParcelFileDescriptor, text: &str) -> Result<()> {
-        let file = file.as_ref().try_clone().map_err(|_| binder::StatusCode::NO_MEMORY)?;
-        let written = File::from(file).write_all(text.as_bytes());
-        Ok(written.map_err(|_| binder::StatusCode::BAD_VALUE)?)
+        let mut file = File::from(file.as_ref().try_clone().map_err(failed)?);
+        file.write_all(text.as_bytes()).map_err(failed)
     }
 }
 
@@ -197,7 +214,7 @@ impl ISession for Session {
     }
 
     fn awaitPosted(&self, count: i32) -> Result<Vec<i32>> {
-        let count = usize::try_from(count).map_err(|_| binder::StatusCode::BAD_VALUE)?;
+        let count = usize::try_from(count).map_err(failed)?;
         let posted = self.posted.wait_until(|posted| posted.len() >= count);
         Ok(posted.clone())
     }
