@@ -3,6 +3,7 @@
 use binder_core::ThreadKey;
 use binder_uapi::BinderWriteRead;
 
+use crate::client::shrink_slots;
 use crate::driver::Asker;
 
 /// Whether the file of a sleeping read has been looked at for a change to `O_NONBLOCK`.
@@ -52,6 +53,11 @@ impl ParkedReads {
 
     pub(crate) fn take_first(&mut self, is_wanted: impl Fn(&Parked) -> bool) -> Option<Parked> {
         self.0.iter_mut().find_map(|place| place.take_if(|parked| is_wanted(parked)))
+    }
+
+    /// Gives back room behind the last sleeper.
+    pub(crate) fn shrink(&mut self) {
+        shrink_slots(&mut self.0);
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Parked> {
