@@ -391,12 +391,9 @@ impl Clients {
         self.by_slot.get(slot)?.as_ref().map(|(process, client)| (*process, client))
     }
 
-    /// The threads that nobody watches, and their processes.
-    pub(crate) fn unwatched_threads(&self) -> impl Iterator<Item = (ProcessKey, u32)> {
-        let clients = self.by_slot.iter().flatten();
-        clients.flat_map(|(process, client)| {
-            client.unwatched_threads().map(move |tid| (*process, tid))
-        })
+    /// What a slot has, if there is such a one.
+    pub(crate) fn place(&self, slot: usize) -> Option<Option<&(ProcessKey, Client)>> {
+        self.by_slot.get(slot).map(Option::as_ref)
     }
 
     pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessKey> {
@@ -460,6 +457,10 @@ impl ClientMemory for Clients {
         if let Err(error) = cleared {
             tracing::warn!(%error, pid = client.pid, "a buffer could not be cleared");
         }
+    }
+
+    fn release(&mut self, of: ProcessKey, page: u32) {
+        self.release_pages(of, page..page + 1);
     }
 
     fn capture_file(&mut self, from: ProcessKey, fd: u32) -> Result<CapturedFile, Errno> {

@@ -179,6 +179,9 @@ fn keep(shared: &Arc<Shared>) {
     let watch = &shared.watch;
     let (mut seen, mut quiet_rounds) = (0, 0);
     let (mut rounds_to_look, mut has_unwatched) = (ROUNDS_TO_LOOK, false);
+    // Since the look at threads found that nobody is left to be looked at; it takes several if there
+    // are many.
+    let mut rounds_of_look = 0;
     let mut rounds_to_turn = ROUNDS_TO_TURN;
     let mut rest_at = None;
     while watch.sleep(rest_at.take()) {
@@ -191,7 +194,13 @@ fn keep(shared: &Arc<Shared>) {
         rounds_to_look -= 1;
         if rounds_to_look == 0 {
             rounds_to_look = ROUNDS_TO_LOOK;
-            has_unwatched = find_ended_threads(shared);
+            rounds_of_look += ROUNDS_TO_LOOK;
+            let are_left = find_ended_threads(shared);
+            // What was seen before the last request may have changed by it.
+            has_unwatched = are_left || rounds_of_look > quiet_rounds;
+            if !are_left {
+                rounds_of_look = 0;
+            }
         }
         while go_on_releasing(shared) {}
         if watch.is_short.swap(false, Ordering::Relaxed) {
