@@ -36,8 +36,11 @@ pub(crate) enum Kind {
     Threads,
 }
 
-/// Objects, or links, that go into one write; threads that live at a time.
+/// Objects, or links, that go into one write.
 const BATCH: u64 = 100;
+
+/// Threads that live at a time: more would take the processors, whatever they call.
+const THREADS: usize = 8;
 
 /// Enough for a thread that makes a call.
 const STACK_BYTES: usize = 64 * 1024;
@@ -160,7 +163,7 @@ fn flood_with_threads(device: &Path) -> Result<(), BenchError> {
     let call = || drop(client.version());
     loop {
         thread::scope(|scope| {
-            for _ in 0..BATCH {
+            for _ in 0..THREADS {
                 // One that cannot be started is missed by nobody.
                 let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, call);
             }
