@@ -88,6 +88,8 @@ fn crowd(service: &Arc<Gated>, callback: &Strong<dyn ICallback>) {
             .collect();
         while begun.load(Ordering::SeqCst) < CALLS as usize
             || service.asked.load(Ordering::SeqCst) < CONNECTIONS
+            // A thread names itself.
+            || threads("rpc-reader") == 0
         {
             tokio::task::yield_now().await;
         }
