@@ -1,6 +1,6 @@
 //! What a world gives to one process, it keeps some of for others.
 
-use crate::caller::{Caller, finish};
+use crate::caller::{Caller, PROGRAM, finish};
 
 #[test]
 fn a_process_that_opens_for_ever_leaves_the_device_to_others() {
@@ -39,5 +39,22 @@ done
         let arguments = ["run", "--device", "binder", "--", "bash", "-c", script];
         let outcome = finish(&mut caller.command_with_files(200, &arguments));
         assert_eq!(outcome.code(), 0, "{caller:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn receive_buffers_get_no_more_memory_than_their_user_may_have() {
+    let script = r#"
+call() { "$0" bench ping --pin none --rounds 1 --calls 5 --sizes "$1" > /dev/null; }
+call 64 && echo "small calls pass"
+call 65536 || echo "large ones do not"
+call 64 && echo "small ones still do"
+"#;
+    let limit = "user-bytes=32768";
+    for caller in Caller::all() {
+        let arguments = ["run", "--limit", limit, "--", "sh", "-c", script, PROGRAM];
+        let outcome = finish(&mut caller.command(&arguments));
+        let expected = "small calls pass\nlarge ones do not\nsmall ones still do\n";
+        assert_eq!(outcome.stdout, expected, "{caller:?}: {outcome:?}");
     }
 }
