@@ -98,7 +98,8 @@ impl Bench {
             Self::Flood(options) => Some(&options.target),
             Self::Freeze(options) => Some(&options.target),
             Self::Idle(options) => Some(&options.target),
-            Self::FindBit(_) | Self::Ids(_) | Self::Pids(_) | Self::Transports(_) => None,
+            Self::Transports(options) => options.driver.then_some(&options.target),
+            Self::FindBit(_) | Self::Ids(_) | Self::Pids(_) => None,
         }
     }
 
@@ -107,7 +108,7 @@ impl Bench {
             Self::FindBit(options) => options.json,
             Self::Ids(options) => options.json,
             Self::Pids(options) => options.json,
-            Self::Transports(options) => options.json,
+            Self::Transports(options) => options.target.json,
             Self::Ping(_)
             | Self::Throughput(_)
             | Self::Sendvec(_)

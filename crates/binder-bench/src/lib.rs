@@ -16,6 +16,7 @@ mod freeze;
 mod handles;
 mod idle;
 mod ids;
+mod library;
 mod pids;
 mod ping;
 mod random;

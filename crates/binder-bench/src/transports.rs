@@ -2,11 +2,13 @@
 //!
 //! Every peer is a client and a server in processes of their own. They take turns in short rounds,
 //! so that whatever else the machine does hits all alike. The bare socket carries as many bytes
-//! there and back as RPC Binder needs for the call.
+//! there and back as RPC Binder needs for the call. What comes back is checked after the time was
+//! taken.
 
 mod calls;
 mod concurrent;
 mod raw;
+mod rest;
 mod rpc;
 #[cfg(feature = "rsbinder")]
 mod rsbinder;
@@ -17,9 +19,11 @@ use serde::Serialize;
 use crate::actor::Actor;
 use crate::affinity::{self, Pin};
 use crate::error::BenchError;
+use crate::library;
 use crate::report::Report;
 use crate::statistics::{Samples, ratio};
 use crate::table::{self, Table};
+use crate::target::Target;
 use crate::transports::calls::{Op, Order};
 
 /// Time calls over sockets, beside bare messages of the same bytes.
@@ -31,6 +35,7 @@ use crate::transports::calls::{Op, Order};
 Examples:
   anybinder bench transports
   anybinder bench transports --calls 5000 --json
+  anybinder bench transports --driver
   anybinder bench transports --pin none --concurrent")]
 pub struct TransportsOptions {
     /// In how many rounds each peer makes its calls
@@ -49,9 +54,12 @@ pub struct TransportsOptions {
     #[arg(long)]
     concurrent: bool,
 
-    /// Write one JSON object per line
-    #[arg(long)]
-    pub(crate) json: bool,
+    /// Make the calls over a binder device as well
+    #[arg(long, conflicts_with = "concurrent")]
+    pub(crate) driver: bool,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
 }
 
 /// What carries the calls.
@@ -62,6 +70,8 @@ enum Transport {
     Raw,
     /// RPC Binder over a Unix socket.
     Rpc,
+    /// A binder device.
+    Driver,
     /// The same, by another library.
     #[cfg(feature = "rsbinder")]
     Rsbinder,
@@ -91,7 +101,8 @@ pub(crate) fn run(options: &TransportsOptions, report: &mut Report<'_>) -> Resul
         return concurrent::run(options.rounds, options.calls, report);
     }
     let core = (options.pin == Pin::Same).then(affinity::core).transpose()?;
-    let mut peers = assemble(core)?;
+    let _pinned = if options.driver { options.target.pin_daemon(core, report)? } else { None };
+    let mut peers = assemble(options, core)?;
     let bar = report.progress(Op::ALL.len() * peers.len() * (options.rounds as usize + 1));
     let mut table =
         Table::new(["transport", "op", "bytes", "p50", "x raw", "client calls", "server calls"]);
@@ -126,6 +137,11 @@ pub(crate) fn run(options: &TransportsOptions, report: &mut Report<'_>) -> Resul
     }
     bar.finish_and_clear();
     report.table(&table)?;
+    for peer in &peers {
+        let row = rest::of_server(peer)?;
+        report.record(&row)?;
+        report.summary(&row.text())?;
+    }
     match core {
         Some(core) => report.summary(&format!("all on core {core}; calls are system calls")),
         None => report.summary("not pinned; calls are system calls"),
@@ -133,11 +149,18 @@ pub(crate) fn run(options: &TransportsOptions, report: &mut Report<'_>) -> Resul
 }
 
 /// Starts everybody, the baseline first.
-fn assemble(core: Option<usize>) -> Result<Vec<Peer>, BenchError> {
+fn assemble(options: &TransportsOptions, core: Option<usize>) -> Result<Vec<Peer>, BenchError> {
     let (client, server) = raw::start(core)?;
     let mut peers = vec![Peer { transport: Transport::Raw, client, server }];
     let (client, server) = rpc::start(core)?;
     peers.push(Peer { transport: Transport::Rpc, client, server });
+    if options.driver {
+        let (client, server) =
+            library::start(options.target.device(), core, calls::new_service, |link, object| {
+                calls::play(link, &object)
+            })?;
+        peers.push(Peer { transport: Transport::Driver, client, server });
+    }
     #[cfg(feature = "rsbinder")]
     {
         let (client, server) = rsbinder::start(core)?;
@@ -151,6 +174,7 @@ impl Transport {
         match self {
             Self::Raw => "raw",
             Self::Rpc => "rpc",
+            Self::Driver => "driver",
             #[cfg(feature = "rsbinder")]
             Self::Rsbinder => "rsbinder",
         }

@@ -80,6 +80,15 @@ pub struct Call {
     pub async_number: u64,
 }
 
+/// Checks that a call may be sent, before anything is counted for it.
+///
+/// # Errors
+///
+/// As [`transact`].
+pub fn check_transact(extent: Extent, limits: &Limits) -> Result<(), Refusal> {
+    extent.words(size_of::<TransactionHeader>(), limits).map(drop)
+}
+
 /// Returns the head of a call.
 ///
 /// # Errors

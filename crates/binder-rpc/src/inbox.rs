@@ -12,9 +12,6 @@ use crate::{Address, Body, Ending, Limits, Message, Reply, Transaction, Version}
 /// The first size of the buffer, and its growth is by doubling.
 const FIRST_BYTES: usize = 16 << 10;
 
-/// Buffers kept for the next messages.
-const SPARES: usize = 2;
-
 /// From this length on a parcel takes the buffer with it instead of being copied.
 const WORTH_BYTES: usize = 4 << 10;
 
@@ -28,17 +25,28 @@ pub struct Inbox<F> {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
+    /// The length of a new buffer: that of the last.
+    usual_bytes: usize,
     files: VecDeque<F>,
-    spares: Vec<Vec<u8>>,
+    /// Gives memory for a short parcel.
+    take_empty: fn() -> Vec<u8>,
 }
 
 impl<F> Default for Inbox<F> {
     fn default() -> Self {
-        Self { buffer: Vec::new(), start: 0, end: 0, files: VecDeque::new(), spares: Vec::new() }
+        Self::new(Vec::new)
     }
 }
 
 impl<F> Inbox<F> {
+    /// Makes an inbox in which nothing has arrived. `take_empty` gives memory for the copies of short
+    /// parcels, for whoever keeps some.
+    #[must_use]
+    pub fn new(take_empty: fn() -> Vec<u8>) -> Self {
+        let (usual_bytes, files) = (FIRST_BYTES, VecDeque::new());
+        Self { buffer: Vec::new(), start: 0, end: 0, usual_bytes, files, take_empty }
+    }
+
     /// Returns where the next read may store, never empty.
     ///
     /// At most twice what has arrived is set aside, whatever a header announces.
@@ -50,7 +58,7 @@ impl<F> Inbox<F> {
             (self.start, self.end) = (0, self.end - self.start);
         }
         if self.end == self.buffer.len() {
-            self.buffer.resize((self.buffer.len() * 2).max(FIRST_BYTES), 0);
+            self.buffer.resize((self.buffer.len() * 2).max(self.usual_bytes), 0);
         }
         &mut self.buffer[self.end..]
     }
@@ -133,32 +141,32 @@ impl<F> Inbox<F> {
         }))
     }
 
+    /// Returns whether the memory went with the last parcel, so that some is to be set aside anew.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
     /// Gives the memory of a parcel back, for the next message.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
-        if self.spares.len() < SPARES && !buffer.is_empty() {
-            self.spares.push(buffer);
+        if self.is_bare() {
+            self.buffer = buffer;
         }
     }
 
     /// Gives a body its bytes: the buffer itself if that is worth it and holds nothing else, or a
     /// copy of theirs.
     fn take_data(&mut self, body: &mut Body<F>) {
-        let bytes = body.range.len();
-        if bytes >= WORTH_BYTES && self.start == self.end {
-            let next = self.spares.pop().unwrap_or_default();
-            body.buffer = core::mem::replace(&mut self.buffer, next);
-            if self.buffer.len() < body.buffer.len() {
-                self.buffer.resize(body.buffer.len(), 0);
-            }
+        if body.range.len() >= WORTH_BYTES && self.start == self.end {
+            self.usual_bytes = self.buffer.len();
+            body.buffer = core::mem::take(&mut self.buffer);
             (self.start, self.end) = (0, 0);
             return;
         }
-        body.buffer = self.spares.pop().unwrap_or_default();
-        if body.buffer.len() < bytes {
-            body.buffer.resize(bytes, 0);
-        }
-        body.buffer[..bytes].copy_from_slice(&self.buffer[body.range.clone()]);
-        body.range = 0..bytes;
+        body.buffer = (self.take_empty)();
+        body.buffer.clear();
+        body.buffer.extend_from_slice(&self.buffer[body.range.clone()]);
+        body.range = 0..body.buffer.len();
     }
 
     /// Refuses descriptors that came with bytes of which nothing is left.
@@ -181,10 +189,11 @@ fn take_lists<F>(
         return Err(Ending::MissingDescriptors { listed: parcel.descriptors, received });
     }
     let data_end = end - size_of_val(parcel.positions) - parcel.unread_bytes;
-    Ok(Body {
-        buffer: Vec::new(),
-        range: data_end - parcel.data.len()..data_end,
-        positions: parcel.positions.iter().map(|position| position.get()).collect(),
-        files: files.drain(..parcel.descriptors).collect(),
-    })
+    let range = data_end - parcel.data.len()..data_end;
+    let mut body = Body { range, ..Body::default() };
+    if !parcel.positions.is_empty() {
+        body.positions = parcel.positions.iter().map(|position| position.get()).collect();
+        body.files = files.drain(..parcel.descriptors).collect();
+    }
+    Ok(body)
 }

@@ -285,11 +285,17 @@ impl<L: Clone, P, F> Session<L, P, F> {
     }
 
     fn check_alive(&self) -> Result<(), Refusal> {
-        self.ended.clone().map_or(Ok(()), |ending| Err(Refusal::Ended(ending)))
+        match &self.ended {
+            None => Ok(()),
+            Some(ending) => Err(Refusal::Ended(ending.clone())),
+        }
     }
 
     fn check_going(&self) -> Result<(), Ending> {
-        self.ended.clone().map_or(Ok(()), Err)
+        match &self.ended {
+            None => Ok(()),
+            Some(ending) => Err(ending.clone()),
+        }
     }
 }
 

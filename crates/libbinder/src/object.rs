@@ -273,7 +273,8 @@ impl IBinderInternal for SpIBinder {
 
     fn prepare_transact(&self) -> Result<Parcel, StatusCode> {
         let mut parcel = self.empty_parcel();
-        match self.descriptor {
+        let known = self.as_remote().and_then(|object| object.facts().descriptor());
+        match self.descriptor.or(known) {
             Some(descriptor) => parcel.write_interface_token(descriptor)?,
             None => parcel.write_interface_token(&self.interface_descriptor()?)?,
         }

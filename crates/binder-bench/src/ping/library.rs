@@ -1,7 +1,6 @@
 //! A client and a server that use the client library, as programs do: bytes are an argument and a
 //! result, the call names its interface, objects and threads are the library's.
 
-use std::convert::Infallible;
 use std::ffi::CStr;
 use std::io;
 use std::path::Path;
@@ -9,13 +8,12 @@ use std::path::Path;
 use binder::binder_impl::{
     Binder, BorrowedParcel, IBinderInternal as _, Remotable, TransactionCode,
 };
-use binder::transport::driver::{Device, DeviceError, DeviceOptions};
 use binder::{Interface as _, SpIBinder, StatusCode};
 
 use super::caller::{self, Echo};
 use crate::actor::Actor;
-use crate::affinity;
 use crate::error::{BenchError, failed};
+use crate::library;
 use crate::service::ECHO;
 
 /// The object behind handle 0.
@@ -25,36 +23,12 @@ struct Client(SpIBinder);
 
 /// Starts a server behind handle 0 of `device`, and a client of it.
 pub(super) fn start(device: &Path, core: Option<usize>) -> Result<(Actor, Actor), BenchError> {
-    let mut server = Actor::start("library server", |link| {
-        core.map_or(Ok(()), affinity::pin_self)?;
-        let device = open(device)?;
-        let service = Binder::new(Service).as_binder();
-        let tried = || "becoming the context manager";
-        device.become_context_manager(&service).map_err(|error| failed(tried())(other(error)))?;
-        link.answer(&())?;
-        let served: Result<Infallible, DeviceError> = device.join_thread_pool();
-        match served {
-            Err(error) => Err(failed("serving")(other(error))),
-        }
-    })?;
-    server.expect_ready()?;
-    let client = Actor::start("library client", |link| {
-        core.map_or(Ok(()), affinity::pin_self)?;
-        let manager = open(device)?.context_object().map_err(refused)?;
-        caller::play(link, &mut Client(manager))
-    })?;
-    Ok((client, server))
-}
-
-fn open(path: &Path) -> Result<Device, BenchError> {
-    // One thread serves, as everywhere in this bench.
-    let options = DeviceOptions { max_threads: 0, ..DeviceOptions::default() };
-    let opened = Device::open_with(path, &options);
-    opened.map_err(|error| failed(format!("opening {}", path.display()))(other(error)))
-}
-
-fn other(error: DeviceError) -> io::Error {
-    io::Error::other(error)
+    library::start(
+        device,
+        core,
+        || Binder::new(Service).as_binder(),
+        |link, manager| caller::play(link, &mut Client(manager)),
+    )
 }
 
 fn refused(status: StatusCode) -> BenchError {

@@ -146,22 +146,26 @@ impl Remotable for Repeat {
 /// Plays orders on an object until there are no more.
 pub(super) fn play(link: &mut Link, object: &SpIBinder) -> Result<(), BenchError> {
     while let Some(Order { op, calls }) = link.receive()? {
-        let mut caller = Caller::new(op);
-        let taken: Result<Vec<u64>, _> = time(calls, || caller.call(object)).collect();
+        let caller = Caller::new(op);
+        let call = || caller.call(object);
+        let taken: Result<Vec<u64>, _> = time(calls, call, |back| caller.check(back)).collect();
         link.answer(&taken.map_err(|status| failure(op, &status))?)?;
     }
     Ok(())
 }
 
-/// Times calls, one by one.
-pub(super) fn time<E>(
+/// Times calls, one by one, and checks what they bring.
+pub(super) fn time<T, E>(
     calls: u32,
-    mut call: impl FnMut() -> Result<(), E>,
+    mut call: impl FnMut() -> Result<T, E>,
+    mut check: impl FnMut(T) -> Result<(), E>,
 ) -> impl Iterator<Item = Result<u64, E>> {
     (0..calls).map(move |_| {
         let start = Instant::now();
-        call()?;
-        Ok(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        let back = call()?;
+        let taken = start.elapsed();
+        check(back)?;
+        Ok(u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX))
     })
 }
 
@@ -183,25 +187,43 @@ impl Caller {
         Self { op, bytes, text: "two pages".chars().cycle().take(TWO_PAGES).collect() }
     }
 
-    pub(super) fn call(&mut self, object: &SpIBinder) -> Result<(), StatusCode> {
-        let is_echo = match self.op {
-            Op::Ping => return object.ping_binder(),
+    pub(super) fn call(&self, object: &SpIBinder) -> Result<Back, StatusCode> {
+        match self.op {
+            Op::Ping => object.ping_binder().map(|()| Back::Nothing),
             Op::Bytes(_) => {
                 let reply = repeat(object, REPEAT_BYTES, |data| data.write(&*self.bytes))?;
-                reply.read::<Vec<u8>>()? == self.bytes
+                reply.read().map(Back::Bytes)
             }
             Op::String => {
                 let reply = repeat(object, REPEAT_STRING, |data| data.write(&*self.text))?;
-                reply.read::<String>()? == self.text
+                reply.read().map(Back::Text)
             }
             Op::Binder => {
                 let sent = new_service();
                 let reply = repeat(object, REPEAT_BINDER, |data| data.write(&sent))?;
-                reply.read::<SpIBinder>()? == sent
+                Ok(Back::Binders([reply.read()?, sent]))
             }
+        }
+    }
+
+    pub(super) fn check(&self, back: Back) -> Result<(), StatusCode> {
+        let is_echo = match back {
+            Back::Nothing => true,
+            Back::Bytes(bytes) => bytes == self.bytes,
+            Back::Text(text) => text == self.text,
+            Back::Binders([back, sent]) => back == sent,
         };
         if is_echo { Ok(()) } else { Err(StatusCode::BAD_VALUE) }
     }
+}
+
+/// What a call brings back.
+pub(super) enum Back {
+    Nothing,
+    Bytes(Vec<u8>),
+    Text(String),
+    /// What came, and what went.
+    Binders([SpIBinder; 2]),
 }
 
 fn repeat(

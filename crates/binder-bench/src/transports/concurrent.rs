@@ -112,8 +112,8 @@ fn play_order(order: Order, name: &str) -> Result<u64, BenchError> {
             .zip(objects.iter().cycle())
             .map(|(_, object)| {
                 scope.spawn(|| {
-                    let mut caller = Caller::new(Op::Ping);
-                    (0..order.calls).try_for_each(|_| caller.call(object))
+                    let caller = Caller::new(Op::Ping);
+                    (0..order.calls).try_for_each(|_| caller.call(object).map(drop))
                 })
             })
             .collect();

@@ -34,11 +34,11 @@ fn play(link: &mut Link, mut socket: UnixStream) -> Result<(), BenchError> {
         let (there, back) = op.on_the_wire();
         let announced = [there, back, calls as usize].map(|it| it.to_le_bytes()).concat();
         socket.write_all(&announced).map_err(failed("announcing a round"))?;
-        let taken: io::Result<Vec<u64>> = time(calls, || {
+        let call = || {
             socket.write_all(&message[..there])?;
             socket.read_exact(&mut message[..back])
-        })
-        .collect();
+        };
+        let taken: io::Result<Vec<u64>> = time(calls, call, Ok).collect();
         link.answer(&taken.map_err(failed("calling over a socket"))?)?;
     }
     Ok(())

@@ -90,29 +90,44 @@ fn play(link: &mut Link, object: &SIBinder) -> Result<(), BenchError> {
     while let Some(Order { op, calls }) = link.receive()? {
         let bytes: Vec<u8> = (0..op.bytes()).map(|at| (at % 251) as u8).collect();
         let text: String = "two pages".chars().cycle().take(TWO_PAGES).collect();
-        let taken: Result<Vec<u64>, StatusCode> = time(calls, || {
-            let is_echo = match op {
-                Op::Ping => return object.ping_binder(),
-                Op::Bytes(_) => {
-                    let mut reply = repeat(object, REPEAT_BYTES, |data| data.write(&*bytes))?;
-                    reply.read::<Vec<u8>>()? == bytes
-                }
-                Op::String => {
-                    let mut reply = repeat(object, REPEAT_STRING, |data| data.write(&*text))?;
-                    reply.read::<String>()? == text
-                }
-                Op::Binder => {
-                    let sent = new_service();
-                    let mut reply = repeat(object, REPEAT_BINDER, |data| data.write(&sent))?;
-                    reply.read::<SIBinder>()? == sent
-                }
+        let call = || match op {
+            Op::Ping => object.ping_binder().map(|()| Back::Nothing),
+            Op::Bytes(_) => {
+                let mut reply = repeat(object, REPEAT_BYTES, |data| data.write(&*bytes))?;
+                reply.read().map(Back::Bytes)
+            }
+            Op::String => {
+                let mut reply = repeat(object, REPEAT_STRING, |data| data.write(&*text))?;
+                reply.read().map(Back::Text)
+            }
+            Op::Binder => {
+                let sent = new_service();
+                let mut reply = repeat(object, REPEAT_BINDER, |data| data.write(&sent))?;
+                Ok(Back::Binders([reply.read()?, sent]))
+            }
+        };
+        let check = |back| {
+            let is_echo = match back {
+                Back::Nothing => true,
+                Back::Bytes(back) => back == bytes,
+                Back::Text(back) => back == text,
+                Back::Binders([back, sent]) => back == sent,
             };
             if is_echo { Ok(()) } else { Err(StatusCode::BadValue) }
-        })
-        .collect();
+        };
+        let taken: Result<Vec<u64>, StatusCode> = time(calls, call, check).collect();
         link.answer(&taken.map_err(|status| failure(op, &status))?)?;
     }
     Ok(())
+}
+
+/// What a call brings back.
+enum Back {
+    Nothing,
+    Bytes(Vec<u8>),
+    Text(String),
+    /// What came, and what went.
+    Binders([SIBinder; 2]),
 }
 
 fn repeat(

@@ -9,7 +9,7 @@ use super::call::serving;
 use super::codec::files;
 use super::connection::{Connection, Outgoing};
 use super::link::{MAX_FILES, Patience};
-use super::shared::Shared;
+use super::shared::{Shared, Tell};
 use crate::StatusCode;
 use crate::transport::{LocalObject, Parcel, serve};
 
@@ -90,7 +90,7 @@ impl Shared {
         object: &Arc<dyn LocalObject>,
         transaction: Transaction<OwnedFd>,
     ) -> Result<Box<Connection>, Ending> {
-        let data = self.received(transaction.body)?;
+        let data = self.received(transaction.body, Tell::Soon)?;
         let caller = self.peer.caller();
         let (connection, reply) = serving(self, Some(connection), || {
             serve(object, caller, transaction.code, data, transaction.flags)
@@ -109,7 +109,7 @@ impl Shared {
         mut transaction: Transaction<OwnedFd>,
     ) -> Result<(), Ending> {
         loop {
-            let data = self.received(transaction.body)?;
+            let data = self.received(transaction.body, Tell::Soon)?;
             let mut caller = self.peer.caller();
             // Nobody waits, so nobody may be held to account by number.
             caller.pid = 0;

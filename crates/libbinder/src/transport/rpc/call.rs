@@ -11,7 +11,7 @@ use super::connection::{Connection, Outgoing};
 use super::error::status_of;
 use super::link::{MAX_FILES, Patience};
 use super::pool::{NoConnection, Place};
-use super::shared::Shared;
+use super::shared::{Shared, Tell};
 use crate::StatusCode;
 use crate::interface::FLAG_ONEWAY;
 use crate::transport::{Parcel, TransactionCode, TransactionFlags};
@@ -145,7 +145,10 @@ impl Shared {
         reply: Reply<OwnedFd>,
     ) -> Result<Parcel, StatusCode> {
         match reply.status {
-            0 => self.fail(self.received(reply.body)).ok_or(StatusCode::DEAD_OBJECT),
+            0 => {
+                let received = self.received(reply.body, Tell::WithNext);
+                self.fail(received).ok_or(StatusCode::DEAD_OBJECT)
+            }
             status => Err(StatusCode::from_code(status)),
         }
     }
@@ -173,7 +176,7 @@ impl Shared {
         }
         let extent = encode::Extent { parcel_bytes: data.bytes().len(), positions };
         // Refused before it is counted.
-        encode::transact(&call, extent, &limits)?;
+        encode::check_transact(extent, &limits)?;
         {
             let mut table = self.table();
             if let Some(address) = call.address {

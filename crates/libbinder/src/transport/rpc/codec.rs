@@ -9,7 +9,7 @@ use binder_rpc::{Address, Body, Ending, Listed, Version};
 use super::connection::recycle;
 use super::error::status_of;
 use super::proxy::RpcProxy;
-use super::shared::Shared;
+use super::shared::{Shared, Tell};
 use crate::transport::{
     Held, Object, ObjectCodec, Parcel, ParcelObject, ReceivedBytes, RpcVersion, WireFormat,
     WireName,
@@ -59,7 +59,8 @@ impl ObjectCodec for Shared {
             return Err(StatusCode::BAD_TYPE);
         };
         let address = Address::from_word(word).map_err(Ending::from);
-        self.fail(address.and_then(|address| self.enter(address))).ok_or(StatusCode::BAD_VALUE)
+        let entered = address.and_then(|address| self.enter(address, Tell::Soon));
+        self.fail(entered).ok_or(StatusCode::BAD_VALUE)
     }
 
     fn allow_files(&self) -> Result<(), StatusCode> {
@@ -90,14 +91,18 @@ impl Drop for Place {
 
 impl Shared {
     /// Makes a parcel of what came, with the objects that were listed.
-    pub(super) fn received(self: &Arc<Self>, mut body: Body<OwnedFd>) -> Result<Parcel, Ending> {
+    pub(super) fn received(
+        self: &Arc<Self>,
+        mut body: Body<OwnedFd>,
+        tell: Tell,
+    ) -> Result<Parcel, Ending> {
         let mut objects = Vec::new();
         if !body.positions.is_empty() {
             let mut files: Vec<_> = body.files.drain(..).map(Some).collect();
             for (position, listed) in body.objects() {
                 let held = match listed? {
                     Listed::Binder(address) => {
-                        Held::Binder { binder: self.enter(address)?, name: None }
+                        Held::Binder { binder: self.enter(address, tell)?, name: None }
                     }
                     Listed::File(index) => {
                         let place = usize::try_from(index).ok();
@@ -112,8 +117,12 @@ impl Shared {
                 objects.push(ParcelObject { offset, held });
             }
         }
+        let codec = Arc::<Self>::clone(self);
+        if body.range == (0..body.buffer.len()) {
+            return Ok(Parcel::received_into(codec, body.buffer, objects));
+        }
         let place = Place { buffer: body.buffer, range: body.range };
-        Ok(Parcel::received(Arc::<Self>::clone(self), Box::new(place), objects))
+        Ok(Parcel::received(codec, Box::new(place), objects))
     }
 
     /// Writes the positions that the version lists into `to`, and returns how many there are.

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use binder_rpc::{Direction, Ending, Inbox, Limits, Message, Turns, Version};
 
 use super::link::{Link, Patience};
+use crate::transport::take_buffer;
 
-/// Spare buffers kept by each thread, and how large one may be.
+/// Spare buffers of long parcels kept by each thread, and how large one may be.
 const SPARES: usize = 2;
 const SPARE_BYTES: usize = 2 << 20;
 
@@ -75,7 +76,7 @@ impl Connection {
     pub(super) fn new(link: Arc<Link>, limits: Limits) -> Self {
         Self {
             link,
-            inbox: Inbox::default(),
+            inbox: Inbox::new(take_buffer),
             files: Vec::new(),
             early: VecDeque::new(),
             turns: Turns::new(Direction::Outgoing),
@@ -125,11 +126,10 @@ impl Connection {
 
     /// Receives once.
     pub(super) fn receive(&mut self, patience: Patience) -> Result<(), Ending> {
-        SPARE.with(|spares| {
-            if let Some(buffer) = spares.borrow_mut().pop() {
-                self.inbox.recycle(buffer);
-            }
-        });
+        if self.inbox.is_bare() {
+            let spare = SPARE.with(|spares| spares.borrow_mut().pop());
+            spare.into_iter().for_each(|buffer| self.inbox.recycle(buffer));
+        }
         let received = self
             .link
             .receive(self.inbox.room(), &mut self.files, patience)
@@ -210,6 +210,7 @@ impl Connection {
         }
         let at_once = if self.unsent.is_empty() { self.link.send_short_now(&short) } else { Ok(0) };
         let sent = match at_once {
+            Ok(sent) if sent == short.len() && !self.link.has_unsent() => Ok(()),
             Ok(sent) => {
                 self.send_all(&mut [IoSlice::new(&short[sent..])], &[], patience, &mut returned)
             }

@@ -73,6 +73,16 @@ impl Table {
     }
 }
 
+/// When the peer is to know that an object of ours came home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tell {
+    /// Before we wait: it may keep the object for nothing else.
+    Soon,
+    /// With the next message. What the peer gives back then is not read before that anyway, and a
+    /// message of its own would cost half as much as the call.
+    WithNext,
+}
+
 /// Keeps a client's session: when nobody has it or an object of it any more, it ends.
 #[derive(Debug)]
 pub(super) struct Keeper(Arc<Shared>);
@@ -239,13 +249,16 @@ impl Shared {
         drop(released.object);
     }
 
-    /// Finds the object of an address that came in a parcel.
-    pub(super) fn enter(&self, address: Address) -> Result<SpIBinder, Ending> {
+    /// Finds the object of an address that came in a parcel; says when the peer is to know of one that
+    /// came home.
+    pub(super) fn enter(&self, address: Address, tell: Tell) -> Result<SpIBinder, Ending> {
         let mut table = self.table();
         match table.session.enter(address)? {
             Entered::Own(object, release) => {
                 table.owe(release);
-                self.has_releases.store(true, Ordering::Release);
+                if tell == Tell::Soon {
+                    self.has_releases.store(true, Ordering::Release);
+                }
                 Ok(SpIBinder::from_local(object))
             }
             Entered::Foreign(address) => {

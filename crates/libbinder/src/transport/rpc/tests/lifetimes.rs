@@ -39,6 +39,23 @@ fn a_reply_that_is_not_read_keeps_nothing() {
 }
 
 #[test]
+fn an_object_that_came_home_is_given_back_with_the_next_call() {
+    let (_view, _server, name) = start(|_| {});
+    let (session, root) = connect(&name, |_| {});
+    let ours = service();
+    let alone = std::sync::Arc::strong_count(&ours.service);
+    let reply = call(&root, RETURN, 0, |data| data.write_binder(Some(&ours.binder)));
+    let back = reply.and_then(|reply| reply.read_binder()).expect("an answer");
+    assert_eq!(back.as_ref(), Some(&ours.binder));
+    drop(back);
+    // The server has it until it knows that we have it back; what it says then is read here.
+    assert_eq!(session.objects(), (1, 1));
+    assert_eq!(root.ping_binder(), Ok(()));
+    assert_eq!(session.objects(), (0, 1));
+    assert_eq!(std::sync::Arc::strong_count(&ours.service), alone);
+}
+
+#[test]
 fn a_parcel_that_is_not_sent_counts_nothing() {
     let (_view, _server, name) = start(|_| {});
     let (session, root) = connect(&name, |_| {});

@@ -36,6 +36,8 @@ pub(super) const NOTIFY: TransactionCode = 10;
 pub(super) const PING_PONG: TransactionCode = 11;
 /// Calls `WAIT` of the binder that it gets.
 pub(super) const CALL_BACK_TO_WAIT: TransactionCode = 12;
+/// Gives the binder that it gets.
+pub(super) const RETURN: TransactionCode = 13;
 
 pub(super) const DESCRIPTOR: &str = "test.Service";
 
@@ -247,6 +249,7 @@ impl LocalObject for Service {
                 write_number(reply, i32::try_from(bytes.len()).expect("short"))
             }
             CALL_BACK_TO_WAIT => call(&binder()?, WAIT, 0, |_| Ok(())).map(drop),
+            RETURN => reply.write_binder(Some(&binder()?)),
             KEEP => {
                 let binder = binder()?;
                 self.kept.lock().expect("no panic").push(binder);
