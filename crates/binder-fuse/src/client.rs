@@ -11,7 +11,7 @@ use binder_core::{
     CapturedFile, ClientMemory, CopyFault, Errno, MappingArea, Opener, ProcessKey, UidMap, UidRange,
 };
 use binder_os::client_files::{self, TakeError};
-use binder_os::{ClientThread, FileId, FuseDevice, ThreadWatch, proc_files};
+use binder_os::{ClientThread, FileId, FuseDevice, Leash, ThreadWatch, proc_files};
 
 use crate::descriptors::{PER_FILE, PER_THREAD, Permit};
 use crate::diversion::Divertible;
@@ -46,6 +46,13 @@ struct Thread {
     divertible: Divertible,
 }
 
+/// The memory of a client, for somebody to access, and what ends that.
+#[derive(Debug)]
+pub(crate) struct Lent {
+    pub(crate) memory: Box<binder_os::ClientMemory>,
+    pub(crate) leash: Arc<Leash>,
+}
+
 /// One open file and the process that opened it.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -56,7 +63,7 @@ pub(crate) struct Client {
     /// Its memory; by this one, none of it is accessed.
     memory: binder_os::ClientMemory,
     /// By which it is accessed, unless somebody does so.
-    spare: Option<Box<binder_os::ClientMemory>>,
+    spare: Option<Lent>,
     pub(crate) buffer: ReceiveBuffer,
     /// Threads that were seen to belong to the opener, by number.
     threads: HashMap<u32, Thread>,
@@ -184,15 +191,18 @@ impl Client {
 
     /// Lends its memory, as thread `tid` has it, one of whose requests is unanswered. Several may access
     /// it at the same time.
-    pub(crate) fn lend_memory(&mut self, tid: u32) -> Box<binder_os::ClientMemory> {
-        let mut memory = self.spare.take().unwrap_or_else(|| Box::new(self.memory.another()));
-        memory.use_thread(tid);
-        memory
+    pub(crate) fn lend_memory(&mut self, tid: u32) -> Lent {
+        let mut lent = self.spare.take().unwrap_or_else(|| {
+            let memory = Box::new(self.memory.another());
+            Lent { leash: memory.leash().clone(), memory }
+        });
+        lent.memory.use_thread(tid);
+        lent
     }
 
     /// Takes it back, with what was learned about it.
-    pub(crate) fn take_back(&mut self, memory: Box<binder_os::ClientMemory>) {
-        self.spare = Some(memory);
+    pub(crate) fn take_back(&mut self, lent: Lent) {
+        self.spare = Some(lent);
     }
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.

@@ -8,9 +8,10 @@ use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
 use super::{Asker, Driver, EIO};
+use crate::client::Lent;
 use crate::descriptors::Payer;
 use crate::ioctl::Answer;
-use crate::reach::{Got, Reach, Reached, Want};
+use crate::reach::{Got, Left, Reach, Reached, Want};
 use crate::wire::send;
 
 /// As many pieces of one write buffer are fetched before others go first: some ten sends.
@@ -54,16 +55,15 @@ impl Driver {
             return self.end_call(asker, request, Err(Errno::EINVAL));
         };
         let client_of_daemon = Payer { pid: client.pid, uid };
-        let memory = client.lend_memory(asker.tid);
+        let Lent { memory, leash } = client.lend_memory(asker.tid);
         let stage = match want {
             Want::Commands(..) => Stage::Fetch,
             Want::HandOver(_) => Stage::HandOver,
         };
-        let leash = memory.leash().clone();
         let ticket = self.under_way.insert(UnderWay { asker: *asker, request, leash, stage, past });
         let can_wait = past.pieces >= PIECES_IN_A_ROW;
         let client = client_of_daemon;
-        self.reaches.push(Reach { ticket, unique, client, memory, want, can_wait });
+        self.left.push(Left::Reach(Reach { ticket, unique, client, memory, want, can_wait }));
     }
 
     /// Fetches the next commands of a call, if there are any, and runs them.
@@ -99,15 +99,14 @@ impl Driver {
             return self.end_call(&asker, request, Err(Errno::EINVAL));
         };
         client.resume_call(asker.tid);
-        if !leash.is_cut() {
-            client.take_back(memory);
+        let is_cut = leash.is_cut();
+        if !is_cut {
+            client.take_back(Lent { memory, leash });
         }
         match got {
             // What was fetched may lack what was cut off.
-            Got::Commands(_) if leash.is_cut() => self.repeat(&asker, &request),
+            Got::Commands(_) if is_cut => self.repeat(&asker, &request),
             Got::Commands(mut commands) => {
-                let now_ns = self.now_ns();
-                self.devices[asker.device].context.set_now(now_ns);
                 self.run_commands(&asker, request, &mut commands, past);
                 commands.trim();
                 self.used_commands = Some(commands);
@@ -134,6 +133,7 @@ impl Driver {
         commands: &mut Commands,
         past: Past,
     ) {
+        self.note_time(asker.device);
         let state = &mut self.devices[asker.device];
         let is_nonblocking =
             state.clients.get(asker.process).is_some_and(|client| client.is_nonblocking);
