@@ -11,13 +11,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use binder_core::{CallerMemory, ClaimedAddr, Commands, CopyFault, HandOver};
-use binder_os::ClientMemory;
-use binder_uapi::BinderWriteRead;
+use binder_core::{
+    CallerMemory, ClaimedAddr, Commands, CopyFault, HandOver, RoomKey, TransactionKind,
+};
+use binder_os::{ClientMemory, Mapping};
+use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
 
 use crate::descriptors::Payer;
 use crate::diversion;
-use crate::driver::{Driver, Job};
+use crate::driver::{DeviceId, Driver, Job};
 use crate::errand::Task;
 use crate::housekeeper::ROUND;
 use crate::session::Shared;
@@ -28,6 +30,7 @@ pub(crate) struct Reach {
     pub(crate) ticket: usize,
     /// The request that the call came with.
     pub(crate) unique: u64,
+    pub(crate) device: DeviceId,
     /// Whose memory it is.
     pub(crate) client: Payer,
     pub(crate) memory: Box<ClientMemory>,
@@ -47,6 +50,7 @@ pub(crate) enum Want {
 pub(crate) struct Reached {
     pub(crate) ticket: usize,
     pub(crate) unique: u64,
+    pub(crate) device: DeviceId,
     pub(crate) memory: Box<ClientMemory>,
     pub(crate) got: Got,
 }
@@ -95,12 +99,26 @@ impl Leftovers {
 /// Another has taken the place of the thread that was the reader.
 struct Replaced;
 
-/// A client's memory, as the core reads it.
-struct OfCaller<'a>(&'a mut ClientMemory);
+/// Room in a receive buffer.
+pub(crate) struct Berth {
+    pub(crate) room: RoomKey,
+    pub(crate) buffer: Arc<Mapping>,
+    pub(crate) offset: usize,
+}
 
-impl CallerMemory for OfCaller<'_> {
+/// A client's memory, as the core reads it.
+struct OfCaller<'a, R> {
+    memory: &'a mut ClientMemory,
+    /// Has room reserved for what a send carries.
+    reserve: R,
+}
+
+impl<R> CallerMemory for OfCaller<'_, R>
+where
+    R: FnMut(TransactionKind, &BinderTransactionDataSg) -> Option<Berth>,
+{
     fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
-        self.0.read(address.0, into).map_err(|_| CopyFault)
+        self.memory.read(address.0, into).map_err(|_| CopyFault)
     }
 
     fn read_whole(
@@ -109,17 +127,32 @@ impl CallerMemory for OfCaller<'_> {
         len: usize,
         bytes: &mut Vec<u8>,
     ) -> Result<(), CopyFault> {
-        self.0.read_whole(address.0, len, bytes).map_err(|_| CopyFault)
+        self.memory.read_whole(address.0, len, bytes).map_err(|_| CopyFault)
+    }
+
+    fn read_into_room(
+        &mut self,
+        kind: TransactionKind,
+        data: &BinderTransactionDataSg,
+    ) -> Option<(RoomKey, Result<(), CopyFault>)> {
+        let Berth { room, buffer, offset } = (self.reserve)(kind, data)?;
+        let header = &data.transaction_data;
+        let len = usize::try_from(header.data_size).unwrap_or(usize::MAX);
+        let read = self.memory.read_into(header.buffer, &buffer, offset, len);
+        Some((room, read.map_err(|_| CopyFault)))
     }
 }
 
 impl Reach {
-    /// Does it, however long that takes.
-    pub(crate) fn perform(self) -> Reached {
-        let Self { ticket, unique, mut memory, want, .. } = self;
+    /// Does it, however long that takes. If the reader does, large payloads go where they belong at
+    /// once; others would keep the room for long.
+    fn perform(self, reader: Option<&Shared>) -> Reached {
+        let Self { ticket, unique, device, mut memory, want, .. } = self;
         let work = AssertUnwindSafe(|| match want {
             Want::Commands(request, mut commands) => {
-                commands.fetch_next(&request, &mut OfCaller(&mut memory));
+                let reserve = |kind, data: &_| reader?.reserve_room(ticket, unique, kind, data);
+                let mut memory = OfCaller { memory: &mut memory, reserve };
+                commands.fetch_next(&request, &mut memory);
                 Got::Commands(commands)
             }
             Want::HandOver(hand_over) => {
@@ -131,7 +164,7 @@ impl Reach {
             tracing::error!(unique, "a request met a bug when memory was accessed for it");
             Got::Nothing
         });
-        Reached { ticket, unique, memory, got }
+        Reached { ticket, unique, device, memory, got }
     }
 }
 
@@ -178,6 +211,25 @@ impl Shared {
         true
     }
 
+    /// Has room reserved for what the call behind `ticket` sends. `None` also where somebody else is at
+    /// the driver: to wait would take longer than to do without.
+    fn reserve_room(
+        &self,
+        ticket: usize,
+        unique: u64,
+        kind: TransactionKind,
+        data: &BinderTransactionDataSg,
+    ) -> Option<Berth> {
+        let mut is_asked = false;
+        let mut berth = None;
+        self.driver.submit(None, Driver::run, |driver| {
+            if !std::mem::replace(&mut is_asked, true) {
+                berth = driver.reserve_room(ticket, unique, kind, data);
+            }
+        });
+        berth
+    }
+
     fn next_left(&self) -> Option<Left> {
         // Mostly there is none, and a turn is saved. Whoever leaves something comes here afterwards, and
         // does not miss that.
@@ -212,7 +264,7 @@ impl Shared {
             self.leave_to_runners(reach);
             return Err(Replaced);
         }
-        let reached = Job::Reached(reach.perform());
+        let reached = Job::Reached(reach.perform(Some(self)));
         if !self.watch.advance(step, 0) {
             // The other has marked the client.
             self.slow.end_wait(pid, true);
@@ -253,7 +305,7 @@ impl Shared {
                 shared.slow.begin_wait(client.pid);
             }
             let start = Instant::now();
-            let reached = reach.perform();
+            let reached = reach.perform(None);
             if is_slow {
                 shared.slow.end_wait(client.pid, start.elapsed() >= ROUND);
             }
