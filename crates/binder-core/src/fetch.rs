@@ -30,7 +30,7 @@ const MAX_SENDS: usize = PIECE_BYTES / (CODE_BYTES + size_of::<BinderTransaction
 const ENOUGH_BYTES: usize = 64 << 10;
 const CODE_BYTES: usize = 4;
 /// Data of so many bytes is worth a room.
-const LARGE_BYTES: usize = 8 << 10;
+const LARGE_BYTES: usize = 16 << 10;
 /// As much memory of a payload is kept for the next.
 const KEPT_BYTES: usize = 128 << 10;
 

@@ -146,6 +146,7 @@ impl Driver {
                 self.repeat(&asker, &request);
             }
             Got::Commands(mut commands) => {
+                self.note_time(asker.device);
                 self.run_commands(&asker, request, &mut commands, past);
                 commands.trim();
                 self.used_commands = Some(commands);
@@ -172,7 +173,6 @@ impl Driver {
         commands: &mut Commands,
         past: Past,
     ) {
-        self.note_time(asker.device);
         let state = &mut self.devices[asker.device];
         let is_nonblocking =
             state.clients.get(asker.process).is_some_and(|client| client.is_nonblocking);
