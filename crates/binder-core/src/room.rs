@@ -10,7 +10,7 @@
 
 use binder_uapi::{BinderTransactionDataSg, TF_CLEAR_BUF};
 
-use crate::buffer::{Reservation, Sizes};
+use crate::buffer::{Arena, Reservation, Sizes};
 use crate::context::{Caller, Context};
 use crate::env::ClientMemory;
 use crate::error::Errno;
@@ -59,11 +59,18 @@ impl Context {
         tid: u32,
         kind: Kind,
         data: &BinderTransactionDataSg,
+        memory: &mut dyn ClientMemory,
     ) -> Option<Room> {
         let place = self.place_of(process, tid, kind, data)?;
-        let receiver = place.receiver;
-        let arena = self.processes.get_mut(receiver)?.arena.as_mut()?;
-        let reservation = arena.reserve_ahead(place.sizes, place.is_oneway)?;
+        let Place { receiver, sizes, is_oneway } = place;
+        let has_share = |arena: &Arena| arena.has_share_ahead(sizes);
+        if !self.processes.get(receiver)?.arena.as_ref().is_some_and(has_share) {
+            return None;
+        }
+        let reservation = self.reserve_paid(receiver, sizes, is_oneway, memory).ok()?;
+        if let Some(arena) = &mut self.processes[receiver].arena {
+            arena.begin_ahead(&reservation);
+        }
         let offset = reservation.layout.start;
         let clears = data.transaction_data.flags & TF_CLEAR_BUF != 0;
         let key = self.ids.next_room();

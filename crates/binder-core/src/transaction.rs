@@ -260,10 +260,9 @@ impl Context {
         let label_len = self.label_len(draft.sender, draft.target);
         let header = &draft.data.transaction_data;
         let sizes = Sizes::of(draft.data, label_len)?;
-        let arena = self.arena_of(draft.receiver, memory).map_err(Refusal::dead)?;
         let reservation = match payload.room.take() {
             Some(room) => self.take_up_room(room)?,
-            None => arena.reserve(sizes, draft.is_oneway)?,
+            None => self.reserve_paid(draft.receiver, sizes, draft.is_oneway, memory)?,
         };
         if let Some(node) = draft.target {
             self.hold_locally(node, Strength::Strong);

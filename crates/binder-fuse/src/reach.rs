@@ -17,12 +17,12 @@ use binder_core::{
 use binder_os::{ClientMemory, Mapping};
 use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
 
-use crate::descriptors::Payer;
 use crate::diversion;
 use crate::driver::{DeviceId, Driver, Job};
 use crate::errand::Task;
 use crate::housekeeper::ROUND;
 use crate::session::Shared;
+use crate::supply::Payer;
 
 /// What a call needs of its client's memory.
 pub(crate) struct Reach {
@@ -87,6 +87,10 @@ impl Leftovers {
     pub(crate) fn push(&mut self, left: Left) {
         self.line.push_back(left);
         self.len.0.store(self.line.len(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        self.line.shrink_to_fit();
     }
 
     pub(crate) fn pop(&mut self) -> Option<Left> {

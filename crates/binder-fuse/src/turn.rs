@@ -19,6 +19,9 @@ use loom::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+/// Room for so many jobs stays when the last in line has gone.
+const KEPT_JOBS: usize = 64;
+
 /// State `S`, and jobs `J` in line for it.
 #[derive(Debug)]
 pub(crate) struct Turn<S, J> {
@@ -81,6 +84,9 @@ impl<S, J> Turn<S, J> {
         let mut line = self.line();
         let job = line.pop_front();
         self.len.store(line.len(), Ordering::Relaxed);
+        if line.is_empty() && line.capacity() > KEPT_JOBS {
+            *line = VecDeque::new();
+        }
         job
     }
 
@@ -118,6 +124,22 @@ mod tests {
         turn.submit(Some(3), run, |seen| ends.push(seen.clone()));
         turn.submit(None, run, |seen| ends.push(seen.clone()));
         assert_eq!(ends, [vec![1, 2], vec![1, 2, 3], vec![1, 2, 3]]);
+    }
+
+    #[test]
+    fn a_long_line_leaves_no_memory_behind() {
+        let turn = Turn::new(0);
+        let last = 10 * KEPT_JOBS;
+        let run = |seen: &mut usize, job| {
+            *seen += 1;
+            if job == 0 {
+                let unreached = |_: &mut usize, _| unreachable!("it is taken");
+                (1..=last).for_each(|job| turn.submit(Some(job), unreached, |_| {}));
+            }
+        };
+        turn.submit(Some(0), run, |_| {});
+        turn.submit(None, run, |seen| assert_eq!(*seen, 1 + last));
+        assert!(turn.line().capacity() <= KEPT_JOBS);
     }
 }
 

@@ -13,6 +13,7 @@ pub mod client_memory;
 pub mod client_thread;
 pub mod fork_count;
 pub mod fuse_device;
+pub mod heap;
 pub mod injection;
 pub mod leash;
 pub mod mapping;

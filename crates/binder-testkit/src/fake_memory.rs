@@ -250,7 +250,9 @@ impl CallerMemory for Reached<'_> {
         data: &BinderTransactionDataSg,
     ) -> Option<(RoomKey, Result<(), CopyFault>)> {
         let Rooms { context, number, process, tid } = self.rooms.as_mut()?;
-        let Room { key, receiver, offset } = context.reserve_room(*process, *tid, kind, data)?;
+        let mut seen = self.memory.seen_by(*number);
+        let room = context.reserve_room(*process, *tid, kind, data, &mut seen)?;
+        let Room { key, receiver, offset } = room;
         let file = (*number, receiver.to_u64());
         let header = &data.transaction_data;
         let mut bytes = vec![PARTLY_READ; usize::try_from(header.data_size).expect("it has room")];
@@ -297,6 +299,10 @@ impl ClientMemory for SeenBy<'_> {
         self.memory.count_down().map_err(|_| Errno::ENOMEM)?;
         let host = self.file(from).host;
         self.memory.hosts[host.0].descriptors.capture(fd, &self.memory.captured)
+    }
+
+    fn release(&mut self, of: ProcessKey, page: u32) {
+        self.clear(of, page * 4096, 4096);
     }
 
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32) {

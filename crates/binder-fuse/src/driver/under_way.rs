@@ -9,9 +9,9 @@ use fuse_wire::reply;
 
 use super::{Asker, Device, Driver, EIO};
 use crate::client::Lent;
-use crate::descriptors::Payer;
 use crate::ioctl::Answer;
 use crate::reach::{Berth, Got, Left, Reach, Reached, Want};
+use crate::supply::Payer;
 use crate::wire::send;
 
 /// As many pieces of one write buffer are fetched before others go first: some ten sends.
@@ -108,7 +108,7 @@ impl Driver {
         let Asker { device, process, tid, .. } = under_way.asker;
         let Device { context, clients, .. } = &mut self.devices[device];
         let Room { key: room, receiver, offset } =
-            context.reserve_room(process, tid, kind, data)?;
+            context.reserve_room(process, tid, kind, data, clients)?;
         let Some(client) = clients.get(receiver) else {
             context.give_up_room(room, clients);
             return None;
