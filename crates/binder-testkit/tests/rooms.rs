@@ -1,6 +1,6 @@
 //! Large data that goes straight to its receiver, and what becomes of its room when the send is decided on.
 
-use binder_core::ProcessView;
+use binder_core::{Limits, ProcessView, UserLimits};
 use binder_testkit::Return::{
     DeadReply, Decrefs, FailedReply, Release, Reply, TransactionComplete,
 };
@@ -256,6 +256,21 @@ fn where_there_is_no_room_the_send_says_so() {
     let call = m.read_call();
     m.answer(&call, Message::new(0));
     assert_all_is_free(&stage, &m, &p);
+    stage.tear_down();
+}
+
+#[test]
+fn a_room_is_paid_for_as_other_memory_is() {
+    let per_user = UserLimits { bytes: 16 << 10, ..UserLimits::default() };
+    let limits = Limits { per_user, ..Limits::default() };
+    let stage = Stage::new(Box::new(CoreRig::with_limits(limits)));
+    let m = manager(&stage);
+    let p = stage.party();
+    meet(&m, &p);
+    start(&stage, &p, &commands().call(0, large(1, 1)));
+    assert_eq!(rooms(&stage), 0);
+    core(&stage).let_windows_pass();
+    expect!(p.woken() => [FailedReply]);
     stage.tear_down();
 }
 
