@@ -15,10 +15,12 @@
 #include <time.h>
 
 enum { THREADS = 24, CALLS = 400, PATIENCE_S = 60 };
+// As much data as the driver reads straight into its receiver's buffer.
+enum { LARGE_PAGES = 4 };
 
 // What lies in pages that never come.
-enum withheld { COMMANDS, DATA, OBJECTS, RETURNS, WAYS };
-static const char *const names[] = { "commands", "data", "objects", "returns" };
+enum withheld { COMMANDS, DATA, LARGE_DATA, OBJECTS, RETURNS, WAYS };
+static const char *const names[] = { "commands", "data", "large data", "objects", "returns" };
 
 static enum withheld way;
 static int device, stuck;
@@ -68,8 +70,8 @@ static void *get_stuck(void *number)
 	uint8_t returns[256];
 	binder_size_t offset = 0;
 	struct send call = { .command = BC_TRANSACTION };
-	if (way == DATA || way == OBJECTS) {
-		call.transaction.data_size = 64;
+	if (way == DATA || way == LARGE_DATA || way == OBJECTS) {
+		call.transaction.data_size = way == LARGE_DATA ? LARGE_PAGES * 4096 : 64;
 		call.transaction.data.ptr.buffer = (uintptr_t)pages;
 	}
 	if (way == OBJECTS) {
@@ -94,7 +96,7 @@ static void get_stuck_in_many_threads(int count)
 	struct sigaction action = { .sa_handler = ignore };
 	sigaction(SIGUSR1, &action, NULL);
 	device = open_client();
-	hole = withhold((THREADS + 1) * 4096);
+	hole = withhold((THREADS + LARGE_PAGES) * 4096);
 	for (intptr_t i = 0; i < count; i++) {
 		pthread_t thread;
 		if (pthread_create(&thread, NULL, get_stuck, (void *)i) != 0)
@@ -198,7 +200,7 @@ int main(void)
 			usleep(1000);
 		puts(", gone");
 	}
-	for (way = COMMANDS; way <= DATA; way++) {
+	for (way = COMMANDS; way <= LARGE_DATA; way++) {
 		int status;
 		pid_t child = start_stuck(1);
 		CHECK(waitpid(child, &status, 0) == child);

@@ -3,6 +3,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use binder_uapi::BinderTransactionDataSg;
+
 use crate::context::Context;
 use crate::descriptors::FileInTransit;
 use crate::env::{ClientMemory, MappingArea};
@@ -22,6 +24,8 @@ const MAX_AREA_BYTES: u32 = 4 << 20;
 const SPAM_BUFFERS: u32 = 50;
 /// The same as a share of the area: a quarter.
 const SPAM_SHARE: u32 = 4;
+/// The share of the area that sends may take before they are decided on: a quarter.
+const AHEAD_SHARE: u32 = 4;
 /// A flood is looked for only while less than a tenth of the area is left for one-ways.
 const SPAM_ROOM: u32 = 10;
 
@@ -47,6 +51,17 @@ pub(crate) struct Layout {
 }
 
 impl Sizes {
+    /// The sizes that a send claims, with a label of so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when the sum overflows.
+    pub(crate) fn of(data: &BinderTransactionDataSg, label_len: u32) -> Result<Self, Errno> {
+        let header = &data.transaction_data;
+        let extra = data.buffers_size.checked_add(u64::from(label_len)).ok_or(Errno::EINVAL)?;
+        Ok(Self { data: header.data_size, offsets: header.offsets_size, extra })
+    }
+
     /// Works out the layout of a buffer at 0.
     ///
     /// Each part is rounded up to 8 bytes, and an empty buffer takes 8, so that every buffer has
@@ -134,6 +149,8 @@ pub(crate) struct Arena {
     oneways: BTreeMap<u32, (u32, u32)>,
     /// A flood was reported and the room has not recovered since.
     has_reported_spam: bool,
+    /// What is reserved for sends that are not decided on.
+    ahead_bytes: u32,
 }
 
 impl Arena {
@@ -148,6 +165,7 @@ impl Arena {
             oneway_room: len_bytes / 2,
             oneways: BTreeMap::new(),
             has_reported_spam: false,
+            ahead_bytes: 0,
         }
     }
 
@@ -180,6 +198,22 @@ impl Arena {
         }
         self.pages.use_range(start, layout.slot_len);
         Ok(Reservation { layout, is_oneway })
+    }
+
+    /// Whether a transaction that is not decided on may have room: not if too much is reserved for such.
+    pub(crate) fn has_share_ahead(&self, sizes: Sizes) -> bool {
+        let share = self.len_bytes / AHEAD_SHARE;
+        sizes.layout().is_ok_and(|layout| self.ahead_bytes + layout.slot_len <= share)
+    }
+
+    /// Notes that the transaction is not decided on.
+    pub(crate) fn begin_ahead(&mut self, reservation: &Reservation) {
+        self.ahead_bytes += reservation.layout.slot_len;
+    }
+
+    /// Notes that the transaction is decided on.
+    pub(crate) fn settle_ahead(&mut self, reservation: &Reservation) {
+        self.ahead_bytes -= reservation.layout.slot_len;
     }
 
     /// Makes the reservation a buffer.

@@ -42,7 +42,7 @@ impl Context {
         while request.write_consumed < request.write_size
             && self.threads[thread].return_error.is_none()
         {
-            if commands.are_used_up() {
+            if commands.are_used_up() || !self.is_in_place(caller, commands, memory) {
                 return Ok(Written::Partly);
             }
             self.run_command(caller, thread, commands, memory)?;

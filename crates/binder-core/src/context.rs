@@ -16,6 +16,7 @@ use crate::handle::Reference;
 use crate::journal::Journal;
 use crate::node::{Node, NodeKey, OwnerView};
 use crate::process::{Process, ProcessKey};
+use crate::room::{ReservedRoom, RoomKey};
 use crate::stats::DebugIds;
 use crate::table::Table;
 use crate::thread::{Thread, ThreadKey, no_error};
@@ -32,6 +33,7 @@ pub struct Context {
     pub(crate) transactions: Table<Transaction>,
     pub(crate) deaths: Table<Death>,
     pub(crate) errands: Table<PendingErrand>,
+    pub(crate) rooms: BTreeMap<RoomKey, ReservedRoom>,
     pub(crate) freezes: Table<FreezeLink>,
     pub(crate) limits: Limits,
     /// What the users have whose files are open.
@@ -104,6 +106,7 @@ impl Context {
             transactions: Table::new(),
             deaths: Table::new(),
             errands: Table::new(),
+            rooms: BTreeMap::new(),
             freezes: Table::new(),
             limits,
             users: BTreeMap::new(),

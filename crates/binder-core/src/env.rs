@@ -3,9 +3,13 @@
 
 use alloc::vec::Vec;
 
+use binder_uapi::BinderTransactionDataSg;
+
 use crate::descriptors::CapturedFile;
 use crate::error::Errno;
 use crate::process::ProcessKey;
+use crate::room::RoomKey;
+use crate::transaction::Kind;
 
 /// An address that a client named; nothing is known of it until a copy succeeds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +53,17 @@ pub trait CallerMemory {
         bytes.clear();
         bytes.resize(len, 0);
         self.read(address, bytes)
+    }
+
+    /// Reads the data of a send straight into a room that [is had](crate::Context::reserve_room) for it
+    /// now. `None` where there is none.
+    fn read_into_room(
+        &mut self,
+        kind: Kind,
+        data: &BinderTransactionDataSg,
+    ) -> Option<(RoomKey, Result<(), CopyFault>)> {
+        let _ = (kind, data);
+        None
     }
 }
 

@@ -5,6 +5,7 @@
 //! with files stops there, the front end does the errand and comes back with the numbers, and the
 //! call goes on. All that it was about to do meanwhile waits here.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use binder_uapi::{BR_FAILED_REPLY, BinderWriteRead};
@@ -55,7 +56,7 @@ pub struct PendingErrand {
 #[derive(Debug)]
 pub(crate) enum Then {
     /// The numbers of installed files belong to a delivery.
-    Deliver(Delivery),
+    Deliver(Box<Delivery>),
     /// The caller has its returns, or not.
     HandOver(Handing),
     /// The ioctl ends.
@@ -91,7 +92,7 @@ impl Context {
         let PendingErrand { thread, then, .. } = self.take_errand(errand)?;
         let result = match then {
             Then::Deliver(delivery) => {
-                let result = self.deliver(thread, delivery, installed, request, memory);
+                let result = self.deliver(thread, *delivery, installed, request, memory);
                 self.pass_on_work(thread, &result);
                 result
             }
@@ -169,7 +170,7 @@ impl Context {
         let files = buffer.map(|buffer| core::mem::take(&mut buffer.files)).unwrap_or_default();
         let (install, places) = files.into_iter().map(|file| (file.file, file.place)).unzip();
         let delivery = Delivery { transaction, places, returns, waits };
-        self.send_on_errand(thread, install, Then::Deliver(delivery))
+        self.send_on_errand(thread, install, Then::Deliver(delivery.into()))
     }
 
     /// The end of an ioctl that does not sleep: what it has to close is closed first.

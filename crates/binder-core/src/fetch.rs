@@ -18,7 +18,9 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 use crate::buffer::{Layout, Sizes};
 use crate::env::{CallerMemory, ClaimedAddr, CopyFault};
 use crate::error::Errno;
+use crate::room::RoomKey;
 use crate::scatter::Pieces;
+use crate::transaction::Kind;
 
 /// As much of a write buffer as is fetched at once: enough for a reply with its clean-up.
 const PIECE_BYTES: usize = 256;
@@ -27,6 +29,8 @@ const MAX_SENDS: usize = PIECE_BYTES / (CODE_BYTES + size_of::<BinderTransaction
 /// A piece ends with the send that brings what is fetched along beyond this.
 const ENOUGH_BYTES: usize = 64 << 10;
 const CODE_BYTES: usize = 4;
+/// Data of so many bytes is worth a room.
+const LARGE_BYTES: usize = 16 << 10;
 /// As much memory of a payload is kept for the next.
 const KEPT_BYTES: usize = 128 << 10;
 
@@ -53,6 +57,10 @@ pub(crate) struct Payload {
     /// The data; if there are offsets, with room for these and with the scatter-gather pieces, as they
     /// will lie in the receiver's buffer.
     pub(crate) bytes: Vec<u8>,
+    /// As many bytes of data were put into a room instead, or as many of them as could be read.
+    pub(crate) placed_bytes: usize,
+    /// That room, until the send takes it up.
+    pub(crate) room: Option<RoomKey>,
     /// The first part that could not be read. Nothing was fetched after it.
     pub(crate) fault: Option<Part>,
 }
@@ -92,8 +100,7 @@ impl Commands {
     /// As [`fetch`](Self::fetch), in the place of commands that nobody needs any more: a large payload
     /// then finds memory that is at hand.
     pub fn fetch_next(&mut self, request: &BinderWriteRead, memory: &mut dyn CallerMemory) {
-        self.start = request.write_consumed;
-        (self.len, self.at, self.sends, self.next_payload) = (0, 0, 0, 0);
+        self.clear(request);
         let left = request.write_size.saturating_sub(request.write_consumed);
         let left = usize::try_from(left).unwrap_or(usize::MAX);
         let Some(address) = request.write_buffer.checked_add(request.write_consumed) else {
@@ -107,6 +114,12 @@ impl Commands {
             self.fetch_one(address, left, memory);
         }
         self.fetch_payloads(left, memory);
+    }
+
+    /// As [`none`](Self::none), in the place of commands that nobody needs any more.
+    pub fn clear(&mut self, request: &BinderWriteRead) {
+        self.start = request.write_consumed;
+        (self.len, self.at, self.sends, self.next_payload) = (0, 0, 0, 0);
     }
 
     /// Fetches no byte more than the next command has.
@@ -141,14 +154,15 @@ impl Commands {
             if end > self.len {
                 break;
             }
-            if let Some(data) = self.send_at(code, at + CODE_BYTES) {
+            if let Some((kind, data)) = self.send_at(code, at + CODE_BYTES) {
                 if self.sends == MAX_SENDS || fetched_bytes > ENOUGH_BYTES {
                     self.len = at;
                     return;
                 }
                 let payload = &mut self.payloads[self.sends];
-                payload.fetch(&data, memory);
+                payload.fetch(kind, &data, memory);
                 fetched_bytes += payload.bytes.len() + size_of_val(payload.offsets.as_slice());
+                fetched_bytes += payload.placed_bytes;
                 self.sends += 1;
             }
             at = end;
@@ -165,19 +179,36 @@ impl Commands {
         Some((code, at + CODE_BYTES + binder_uapi::payload_len(code)))
     }
 
-    fn send_at(&self, code: u32, at: usize) -> Option<BinderTransactionDataSg> {
+    fn send_at(&self, code: u32, at: usize) -> Option<(Kind, BinderTransactionDataSg)> {
         let bytes = self.bytes.get(at..)?;
+        let mut data = BinderTransactionDataSg::new_zeroed();
         match code {
             BC_TRANSACTION | BC_REPLY => {
-                let mut data = BinderTransactionDataSg::new_zeroed();
                 (data.transaction_data, _) = BinderTransactionData::read_from_prefix(bytes).ok()?;
-                Some(data)
             }
             BC_TRANSACTION_SG | BC_REPLY_SG => {
-                BinderTransactionDataSg::read_from_prefix(bytes).ok().map(|(data, _)| data)
+                (data, _) = BinderTransactionDataSg::read_from_prefix(bytes).ok()?;
             }
-            _ => None,
+            _ => return None,
         }
+        let kind = match code {
+            BC_REPLY | BC_REPLY_SG => Kind::Reply,
+            _ => Kind::of_send(&data),
+        };
+        Some((kind, data))
+    }
+
+    /// The next command, if it is a send whose data is in a room.
+    pub(crate) fn next_in_room(&self) -> Option<(RoomKey, Kind, BinderTransactionDataSg)> {
+        let room = self.payloads[..self.sends].get(self.next_payload)?.room?;
+        let (code, _) = self.command_at(self.at)?;
+        let (kind, data) = self.send_at(code, self.at + CODE_BYTES)?;
+        Some((room, kind, data))
+    }
+
+    /// Takes a room that no send has taken up.
+    pub(crate) fn take_room(&mut self) -> Option<RoomKey> {
+        self.payloads[..self.sends].iter_mut().find_map(|payload| payload.room.take())
     }
 
     /// How far the write buffer has been run.
@@ -225,11 +256,14 @@ impl Commands {
 }
 
 impl Payload {
-    const EMPTY: Self = Self { offsets: Vec::new(), bytes: Vec::new(), fault: None };
+    const EMPTY: Self =
+        Self { offsets: Vec::new(), bytes: Vec::new(), placed_bytes: 0, room: None, fault: None };
 
-    fn fetch(&mut self, data: &BinderTransactionDataSg, memory: &mut dyn CallerMemory) {
+    fn fetch(&mut self, kind: Kind, data: &BinderTransactionDataSg, memory: &mut dyn CallerMemory) {
         self.offsets.clear();
         self.bytes.clear();
+        debug_assert_eq!(self.room, None, "those of before were given back");
+        self.placed_bytes = 0;
         self.fault = None;
         let header = &data.transaction_data;
         let extra = data.buffers_size;
@@ -248,7 +282,14 @@ impl Payload {
         }
         let (address, data_len) = (ClaimedAddr(header.buffer), layout.data_len as usize);
         if self.offsets.is_empty() {
-            if data_len > 0 {
+            if data_len >= LARGE_BYTES
+                && extra == 0
+                && let Some((room, read)) = memory.read_into_room(kind, data)
+            {
+                self.room = Some(room);
+                self.placed_bytes = data_len;
+                self.fault = read.err().map(|CopyFault| Part::Data);
+            } else if data_len > 0 {
                 let read = memory.read_whole(address, data_len, &mut self.bytes);
                 self.fault = read.err().map(|CopyFault| Part::Data);
             }
@@ -264,7 +305,7 @@ impl Payload {
 
     /// Fetches the pieces that objects stand for, up to the first that will be refused.
     fn fetch_pieces(&mut self, layout: &Layout, memory: &mut dyn CallerMemory) {
-        let Self { offsets, bytes, fault } = self;
+        let Self { offsets, bytes, fault, .. } = self;
         let data_len = layout.data_len as usize;
         let mut pieces = Pieces::new(layout.extra_start as usize, layout.extra_len as usize);
         let mut end_of_previous = 0;

@@ -50,6 +50,7 @@ mod ranges;
 mod release;
 mod reply;
 mod returns;
+mod room;
 mod scatter;
 mod snapshot;
 mod stats;
@@ -80,6 +81,7 @@ pub use pages::PageCounts;
 pub use pidns::{AdoptError, HeldPid, KernelProcess, NamespaceId, PidTable};
 pub use process::{Process, ProcessKey};
 pub use release::Release;
+pub use room::{Room, RoomKey};
 pub use snapshot::{
     BufferView, Direction, NodeView, ObjectCount, ProcessView, ReferenceView, Snapshot, StackEntry,
     ThreadView, TransactionView, WorkView,

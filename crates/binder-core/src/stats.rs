@@ -1,24 +1,35 @@
 //! Numbers for people: debug ids, and how many objects of each kind live.
 
 use alloc::sync::Arc;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::context::Context;
+use crate::room::RoomKey;
 
 /// The numbers by which logs and extended errors name nodes, references and transactions.
 ///
 /// Clones count on together: the devices of a mount share one sequence.
 #[derive(Clone, Debug, Default)]
-pub struct DebugIds(Arc<AtomicU32>);
+pub struct DebugIds(Arc<Sequences>);
+
+#[derive(Debug, Default)]
+struct Sequences {
+    ids: AtomicU32,
+    rooms: AtomicU64,
+}
 
 impl DebugIds {
     /// The number given last.
     pub fn latest(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
+        self.0.ids.load(Ordering::Relaxed)
     }
 
     pub(crate) fn next(&self) -> u32 {
-        self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+        self.0.ids.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+    }
+
+    pub(crate) fn next_room(&self) -> RoomKey {
+        RoomKey(self.0.rooms.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -51,6 +62,8 @@ pub struct Census {
     pub files: usize,
     /// Calls that wait for an errand.
     pub errands: usize,
+    /// Rooms for sends that are being fetched.
+    pub rooms: usize,
     /// Death links and transactions that living processes are charged with.
     pub charged: usize,
     /// Items that wait in queues of threads and processes.
@@ -68,6 +81,7 @@ impl Context {
             transactions: self.transactions.len(),
             deaths: self.deaths.len(),
             errands: self.errands.len(),
+            rooms: self.rooms.len(),
             freezes: self.freezes.len(),
             ..Census::default()
         };

@@ -80,7 +80,8 @@ impl<T> Table<T> {
         Self { slots: Slab::new(), next_generation: 0 }
     }
 
-    /// Adds `value` and names it.
+    /// Adds `value` and names it. Inlined, so that a large one is made where it is to lie.
+    #[inline]
     pub(crate) fn insert(&mut self, value: T) -> Key<T> {
         let generation = self.next_generation;
         self.next_generation = generation.wrapping_add(1);

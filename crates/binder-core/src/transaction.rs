@@ -35,6 +35,14 @@ pub enum Kind {
     Reply,
 }
 
+impl Kind {
+    /// The kind of what `BC_TRANSACTION` sends.
+    pub(crate) fn of_send(data: &BinderTransactionDataSg) -> Self {
+        let is_oneway = data.transaction_data.flags & TF_ONE_WAY != 0;
+        if is_oneway { Self::Oneway } else { Self::Call }
+    }
+}
+
 /// A call, one-way or reply on its way, or a call that is being served.
 #[derive(Debug)]
 pub(crate) struct Transaction {
@@ -63,10 +71,18 @@ pub(crate) struct Transaction {
     pub(crate) buffer: Option<u32>,
 }
 
+/// The handle that a call or one-way goes to.
+pub(crate) fn handle_of(data: &BinderTransactionDataSg) -> u32 {
+    // The target field is a union: a handle is its low half.
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+    let handle = data.transaction_data.target as u32;
+    handle
+}
+
 /// Where a call or one-way goes.
-struct Target {
-    node: NodeKey,
-    owner: ProcessKey,
+pub(crate) struct Target {
+    pub(crate) node: NodeKey,
+    pub(crate) owner: ProcessKey,
     /// The thread of the owner that waits in the same chain of calls.
     thread: Option<ThreadKey>,
 }
@@ -96,8 +112,7 @@ impl Context {
     ) {
         let id = self.ids.next();
         self.threads[thread].extended_error = no_error(id);
-        let is_oneway = data.transaction_data.flags & TF_ONE_WAY != 0;
-        let kind = if is_oneway { Kind::Oneway } else { Kind::Call };
+        let kind = Kind::of_send(data);
         self.log_send(id, kind, thread, data);
         match self.try_transact(caller, thread, kind, data, payload, memory) {
             Ok(()) => self.journal.accept(),
@@ -119,10 +134,7 @@ impl Context {
     ) -> Result<(), Refusal> {
         let header = &data.transaction_data;
         let is_oneway = kind == Kind::Oneway;
-        // The target field is a union: a handle is its low half.
-        #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
-        let handle = header.target as u32;
-        let mut target = self.resolve_target(caller.process, handle)?;
+        let mut target = self.resolve_target(caller.process, handle_of(data))?;
         self.afford_completion(thread)?;
         self.afford_transaction(caller.process, kind)?;
         self.log_target(target.owner, None, Some(target.node));
@@ -181,7 +193,11 @@ impl Context {
     }
 
     /// Finds the node that a handle of the sender means.
-    fn resolve_target(&self, sender: ProcessKey, handle: u32) -> Result<Target, Refusal> {
+    pub(crate) fn resolve_target(
+        &self,
+        sender: ProcessKey,
+        handle: u32,
+    ) -> Result<Target, Refusal> {
         let node = if handle == 0 {
             self.manager.ok_or(Refusal::dead(Errno::EINVAL))?
         } else {
@@ -241,12 +257,13 @@ impl Context {
         payload: &mut Payload,
         memory: &mut dyn ClientMemory,
     ) -> Result<u32, Refusal> {
-        let label_len = self.label_len(draft);
+        let label_len = self.label_len(draft.sender, draft.target);
         let header = &draft.data.transaction_data;
-        let extra =
-            draft.data.buffers_size.checked_add(u64::from(label_len)).ok_or(Errno::EINVAL)?;
-        let sizes = Sizes { data: header.data_size, offsets: header.offsets_size, extra };
-        let reservation = self.reserve_paid(draft.receiver, sizes, draft.is_oneway, memory)?;
+        let sizes = Sizes::of(draft.data, label_len)?;
+        let reservation = match payload.room.take() {
+            Some(room) => self.take_up_room(room)?,
+            None => self.reserve_paid(draft.receiver, sizes, draft.is_oneway, memory)?,
+        };
         if let Some(node) = draft.target {
             self.hold_locally(node, Strength::Strong);
         }
@@ -322,10 +339,10 @@ impl Context {
 
     /// Bytes that the sender's security label takes in the buffer, with its NUL and padding; 0 if
     /// the node did not ask for labels.
-    fn label_len(&self, draft: &Draft<'_>) -> u32 {
-        match draft.target {
+    pub(crate) fn label_len(&self, sender: ProcessKey, target: Option<NodeKey>) -> u32 {
+        match target {
             Some(node) if self.nodes[node].wants_security_context => {
-                let label = &self.processes[draft.sender].opener.security_label;
+                let label = &self.processes[sender].opener.security_label;
                 u32::try_from(label.len()).map_or(0, |len| (len + 1).next_multiple_of(8))
             }
             Some(_) | None => 0,

@@ -38,7 +38,7 @@ impl Context {
         cargo: &mut Cargo,
         memory: &mut dyn ClientMemory,
     ) -> Result<(), Errno> {
-        let Payload { offsets, bytes, fault } = payload;
+        let Payload { offsets, bytes, placed_bytes, fault, .. } = payload;
         let fault = *fault;
         if fault == Some(Part::Offsets) {
             return Err(Errno::EFAULT);
@@ -51,7 +51,7 @@ impl Context {
             return Err(Errno::EFAULT);
         }
         if offsets.is_empty() {
-            if layout.data_len > 0 {
+            if layout.data_len > 0 && *placed_bytes == 0 {
                 memory.store(draft.receiver, layout.start, bytes)?;
             }
             return Ok(());

@@ -61,6 +61,7 @@ impl Context {
         self.unpark(thread);
         self.leave_errand(thread, memory);
         let result = self.run_phases(caller, thread, request, commands, memory);
+        self.give_up_rooms(commands, memory);
         self.conclude(thread, result)
     }
 

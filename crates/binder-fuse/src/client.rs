@@ -11,7 +11,7 @@ use binder_core::{
     CapturedFile, ClientMemory, CopyFault, Errno, MappingArea, Opener, ProcessKey, UidMap, UidRange,
 };
 use binder_os::client_files::{self, TakeError};
-use binder_os::{ClientThread, FileId, FuseDevice, ThreadWatch, proc_files};
+use binder_os::{ClientThread, FileId, FuseDevice, Leash, ThreadWatch, proc_files};
 
 use crate::acquaintances::Acquaintance;
 use crate::descriptors::{PER_FILE, PER_MEMORY, PER_THREAD};
@@ -48,6 +48,13 @@ struct Thread {
     divertible: Divertible,
 }
 
+/// The memory of a client, for somebody to access, and what ends that.
+#[derive(Debug)]
+pub(crate) struct Lent {
+    pub(crate) memory: Box<binder_os::ClientMemory>,
+    pub(crate) leash: Arc<Leash>,
+}
+
 /// One open file and the process that opened it.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -58,7 +65,7 @@ pub(crate) struct Client {
     /// The process, which may have other files.
     known: Arc<Acquaintance>,
     /// By which its memory is accessed, unless somebody does so.
-    spare: Option<Box<binder_os::ClientMemory>>,
+    spare: Option<Lent>,
     /// For what `spare` keeps open.
     spare_permit: Option<Permit>,
     pub(crate) buffer: ReceiveBuffer,
@@ -191,13 +198,13 @@ impl Client {
 
     /// Lends its memory, as thread `tid` has it, one of whose requests is unanswered. Several may access
     /// it at the same time.
-    pub(crate) fn lend_memory(&mut self, tid: u32) -> Box<binder_os::ClientMemory> {
-        let mut memory = self.spare.take().unwrap_or_else(|| self.make_spare());
-        memory.use_thread(tid);
-        memory
+    pub(crate) fn lend_memory(&mut self, tid: u32) -> Lent {
+        let mut lent = self.spare.take().unwrap_or_else(|| self.make_spare());
+        lent.memory.use_thread(tid);
+        lent
     }
 
-    fn make_spare(&mut self) -> Box<binder_os::ClientMemory> {
+    fn make_spare(&mut self) -> Lent {
         let mut memory = Box::new(self.known.memory.another());
         if self.spare_permit.is_none() {
             self.spare_permit = self.known.permit.another(PER_MEMORY).ok();
@@ -205,12 +212,12 @@ impl Client {
         if self.spare_permit.is_none() {
             memory.forgo_descriptor();
         }
-        memory
+        Lent { leash: memory.leash().clone(), memory }
     }
 
     /// Takes it back, with what was learned about it.
-    pub(crate) fn take_back(&mut self, memory: Box<binder_os::ClientMemory>) {
-        self.spare = Some(memory);
+    pub(crate) fn take_back(&mut self, lent: Lent) {
+        self.spare = Some(lent);
     }
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.

@@ -7,7 +7,7 @@
 //!
 //! What the two of them have to know of each other's doing lies here meanwhile.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
 use std::sync::{Mutex, MutexGuard};
 
@@ -47,10 +47,9 @@ pub(crate) struct Diverted {
     pub(crate) files: Vec<HeldFile>,
 }
 
-/// Threads that are to be sent to the supervisor, and those that are expected there.
+/// Threads that are expected at the supervisor.
 #[derive(Default)]
 pub(crate) struct Diversions {
-    ready: Mutex<VecDeque<Task>>,
     /// By their numbers.
     expected: Mutex<HashMap<u32, Expected>>,
 }
@@ -62,15 +61,6 @@ enum Expected {
 }
 
 impl Diversions {
-    /// Takes an errand that is to begin once the driver is free.
-    pub(crate) fn put(&self, task: Task) {
-        lock(&self.ready).push_back(task);
-    }
-
-    pub(crate) fn next(&self) -> Option<Task> {
-        lock(&self.ready).pop_front()
-    }
-
     /// Takes what a thread comes for that gives `argument` as the address of its struct.
     pub(crate) fn take(&self, tid: u32, argument: u64) -> Option<Diverted> {
         let mut expected = lock(&self.expected);

@@ -32,7 +32,7 @@ use crate::events::Events;
 use crate::ioctl::{Answer, Call};
 use crate::options::Options;
 use crate::parked::{Check, Parked, ParkedReads};
-use crate::reach::{Reaches, Want};
+use crate::reach::{Leftovers, Want};
 use crate::runners::Runners;
 use crate::wire::send;
 use freezing::WaitingFreeze;
@@ -66,7 +66,7 @@ pub(crate) struct Driver {
     /// Processes that have not come to their end, the first to go on with in front.
     ending: VecDeque<(DeviceId, ProcessKey)>,
     pub(crate) runners: Arc<Runners>,
-    reaches: Arc<Reaches>,
+    pub(crate) left: Leftovers,
     /// Calls that wait for memory of their clients.
     under_way: Slab<UnderWay>,
     /// Commands that nobody needs any more, for the memory they have.
@@ -97,7 +97,7 @@ impl Driver {
         options: &Options,
         runners: Arc<Runners>,
         diversions: Arc<Diversions>,
-        reaches: Arc<Reaches>,
+        left: Leftovers,
         alarm: Arc<Alarm>,
         threads: Arc<ThreadWatch>,
     ) -> Self {
@@ -108,7 +108,7 @@ impl Driver {
             devices: Vec::new(),
             ending: VecDeque::new(),
             runners,
-            reaches,
+            left,
             under_way: Slab::new(),
             used_commands: None,
             on_errands: HashMap::new(),
@@ -168,8 +168,6 @@ impl Driver {
                 opened(process);
             }
             Job::Ioctl { asker, command, data, len } => {
-                let now_ns = self.now_ns();
-                self.devices[asker.device].context.set_now(now_ns);
                 self.ioctl(&asker, command, &data[..len]);
                 self.carry_out_effects(asker.device);
                 self.note_reports(asker.device);
@@ -235,20 +233,21 @@ impl Driver {
             Ok(decoded) => decoded,
             Err(error) => return self.answer(asker.unique, Err(error), &[]),
         };
+        if let Call::WriteRead(request) = call {
+            if self.inherits_nice
+                && let Ok(nice) = nice::of(asker.tid)
+            {
+                self.devices[asker.device].context.note_nice(&caller, Nice(nice));
+            }
+            return self.fetch(asker, request);
+        }
+        self.note_time(asker.device);
         match call {
             Call::Freeze(request) => return self.freeze(asker, &caller, &request),
             Call::FrozenInfo(request) => return self.frozen_info(asker, &caller, &request),
             _ => {}
         }
         let state = &mut self.devices[asker.device];
-        if let Call::WriteRead(request) = call {
-            if self.inherits_nice
-                && let Ok(nice) = nice::of(asker.tid)
-            {
-                state.context.note_nice(&caller, Nice(nice));
-            }
-            return self.fetch(asker, request);
-        }
         let answer = state.run(call, &caller);
         let bytes = answer.as_ref().map_or(&[][..], Answer::bytes);
         self.answer(asker.unique, answer.as_ref().map(|_| ()).map_err(|error| *error), bytes);

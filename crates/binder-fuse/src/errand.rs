@@ -23,7 +23,7 @@ use crate::diversion::{self, Divertible};
 use crate::driver::{Asker, Device, Driver, Job};
 use crate::files::HeldFile;
 use crate::ioctl::Answer;
-use crate::reach;
+use crate::reach::{self, Left};
 use crate::session::Shared;
 use crate::supervisor::Waiting;
 use crate::supply::Payer;
@@ -355,7 +355,7 @@ impl Driver {
         };
         self.on_errands.insert(asker.unique, false);
         if diversion::is_fit(&task) {
-            self.diversions.put(task);
+            self.left.push(Left::Divert(Box::new(task)));
         } else {
             self.runners.run_errand(task);
         }

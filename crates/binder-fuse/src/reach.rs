@@ -1,21 +1,24 @@
 //! Reaching into the memory of clients, while the driver is free for others.
 //!
-//! A call that needs memory of its client stops, what it needs is put in line here, and whoever has it
-//! comes back to the driver with a job of its own. The reader does that itself, between two requests;
-//! what may take its time it leaves to the runners.
+//! A call that needs memory of its client stops, and what it needs is put in line. Whoever has had a job
+//! done takes the first in line along when the driver is free again, reaches for it, and comes back to
+//! the driver with a job of its own. The reader does that itself, between two requests; what may take its
+//! time it leaves to the runners.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use binder_core::{CallerMemory, ClaimedAddr, Commands, CopyFault, HandOver};
-use binder_os::ClientMemory;
-use binder_uapi::BinderWriteRead;
+use binder_core::{
+    CallerMemory, ClaimedAddr, Commands, CopyFault, HandOver, RoomKey, TransactionKind,
+};
+use binder_os::{ClientMemory, Mapping};
+use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
 
 use crate::diversion;
-use crate::driver::Job;
+use crate::driver::{DeviceId, Driver, Job};
 use crate::errand::Task;
 use crate::housekeeper::ROUND;
 use crate::session::Shared;
@@ -27,6 +30,7 @@ pub(crate) struct Reach {
     pub(crate) ticket: usize,
     /// The request that the call came with.
     pub(crate) unique: u64,
+    pub(crate) device: DeviceId,
     /// Whose memory it is.
     pub(crate) client: Payer,
     pub(crate) memory: Box<ClientMemory>,
@@ -46,6 +50,7 @@ pub(crate) enum Want {
 pub(crate) struct Reached {
     pub(crate) ticket: usize,
     pub(crate) unique: u64,
+    pub(crate) device: DeviceId,
     pub(crate) memory: Box<ClientMemory>,
     pub(crate) got: Got,
 }
@@ -57,43 +62,67 @@ pub(crate) enum Got {
     Nothing,
 }
 
-/// What has not been reached for.
-#[derive(Default)]
-pub(crate) struct Reaches {
-    line: Mutex<VecDeque<Reach>>,
-    /// How long the line was a moment ago.
-    len: AtomicUsize,
+/// What is to be done once the driver is free.
+pub(crate) enum Left {
+    Reach(Reach),
+    /// To send a thread to the supervisor.
+    Divert(Box<Task>),
 }
 
-impl Reaches {
-    pub(crate) fn push(&self, reach: Reach) {
-        let mut line = self.line();
-        line.push_back(reach);
-        self.len.store(line.len(), Ordering::Relaxed);
+/// What the driver's jobs have left, in line. The driver has it, and nobody else's lock is needed.
+pub(crate) struct Leftovers {
+    line: VecDeque<Left>,
+    len: Arc<LeftoverCount>,
+}
+
+/// How long the line was a moment ago, for a look at it without the driver.
+#[derive(Default)]
+pub(crate) struct LeftoverCount(AtomicUsize);
+
+impl Leftovers {
+    pub(crate) fn counted_by(len: Arc<LeftoverCount>) -> Self {
+        Self { line: VecDeque::new(), len }
     }
 
-    pub(crate) fn pop(&self) -> Option<Reach> {
-        // A lock is saved. Whoever put something in line comes here afterwards, and does not miss that.
-        if self.len.load(Ordering::Relaxed) == 0 {
-            return None;
-        }
-        let mut line = self.line();
-        let reach = line.pop_front();
-        self.len.store(line.len(), Ordering::Relaxed);
-        reach
+    pub(crate) fn push(&mut self, left: Left) {
+        self.line.push_back(left);
+        self.len.0.store(self.line.len(), Ordering::Relaxed);
     }
 
-    fn line(&self) -> MutexGuard<'_, VecDeque<Reach>> {
-        self.line.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    pub(crate) fn shrink(&mut self) {
+        self.line.shrink_to_fit();
     }
+
+    pub(crate) fn pop(&mut self) -> Option<Left> {
+        let left = self.line.pop_front();
+        self.len.0.store(self.line.len(), Ordering::Relaxed);
+        left
+    }
+}
+
+/// Another has taken the place of the thread that was the reader.
+struct Replaced;
+
+/// Room in a receive buffer.
+pub(crate) struct Berth {
+    pub(crate) room: RoomKey,
+    pub(crate) buffer: Arc<Mapping>,
+    pub(crate) offset: usize,
 }
 
 /// A client's memory, as the core reads it.
-struct OfCaller<'a>(&'a mut ClientMemory);
+struct OfCaller<'a, R> {
+    memory: &'a mut ClientMemory,
+    /// Has room reserved for what a send carries.
+    reserve: R,
+}
 
-impl CallerMemory for OfCaller<'_> {
+impl<R> CallerMemory for OfCaller<'_, R>
+where
+    R: FnMut(TransactionKind, &BinderTransactionDataSg) -> Option<Berth>,
+{
     fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
-        self.0.read(address.0, into).map_err(|_| CopyFault)
+        self.memory.read(address.0, into).map_err(|_| CopyFault)
     }
 
     fn read_whole(
@@ -102,17 +131,32 @@ impl CallerMemory for OfCaller<'_> {
         len: usize,
         bytes: &mut Vec<u8>,
     ) -> Result<(), CopyFault> {
-        self.0.read_whole(address.0, len, bytes).map_err(|_| CopyFault)
+        self.memory.read_whole(address.0, len, bytes).map_err(|_| CopyFault)
+    }
+
+    fn read_into_room(
+        &mut self,
+        kind: TransactionKind,
+        data: &BinderTransactionDataSg,
+    ) -> Option<(RoomKey, Result<(), CopyFault>)> {
+        let Berth { room, buffer, offset } = (self.reserve)(kind, data)?;
+        let header = &data.transaction_data;
+        let len = usize::try_from(header.data_size).unwrap_or(usize::MAX);
+        let read = self.memory.read_into(header.buffer, &buffer, offset, len);
+        Some((room, read.map_err(|_| CopyFault)))
     }
 }
 
 impl Reach {
-    /// Does it, however long that takes.
-    pub(crate) fn perform(self) -> Reached {
-        let Self { ticket, unique, mut memory, want, .. } = self;
+    /// Does it, however long that takes. If the reader does, large payloads go where they belong at
+    /// once; others would keep the room for long.
+    fn perform(self, reader: Option<&Shared>) -> Reached {
+        let Self { ticket, unique, device, mut memory, want, .. } = self;
         let work = AssertUnwindSafe(|| match want {
             Want::Commands(request, mut commands) => {
-                commands.fetch_next(&request, &mut OfCaller(&mut memory));
+                let reserve = |kind, data: &_| reader?.reserve_room(ticket, unique, kind, data);
+                let mut memory = OfCaller { memory: &mut memory, reserve };
+                commands.fetch_next(&request, &mut memory);
                 Got::Commands(commands)
             }
             Want::HandOver(hand_over) => {
@@ -124,7 +168,7 @@ impl Reach {
             tracing::error!(unique, "a request met a bug when memory was accessed for it");
             Got::Nothing
         });
-        Reached { ticket, unique, memory, got }
+        Reached { ticket, unique, device, memory, got }
     }
 }
 
@@ -134,75 +178,127 @@ pub(crate) fn write(memory: &mut ClientMemory, hand_over: &HandOver) -> Result<(
 }
 
 impl Shared {
-    /// Has `job` done, and what calls need of clients' memory by it: that is left to the runners.
+    /// Has `job` done, and leaves to the runners what is left by it, and by others.
     pub(crate) fn submit(&self, job: Job) {
-        self.take_turn(job);
-        while let Some(reach) = self.reaches.pop() {
-            self.leave_to_runners(reach);
+        self.leave_all_to_runners(Some(job));
+    }
+
+    /// Has `job` done by the reader, or by somebody in its place, and takes along the first of what is
+    /// left then. Whoever is given that has to come back for the next.
+    #[must_use = "a call waits for it"]
+    pub(crate) fn take_left_after(&self, job: Option<Job>) -> Option<Left> {
+        let mut left = None;
+        self.driver.submit(job, Driver::run, |driver| {
+            if left.is_none() {
+                left = driver.left.pop();
+            }
+        });
+        left
+    }
+
+    /// Does `left` and all else that is left. Says whether the calling thread, which is at `step`, is the
+    /// reader still.
+    pub(crate) fn do_what_is_left(&self, step: &mut u64, mut left: Option<Left>) -> bool {
+        while let Some(next) = left.take().or_else(|| self.next_left()) {
+            let done = match next {
+                Left::Reach(reach) => self.reach(step, reach),
+                Left::Divert(task) => self.divert(step, *task),
+            };
+            match done {
+                Ok(next) => left = next,
+                Err(Replaced) => {
+                    self.leave_all_to_runners(None);
+                    return false;
+                }
+            }
         }
-        while let Some(task) = self.diversions.next() {
-            self.runners.run_errand(task);
+        true
+    }
+
+    /// Has room reserved for what the call behind `ticket` sends. `None` also where somebody else is at
+    /// the driver: to wait would take longer than to do without.
+    fn reserve_room(
+        &self,
+        ticket: usize,
+        unique: u64,
+        kind: TransactionKind,
+        data: &BinderTransactionDataSg,
+    ) -> Option<Berth> {
+        let mut is_asked = false;
+        let mut berth = None;
+        self.driver.submit(None, Driver::run, |driver| {
+            if !std::mem::replace(&mut is_asked, true) {
+                berth = driver.reserve_room(ticket, unique, kind, data);
+            }
+        });
+        berth
+    }
+
+    fn next_left(&self) -> Option<Left> {
+        // Mostly there is none, and a turn is saved. Whoever leaves something comes here afterwards, and
+        // does not miss that.
+        if self.leftovers.0.load(Ordering::Relaxed) == 0 {
+            None
+        } else {
+            self.take_left_after(None)
         }
     }
 
-    /// Reaches for all that is in line, and diverts threads. Says whether the calling thread, which is
-    /// at `step`, is the reader still.
-    pub(crate) fn reach_for_clients(&self, step: &mut u64) -> bool {
-        loop {
-            if !self.reach_for_memory(step) {
-                return false;
-            }
-            let Some(task) = self.diversions.next() else { return true };
-            if !self.divert(step, task) {
-                return false;
+    fn leave_all_to_runners(&self, job: Option<Job>) {
+        let mut all = Vec::new();
+        self.driver.submit(job, Driver::run, |driver| {
+            all.extend(std::iter::from_fn(|| driver.left.pop()));
+        });
+        for left in all {
+            match left {
+                Left::Reach(reach) => self.leave_to_runners(reach),
+                Left::Divert(task) => self.runners.run_errand(*task),
             }
         }
+    }
+
+    /// Reaches for what a call needs and goes on with it. Returns the first of what is left then.
+    fn reach(&self, step: &mut u64, reach: Reach) -> Result<Option<Left>, Replaced> {
+        let pid = reach.client.pid;
+        if reach.can_wait || self.slow.holds(pid) {
+            self.leave_to_runners(reach);
+            return Ok(None);
+        }
+        if !self.watch.advance(step, pid) {
+            self.leave_to_runners(reach);
+            return Err(Replaced);
+        }
+        let reached = Job::Reached(reach.perform(Some(self)));
+        if !self.watch.advance(step, 0) {
+            // The other has marked the client.
+            self.slow.end_wait(pid, true);
+            self.submit(reached);
+            return Err(Replaced);
+        }
+        Ok(self.take_left_after(Some(reached)))
     }
 
     /// Sends a thread to the supervisor. To leave that to a runner takes longer.
-    fn divert(&self, step: &mut u64, task: Task) -> bool {
+    fn divert(&self, step: &mut u64, task: Task) -> Result<Option<Left>, Replaced> {
         let pid = task.client.pid;
         if self.slow.holds(pid) {
             self.runners.run_errand(task);
-            return true;
+            return Ok(None);
         }
         if !self.watch.advance(step, pid) {
             self.runners.run_errand(task);
-            return false;
+            return Err(Replaced);
         }
-        let left = diversion::begin(self, task);
+        let undone = diversion::begin(self, task);
         let is_reader = self.watch.advance(step, 0);
         if !is_reader {
-            // Another has taken over, and has marked the client.
+            // The other has marked the client.
             self.slow.end_wait(pid, true);
         }
-        if let Some(task) = left {
+        if let Some(task) = undone {
             self.runners.run_errand(task);
         }
-        is_reader
-    }
-
-    fn reach_for_memory(&self, step: &mut u64) -> bool {
-        while let Some(reach) = self.reaches.pop() {
-            let pid = reach.client.pid;
-            if reach.can_wait || self.slow.holds(pid) {
-                self.leave_to_runners(reach);
-                continue;
-            }
-            if !self.watch.advance(step, pid) {
-                self.leave_to_runners(reach);
-                return false;
-            }
-            let reached = Job::Reached(reach.perform());
-            if !self.watch.advance(step, 0) {
-                // Another has taken over, and has marked the client.
-                self.slow.end_wait(pid, true);
-                self.submit(reached);
-                return false;
-            }
-            self.take_turn(reached);
-        }
-        true
+        if is_reader { Ok(None) } else { Err(Replaced) }
     }
 
     fn leave_to_runners(&self, reach: Reach) {
@@ -213,7 +309,7 @@ impl Shared {
                 shared.slow.begin_wait(client.pid);
             }
             let start = Instant::now();
-            let reached = reach.perform();
+            let reached = reach.perform(None);
             if is_slow {
                 shared.slow.end_wait(client.pid, start.elapsed() >= ROUND);
             }

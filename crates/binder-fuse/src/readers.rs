@@ -83,14 +83,15 @@ impl Shared {
     /// Reads and answers requests until the file system is unmounted, or another does so.
     fn read_requests(&self, mut step: u64) -> Option<Result<(), ReadError>> {
         let mut buffer = vec![0; REQUEST_BYTES];
+        let mut left = None;
         loop {
-            if !self.reach_for_clients(&mut step) || !self.watch.begin_wait(&mut step) {
+            if !self.do_what_is_left(&mut step, left.take()) || !self.watch.begin_wait(&mut step) {
                 return None;
             }
             let read = self.fuse.read(&mut buffer);
             self.watch.end_wait(&mut step);
             match read {
-                Ok(len) => self.answer_request(&buffer[..len]),
+                Ok(len) => left = self.answer_request(&buffer[..len]),
                 Err(ReadError::Unmounted) => return Some(Ok(())),
                 Err(error) => return Some(Err(error)),
             }

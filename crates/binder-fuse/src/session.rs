@@ -35,7 +35,7 @@ use crate::mapping::Route;
 use crate::options::{Delivery, Options};
 use crate::pids::Pids;
 use crate::pressure::Listener;
-use crate::reach::Reaches;
+use crate::reach::{Left, LeftoverCount, Leftovers};
 use crate::readers;
 use crate::runners::Runners;
 use crate::slow::SlowClients;
@@ -118,12 +118,12 @@ pub(crate) struct Shared {
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
     pids: Arc<Pids>,
-    driver: Turn<Driver, Job>,
+    pub(crate) driver: Turn<Driver, Job>,
     texts: logs::TextBudget,
     next_follower: AtomicU64,
     pub(crate) watch: Watch,
     pub(crate) end: readers::End,
-    pub(crate) reaches: Arc<Reaches>,
+    pub(crate) leftovers: Arc<LeftoverCount>,
     pub(crate) slow: SlowClients,
     pub(crate) runners: Arc<Runners>,
     pub(crate) diversions: Arc<Diversions>,
@@ -191,7 +191,7 @@ impl Session {
             tree.add_logs();
         }
         let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
-        let reaches = Arc::<Reaches>::default();
+        let leftovers = Arc::<LeftoverCount>::default();
         let threads = Arc::new(ThreadWatch::new().map_err(MountError::Create)?);
         let diversions = Arc::<Diversions>::default();
         let driver = Driver::new(
@@ -199,7 +199,7 @@ impl Session {
             options,
             runners.clone(),
             diversions.clone(),
-            reaches.clone(),
+            Leftovers::counted_by(leftovers.clone()),
             alarm.clone(),
             threads.clone(),
         );
@@ -214,7 +214,7 @@ impl Session {
                 MountError::Name { name: spec.name.clone(), reason }
             })?;
             let name = spec.name.clone();
-            driver.submit(Job::AddDevice { device: id, name }, Driver::run);
+            driver.submit(Some(Job::AddDevice { device: id, name }), Driver::run, |_| {});
         }
         let mount_options = MountOptions {
             source: source.into(),
@@ -241,7 +241,7 @@ impl Session {
             next_follower: AtomicU64::new(0),
             watch: Watch::default(),
             end: readers::End::default(),
-            reaches,
+            leftovers,
             slow: SlowClients::default(),
             runners,
             diversions,
@@ -289,8 +289,8 @@ impl Session {
 }
 
 impl Shared {
-    /// Answers one request.
-    pub(crate) fn answer_request(&self, bytes: &[u8]) {
+    /// Answers one request. Returns the first of what is left then.
+    pub(crate) fn answer_request(&self, bytes: &[u8]) -> Option<Left> {
         match Request::parse(bytes) {
             Ok(request) => self.handle_guarded(&request),
             Err(error) => {
@@ -298,20 +298,22 @@ impl Shared {
                 if let Some(unique) = error.reply_to() {
                     self.refuse(unique, EIO);
                 }
+                None
             }
         }
     }
 
     /// Handles one request; a panic ends that request alone.
-    fn handle_guarded(&self, request: &Request<'_>) {
+    fn handle_guarded(&self, request: &Request<'_>) -> Option<Left> {
         let guarded = std::panic::AssertUnwindSafe(|| self.handle(request));
-        if std::panic::catch_unwind(guarded).is_err() {
+        std::panic::catch_unwind(guarded).unwrap_or_else(|_| {
             tracing::error!(opcode = request.header.opcode, "a request met a bug");
             self.refuse(request.header.unique, EIO);
-        }
+            None
+        })
     }
 
-    fn handle(&self, request: &Request<'_>) {
+    fn handle(&self, request: &Request<'_>) -> Option<Left> {
         let header = &request.header;
         let unique = header.unique;
         match request.operation {
@@ -319,7 +321,7 @@ impl Shared {
                 self.refuse(unique, ENOTTY);
             }
             Operation::Ioctl { fh, flags, cmd, arg, data, .. } => {
-                self.ioctl(header, fh, flags & FUSE_IOCTL_COMPAT != 0, cmd, arg, data);
+                return self.ioctl(header, fh, flags & FUSE_IOCTL_COMPAT != 0, cmd, arg, data);
             }
             Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh, 0) {
                 Some(asker) => self.take_turn(Job::Poll { asker, handle: kh, flags }),
@@ -402,6 +404,7 @@ impl Shared {
             | Operation::ListXattr { .. }
             | Operation::Other(_) => self.refuse(unique, ENOSYS),
         }
+        None
     }
 
     /// The number by which the kernel knows files of this mount.
@@ -426,10 +429,9 @@ impl Shared {
         self.tree().limit_devices(devices_max);
     }
 
-    /// Has `job` done. What calls need of clients' memory by it is in line afterwards, and so are threads
-    /// to be diverted: that is for the reader, who does this between two requests.
+    /// Has `job` done. What it leaves is in line afterwards, for the reader, who looks between two requests.
     pub(crate) fn take_turn(&self, job: Job) {
-        self.driver.submit(job, Driver::run);
+        self.driver.submit(Some(job), Driver::run, |_| {});
     }
 
     fn init(&self, unique: u64, offer: &InitOffer) {
@@ -460,18 +462,23 @@ impl Shared {
         command: u32,
         argument: u64,
         data: &[u8],
-    ) {
+    ) -> Option<Left> {
         if command == BINDER_CTL_ADD && self.is_control(fh) {
-            return self.add_device(header.unique, data);
+            self.add_device(header.unique, data);
+            return None;
         }
         let mut copy = [0; 48];
         match (self.asker(header, fh, argument), copy.get_mut(..data.len())) {
             (Some(asker), Some(room)) => {
                 room.copy_from_slice(data);
                 let asker = Asker { is_compat, ..asker };
-                self.take_turn(Job::Ioctl { asker, command, data: copy, len: data.len() });
+                let job = Job::Ioctl { asker, command, data: copy, len: data.len() };
+                self.take_left_after(Some(job))
             }
-            (Some(_), None) | (None, _) => self.refuse(header.unique, EINVAL),
+            (Some(_), None) | (None, _) => {
+                self.refuse(header.unique, EINVAL);
+                None
+            }
         }
     }
 

@@ -40,13 +40,18 @@ impl<S, J> Turn<S, J> {
         }
     }
 
-    /// Has `job` run: here and now if the state is free, with all others in line, or else by the
-    /// thread that has it.
+    /// Has `job` run, if there is one: here and now if the state is free, with all others in line, or
+    /// else by the thread that has it. Whoever has the state shows it to `end` before giving it back:
+    /// several times, if others come to be in line then.
     ///
     /// No job is forgotten: once in line, the state is tried again, and a thread that gives the
     /// state back looks at the line afterwards.
-    pub(crate) fn submit(&self, job: J, mut run: impl FnMut(&mut S, J)) {
-        let mut job = Some(job);
+    pub(crate) fn submit(
+        &self,
+        mut job: Option<J>,
+        mut run: impl FnMut(&mut S, J),
+        mut end: impl FnMut(&mut S),
+    ) {
         loop {
             let Some(mut state) = self.try_state() else {
                 let Some(job) = job.take() else { return };
@@ -56,6 +61,7 @@ impl<S, J> Turn<S, J> {
             while let Some(job) = self.next().or_else(|| job.take()) {
                 run(&mut state, job);
             }
+            end(&mut state);
             drop(state);
             // Not by `len`: whoever came too late for the state was in line before.
             if self.line().is_empty() {
@@ -105,29 +111,34 @@ mod tests {
     #[test]
     fn a_job_that_finds_the_state_taken_is_run_by_the_holder() {
         let turn = Turn::new(Vec::new());
-        turn.submit(1, |seen, job| {
+        let unreached = |_: &mut Vec<i32>| unreachable!("the state is taken");
+        let run = |seen: &mut Vec<i32>, job| {
             if job == 1 {
-                turn.submit(2, |_, _| unreachable!("the state is taken"));
+                turn.submit(None, |_, _| unreachable!("there is no job"), unreached);
+                turn.submit(Some(2), |_, _| unreachable!("the state is taken"), unreached);
             }
             seen.push(job);
-        });
-        turn.submit(3, |seen, job| {
-            seen.push(job);
-            assert_eq!(*seen, [1, 2, 3]);
-        });
+        };
+        let mut ends = Vec::new();
+        turn.submit(Some(1), run, |seen| ends.push(seen.clone()));
+        turn.submit(Some(3), run, |seen| ends.push(seen.clone()));
+        turn.submit(None, run, |seen| ends.push(seen.clone()));
+        assert_eq!(ends, [vec![1, 2], vec![1, 2, 3], vec![1, 2, 3]]);
     }
 
     #[test]
     fn a_long_line_leaves_no_memory_behind() {
         let turn = Turn::new(0);
         let last = 10 * KEPT_JOBS;
-        turn.submit(0, |seen, job| {
+        let run = |seen: &mut usize, job| {
             *seen += 1;
             if job == 0 {
-                (1..=last).for_each(|job| turn.submit(job, |_, _| unreachable!("it is taken")));
+                let unreached = |_: &mut usize, _| unreachable!("it is taken");
+                (1..=last).for_each(|job| turn.submit(Some(job), unreached, |_| {}));
             }
-        });
-        turn.submit(0, |seen, _| assert_eq!(*seen, 1 + last));
+        };
+        turn.submit(Some(0), run, |_| {});
+        turn.submit(None, run, |seen| assert_eq!(*seen, 1 + last));
         assert!(turn.line().capacity() <= KEPT_JOBS);
     }
 }
@@ -139,17 +150,20 @@ mod tests {
     use loom::sync::atomic::{AtomicU32, Ordering};
 
     #[test]
-    fn every_job_is_run_once_in_all_interleavings() {
+    fn every_job_is_run_once_and_seen_at_an_end_in_all_interleavings() {
         loom::model(|| {
-            let turn = Arc::new(Turn::new(0u32));
-            let done = Arc::new(AtomicU32::new(0));
+            let turn = Arc::new(Turn::new((0u32, 0u32)));
+            let seen = Arc::new(AtomicU32::new(0));
             let threads: Vec<_> = (0..2)
                 .map(|_| {
-                    let (turn, done) = (turn.clone(), done.clone());
+                    let (turn, seen) = (turn.clone(), seen.clone());
                     loom::thread::spawn(move || {
-                        turn.submit((), |runs, ()| {
+                        let run = |(runs, unseen): &mut (u32, u32), ()| {
                             *runs += 1;
-                            done.fetch_add(1, Ordering::Relaxed);
+                            *unseen += 1;
+                        };
+                        turn.submit(Some(()), run, |(_, unseen)| {
+                            seen.fetch_add(std::mem::take(unseen), Ordering::Relaxed);
                         });
                     })
                 })
@@ -157,7 +171,7 @@ mod tests {
             for thread in threads {
                 thread.join().expect("no thread panics");
             }
-            assert_eq!(done.load(Ordering::Relaxed), 2);
+            assert_eq!(seen.load(Ordering::Relaxed), 2);
         });
     }
 }

@@ -10,6 +10,7 @@ use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::leash::Leash;
+use crate::mapping::Mapping;
 
 /// The memory of one client process.
 ///
@@ -140,6 +141,26 @@ impl ClientMemory {
         // SAFETY: all of them have been written, since `fetch` says so.
         unsafe { bytes.set_len(len_bytes) };
         Ok(())
+    }
+
+    /// Fills `len_bytes` of a receive buffer, from `offset` on, from `address`. Nobody must have use for
+    /// these meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if any byte is not readable by the client, or they lie outside the buffer; a part may
+    /// have been written.
+    pub fn read_into(
+        &mut self,
+        address: u64,
+        buffer: &Mapping,
+        offset: usize,
+        len_bytes: usize,
+    ) -> Result<(), Fault> {
+        let into = buffer.range(offset, len_bytes).map_err(|_| Fault { address, len_bytes })?;
+        // SAFETY: the range lies within the mapping, which is borrowed for the call, and no reference
+        // into a mapping ever exists. The kernel alone writes there.
+        unsafe { self.fetch(address, into, len_bytes) }
     }
 
     /// Writes `bytes` to `address`.

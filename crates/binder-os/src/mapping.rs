@@ -43,8 +43,8 @@ pub struct OutOfBounds {
 // whichever thread that runs on.
 unsafe impl Send for Mapping {}
 
-// SAFETY: every access to the bytes goes through `with_range`, which holds `access`; the other
-// fields do not change.
+// SAFETY: every access of ours to the bytes goes through `with_range`, which holds `access`; `range` is
+// for the kernel, as which others may write at any moment anyway. The other fields do not change.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -193,12 +193,19 @@ impl Mapping {
         len_bytes: usize,
         act: impl FnOnce(*mut u8) -> T,
     ) -> Result<T, OutOfBounds> {
+        let start = self.range(offset, len_bytes)?;
+        let _alone = self.access.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(act(start))
+    }
+
+    /// The address of a range within bounds, for the kernel to access: it is no thread of ours. It is
+    /// mapped as long as the mapping lives.
+    pub(crate) fn range(&self, offset: usize, len_bytes: usize) -> Result<*mut u8, OutOfBounds> {
         let fits = offset.checked_add(len_bytes).is_some_and(|end| end <= self.len_bytes);
         if !fits {
             return Err(OutOfBounds { offset, len_bytes, mapping_bytes: self.len_bytes });
         }
-        let _alone = self.access.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(act(self.start.as_ptr().wrapping_add(offset)))
+        Ok(self.start.as_ptr().wrapping_add(offset))
     }
 }
 

@@ -61,6 +61,8 @@ struct World {
     windows: VecDeque<Window>,
     /// Whether they wait until they are let pass.
     holds_windows: bool,
+    /// Whether they wait once more with what was fetched.
+    holds_fetched: bool,
     /// What is to happen during one of them.
     disruption: Option<Disruption>,
 }
@@ -181,6 +183,12 @@ impl CoreRig {
         self.world.borrow_mut().holds_windows = true;
     }
 
+    /// Has each call wait once more, [likewise](Self::hold_windows), when its commands are fetched.
+    pub fn hold_fetched(&self) {
+        self.hold_windows();
+        self.world.borrow_mut().holds_fetched = true;
+    }
+
     /// Closes a file while a call through another waits for memory of its host: the one after `windows`
     /// such calls.
     pub fn close_in_window(&self, windows: usize, process: Process) {
@@ -236,6 +244,7 @@ impl CoreRig {
     /// Lets all of them happen, and those to come.
     pub fn let_windows_pass(&self) {
         self.world.borrow_mut().holds_windows = false;
+        self.world.borrow_mut().holds_fetched = false;
         while self.pass_window() {}
     }
 

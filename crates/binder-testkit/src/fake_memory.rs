@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use binder_core::{
-    CallerMemory, CapturedFile, ClaimedAddr, ClientMemory, CopyFault, Errno, MappingArea,
-    ProcessKey,
+    CallerMemory, CapturedFile, ClaimedAddr, ClientMemory, Context, CopyFault, Errno, MappingArea,
+    ProcessKey, Room, RoomKey, TransactionKind,
 };
+use binder_uapi::BinderTransactionDataSg;
 
 use crate::Host;
 use crate::descriptors::FakeDescriptors;
@@ -25,6 +26,9 @@ const AREAS_BASE: u64 = 0x7f00_0000_0000;
 
 /// How far receive areas are apart.
 const AREA_STRIDE: u64 = 1 << 24;
+
+/// What a room shows whose data could not be read as a whole.
+const PARTLY_READ: u8 = 0xee;
 
 /// Which file of which context, in this world.
 pub(crate) type FileKey = (usize, u64);
@@ -149,7 +153,12 @@ impl FakeMemory {
 
     /// The memory of `host`, as the driver reaches into it.
     pub(crate) fn of(&mut self, host: Host) -> Reached<'_> {
-        Reached { memory: self, host }
+        Reached { memory: self, host, rooms: None }
+    }
+
+    /// The same, for the commands of a call: large data goes straight to its receiver.
+    pub(crate) fn of_caller<'a>(&'a mut self, host: Host, rooms: Rooms<'a>) -> Reached<'a> {
+        Reached { memory: self, host, rooms: Some(rooms) }
     }
 
     fn count_down(&mut self) -> Result<(), CopyFault> {
@@ -216,6 +225,15 @@ impl SeenBy<'_> {
 pub(crate) struct Reached<'a> {
     memory: &'a mut FakeMemory,
     host: Host,
+    rooms: Option<Rooms<'a>>,
+}
+
+/// Who has room reserved, and where.
+pub(crate) struct Rooms<'a> {
+    pub(crate) context: &'a mut Context,
+    pub(crate) number: usize,
+    pub(crate) process: ProcessKey,
+    pub(crate) tid: u32,
 }
 
 impl CallerMemory for Reached<'_> {
@@ -224,6 +242,27 @@ impl CallerMemory for Reached<'_> {
         self.memory.peek(self.host, address.0, into)?;
         self.memory.be_fickle(self.host, address.0, into.len());
         Ok(())
+    }
+
+    fn read_into_room(
+        &mut self,
+        kind: TransactionKind,
+        data: &BinderTransactionDataSg,
+    ) -> Option<(RoomKey, Result<(), CopyFault>)> {
+        let Rooms { context, number, process, tid } = self.rooms.as_mut()?;
+        let mut seen = self.memory.seen_by(*number);
+        let room = context.reserve_room(*process, *tid, kind, data, &mut seen)?;
+        let Room { key, receiver, offset } = room;
+        let file = (*number, receiver.to_u64());
+        let header = &data.transaction_data;
+        let mut bytes = vec![PARTLY_READ; usize::try_from(header.data_size).expect("it has room")];
+        let read = self.read(ClaimedAddr(header.buffer), &mut bytes);
+        if let Some(File { area: Some(area), .. }) = self.memory.files.get_mut(&file) {
+            let range = offset as usize..offset as usize + bytes.len();
+            area.stored[range.clone()].copy_from_slice(&bytes);
+            area.visible[range].copy_from_slice(&bytes);
+        }
+        Some((key, read))
     }
 }
 

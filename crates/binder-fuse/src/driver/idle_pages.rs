@@ -41,6 +41,7 @@ impl Driver {
         // The next call makes others, with no more memory than it needs.
         self.used_commands = None;
         self.ending.shrink_to_fit();
+        self.left.shrink();
         self.on_errands.shrink_to_fit();
     }
 }

@@ -46,9 +46,15 @@ impl Driver {
     }
 
     /// The time by the clock of all devices.
-    pub(super) fn now_ns(&self) -> u64 {
+    fn now_ns(&self) -> u64 {
         let elapsed = self.start.map(|start| start.elapsed().as_nanos());
         elapsed.map_or(0, |elapsed| u64::try_from(elapsed).unwrap_or(u64::MAX))
+    }
+
+    /// Tells a device what time it is.
+    pub(super) fn note_time(&mut self, device: DeviceId) {
+        let now_ns = self.now_ns();
+        self.devices[device].context.set_now(now_ns);
     }
 
     /// Writes down what a call has left to report.

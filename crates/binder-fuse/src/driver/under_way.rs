@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use binder_core::{Caller, Commands, Errno, Outcome, Waits};
+use binder_core::{Caller, Commands, Errno, Outcome, Room, TransactionKind, Waits};
 use binder_os::{Leash, ThreadStatus, injection};
-use binder_uapi::BinderWriteRead;
+use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
 use fuse_wire::reply;
 
-use super::{Asker, Driver, EIO};
+use super::{Asker, Device, Driver, EIO};
+use crate::client::Lent;
 use crate::ioctl::Answer;
-use crate::reach::{Got, Reach, Reached, Want};
+use crate::reach::{Berth, Got, Left, Reach, Reached, Want};
 use crate::supply::Payer;
 use crate::wire::send;
 
@@ -54,16 +55,17 @@ impl Driver {
             return self.end_call(asker, request, Err(Errno::EINVAL));
         };
         let client_of_daemon = Payer { pid: client.pid, uid };
-        let memory = client.lend_memory(asker.tid);
+        let Lent { memory, leash } = client.lend_memory(asker.tid);
         let stage = match want {
             Want::Commands(..) => Stage::Fetch,
             Want::HandOver(_) => Stage::HandOver,
         };
-        let leash = memory.leash().clone();
         let ticket = self.under_way.insert(UnderWay { asker: *asker, request, leash, stage, past });
         let can_wait = past.pieces >= PIECES_IN_A_ROW;
         let client = client_of_daemon;
-        self.reaches.push(Reach { ticket, unique, client, memory, want, can_wait });
+        let device = asker.device;
+        let reach = Reach { ticket, unique, device, client, memory, want, can_wait };
+        self.left.push(Left::Reach(reach));
     }
 
     /// Fetches the next commands of a call, if there are any, and runs them.
@@ -71,8 +73,16 @@ impl Driver {
         if request.write_consumed < request.write_size {
             self.reach_for_commands(asker, request, Past::default());
         } else {
-            self.run_commands(asker, request, &mut Commands::none(&request), Past::default());
+            let mut commands = self.spare_commands(&request);
+            commands.clear(&request);
+            self.run_commands(asker, request, &mut commands, Past::default());
+            self.used_commands = Some(commands);
         }
+    }
+
+    /// Commands that nobody needs, to be replaced.
+    fn spare_commands(&mut self, request: &BinderWriteRead) -> Box<Commands> {
+        self.used_commands.take().unwrap_or_else(|| Commands::none(request).into())
     }
 
     /// Has a call wait for its next commands.
@@ -82,32 +92,61 @@ impl Driver {
         request: BinderWriteRead,
         past: Past,
     ) {
-        let used = self.used_commands.take();
-        let commands = used.unwrap_or_else(|| Commands::none(&request).into());
+        let commands = self.spare_commands(&request);
         self.reach(asker, request, Want::Commands(request, commands), past);
+    }
+
+    /// Reserves room for what the call behind `ticket` sends.
+    pub(crate) fn reserve_room(
+        &mut self,
+        ticket: usize,
+        unique: u64,
+        kind: TransactionKind,
+        data: &BinderTransactionDataSg,
+    ) -> Option<Berth> {
+        let under_way = self.under_way.get(ticket).filter(|it| it.asker.unique == unique)?;
+        let Asker { device, process, tid, .. } = under_way.asker;
+        let Device { context, clients, .. } = &mut self.devices[device];
+        let Room { key: room, receiver, offset } =
+            context.reserve_room(process, tid, kind, data, clients)?;
+        let Some(client) = clients.get(receiver) else {
+            context.give_up_room(room, clients);
+            return None;
+        };
+        Some(Berth { room, buffer: client.buffer.memory().clone(), offset: offset as usize })
     }
 
     /// Goes on with a call, unless it was answered meanwhile.
     pub(super) fn go_on(&mut self, reached: Reached) {
-        let Reached { ticket, unique, memory, got } = reached;
+        let Reached { ticket, unique, device, memory, got } = reached;
         if self.under_way.get(ticket).is_none_or(|it| it.asker.unique != unique) {
+            if let Got::Commands(mut commands) = got {
+                let Device { context, clients, .. } = &mut self.devices[device];
+                context.give_up_rooms(&mut commands, clients);
+            }
             return;
         }
         let UnderWay { asker, mut request, leash, past, .. } = self.under_way.remove(ticket);
         let state = &mut self.devices[asker.device];
         let Some(client) = state.clients.get_mut(asker.process) else {
+            if let Got::Commands(mut commands) = got {
+                state.context.give_up_rooms(&mut commands, &mut state.clients);
+            }
             return self.end_call(&asker, request, Err(Errno::EINVAL));
         };
         client.resume_call(asker.tid);
-        if !leash.is_cut() {
-            client.take_back(memory);
+        let is_cut = leash.is_cut();
+        if !is_cut {
+            client.take_back(Lent { memory, leash });
         }
         match got {
             // What was fetched may lack what was cut off.
-            Got::Commands(_) if leash.is_cut() => self.repeat(&asker, &request),
+            Got::Commands(mut commands) if is_cut => {
+                state.context.give_up_rooms(&mut commands, &mut state.clients);
+                self.repeat(&asker, &request);
+            }
             Got::Commands(mut commands) => {
-                let now_ns = self.now_ns();
-                self.devices[asker.device].context.set_now(now_ns);
+                self.note_time(asker.device);
                 self.run_commands(&asker, request, &mut commands, past);
                 commands.trim();
                 self.used_commands = Some(commands);

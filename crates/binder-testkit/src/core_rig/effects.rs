@@ -52,7 +52,7 @@ impl World {
                 let result = self.contexts[context].resume(key, &request);
                 let caller = Caller { process, thread: Thread(thread) };
                 self.threads[thread].call =
-                    self.go_on(Window { caller, argument, request, result });
+                    self.go_on(Window { caller, argument, request, result, fetched: None });
             }
         }
     }

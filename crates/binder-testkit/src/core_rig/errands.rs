@@ -35,7 +35,7 @@ impl World {
         }
         let mut memory = self.memory.seen_by(context);
         let result = self.contexts[context].finish_errand(key, installed, &request, &mut memory);
-        let call = self.go_on(Window { caller, argument, request, result });
+        let call = self.go_on(Window { caller, argument, request, result, fetched: None });
         let place = &mut self.threads[caller.thread.0].call;
         // A later thread of the same number may be in a call of its own.
         if matches!(place, Call::Errand) {

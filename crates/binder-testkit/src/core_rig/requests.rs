@@ -15,6 +15,7 @@ use super::errands::FakeErrand;
 use super::windows::Window;
 use super::{Call, World, errno};
 use crate::Caller;
+use crate::fake_memory::Rooms;
 
 impl World {
     /// All requests that cannot wait.
@@ -98,7 +99,7 @@ impl World {
             let mut commands = Commands::none(&request);
             self.run_commands(caller, &mut request, &mut commands)
         };
-        self.go_on(Window { caller, argument, request, result })
+        self.go_on(Window { caller, argument, request, result, fetched: None })
     }
 
     fn run_commands(
@@ -120,13 +121,13 @@ impl World {
                 self.windows.push_back(window);
                 return Call::Errand;
             }
-            let Window { caller, argument, mut request, result } = window;
+            let Window { caller, argument, mut request, result, fetched } = window;
             let process = caller.process;
             let result = match result {
                 Ok(Outcome::Fetch | Outcome::HandOver(_)) => {
                     self.be_disrupted(caller);
-                    let result = self.reach_into_host(caller, &mut request, result);
-                    window = Window { caller, argument, request, result };
+                    let result = self.reach_into_host(caller, &mut request, result, fetched);
+                    window = Window { caller, argument, request, result, fetched: None };
                     continue;
                 }
                 Ok(Outcome::Park(key)) => return Call::Reading { process, key, argument, request },
@@ -143,19 +144,31 @@ impl World {
         }
     }
 
-    /// Does what a call waits for in its host's memory, and goes on with it.
+    /// Fetches the next commands of a call.
+    pub(super) fn fetch(&mut self, caller: Caller, request: &BinderWriteRead) -> Commands {
+        let host = self.threads[caller.thread.0].host;
+        let (number, who) = self.core_caller(caller);
+        let binder_core::Caller { process, tid, .. } = who;
+        let used = self.used_commands.take();
+        let mut commands = used.unwrap_or_else(|| Commands::none(request));
+        let rooms = Rooms { context: &mut self.contexts[number], number, process, tid };
+        commands.fetch_next(request, &mut self.memory.of_caller(host, rooms));
+        commands
+    }
+
+    /// Does what a call waits for in its host's memory, if that has not been `fetched`, and goes on with
+    /// it.
     pub(super) fn reach_into_host(
         &mut self,
         caller: Caller,
         request: &mut BinderWriteRead,
         result: Result<Outcome, binder_core::Errno>,
+        fetched: Option<Commands>,
     ) -> Result<Outcome, binder_core::Errno> {
         let host = self.threads[caller.thread.0].host;
         match result {
             Ok(Outcome::Fetch) => {
-                let used = self.used_commands.take();
-                let mut commands = used.unwrap_or_else(|| Commands::none(request));
-                commands.fetch_next(request, &mut self.memory.of(host));
+                let mut commands = fetched.unwrap_or_else(|| self.fetch(caller, request));
                 let result = self.run_commands(caller, request, &mut commands);
                 self.used_commands = Some(commands);
                 result

@@ -1,6 +1,6 @@
 //! Calls that wait for memory of their host while the driver is free for others.
 
-use binder_core::Outcome;
+use binder_core::{Commands, Outcome};
 use binder_uapi::BinderWriteRead;
 
 use super::{Call, World};
@@ -12,6 +12,8 @@ pub(super) struct Window {
     pub(super) argument: u64,
     pub(super) request: BinderWriteRead,
     pub(super) result: Result<Outcome, binder_core::Errno>,
+    /// Commands that were fetched and are not run.
+    pub(super) fetched: Option<Commands>,
 }
 
 /// Something that happens while a call waits for memory of its host.
@@ -39,16 +41,27 @@ impl World {
 
     /// Lets the call that has waited longest have its memory. Says whether there was one.
     pub(super) fn pass_window(&mut self) -> bool {
-        let Some(Window { caller, argument, mut request, result }) = self.windows.pop_front()
+        let Some(Window { caller, argument, mut request, result, fetched }) =
+            self.windows.pop_front()
         else {
             return false;
         };
         // Whose file was closed meanwhile gets no further: a front end holds on to it until then.
         if !self.files[caller.process.0].is_open {
+            if let Some(mut commands) = fetched {
+                let context = self.files[caller.process.0].context;
+                let mut memory = self.memory.seen_by(context);
+                self.contexts[context].give_up_rooms(&mut commands, &mut memory);
+            }
             return true;
         }
-        let result = self.reach_into_host(caller, &mut request, result);
-        let call = self.go_on(Window { caller, argument, request, result });
+        if self.holds_fetched && fetched.is_none() && matches!(result, Ok(Outcome::Fetch)) {
+            let fetched = Some(self.fetch(caller, &request));
+            self.windows.push_back(Window { caller, argument, request, result, fetched });
+            return true;
+        }
+        let result = self.reach_into_host(caller, &mut request, result, fetched);
+        let call = self.go_on(Window { caller, argument, request, result, fetched: None });
         let place = &mut self.threads[caller.thread.0].call;
         // A later thread of the same number may be in a call of its own.
         if matches!(place, Call::Errand) {
