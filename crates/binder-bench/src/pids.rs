@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use crate::affinity::Pin;
 use crate::error::BenchError;
 use crate::pids::tables::{BitmapAndHash, Ours, PidTable, Trees};
 use crate::random::Random;
@@ -48,6 +49,10 @@ pub struct PidsOptions {
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u32).range(1..=100))]
     runs: u32,
+
+    /// Where they, and who serves the view, run
+    #[arg(long, value_enum, default_value = "same")]
+    pin: Pin,
 
     /// Print one JSON object per line
     #[arg(long)]
@@ -120,7 +125,7 @@ pub(crate) fn run(options: &PidsOptions, report: &mut Report<'_>) -> Result<(), 
     bar.finish_and_clear();
     report.table(&table)?;
     if options.shown > 0 {
-        shown::run(options.shown, options.runs, report)?;
+        shown::run(options.shown, options.runs, options.pin, report)?;
     }
     Ok(())
 }

@@ -141,6 +141,10 @@ impl FuseDevice {
         if options.default_permissions {
             fsconfig_set_flag(&context, "default_permissions")?;
         }
+        // Of the file system, beside the mount: only so does the kernel keep the times of what is read.
+        if options.read_only {
+            fsconfig_set_flag(&context, "ro")?;
+        }
         fsconfig_create(&context)?;
         let mut attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
             | MountAttrFlags::MOUNT_ATTR_NODEV

@@ -11,7 +11,7 @@ use binder_os::{DetachedMount, FuseDevice, MountOptions, ProcDir, ReadError, Wri
 use fuse_wire::flags::{
     FOPEN_DIRECT_IO, FUSE_ASYNC_READ, FUSE_AUTO_INVAL_DATA, FUSE_CACHE_SYMLINKS,
     FUSE_DO_READDIRPLUS, FUSE_MAX_PAGES, FUSE_NO_OPEN_SUPPORT, FUSE_NO_OPENDIR_SUPPORT,
-    FUSE_PARALLEL_DIROPS,
+    FUSE_PARALLEL_DIROPS, FUSE_READDIRPLUS_AUTO,
 };
 use fuse_wire::{
     DirentBuffer, Entry, Header, InitOffer, InitTerms, Message, Opened, Operation, Read, Request,
@@ -22,7 +22,7 @@ use slab::Slab;
 
 use crate::errno::Errno;
 use crate::kernel::{Kernel, Members};
-use crate::node::Node;
+use crate::node::{Node, What};
 use crate::table::{Table, Watcher};
 use crate::task::Task;
 use crate::view::{Caller, Found, Keeping, View, entry};
@@ -294,11 +294,12 @@ impl Shared {
                     | FUSE_DO_READDIRPLUS
                     | FUSE_NO_OPEN_SUPPORT
                     | FUSE_NO_OPENDIR_SUPPORT
+                    | FUSE_READDIRPLUS_AUTO
             }
-            Keeping::Asked => 0,
+            Keeping::Asked => FUSE_ASYNC_READ,
         };
         let wish = InitTerms {
-            features: FUSE_ASYNC_READ | FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES | kept,
+            features: FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES | kept,
             max_readahead: 0,
             max_write: 4096,
             max_pages: MAX_PAGES,
@@ -395,9 +396,11 @@ impl Shared {
                 Listing::Entries => {
                     let is_dots = name == b"." || name == b"..";
                     let is_fresh = matches!(node, Node::SelfLink(_) | Node::ThreadSelfLink(_));
+                    // Who lists threads mostly counts them.
+                    let is_thread = matches!(node, Node::Task(_, What::ThreadDir));
                     // Only named: not looked up with it.
                     let mut entry = entry(&found);
-                    if is_dots || is_fresh {
+                    if is_dots || is_fresh || is_thread {
                         entry.node = 0;
                     }
                     listed.push_plus(&entry, next, name)

@@ -4,7 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -182,6 +182,83 @@ fn whoever_holds_a_file_open_reads_what_is_true_now() {
             rustix::fs::openat(&dir, "stat", rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty());
         assert!(matches!(open.unwrap_err().raw_os_error(), ENOENT | ESRCH));
         drop((comm, dir));
+        view.close();
+    });
+}
+
+#[test]
+fn a_number_that_comes_back_is_another_process() {
+    in_private_mounts(|| {
+        let table = table();
+        let spawn =
+            |comm: &str| table.spawn(table.root(), named(comm, Some(1))).unwrap().global_nr();
+        // So few numbers that they soon come round, to where those begin that are not reserved.
+        table.root().set_pid_max(pidns::PID_MAX_MIN + 9).unwrap();
+        while spawn("early") < pidns::RESERVED_PIDS {}
+        let view = Mounted::of(&table, table.root());
+        let first = spawn("first");
+        let of = |name: &str| path(format!("{first}/{name}"));
+        assert_eq!(told(first).unwrap().0, "first\n");
+        let before = fs::metadata(of("stat")).unwrap().ino();
+        let (mut open, dir) = (File::open(of("comm")).unwrap(), File::open(of("")).unwrap());
+        table.exit(first).unwrap();
+        let comes_back = (0..20).any(|_| {
+            assert_eq!(told(first), None);
+            let number = spawn("second");
+            let is_back = number == first;
+            if !is_back {
+                table.exit(number).unwrap();
+            }
+            is_back
+        });
+        assert!(comes_back);
+        assert_eq!(told(first).unwrap().0, "second\n");
+        assert!(numbers().contains(&first));
+        assert_ne!(fs::metadata(of("stat")).unwrap().ino(), before);
+        // What was opened stays with the one who is gone.
+        open.seek(SeekFrom::Start(0)).unwrap();
+        assert_eq!(errno(open.read(&mut [0; 8])), ESRCH);
+        let flags = rustix::fs::OFlags::RDONLY;
+        let again = rustix::fs::openat(&dir, "comm", flags, rustix::fs::Mode::empty());
+        assert!(matches!(again.unwrap_err().raw_os_error(), ENOENT | ESRCH));
+        drop((open, dir));
+        view.close();
+    });
+}
+
+#[test]
+fn long_listings_have_everybody_once_whether_looked_at_or_not() {
+    in_private_mounts(|| {
+        let table = table();
+        for _ in 0..3000 {
+            table.spawn(table.root(), named("many", Some(1))).unwrap();
+        }
+        let thread = table.spawn_thread(7, b"thread").unwrap().global_nr();
+        let view = Mounted::of(&table, table.root());
+        let all: Vec<u32> = (1..=3001).collect();
+        assert_eq!(numbers(), all);
+        // A listing that is kept, and whose entries are looked at on the way.
+        for entry in fs::read_dir(DIR).unwrap().map(Result::unwrap) {
+            // But for `self`, which is another each time that it is looked up.
+            if !entry.file_name().to_string_lossy().ends_with("self") {
+                assert_eq!(entry.metadata().unwrap().ino(), entry.ino(), "{entry:?}");
+            }
+        }
+        table.exit(1500).unwrap();
+        let mut looked_at: Vec<u32> = Vec::new();
+        for entry in fs::read_dir(DIR).unwrap().map(Result::unwrap) {
+            if let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) {
+                assert!(fs::metadata(entry.path().join("stat")).unwrap().is_file());
+                looked_at.push(pid);
+            }
+        }
+        assert!(looked_at.iter().eq(all.iter().filter(|pid| **pid != 1500)));
+        let threads = fs::read_dir(path("7/task")).unwrap().map(|it| it.unwrap().file_name());
+        let threads: Vec<String> = threads.map(|name| name.into_string().unwrap()).collect();
+        assert_eq!(threads, ["7".to_owned(), thread.to_string()]);
+        assert_eq!(read(format!("7/task/{thread}/comm")), "thread\n");
+        table.exit(thread).unwrap();
+        assert_eq!(errno(fs::metadata(path(format!("7/task/{thread}")))), ENOENT);
         view.close();
     });
 }

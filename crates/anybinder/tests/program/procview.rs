@@ -107,6 +107,29 @@ fn the_users_of_a_binderfs_are_shown() {
 }
 
 #[test]
+fn who_reads_again_asks_nobody() {
+    if !Caller::all().contains(&Caller::Root) {
+        return eprintln!("skipped: mounting needs root");
+    }
+    // As ps and pstree read; a server that is stopped answers nobody.
+    let script = "mount -t tmpfs tmpfs /mnt; mkdir /mnt/proc-$$; cd /mnt
+        $1 procview mount proc-$$ --scenario=50
+        server=$(pgrep -f \"procview mount proc-$$\")
+        look() { timeout 10 sh -c '
+            for pid in 1 7 50; do
+                cat $1/$pid/stat $1/$pid/status $1/$pid/cmdline $1/$pid/environ
+                cat $1/$pid/ctty 2>&1; ls -ldi $1/$pid; ls -ai $1/$pid/task
+                stat -L -c %i $1/$pid/ns/pid $1/$pid/ns/net; readlink $1/$pid/exe
+            done; ls -a $1; stat -c %s $1/1/stat' look proc-$$; }
+        look > first; look > again; kill -s STOP $server
+        look > third; echo $?; kill -s CONT $server
+        grep -c State: third; cmp first third && cmp again third && umount proc-$$";
+    let outcome = finish(&mut in_mounts(script, PROGRAM, &[]));
+    assert!(outcome.status.success(), "{outcome:?}");
+    assert_eq!(outcome.stdout, "0\n3\n");
+}
+
+#[test]
 fn a_directory_shows_it_until_it_is_unmounted() {
     if !Caller::all().contains(&Caller::Root) {
         return eprintln!("skipped: mounting needs root");

@@ -11,6 +11,7 @@ use procview::{Facts, Machine, Scenario, Session, Table};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
+use crate::affinity::{self, Pin};
 use crate::error::{BenchError, failed};
 use crate::pids::sleepers::Sleepers;
 use crate::report::Report;
@@ -68,10 +69,16 @@ const BARS: [(Tool, State, f64); 6] = [
 
 const UPTIME: Duration = Duration::from_secs(86_400);
 
-pub(super) fn run(wanted: u32, runs: u32, report: &mut Report<'_>) -> Result<(), BenchError> {
+pub(super) fn run(
+    wanted: u32,
+    runs: u32,
+    pin: Pin,
+    report: &mut Report<'_>,
+) -> Result<(), BenchError> {
     let mut rows = Vec::new();
     let proc = ProcDir::open().map_err(failed("opening /proc"))?;
-    let (mut sleepers, refused) = Sleepers::start(wanted);
+    let (mut sleepers, refused) =
+        Sleepers::start(wanted).map_err(failed("making a pipe for processes to wait at"))?;
     if let Some(error) = refused {
         let count = sleepers.count();
         report.note(&format!(
@@ -86,6 +93,9 @@ pub(super) fn run(wanted: u32, runs: u32, report: &mut Report<'_>) -> Result<(),
     namespaces::enter_mount_namespace()
         .or_else(|_| namespaces::enter_user_and_mount_namespace(uid, gid))
         .map_err(|error| BenchError::System { tried: error.tried, source: error.source })?;
+    // The tools, and the thread that serves, are where this thread is.
+    let core = (pin == Pin::Same).then(affinity::core).transpose()?;
+    core.map_or(Ok(()), affinity::pin_self)?;
     let mut told = Vec::new();
     for tool in TOOLS {
         let spare = shown / 10;
@@ -103,8 +113,9 @@ pub(super) fn run(wanted: u32, runs: u32, report: &mut Report<'_>) -> Result<(),
     }
     print(&rows, report)?;
     let each = told.iter().sum::<Duration>() / u32::try_from(told.len().max(1)).unwrap_or(1);
+    let place = core.map_or("nobody is pinned".into(), |core| format!("all on core {core}"));
     report.summary(&format!(
-        "{shown} processes. To end {0} of them and start {0}, and to tell the kernel of it, took {1}",
+        "{shown} processes, {place}. To end {0} of them and start {0}, and to tell the kernel of it, took {1}",
         shown / 10,
         table::duration(u64::try_from(each.as_nanos()).ok()),
     ))

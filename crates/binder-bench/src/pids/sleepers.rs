@@ -1,18 +1,33 @@
 //! Real processes that do nothing, for the kernel to show.
 
-use binder_os::processes::{self, Child, Fork, Signal};
+use std::io::{self, PipeReader, PipeWriter};
+use std::process::{Child, Command, Stdio};
+
+/// A program that waits for its input, and ends with it.
+const PROGRAM: &str = "cat";
 
 /// Children that sleep until this is dropped, or this process ends.
+///
+/// Each has executed a program, as processes have: forks that only share the pages of their parent
+/// would be cheaper to show than those of any machine, and dearer to start.
 pub(super) struct Sleepers {
     children: Vec<Child>,
+    input: PipeReader,
+    /// What keeps them asleep.
+    _output: PipeWriter,
 }
 
 impl Sleepers {
     /// Starts `wanted` of them, or as many as this machine allows; then also returns why not more.
-    pub(super) fn start(wanted: u32) -> (Self, Option<std::io::Error>) {
-        let mut sleepers = Self { children: Vec::new() };
+    ///
+    /// # Errors
+    ///
+    /// As pipe(2).
+    pub(super) fn start(wanted: u32) -> io::Result<(Self, Option<io::Error>)> {
+        let (input, output) = io::pipe()?;
+        let mut sleepers = Self { children: Vec::new(), input, _output: output };
         let refused = sleepers.add(wanted).err();
-        (sleepers, refused)
+        Ok((sleepers, refused))
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -20,20 +35,18 @@ impl Sleepers {
     }
 
     /// Ends the oldest `count`, and starts as many others.
-    pub(super) fn replace(&mut self, count: u32) -> std::io::Result<()> {
+    pub(super) fn replace(&mut self, count: u32) -> io::Result<()> {
         let count = count.min(self.count());
-        let ended: Vec<Child> = self.children.drain(..count as usize).collect();
-        end(&ended);
+        let mut ended: Vec<Child> = self.children.drain(..count as usize).collect();
+        end(&mut ended);
         self.add(count)
     }
 
-    fn add(&mut self, count: u32) -> std::io::Result<()> {
-        let parent = std::process::id();
+    fn add(&mut self, count: u32) -> io::Result<()> {
         for _ in 0..count {
-            match processes::fork()? {
-                Fork::Child => sleep(parent),
-                Fork::Parent(child) => self.children.push(child),
-            }
+            let mut command = Command::new(PROGRAM);
+            command.stdin(self.input.try_clone()?).stdout(Stdio::null()).stderr(Stdio::null());
+            self.children.push(command.spawn()?);
         }
         Ok(())
     }
@@ -41,24 +54,14 @@ impl Sleepers {
 
 impl Drop for Sleepers {
     fn drop(&mut self) {
-        end(&self.children);
-    }
-}
-
-/// In a fresh child: sleeps, and ends with its parent at the latest.
-fn sleep(parent: u32) -> ! {
-    if processes::die_with_parent(Signal::KILL).is_err() || processes::parent() != Some(parent) {
-        std::process::exit(1);
-    }
-    loop {
-        std::thread::park();
+        end(&mut self.children);
     }
 }
 
 /// Ends children, each by its own number, which nobody else has before it was waited for.
-fn end(children: &[Child]) {
-    for child in children {
-        let _ = child.signal(Signal::KILL);
+fn end(children: &mut [Child]) {
+    for child in &mut *children {
+        let _ = child.kill();
     }
     for child in children {
         let _ = child.wait();

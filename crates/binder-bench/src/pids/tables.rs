@@ -1,6 +1,7 @@
 //! Tables of process ids.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::hint::black_box;
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -144,7 +145,28 @@ pub(super) struct BitmapAndHash {
 struct State {
     bitmaps: Vec<Vec<u64>>,
     cursor: usize,
-    hash: HashMap<(u32, u32), Arc<Process>>,
+    hash: HashMap<(u32, u32), Arc<Process>, BuildHasherDefault<Multiplier>>,
+}
+
+/// Hashes small numbers as kernels do: by one multiplication each.
+#[derive(Default)]
+struct Multiplier(u64);
+
+impl Hasher for Multiplier {
+    fn write_u32(&mut self, number: u32) {
+        // 2^64 divided by the golden ratio: what is near comes to lie far apart.
+        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+        self.0 = (self.0.rotate_left(32) ^ u64::from(number)).wrapping_mul(GOLDEN);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32((*byte).into()));
+    }
+
+    fn finish(&self) -> u64 {
+        // The upper bits are the best mixed, and the map takes its place from the lower ones.
+        self.0.rotate_left(32)
+    }
 }
 
 impl State {
@@ -159,7 +181,7 @@ impl PidTable for BitmapAndHash {
     fn new(levels: u32) -> Self {
         let bitmap = || vec![0; PID_MAX_LIMIT as usize / 64];
         let bitmaps = (0..levels).map(|_| bitmap()).collect();
-        Self { state: Mutex::new(State { bitmaps, cursor: 1, hash: HashMap::new() }), levels }
+        Self { state: Mutex::new(State { bitmaps, cursor: 1, hash: HashMap::default() }), levels }
     }
 
     fn allocate(&mut self) -> u32 {
