@@ -2,7 +2,6 @@
 //! result, the call names its interface, objects and threads are the library's.
 
 use std::convert::Infallible;
-use std::ffi::CStr;
 use std::io;
 use std::path::Path;
 
@@ -83,9 +82,5 @@ impl Remotable for Service {
         reply: &mut BorrowedParcel<'_>,
     ) -> Result<(), StatusCode> {
         reply.write(&data.read::<Vec<u8>>()?)
-    }
-
-    fn on_dump(&self, _out: &mut dyn io::Write, _args: &[&CStr]) -> Result<(), StatusCode> {
-        Ok(())
     }
 }
