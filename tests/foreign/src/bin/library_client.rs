@@ -13,6 +13,8 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{self, ExitCode};
 use std::sync::mpsc;
 use std::thread;
@@ -20,9 +22,10 @@ use std::time::Duration;
 
 use aidl_tests::aidl::foreign::IHost::IHost;
 use aidl_tests::aidl::foreign::IVisitor::IVisitor;
+use binder::transport::rpc::RpcServer;
 use binder::{
-    DeathRecipient, ExceptionCode, IBinder as _, ParcelFileDescriptor, ProcessState,
-    ServiceManager, SpIBinder, StatusCode, Strong,
+    Accessor, ConnectionInfo, DeathRecipient, ExceptionCode, IBinder as _, ParcelFileDescriptor,
+    ProcessState, ServiceManager, SpIBinder, StatusCode, Strong,
 };
 use foreign::client::{Outcome, expect};
 use foreign::library::visitor::{Heard, Visitor};
@@ -218,7 +221,26 @@ fn check_names(host: &Strong<dyn IHost>) -> Outcome {
     let found = waiting.join().map_err(|_| "the waiting thread panicked")?;
     expect("who came", found, Some(visitor.as_binder()))?;
     let manager = ServiceManager::of(&ProcessState::device()?)?;
-    expect("listed", manager.list()?.contains(&name), true)
+    expect("listed", manager.list()?.contains(&name), true)?;
+    check_accessor(host)
+}
+
+/// Finds a service behind a socket, of which the service manager knows how to get there.
+fn check_accessor(host: &Strong<dyn IHost>) -> Outcome {
+    let name = format!("foreign.IVisitor/{}.socket", process::id());
+    let address = SocketAddr::from_abstract_name(&name)?;
+    let listener = UnixListener::bind_addr(&address)?;
+    let (visitor, _heard) = Visitor::new_binder(host);
+    let server = RpcServer::new_bound_socket(visitor.as_binder(), listener.into())?;
+    server.start()?;
+    let accessor = Accessor::new(&name, move |_| Some(ConnectionInfo::Unix(address.clone())));
+    binder::add_service(&name, accessor.as_binder().ok_or("an accessor is an object")?)?;
+    for found in [binder::check_interface(&name)?, binder::wait_for_interface(&name)?] {
+        let found: Strong<dyn IVisitor> = found;
+        expect("visitor behind a socket", found.name()?, "visitor")?;
+        expect("remote", found.as_binder().is_remote(), true)?;
+    }
+    Ok(())
 }
 
 /// Leaves an object with the host, so that its death can be watched.
