@@ -80,6 +80,10 @@ impl ClientMemory for Memory<'_> {
         if fd < DESCRIPTORS { Ok(CapturedFile::new(fd)) } else { Err(Errno::EBADF) }
     }
 
+    fn release(&mut self, of: ProcessKey, page: u32) {
+        self.clear(of, page * 4096, 4096);
+    }
+
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32) {
         self.area(to, offset, len).fill(0);
     }

@@ -6,6 +6,7 @@ use std::io::{PipeWriter, Read, Write};
 use std::path::Path;
 
 use binder_fuse::{MountError, Options, Session};
+use binder_os::heap;
 use binder_os::processes::{self, Child, Fork, Stream};
 
 use crate::failure::{Failure, failed};
@@ -113,6 +114,9 @@ pub(crate) fn mount(dir: &Path, place: Place, options: &Options) -> Result<Sessi
     // Every client that is met costs a few descriptors.
     if let Err(error) = processes::raise_open_file_limit() {
         tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+    if let Err(error) = heap::use_one() {
+        tracing::warn!(%error, "what a burst needs may stay in the heap");
     }
     let session = match place {
         Place::Free => Session::mount(dir, options),

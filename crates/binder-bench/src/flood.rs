@@ -58,6 +58,8 @@ struct Row {
     p99_ns: u64,
     times_alone_p50: Option<f64>,
     times_alone_p99: Option<f64>,
+    /// Absent if nobody has spun before.
+    times_spin_p99: Option<f64>,
 }
 
 pub(crate) fn run(options: &FloodOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
@@ -68,8 +70,9 @@ pub(crate) fn run(options: &FloodOptions, report: &mut Report<'_>) -> Result<(),
         Actor::start("binder client", |link| call_as_ordered(link, Session::open(device)?, bytes))?;
     let kinds = if options.floods.is_empty() { Kind::ALL } else { &options.floods };
     let bar = report.progress(1 + kinds.len());
-    let mut table = Table::new(["beside", "p50", "p99", "x alone p50", "x alone p99"]);
-    let mut alone = None;
+    let mut table =
+        Table::new(["beside", "p50", "p99", "x alone p50", "x alone p99", "x spin p99"]);
+    let (mut alone, mut spin_p99) = (None, None);
     for flood in iter::once(None).chain(kinds.iter().copied().map(Some)) {
         bar.set_message(flood.map_or("alone", Kind::name));
         let flooders = flood.map(|kind| floods::start(kind, device)).transpose()?;
@@ -78,12 +81,16 @@ pub(crate) fn run(options: &FloodOptions, report: &mut Report<'_>) -> Result<(),
         drop(flooders);
         let (p50_ns, p99_ns) = (samples.percentile(50), samples.percentile(99));
         let (alone_p50, alone_p99) = *alone.get_or_insert((p50_ns, p99_ns));
+        if flood == Some(Kind::Spin) {
+            spin_p99 = Some(p99_ns);
+        }
         let row = Row {
             flood,
             p50_ns,
             p99_ns,
             times_alone_p50: ratio(p50_ns, alone_p50),
             times_alone_p99: ratio(p99_ns, alone_p99),
+            times_spin_p99: spin_p99.and_then(|spin| ratio(p99_ns, spin)),
         };
         report.record(&row)?;
         table.row(row.cells());
@@ -91,7 +98,9 @@ pub(crate) fn run(options: &FloodOptions, report: &mut Report<'_>) -> Result<(),
     }
     bar.finish_and_clear();
     report.table(&table)?;
-    report.summary("nobody is pinned: a flood takes its share of the processors as well")
+    report.summary(
+        "nobody is pinned: a flood takes its share of the processors as well, and so does one who spins",
+    )
 }
 
 /// In the client: makes as many calls as ordered, and answers with what each took.
@@ -118,13 +127,14 @@ fn call_as_ordered(link: &mut Link, mut session: Session, bytes: usize) -> Resul
 }
 
 impl Row {
-    fn cells(&self) -> [String; 5] {
+    fn cells(&self) -> [String; 6] {
         [
             self.flood.map_or("nobody", Kind::name).into(),
             table::duration(Some(self.p50_ns)),
             table::duration(Some(self.p99_ns)),
             table::times(self.times_alone_p50),
             table::times(self.times_alone_p99),
+            table::times(self.times_spin_p99),
         ]
     }
 }

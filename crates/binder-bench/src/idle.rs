@@ -63,6 +63,10 @@ struct Row {
     remaining_bytes: i64,
     remaining_private_bytes: i64,
     remaining_rss_bytes: i64,
+    /// All of it, before the first client came, while all were there, and after they had closed.
+    before_bytes: i64,
+    with_bytes: i64,
+    after_bytes: i64,
 }
 
 /// How many clients are opened at one order.
@@ -72,9 +76,11 @@ const BATCH: u32 = 100;
 const STACK_BYTES: usize = 128 * 1024;
 
 /// How long memory must stay as it is to count as settled: a daemon may give back what it does not
-/// need after a second of rest.
-const STAYS_FOR: Duration = Duration::from_millis(1500);
+/// need after a second of rest, or when two have passed.
+const STAYS_FOR: Duration = Duration::from_millis(2500);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How long after the clients have closed the memory is looked at.
+const BACK_AFTER: Duration = Duration::from_secs(10);
 /// After this long it counts as settled anyway.
 const SETTLES_WITHIN: Duration = Duration::from_secs(10);
 
@@ -87,6 +93,9 @@ pub(crate) fn run(options: &IdleOptions, report: &mut Report<'_>) -> Result<(), 
         "Pss each",
         "private each",
         "RSS each",
+        "before",
+        "with",
+        "after 10 s",
         "Pss left",
         "private left",
         "RSS left",
@@ -102,7 +111,10 @@ pub(crate) fn run(options: &IdleOptions, report: &mut Report<'_>) -> Result<(), 
     }
     bar.finish_and_clear();
     report.table(&table)?;
-    report.summary("each: more memory of the daemon per client; left: after all have closed")
+    report.summary(
+        "each: more memory of the daemon per client; before, with, after: its Pss; left: 10 s after \
+         all have closed",
+    )
 }
 
 /// Returns the memory of the daemon with the clients and without them again.
@@ -126,7 +138,8 @@ fn measure(
     // Nobody has failed meanwhile.
     actor.ask::<()>(&0)?;
     drop(actor);
-    Ok((during, settled(daemon)?))
+    thread::sleep(BACK_AFTER);
+    Ok((during, daemon.memory()?))
 }
 
 /// In the process of the clients: opens as many as ordered, keeps them, and answers once they idle.
@@ -232,16 +245,22 @@ impl Row {
             remaining_bytes: left(|memory| memory.pss),
             remaining_private_bytes: left(|memory| memory.private),
             remaining_rss_bytes: left(|memory| memory.rss),
+            before_bytes: before.pss,
+            with_bytes: during.pss,
+            after_bytes: after.pss,
         }
     }
 
-    fn cells(&self) -> [String; 8] {
+    fn cells(&self) -> [String; 11] {
         [
             self.state.name().into(),
             self.clients.to_string(),
             table::bytes(self.bytes_per_client),
             table::bytes(self.private_bytes_per_client),
             table::bytes(self.rss_bytes_per_client),
+            table::bytes(self.before_bytes),
+            table::bytes(self.with_bytes),
+            table::bytes(self.after_bytes),
             table::bytes(self.remaining_bytes),
             table::bytes(self.remaining_private_bytes),
             table::bytes(self.remaining_rss_bytes),
@@ -262,6 +281,7 @@ mod tests {
             [row.bytes_per_client, row.private_bytes_per_client, row.rss_bytes_per_client],
             [2000, 500, -100]
         );
+        assert_eq!([row.before_bytes, row.with_bytes, row.after_bytes], [1000, 9000, 1100]);
         assert_eq!(
             [row.remaining_bytes, row.remaining_private_bytes, row.remaining_rss_bytes],
             [100, -100, 0]

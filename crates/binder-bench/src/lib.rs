@@ -26,6 +26,7 @@ mod service;
 mod session;
 mod soak;
 mod statistics;
+mod stream;
 mod table;
 mod target;
 mod throughput;

@@ -42,24 +42,25 @@ pub(crate) fn start_threads(device: &Path, threads: u32) -> Result<Actor, BenchE
         let session = Session::open(device)?;
         become_context_manager(session.client())?;
         link.answer(&())?;
-        serve_in_threads(&session, threads, |mut session| serve(&mut session))
+        let sessions = (0..threads).map(|_| session.for_another_thread());
+        serve_in_threads(sessions, |mut session| serve(&mut session))
     })?;
     server.expect_ready()?;
     Ok(server)
 }
 
-/// In a server: serves in as many threads until one fails, and returns why that did.
-pub(crate) fn serve_in_threads(
-    session: &Session,
-    threads: u32,
-    serve: impl Fn(Session) -> Result<Infallible, BenchError> + Clone + Send + 'static,
+/// In a server: serves each client, or each seat at a device, in a thread of its own until one of them
+/// fails, and returns why that did.
+pub(crate) fn serve_in_threads<S: Send + 'static>(
+    served: impl IntoIterator<Item = S>,
+    serve: impl Fn(S) -> Result<Infallible, BenchError> + Clone + Send + 'static,
 ) -> Result<(), BenchError> {
     let (told, outcomes) = mpsc::channel();
-    for _ in 0..threads {
-        let (session, serve, told) = (session.for_another_thread(), serve.clone(), told.clone());
+    for one in served {
+        let (serve, told) = (serve.clone(), told.clone());
         let thread = thread::Builder::new().spawn(move || {
             // The process ends with the first that is told.
-            let _ = told.send(serve(session));
+            let _ = told.send(serve(one));
         });
         thread.map_err(failed("starting a thread"))?;
     }

@@ -4,7 +4,8 @@
 //! nodes and handles have tables of their own there, whose length is the charge. What lies elsewhere
 //! is counted here: death links, and transactions, which lie with their receivers; files on their way
 //! count themselves (`descriptors`). The bytes of a
-//! receive buffer need no limit besides its size; one-ways share half of it (`buffer`).
+//! receive buffer need no limit besides its size, of which one-ways share half (`buffer`), and what all
+//! those of a user have (`user`).
 //!
 //! A limit is met where the client asks for more, before anything has happened, by the error that
 //! the specification has for "no memory".

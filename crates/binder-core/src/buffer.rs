@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use crate::context::Context;
 use crate::descriptors::FileInTransit;
 use crate::env::{ClientMemory, MappingArea};
-use crate::error::Errno;
+use crate::error::{Errno, Refusal};
 use crate::handle::ReferenceKey;
 use crate::node::{NodeKey, Strength};
-use crate::pages::{PageCounts, Pages};
+use crate::pages::{PAGE_BYTES, PageCounts, Pages};
 use crate::process::{Process, ProcessKey};
 use crate::ranges::Ranges;
 use crate::thread::ThreadKey;
@@ -277,9 +277,52 @@ impl Arena {
     pub(crate) fn page_counts(&self) -> PageCounts {
         self.pages.counts()
     }
+
+    /// What its pages take that have memory, in bytes.
+    pub(crate) fn present_bytes(&self) -> usize {
+        self.pages.present() as usize * PAGE_BYTES as usize
+    }
 }
 
 impl Context {
+    /// Finds room for a transaction in the receive buffer of a process, whose user pays for pages that
+    /// had no memory. If he may have no more, idle ones of the same buffer go back for them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Arena::reserve`]; `ENOMEM` when the user may have no more memory. What refuses is the
+    /// receiver's share, but it is the sender who is told: as when there is no handle left.
+    pub(crate) fn reserve_paid(
+        &mut self,
+        receiver: ProcessKey,
+        sizes: Sizes,
+        is_oneway: bool,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Reservation, Refusal> {
+        let arena = self.arena_of(receiver, memory).map_err(Refusal::dead)?;
+        let before = arena.present_bytes();
+        let reservation = arena.reserve(sizes, is_oneway)?;
+        let fresh = arena.present_bytes() - before;
+        if fresh == 0 {
+            return Ok(reservation);
+        }
+        let most = self.limits.per_user.bytes;
+        self.holdings_of(receiver).bytes += fresh;
+        while self.holdings_of(receiver).bytes > most {
+            if let Some(page) = self.reclaim_idle_page(receiver, 0) {
+                memory.release(receiver, page);
+                continue;
+            }
+            // The pages that were to be taken are idle then, and none else.
+            if let Some(arena) = &mut self.processes[receiver].arena {
+                arena.abort(reservation);
+            }
+            while self.reclaim_idle_page(receiver, 0).is_some() {}
+            return Err(Errno::ENOMEM.into());
+        }
+        Ok(reservation)
+    }
+
     /// Handles `BC_FREE_BUFFER`; an address that is not a delivered buffer's is ignored.
     pub(crate) fn free_buffer_at(
         &mut self,
@@ -368,7 +411,9 @@ impl Context {
     /// many turns ended, counted from the start of the mapping. The caller releases its memory before
     /// the next call.
     pub fn reclaim_idle_page(&mut self, process: ProcessKey, least_turns: u32) -> Option<u32> {
-        self.processes.get_mut(process)?.arena.as_mut()?.pages.reclaim(least_turns)
+        let page = self.processes.get_mut(process)?.arena.as_mut()?.pages.reclaim(least_turns)?;
+        self.holdings_of(process).bytes -= PAGE_BYTES as usize;
+        Some(page)
     }
 
     /// Ends the turn by which it is told for how long the pages of a process have been idle.

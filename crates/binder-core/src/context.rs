@@ -120,6 +120,37 @@ impl Context {
         }
     }
 
+    /// Gives back memory that was needed for a burst and is not any more; for the front end to call
+    /// now and then.
+    pub fn shrink(&mut self) {
+        let Self {
+            processes,
+            threads,
+            nodes,
+            references,
+            transactions,
+            deaths,
+            errands,
+            freezes,
+            effects,
+            returns,
+            ..
+        } = self;
+        processes.shrink();
+        threads.shrink();
+        nodes.shrink();
+        references.shrink();
+        transactions.shrink();
+        deaths.shrink();
+        errands.shrink();
+        freezes.shrink();
+        if effects.is_empty() {
+            *effects = VecDeque::new();
+        }
+        // Between reads it is empty.
+        *returns = Vec::new();
+    }
+
     /// Tells the time by any steady clock. What is sent from here on is as old as this; without it
     /// nothing ages.
     pub fn set_now(&mut self, now_ns: u64) {

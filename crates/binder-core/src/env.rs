@@ -78,6 +78,10 @@ pub trait ClientMemory {
     /// Overwrites `len` bytes at `offset` of `to`'s receive buffer with zeros, visibly at once.
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32);
 
+    /// Gives back the memory of a page of `of`'s receive buffer, counted from its start. It reads as
+    /// zeros until something is put there.
+    fn release(&mut self, of: ProcessKey, page: u32);
+
     /// Takes hold of the file behind descriptor `fd` of `from`, which stays open also when its
     /// process closes it.
     ///
@@ -106,6 +110,8 @@ impl ClientMemory for Nowhere {
     }
 
     fn clear(&mut self, _: ProcessKey, _: u32, _: u32) {}
+
+    fn release(&mut self, _: ProcessKey, _: u32) {}
 
     fn capture_file(&mut self, _: ProcessKey, _: u32) -> Result<CapturedFile, Errno> {
         Err(Errno::EBADF)

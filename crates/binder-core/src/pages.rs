@@ -21,6 +21,8 @@ enum Page {
 pub(crate) struct Pages {
     /// As long as the highest page that has memory, or longer.
     states: Vec<Page>,
+    /// How many have memory.
+    present: u32,
     /// The end of the highest page that was ever touched.
     high_watermark: u32,
     /// The turn that it is: only the distance of two counts, so it may start again at 0.
@@ -52,7 +54,10 @@ impl Pages {
         self.high_watermark = self.high_watermark.max(pages.end);
         for page in pages {
             self.states[page as usize] = match self.states[page as usize] {
-                Page::Absent => Page::InUse(1),
+                Page::Absent => {
+                    self.present += 1;
+                    Page::InUse(1)
+                }
                 Page::InUse(buffers) => Page::InUse(buffers + 1),
                 Page::Idle { older, newer, .. } => {
                     self.unlink(older, newer);
@@ -91,6 +96,7 @@ impl Pages {
             self.unlink(older, newer);
         }
         self.states[page as usize] = Page::Absent;
+        self.present -= 1;
         if self.oldest_idle.is_none() {
             self.forget_absent();
         }
@@ -124,6 +130,11 @@ impl Pages {
             Some(Page::Idle { older, .. }) => *older = its_older,
             _ => self.newest_idle = its_older,
         }
+    }
+
+    /// How many pages have memory.
+    pub(crate) fn present(&self) -> u32 {
+        self.present
     }
 
     /// The end of the highest page that was ever touched, in pages.

@@ -56,7 +56,10 @@ impl Context {
             // What the buffers hold is held through references and nodes of this same process,
             // which are about to go as well.
             let remains = Remains { arena: state.arena.take(), next_handle: 0 };
+            let bytes = remains.arena.as_ref().map_or(0, Arena::present_bytes);
             state.remains = Some(Box::new(remains));
+            // The mapping goes with the file.
+            self.holdings_of(process).bytes -= bytes;
             if self.manager.is_some_and(|node| self.nodes[node].owner == Some(process)) {
                 self.manager = None;
             }

@@ -63,8 +63,10 @@ impl<T> fmt::Debug for Key<T> {
     }
 }
 
-/// Slots that a table keeps when its last entry goes.
-const KEPT_SLOTS: usize = 1024;
+/// Slots that a table keeps in any case.
+const KEPT_SLOTS: usize = 64;
+/// A table is shrunk when fewer of its slots have entries: one in so many.
+const SPARSE: usize = 4;
 
 /// Objects of one kind, found by key in constant time.
 #[derive(Debug)]
@@ -91,11 +93,15 @@ impl<T> Table<T> {
     pub(crate) fn remove(&mut self, key: Key<T>) -> Option<T> {
         self.get(key)?;
         let (_, value) = self.slots.remove(key.slot());
-        if self.slots.is_empty() && self.slots.capacity() > KEPT_SLOTS {
-            // One burst must not keep its memory for the life of the device.
-            self.slots = Slab::new();
-        }
         Some(value)
+    }
+
+    /// Gives back the memory that a burst has left, up to the last entry that lives.
+    pub(crate) fn shrink(&mut self) {
+        let capacity = self.slots.capacity();
+        if capacity > KEPT_SLOTS && self.slots.len() < capacity / SPARSE {
+            self.slots.shrink_to_fit();
+        }
     }
 
     pub(crate) fn get(&self, key: Key<T>) -> Option<&T> {
@@ -152,6 +158,8 @@ impl<T> IndexMut<Key<T>> for Table<T> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]
@@ -164,5 +172,33 @@ mod tests {
         assert_eq!(table.remove(first), None);
         assert_eq!(table[second], 'b');
         assert_eq!(table.len(), 1);
+    }
+
+    #[test]
+    fn a_burst_leaves_no_memory_behind_its_last_survivor() {
+        let mut table = Table::new();
+        let burst: Vec<_> = (0..100 * KEPT_SLOTS).map(|number| table.insert(number)).collect();
+        let (gone, survivors) = (&burst[10..], &burst[..10]);
+        for key in gone {
+            table.remove(*key);
+        }
+        table.shrink();
+        assert!(table.slots.capacity() <= KEPT_SLOTS, "{}", table.slots.capacity());
+        assert!(survivors.iter().zip(0..).all(|(key, number)| table[*key] == number));
+        let late = table.insert(7);
+        assert_eq!((late.slot(), table.get(burst[late.slot()])), (10, None));
+    }
+
+    #[test]
+    fn a_table_in_use_keeps_its_memory() {
+        let mut table = Table::new();
+        let mut last = None;
+        for number in 0..2 * KEPT_SLOTS {
+            last = Some(table.insert(number));
+        }
+        let capacity = table.slots.capacity();
+        table.shrink();
+        assert_eq!(table.slots.capacity(), capacity);
+        assert!(last.is_some_and(|key| table.contains(key)));
     }
 }

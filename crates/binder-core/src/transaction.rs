@@ -246,8 +246,7 @@ impl Context {
         let extra =
             draft.data.buffers_size.checked_add(u64::from(label_len)).ok_or(Errno::EINVAL)?;
         let sizes = Sizes { data: header.data_size, offsets: header.offsets_size, extra };
-        let arena = self.arena_of(draft.receiver, memory).map_err(Refusal::dead)?;
-        let reservation = arena.reserve(sizes, draft.is_oneway)?;
+        let reservation = self.reserve_paid(draft.receiver, sizes, draft.is_oneway, memory)?;
         if let Some(node) = draft.target {
             self.hold_locally(node, Strength::Strong);
         }

@@ -25,6 +25,8 @@ pub struct Holdings {
     pub handles: usize,
     /// One-ways that they have sent and nobody has read.
     pub oneways: usize,
+    /// Bytes of the pages of their receive buffers that have memory, also of those that are idle.
+    pub bytes: usize,
 }
 
 /// How much of it all open files of one user may have together.
@@ -40,13 +42,27 @@ pub struct UserLimits {
     pub handles: usize,
     /// One-ways, as [`Limits::oneways`].
     pub oneways: usize,
+    /// Bytes of receive buffers with memory. Beyond: the transaction that needs another page fails
+    /// (`ENOMEM`).
+    ///
+    /// `Differs from Linux:` there each mapping may fill up, however many a user has.
+    pub bytes: usize,
 }
 
+/// As much as 256 receive buffers that are full to the brim.
+const BYTES: usize = 1 << 30;
+
 impl Default for UserLimits {
-    /// As much as four open files may have that have all they can.
+    /// As many objects as four open files may have that have all they can.
     fn default() -> Self {
         let PerFile { threads, nodes, handles, oneways } = PER_FILE;
-        Self { threads: 4 * threads, nodes: 4 * nodes, handles: 4 * handles, oneways: 4 * oneways }
+        Self {
+            threads: 4 * threads,
+            nodes: 4 * nodes,
+            handles: 4 * handles,
+            oneways: 4 * oneways,
+            bytes: BYTES,
+        }
     }
 }
 
@@ -59,8 +75,6 @@ pub struct UserView {
     pub holdings: Holdings,
     /// Bytes in his receive buffers that are in use.
     pub buffer_bytes: u64,
-    /// Pages of them with memory, also those that are idle.
-    pub pages: u64,
 }
 
 impl Context {
@@ -107,9 +121,6 @@ impl Snapshot {
             buffer_bytes: of_process(uid)
                 .flat_map(|process| &process.buffers)
                 .map(|buffer| u64::from(buffer.slot_len))
-                .sum(),
-            pages: of_process(uid)
-                .map(|process| u64::from(process.pages.in_use) + u64::from(process.pages.idle))
                 .sum(),
         })
     }

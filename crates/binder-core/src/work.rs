@@ -47,6 +47,9 @@ pub(crate) struct Queued {
     ticket: i64,
 }
 
+/// Room for so many items stays when the last has gone.
+const KEPT_ENTRIES: usize = 64;
+
 /// A todo list: first in, first out, with removal from the middle.
 ///
 /// Entries are sorted by ticket. A removed entry stays as an empty one until it reaches an end or
@@ -99,10 +102,13 @@ impl WorkQueue {
         work
     }
 
-    /// Keeps a live entry in front.
+    /// Keeps a live entry in front, and no memory of a burst behind the last.
     fn trim_front(&mut self) {
         while self.entries.front().is_some_and(|(_, work)| work.is_none()) {
             self.entries.pop_front();
+        }
+        if self.entries.is_empty() && self.entries.capacity() > KEPT_ENTRIES {
+            self.entries = VecDeque::new();
         }
     }
 
@@ -186,6 +192,16 @@ mod tests {
         let order: alloc::vec::Vec<_> = core::iter::from_fn(|| queue.pop_front()).collect();
         assert_eq!(order, [Work::OnewaySpamSuspect, Work::ReturnError, Work::TransactionComplete]);
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_burst_leaves_no_memory_behind() {
+        let mut queue = WorkQueue::default();
+        for _ in 0..10 * KEPT_ENTRIES {
+            queue.push_back(Work::TransactionComplete);
+        }
+        while queue.pop_front().is_some() {}
+        assert_eq!(queue.entries.capacity(), 0);
     }
 
     #[test]

@@ -13,12 +13,14 @@ use binder_core::{
 use binder_os::client_files::{self, TakeError};
 use binder_os::{ClientThread, FileId, FuseDevice, ThreadWatch, proc_files};
 
-use crate::descriptors::{PER_FILE, PER_THREAD, Permit};
+use crate::acquaintances::Acquaintance;
+use crate::descriptors::{PER_FILE, PER_MEMORY, PER_THREAD};
 use crate::diversion::Divertible;
 use crate::files::HeldFile;
 use crate::mapping::ReceiveBuffer;
 use crate::pids::Pids;
 use crate::runners::Runners;
+use crate::supply::Permit;
 
 /// How often a process with too many threads may have the ended ones among them looked for.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
@@ -53,10 +55,12 @@ pub(crate) struct Client {
     pub(crate) pid: u32,
     /// The inode by which /proc shows this file.
     pub(crate) file: FileId,
-    /// Its memory; by this one, none of it is accessed.
-    memory: binder_os::ClientMemory,
-    /// By which it is accessed, unless somebody does so.
+    /// The process, which may have other files.
+    known: Arc<Acquaintance>,
+    /// By which its memory is accessed, unless somebody does so.
     spare: Option<Box<binder_os::ClientMemory>>,
+    /// For what `spare` keeps open.
+    spare_permit: Option<Permit>,
     pub(crate) buffer: ReceiveBuffer,
     /// Threads that were seen to belong to the opener, by number.
     threads: HashMap<u32, Thread>,
@@ -64,7 +68,8 @@ pub(crate) struct Client {
     has_filter: bool,
     /// When those were last asked whether they live.
     counted_at: Option<Instant>,
-    permit: Permit,
+    /// For the mapping of the receive buffer.
+    _mapping: Permit,
     /// The process's pidfd, once one of its files was wanted.
     pidfd: Option<(OwnedFd, Permit)>,
     /// The thread that calls, or called last.
@@ -79,28 +84,30 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(
-        pid: u32,
+        known: Arc<Acquaintance>,
         file: FileId,
         buffer: ReceiveBuffer,
         is_nonblocking: bool,
-        permit: Permit,
-    ) -> io::Result<Self> {
-        Ok(Self {
+        mapping: Permit,
+    ) -> Self {
+        let pid = known.permit.payer().pid;
+        Self {
             pid,
             file,
-            memory: binder_os::ClientMemory::open(pid)?,
+            known,
             spare: None,
+            spare_permit: None,
             buffer,
             threads: HashMap::new(),
             has_filter: false,
             counted_at: None,
-            permit,
+            _mapping: mapping,
             pidfd: None,
             caller: pid,
             is_known_unmapped: false,
             is_nonblocking,
             poll_handle: None,
-        })
+        }
     }
 
     /// Makes bytes that were stored in the receive buffer visible.
@@ -116,15 +123,15 @@ impl Client {
     pub(crate) fn begin_call(&mut self, tid: u32) -> Begun {
         // The first thread's number is another's only once the whole process is gone, and with it the
         // memory that could be reached.
-        let is_same = |known: &Thread| tid == self.pid || known.thread.is_alive(&self.memory);
+        let is_same = |known: &Thread| tid == self.pid || known.thread.is_alive(&self.known.memory);
         let mut begun = Begun::Known;
         if !self.threads.get(&tid).is_some_and(is_same) {
             // Nobody is told of the end of the first thread while others live.
             let is_watchable = tid != self.pid;
-            let permit = is_watchable.then(|| self.permit.another(PER_THREAD).ok()).flatten();
+            let permit = is_watchable.then(|| self.known.permit.another(PER_THREAD).ok()).flatten();
             let found = match permit {
-                Some(_) => ClientThread::find(&self.memory, tid),
-                None => ClientThread::find_by_number(&self.memory, tid),
+                Some(_) => ClientThread::find(&self.known.memory, tid),
+                None => ClientThread::find_by_number(&self.known.memory, tid),
             };
             let Some(thread) = found else { return Begun::Foreign };
             let known = Thread { thread, permit, divertible: Divertible::Unknown };
@@ -147,7 +154,7 @@ impl Client {
 
     /// Whether a thread that called once has ended.
     pub(crate) fn has_ended(&self, tid: u32) -> bool {
-        self.threads.get(&tid).is_some_and(|known| known.thread.has_ended(&self.memory))
+        self.threads.get(&tid).is_some_and(|known| known.thread.has_ended(&self.known.memory))
     }
 
     /// Whether a thread may be sent to the supervisor for its files.
@@ -177,7 +184,7 @@ impl Client {
 
     /// Its memory, as thread `tid` has it, to be accessed at the same time.
     pub(crate) fn another_memory(&self, tid: u32) -> binder_os::ClientMemory {
-        let mut memory = self.memory.another();
+        let mut memory = self.known.memory.another();
         memory.use_thread(tid);
         memory
     }
@@ -185,8 +192,19 @@ impl Client {
     /// Lends its memory, as thread `tid` has it, one of whose requests is unanswered. Several may access
     /// it at the same time.
     pub(crate) fn lend_memory(&mut self, tid: u32) -> Box<binder_os::ClientMemory> {
-        let mut memory = self.spare.take().unwrap_or_else(|| Box::new(self.memory.another()));
+        let mut memory = self.spare.take().unwrap_or_else(|| self.make_spare());
         memory.use_thread(tid);
+        memory
+    }
+
+    fn make_spare(&mut self) -> Box<binder_os::ClientMemory> {
+        let mut memory = Box::new(self.known.memory.another());
+        if self.spare_permit.is_none() {
+            self.spare_permit = self.known.permit.another(PER_MEMORY).ok();
+        }
+        if self.spare_permit.is_none() {
+            memory.forgo_descriptor();
+        }
         memory
     }
 
@@ -226,7 +244,7 @@ impl Client {
     }
 
     fn another_permit(&self) -> Result<Permit, Errno> {
-        self.permit.another(PER_FILE).map_err(|exhausted| {
+        self.known.permit.another(PER_FILE).map_err(|exhausted| {
             tracing::debug!(%exhausted, pid = self.pid, "no more files are held");
             Errno::ENOMEM
         })
@@ -240,7 +258,7 @@ impl Client {
         let others = self.threads.keys().copied().filter(|tid| *tid != self.pid);
         let threads = std::iter::once(self.pid).chain(others);
         for tid in threads {
-            match self.memory.pin(tid).and_then(|pinned| {
+            match self.known.memory.pin(tid).and_then(|pinned| {
                 let found = proc_files::find_mapping(self.pid, tid, self.file)?;
                 Ok(found.map(|place| (pinned, place)))
             }) {
@@ -265,8 +283,9 @@ impl Client {
             return Vec::new();
         }
         self.counted_at = Some(Instant::now());
-        let ended =
-            |(tid, known): (&u32, &Thread)| (!known.thread.is_alive(&self.memory)).then_some(*tid);
+        let ended = |(tid, known): (&u32, &Thread)| {
+            (!known.thread.is_alive(&self.known.memory)).then_some(*tid)
+        };
         self.threads.iter().filter_map(ended).collect()
     }
 
@@ -356,6 +375,11 @@ impl Clients {
         }
     }
 
+    /// Gives back room behind the last open file.
+    pub(crate) fn shrink(&mut self) {
+        shrink_slots(&mut self.by_slot);
+    }
+
     /// Has the threads of process `pid` be left to restrict themselves.
     pub(crate) fn note_filter(&mut self, pid: u32) {
         let clients = self.by_slot.iter_mut().flatten().map(|(_, client)| client);
@@ -367,12 +391,9 @@ impl Clients {
         self.by_slot.get(slot)?.as_ref().map(|(process, client)| (*process, client))
     }
 
-    /// The threads that nobody watches, and their processes.
-    pub(crate) fn unwatched_threads(&self) -> impl Iterator<Item = (ProcessKey, u32)> {
-        let clients = self.by_slot.iter().flatten();
-        clients.flat_map(|(process, client)| {
-            client.unwatched_threads().map(move |tid| (*process, tid))
-        })
+    /// What a slot has, if there is such a one.
+    pub(crate) fn place(&self, slot: usize) -> Option<Option<&(ProcessKey, Client)>> {
+        self.by_slot.get(slot).map(Option::as_ref)
     }
 
     pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessKey> {
@@ -438,11 +459,22 @@ impl ClientMemory for Clients {
         }
     }
 
+    fn release(&mut self, of: ProcessKey, page: u32) {
+        self.release_pages(of, page..page + 1);
+    }
+
     fn capture_file(&mut self, from: ProcessKey, fd: u32) -> Result<CapturedFile, Errno> {
         let runners = self.runners.clone();
         let client = self.get_mut(from).ok_or(Errno::EBADF)?;
         Ok(CapturedFile::new(client.take_file(fd, runners)?))
     }
+}
+
+/// Gives back room behind the last slot in use.
+pub(crate) fn shrink_slots<T>(slots: &mut Vec<Option<T>>) {
+    let used = slots.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+    slots.truncate(used);
+    slots.shrink_to(2 * used);
 }
 
 /// Whether a thread's files answered that it has ended: a zombie's stand, without a memory.

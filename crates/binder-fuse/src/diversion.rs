@@ -17,7 +17,6 @@ use binder_os::{ClientMemory, seccomp};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
-use crate::descriptors::Payer;
 use crate::driver::{Asker, DeviceId};
 use crate::errand::{self, Done, Next, Purpose, Seat, Standing, Task};
 use crate::files::HeldFile;
@@ -25,6 +24,7 @@ use crate::ioctl::Answer;
 use crate::reach;
 use crate::session::Shared;
 use crate::supervisor::Waiting;
+use crate::supply::Payer;
 use crate::wire::send;
 
 /// Whether a thread's calls are known to be trapped, and by nobody but us.

@@ -77,6 +77,8 @@ pub(crate) struct Driver {
     freezes: Vec<WaitingFreeze>,
     alarm: Arc<Alarm>,
     pub(crate) threads: Arc<ThreadWatch>,
+    /// At those of them that cannot be watched.
+    look: threads::Look,
     /// Whether threads that serve a call become as nice as the caller.
     inherits_nice: bool,
     ids: DebugIds,
@@ -114,6 +116,7 @@ impl Driver {
             freezes: Vec::new(),
             alarm,
             threads,
+            look: threads::Look::default(),
             inherits_nice: options.inherits_nice,
             ids: DebugIds::default(),
             past: past::Past::default(),

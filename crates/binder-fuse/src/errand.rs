@@ -19,7 +19,6 @@ use binder_os::{ClientMemory, ThreadStatus, seccomp};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
-use crate::descriptors::Payer;
 use crate::diversion::{self, Divertible};
 use crate::driver::{Asker, Device, Driver, Job};
 use crate::files::HeldFile;
@@ -27,6 +26,7 @@ use crate::ioctl::Answer;
 use crate::reach;
 use crate::session::Shared;
 use crate::supervisor::Waiting;
+use crate::supply::Payer;
 use crate::wire::send;
 
 /// How often a client that cannot be reached is worth a warning.

@@ -6,8 +6,8 @@
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-use crate::descriptors::Permit;
 use crate::runners::Runners;
+use crate::supply::Permit;
 
 /// A file that its sender may have closed since.
 pub(crate) struct HeldFile {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use binder_os::{proc_files, processes};
+use binder_os::{heap, proc_files, processes};
 
 use crate::driver::{Job, O_NONBLOCK};
 use crate::readers;
@@ -179,6 +179,9 @@ fn keep(shared: &Arc<Shared>) {
     let watch = &shared.watch;
     let (mut seen, mut quiet_rounds) = (0, 0);
     let (mut rounds_to_look, mut has_unwatched) = (ROUNDS_TO_LOOK, false);
+    // Since the look at threads found that nobody is left to be looked at; it takes several if there
+    // are many.
+    let mut rounds_of_look = 0;
     let mut rounds_to_turn = ROUNDS_TO_TURN;
     let mut rest_at = None;
     while watch.sleep(rest_at.take()) {
@@ -191,7 +194,13 @@ fn keep(shared: &Arc<Shared>) {
         rounds_to_look -= 1;
         if rounds_to_look == 0 {
             rounds_to_look = ROUNDS_TO_LOOK;
-            has_unwatched = find_ended_threads(shared);
+            rounds_of_look += ROUNDS_TO_LOOK;
+            let are_left = find_ended_threads(shared);
+            // What was seen before the last request may have changed by it.
+            has_unwatched = are_left || rounds_of_look > quiet_rounds;
+            if !are_left {
+                rounds_of_look = 0;
+            }
         }
         while go_on_releasing(shared) {}
         if watch.is_short.swap(false, Ordering::Relaxed) {
@@ -202,12 +211,13 @@ fn keep(shared: &Arc<Shared>) {
         if rounds_to_turn == 0 {
             rounds_to_turn = ROUNDS_TO_TURN;
             reclaim_idle_pages(shared, IDLE_TURNS);
-            shared.submit(Job::EndIdleTurn);
+            end_idle_turn(shared);
         }
         quiet_rounds = if steps == seen { quiet_rounds + 1 } else { 0 };
         seen = steps;
         if quiet_rounds == ROUNDS_TO_REST {
             reclaim_idle_pages(shared, 0);
+            end_idle_turn(shared);
             quiet_rounds = 0;
             // Threads whose ends nobody tells of must be looked at on and on.
             rest_at = (!has_unwatched).then_some(seen);
@@ -242,6 +252,13 @@ fn go_on_releasing(shared: &Shared) -> bool {
 /// Gives pages back that have been idle through so many turns; in between, others have their turn.
 fn reclaim_idle_pages(shared: &Shared, least_turns: u32) {
     while ask(shared, |is_left| Job::ReclaimIdlePages { least_turns, is_left }).unwrap_or(false) {}
+}
+
+/// Ends a turn by which idleness is told, and gives memory back that was needed for a burst.
+fn end_idle_turn(shared: &Shared) {
+    shared.submit(Job::EndIdleTurn);
+    shared.shrink();
+    heap::trim();
 }
 
 fn look_at_sleepers(shared: &Shared) {

@@ -13,6 +13,7 @@
 //!
 //! What FUSE does not pass on comes in at the `supervisor`, if clients were started under it.
 
+mod acquaintances;
 mod alarm;
 mod brokers;
 mod client;
@@ -39,6 +40,7 @@ mod session;
 mod slow;
 mod strings;
 mod supervisor;
+mod supply;
 mod thread_ends;
 mod tree;
 mod turn;

@@ -51,9 +51,11 @@ impl ReceiveBuffer {
     pub(crate) fn new(route: Route, device: &FuseDevice, node: u64) -> io::Result<Self> {
         Ok(match route {
             Route::Passthrough => {
-                let memory = Mapping::shared(BUFFER_BYTES)?;
+                let mut memory = Mapping::shared(BUFFER_BYTES)?;
                 let file = memory.as_fd().ok_or(io::ErrorKind::Unsupported)?;
                 let backing = device.register_backing(file)?;
+                // The kernel has its own hold of it.
+                memory.close_file();
                 Self { memory: Arc::new(memory), way: Way::Passthrough(backing) }
             }
             Route::Store => Self {

@@ -14,12 +14,12 @@ use binder_core::{CallerMemory, ClaimedAddr, Commands, CopyFault, HandOver};
 use binder_os::ClientMemory;
 use binder_uapi::BinderWriteRead;
 
-use crate::descriptors::Payer;
 use crate::diversion;
 use crate::driver::Job;
 use crate::errand::Task;
 use crate::housekeeper::ROUND;
 use crate::session::Shared;
+use crate::supply::Payer;
 
 /// What a call needs of its client's memory.
 pub(crate) struct Reach {

@@ -10,10 +10,11 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
+use std::time::Duration;
 
-use crate::descriptors::Payer;
 use crate::errand::{self, Task};
 use crate::session::Shared;
+use crate::supply::Payer;
 
 /// As many threads as there are at most.
 const MAX_RUNNERS: usize = 64;
@@ -21,6 +22,9 @@ const MAX_RUNNERS: usize = 64;
 const MAX_PER_USER: usize = 32;
 /// As many of those as work for one process.
 const MAX_PER_PROCESS: usize = 4;
+
+/// How long one waits for work while another does so as well.
+const LINGERS_FOR: Duration = Duration::from_secs(2);
 
 type Work = Box<dyn FnOnce(&Arc<Shared>) + Send>;
 
@@ -112,9 +116,23 @@ impl Runners {
                 }
                 return Some(found);
             }
+            let has_idle = state.idle > 0;
             state.idle += 1;
-            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+            // One stays for ever.
+            let is_late = if has_idle {
+                let waited = self.changed.wait_timeout(state, LINGERS_FOR);
+                let timeout;
+                (state, timeout) = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
+                timeout.timed_out()
+            } else {
+                state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+                false
+            };
             state.idle -= 1;
+            if is_late && state.idle > 0 && state.line.is_empty() {
+                state.threads -= 1;
+                return None;
+            }
         }
     }
 

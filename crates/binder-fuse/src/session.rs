@@ -25,7 +25,6 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::alarm::{Alarm, Sleeper};
 use crate::brokers::Brokers;
-use crate::descriptors::Descriptors;
 use crate::diversion::Diversions;
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
 use crate::errand::Warnings;
@@ -45,6 +44,8 @@ use crate::tree::{Refused, Tree};
 use crate::turn::Turn;
 use crate::wire::send;
 
+/// A table of so many files keeps its room.
+const FEW_FILES: usize = 64;
 const EINVAL: i32 = 22;
 const ENOTTY: i32 = 25;
 const ENOSYS: i32 = 38;
@@ -116,7 +117,6 @@ pub(crate) struct Shared {
     mount: proc_files::Device,
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
-    descriptors: Arc<Descriptors>,
     pids: Arc<Pids>,
     driver: Turn<Driver, Job>,
     texts: logs::TextBudget,
@@ -235,7 +235,6 @@ impl Session {
             mount: mount.device().map_err(MountError::Create)?,
             tree: Mutex::new(tree),
             files: Arc::default(),
-            descriptors: Descriptors::of_this_process(),
             pids: Pids::of_this_process().map_err(MountError::Create)?,
             driver,
             texts: logs::TextBudget::default(),
@@ -547,6 +546,16 @@ impl Shared {
 
     fn tree(&self) -> MutexGuard<'_, Tree> {
         self.tree.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Gives back room in tables that many files have left.
+    pub(crate) fn shrink(&self) {
+        let mut files = self.files.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if files.capacity() > FEW_FILES && files.len() < files.capacity() / 4 {
+            files.shrink_to_fit();
+        }
+        drop(files);
+        self.tree().shrink();
     }
 
     fn refuse(&self, unique: u64, errno: i32) {

@@ -305,6 +305,14 @@ impl Tree {
         }
     }
 
+    /// Gives back room that many inodes have left.
+    pub(crate) fn shrink(&mut self) {
+        let (len, capacity) = (self.inodes.len(), self.inodes.capacity());
+        if len < capacity / 4 {
+            self.inodes.shrink_to(2 * len);
+        }
+    }
+
     /// A file of device `id` was closed that process `pid` had opened.
     pub(crate) fn close(&mut self, id: DeviceId, pid: u32) {
         if let Some(logs) = &mut self.logs {

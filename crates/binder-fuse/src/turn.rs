@@ -19,6 +19,9 @@ use loom::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+/// Room for so many jobs stays when the last in line has gone.
+const KEPT_JOBS: usize = 64;
+
 /// State `S`, and jobs `J` in line for it.
 #[derive(Debug)]
 pub(crate) struct Turn<S, J> {
@@ -75,6 +78,9 @@ impl<S, J> Turn<S, J> {
         let mut line = self.line();
         let job = line.pop_front();
         self.len.store(line.len(), Ordering::Relaxed);
+        if line.is_empty() && line.capacity() > KEPT_JOBS {
+            *line = VecDeque::new();
+        }
         job
     }
 
@@ -109,6 +115,20 @@ mod tests {
             seen.push(job);
             assert_eq!(*seen, [1, 2, 3]);
         });
+    }
+
+    #[test]
+    fn a_long_line_leaves_no_memory_behind() {
+        let turn = Turn::new(0);
+        let last = 10 * KEPT_JOBS;
+        turn.submit(0, |seen, job| {
+            *seen += 1;
+            if job == 0 {
+                (1..=last).for_each(|job| turn.submit(job, |_, _| unreachable!("it is taken")));
+            }
+        });
+        turn.submit(0, |seen, _| assert_eq!(*seen, 1 + last));
+        assert!(turn.line().capacity() <= KEPT_JOBS);
     }
 }
 

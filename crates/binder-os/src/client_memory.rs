@@ -101,6 +101,11 @@ impl ClientMemory {
         Self::new(self.dir.clone(), self.tid)
     }
 
+    /// Goes on without a descriptor of its own: every transfer then goes the way of long ones.
+    pub fn forgo_descriptor(&mut self) {
+        self.mem = MemFile::Refused;
+    }
+
     /// What ends all further access by this value. One that has been begun goes on as long as it takes.
     #[must_use]
     pub fn leash(&self) -> &Arc<Leash> {

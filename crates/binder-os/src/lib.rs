@@ -15,6 +15,7 @@ pub mod conversation;
 pub mod delivery;
 pub mod fork_count;
 pub mod fuse_device;
+pub mod heap;
 pub mod injection;
 pub mod leash;
 pub mod mapping;

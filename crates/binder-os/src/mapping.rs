@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
+use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
@@ -21,6 +21,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 pub struct Mapping {
     start: NonNull<u8>,
     len_bytes: usize,
+    is_shared: bool,
     file: Option<OwnedFd>,
     /// Held while a thread of ours touches the bytes, so that two of them never race.
     access: Mutex<()>,
@@ -81,7 +82,7 @@ impl Mapping {
 
     fn new(start: *mut u8, len_bytes: usize, file: Option<OwnedFd>) -> Self {
         let start = NonNull::new(start).expect("mmap without MAP_FIXED never returns address 0");
-        Self { start, len_bytes, file, access: Mutex::new(()) }
+        Self { start, len_bytes, is_shared: file.is_some(), file, access: Mutex::new(()) }
     }
 
     /// Returns the length in bytes.
@@ -91,10 +92,15 @@ impl Mapping {
         self.len_bytes
     }
 
-    /// Returns the memfd of a shared mapping.
+    /// Returns the memfd of a shared mapping, unless it was [closed](Self::close_file).
     #[must_use]
     pub fn as_fd(&self) -> Option<BorrowedFd<'_>> {
         self.file.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Closes the memfd of a shared mapping, whose pages others may have by it.
+    pub fn close_file(&mut self) {
+        self.file = None;
     }
 
     /// Copies `bytes` to `offset`.
@@ -139,7 +145,7 @@ impl Mapping {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` for a range outside the mapping, else as fallocate(2) or madvise(2).
+    /// `InvalidInput` for a range outside the mapping, else as madvise(2).
     pub fn release_pages(&self, offset: usize, len_bytes: usize) -> io::Result<()> {
         let outside = |error: OutOfBounds| io::Error::new(io::ErrorKind::InvalidInput, error);
         let page_bytes = rustix::param::page_size();
@@ -150,19 +156,14 @@ impl Mapping {
         if first >= end {
             return Ok(());
         }
-        match &self.file {
-            Some(file) => {
-                let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-                rustix::fs::fallocate(file, hole, first as u64, (end - first) as u64)?;
-            }
-            None => self
-                .with_range(first, end - first, |start| {
-                    // SAFETY: `start` begins whole pages of our anonymous mapping, as long as asked;
-                    // dropping them changes their bytes, which nobody borrows.
-                    unsafe { rustix::mm::madvise(start.cast(), end - first, Advice::LinuxDontNeed) }
-                })
-                .map_err(outside)??,
-        }
+        // Those of a file must go from the file.
+        let advice = if self.is_shared { Advice::LinuxRemove } else { Advice::LinuxDontNeed };
+        self.with_range(first, end - first, |start| {
+            // SAFETY: `start` begins whole pages of our own mapping, as long as asked; dropping them
+            // changes their bytes, which nobody borrows.
+            unsafe { rustix::mm::madvise(start.cast(), end - first, advice) }
+        })
+        .map_err(outside)??;
         Ok(())
     }
 
@@ -288,6 +289,20 @@ mod tests {
         }
         assert!(Mapping::shared(0).is_err());
         assert!(Mapping::private(0).is_err());
+    }
+
+    #[test]
+    fn pages_go_back_also_when_the_memfd_is_closed() {
+        let mut mapping = Mapping::shared(8192).unwrap();
+        let file = File::from(mapping.as_fd().unwrap().try_clone_to_owned().unwrap());
+        mapping.close_file();
+        assert!(mapping.as_fd().is_none());
+        mapping.write(0, &[7; 8192]).unwrap();
+        mapping.release_pages(0, 8192).unwrap();
+        let mut seen = [1; 8192];
+        file.read_exact_at(&mut seen, 0).unwrap();
+        assert_eq!(seen, [0; 8192]);
+        assert_eq!(rustix::fs::fstat(&file).unwrap().st_blocks, 0);
     }
 
     #[test]

@@ -285,6 +285,14 @@ impl CoreRig {
         self.world.borrow_mut().contexts[0].poll_report()
     }
 
+    /// Gives back all pages of receive buffers that no live transaction touches.
+    pub fn reclaim_idle_pages(&self) {
+        let World { contexts, files, .. } = &mut *self.world.borrow_mut();
+        for OpenFile { context, key, .. } in files {
+            while contexts[*context].reclaim_idle_page(*key, 0).is_some() {}
+        }
+    }
+
     /// The live objects of the first device.
     pub fn census(&self) -> Census {
         self.world.borrow().contexts[0].census()

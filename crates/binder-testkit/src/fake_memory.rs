@@ -262,6 +262,10 @@ impl ClientMemory for SeenBy<'_> {
         self.memory.hosts[host.0].descriptors.capture(fd, &self.memory.captured)
     }
 
+    fn release(&mut self, of: ProcessKey, page: u32) {
+        self.clear(of, page * 4096, 4096);
+    }
+
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32) {
         if let Ok(area) = self.area(to) {
             let range = offset as usize..offset as usize + len as usize;

@@ -22,7 +22,7 @@ const FEW: Limits = Limits {
     oneways: 4,
     files: 4,
     unread: 8,
-    per_user: UserLimits { threads: 100, nodes: 100, handles: 100, oneways: 100 },
+    per_user: UserLimits { threads: 100, nodes: 100, handles: 100, oneways: 100, bytes: 1 << 20 },
 };
 
 fn stage() -> Stage {
@@ -392,5 +392,39 @@ fn a_user_may_have_so_many_threads() {
     assert_served(&m, &q);
     other.exit_thread();
     late.write(commands());
+    stage.tear_down();
+}
+
+#[test]
+fn the_receive_buffers_of_a_user_may_have_so_much_memory() {
+    const PAGE: usize = 4096;
+    let stage = stage_of_one_user(UserLimits { bytes: 4 * PAGE, ..PLENTY });
+    let m = stage.manager();
+    let (p, q) = (stage.party(), stage.party());
+    let handle = introduce(&m, &p, (0x10, 0x20), &q);
+    settle_down(&[m, p, q]);
+    stage.rig().core().expect("a rig on the core").reclaim_idle_pages();
+    let send_to = |handle, bytes: usize| {
+        q.exchange(commands().oneway(handle, Message::new(1).bytes(&vec![7; bytes])))
+    };
+    // Two pages of the manager's, and one of another process.
+    for (handle, bytes) in [(0, PAGE), (0, PAGE), (handle, 8)] {
+        expect!(send_to(handle, bytes) => [TransactionComplete]);
+    }
+    let before = census(&stage);
+    expect!(send_to(handle, 2 * PAGE) => [FailedReply]);
+    assert_no_memory(&q);
+    assert_eq!(census(&stage), before);
+    // In a page that is there, bytes cost nothing.
+    expect!(send_to(handle, 8) => [TransactionComplete]);
+    // One that is idle goes back for others of the same buffer.
+    let first = m.read_call();
+    m.write(commands().free(first.buffer));
+    expect!(send_to(0, 2 * PAGE) => [TransactionComplete]);
+    expect!(send_to(0, 8) => [FailedReply]);
+    assert_no_memory(&q);
+    // Who goes gives back what he has.
+    p.close();
+    expect!(send_to(0, 8) => [TransactionComplete]);
     stage.tear_down();
 }

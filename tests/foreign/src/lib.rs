@@ -5,6 +5,8 @@
 //! `foreign_scenario` plays any of them against each other and against rsbinder's service manager. Any kernel with
 //! Binder can run all of them; `tests/` runs them, and C programs that use the bare driver, inside `anybinder run`.
 
+#![allow(clippy::duplicate_mod, reason = "both libraries are checked by one source")]
+
 /// The Rust that rsbinder's AIDL compiler makes of `aidl/`.
 #[allow(
     missing_docs,
@@ -19,6 +21,7 @@ mod interfaces {
 pub mod client;
 pub mod host;
 pub mod library;
+pub mod outcome;
 pub mod stage;
 
 pub use interfaces::foreign::{IHost, ISession, IVisitor};

@@ -10,37 +10,7 @@ use binder::transport::rpc::{RpcError, RpcServer, RpcSession, TlsCredentials};
 use binder::{FromIBinder, IBinder, Strong};
 use foreign::library::host;
 use interop::client;
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
-
-/// Who issues certificates.
-struct Authority {
-    certificate: rcgen::Certificate,
-    issuer: Issuer<'static, KeyPair>,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let certificate = params.self_signed(&key).unwrap();
-        Self { certificate, issuer: Issuer::new(params, key) }
-    }
-
-    /// Issues a certificate for a name, to somebody who trusts `trusted`.
-    fn issue(&self, name: &str, trusted: &Self, is_expired: bool) -> TlsCredentials {
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        if is_expired {
-            params.not_before = date_time_ymd(2001, 1, 1);
-            params.not_after = date_time_ymd(2002, 1, 1);
-        }
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        let (chain, trusted) = (certificate.pem(), trusted.certificate.pem());
-        let key = key.serialize_pem();
-        TlsCredentials::from_pem(chain.as_bytes(), key.as_bytes(), trusted.as_bytes()).unwrap()
-    }
-}
+use interop::tls::Authority;
 
 fn serve(credentials: &TlsCredentials) -> (RpcServer, u16) {
     let local = IpAddr::from([127, 0, 0, 1]);

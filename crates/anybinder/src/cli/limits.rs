@@ -13,7 +13,7 @@ pub(crate) struct Limit {
 type Place = fn(&mut Limits) -> &mut usize;
 
 /// The limits by their names; those that begin with `user-` are for all files of a user.
-const NAMES: [(&str, Place); 12] = [
+const NAMES: [(&str, Place); 13] = [
     ("threads", |limits| &mut limits.threads),
     ("nodes", |limits| &mut limits.nodes),
     ("handles", |limits| &mut limits.handles),
@@ -26,6 +26,7 @@ const NAMES: [(&str, Place); 12] = [
     ("user-nodes", |limits| &mut limits.per_user.nodes),
     ("user-handles", |limits| &mut limits.per_user.handles),
     ("user-oneways", |limits| &mut limits.per_user.oneways),
+    ("user-bytes", |limits| &mut limits.per_user.bytes),
 ];
 
 impl Limit {

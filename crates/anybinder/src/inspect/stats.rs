@@ -35,8 +35,8 @@ pub(crate) fn run(options: &StatsOptions) -> Result<ExitCode, Failure> {
 fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
     let mut objects = Table::new(["OBJECTS", ">ACTIVE", ">TOTAL"]);
     let mut users = Table::new([
-        ">UID", "DEVICE", ">FILES", ">THREADS", ">NODES", ">HANDLES", ">ONEWAYS", ">BYTES",
-        ">PAGES",
+        ">UID", "DEVICE", ">FILES", ">THREADS", ">NODES", ">HANDLES", ">ONEWAYS", ">IN USE",
+        ">MEMORY",
     ]);
     let mut counters = Table::new(["COMMAND OR RETURN", "DEVICE", ">COUNT"]);
     for record in records {
@@ -53,7 +53,7 @@ fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
                 handles,
                 oneways,
                 buffer_bytes,
-                pages,
+                bytes,
             } => users.row([
                 uid.to_string(),
                 device.clone(),
@@ -63,7 +63,7 @@ fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
                 handles.to_string(),
                 oneways.to_string(),
                 buffer_bytes.to_string(),
-                pages.to_string(),
+                bytes.to_string(),
             ]),
             StatsRecord::Counter { device, name, count, .. } => {
                 let device = device.clone().unwrap_or("all".into());

@@ -6,6 +6,7 @@ mod caller;
 mod inspect;
 mod limits;
 mod logs;
+mod memory;
 mod mount;
 mod procview;
 mod run;

@@ -1,8 +1,9 @@
 //! The floods, each in processes of its own.
 
 use std::path::Path;
+use std::thread;
 
-use binder_os::BinderClient;
+use binder_os::{BinderClient, BinderDevice};
 use binder_uapi::{
     BC_ACQUIRE, BC_CLEAR_DEATH_NOTIFICATION, BC_REQUEST_DEATH_NOTIFICATION, BINDER_TYPE_BINDER,
     BR_CLEAR_DEATH_NOTIFICATION_DONE, BinderHandleCookie, FlatBinderObject,
@@ -11,7 +12,7 @@ use serde::Serialize;
 use zerocopy::IntoBytes;
 
 use crate::actor::{Actor, Link};
-use crate::error::BenchError;
+use crate::error::{BenchError, failed};
 use crate::service::{KEEP, LEND, NO_HANDLE};
 use crate::session::Session;
 
@@ -19,6 +20,8 @@ use crate::session::Session;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
+    /// Nothing: a process takes all the time of a processor that it gets
+    Spin,
     /// One-ways of some bytes
     Oneways,
     /// One-ways of 100 KiB
@@ -29,22 +32,39 @@ pub(crate) enum Kind {
     Deaths,
     /// Opens
     Opens,
+    /// Threads that call once and end
+    Threads,
 }
 
 /// Objects, or links, that go into one write.
 const BATCH: u64 = 100;
 
+/// Threads that live at a time: more would take the processors, whatever they call.
+const THREADS: usize = 8;
+
+/// Enough for a thread that makes a call.
+const STACK_BYTES: usize = 64 * 1024;
+
 impl Kind {
-    pub(crate) const ALL: &'static [Self] =
-        &[Self::Oneways, Self::Bytes, Self::Objects, Self::Deaths, Self::Opens];
+    pub(crate) const ALL: &'static [Self] = &[
+        Self::Spin,
+        Self::Oneways,
+        Self::Bytes,
+        Self::Objects,
+        Self::Deaths,
+        Self::Opens,
+        Self::Threads,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Spin => "spin",
             Self::Oneways => "oneways",
             Self::Bytes => "bytes",
             Self::Objects => "objects",
             Self::Deaths => "deaths",
             Self::Opens => "opens",
+            Self::Threads => "threads",
         }
     }
 }
@@ -59,11 +79,15 @@ pub(crate) fn start(kind: Kind, device: &Path) -> Result<Vec<Actor>, BenchError>
         let target = session.fetch(LEND, known_as.as_bytes())?;
         link.answer(&())?;
         match kind {
+            Kind::Spin => loop {
+                std::hint::spin_loop();
+            },
             Kind::Oneways => flood_with(&mut session, target, |_| (vec![0x5a; 64], vec![])),
             Kind::Bytes => flood_with(&mut session, target, |_| (vec![0x5a; 100 << 10], vec![])),
             Kind::Objects => flood_with(&mut session, target, new_objects),
             Kind::Deaths => flood_with_deaths(&mut session, target),
             Kind::Opens => flood_with_opens(device),
+            Kind::Threads => flood_with_threads(device),
         }
     })?;
     flooder.expect_ready()?;
@@ -129,5 +153,20 @@ fn flood_with_opens(device: &Path) -> Result<(), BenchError> {
             // As many as there are: from here on it opens and closes.
             Err(_) => open.truncate(open.len() / 2),
         }
+    }
+}
+
+fn flood_with_threads(device: &Path) -> Result<(), BenchError> {
+    let client =
+        BinderDevice::open(device).map_err(failed(format!("opening {}", device.display())))?;
+    // Refused or not: it goes on.
+    let call = || drop(client.version());
+    loop {
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                // One that cannot be started is missed by nobody.
+                let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, call);
+            }
+        });
     }
 }

@@ -7,13 +7,13 @@ use super::calls::{Order, time};
 use crate::actor::{Actor, Link};
 use crate::affinity;
 use crate::error::{BenchError, failed};
+use crate::stream;
 
 /// The longest message.
 const MAX_BYTES: usize = 128 << 10;
 
 pub(super) fn start(core: Option<usize>) -> Result<(Actor, Actor), BenchError> {
-    let (client_end, server_end) =
-        UnixStream::pair().map_err(failed("making a pair of sockets"))?;
+    let (client_end, server_end) = stream::pair()?;
     let mut server = Actor::start("socket server", |link| {
         core.map_or(Ok(()), affinity::pin_self)?;
         link.answer(&())?;

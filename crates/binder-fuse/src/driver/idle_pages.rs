@@ -1,6 +1,8 @@
-//! Memory of receive buffers that no live transaction touches goes back to the system.
+//! Memory that was needed for a burst goes back: pages of receive buffers that no live transaction
+//! touches, and room in tables.
 
 use binder_core::ProcessKey;
+use slab::Slab;
 
 use super::{Device, Driver};
 
@@ -23,13 +25,23 @@ impl Driver {
         false
     }
 
-    /// Ends the turn by which the idleness of pages is told.
+    /// Ends the turn by which the idleness of pages is told, and gives back room in tables.
     pub(super) fn end_idle_turn(&mut self) {
-        for Device { context, clients, .. } in &mut self.devices {
+        for Device { context, clients, parked, .. } in &mut self.devices {
             for process in clients.processes() {
                 context.end_idle_turn(process);
             }
+            context.shrink();
+            clients.shrink();
+            parked.shrink();
         }
+        if self.under_way.is_empty() {
+            self.under_way = Slab::new();
+        }
+        // The next call makes others, with no more memory than it needs.
+        self.used_commands = None;
+        self.ending.shrink_to_fit();
+        self.on_errands.shrink_to_fit();
     }
 }
 

@@ -88,7 +88,7 @@ pub(crate) enum Job {
         least_turns: u32,
         is_left: IsLeft,
     },
-    /// Ends a turn by which the idleness of pages is told.
+    /// Ends a turn by which the idleness of pages is told, and gives back room in tables.
     EndIdleTurn,
     /// A thread has ended, and may not have said so.
     EndThread(CallerName),

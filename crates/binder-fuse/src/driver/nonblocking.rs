@@ -6,29 +6,22 @@ use binder_core::{Errno, ProcessKey};
 use binder_os::proc_files;
 
 use super::{Device, DeviceId, Driver, O_NONBLOCK, Sleeper};
-use crate::parked::{Check, Parked};
+use crate::parked::Parked;
 
 impl Driver {
     /// Lists the files of reads that have slept through a round, once each.
     pub(super) fn sleepers(&mut self) -> Vec<Sleeper> {
         let (mut found, mut listed) = (Vec::new(), HashSet::new());
         for (device, state) in self.devices.iter_mut().enumerate() {
-            for parked in state.parked.iter_mut() {
-                parked.check = match parked.check {
-                    Check::Fresh => Check::Due,
-                    Check::Done => Check::Done,
-                    Check::Due => {
-                        let process = parked.asker.process;
-                        // One look serves all reads of a file.
-                        if listed.insert((device, process))
-                            && let Some(client) = state.clients.get_mut(process)
-                        {
-                            let (pid, file) = (client.pid, client.file);
-                            found.push(Sleeper { device, process, pid, file });
-                        }
-                        Check::Done
-                    }
-                };
+            for parked in state.parked.end_round() {
+                let process = parked.asker.process;
+                // One look serves all reads of a file.
+                if listed.insert((device, process))
+                    && let Some(client) = state.clients.get_mut(process)
+                {
+                    let (pid, file) = (client.pid, client.file);
+                    found.push(Sleeper { device, process, pid, file });
+                }
             }
         }
         found

@@ -8,9 +8,9 @@ use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
 use super::{Asker, Driver, EIO};
-use crate::descriptors::Payer;
 use crate::ioctl::Answer;
 use crate::reach::{Got, Reach, Reached, Want};
+use crate::supply::Payer;
 use crate::wire::send;
 
 /// As many pieces of one write buffer are fetched before others go first: some ten sends.

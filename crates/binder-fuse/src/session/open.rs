@@ -7,11 +7,13 @@ use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH};
 use fuse_wire::{Header, Opened, reply};
 
 use super::{EINVAL, File, Shared, insert_file};
+use crate::acquaintances::Acquaintances;
 use crate::client::{self, Client};
-use crate::descriptors::{PER_OPEN, Payer};
+use crate::descriptors::mappings;
 use crate::driver::{DeviceId, EIO, Job, O_NONBLOCK};
 use crate::mapping::{ReceiveBuffer, Route};
 use crate::options::Delivery;
+use crate::supply::Payer;
 use crate::tree::{Place, Sharing};
 use crate::wire::send;
 
@@ -77,7 +79,9 @@ impl Shared {
     ) -> io::Result<(binder_core::Opener, Client)> {
         let numbers = proc_files::pid_numbers(header.pid)?;
         let pid = numbers.first().copied().ok_or(io::ErrorKind::NotFound)?;
-        let permit = self.descriptors.take(Payer { pid, uid: header.uid }, PER_OPEN)?;
+        let payer = Payer { pid, uid: header.uid };
+        let mapping = mappings().take(payer, 1)?;
+        let known = Acquaintances::meet(payer)?;
         let opener = client::identify(&numbers, header.uid, &self.pids, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
@@ -86,7 +90,7 @@ impl Shared {
         let buffer = ReceiveBuffer::new(route, &self.fuse, header.node)?;
         let file = FileId { device: self.mount, inode: header.node };
         let is_nonblocking = flags & O_NONBLOCK != 0;
-        Ok((opener, Client::new(pid, file, buffer, is_nonblocking, permit)?))
+        Ok((opener, Client::new(known, file, buffer, is_nonblocking, mapping)))
     }
 
     pub(super) fn opened(&self, unique: u64, file: File, flags: u32, backing_id: i32) {

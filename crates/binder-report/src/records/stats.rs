@@ -40,8 +40,8 @@ pub enum StatsRecord {
         oneways: usize,
         /// Bytes in use in their receive buffers.
         buffer_bytes: u64,
-        /// Pages of these with memory, also idle ones.
-        pages: u64,
+        /// What their receive buffers have of memory, in bytes, also in pages that are idle.
+        bytes: usize,
     },
     /// How often a command was given, or a return read.
     Counter {
@@ -81,8 +81,8 @@ pub fn stats_records(devices: &[Device]) -> Vec<StatsRecord> {
         })
     });
     let users = devices.iter().flat_map(|device| {
-        device.snapshot.users().map(|UserView { uid, holdings, buffer_bytes, pages }| {
-            let Holdings { files, threads, nodes, handles, oneways } = holdings;
+        device.snapshot.users().map(|UserView { uid, holdings, buffer_bytes }| {
+            let Holdings { files, threads, nodes, handles, oneways, bytes } = holdings;
             let device = device.name.clone();
             StatsRecord::User {
                 uid,
@@ -93,7 +93,7 @@ pub fn stats_records(devices: &[Device]) -> Vec<StatsRecord> {
                 handles,
                 oneways,
                 buffer_bytes,
-                pages,
+                bytes,
             }
         })
     });

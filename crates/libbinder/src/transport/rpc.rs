@@ -3,9 +3,11 @@
 //! What a session decides is in the crate `binder_rpc`; here are its sockets and threads. A
 //! `connection` is one socket with its bytes; it belongs to one thread at a time. Our own calls
 //! take one from the `pool` and wait on it (`call`); the peer's calls arrive on others, each with
-//! a thread that serves (`answer`). A `shared` session is what they have in common.
+//! a thread that serves (`answer`). A `shared` session is what they have in common. The answers to
+//! calls that are `awaited` are read by one thread for all of them, the `reader`.
 
 mod answer;
+mod awaited;
 mod call;
 mod codec;
 mod connection;
@@ -16,6 +18,7 @@ mod link;
 mod peer;
 mod pool;
 mod proxy;
+mod reader;
 mod server;
 mod session;
 mod shared;

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 
 use foreign::IHost::IHost;
-use foreign::client::{Outcome, Visitor, check, check_files, expect};
+use foreign::client::{Visitor, check, check_files};
+use foreign::outcome::{Outcome, expect};
 use foreign::{HOST_NAME, READY};
 use rsbinder::{DeathRecipient, ProcessState, SIBinder, StatusCode, Strong, WIBinder};
 

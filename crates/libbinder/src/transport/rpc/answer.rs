@@ -36,10 +36,6 @@ impl Shared {
             if self.has_releases() {
                 // Before this thread may sleep for long.
                 self.flush(&mut connection)?;
-                // Messages may have come meanwhile.
-                if let Some(message) = connection.arrived()? {
-                    break message;
-                }
             }
             connection.receive(Patience::Wait)?;
         };
@@ -202,7 +198,7 @@ impl Shared {
                 let files = files(&objects);
                 let parcel = reply.bytes();
                 let outgoing = Outgoing { releases, head: &head, parcel, positions, files: &files };
-                let sent = connection.send(&outgoing, take_in);
+                let sent = connection.send(&outgoing, Patience::Wait, take_in);
                 drop(files);
                 drop(objects);
                 reply.mark_sent();
@@ -215,7 +211,7 @@ impl Shared {
                     return Err(Ending::ShutDown);
                 };
                 let outgoing = Outgoing { releases, head: &head, ..Outgoing::default() };
-                connection.send(&outgoing, take_in)?;
+                connection.send(&outgoing, Patience::Wait, take_in)?;
             }
         }
         connection.put_scratch(scratch);

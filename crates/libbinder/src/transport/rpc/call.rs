@@ -9,7 +9,7 @@ use binder_rpc::{Address, Ending, Message, Reply, encode};
 use super::codec::files;
 use super::connection::{Connection, Outgoing};
 use super::error::status_of;
-use super::link::MAX_FILES;
+use super::link::{MAX_FILES, Patience};
 use super::pool::{NoConnection, Place};
 use super::shared::Shared;
 use crate::StatusCode;
@@ -77,13 +77,15 @@ impl Shared {
         match self.pool.take() {
             Ok(connection) => Ok((connection, Home::Pool(place))),
             Err(NoConnection::Closed) => Err(StatusCode::DEAD_OBJECT),
-            Err(NoConnection::None | NoConnection::Busy) => {
-                let status = match self.ending() {
-                    Some(_) => StatusCode::DEAD_OBJECT,
-                    None => StatusCode::WOULD_BLOCK,
-                };
-                Err(status)
-            }
+            Err(NoConnection::None | NoConnection::Busy) => Err(self.no_connection()),
+        }
+    }
+
+    /// Says why there is no connection for a call.
+    pub(super) fn no_connection(&self) -> StatusCode {
+        match self.ending() {
+            Some(_) => StatusCode::DEAD_OBJECT,
+            None => StatusCode::WOULD_BLOCK,
         }
     }
 
@@ -106,7 +108,8 @@ impl Shared {
     ) -> Result<Parcel, StatusCode> {
         let is_oneway = flags & FLAG_ONEWAY != 0;
         let (mut connection, home) = self.claim(is_oneway)?;
-        let sent = self.send_call(&mut connection, address, code, &mut data, flags);
+        let call = encode::Call { address, code, flags, async_number: 0 };
+        let sent = self.send_call(&mut connection, call, &mut data, Patience::Wait);
         match sent {
             Ok(()) => {}
             Err(NotSent::Refused(status)) => {
@@ -131,23 +134,31 @@ impl Shared {
             return Err(StatusCode::DEAD_OBJECT);
         };
         // The objects are counted while the connection is ours, so that what follows is in order.
-        let received = match reply.status {
-            0 => self.fail(self.received(reply.body)).ok_or(StatusCode::DEAD_OBJECT),
-            status => Err(StatusCode::from_code(status)),
-        };
+        let received = self.take_reply(reply);
         self.unclaim(connection, home);
         received
     }
 
-    fn send_call(
+    /// Makes of an answer what the caller gets.
+    pub(super) fn take_reply(
+        self: &Arc<Self>,
+        reply: Reply<OwnedFd>,
+    ) -> Result<Parcel, StatusCode> {
+        match reply.status {
+            0 => self.fail(self.received(reply.body)).ok_or(StatusCode::DEAD_OBJECT),
+            status => Err(StatusCode::from_code(status)),
+        }
+    }
+
+    /// Sends a call; without patience, what there is room for.
+    pub(super) fn send_call(
         self: &Arc<Self>,
         connection: &mut Connection,
-        address: Option<Address>,
-        code: TransactionCode,
+        mut call: encode::Call,
         data: &mut Parcel,
-        flags: TransactionFlags,
+        patience: Patience,
     ) -> Result<(), NotSent> {
-        let is_oneway = flags & FLAG_ONEWAY != 0;
+        let is_oneway = call.flags & FLAG_ONEWAY != 0;
         if !is_oneway && !connection.turns.may_call(connection.limits()) {
             return Err(NotSent::Refused(StatusCode::INVALID_OPERATION));
         }
@@ -161,15 +172,17 @@ impl Shared {
             return Err(NotSent::Refused(StatusCode::BAD_VALUE));
         }
         let extent = encode::Extent { parcel_bytes: data.bytes().len(), positions };
-        let mut call = encode::Call { address, code, flags, async_number: 0 };
         // Refused before it is counted.
         encode::transact(&call, extent, &limits)?;
         {
             let mut table = self.table();
-            if let Some(address) = address {
+            if let Some(address) = call.address {
                 call.async_number = table.session.start(address, is_oneway)?.async_number;
             }
-            self.take_releases(&mut table, &mut scratch);
+            // Descriptors go with the first bytes of their own message, so nothing goes before.
+            if files.is_empty() {
+                self.take_releases(&mut table, &mut scratch);
+            }
         }
         let head = encode::transact(&call, extent, &limits)?;
         if !is_oneway {
@@ -178,7 +191,7 @@ impl Shared {
         let (positions, releases) = scratch.split_at(listed_bytes);
         let parcel = data.bytes();
         let outgoing = Outgoing { releases, head: &head, parcel, positions, files: &files };
-        let sent = connection.send(&outgoing, |message| self.take_in(message));
+        let sent = connection.send(&outgoing, patience, |message| self.take_in(message));
         drop(files);
         drop(objects);
         // Whatever happened, the names are the receiver's; an ended session counts no more.
@@ -209,7 +222,7 @@ impl Shared {
 }
 
 /// Why a call was not sent.
-enum NotSent {
+pub(super) enum NotSent {
     /// The session goes on.
     Refused(StatusCode),
     Ended(Ending),

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::mem;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use binder_rpc::{Direction, Ending, Inbox, Limits, Message, Turns, Version};
@@ -51,6 +52,10 @@ pub(super) struct Connection {
     scratch: Vec<u8>,
     /// Memory in which the parts of a short message are put together.
     short: Vec<u8>,
+    /// What there was no room for when nobody was to wait, and descriptors that go with its first
+    /// byte. It precedes whatever is sent next.
+    unsent: Vec<u8>,
+    unsent_files: Vec<OwnedFd>,
     /// One-way calls since the last look at what has come.
     undrained: u32,
 }
@@ -78,13 +83,15 @@ impl Connection {
             limits,
             scratch: Vec::new(),
             short: Vec::new(),
+            unsent: Vec::new(),
+            unsent_files: Vec::new(),
             undrained: 0,
         }
     }
 
     /// Lends memory, empty, to be put back.
     pub(super) fn take_scratch(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.scratch)
+        mem::take(&mut self.scratch)
     }
 
     pub(super) fn put_scratch(&mut self, mut scratch: Vec<u8>) {
@@ -137,12 +144,27 @@ impl Connection {
         Ok(())
     }
 
+    /// Receives once if there is something; says whether there was.
+    pub(super) fn receive_now(&mut self) -> Result<bool, Ending> {
+        match self.receive(Patience::Now) {
+            Err(Ending::Socket { errno }) if errno == rustix::io::Errno::AGAIN.raw_os_error() => {
+                Ok(false)
+            }
+            result => result.map(|()| true),
+        }
+    }
+
     /// Returns the next message if it has come.
     pub(super) fn arrived(&mut self) -> Result<Option<Message<OwnedFd>>, Ending> {
         match self.early.pop_front() {
             Some(message) => Ok(Some(message)),
             None => self.inbox.next(self.version, &self.limits),
         }
+    }
+
+    /// Returns whether more may have come than the system tells of.
+    pub(super) fn may_have_read(&self) -> bool {
+        !self.early.is_empty() || self.link.reads_ahead()
     }
 
     /// Waits for the next message.
@@ -158,32 +180,41 @@ impl Connection {
     /// Sends a message, in one write if there is room.
     ///
     /// While there is none, `returned` is told of references that come back: two sides that write
-    /// to each other would wait for ever if neither read.
+    /// to each other would wait for ever if neither read. Without patience what there is no room for
+    /// stays [unsent](Self::has_unsent).
     pub(super) fn send(
         &mut self,
         outgoing: &Outgoing<'_>,
+        patience: Patience,
         mut returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
         let Outgoing { releases, head, parcel, positions, files } = *outgoing;
+        if !self.unsent.is_empty() {
+            let patience = if files.is_empty() { patience } else { Patience::Wait };
+            self.send_unsent(patience, &mut returned)?;
+        }
         if !files.is_empty() && !releases.is_empty() {
             // Descriptors go with the first bytes of their own message.
-            self.send_all(&mut [IoSlice::new(releases)], &[], &mut returned)?;
+            self.send_all(&mut [IoSlice::new(releases)], &[], Patience::Wait, &mut returned)?;
             let mut parts = [IoSlice::new(head), IoSlice::new(parcel), IoSlice::new(positions)];
-            return self.send_all(&mut parts, files, &mut returned);
+            return self.send_all(&mut parts, files, patience, &mut returned);
         }
         let bytes = releases.len() + head.len() + parcel.len() + positions.len();
         if !files.is_empty() || bytes > SHORT_BYTES {
             let mut parts = [releases, head, parcel, positions].map(IoSlice::new);
-            return self.send_all(&mut parts, files, &mut returned);
+            return self.send_all(&mut parts, files, patience, &mut returned);
         }
-        let mut short = std::mem::take(&mut self.short);
+        let mut short = mem::take(&mut self.short);
         for part in [releases, head, parcel, positions] {
             short.extend_from_slice(part);
         }
-        let sent = match self.link.send_short_now(&short) {
-            Ok(sent) => self.send_all(&mut [IoSlice::new(&short[sent..])], &[], &mut returned),
+        let at_once = if self.unsent.is_empty() { self.link.send_short_now(&short) } else { Ok(0) };
+        let sent = match at_once {
+            Ok(sent) => {
+                self.send_all(&mut [IoSlice::new(&short[sent..])], &[], patience, &mut returned)
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.send_all(&mut [IoSlice::new(&short)], &[], &mut returned)
+                self.send_all(&mut [IoSlice::new(&short)], &[], patience, &mut returned)
             }
             Err(error) => Err(lost(&error)),
         };
@@ -192,24 +223,46 @@ impl Connection {
         sent
     }
 
-    /// Sends a few bytes if there is room at once; says whether.
-    pub(super) fn try_send(
-        &mut self,
-        bytes: &[u8],
-        mut returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
-    ) -> Result<bool, Ending> {
+    /// Sends a few bytes if there is room at once; says whether. The rest of what went in part stays
+    /// unsent.
+    pub(super) fn try_send(&mut self, bytes: &[u8]) -> Result<bool, Ending> {
         if bytes.is_empty() {
             return Ok(true);
         }
+        if self.has_unsent() {
+            self.send_unsent_now()?;
+            if self.has_unsent() {
+                return Ok(false);
+            }
+        }
         match self.link.send_now(&[IoSlice::new(bytes)], &[]) {
             Ok(sent) => {
-                // Half of a message cannot wait.
-                self.send_all(&mut [IoSlice::new(&bytes[sent..])], &[], &mut returned)?;
+                self.unsent.extend_from_slice(&bytes[sent..]);
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(lost(&error)),
         }
+    }
+
+    /// Returns whether something waits for room to be sent.
+    pub(super) fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty() || self.link.has_unsent()
+    }
+
+    /// Sends what waits for room, as far as there is some.
+    pub(super) fn send_unsent_now(&mut self) -> Result<(), Ending> {
+        self.send_unsent(Patience::Now, &mut |_| Ok(()))
+    }
+
+    fn send_unsent(
+        &mut self,
+        patience: Patience,
+        returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<(), Ending> {
+        let (bytes, files) = (mem::take(&mut self.unsent), mem::take(&mut self.unsent_files));
+        let files: Vec<BorrowedFd<'_>> = files.iter().map(AsFd::as_fd).collect();
+        self.send_all(&mut [IoSlice::new(&bytes)], &files, patience, returned)
     }
 
     /// Takes in what has come on a connection on which nobody waits, now and then: after a number
@@ -243,8 +296,12 @@ impl Connection {
         &mut self,
         mut parts: &mut [IoSlice<'_>],
         mut files: &[BorrowedFd<'_>],
+        patience: Patience,
         returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
+        if !self.unsent.is_empty() && self.keep(parts, files) {
+            return Ok(());
+        }
         // Leaves out leading parts that are empty.
         IoSlice::advance_slices(&mut parts, 0);
         while !parts.is_empty() {
@@ -254,6 +311,9 @@ impl Connection {
                     files = &[];
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if patience == Patience::Now && self.keep(parts, files) {
+                        return Ok(());
+                    }
                     self.wait_for_room(returned)?;
                 }
                 Err(error) => return Err(lost(&error)),
@@ -263,11 +323,26 @@ impl Connection {
             match self.link.flush_now() {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if patience == Patience::Now {
+                        return Ok(());
+                    }
                     self.wait_for_room(returned)?;
                 }
                 Err(error) => return Err(lost(&error)),
             }
         }
+    }
+
+    /// Keeps for later what there is no room for; says whether it could.
+    fn keep(&mut self, parts: &[IoSlice<'_>], files: &[BorrowedFd<'_>]) -> bool {
+        let copies: io::Result<Vec<OwnedFd>> =
+            files.iter().map(BorrowedFd::try_clone_to_owned).collect();
+        let Ok(copies) = copies else {
+            return false;
+        };
+        parts.iter().for_each(|part| self.unsent.extend_from_slice(part));
+        self.unsent_files.extend(copies);
+        true
     }
 
     /// Waits for room to send, and takes in meanwhile what comes, up to one message that has to
@@ -287,10 +362,7 @@ impl Connection {
         &mut self,
         returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
-        match self.receive(Patience::Now) {
-            Err(Ending::Socket { errno }) if errno == rustix::io::Errno::AGAIN.raw_os_error() => {}
-            result => result?,
-        }
+        self.receive_now()?;
         while let Some(message) = self.inbox.next(self.version, &self.limits)? {
             match message {
                 message @ Message::DecStrong { .. } => returned(message)?,

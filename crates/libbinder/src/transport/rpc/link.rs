@@ -119,6 +119,25 @@ impl Link {
         Ok(())
     }
 
+    /// Returns whether something was taken and is not sent yet.
+    #[cfg_attr(not(feature = "tls"), expect(clippy::unused_self, reason = "TLS has a buffer"))]
+    pub(super) fn has_unsent(&self) -> bool {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return tls.has_unsent();
+        }
+        false
+    }
+
+    /// Returns whether something may have come that the system does not tell of any more.
+    #[cfg_attr(not(feature = "tls"), expect(clippy::unused_self, reason = "TLS has a buffer"))]
+    pub(super) fn reads_ahead(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        false
+    }
+
     /// Receives into `room`, and descriptors behind those in `files`.
     pub(super) fn receive(
         &self,

@@ -1,12 +1,14 @@
 //! The connections on which a session makes its own calls.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::awaited::Awaited;
 use super::connection::Connection;
 
-/// Idle connections, and the threads that wait for one.
+/// Idle connections, and the threads and awaited calls that wait for one.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     state: Mutex<State>,
@@ -21,6 +23,12 @@ struct State {
     /// All connections, those in use too.
     total: usize,
     waiting: usize,
+    /// Calls that wait without a thread. While there are any, no connection is idle but one that is
+    /// reserved.
+    queued: VecDeque<Arc<Awaited>>,
+    /// Whether a connection that comes back is for a thread, if calls are queued as well: they take
+    /// turns.
+    is_threads_turn: bool,
     /// Whether a thread that waits has been woken and has not looked yet.
     is_waking: bool,
     is_closed: bool,
@@ -69,11 +77,13 @@ impl Pool {
         self.state().total += 1;
     }
 
-    /// Takes back that a connection was announced.
-    pub(super) fn withdraw(&self) {
-        self.state().total -= 1;
+    /// Takes back that a connection was announced; returns the calls that wait for nothing now.
+    pub(super) fn withdraw(&self) -> VecDeque<Arc<Awaited>> {
+        let mut state = self.state();
+        state.total -= 1;
         // There may be none left to wait for.
         self.freed.notify_all();
+        if state.total == 0 { mem::take(&mut state.queued) } else { VecDeque::new() }
     }
 
     /// Takes a connection, and waits for one if all are in use.
@@ -107,6 +117,30 @@ impl Pool {
         Self::try_from(&mut self.state())
     }
 
+    /// Takes a connection for a call, or queues the call until one [comes back](Self::put).
+    pub(super) fn take_for(
+        &self,
+        call: &Arc<Awaited>,
+    ) -> Result<Option<Box<Connection>>, NoConnection> {
+        let mut state = self.state();
+        if state.is_closed {
+            return Err(NoConnection::Closed);
+        }
+        if state.total == 0 {
+            return Err(NoConnection::None);
+        }
+        if state.idle.len() > usize::from(state.is_reserved) {
+            return Ok(state.idle.pop_front());
+        }
+        state.queued.push_back(Arc::clone(call));
+        Ok(None)
+    }
+
+    /// Takes back that a call was queued.
+    pub(super) fn forget(&self, call: &Arc<Awaited>) {
+        self.state().queued.retain(|queued| !Arc::ptr_eq(queued, call));
+    }
+
     fn try_from(state: &mut State) -> Result<Box<Connection>, NoConnection> {
         if state.is_closed {
             return Err(NoConnection::Closed);
@@ -125,11 +159,26 @@ impl Pool {
         state.idle.remove(place)
     }
 
-    /// Gives a connection back. A thread is woken only if one waits and none is on its way.
-    pub(super) fn put(&self, connection: Box<Connection>, place: Place) {
+    /// Gives a connection back, or returns it with the queued call that it is for. A thread is woken
+    /// only if one waits and none is on its way.
+    #[must_use = "a queued call that is not made waits for ever"]
+    pub(super) fn put(
+        &self,
+        connection: Box<Connection>,
+        mut place: Place,
+    ) -> Option<(Box<Connection>, Arc<Awaited>)> {
         let mut state = self.state();
         if state.is_closed {
-            return;
+            return None;
+        }
+        if !state.queued.is_empty() {
+            let wakes = state.waiting > 0 && !state.is_waking;
+            if !(wakes && mem::replace(&mut state.is_threads_turn, false)) {
+                state.is_threads_turn = true;
+                return state.queued.pop_front().map(|call| (connection, call));
+            }
+            // Reserved, or another call might take it.
+            place = Place::Last;
         }
         match place {
             Place::First if state.firsts < FIRSTS => {
@@ -147,16 +196,19 @@ impl Pool {
             drop(state);
             self.freed.notify_one();
         }
+        None
     }
 
-    /// Ends all waiting; connections that come back are dropped.
-    pub(super) fn close(&self) -> VecDeque<Box<Connection>> {
+    /// Ends all waiting; connections that come back are dropped. Returns the calls that were queued.
+    pub(super) fn close(&self) -> VecDeque<Arc<Awaited>> {
         let mut state = self.state();
         state.is_closed = true;
-        let idle = std::mem::take(&mut state.idle);
+        let idle = mem::take(&mut state.idle);
+        let queued = mem::take(&mut state.queued);
         drop(state);
+        drop(idle);
         self.freed.notify_all();
         self.closed.notify_all();
-        idle
+        queued
     }
 }

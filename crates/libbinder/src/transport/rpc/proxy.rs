@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use binder_rpc::Address;
 
+use super::awaited;
 use super::shared::{Keeper, Shared};
 use crate::StatusCode;
 use crate::transport::{
-    DeathLinks, DeathNotice, ObjectCodec, Parcel, ProxyFacts, RemoteObject, TransactionCode,
+    Begun, DeathLinks, DeathNotice, ObjectCodec, Parcel, ProxyFacts, RemoteObject, TransactionCode,
     TransactionFlags,
 };
 
@@ -78,6 +79,15 @@ impl RemoteObject for RpcProxy {
         flags: TransactionFlags,
     ) -> Result<Parcel, StatusCode> {
         self.session.call(Some(self.address), code, data, flags)
+    }
+
+    fn begin_transact(
+        self: Arc<Self>,
+        code: TransactionCode,
+        data: Parcel,
+        flags: TransactionFlags,
+    ) -> Begun {
+        awaited::begin(self, code, data, flags)
     }
 
     fn link_to_death(&self, recipient: &Arc<DeathNotice>) -> Result<(), StatusCode> {

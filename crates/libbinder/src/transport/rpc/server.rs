@@ -19,7 +19,7 @@ use super::handshake::{self, Deadline};
 use super::peer::Peer;
 use super::pool::Place;
 use super::shared::{Shared, Terms};
-use crate::SpIBinder;
+use crate::{SpIBinder, StatusCode};
 
 /// Listens on a socket and gives every client a session with its root object.
 ///
@@ -440,8 +440,11 @@ impl Inner {
                 session.pool.announce();
                 let greeted = handshake::accept_reverse(&mut connection, deadline, version);
                 match greeted {
-                    Ok(()) => session.pool.put(connection, Place::Last),
-                    Err(_) => session.pool.withdraw(),
+                    Ok(()) => session.hand_on(connection, Place::Last),
+                    Err(_) => {
+                        let queued = session.pool.withdraw();
+                        queued.iter().for_each(|call| call.finish(Err(StatusCode::WOULD_BLOCK)));
+                    }
                 }
                 greeted.map(|()| None)
             }

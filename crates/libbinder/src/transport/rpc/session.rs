@@ -295,7 +295,7 @@ fn begin(target: &Target, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
     let session = Shared::new(terms, peer);
     session.watch(connection.link());
     session.pool.announce();
-    session.pool.put(connection, Place::Last);
+    session.hand_on(connection, Place::Last);
     Ok(session)
 }
 
@@ -321,7 +321,7 @@ fn complete(
     for _ in 1..wishes.outgoing.min(threads) {
         let connection = join(target, &deadline, session, Direction::Outgoing, &id)?;
         session.pool.announce();
-        session.pool.put(connection, Place::Last);
+        session.hand_on(connection, Place::Last);
     }
     for _ in 0..wishes.incoming {
         let connection = join(target, &deadline, session, Direction::Incoming, &id)?;

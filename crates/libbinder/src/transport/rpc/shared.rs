@@ -17,8 +17,9 @@ use super::link::Link;
 use super::peer::Peer;
 use super::pool::{Place, Pool};
 use super::proxy::RpcProxy;
-use crate::SpIBinder;
+use super::reader;
 use crate::transport::LocalObject;
+use crate::{SpIBinder, StatusCode};
 
 /// What both sides agreed on, and what this side grants.
 #[derive(Debug)]
@@ -190,7 +191,10 @@ impl Shared {
         } else {
             tracing::debug!(%reason, pid = caller.pid, uid = caller.uid, "an RPC session ended");
         }
-        drop(self.pool.close());
+        // Whoever is told runs code of others.
+        reader::step_down();
+        let queued = self.pool.close();
+        queued.iter().for_each(|call| call.finish(Err(StatusCode::DEAD_OBJECT)));
         let links = mem::take(&mut *self.links.lock().unwrap_or_else(PoisonError::into_inner));
         links.iter().filter_map(Weak::upgrade).for_each(|link| link.close());
         let proxies: Vec<_> = remains.proxies.iter().filter_map(Weak::upgrade).collect();
@@ -227,6 +231,10 @@ impl Shared {
             }
             table.is_last |= released.is_last;
             self.has_releases.store(true, Ordering::Release);
+        }
+        if released.object.is_some() {
+            // It may be the last of an object, whose end is the program's.
+            reader::step_down();
         }
         drop(released.object);
     }
@@ -279,7 +287,7 @@ impl Shared {
                 self.take_releases(&mut table, &mut releases);
                 taken
             };
-            let is_sent = connection.try_send(&releases, |message| self.take_in(message))?;
+            let is_sent = connection.try_send(&releases)?;
             connection.put_scratch(releases);
             if !is_sent {
                 let mut table = self.table();
@@ -322,7 +330,7 @@ impl Shared {
 
     /// Sends what waits to be given back, if a connection is idle. If none is, whoever puts one
     /// back looks here again.
-    pub(super) fn flush_idle(&self) {
+    pub(super) fn flush_idle(self: &Arc<Self>) {
         while self.has_releases() {
             let Ok(mut connection) = self.pool.try_take() else {
                 return;
@@ -331,7 +339,7 @@ impl Shared {
             let Some(is_done) = self.fail(flushed) else {
                 return;
             };
-            self.pool.put(connection, Place::First);
+            self.hand_on(connection, Place::First);
             if !is_done {
                 return;
             }
@@ -340,21 +348,32 @@ impl Shared {
 
     /// Takes in what has come on idle connections after one-way calls: until their objects have been
     /// given back, nobody reads there, and proxies of them that were dropped still count.
-    pub(super) fn drain_idle(&self) {
+    pub(super) fn drain_idle(self: &Arc<Self>) {
         while let Some(mut connection) = self.pool.take_if(Connection::is_undrained) {
             let drained = connection.drain(|message| self.take_in(message));
             if self.fail(drained).is_none() {
                 return;
             }
-            self.pool.put(connection, Place::Last);
+            self.hand_on(connection, Place::Last);
         }
         self.flush_idle();
     }
 
     /// Puts a connection back that made a call.
-    pub(super) fn put_back(&self, connection: Box<Connection>, place: Place) {
-        self.pool.put(connection, place);
+    pub(super) fn put_back(self: &Arc<Self>, connection: Box<Connection>, place: Place) {
+        self.hand_on(connection, place);
         self.flush_idle();
+    }
+
+    /// Puts a connection into the pool, or makes the calls on it that wait there for one.
+    pub(super) fn hand_on(self: &Arc<Self>, connection: Box<Connection>, place: Place) {
+        let mut free = Some((connection, place));
+        while let Some((connection, place)) = free {
+            free = match self.pool.put(connection, place) {
+                Some((connection, call)) => call.start(connection),
+                None => None,
+            };
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sessions between two ends in one process, over real sockets.
 
+mod awaited;
 mod bad_peers;
 mod calls;
 mod lifetimes;

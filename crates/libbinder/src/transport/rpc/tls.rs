@@ -194,6 +194,11 @@ impl Tls {
         flush(&mut self.state(), io)
     }
 
+    /// Returns whether something was taken and is not sent.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.state().wants_write()
+    }
+
     pub(super) fn receive(
         &self,
         socket: impl AsFd,

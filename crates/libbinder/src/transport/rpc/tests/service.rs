@@ -34,6 +34,8 @@ pub(super) const WAIT: TransactionCode = 9;
 pub(super) const NOTIFY: TransactionCode = 10;
 /// Calls `CALL_BACK` of the binder that it gets, with itself, until a number is down to zero.
 pub(super) const PING_PONG: TransactionCode = 11;
+/// Calls `WAIT` of the binder that it gets.
+pub(super) const CALL_BACK_TO_WAIT: TransactionCode = 12;
 
 pub(super) const DESCRIPTOR: &str = "test.Service";
 
@@ -59,6 +61,16 @@ pub(super) struct View {
 impl View {
     pub(super) fn children(&self) -> u32 {
         self.service.children.load(Ordering::SeqCst)
+    }
+
+    /// Waits until a call of `WAIT` waits.
+    pub(super) fn wait_until_waiting(&self) {
+        wait_until(|| self.service.gate.try_lock().is_err());
+    }
+
+    /// Waits until none does.
+    pub(super) fn wait_until_done(&self) {
+        wait_until(|| self.service.gate.try_lock().is_ok());
     }
 
     /// Waits until the peer has lost all objects that it was given.
@@ -234,6 +246,7 @@ impl LocalObject for Service {
                 let bytes = echo(&binder()?, b"back")?;
                 write_number(reply, i32::try_from(bytes.len()).expect("short"))
             }
+            CALL_BACK_TO_WAIT => call(&binder()?, WAIT, 0, |_| Ok(())).map(drop),
             KEEP => {
                 let binder = binder()?;
                 self.kept.lock().expect("no panic").push(binder);

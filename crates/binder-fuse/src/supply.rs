@@ -1,0 +1,160 @@
+//! What the daemon has only so much of, and who makes it spend that.
+//!
+//! No process may take more than a quarter of all, and no user more than half. So a client that opens
+//! the device for ever is refused, and others still can.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
+
+/// For whom something is spent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Payer {
+    pub(crate) pid: u32,
+    pub(crate) uid: u32,
+}
+
+/// Whose share is spent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum Exhausted {
+    #[error("the process has all the {0} that it may")]
+    Process(&'static str),
+    #[error("its user has all the {0} that it may")]
+    User(&'static str),
+    #[error("of the {0}, none are left")]
+    All(&'static str),
+}
+
+impl From<Exhausted> for io::Error {
+    fn from(exhausted: Exhausted) -> Self {
+        Self::from_raw_os_error(match exhausted {
+            Exhausted::Process(_) => EMFILE,
+            Exhausted::User(_) | Exhausted::All(_) => ENFILE,
+        })
+    }
+}
+
+/// All of one kind that there are to spend.
+#[derive(Debug)]
+pub(crate) struct Supply {
+    /// What there are so many of, for messages.
+    name: &'static str,
+    total: u32,
+    spent: Mutex<Spent>,
+}
+
+#[derive(Debug, Default)]
+struct Spent {
+    by_all: u32,
+    by_user: HashMap<u32, u32>,
+    by_process: HashMap<u32, u32>,
+}
+
+/// Leave to use some, for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    supply: Arc<Supply>,
+    payer: Payer,
+    count: u32,
+}
+
+impl Supply {
+    pub(crate) fn new(name: &'static str, total: u64) -> Arc<Self> {
+        let total = u32::try_from(total).unwrap_or(u32::MAX);
+        Arc::new(Self { name, total, spent: Mutex::default() })
+    }
+
+    /// Takes leave for `count` of them.
+    pub(crate) fn take(self: &Arc<Self>, payer: Payer, count: u32) -> Result<Permit, Exhausted> {
+        let mut spent = self.spent();
+        let held = |by: &HashMap<u32, u32>, who| by.get(&who).copied().unwrap_or(0);
+        let fits =
+            |held: u32, share: u32| share.checked_sub(held).is_some_and(|left| count <= left);
+        if !fits(held(&spent.by_process, payer.pid), self.total / 4) {
+            return Err(Exhausted::Process(self.name));
+        }
+        if !fits(held(&spent.by_user, payer.uid), self.total / 2) {
+            return Err(Exhausted::User(self.name));
+        }
+        if !fits(spent.by_all, self.total) {
+            return Err(Exhausted::All(self.name));
+        }
+        spent.by_all += count;
+        *spent.by_user.entry(payer.uid).or_default() += count;
+        *spent.by_process.entry(payer.pid).or_default() += count;
+        Ok(Permit { supply: self.clone(), payer, count })
+    }
+
+    fn spent(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Permit {
+    /// Who pays.
+    pub(crate) fn payer(&self) -> Payer {
+        self.payer
+    }
+
+    /// Takes leave for more, for the same payer.
+    pub(crate) fn another(&self, count: u32) -> Result<Self, Exhausted> {
+        self.supply.take(self.payer, count)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut spent = self.supply.spent();
+        spent.by_all -= self.count;
+        give_back(&mut spent.by_user, self.payer.uid, self.count);
+        give_back(&mut spent.by_process, self.payer.pid, self.count);
+    }
+}
+
+fn give_back(by: &mut HashMap<u32, u32>, who: u32, count: u32) {
+    if let Some(held) = by.get_mut(&who) {
+        *held -= count;
+        if *held == 0 {
+            by.remove(&who);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_leaves_some_for_others_and_all_come_back() {
+        let all = Supply::new("things", 48);
+        let payer = |pid, uid| Payer { pid, uid };
+        let flood = |pid, uid| -> (Vec<Permit>, Exhausted) {
+            let mut permits = Vec::new();
+            loop {
+                match all.take(payer(pid, uid), 3) {
+                    Ok(permit) => permits.push(permit),
+                    Err(exhausted) => return (permits, exhausted),
+                }
+            }
+        };
+        let of_process = Exhausted::Process("things");
+        let (first, refused) = flood(1, 1000);
+        assert_eq!((first.len(), refused), (4, of_process));
+        assert_eq!(first[0].another(1).unwrap_err(), of_process);
+        let (second, refused) = flood(2, 1000);
+        assert_eq!((second.len(), refused), (4, of_process));
+        let (third, refused) = flood(3, 1000);
+        assert_eq!((third.len(), refused), (0, Exhausted::User("things")));
+        let (others, _) = flood(4, 1001);
+        assert_eq!(others.len(), 4);
+        let (rest, _) = flood(5, 1001);
+        let (none, refused) = flood(6, 1002);
+        assert_eq!((rest.len(), none.len(), refused), (4, 0, Exhausted::All("things")));
+        drop((first, second, others, rest));
+        let spent = all.spent();
+        assert_eq!((spent.by_all, spent.by_user.len(), spent.by_process.len()), (0, 0, 0));
+    }
+}

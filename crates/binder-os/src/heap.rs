@@ -1,0 +1,61 @@
+//! The heap of this process: what the allocator keeps of it, and gives back.
+
+#![expect(unsafe_code, reason = "the allocator's settings have no safe wrapper")]
+
+use std::io;
+
+/// Has all threads allocate from one heap, whose end can be given back: those that glibc makes for
+/// threads keep what a burst has left at their end. To be called before there are threads.
+///
+/// # Errors
+///
+/// `InvalidInput` if the allocator refuses.
+pub fn use_one() -> io::Result<()> {
+    #[cfg(target_env = "gnu")]
+    {
+        // SAFETY: the call takes two numbers and no memory.
+        let is_set = unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) } == 1;
+        if !is_set {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+    }
+    Ok(())
+}
+
+/// Gives pages that hold nothing back to the system, where the allocator does not do so by itself.
+///
+/// Takes as long as there are free pieces; whoever allocates meanwhile waits.
+pub fn trim() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: the call takes a number, and only memory that nobody has allocated.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
+#[cfg(all(test, target_env = "gnu"))]
+mod tests {
+    use super::*;
+
+    /// How much of this process's memory is in use, in bytes.
+    fn resident_bytes() -> usize {
+        let statm = std::fs::read_to_string("/proc/self/statm").expect("our own");
+        let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
+        pages.expect("the second number") * rustix::param::page_size()
+    }
+
+    #[test]
+    fn what_a_burst_has_left_goes_back() {
+        const PIECES: usize = 2048;
+        const PIECE_BYTES: usize = 16 << 10;
+        // What lies between the pieces keeps them from going back by themselves.
+        let (burst, between): (Vec<_>, Vec<_>) =
+            (0..PIECES).map(|_| (vec![1_u8; PIECE_BYTES], Box::new([1_u8; 200]))).unzip();
+        drop(burst);
+        let before = resident_bytes();
+        trim();
+        let gone = before.saturating_sub(resident_bytes());
+        assert!(gone > PIECES * PIECE_BYTES / 2, "{gone} bytes went back");
+        assert!(between.iter().all(|kept| **kept == [1; 200]));
+    }
+}

@@ -1,0 +1,302 @@
+//! Calls that are awaited: no thread waits for their answers, or for a connection.
+//!
+//! A call goes out on the thread that begins it, or, if all connections are in use, on whichever gives
+//! one back. From then on the connection is the [reader](super::reader)'s, who returns it to the pool
+//! when the answer has come, whether anybody still awaits that or not.
+
+use std::future::Future;
+use std::mem;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use binder_rpc::{Address, Ending, Message, encode};
+
+use super::call::{NotSent, is_serving};
+use super::connection::Connection;
+use super::link::Patience;
+use super::pool::{NoConnection, Place};
+use super::proxy::RpcProxy;
+use super::reader::{self, Reader, Until};
+use super::shared::Shared;
+use crate::StatusCode;
+use crate::interface::FLAG_ONEWAY;
+use crate::transport::{Begun, Parcel, TransactionCode, TransactionFlags};
+
+/// A call that somebody awaits.
+#[derive(Debug)]
+pub(super) struct Awaited {
+    session: Arc<Shared>,
+    reader: &'static Reader,
+    address: Address,
+    code: TransactionCode,
+    flags: TransactionFlags,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Debug)]
+enum Progress {
+    /// It has not been sent; its data goes with it.
+    Queued(Parcel, Option<Waker>),
+    UnderWay(Option<Waker>),
+    Answered(Result<Parcel, StatusCode>),
+    /// Nobody awaits it any more.
+    Abandoned,
+}
+
+/// Awaits a call. Dropped, it leaves a call that was sent to its end, and takes another back.
+struct Pending {
+    call: Arc<Awaited>,
+    /// Keeps the session.
+    _proxy: Arc<RpcProxy>,
+}
+
+/// Begins a call of an object.
+pub(super) fn begin(
+    proxy: Arc<RpcProxy>,
+    code: TransactionCode,
+    data: Parcel,
+    flags: TransactionFlags,
+) -> Begun {
+    let session = proxy.session();
+    if is_serving(session) {
+        // A call within a call goes where its caller waits.
+        return Begun::MustBlock(data);
+    }
+    let Some(reader) = reader::appoint() else {
+        return Begun::MustBlock(data);
+    };
+    let call = Arc::new(Awaited {
+        session: Arc::clone(session),
+        reader,
+        address: proxy.address(),
+        code,
+        flags,
+        progress: Mutex::new(Progress::Queued(data, None)),
+    });
+    match session.pool.take_for(&call) {
+        Ok(None) => {}
+        Ok(Some(connection)) => {
+            if let Some((connection, place)) = Arc::clone(&call).start(connection) {
+                session.put_back(connection, place);
+            }
+        }
+        Err(NoConnection::Closed) => return Begun::Finished(Err(StatusCode::DEAD_OBJECT)),
+        Err(NoConnection::None | NoConnection::Busy) => {
+            return Begun::Finished(Err(session.no_connection()));
+        }
+    }
+    match call.take_answer() {
+        Some(answer) => Begun::Finished(answer),
+        None => Begun::Pending(Box::pin(Pending { call, _proxy: proxy })),
+    }
+}
+
+impl Awaited {
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        // Nothing panics while it is locked.
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends the call; returns the connection if it is free again already.
+    pub(super) fn start(
+        self: Arc<Self>,
+        mut connection: Box<Connection>,
+    ) -> Option<(Box<Connection>, Place)> {
+        let mut data = {
+            let mut progress = self.progress();
+            match mem::replace(&mut *progress, Progress::Abandoned) {
+                Progress::Queued(data, waker) => {
+                    *progress = Progress::UnderWay(waker);
+                    data
+                }
+                other => {
+                    *progress = other;
+                    return Some((connection, Place::First));
+                }
+            }
+        };
+        let session = Arc::clone(&self.session);
+        let (address, code, flags) = (Some(self.address), self.code, self.flags);
+        let call = encode::Call { address, code, flags, async_number: 0 };
+        let sent = session.send_call(&mut connection, call, &mut data, Patience::Now);
+        discard(data);
+        match sent {
+            Ok(()) if !self.is_oneway() => {
+                self.wait(connection);
+                None
+            }
+            Ok(()) => self.pass(connection),
+            Err(NotSent::Refused(status)) => {
+                self.finish(Err(status));
+                Some((connection, Place::First))
+            }
+            Err(NotSent::Ended(ending)) => {
+                self.fail(ending);
+                None
+            }
+        }
+    }
+
+    fn is_oneway(&self) -> bool {
+        self.flags & FLAG_ONEWAY != 0
+    }
+
+    /// Takes down that a one-way call is on its way; returns the connection if all of it is.
+    fn pass(self: Arc<Self>, mut connection: Box<Connection>) -> Option<(Box<Connection>, Place)> {
+        if connection.has_unsent() {
+            self.wait(connection);
+            return None;
+        }
+        let session = &self.session;
+        let drained = connection.drain_at_times(|message| session.take_in(message));
+        if let Err(ending) = drained {
+            self.fail(ending);
+            return None;
+        }
+        self.finish(Ok(Parcel::for_codec(Arc::<Shared>::clone(session))));
+        // What is sent next is not to wait until a one-way call has run.
+        Some((connection, Place::Last))
+    }
+
+    /// Leaves the connection to the reader.
+    fn wait(self: Arc<Self>, connection: Box<Connection>) {
+        let until = if connection.may_have_read() { Until::Now } else { Until::Ready };
+        self.reader.watch(connection, self, until);
+    }
+
+    /// Takes in what has come, sends what was not sent, and waits for more.
+    pub(super) fn advance(self: Arc<Self>, connection: Box<Connection>) {
+        match self.step(connection) {
+            Ok(Step::Wait(connection)) => self.reader.watch(connection, self, Until::Ready),
+            Ok(Step::Free(connection, place)) => self.session.put_back(connection, place),
+            Ok(Step::Gone) => {}
+            Err(ending) => self.fail(ending),
+        }
+    }
+
+    fn step(self: &Arc<Self>, mut connection: Box<Connection>) -> Result<Step, Ending> {
+        loop {
+            match connection.arrived()? {
+                Some(Message::Reply(reply)) => {
+                    connection.turns.replied()?;
+                    let answer = self.session.take_reply(reply);
+                    // It is in the pool before whoever is woken asks there.
+                    self.session.put_back(connection, Place::First);
+                    self.finish(answer);
+                    return Ok(Step::Gone);
+                }
+                Some(Message::DecStrong { address, amount }) => {
+                    self.session.take_back(address, amount)?;
+                }
+                Some(Message::Transact(transaction)) => {
+                    // It runs code of the program, for as long as that likes.
+                    reader::step_down();
+                    connection = self.session.answer(connection, transaction)?;
+                }
+                None if connection.receive_now()? => {}
+                None => break,
+            }
+        }
+        connection.send_unsent_now()?;
+        if !self.is_oneway() || connection.has_unsent() {
+            return Ok(Step::Wait(connection));
+        }
+        Ok(match Arc::clone(self).pass(connection) {
+            Some((connection, place)) => Step::Free(connection, place),
+            None => Step::Gone,
+        })
+    }
+
+    /// Ends the session, and with it the call.
+    pub(super) fn fail(&self, ending: Ending) {
+        self.session.end(ending);
+        self.finish(Err(StatusCode::DEAD_OBJECT));
+    }
+
+    /// Gives whoever awaits the call its answer.
+    pub(super) fn finish(&self, answer: Result<Parcel, StatusCode>) {
+        let waker = {
+            let mut progress = self.progress();
+            match mem::replace(&mut *progress, Progress::Abandoned) {
+                Progress::UnderWay(waker) => {
+                    *progress = Progress::Answered(answer);
+                    waker
+                }
+                Progress::Queued(data, waker) => {
+                    *progress = Progress::Answered(answer);
+                    drop(progress);
+                    discard(data);
+                    waker
+                }
+                Progress::Answered(first) => {
+                    *progress = Progress::Answered(first);
+                    None
+                }
+                Progress::Abandoned => {
+                    drop(progress);
+                    answer.into_iter().for_each(discard);
+                    None
+                }
+            }
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn take_answer(&self) -> Option<Result<Parcel, StatusCode>> {
+        let mut progress = self.progress();
+        match mem::replace(&mut *progress, Progress::Abandoned) {
+            Progress::Answered(answer) => Some(answer),
+            other => {
+                *progress = other;
+                None
+            }
+        }
+    }
+}
+
+/// What becomes of a connection after a step.
+enum Step {
+    Wait(Box<Connection>),
+    Free(Box<Connection>, Place),
+    Gone,
+}
+
+/// Drops a parcel, with which an object of the program may end.
+fn discard(parcel: Parcel) {
+    if !parcel.objects().is_empty() {
+        reader::step_down();
+    }
+    drop(parcel);
+}
+
+impl Future for Pending {
+    type Output = Result<Parcel, StatusCode>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut progress = self.call.progress();
+        if let Progress::Queued(_, waker) | Progress::UnderWay(waker) = &mut *progress {
+            match waker {
+                Some(waker) => waker.clone_from(context.waker()),
+                None => *waker = Some(context.waker().clone()),
+            }
+            return Poll::Pending;
+        }
+        drop(progress);
+        // Told once: who polls again after that waits for ever.
+        self.call.take_answer().map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let progress = mem::replace(&mut *self.call.progress(), Progress::Abandoned);
+        if matches!(progress, Progress::Queued(..)) {
+            self.call.session.pool.forget(&self.call);
+        }
+        // Outside of the lock: with it objects may end.
+        drop(progress);
+    }
+}
