@@ -4,23 +4,23 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::ptr::{self, NonNull};
+use std::slice;
 
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_FREEZE,
     BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO, BINDER_SET_CONTEXT_MGR,
-    BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_TYPE_BINDER,
-    BINDER_TYPE_FD, BINDER_TYPE_HANDLE, BINDER_VERSION, BINDER_WRITE_READ, BinderExtendedError,
-    BinderFreezeInfo, BinderFrozenStatusInfo, BinderPtrCookie, BinderVersion, BinderWriteRead,
-    FlatBinderObject, payload_len,
+    BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_VERSION,
+    BINDER_WRITE_READ, BinderExtendedError, BinderFreezeInfo, BinderFrozenStatusInfo,
+    BinderVersion, BinderWriteRead, FlatBinderObject, payload_len,
 };
 use rustix::fs::{Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
-use crate::binder_returns::{Delivery, Returns};
+use crate::fork_count;
 
 /// What libbinder maps: a mebibyte less two guard pages.
 pub const DEFAULT_BUFFER_BYTES: usize = (1 << 20) - 2 * 4096;
@@ -37,49 +37,27 @@ pub struct BinderDevice {
 // whichever thread that runs on.
 unsafe impl Send for BinderDevice {}
 
-// SAFETY: the fields do not change, and the bytes of the buffer are only ever copied out of it.
+// SAFETY: the fields do not change, and the bytes of the buffer are only ever read.
 unsafe impl Sync for BinderDevice {}
 
 /// How far one `BINDER_WRITE_READ` came.
 #[derive(Debug)]
-pub struct Exchange {
+pub(crate) struct Exchange {
     /// How many bytes of the commands were run.
-    pub written: usize,
+    pub(crate) written: usize,
     /// How many bytes of returns were filled.
-    pub read: usize,
+    pub(crate) read: usize,
     /// What the ioctl answered.
-    pub outcome: io::Result<()>,
-}
-
-/// An object of a received transaction.
-#[derive(Debug)]
-pub struct ReceivedObject {
-    /// Where it stands among the bytes.
-    pub offset: usize,
-    /// What it is.
-    pub kind: ObjectKind,
-}
-
-/// What an object of a received transaction is.
-#[derive(Debug)]
-pub enum ObjectKind {
-    /// An object of this process.
-    Own(BinderPtrCookie),
-    /// An object of another process, by handle.
-    Handle(u32),
-    /// A file.
-    File(OwnedFd),
-    /// Nothing that calls are sent with these days.
-    Other(u32),
+    pub(crate) outcome: io::Result<()>,
 }
 
 /// The bytes of a received transaction, by the addresses that the driver gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Received {
+pub(crate) struct Received {
     /// Where they start.
-    pub address: u64,
+    pub(crate) address: u64,
     /// How many there are.
-    pub len_bytes: u64,
+    pub(crate) len_bytes: u64,
 }
 
 impl BinderDevice {
@@ -87,7 +65,7 @@ impl BinderDevice {
     ///
     /// # Errors
     ///
-    /// As open(2) and mmap(2).
+    /// As [`open_with_buffer`](Self::open_with_buffer).
     pub fn open(path: &Path) -> io::Result<Self> {
         Self::open_with_buffer(path, DEFAULT_BUFFER_BYTES)
     }
@@ -97,8 +75,10 @@ impl BinderDevice {
     ///
     /// # Errors
     ///
-    /// As open(2) and mmap(2).
+    /// As open(2), mmap(2) and pthread_atfork(3).
     pub fn open_with_buffer(path: &Path, buffer_bytes: usize) -> io::Result<Self> {
+        // A child shares what is delivered to its parent, and does not know when that is freed.
+        fork_count::start()?;
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let file = rustix::fs::open(path, flags, Mode::empty())?;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
@@ -114,6 +94,11 @@ impl BinderDevice {
     #[must_use]
     pub fn buffer_bytes(&self) -> usize {
         self.buffer_bytes
+    }
+
+    /// Returns where the receive buffer starts, as the driver counts.
+    pub(crate) fn start(&self) -> u64 {
+        self.buffer.as_ptr() as u64
     }
 
     /// Asks for the protocol version.
@@ -218,7 +203,7 @@ impl BinderDevice {
     ///
     /// A signal does not end the wait. Commands behind one that failed are not run, nor are those
     /// behind a transaction that was refused; the returns then tell why.
-    pub fn write_read(&self, commands: &[u8], returns: &mut [u8]) -> Exchange {
+    pub(crate) fn write_read(&self, commands: &[u8], returns: &mut [u8]) -> Exchange {
         let mut exchange = BinderWriteRead {
             write_size: commands.len() as u64,
             write_buffer: commands.as_ptr() as u64,
@@ -241,60 +226,18 @@ impl BinderDevice {
         }
     }
 
-    /// Runs `commands`, then waits for returns.
-    ///
-    /// As [`write_read`](Self::write_read); returns that were not taken yet are lost.
-    pub fn write_read_returns(&self, commands: &[u8], returns: &mut Returns) -> Exchange {
-        let exchange = self.write_read(commands, returns.room());
-        returns.set_filled(exchange.read);
-        exchange
-    }
-
-    /// Copies a transaction out of the receive buffer: its bytes, which replace what is in `data`,
-    /// and its objects, which are added to `objects`.
-    ///
-    /// # Errors
-    ///
-    /// If it does not lie in the receive buffer, or its objects not among its bytes.
-    pub fn receive(
-        &self,
-        delivery: Delivery,
-        data: &mut Vec<u8>,
-        objects: &mut Vec<ReceivedObject>,
-    ) -> io::Result<()> {
-        let head = *delivery.head();
-        self.copy_received(Received { address: head.buffer, len_bytes: head.data_size }, data)?;
-        if head.offsets_size == 0 {
-            return Ok(());
-        }
-        let mut offsets = Vec::new();
-        let place = Received { address: head.offsets, len_bytes: head.offsets_size };
-        self.copy_received(place, &mut offsets)?;
-        objects.reserve(offsets.len() / size_of::<u64>());
-        for offset in offsets.chunks_exact(size_of::<u64>()) {
-            let offset = u64::from_ne_bytes(offset.try_into().map_err(io::Error::other)?);
-            let offset = usize::try_from(offset).map_err(io::Error::other)?;
-            let bytes = data.get(offset..).unwrap_or_default();
-            let object = FlatBinderObject::read_from_prefix(bytes).map_err(|_| {
-                io::Error::other(format!("the driver names an object at {offset}, past the end"))
-            })?;
-            objects.push(ReceivedObject { offset, kind: kind_of(&object.0) });
-        }
-        Ok(())
-    }
-
     /// Copies a text that ends with a NUL out of the receive buffer.
     ///
     /// # Errors
     ///
     /// If there is none at `address`.
-    pub fn copy_text(&self, address: u64) -> io::Result<CString> {
+    pub(crate) fn copy_text(&self, address: u64) -> io::Result<CString> {
         const STEP_BYTES: u64 = 64;
         let mut text = Vec::new();
         let mut step = Vec::new();
         loop {
             let start = address.saturating_add(text.len() as u64);
-            let end = self.buffer.as_ptr() as u64 + self.buffer_bytes as u64;
+            let end = self.start() + self.buffer_bytes as u64;
             let len_bytes = end.saturating_sub(start).min(STEP_BYTES);
             if len_bytes == 0 {
                 return Err(io::Error::other("the driver names a text that does not end"));
@@ -314,7 +257,7 @@ impl BinderDevice {
     /// # Errors
     ///
     /// If they do not lie in the receive buffer.
-    pub fn copy_received(&self, received: Received, data: &mut Vec<u8>) -> io::Result<()> {
+    pub(crate) fn copy_received(&self, received: Received, data: &mut Vec<u8>) -> io::Result<()> {
         let (start, len) = self.range_of(received)?;
         data.clear();
         data.reserve(len);
@@ -330,9 +273,32 @@ impl BinderDevice {
         Ok(())
     }
 
+    /// Lends bytes that were received, where they lie.
+    ///
+    /// # Errors
+    ///
+    /// If they do not lie in the receive buffer.
+    ///
+    /// # Safety
+    ///
+    /// Until the borrow ends they must belong to a transaction that was delivered and not freed.
+    pub(crate) unsafe fn lend(&self, received: Received) -> io::Result<&[u8]> {
+        let (start, len) = self.range_of(received)?;
+        // SAFETY: `range_of` has seen that the range lies within the mapping, which lives as long
+        // as `self`.
+        let start = unsafe { self.buffer.add(start) };
+        // SAFETY: `start` is good for `len` bytes of any value, see above. Memory of this process
+        // that is mapped for reading alone is not written to by it; and the driver, who else could,
+        // leaves a transaction that it has delivered alone until it is freed, which is not before
+        // the borrow ends, as the caller promises. (A driver is free to break its word: it reads and
+        // writes all memory of its clients, see decision 17. So are writes through the device's
+        // file or /proc/self/mem, which are no more than any memory must bear.)
+        Ok(unsafe { slice::from_raw_parts(start.as_ptr(), len) })
+    }
+
     /// Returns a range as offset and length.
     fn range_of(&self, received: Received) -> io::Result<(usize, usize)> {
-        let start = received.address.checked_sub(self.buffer.as_ptr() as u64);
+        let start = received.address.checked_sub(self.start());
         let start = start.and_then(|start| usize::try_from(start).ok());
         let len = usize::try_from(received.len_bytes).ok();
         let range = start.zip(len).filter(|&(start, len)| {
@@ -363,26 +329,6 @@ impl BinderDevice {
     }
 }
 
-/// Tells what an object of a delivered transaction is.
-fn kind_of(object: &FlatBinderObject) -> ObjectKind {
-    match object.kind {
-        BINDER_TYPE_BINDER => {
-            ObjectKind::Own(BinderPtrCookie { ptr: object.binder, cookie: object.cookie })
-        }
-        BINDER_TYPE_HANDLE => ObjectKind::Handle(object.handle()),
-        // The descriptor shares its place with a handle.
-        BINDER_TYPE_FD if object.handle().cast_signed() >= 0 => {
-            let fd = object.handle().cast_signed();
-            // SAFETY: to deliver the transaction the driver has installed a file in this process
-            // and written its number here, into memory that is not writable otherwise. A
-            // `Delivery` is made once for each transaction and used up by `receive`, the only
-            // caller, so nobody else owns the number.
-            ObjectKind::File(unsafe { OwnedFd::from_raw_fd(fd) })
-        }
-        other => ObjectKind::Other(other),
-    }
-}
-
 impl AsFd for BinderDevice {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
@@ -391,34 +337,37 @@ impl AsFd for BinderDevice {
 
 impl Drop for BinderDevice {
     fn drop(&mut self) {
-        // SAFETY: the whole mapping made by `open`; `copy_received` copies and keeps no pointer.
+        // SAFETY: the whole mapping made by `open`; `copy_received` copies and keeps no pointer, and
+        // what `lend` lends is borrowed from `self`.
         let unmapped =
             unsafe { rustix::mm::munmap(self.buffer.as_ptr().cast(), self.buffer_bytes) };
         debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
     }
 }
 
+/// A file in the place of a device, whose receive buffer ends with 1, 2, 3, 4.
+#[cfg(test)]
+pub(crate) fn fake_device(len_bytes: usize) -> std::sync::Arc<BinderDevice> {
+    let file = rustix::fs::memfd_create(c"file", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    rustix::io::pwrite(&file, &[1, 2, 3, 4], (len_bytes - 4) as u64).unwrap();
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    std::sync::Arc::new(BinderDevice::open_with_buffer(Path::new(&path), len_bytes).unwrap())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn memory(len_bytes: usize) -> BinderDevice {
-        let file = rustix::fs::memfd_create(c"file", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-        rustix::io::pwrite(&file, &[1, 2, 3, 4], (len_bytes - 4) as u64).unwrap();
-        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        BinderDevice::open_with_buffer(Path::new(&path), len_bytes).unwrap()
-    }
-
     #[test]
     fn what_is_no_binder_device_is_refused() {
         assert!(BinderDevice::open(Path::new("/dev/null")).is_err());
-        assert!(memory(4096).version().is_err());
+        assert!(fake_device(4096).version().is_err());
     }
 
     #[test]
     fn received_bytes_lie_in_the_receive_buffer() {
-        let device = memory(4096);
-        let start = device.buffer.as_ptr() as u64;
+        let device = fake_device(4096);
+        let start = device.start();
         let mut data = vec![9; 100];
         let last = Received { address: start + 4092, len_bytes: 4 };
         device.copy_received(last, &mut data).unwrap();

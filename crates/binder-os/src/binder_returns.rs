@@ -4,30 +4,33 @@
 //! above all - has one owner.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use binder_uapi::{
     BR_ACQUIRE, BR_CLEAR_DEATH_NOTIFICATION_DONE, BR_CLEAR_FREEZE_NOTIFICATION_DONE,
     BR_DEAD_BINDER, BR_DEAD_REPLY, BR_DECREFS, BR_FAILED_REPLY, BR_FROZEN_BINDER, BR_FROZEN_REPLY,
     BR_INCREFS, BR_NOOP, BR_OK, BR_ONEWAY_SPAM_SUSPECT, BR_RELEASE, BR_REPLY, BR_SPAWN_LOOPER,
     BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BR_TRANSACTION_PENDING_FROZEN, BR_TRANSACTION_SEC_CTX,
-    BinderFrozenStateInfo, BinderPtrCookie, BinderTransactionData, BinderTransactionDataSecctx,
-    payload_len,
+    BinderFrozenStateInfo, BinderPtrCookie, BinderTransactionDataSecctx, payload_len,
 };
 use zerocopy::FromBytes;
+
+use crate::binder_device::BinderDevice;
+use crate::delivery::Delivery;
 
 /// Room for the returns of one read, as Android's library has it.
 const ROOM_BYTES: usize = 256;
 
 /// Returns that were read, until they are taken one by one.
 #[derive(Debug)]
-pub struct Returns {
+pub(crate) struct Returns {
     bytes: [u8; ROOM_BYTES],
     /// The part that was filled and not taken yet.
     unread: Range<usize>,
 }
 
 /// One return of the driver.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Return {
     /// A call or a one-way for an object of this process.
     Transaction(Delivery),
@@ -51,43 +54,19 @@ pub enum Return {
     Unknown(u32),
 }
 
-/// A transaction or reply that lies in the receive buffer and was not looked at yet.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Delivery {
-    head: BinderTransactionData,
-    security_context: Option<u64>,
-}
-
-impl Delivery {
-    /// What the driver says of it.
-    #[must_use]
-    pub fn head(&self) -> &BinderTransactionData {
-        &self.head
-    }
-
-    /// Where the caller's security context is in the receive buffer, if the object asked for it.
-    #[must_use]
-    pub fn security_context(&self) -> Option<u64> {
-        self.security_context
-    }
-}
-
 impl Returns {
-    /// Room for the returns of a read.
-    #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { bytes: [0; ROOM_BYTES], unread: 0..0 }
     }
 
     /// Whether all returns were taken.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.unread.is_empty()
     }
 
-    /// Takes the next return.
-    pub fn take_next(&mut self) -> Option<Return> {
-        let split = split_first(&self.bytes[self.unread.clone()]);
+    /// Takes the next return, which `device` has made.
+    pub(crate) fn take_next(&mut self, device: &Arc<BinderDevice>) -> Option<Return> {
+        let split = split_first(&self.bytes[self.unread.clone()], device);
         // No driver returns half a return; the rest of such a one is worth nothing.
         self.unread.start =
             split.as_ref().map_or(self.unread.end, |(_, len)| self.unread.start + len);
@@ -103,12 +82,6 @@ impl Returns {
     /// Notes how much of the room a read has filled.
     pub(crate) fn set_filled(&mut self, len: usize) {
         self.unread = 0..len.min(ROOM_BYTES);
-    }
-}
-
-impl Default for Returns {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -148,28 +121,25 @@ pub enum Notice {
 }
 
 /// Splits the first return off, if it is whole.
-fn split_first(bytes: &[u8]) -> Option<(Return, usize)> {
+fn split_first(bytes: &[u8], device: &Arc<BinderDevice>) -> Option<(Return, usize)> {
     let (code, rest) = bytes.split_first_chunk()?;
     let code = u32::from_ne_bytes(*code);
     let payload = rest.get(..payload_len(code))?;
-    Some((parse(code, payload)?, size_of_val(&code) + payload.len()))
+    Some((parse(code, payload, device)?, size_of_val(&code) + payload.len()))
 }
 
 /// Parses a return; the payload has the length that the code declares.
-fn parse(code: u32, payload: &[u8]) -> Option<Return> {
+fn parse(code: u32, payload: &[u8], device: &Arc<BinderDevice>) -> Option<Return> {
     Some(match code {
         BR_NOOP | BR_OK | BR_CLEAR_DEATH_NOTIFICATION_DONE | BR_CLEAR_FREEZE_NOTIFICATION_DONE => {
             Return::Nothing
         }
-        BR_TRANSACTION => {
-            Return::Transaction(Delivery { head: read(payload)?, security_context: None })
-        }
+        BR_TRANSACTION => Return::Transaction(Delivery::new(device, read(payload)?, None)),
         BR_TRANSACTION_SEC_CTX => {
             let call: BinderTransactionDataSecctx = read(payload)?;
-            let security_context = Some(call.secctx);
-            Return::Transaction(Delivery { head: call.transaction_data, security_context })
+            Return::Transaction(Delivery::new(device, call.transaction_data, Some(call.secctx)))
         }
-        BR_REPLY => Return::Reply(Delivery { head: read(payload)?, security_context: None }),
+        BR_REPLY => Return::Reply(Delivery::new(device, read(payload)?, None)),
         BR_TRANSACTION_COMPLETE => Return::Complete(Acceptance::Plain),
         BR_ONEWAY_SPAM_SUSPECT => Return::Complete(Acceptance::SpamSuspect),
         BR_TRANSACTION_PENDING_FROZEN => Return::Complete(Acceptance::PendingFrozen),
@@ -196,6 +166,7 @@ mod tests {
     use zerocopy::IntoBytes;
 
     use super::*;
+    use crate::binder_device::fake_device;
 
     #[test]
     fn returns_are_split_one_by_one() {
@@ -203,10 +174,15 @@ mod tests {
         let mut returns = BR_NOOP.to_ne_bytes().to_vec();
         returns.extend(BR_INCREFS.to_ne_bytes());
         returns.extend(names.as_bytes());
-        assert_eq!(split_first(&returns), Some((Return::Nothing, 4)));
-        assert_eq!(split_first(&returns[4..]), Some((Return::Node(Notice::Increfs, names), 20)));
-        assert_eq!(split_first(&returns[4..23]), None);
-        assert_eq!(split_first(&returns[24..]), None);
+        let device = fake_device(4096);
+        assert!(matches!(split_first(&returns, &device), Some((Return::Nothing, 4))));
+        let Some((Return::Node(Notice::Increfs, read), 20)) = split_first(&returns[4..], &device)
+        else {
+            panic!("a notice follows");
+        };
+        assert_eq!(read, names);
+        assert!(split_first(&returns[4..23], &device).is_none());
+        assert!(split_first(&returns[24..], &device).is_none());
     }
 
     #[test]
@@ -232,15 +208,17 @@ mod tests {
             BR_FROZEN_BINDER,
             BR_CLEAR_FREEZE_NOTIFICATION_DONE,
         ];
+        let device = fake_device(4096);
         for code in known {
             let mut bytes = code.to_ne_bytes().to_vec();
             bytes.resize(4 + payload_len(code), 0);
-            let Some((parsed, len)) = split_first(&bytes) else {
+            let Some((parsed, len)) = split_first(&bytes, &device) else {
                 panic!("{}: not whole", binder_uapi::name_of(code));
             };
             assert!(!matches!(parsed, Return::Unknown(_)), "{}", binder_uapi::name_of(code));
             assert_eq!(len, bytes.len());
         }
-        assert_eq!(split_first(&7_u32.to_ne_bytes()), Some((Return::Unknown(7), 4)));
+        let unknown = split_first(&7_u32.to_ne_bytes(), &device);
+        assert!(matches!(unknown, Some((Return::Unknown(7), 4))));
     }
 }

@@ -32,12 +32,15 @@ pub trait Remotable: Send + Sync + 'static {
         reply: &mut BorrowedParcel<'_>,
     ) -> Result<(), StatusCode>;
 
-    /// Tells people about the service.
+    /// Tells people about the service: nothing, if it does not say otherwise.
     ///
     /// # Errors
     ///
     /// Whatever prevents it.
-    fn on_dump(&self, out: &mut dyn io::Write, args: &[&CStr]) -> Result<(), StatusCode>;
+    fn on_dump(&self, out: &mut dyn io::Write, args: &[&CStr]) -> Result<(), StatusCode> {
+        let _ = (out, args);
+        Ok(())
+    }
 }
 
 /// A service that can be called from elsewhere.

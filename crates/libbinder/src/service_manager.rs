@@ -85,8 +85,13 @@ impl ServiceManager {
     ///
     /// What the manager answers, [`StatusCode::PERMISSION_DENIED`] for one.
     pub fn check(&self, name: &str) -> Result<Option<SpIBinder>, StatusCode> {
-        let reply = self.call(Method::CheckService, |data| data.write(name))?;
-        if self.dialect == Dialect::Android15 { read_service(name, &reply) } else { reply.read() }
+        match self.dialect {
+            Dialect::Android16 => self.find(Method::CheckService2, name),
+            Dialect::Android15 => self.find(Method::CheckService, name),
+            Dialect::Android11 | Dialect::Android12 | Dialect::Android13 | Dialect::Android14 => {
+                self.call(Method::CheckService, |data| data.write(name))?.read()
+            }
+        }
     }
 
     /// The same; the manager may have a service started that is not registered yet.
@@ -95,7 +100,18 @@ impl ServiceManager {
     ///
     /// As [`check`](Self::check).
     pub fn get(&self, name: &str) -> Result<Option<SpIBinder>, StatusCode> {
-        self.call(Method::GetService, |data| data.write(name))?.read()
+        match self.dialect {
+            Dialect::Android16 | Dialect::Android15 => self.find(Method::GetService2, name),
+            Dialect::Android11 | Dialect::Android12 | Dialect::Android13 | Dialect::Android14 => {
+                self.call(Method::GetService, |data| data.write(name))?.read()
+            }
+        }
+    }
+
+    /// Asks by a method that answers with a union: the other one of its kind knows of no accessors.
+    fn find(&self, method: Method, name: &str) -> Result<Option<SpIBinder>, StatusCode> {
+        let reply = self.call(method, |data| data.write(name))?;
+        read_service(name, &reply)
     }
 
     /// Registers an object under a name.

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{Error, Reader, Writer, padded};
+use crate::{Error, Reader, Writer, bytes, padded};
 
 /// The length of an array that is null.
 const NULL: i32 = -1;
@@ -123,7 +123,9 @@ impl Element for u8 {
     }
 
     fn read_all(count: usize, reader: &mut Reader<'_>) -> Result<Vec<Self>, Error> {
-        reader.raw(count).map(<[u8]>::to_vec)
+        let mut values = Vec::new();
+        bytes::append(&mut values, reader.raw(count)?);
+        Ok(values)
     }
 }
 

@@ -13,6 +13,7 @@
 
 extern crate alloc;
 
+pub mod bytes;
 pub mod driver;
 mod element;
 mod error;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::padded;
+use crate::{bytes, padded};
 
 /// Writes values at a place of a buffer: at its end, or over what is there.
 ///
@@ -62,7 +62,7 @@ impl<'a> Writer<'a> {
         let over = bytes.len().min(self.bytes.len() - self.at);
         let (replacing, appended) = bytes.split_at(over);
         self.bytes[self.at..self.at + over].copy_from_slice(replacing);
-        self.bytes.extend_from_slice(appended);
+        bytes::append(self.bytes, appended);
         self.at += bytes.len();
     }
 

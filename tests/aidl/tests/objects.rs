@@ -291,13 +291,6 @@ fn a_default_answers_for_services_that_do_not_know_a_call() {
         ) -> Result<(), StatusCode> {
             Err(StatusCode::UNKNOWN_TRANSACTION)
         }
-        fn on_dump(
-            &self,
-            _out: &mut dyn Write,
-            _args: &[&std::ffi::CStr],
-        ) -> Result<(), StatusCode> {
-            Ok(())
-        }
     }
     let binder = Binder::new(Ignorant).as_binder();
     let secret = <dyn ISecret as FromIBinder>::try_from(binder).unwrap();

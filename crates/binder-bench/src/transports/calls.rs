@@ -1,7 +1,5 @@
 //! What is called, and the service that answers, whatever carries it.
 
-use std::ffi::CStr;
-use std::io;
 use std::time::Instant;
 
 use binder::binder_impl::{
@@ -136,10 +134,6 @@ impl Remotable for Repeat {
             }
             _ => Err(StatusCode::UNKNOWN_TRANSACTION),
         }
-    }
-
-    fn on_dump(&self, _: &mut dyn io::Write, _: &[&CStr]) -> Result<(), StatusCode> {
-        Ok(())
     }
 }
 

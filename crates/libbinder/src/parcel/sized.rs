@@ -2,7 +2,7 @@
 
 use super::{BorrowedParcel, Parcel};
 use crate::StatusCode;
-use crate::serialize::{Deserialize, Serialize, SerializeArray};
+use crate::serialize::{Deserialize, Serialize};
 
 /// How much memory the vectors may take that a caller wants filled: more than any reply can bring.
 const MAX_OUT_BYTES: usize = 4 << 20;
@@ -159,18 +159,6 @@ impl Parcel {
     /// Whatever keeps it from being written.
     pub fn write<S: Serialize + ?Sized>(&mut self, value: &S) -> Result<(), StatusCode> {
         self.borrowed().write(value)
-    }
-
-    /// Writes an array, or null.
-    ///
-    /// # Errors
-    ///
-    /// Whatever keeps it from being written.
-    pub fn write_nullable_slice<T: SerializeArray>(
-        &mut self,
-        slice: Option<&[T]>,
-    ) -> Result<(), StatusCode> {
-        self.borrowed().write(&slice)
     }
 }
 

@@ -1,8 +1,5 @@
 //! What a service manager calls back.
 
-use std::ffi::CStr;
-use std::io;
-
 use crate::binder_impl::{BorrowedParcel, FIRST_CALL_TRANSACTION, Remotable, TransactionCode};
 use crate::{SpIBinder, StatusCode};
 
@@ -27,10 +24,6 @@ impl Remotable for ServiceCallback {
         (self.0)(data.read()?);
         Ok(())
     }
-
-    fn on_dump(&self, _out: &mut dyn io::Write, _args: &[&CStr]) -> Result<(), StatusCode> {
-        Ok(())
-    }
 }
 
 /// `android.os.IClientCallback`: told whether the service that it was registered for has clients.
@@ -52,10 +45,6 @@ impl Remotable for ClientCallback {
         }
         let _service: SpIBinder = data.read()?;
         (self.0)(data.read()?);
-        Ok(())
-    }
-
-    fn on_dump(&self, _out: &mut dyn io::Write, _args: &[&CStr]) -> Result<(), StatusCode> {
         Ok(())
     }
 }

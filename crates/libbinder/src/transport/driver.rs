@@ -4,7 +4,8 @@
 //! answers by one that writes the reply and waits for the next call. Whatever else is to be said to
 //! the driver - buffers to free, references to take and to give back - is written along.
 //!
-//! - `device` is what all threads share, `link` one thread's conversation with the driver.
+//! - `device` is what all threads share, `link` one thread's conversation with the driver, `received`
+//!   what lies in the receive buffer.
 //! - `call` sends calls, serves them and does all that is read besides; `pool` are the threads.
 //! - `nodes` are objects of this process as the driver knows them; `handles` and `proxy` are objects
 //!   of others; `freeze` tells of their freezes.
@@ -14,12 +15,12 @@ mod call;
 mod device;
 mod freeze;
 mod handles;
-mod inbox;
 mod link;
 mod nodes;
 mod pool;
 mod process_state;
 mod proxy;
+mod received;
 
 pub use device::{Device, DeviceError, DeviceOptions};
 pub use freeze::{FrozenState, FrozenStateChangeCallback};

@@ -10,6 +10,8 @@
 //! ```
 
 use std::error::Error;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{self, ExitCode};
 use std::sync::mpsc;
 use std::thread;
@@ -17,8 +19,10 @@ use std::time::Duration;
 
 use aidl_tests::aidl::foreign::IHost::IHost;
 use aidl_tests::aidl::foreign::IVisitor::IVisitor;
+use binder::transport::rpc::RpcServer;
 use binder::{
-    DeathRecipient, IBinder as _, ProcessState, ServiceManager, SpIBinder, StatusCode, Strong,
+    Accessor, ConnectionInfo, DeathRecipient, IBinder as _, ProcessState, ServiceManager,
+    SpIBinder, StatusCode, Strong,
 };
 use foreign::library::visitor::Visitor;
 use foreign::library::{check, check_files};
@@ -76,7 +80,26 @@ fn check_names(host: &Strong<dyn IHost>) -> Outcome {
     let found = waiting.join().map_err(|_| "the waiting thread panicked")?;
     expect("who came", found, Some(visitor.as_binder()))?;
     let manager = ServiceManager::of(&ProcessState::device()?)?;
-    expect("listed", manager.list()?.contains(&name), true)
+    expect("listed", manager.list()?.contains(&name), true)?;
+    check_accessor(host)
+}
+
+/// Finds a service behind a socket, of which the service manager knows how to get there.
+fn check_accessor(host: &Strong<dyn IHost>) -> Outcome {
+    let name = format!("foreign.IVisitor/{}.socket", process::id());
+    let address = SocketAddr::from_abstract_name(&name)?;
+    let listener = UnixListener::bind_addr(&address)?;
+    let (visitor, _heard) = Visitor::new_binder(host);
+    let server = RpcServer::new_bound_socket(visitor.as_binder(), listener.into())?;
+    server.start()?;
+    let accessor = Accessor::new(&name, move |_| Some(ConnectionInfo::Unix(address.clone())));
+    binder::add_service(&name, accessor.as_binder().ok_or("an accessor is an object")?)?;
+    for found in [binder::check_interface(&name)?, binder::wait_for_interface(&name)?] {
+        let found: Strong<dyn IVisitor> = found;
+        expect("visitor behind a socket", found.name()?, "visitor")?;
+        expect("remote", found.as_binder().is_remote(), true)?;
+    }
+    Ok(())
 }
 
 /// Leaves an object with the host, so that its death can be watched.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use binder_os::binder_device::ObjectKind;
-use binder_os::binder_returns::{Acceptance, Delivery, Notice, Refusal, Return};
+use binder_os::Delivery;
+use binder_os::binder_returns::{Acceptance, Notice, Refusal, Return};
+use binder_os::delivery::{ObjectKind, ReceivedObject};
 use binder_uapi::{
     BC_ACQUIRE_DONE, BC_INCREFS_DONE, BC_REPLY, BC_TRANSACTION, BinderPtrCookie,
     BinderTransactionData, TF_ACCEPT_FDS, TF_CLEAR_BUF, TF_ONE_WAY, TF_STATUS_CODE, TF_UPDATE_TXN,
@@ -11,12 +12,13 @@ use binder_uapi::{
 };
 
 use super::device::Shared;
-use super::inbox::Inbox;
 use super::link::Payload;
+use super::received::Received;
 use crate::SpIBinder;
 use crate::StatusCode;
 use crate::transport::{
     Caller, Held, ObjectCodec, Parcel, ParcelObject, TransactionCode, TransactionFlags, serve,
+    take_buffer,
 };
 
 /// The flags of callers that concern the driver.
@@ -127,9 +129,7 @@ impl Shared {
     /// Takes the reply to a call: a parcel, or a status.
     fn take_reply(self: &Arc<Self>, delivery: Delivery) -> Result<Parcel, StatusCode> {
         let head = *delivery.head();
-        let reply = self.receive(delivery);
-        self.with_link(|link| link.push_free(&head));
-        let reply = reply?;
+        let reply = self.receive(delivery).0?;
         if head.flags & TF_STATUS_CODE == 0 {
             return Ok(reply);
         }
@@ -146,13 +146,10 @@ impl Shared {
         let BinderTransactionData { target: ptr, cookie, code, flags, .. } = head;
         let is_oneway = flags & TF_ONE_WAY != 0;
         let caller = self.caller(&delivery);
-        let data = self.receive(delivery);
-        self.with_link(|link| {
-            if !is_oneway {
-                link.push_free(&head);
-            }
-            link.begin_serving();
-        });
+        self.with_link(super::link::Link::begin_serving);
+        let (data, unfreed) = self.receive(delivery);
+        // The driver brings no further one-way to the same object before this one is freed.
+        let unfreed = unfreed.filter(|_| is_oneway);
         let target = self.target(BinderPtrCookie { ptr, cookie });
         let answer = match (data, target) {
             (Ok(data), Some(target)) => serve(&target, caller, code, data, flags),
@@ -163,11 +160,8 @@ impl Shared {
             if let Err(status) = answer {
                 tracing::debug!(code, %status, "a one-way failed");
             }
-            self.with_link(|link| {
-                // Only now may the next one-way come to the same object.
-                link.push_free(&head);
-                link.end_serving();
-            });
+            drop(unfreed);
+            self.with_link(super::link::Link::end_serving);
             return;
         }
         self.with_link(|link| {
@@ -191,36 +185,59 @@ impl Shared {
 
     fn caller(&self, delivery: &Delivery) -> Caller {
         let BinderTransactionData { sender_pid: pid, sender_euid: uid, .. } = *delivery.head();
-        let sid = delivery.security_context().and_then(|address| {
-            let text = self.os.copy_text(address);
-            text.inspect_err(|error| tracing::error!(%error, "no security context")).ok()
+        let sid = delivery.security_context().unwrap_or_else(|error| {
+            tracing::error!(%error, "no security context");
+            None
         });
         Caller { pid, uid, sid, certificate: None }
     }
 
-    /// Makes a parcel of what was received: from then on it holds what it names.
-    fn receive(self: &Arc<Self>, delivery: Delivery) -> Result<Parcel, StatusCode> {
+    /// Makes a parcel of what was received: from then on it holds what it names. What is still to be
+    /// freed, if the parcel does not see to that, comes along.
+    fn receive(
+        self: &Arc<Self>,
+        delivery: Delivery,
+    ) -> (Result<Parcel, StatusCode>, Option<Received>) {
         let is_sensitive = delivery.head().flags & TF_CLEAR_BUF != 0;
-        let mut inbox = Inbox::new(is_sensitive);
-        let mut objects = Vec::new();
-        let received = self.os.receive(delivery, inbox.bytes_mut(), &mut objects);
-        received.map_err(|error| self.status_of(&error))?;
-        let objects = objects.into_iter().map(|object| {
-            let binder = match object.kind {
-                ObjectKind::File(file) => return Ok((object.offset, Held::File(file))),
-                ObjectKind::Own(name) => {
-                    SpIBinder::from_local(self.target(name).ok_or(StatusCode::DEAD_OBJECT)?)
-                }
-                ObjectKind::Handle(handle) => SpIBinder::from_remote(self.proxy(handle)),
-                ObjectKind::Other(_) => return Err(StatusCode::BAD_TYPE),
-            };
-            Ok((object.offset, Held::Binder { binder, name: None }))
-        });
-        let objects: Result<Vec<_>, _> = objects
-            .map(|object| object.map(|(offset, held)| ParcelObject { offset, held }))
-            .collect();
+        let mut received = Received::new(self, delivery);
+        let objects = match self.take_objects(&mut received) {
+            Ok(objects) => objects,
+            Err(status) => return (Err(status), Some(received)),
+        };
         let codec = Arc::clone(self) as Arc<dyn ObjectCodec>;
-        Ok(Parcel::received(codec, Box::new(inbox), objects?))
+        if received.keep() {
+            return (Ok(Parcel::received(codec, Box::new(received), objects)), None);
+        }
+        let mut buffer = take_buffer();
+        let copied = received.bytes().map(|bytes| parcel::bytes::append(&mut buffer, bytes));
+        let mut copy = Parcel::received_into(codec, buffer, objects);
+        if is_sensitive {
+            copy.mark_sensitive();
+        }
+        (copied.map(|()| copy).map_err(|error| self.status_of(&error)), Some(received))
+    }
+
+    fn take_objects(
+        self: &Arc<Self>,
+        received: &mut Received,
+    ) -> Result<Vec<ParcelObject>, StatusCode> {
+        let objects = received.take_objects().map_err(|error| self.status_of(&error))?;
+        objects.into_iter().map(|object| self.parcel_object(object)).collect()
+    }
+
+    fn parcel_object(
+        self: &Arc<Self>,
+        ReceivedObject { offset, kind }: ReceivedObject,
+    ) -> Result<ParcelObject, StatusCode> {
+        let binder = match kind {
+            ObjectKind::File(file) => return Ok(ParcelObject { offset, held: Held::File(file) }),
+            ObjectKind::Own(name) => {
+                SpIBinder::from_local(self.target(name).ok_or(StatusCode::DEAD_OBJECT)?)
+            }
+            ObjectKind::Handle(handle) => SpIBinder::from_remote(self.proxy(handle)),
+            ObjectKind::Other(_) => return Err(StatusCode::BAD_TYPE),
+        };
+        Ok(ParcelObject { offset, held: Held::Binder { binder, name: None } })
     }
 }
 

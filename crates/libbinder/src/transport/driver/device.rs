@@ -120,8 +120,7 @@ impl Device {
     ///
     /// [`DeviceError`].
     pub fn open_with(path: &Path, options: &DeviceOptions) -> Result<Self, DeviceError> {
-        let opened = fork_count::start()
-            .and_then(|()| BinderDevice::open_with_buffer(path, options.buffer_bytes));
+        let opened = BinderDevice::open_with_buffer(path, options.buffer_bytes);
         let failed = |source| DeviceError::Open { path: path.into(), source };
         let os = opened.map_err(failed)?;
         let found = os.version().map_err(failed)?;
@@ -132,7 +131,7 @@ impl Device {
             path: path.into(),
             forks: fork_count::forks(),
             shows_callers: shows_security_contexts(&os),
-            os,
+            os: Arc::new(os),
             header: options.header,
             nodes: Nodes::default(),
             handles: Handles::default(),
@@ -282,7 +281,7 @@ impl fmt::Debug for Device {
 
 /// What all threads, proxies and parcels of a device share.
 pub(super) struct Shared {
-    pub(super) os: BinderDevice,
+    pub(super) os: Arc<BinderDevice>,
     path: PathBuf,
     /// How many forks there had been when it was opened.
     forks: u32,

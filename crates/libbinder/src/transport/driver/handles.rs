@@ -135,6 +135,22 @@ impl Shared {
         })
     }
 
+    /// Takes a registration back that the table does not name any more, if there was one.
+    fn unregister(
+        self: &Arc<Self>,
+        table: MutexGuard<'_, Table>,
+        command: u32,
+        handle: u32,
+        cookie: Option<u64>,
+    ) -> Result<(), StatusCode> {
+        let Some(cookie) = cookie else { return Ok(()) };
+        let asked = self.write_registration(command, handle, cookie);
+        drop(table);
+        // Proxies that were waiting for the commands to be written.
+        self.with_link(|_| ());
+        asked.map_err(|error| self.status_of(&error))
+    }
+
     /// Asks the driver to tell of the death of the proxy's object.
     pub(super) fn link_to_death(
         self: &Arc<Self>,
@@ -168,13 +184,8 @@ impl Shared {
         let mut table = self.handles();
         let is_last = proxy.deaths.unlink(recipient)?;
         let entry = table.entries.get_mut(&handle).filter(|_| is_last);
-        let Some(cookie) = entry.and_then(|entry| entry.death.take()) else {
-            return Ok(());
-        };
-        let asked = self.write_registration(BC_CLEAR_DEATH_NOTIFICATION, handle, cookie);
-        drop(table);
-        self.with_link(|_| ());
-        asked.map_err(|error| self.status_of(&error))
+        let cookie = entry.and_then(|entry| entry.death.take());
+        self.unregister(table, BC_CLEAR_DEATH_NOTIFICATION, handle, cookie)
     }
 
     /// Handles `BR_DEAD_BINDER`: tells all who wanted to know, then the driver.
@@ -242,13 +253,8 @@ impl Shared {
         let mut table = self.handles();
         let is_last = proxy.freezes.unlink(notice)?;
         let entry = table.entries.get_mut(&handle).filter(|_| is_last);
-        let Some(cookie) = entry.and_then(|entry| entry.freeze.take()) else {
-            return Ok(());
-        };
-        let asked = self.write_registration(BC_CLEAR_FREEZE_NOTIFICATION, handle, cookie);
-        drop(table);
-        self.with_link(|_| ());
-        asked.map_err(|error| self.status_of(&error))
+        let cookie = entry.and_then(|entry| entry.freeze.take());
+        self.unregister(table, BC_CLEAR_FREEZE_NOTIFICATION, handle, cookie)
     }
 
     /// Handles `BR_FROZEN_BINDER`.

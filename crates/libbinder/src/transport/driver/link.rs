@@ -8,8 +8,9 @@ use std::io;
 use std::mem;
 use std::sync::Arc;
 
-use binder_os::binder_returns::{Return, Returns};
-use binder_uapi::{BC_FREE_BUFFER, BinderTransactionData, name_of, payload_len};
+use binder_os::binder_returns::Return;
+use binder_os::{Conversation, Delivery};
+use binder_uapi::BinderTransactionData;
 use zerocopy::{Immutable, IntoBytes};
 
 use super::device::Shared;
@@ -17,10 +18,8 @@ use super::proxy::Proxy;
 use crate::transport::{LocalObject, Parcel};
 
 /// What one thread has to say to one device, and has heard.
-#[derive(Default)]
 pub(super) struct Link {
-    commands: Vec<u8>,
-    returns: Returns,
+    conversation: Conversation,
     /// The offsets of the transaction that is written next.
     offsets: Vec<u64>,
     /// The status that is written next, as a reply.
@@ -37,11 +36,11 @@ pub(super) struct Link {
     is_looper: bool,
     /// How many calls the thread is serving.
     serving: u32,
-    /// How many bytes of the receive buffer wait in `commands` to be freed.
+    /// How many bytes of the receive buffer wait to be freed with the next exchange.
     unfreed_bytes: usize,
     /// How many of these the device was told of.
     held_back_bytes: usize,
-    /// Whether others wait for something in `commands`.
+    /// Whether others wait for something that is to be written.
     is_urgent: bool,
 }
 
@@ -59,11 +58,26 @@ pub(super) enum Payload<'a> {
 }
 
 impl Link {
+    fn new(device: &Shared) -> Self {
+        Self {
+            conversation: Conversation::new(Arc::clone(&device.os)),
+            offsets: Vec::new(),
+            status: 0,
+            replies: Vec::new(),
+            pins: Vec::new(),
+            unpinned: Vec::new(),
+            retired: Retired::default(),
+            is_looper: false,
+            serving: 0,
+            unfreed_bytes: 0,
+            held_back_bytes: 0,
+            is_urgent: false,
+        }
+    }
+
     /// Adds a command, to be written with the next exchange.
     pub(super) fn push(&mut self, command: u32, payload: &(impl IntoBytes + Immutable)) {
-        debug_assert_eq!(payload_len(command), size_of_val(payload), "{}", name_of(command));
-        self.commands.extend_from_slice(&command.to_ne_bytes());
-        self.commands.extend_from_slice(payload.as_bytes());
+        self.conversation.push(command, payload);
     }
 
     /// Adds a command that others wait for.
@@ -73,10 +87,9 @@ impl Link {
     }
 
     /// Adds a command that frees the buffer of a received transaction.
-    pub(super) fn push_free(&mut self, transaction: &BinderTransactionData) {
-        self.push(BC_FREE_BUFFER, &transaction.buffer);
-        let bytes = transaction.data_size.saturating_add(transaction.offsets_size);
-        self.unfreed_bytes += usize::try_from(bytes).unwrap_or(usize::MAX / 2);
+    pub(super) fn push_free(&mut self, delivery: Delivery) {
+        self.unfreed_bytes = self.unfreed_bytes.saturating_add(delivery.buffer_bytes());
+        self.conversation.push_free(delivery);
     }
 
     /// Keeps a proxy until the commands so far are written.
@@ -158,7 +171,7 @@ impl Link {
     /// Takes what may be dropped, if there is anything and no returns are left to look at.
     pub(super) fn take_retired(&mut self) -> Option<Retired> {
         let has_any = !self.retired.objects.is_empty() || !self.retired.parcels.is_empty();
-        (has_any && self.returns.is_empty()).then(|| mem::take(&mut self.retired))
+        (has_any && !self.conversation.has_returns()).then(|| mem::take(&mut self.retired))
     }
 
     /// Takes the next return, and waits for it if need be. All commands are written before.
@@ -166,7 +179,7 @@ impl Link {
     /// May be [`Return::Nothing`]: proxies are not kept for as long as a wait takes.
     pub(super) fn next_return(&mut self, device: &Shared) -> io::Result<Return> {
         loop {
-            match self.returns.take_next() {
+            match self.conversation.take_next() {
                 Some(Return::Nothing) => {}
                 Some(next) => return Ok(next),
                 None if self.pins.is_empty() => self.exchange(device, true)?,
@@ -184,7 +197,7 @@ impl Link {
 
     /// Writes all commands, as far as the driver takes them.
     pub(super) fn flush(&mut self, device: &Shared) -> io::Result<()> {
-        if self.commands.is_empty() { Ok(()) } else { self.exchange(device, false) }
+        if self.conversation.has_commands() { self.exchange(device, false) } else { Ok(()) }
     }
 
     /// Writes what others wait for, and what takes too much room, before the thread goes its ways.
@@ -194,38 +207,20 @@ impl Link {
         }
         let more_bytes = self.unfreed_bytes - self.held_back_bytes;
         self.held_back_bytes = self.unfreed_bytes;
-        let may_hold_back = device.hold_back(more_bytes);
+        let may_hold_back = more_bytes == 0 || device.hold_back(more_bytes);
         if self.is_urgent || !may_hold_back { self.flush(device) } else { Ok(()) }
     }
 
     fn exchange(&mut self, device: &Shared, is_waiting: bool) -> io::Result<()> {
-        let exchange = if is_waiting {
-            device.os.write_read_returns(&self.commands, &mut self.returns)
-        } else {
-            device.os.write_read(&self.commands, &mut [])
-        };
-        let is_refused = exchange.outcome.is_err() && exchange.written < self.commands.len();
-        self.commands.drain(..exchange.written);
-        if is_refused {
-            // This one the driver will never take. The others it may.
-            self.drop_first_command();
-        }
-        if self.commands.is_empty() {
+        let conversation = &mut self.conversation;
+        let outcome = if is_waiting { conversation.write_read() } else { conversation.write() };
+        if !self.conversation.has_commands() {
             self.is_urgent = false;
             self.unfreed_bytes = 0;
             device.release_held_back(mem::take(&mut self.held_back_bytes));
             self.unpinned.append(&mut self.pins);
         }
-        exchange.outcome
-    }
-
-    fn drop_first_command(&mut self) {
-        if let Some(code) = self.commands.first_chunk() {
-            let code = u32::from_ne_bytes(*code);
-            let len = size_of_val(&code) + payload_len(code);
-            tracing::debug!(command = name_of(code), "the driver refuses a command");
-            self.commands.drain(..len.min(self.commands.len()));
-        }
+        outcome
     }
 }
 
@@ -274,7 +269,7 @@ impl Shared {
             let links = &mut links.try_borrow_mut().ok()?.0;
             let is_ours = |(device, _): &(Arc<Self>, Link)| Arc::ptr_eq(device, self);
             let place = links.iter().position(is_ours).unwrap_or_else(|| {
-                links.push((Arc::clone(self), Link::default()));
+                links.push((Arc::clone(self), Link::new(self)));
                 links.len() - 1
             });
             let act = act.take()?;
@@ -284,7 +279,7 @@ impl Shared {
             (Ok(Some(result)), _) => result,
             // The thread is ending and its link has gone already: what is left is said at once.
             (_, Some(act)) => {
-                let mut link = Link::default();
+                let mut link = Link::new(self);
                 let result = act(&mut link);
                 let _ = link.flush(self);
                 result

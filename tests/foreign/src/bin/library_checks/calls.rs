@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use aidl_tests::suite::{self, Without};
-use binder::binder_impl::{FLAG_CLEAR_BUF, FLAG_ONEWAY, IBinderInternal as _};
+use binder::binder_impl::{FLAG_CLEAR_BUF, FLAG_ONEWAY, IBinderInternal as _, Parcel};
 use binder::transport::driver::{Device, DeviceOptions};
 use binder::{FromIBinder, IBinder as _, SpIBinder, StatusCode, Strong};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -14,11 +14,13 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::manager::{
     CALL, COUNTS, ECHO, KEEP, MEET, NOTHING, PANIC, STATUS, TELL, TEST, WHO, ask, new_object, tell,
 };
-use crate::{Check, Outcome, connect, device_path, expect};
+use crate::{Check, Outcome, becomes, connect, device_path, expect};
 
 pub(crate) const CHECKS: &[Check] = &[
     ("every_type_of_a_test_interface_passes", every_type_of_a_test_interface_passes),
     ("large_data_passes_and_its_room_is_given_back", large_data_passes),
+    ("large_parcels_stay_as_they_are_while_they_are_kept", large_parcels_stay_as_they_are),
+    ("large_one_ways_give_their_room_back", large_one_ways_give_their_room_back),
     ("threads_that_rest_hold_little_back", threads_that_rest_hold_little_back),
     ("one_way_calls_keep_their_order", one_way_calls_keep_their_order),
     ("calls_nest_on_the_thread_that_waits", calls_nest_on_the_thread_that_waits),
@@ -51,8 +53,47 @@ fn large_data_passes() -> Outcome {
     }
     let refused = ask::<Vec<u8>>(&manager, ECHO, &bytes(1_100_000));
     expect("too much", refused.err(), Some(StatusCode::FAILED_TRANSACTION))?;
-    let reply = manager.transact(ECHO, FLAG_CLEAR_BUF, |data| data.write(&bytes(5000)))?;
-    expect("sensitive", reply.read::<Vec<u8>>()? == bytes(5000), true)
+    for len in [5000, 50_000] {
+        let reply = manager.transact(ECHO, FLAG_CLEAR_BUF, |data| data.write(&bytes(len)))?;
+        expect("sensitive", reply.read::<Vec<u8>>()? == bytes(len), true)?;
+    }
+    Ok(())
+}
+
+/// They may lie in the receive buffer, but not so many that it is full.
+fn large_parcels_stay_as_they_are() -> Outcome {
+    let manager = connect()?;
+    let mut kept = Vec::new();
+    for number in 0..40 {
+        let mut sent = bytes(30_000);
+        sent[0] = number;
+        let reply = manager.transact(ECHO, 0, |data| data.write(&sent))?;
+        kept.push((sent, reply));
+    }
+    // Some end on a thread that calls nobody.
+    let others = kept.split_off(3);
+    let check = |kept: &[(Vec<u8>, Parcel)]| {
+        let mut replies = kept.iter().map(|(sent, reply)| Ok(reply.read::<Vec<u8>>()? == *sent));
+        replies.all(|is_as_sent| is_as_sent == Ok::<_, StatusCode>(true))
+    };
+    let other = thread::spawn(move || check(&others));
+    expect("others", other.join().map_err(|_| "a thread panicked")?, true)?;
+    expect("large reply", ask::<Vec<u8>>(&manager, ECHO, &bytes(450_000))?.len(), 450_000)?;
+    expect("kept", check(&kept), true)?;
+    drop(kept);
+    expect("large reply", ask::<Vec<u8>>(&manager, ECHO, &bytes(450_000))?.len(), 450_000)
+}
+
+fn large_one_ways_give_their_room_back() -> Outcome {
+    let manager = connect()?;
+    for _ in 0..20 {
+        // One-ways may fill half of a receive buffer: there is room for four.
+        becomes("accepted", &Ok(()), || {
+            let sent = manager.transact(ECHO, FLAG_ONEWAY, |data| data.write(&bytes(100_000)));
+            Ok(sent.map(drop))
+        })?;
+    }
+    Ok(())
 }
 
 fn threads_that_rest_hold_little_back() -> Outcome {

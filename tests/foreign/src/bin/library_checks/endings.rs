@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use binder::binder_impl::IBinderInternal as _;
+use binder::binder_impl::{IBinderInternal as _, Parcel};
 use binder::transport::driver::Device;
 use binder::{
     DeathRecipient, FrozenState, FrozenStateChangeCallback, IBinder as _, SpIBinder, StatusCode,
@@ -14,7 +14,7 @@ use binder::{
 use binder_os::processes::{self, Change, Fork};
 use foreign::READY;
 
-use crate::manager::{FORGET, KEEP, LAST, LIVING, NOTHING, ask, new_object, tell};
+use crate::manager::{ECHO, FORGET, KEEP, LAST, LIVING, NOTHING, ask, new_object, tell};
 use crate::{Check, Outcome, Program, connect, device, device_path, expect};
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -180,23 +180,28 @@ fn a_child_opens_the_device_anew() -> Outcome {
 pub(crate) fn fork() -> Outcome {
     let device = Device::open(&device_path())?;
     let manager = device.context_object()?;
+    let sent = vec![7_u8; 30_000];
+    let reply = manager.transact(ECHO, 0, |data| data.write(&sent))?;
     match processes::fork()? {
         Fork::Child => {
-            let result = in_child(&device, &manager);
+            let result = in_child(&device, &manager, &reply);
             if let Err(error) = &result {
                 eprintln!("in the child: {error}");
             }
-            drop((manager, device));
+            drop((reply, manager, device));
             std::process::exit(i32::from(result.is_err()));
         }
         Fork::Parent(child) => {
             expect("the child", child.wait()?, Change::Exited(0))?;
+            expect("the reply", reply.read::<Vec<u8>>()? == sent, true)?;
             Ok(manager.ping_binder()?)
         }
     }
 }
 
-fn in_child(device: &Device, manager: &SpIBinder) -> Outcome {
+fn in_child(device: &Device, manager: &SpIBinder, reply: &Parcel) -> Outcome {
+    // It lies in the receive buffer, which the parent may use again at any time.
+    expect("reply", reply.read::<Vec<u8>>(), Err(StatusCode::NOT_ENOUGH_DATA))?;
     expect("call", manager.ping_binder(), Err(StatusCode::INVALID_OPERATION))?;
     expect("ours", device.is_of_this_process(), false)?;
     expect("thread pool", device.start_thread_pool().is_err(), true)?;

@@ -218,8 +218,4 @@ impl Remotable for Answering {
     ) -> Result<(), StatusCode> {
         reply.write(&(self.0)(data.read()?)?)
     }
-
-    fn on_dump(&self, _out: &mut dyn io::Write, _args: &[&CStr]) -> Result<(), StatusCode> {
-        Ok(())
-    }
 }
