@@ -45,12 +45,51 @@ static inline struct answer answer_to(const struct binder_transaction_data *call
 	};
 }
 
+#define COOKIE 0x1234567887654321ull
+
+// A call or a reply that brings one descriptor.
+struct parcel {
+	struct send send;
+	struct binder_fd_object object;
+	binder_size_t offset;
+};
+
+static inline void pack(struct parcel *parcel, uint32_t command, int fd)
+{
+	memset(parcel, 0, sizeof *parcel);
+	parcel->object.hdr.type = BINDER_TYPE_FD;
+	parcel->object.fd = fd;
+	parcel->object.cookie = COOKIE;
+	parcel->send.command = command;
+	parcel->send.transaction.flags = TF_ACCEPT_FDS;
+	parcel->send.transaction.data_size = sizeof parcel->object;
+	parcel->send.transaction.offsets_size = sizeof parcel->offset;
+	parcel->send.transaction.data.ptr.buffer = (uintptr_t)&parcel->object;
+	parcel->send.transaction.data.ptr.offsets = (uintptr_t)&parcel->offset;
+}
+
+// The descriptor that came with a call or a reply.
+static inline int unpack(const struct binder_transaction_data *got)
+{
+	struct binder_fd_object object;
+	memcpy(&object, (void *)(uintptr_t)got->data.ptr.buffer, sizeof object);
+	if (object.hdr.type != BINDER_TYPE_FD || object.cookie != COOKIE ||
+	    fcntl(object.fd, F_GETFD) != FD_CLOEXEC)
+		errx(1, "what came is no descriptor");
+	return object.fd;
+}
+
+static inline int open_device_at(const char *path)
+{
+	int device = open(path, O_RDWR | O_CLOEXEC);
+	if (device < 0)
+		err(1, "%s", path);
+	return device;
+}
+
 static inline int open_device(void)
 {
-	int device = open("/dev/binder", O_RDWR | O_CLOEXEC);
-	if (device < 0)
-		err(1, "/dev/binder");
-	return device;
+	return open_device_at("/dev/binder");
 }
 
 static inline char *map(int device, size_t size)
@@ -61,11 +100,16 @@ static inline char *map(int device, size_t size)
 	return buffer;
 }
 
-static inline int open_client(void)
+static inline int open_client_at(const char *path)
 {
-	int device = open_device();
+	int device = open_device_at(path);
 	map(device, 128 << 10);
 	return device;
+}
+
+static inline int open_client(void)
+{
+	return open_client_at("/dev/binder");
 }
 
 static inline void become_manager(int device)

@@ -7,41 +7,6 @@
 // call, which brings it the writing end of a pipe; its reply brings the parent a file in memory.
 #include "client.h"
 
-#define CODE_HELLO 1
-#define COOKIE 0x1234567887654321ull
-
-// A call or a reply that brings one descriptor.
-struct parcel {
-	struct send send;
-	struct binder_fd_object object;
-	binder_size_t offset;
-};
-
-static void pack(struct parcel *parcel, uint32_t command, int fd)
-{
-	memset(parcel, 0, sizeof *parcel);
-	parcel->object.hdr.type = BINDER_TYPE_FD;
-	parcel->object.fd = fd;
-	parcel->object.cookie = COOKIE;
-	parcel->send.command = command;
-	parcel->send.transaction.code = CODE_HELLO;
-	parcel->send.transaction.flags = TF_ACCEPT_FDS;
-	parcel->send.transaction.data_size = sizeof parcel->object;
-	parcel->send.transaction.offsets_size = sizeof parcel->offset;
-	parcel->send.transaction.data.ptr.buffer = (uintptr_t)&parcel->object;
-	parcel->send.transaction.data.ptr.offsets = (uintptr_t)&parcel->offset;
-}
-
-static int unpack(const struct binder_transaction_data *got)
-{
-	struct binder_fd_object object;
-	memcpy(&object, (void *)(uintptr_t)got->data.ptr.buffer, sizeof object);
-	if (object.hdr.type != BINDER_TYPE_FD || object.cookie != COOKIE ||
-	    fcntl(object.fd, F_GETFD) != FD_CLOEXEC)
-		errx(1, "what came is no descriptor");
-	return object.fd;
-}
-
 static void serve(int ready)
 {
 	struct binder_transaction_data asked;

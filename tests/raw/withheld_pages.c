@@ -6,12 +6,11 @@
 //
 // A line for each way tells how the others fared. Says so where it may not withhold pages.
 #include "client.h"
+#include "held_up.h"
 
-#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 enum { THREADS = 24, CALLS = 400, PATIENCE_S = 60 };
@@ -40,23 +39,6 @@ static void serve(int ready)
 		struct answer answer = answer_to(&call);
 		expect(service, &answer, sizeof answer, BR_TRANSACTION, &call);
 	}
-}
-
-// Pages that nobody delivers; 0 if that is forbidden.
-static char *withhold(size_t size)
-{
-	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-	if (fd < 0)
-		return NULL;
-	CHECK(ioctl(fd, UFFDIO_API, &api) == 0);
-	char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(pages != MAP_FAILED);
-	range.range.start = (uintptr_t)pages;
-	range.range.len = size;
-	CHECK(ioctl(fd, UFFDIO_REGISTER, &range) == 0);
-	return pages;
 }
 
 static void ignore(int signal)
@@ -130,12 +112,6 @@ static pid_t start_stuck(int count)
 	return child;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	long x = *(const long *)a, y = *(const long *)b;
-	return (x > y) - (x < y);
-}
-
 // The median and the longest of many calls, in microseconds.
 static void call_service(int own, long *median, long *longest)
 {
@@ -157,20 +133,6 @@ static void call_service(int own, long *median, long *longest)
 	qsort(times, CALLS, sizeof times[0], by_time);
 	*median = times[CALLS / 2];
 	*longest = times[CALLS - 1];
-}
-
-// Whether the driver knows a process still, by its log.
-static int is_known(pid_t pid)
-{
-	char line[256], name[32];
-	int found = 0;
-	FILE *state = fopen("/dev/binderfs/binder_logs/state", "r");
-	CHECK(state != NULL);
-	snprintf(name, sizeof name, "proc %d\n", (int)pid);
-	while (fgets(line, sizeof line, state) != NULL)
-		found |= strcmp(line, name) == 0;
-	fclose(state);
-	return found;
 }
 
 int main(void)

@@ -415,7 +415,7 @@ impl Driver {
     fn interrupt(&mut self, unique: u64, target: u64) {
         if let Some(was_interrupted) = self.on_errands.get_mut(&target) {
             *was_interrupted = true;
-            return;
+            return self.end_errand_of_killed(target);
         }
         for device in 0..self.devices.len() {
             if let Some(parked) = self.devices[device].parked.take_request(target) {

@@ -53,6 +53,12 @@ pub(crate) enum Seat {
     Trapped(Waiting),
 }
 
+impl Seat {
+    pub(crate) fn is_request(&self) -> bool {
+        matches!(self, Self::Request)
+    }
+}
+
 /// What a thread is stopped for.
 pub(crate) enum Purpose {
     Errand(Box<Errand>),
@@ -359,6 +365,24 @@ impl Driver {
         } else {
             self.runners.run_errand(task);
         }
+    }
+
+    /// Ends the call behind request `target` if its thread was killed and nobody has begun its errand. The
+    /// thread cannot end before, nor can its process, for which those may wait who were to begin it.
+    pub(crate) fn end_errand_of_killed(&mut self, target: u64) {
+        let Some(task) = self.runners.take_errand_of_killed(target) else { return };
+        let Task { asker, request, purpose, .. } = task;
+        match purpose {
+            Purpose::Errand(errand) | Purpose::Undo(errand) => {
+                let done = Done::Errand(errand.key, without_files(&errand));
+                let standing = Standing::Gone;
+                self.end_errand(Report { asker, request, done, standing, divertible: None });
+            }
+            Purpose::Repeat => {
+                self.on_errands.remove(&target);
+            }
+        }
+        self.end_call(&asker, request, Err(Errno::EINTR));
     }
 
     /// Takes a diversion back whose thread has ended, or makes another call instead: a signal came

@@ -26,7 +26,12 @@ const MAX_PER_PROCESS: usize = 4;
 /// How long one waits for work while another does so as well.
 const LINGERS_FOR: Duration = Duration::from_secs(2);
 
-type Work = Box<dyn FnOnce(&Arc<Shared>) + Send>;
+enum Work {
+    Errand(Box<Task>),
+    Other(Other),
+}
+
+type Other = Box<dyn FnOnce(&Arc<Shared>) + Send>;
 
 /// The work in line, and who is at it.
 #[derive(Default)]
@@ -54,19 +59,38 @@ struct Busy {
 impl Runners {
     /// Has `work` done for a process.
     pub(crate) fn run(&self, client: Payer, work: impl FnOnce(&Arc<Shared>) + Send + 'static) {
+        self.put_in_line(client, Work::Other(Box::new(work)));
+    }
+
+    /// Has an errand done, for the process whose thread waits for it.
+    pub(crate) fn run_errand(&self, task: Task) {
+        self.put_in_line(task.client, Work::Errand(Box::new(task)));
+    }
+
+    /// Takes an errand out of the line for which request `unique` waits, if the thread behind that was
+    /// killed. All runners of its process may wait for the end of the process.
+    pub(crate) fn take_errand_of_killed(&self, unique: u64) -> Option<Task> {
+        let mut state = self.state();
+        let is_it = |task: &Task| {
+            task.asker.unique == unique && task.seat.is_request() && task.asker.is_killed()
+        };
+        let mut line = state.line.iter();
+        let at = line.position(|(_, work)| matches!(work, Work::Errand(task) if is_it(task)))?;
+        match state.line.remove(at)? {
+            (_, Work::Errand(task)) => Some(*task),
+            (_, Work::Other(_)) => None,
+        }
+    }
+
+    fn put_in_line(&self, client: Payer, work: Work) {
         let mut state = self.state();
         if !state.is_closed {
-            state.line.push_back((client, Box::new(work)));
+            state.line.push_back((client, work));
             // Whoever is woken must not find the state taken.
             drop(state);
             self.changed.notify_one();
         }
         // Otherwise it is dropped: the file system is unmounted, so nobody must answer for that.
-    }
-
-    /// Has an errand done, for the process whose thread waits for it.
-    pub(crate) fn run_errand(&self, task: Task) {
-        self.run(task.client, move |shared| errand::run(shared, task));
     }
 
     /// Starts the first thread. Others follow when all are at work.
@@ -75,7 +99,10 @@ impl Runners {
         self.state().threads += 1;
         let started = thread::Builder::new().name("runner".into()).spawn(move || {
             while let Some((client, work)) = runners.next(&shared) {
-                let work = std::panic::AssertUnwindSafe(|| work(&shared));
+                let work = std::panic::AssertUnwindSafe(|| match work {
+                    Work::Errand(task) => errand::run(&shared, *task),
+                    Work::Other(work) => work(&shared),
+                });
                 if std::panic::catch_unwind(work).is_err() {
                     tracing::error!("a runner met a bug");
                 }
@@ -199,7 +226,7 @@ mod tests {
         let of_one_user = (0..processes).map(|pid| Payer { pid: 10 + pid, uid: 3 });
         let one_more = wanted(100, 3, 1).chain(wanted(101, 4, 1));
         for client in work.chain(of_one_user).chain(one_more) {
-            state.line.push_back((client, Box::new(|_| ())));
+            state.line.push_back((client, Work::Other(Box::new(|_| ()))));
         }
         let take = |state: &mut State| state.take().map(|(client, _)| client);
         let taken: Vec<_> = std::iter::from_fn(|| take(&mut state)).collect();

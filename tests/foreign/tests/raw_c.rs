@@ -321,6 +321,24 @@ fn pages_that_never_come_are_missed_by_nobody_else() {
     }
 }
 
+/// One who is held up while files are on their way to it waits alone, and none of them stays behind.
+#[test]
+fn receivers_that_are_held_up_keep_no_files_from_others() {
+    let stage = stage_with("held_receivers");
+    for &user in User::all() {
+        for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"]] {
+            let said = stage.run_in(user, world, "held_receivers", &[]);
+            if said.starts_with("SKIPPED") {
+                print!("{said}");
+                continue;
+            }
+            let ways = ["returns", "request", "stopped"];
+            let expected = ways.map(|way| format!("{way}: served, gone, its files as well\n"));
+            assert_eq!(said, expected.concat(), "as {user:?}, in {world:?}");
+        }
+    }
+}
+
 #[test]
 fn a_driver_that_is_killed_leaves_nobody_waiting() {
     if !is_root_to("mount another binderfs inside a world") {

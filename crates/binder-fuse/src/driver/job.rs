@@ -1,6 +1,7 @@
 //! What the driver is asked to do, by whom, and who hears of the outcome.
 
 use binder_core::{Opener, ProcessKey};
+use binder_os::ThreadStatus;
 
 use super::DeviceId;
 use crate::client::Client;
@@ -22,6 +23,13 @@ pub(crate) struct Asker {
     pub(crate) argument: u64,
     /// It called as 32-bit programs do.
     pub(crate) is_compat: bool,
+}
+
+impl Asker {
+    /// Whether the thread has been killed, and ends as soon as its request is answered.
+    pub(crate) fn is_killed(&self) -> bool {
+        ThreadStatus::of(self.tid).is_ok_and(|status| status.is_killed)
+    }
 }
 
 /// One thing to do with the state of the driver.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use binder_core::{Caller, Commands, Errno, Outcome, Room, TransactionKind, Waits};
-use binder_os::{Leash, ThreadStatus, injection};
+use binder_os::{Leash, injection};
 use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
 use fuse_wire::reply;
 
@@ -54,7 +54,7 @@ impl Driver {
         let Some(client) = self.devices[asker.device].clients.get_mut(asker.process) else {
             return self.end_call(asker, request, Err(Errno::EINVAL));
         };
-        let client_of_daemon = Payer { pid: client.pid, uid };
+        let payer = Payer { pid: client.pid, uid };
         let Lent { memory, leash } = client.lend_memory(asker.tid);
         let stage = match want {
             Want::Commands(..) => Stage::Fetch,
@@ -62,9 +62,8 @@ impl Driver {
         };
         let ticket = self.under_way.insert(UnderWay { asker: *asker, request, leash, stage, past });
         let can_wait = past.pieces >= PIECES_IN_A_ROW;
-        let client = client_of_daemon;
         let device = asker.device;
-        let reach = Reach { ticket, unique, device, client, memory, want, can_wait };
+        let reach = Reach { ticket, unique, device, client: payer, memory, want, can_wait };
         self.left.push(Left::Reach(reach));
     }
 
@@ -229,23 +228,28 @@ impl Driver {
         for ticket in tickets {
             self.end_if_possible(ticket);
         }
+        let on_errands = self.on_errands.iter().filter(|(_, was_interrupted)| **was_interrupted);
+        let targets: Vec<u64> = on_errands.map(|(target, _)| *target).collect();
+        for target in targets {
+            self.end_errand_of_killed(target);
+        }
     }
 
     /// Whether there are calls that a signal wants to end.
     pub(super) fn has_interrupted(&self) -> bool {
         self.under_way.iter().any(|(_, it)| it.past.was_interrupted)
+            || self.on_errands.values().any(|was_interrupted| *was_interrupted)
     }
 
     /// Ends an interrupted call while its client's memory is still out of reach. Returns that are on their
     /// way cannot be taken back, so that such a call ends only if its thread does.
     fn end_if_possible(&mut self, ticket: usize) {
         let UnderWay { asker, stage, leash, .. } = &self.under_way[ticket];
-        let is_killed = || ThreadStatus::of(asker.tid).is_ok_and(|status| status.is_killed);
         let may_end = match stage {
             // One that is in line keeps its place there: a client that is interrupted again and again
             // would else take more and more.
-            Stage::Fetch => leash.is_in_use() || is_killed(),
-            Stage::HandOver => is_killed(),
+            Stage::Fetch => leash.is_in_use() || asker.is_killed(),
+            Stage::HandOver => asker.is_killed(),
         };
         if may_end && leash.cut() {
             let UnderWay { asker, request, stage, .. } = self.under_way.remove(ticket);

@@ -1,0 +1,54 @@
+// held_up.h - what programs share that hold clients up, and see that others go on and nothing stays behind.
+#pragma once
+
+#include <linux/userfaultfd.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+// Where pages are waited for.
+static int withheld = -1;
+
+// Pages that nobody delivers; 0 if that is forbidden.
+static inline char *withhold(size_t size)
+{
+	int fd = withheld = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	if (fd < 0)
+		return NULL;
+	CHECK(ioctl(fd, UFFDIO_API, &api) == 0);
+	char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(pages != MAP_FAILED);
+	range.range.start = (uintptr_t)pages;
+	range.range.len = size;
+	CHECK(ioctl(fd, UFFDIO_REGISTER, &range) == 0);
+	return pages;
+}
+
+// Delivers the pages withheld last, all the same.
+static inline void deliver(char *pages, size_t size)
+{
+	struct uffdio_zeropage range = { .range = { .start = (uintptr_t)pages, .len = size } };
+	CHECK(ioctl(withheld, UFFDIO_ZEROPAGE, &range) == 0);
+}
+
+static inline int by_time(const void *a, const void *b)
+{
+	long x = *(const long *)a, y = *(const long *)b;
+	return (x > y) - (x < y);
+}
+
+// Whether the driver knows a process still, by its log.
+static inline int is_known(pid_t pid)
+{
+	char line[256], name[32];
+	int found = 0;
+	FILE *state = fopen("/dev/binderfs/binder_logs/state", "r");
+	CHECK(state != NULL);
+	snprintf(name, sizeof name, "proc %d\n", (int)pid);
+	while (fgets(line, sizeof line, state) != NULL)
+		found |= strcmp(line, name) == 0;
+	fclose(state);
+	return found;
+}
