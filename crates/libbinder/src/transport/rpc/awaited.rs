@@ -1,7 +1,7 @@
 //! Calls that are awaited: no thread waits for their answers, or for a connection.
 //!
 //! A call goes out on the thread that begins it, or, if all connections are in use, on whichever gives
-//! one back. From then on the connection is the [reader](super::reader)'s, who returns it to the pool
+//! one back. From then on the connection is the [reader]'s, who returns it to the pool
 //! when the answer has come, whether anybody still awaits that or not.
 
 use std::future::Future;
