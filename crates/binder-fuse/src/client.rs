@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use binder_core::{
@@ -46,6 +46,21 @@ struct Thread {
     divertible: Divertible,
 }
 
+/// The memory of a process for whoever accesses it next.
+#[derive(Debug, Default)]
+pub(crate) struct Spare(Mutex<Option<Box<binder_os::ClientMemory>>>);
+
+impl Spare {
+    /// Keeps a way into the memory that nobody uses at present.
+    pub(crate) fn put(&self, memory: Box<binder_os::ClientMemory>) {
+        *self.lock() = Some(memory);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Box<binder_os::ClientMemory>>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
 /// One open file and the process that opened it.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -56,7 +71,7 @@ pub(crate) struct Client {
     /// Its memory; by this one, none of it is accessed.
     memory: binder_os::ClientMemory,
     /// By which it is accessed, unless somebody does so.
-    spare: Option<Box<binder_os::ClientMemory>>,
+    spare: Arc<Spare>,
     pub(crate) buffer: ReceiveBuffer,
     /// Threads that were seen to belong to the opener, by number.
     threads: HashMap<u32, Thread>,
@@ -89,7 +104,7 @@ impl Client {
             pid,
             file,
             memory: binder_os::ClientMemory::open(pid)?,
-            spare: None,
+            spare: Arc::default(),
             buffer,
             threads: HashMap::new(),
             has_filter: false,
@@ -175,24 +190,18 @@ impl Client {
         self.caller = tid;
     }
 
-    /// Its memory, as thread `tid` has it, to be accessed at the same time.
-    pub(crate) fn another_memory(&self, tid: u32) -> binder_os::ClientMemory {
-        let mut memory = self.memory.another();
-        memory.use_thread(tid);
-        memory
-    }
-
     /// Lends its memory, as thread `tid` has it, one of whose requests is unanswered. Several may access
     /// it at the same time.
-    pub(crate) fn lend_memory(&mut self, tid: u32) -> Box<binder_os::ClientMemory> {
-        let mut memory = self.spare.take().unwrap_or_else(|| Box::new(self.memory.another()));
+    pub(crate) fn lend_memory(&self, tid: u32) -> Box<binder_os::ClientMemory> {
+        let mut memory =
+            self.spare.lock().take().unwrap_or_else(|| Box::new(self.memory.another()));
         memory.use_thread(tid);
         memory
     }
 
-    /// Takes it back, with what was learned about it.
-    pub(crate) fn take_back(&mut self, memory: Box<binder_os::ClientMemory>) {
-        self.spare = Some(memory);
+    /// Where lent memory is put back, with what was learned about it.
+    pub(crate) fn spare(&self) -> Arc<Spare> {
+        self.spare.clone()
     }
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.

@@ -100,7 +100,7 @@ impl Driver {
         };
         client.resume_call(asker.tid);
         if !leash.is_cut() {
-            client.take_back(memory);
+            client.spare().put(memory);
         }
         match got {
             // What was fetched may lack what was cut off.
