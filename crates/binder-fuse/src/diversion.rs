@@ -135,6 +135,7 @@ pub(crate) fn is_fit(task: &Task) -> bool {
 }
 
 /// What came of an attempt to send a thread to the supervisor.
+#[expect(clippy::large_enum_variant, reason = "it is returned once and taken apart at once")]
 pub(crate) enum Begun {
     OnItsWay,
     /// It has gone.
