@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use binder_core::{
@@ -55,6 +55,21 @@ pub(crate) struct Lent {
     pub(crate) leash: Arc<Leash>,
 }
 
+/// The memory of a process for whoever accesses it next.
+#[derive(Debug, Default)]
+pub(crate) struct Spare(Mutex<Option<Lent>>);
+
+impl Spare {
+    /// Keeps a way into the memory that nobody uses at present, with what was learned about it.
+    pub(crate) fn put(&self, lent: Lent) {
+        *self.lock() = Some(lent);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Lent>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
 /// One open file and the process that opened it.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -65,7 +80,7 @@ pub(crate) struct Client {
     /// The process, which may have other files.
     known: Arc<Acquaintance>,
     /// By which its memory is accessed, unless somebody does so.
-    spare: Option<Lent>,
+    spare: Arc<Spare>,
     /// For what `spare` keeps open.
     spare_permit: Option<Permit>,
     pub(crate) buffer: ReceiveBuffer,
@@ -102,7 +117,7 @@ impl Client {
             pid,
             file,
             known,
-            spare: None,
+            spare: Arc::default(),
             spare_permit: None,
             buffer,
             threads: HashMap::new(),
@@ -189,17 +204,11 @@ impl Client {
         self.caller = tid;
     }
 
-    /// Its memory, as thread `tid` has it, to be accessed at the same time.
-    pub(crate) fn another_memory(&self, tid: u32) -> binder_os::ClientMemory {
-        let mut memory = self.known.memory.another();
-        memory.use_thread(tid);
-        memory
-    }
-
     /// Lends its memory, as thread `tid` has it, one of whose requests is unanswered. Several may access
     /// it at the same time.
     pub(crate) fn lend_memory(&mut self, tid: u32) -> Lent {
-        let mut lent = self.spare.take().unwrap_or_else(|| self.make_spare());
+        let spare = self.spare.lock().take();
+        let mut lent = spare.unwrap_or_else(|| self.make_spare());
         lent.memory.use_thread(tid);
         lent
     }
@@ -215,9 +224,9 @@ impl Client {
         Lent { leash: memory.leash().clone(), memory }
     }
 
-    /// Takes it back, with what was learned about it.
-    pub(crate) fn take_back(&mut self, lent: Lent) {
-        self.spare = Some(lent);
+    /// Where lent memory is put back.
+    pub(crate) fn spare(&self) -> Arc<Spare> {
+        self.spare.clone()
     }
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.

@@ -1,6 +1,6 @@
 //! Files for threads that a supervisor can trap.
 //!
-//! The thread waits in an ioctl for its transaction. A runner stops it for a moment, and has it make
+//! The thread waits in an ioctl for its transaction. The reader stops it for a moment, and has it make
 //! another call in the ioctl's place, which the supervisor's filter traps. While it waits there, the
 //! kernel adds the files to its descriptors, and the answer to that call is the ioctl's. Nothing is
 //! lent to anybody, and no call is made that a filter of the program's own might object to.
@@ -9,16 +9,17 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use binder_core::{CopyFault, Errand, ErrandKey, NotInstalled, ProcessKey};
 use binder_os::injection::{self, InjectionError};
-use binder_os::{ClientMemory, seccomp};
+use binder_os::seccomp;
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
+use crate::client::{Lent, Spare};
 use crate::driver::{Asker, DeviceId};
-use crate::errand::{self, Done, Next, Purpose, Seat, Standing, Task};
+use crate::errand::{self, Done, Next, Purpose, Seat, Standing, Task, Worker};
 use crate::files::HeldFile;
 use crate::ioctl::Answer;
 use crate::reach;
@@ -40,8 +41,9 @@ pub(crate) enum Divertible {
 /// A thread that is on its way to the supervisor.
 pub(crate) struct Diverted {
     pub(crate) asker: Asker,
-    client: Payer,
-    memory: Box<ClientMemory>,
+    pub(crate) client: Payer,
+    lent: Lent,
+    home: Arc<Spare>,
     request: BinderWriteRead,
     pub(crate) errand: ErrandKey,
     pub(crate) files: Vec<HeldFile>,
@@ -122,41 +124,61 @@ pub(crate) fn is_fit(task: &Task) -> bool {
         && matches!(&task.purpose, Purpose::Errand(errand) if has_files_only(errand))
 }
 
-/// Sends a thread to the supervisor for the files of an errand: the first half. Returns the task if
-/// it cannot be.
+/// What came of an attempt to send a thread to the supervisor.
+#[expect(clippy::large_enum_variant, reason = "it is returned once and taken apart at once")]
+pub(crate) enum Begun {
+    OnItsWay,
+    /// It has gone.
+    Over,
+    /// It cannot be sent there.
+    Left(Task),
+}
+
+/// Sends a thread to the supervisor for the files of an errand: the first half. `ready` runs when
+/// it is about to go there.
 ///
 /// It waits for nothing but that the thread leaves the kernel. Should that take long, as when somebody
 /// withholds the processor from the thread, another takes the reader's place.
-pub(crate) fn begin(shared: &Shared, task: Task) -> Option<Task> {
+pub(crate) fn begin(shared: &Shared, task: Task, ready: impl FnOnce()) -> Begun {
     if !is_fit(&task) {
-        return Some(task);
+        return Begun::Left(task);
     }
-    let Purpose::Errand(errand) = task.purpose else { return Some(task) };
-    let Task { asker, client, memory, request, .. } = task;
-    let (mut errand, mut memory) = (Some(errand), Some(memory));
+    let Purpose::Errand(errand) = task.purpose else { return Begun::Left(task) };
+    let Task { asker, client, lent, home, request, .. } = task;
+    let (mut errand, mut memory) = (Some(errand), Some((lent, home)));
     let bytes = Answer::of(&request);
     let answer = || {
         let result = injection::REPEAT_ALWAYS;
         send(&shared.fuse, &reply::ioctl(asker.unique, result, bytes.bytes()));
     };
-    let ready = || {
-        if let (Some(errand), Some(memory)) = (errand.take(), memory.take()) {
+    let put_down = || {
+        if let (Some(errand), Some((lent, home))) = (errand.take(), memory.take()) {
             let Errand { key: errand, install, .. } = *errand;
             let files = install.into_iter().filter_map(|file| file.into_inner()).collect();
-            let diverted = Diverted { asker, client, memory, request, errand, files };
+            let diverted = Diverted { asker, client, lent, home, request, errand, files };
             shared.diversions.expect(diverted);
         }
+        ready();
     };
-    let begun = injection::divert(asker.tid, answer, ready);
+    let begun = injection::divert(asker.tid, answer, put_down);
     match (begun, errand.zip(memory)) {
-        (Ok(()), _) => {}
+        (Ok(()), _) => return Begun::OnItsWay,
         (Err(InjectionError::Gone), Some((errand, _))) => {
             give_up(shared, asker, request, errand.key);
         }
-        (Err(_), Some((errand, memory))) => {
+        (Err(_), Some((errand, (lent, home)))) => {
             let (seat, purpose) = (Seat::Request, Purpose::Errand(errand));
             let divertible = Divertible::No;
-            return Some(Task { asker, client, memory, request, seat, purpose, divertible });
+            return Begun::Left(Task {
+                asker,
+                client,
+                lent,
+                home,
+                request,
+                seat,
+                purpose,
+                divertible,
+            });
         }
         // Unless the end of its process was noticed first, and it is forgotten already.
         (Err(_), None) => {
@@ -165,19 +187,18 @@ pub(crate) fn begin(shared: &Shared, task: Task) -> Option<Task> {
             }
         }
     }
-    None
+    Begun::Over
 }
 
 /// Gives its files to a thread that has come to the supervisor: the second half. Returns our own
-/// files, which are to be closed. As long as `may_block` holds, it may be held up by the thread's
-/// memory.
+/// files, which are to be closed. Its memory may hold this up.
 pub(crate) fn complete(
     shared: &Shared,
+    worker: Worker,
     waiting: Waiting,
     diverted: Diverted,
-    may_block: impl Fn() -> bool,
 ) -> Vec<HeldFile> {
-    let Diverted { asker, client, memory, request, errand, files } = diverted;
+    let Diverted { asker, client, lent, home, request, errand, files } = diverted;
     let mut numbers = Vec::with_capacity(files.len());
     let mut failure = None;
     for file in files.iter().filter_map(HeldFile::fd) {
@@ -189,17 +210,16 @@ pub(crate) fn complete(
             }
         }
     }
-    let trapped = Trapped { waiting, asker, client, memory };
+    let trapped = Trapped { worker, waiting, asker, client, lent, home };
     match failure {
-        None => trapped.go_on(shared, request, Done::Errand(errand, Ok(numbers)), may_block),
+        None => trapped.go_on(shared, request, Done::Errand(errand, Ok(numbers))),
         Some(error) if error.kind() == io::ErrorKind::NotFound => {
             give_up(shared, asker, request, errand);
         }
         Some(error) => {
             tracing::debug!(tid = asker.tid, %error, "files were not delivered");
             if numbers.is_empty() {
-                let done = Done::Errand(errand, Err(NotInstalled));
-                trapped.go_on(shared, request, done, may_block);
+                trapped.go_on(shared, request, Done::Errand(errand, Err(NotInstalled)));
             } else {
                 // All files or none; only the thread itself can close those that it has.
                 let errand = Errand { key: errand, install: Vec::new(), close: numbers };
@@ -212,48 +232,39 @@ pub(crate) fn complete(
 
 /// A thread in a call that the supervisor holds, and what belongs to it.
 struct Trapped {
+    /// Who has it there.
+    worker: Worker,
     waiting: Waiting,
     asker: Asker,
     client: Payer,
-    memory: Box<ClientMemory>,
+    lent: Lent,
+    home: Arc<Spare>,
 }
 
 impl Trapped {
-    /// Goes on with the call of the thread. Where its memory might hold us up, and must not, a runner
-    /// does.
-    fn go_on(
-        self,
-        shared: &Shared,
-        request: BinderWriteRead,
-        done: Done,
-        may_block: impl Fn() -> bool,
-    ) {
-        let next = errand::report(shared, &self.asker, request, done, None);
-        if may_block() && !shared.slow.holds(self.client.pid) {
-            self.finish(shared, request, next);
-        } else {
-            let client = self.client;
-            shared.runners.run(client, move |shared| self.finish(shared, request, next));
-        }
-    }
-
-    /// Ends its call, or leaves it to the runners if it must be stopped for that.
-    fn finish(mut self, shared: &Shared, mut request: BinderWriteRead, mut next: Option<Next>) {
+    /// Goes on with its call to the end, or leaves it to the runners if it must be stopped for that.
+    fn go_on(mut self, shared: &Shared, mut request: BinderWriteRead, done: Done) {
+        let mut next = errand::report(shared, self.worker, &self.asker, request, done, None);
         while let Some(Next::HandOver(at, hand_over)) = next {
             request = at;
             let is_there = self.waiting.is_pending();
-            let written =
-                if is_there { reach::write(&mut self.memory, &hand_over) } else { Err(CopyFault) };
+            let written = if is_there {
+                reach::write(&mut self.lent.memory, &hand_over)
+            } else {
+                Err(CopyFault)
+            };
             let done = Done::Written(hand_over, written);
-            next = errand::report(shared, &self.asker, request, done, None);
+            next = errand::report(shared, self.worker, &self.asker, request, done, None);
         }
         match next {
             Some(Next::Return(result, request)) if self.waiting.is_pending() => {
-                let result = errand::write_struct(&mut self.memory, &self.asker, &request, result);
+                let result =
+                    errand::write_struct(&mut self.lent.memory, &self.asker, &request, result);
                 self.waiting.answer(match result {
                     0 => seccomp::Answer::Done,
                     error => seccomp::Answer::Refuse(-error),
                 });
+                self.home.put(self.lent);
             }
             Some(Next::Errand(request, errand)) => {
                 self.leave_to_runners(shared, request, Purpose::Errand(errand));
@@ -265,9 +276,9 @@ impl Trapped {
     }
 
     fn leave_to_runners(self, shared: &Shared, request: BinderWriteRead, purpose: Purpose) {
-        let Self { waiting, asker, client, memory } = self;
+        let Self { waiting, asker, client, lent, home, .. } = self;
         let (seat, divertible) = (Seat::Trapped(waiting), Divertible::Yes);
-        let task = Task { asker, client, memory, request, seat, purpose, divertible };
+        let task = Task { asker, client, lent, home, request, seat, purpose, divertible };
         shared.runners.run_errand(task);
     }
 }

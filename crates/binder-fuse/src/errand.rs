@@ -19,7 +19,8 @@ use binder_os::{ClientMemory, ThreadStatus, seccomp};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
-use crate::diversion::{self, Divertible};
+use crate::client::{Lent, Spare};
+use crate::diversion::{self, Begun, Divertible};
 use crate::driver::{Asker, Device, Driver, Job};
 use crate::files::HeldFile;
 use crate::ioctl::Answer;
@@ -37,12 +38,21 @@ pub(crate) struct Task {
     pub(crate) asker: Asker,
     /// Whose thread it is.
     pub(crate) client: Payer,
-    /// The client's memory, as the thread has it.
-    pub(crate) memory: Box<ClientMemory>,
+    /// The client's memory, as the thread has it, and where it is kept for the next time.
+    pub(crate) lent: Lent,
+    pub(crate) home: Arc<Spare>,
     pub(crate) request: BinderWriteRead,
     pub(crate) seat: Seat,
     pub(crate) purpose: Purpose,
     pub(crate) divertible: Divertible,
+}
+
+/// Who goes on with the call of a thread that waits for us.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Worker {
+    /// The reader, who sees to all that comes of it before the next request.
+    Reader,
+    Runner,
 }
 
 /// Where the thread waits for us.
@@ -122,8 +132,8 @@ impl Warnings {
 
 /// Does an errand: the work of a runner.
 pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
-    let Some(task) = diversion::begin(shared, task) else { return };
-    let Task { asker, mut memory, mut request, seat, mut purpose, divertible, .. } = task;
+    let Begun::Left(task) = diversion::begin(shared, task, || {}) else { return };
+    let Task { asker, mut lent, mut request, seat, mut purpose, divertible, .. } = task;
     let mut seat = Some(seat);
     let stopped =
         ThreadStatus::of(asker.tid).map_err(|_| InjectionError::Gone).and_then(|status| {
@@ -180,10 +190,10 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
         }
         let mut done = Done::Errand(key, installed);
         let next = loop {
-            match report(shared, &asker, request, done, Some(divertible)) {
+            match report(shared, Worker::Runner, &asker, request, done, Some(divertible)) {
                 Some(Next::HandOver(next_request, hand_over)) => {
                     request = next_request;
-                    let written = reach::write(&mut memory, &hand_over);
+                    let written = reach::write(&mut lent.memory, &hand_over);
                     done = Done::Written(hand_over, written);
                 }
                 next => break next,
@@ -191,7 +201,7 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
         };
         match next {
             Some(Next::Return(result, request)) => {
-                held.finish(write_struct(&mut memory, &asker, &request, result));
+                held.finish(write_struct(&mut lent.memory, &asker, &request, result));
                 break;
             }
             Some(Next::Errand(next_request, next)) => {
@@ -214,6 +224,7 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
 /// if the driver met a bug.
 pub(crate) fn report(
     shared: &Shared,
+    worker: Worker,
     asker: &Asker,
     request: BinderWriteRead,
     done: Done,
@@ -222,7 +233,11 @@ pub(crate) fn report(
     let (tell, told) = mpsc::channel();
     let standing = Standing::Stopped(tell);
     let report = Report { asker: *asker, request, done, standing, divertible };
-    shared.submit(Job::EndErrand(Box::new(report)));
+    let job = Job::EndErrand(Box::new(report));
+    match worker {
+        Worker::Reader => shared.take_turn(job),
+        Worker::Runner => shared.submit(job),
+    }
     told.recv().ok()
 }
 
@@ -347,13 +362,14 @@ impl Driver {
         request: BinderWriteRead,
         errand: Box<Errand>,
     ) {
-        let Some(client) = self.devices[asker.device].clients.get(asker.process) else {
+        let Some(client) = self.devices[asker.device].clients.get_mut(asker.process) else {
             return self.end_call(&asker, request, Err(Errno::EINVAL));
         };
         let task = Task {
             asker,
             client: Payer { pid: client.pid, uid: asker.uid },
-            memory: Box::new(client.another_memory(asker.tid)),
+            lent: client.lend_memory(asker.tid),
+            home: client.spare(),
             request,
             seat: Seat::Request,
             purpose: Purpose::Errand(errand),

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use crate::runners::Runners;
-use crate::supply::Permit;
+use crate::supply::{Payer, Permit};
 
 /// A file that its sender may have closed since.
 pub(crate) struct HeldFile {
@@ -27,6 +27,11 @@ impl HeldFile {
 
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.held.as_ref().map(|(file, _)| file.as_fd())
+    }
+
+    /// Who sent it.
+    pub(crate) fn payer(&self) -> Option<Payer> {
+        self.held.as_ref().map(|(_, permit)| permit.payer())
     }
 
     /// Closes it here and now, which may take time.

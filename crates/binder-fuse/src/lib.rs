@@ -24,6 +24,7 @@ mod driver;
 mod errand;
 mod events;
 mod files;
+mod hearing;
 mod housekeeper;
 mod ioctl;
 mod logs;

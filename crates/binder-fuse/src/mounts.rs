@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::thread;
 
 use binder_os::proc_files::{self, Device};
@@ -17,7 +17,7 @@ use crate::driver::Job;
 use crate::options::{Delivery, Options, Wishes};
 use crate::session::{MountError, Session, Shared};
 use crate::strings::{Strings, errno};
-use crate::supervisor::{Outcome, Waiting};
+use crate::supervisor::{Attendant, Outcome, Waiting};
 
 const EPERM: i32 = 1;
 const EFAULT: i32 = 14;
@@ -40,6 +40,7 @@ pub(crate) struct Mounts {
     is_asked: AtomicBool,
     /// Whether that holds their calls against signals.
     can_divert: AtomicBool,
+    attendant: OnceLock<Weak<Attendant>>,
     by_device: Mutex<HashMap<Device, Served>>,
 }
 
@@ -59,6 +60,7 @@ impl Mounts {
             broker: session.shared().brokers.command(),
             is_asked: AtomicBool::new(false),
             can_divert: AtomicBool::new(false),
+            attendant: OnceLock::new(),
             by_device: Mutex::default(),
         };
         mounts.register(session, own, false);
@@ -72,6 +74,18 @@ impl Mounts {
         self.can_divert.store(can_divert, Ordering::Relaxed);
         for session in self.sessions() {
             session.expect_another_filter(can_divert);
+        }
+    }
+
+    /// Has readers take the calls that they expect, as `attendant` is told of them.
+    pub(crate) fn be_attended(&self, attendant: &Arc<Attendant>) {
+        let _ = self.attendant.set(Arc::downgrade(attendant));
+        self.sessions().iter().for_each(|session| self.introduce(session));
+    }
+
+    fn introduce(&self, session: &Shared) {
+        if let Some(attendant) = self.attendant.get() {
+            session.be_attended(attendant.clone());
         }
     }
 
@@ -104,6 +118,7 @@ impl Mounts {
         if self.is_asked.load(Ordering::Relaxed) {
             shared.expect_another_filter(self.can_divert.load(Ordering::Relaxed));
         }
+        self.introduce(shared);
         let session = Arc::downgrade(shared);
         self.by_device().insert(shared.device(), Served { session, user_namespace, statistics });
     }

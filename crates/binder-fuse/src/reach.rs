@@ -17,9 +17,10 @@ use binder_core::{
 use binder_os::{ClientMemory, Mapping};
 use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
 
-use crate::diversion;
-use crate::driver::{DeviceId, Driver, Job};
-use crate::errand::Task;
+use crate::diversion::{self, Begun};
+use crate::driver::{Asker, DeviceId, Driver, Job};
+use crate::errand::{Task, Worker};
+use crate::files::HeldFile;
 use crate::housekeeper::ROUND;
 use crate::session::Shared;
 use crate::supply::Payer;
@@ -278,7 +279,7 @@ impl Shared {
         Ok(self.take_left_after(Some(reached)))
     }
 
-    /// Sends a thread to the supervisor. To leave that to a runner takes longer.
+    /// Sends a thread to the supervisor and gives it its files there. To leave that to others takes longer.
     fn divert(&self, step: &mut u64, task: Task) -> Result<Option<Left>, Replaced> {
         let pid = task.client.pid;
         if self.slow.holds(pid) {
@@ -289,16 +290,66 @@ impl Shared {
             self.runners.run_errand(task);
             return Err(Replaced);
         }
-        let undone = diversion::begin(self, task);
-        let is_reader = self.watch.advance(step, 0);
+        let files = self.give_files(task);
+        let mut is_reader = self.watch.advance(step, 0);
         if !is_reader {
             // The other has marked the client.
             self.slow.end_wait(pid, true);
         }
-        if let Some(task) = undone {
-            self.runners.run_errand(task);
+        for file in files {
+            is_reader = is_reader && self.close(step, file);
         }
         if is_reader { Ok(None) } else { Err(Replaced) }
+    }
+
+    /// Returns our own files, which are to be closed, unless somebody else goes on with it.
+    fn give_files(&self, task: Task) -> Vec<HeldFile> {
+        let Asker { tid, argument, .. } = task.asker;
+        let pid = task.client.pid;
+        let attendant = self.attendant().filter(|_| !self.tardy.holds(pid));
+        let mut expected = None;
+        let expect = || expected = attendant.as_ref().and_then(|it| it.hearing.expect());
+        match diversion::begin(self, task, expect) {
+            Begun::OnItsWay => {}
+            Begun::Over => return Vec::new(),
+            Begun::Left(task) => {
+                self.runners.run_errand(task);
+                return Vec::new();
+            }
+        }
+        let (Some(attendant), Some(expected)) = (&attendant, expected) else { return Vec::new() };
+        let Some(waiting) = expected.take() else {
+            // It is not waited for once more, for the time being.
+            self.tardy.begin_wait(pid);
+            self.tardy.end_wait(pid, true);
+            return Vec::new();
+        };
+        let is_its = waiting.trapped.is_diverted(tid, argument);
+        match is_its.then(|| self.diversions.take(tid, argument)).flatten() {
+            Some(diverted) => diversion::complete(self, Worker::Reader, waiting, diverted),
+            None => {
+                attendant.attend_to(waiting);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Closes a file, which may take as long as its sender likes. Says whether the calling thread is the
+    /// reader still.
+    fn close(&self, step: &mut u64, file: HeldFile) -> bool {
+        let Some(sender) = file.payer().map(|payer| payer.pid) else { return true };
+        if self.slow.holds(sender) {
+            return true;
+        }
+        if !self.watch.advance(step, sender) {
+            return false;
+        }
+        file.close();
+        let is_reader = self.watch.advance(step, 0);
+        if !is_reader {
+            self.slow.end_wait(sender, true);
+        }
+        is_reader
     }
 
     fn leave_to_runners(&self, reach: Reach) {

@@ -8,7 +8,7 @@ mod read;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
 use binder_core::ProcessKey;
 use binder_os::{
@@ -39,6 +39,7 @@ use crate::reach::{Left, LeftoverCount, Leftovers};
 use crate::readers;
 use crate::runners::Runners;
 use crate::slow::SlowClients;
+use crate::supervisor::Attendant;
 use crate::thread_ends::Mourner;
 use crate::tree::{Refused, Tree};
 use crate::turn::Turn;
@@ -133,6 +134,10 @@ pub(crate) struct Shared {
     client_filters: AtomicU32,
     /// The supervisor can give files to those who have its filter.
     can_divert: AtomicBool,
+    /// Who is told of them, as soon as somebody is.
+    attendant: OnceLock<Weak<Attendant>>,
+    /// Clients that did not come to the supervisor when they were expected.
+    pub(crate) tardy: SlowClients,
     pub(crate) alarm: Arc<Alarm>,
     pub(crate) threads: Arc<ThreadWatch>,
 }
@@ -250,6 +255,8 @@ impl Session {
             // Those that we have ourselves.
             client_filters: ThreadStatus::own().map_or(0, |status| status.filters).into(),
             can_divert: AtomicBool::new(false),
+            attendant: OnceLock::new(),
+            tardy: SlowClients::default(),
             alarm,
             threads,
         };
@@ -419,6 +426,14 @@ impl Shared {
 
     pub(crate) fn can_divert(&self) -> bool {
         self.can_divert.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn be_attended(&self, attendant: Weak<Attendant>) {
+        let _ = self.attendant.set(attendant);
+    }
+
+    pub(crate) fn attendant(&self) -> Option<Arc<Attendant>> {
+        self.attendant.get()?.upgrade()
     }
 
     pub(crate) fn client_filters(&self) -> u32 {

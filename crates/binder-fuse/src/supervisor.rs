@@ -17,7 +17,9 @@ use binder_os::{FileId, ThreadStatus, injection, proc_files};
 use crate::contexts::Contexts;
 use crate::diversion;
 use crate::driver::{EINTR, EIO, Job, NullIoctl};
+use crate::errand::Worker;
 use crate::files::HeldFile;
+use crate::hearing::Hearing;
 use crate::mounts::Mounts;
 use crate::options::Delivery;
 use crate::session::Session;
@@ -25,13 +27,18 @@ use crate::session::Session;
 /// How many calls about mounting are answered at a time.
 const WORKERS_MAX: usize = 32;
 
-/// Answers trapped calls.
+/// What answers trapped calls, once it is told of them.
 pub struct Supervisor {
     mounts: Arc<Mounts>,
     contexts: Arc<Contexts>,
+}
+
+/// Answers trapped calls.
+pub(crate) struct Attendant {
+    mounts: Arc<Mounts>,
+    contexts: Arc<Contexts>,
     workers: Arc<AtomicUsize>,
-    /// Attendants who wait for a call.
-    idle: AtomicUsize,
+    pub(crate) hearing: Hearing,
 }
 
 impl Supervisor {
@@ -42,12 +49,8 @@ impl Supervisor {
     ///
     /// As reading /proc.
     pub fn new(session: &Session, delivery: Delivery) -> io::Result<Self> {
-        Ok(Self {
-            mounts: Arc::new(Mounts::new(session, delivery)?),
-            contexts: Arc::default(),
-            workers: Arc::default(),
-            idle: AtomicUsize::new(0),
-        })
+        let mounts = Arc::new(Mounts::new(session, delivery)?);
+        Ok(Self { mounts, contexts: Arc::default() })
     }
 
     /// Notes that clients have one seccomp filter more than this process: that of the supervisor, by
@@ -62,56 +65,32 @@ impl Supervisor {
     ///
     /// As the kernel; trapped calls fail with `ENOSYS` afterwards.
     pub fn attend(self, listener: Listener) -> io::Result<()> {
-        let (this, listener) = (Arc::new(self), Arc::new(listener));
-        let (other, heard) = (this.clone(), listener.clone());
-        thread::Builder::new().name("supervisor".into()).spawn(move || {
-            if let Err(error) = other.attend_as_one(&heard) {
-                tracing::error!(%error, "one of the supervisor's threads has ended");
-            }
-        })?;
-        this.attend_as_one(&listener)
+        let Self { mounts, contexts } = self;
+        let hearing = Hearing::new(listener)?;
+        let attendant = Arc::new(Attendant { mounts, contexts, workers: Arc::default(), hearing });
+        attendant.mounts.be_attended(&attendant);
+        while let Some(waiting) = attendant.hearing.next()? {
+            attendant.attend_to(waiting);
+        }
+        Ok(())
     }
+}
 
-    /// The life of an attendant. There are two, since one may be held up: it writes to the memory of a
-    /// thread that it gave files, and closes them, if the other waits for the next call meanwhile. To call a runner for that would take
-    /// longer than all the rest.
-    fn attend_as_one(&self, listener: &Arc<Listener>) -> io::Result<()> {
-        let ear = listener.ear()?;
-        loop {
-            self.idle.fetch_add(1, Ordering::SeqCst);
-            let told = listener.next(&ear);
-            self.idle.fetch_sub(1, Ordering::SeqCst);
-            let Some(trapped) = told? else { return Ok(()) };
-            let files =
-                self.attend_to(Waiting { listener: listener.clone(), trapped, is_over: false });
-            if self.is_other_free() {
+impl Attendant {
+    /// Answers a call, or sees to it that it is answered. No client holds this up: runners give files to
+    /// a thread that nobody has waited for.
+    pub(crate) fn attend_to(&self, waiting: Waiting) {
+        let Call::Diversion { argument } = waiting.trapped.call else {
+            return self.decide(waiting);
+        };
+        match self.mounts.diverted(waiting.trapped.tid, argument) {
+            Some((shared, diverted)) => shared.runners.run(diverted.client, move |shared| {
+                let files = diversion::complete(shared, Worker::Runner, waiting, diverted);
                 files.into_iter().for_each(HeldFile::close);
-            }
+            }),
+            // What the kernel would make again is nothing that this thread was about to do.
+            None => waiting.answer(Answer::Refuse(EINTR)),
         }
-    }
-
-    /// Whether the other attendant waits for a call. It will not be held up while this one is.
-    fn is_other_free(&self) -> bool {
-        self.idle.load(Ordering::SeqCst) > 0
-    }
-
-    /// Answers a call, or sees to it that it is answered. Returns files to close.
-    fn attend_to(&self, waiting: Waiting) -> Vec<HeldFile> {
-        if let Call::Diversion { argument } = waiting.trapped.call {
-            return match self.mounts.diverted(waiting.trapped.tid, argument) {
-                Some((shared, diverted)) => {
-                    let may_block = || self.is_other_free();
-                    diversion::complete(&shared, waiting, diverted, may_block)
-                }
-                None => {
-                    // What the kernel would make again is nothing that this thread was about to do.
-                    waiting.answer(Answer::Refuse(EINTR));
-                    Vec::new()
-                }
-            };
-        }
-        self.decide(waiting);
-        Vec::new()
     }
 
     fn decide(&self, waiting: Waiting) {
@@ -242,6 +221,10 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
+    pub(crate) fn new(listener: Arc<Listener>, trapped: Trapped) -> Self {
+        Self { listener, trapped, is_over: false }
+    }
+
     /// Whether the caller still waits, so that what was read of it was really its own.
     pub(crate) fn is_pending(&self) -> bool {
         self.listener.is_pending(&self.trapped)

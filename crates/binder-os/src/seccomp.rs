@@ -11,8 +11,10 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{self, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -26,7 +28,7 @@ pub struct Listener {
     is_steadfast: bool,
 }
 
-/// One of those who wait for calls to be told.
+/// How somebody waits for calls who can be passed over for a while.
 #[derive(Debug)]
 pub struct Ear {
     epoll: OwnedFd,
@@ -218,46 +220,75 @@ impl Listener {
         self.is_steadfast
     }
 
-    /// Makes somebody who waits. Of several, the first who has nothing else to do is woken for a call.
+    /// Makes an ear, which is open.
     ///
     /// # Errors
     ///
     /// As epoll_create(2) and epoll_ctl(2).
     pub fn ear(&self) -> io::Result<Ear> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
-        epoll::add(&epoll, &self.fd, EventData::new_u64(0), flags)?;
+        epoll::add(&epoll, &self.fd, EventData::new_u64(0), EventFlags::IN)?;
         Ok(Ear { epoll })
     }
 
-    /// Waits for the next trapped call; `None` when nobody is left who could make one.
+    /// Waits until a trapped call can be [taken](Self::take). Says whether anybody is left who could make
+    /// one.
+    ///
+    /// # Errors
+    ///
+    /// As epoll_wait(2).
+    pub fn wait(&self, ear: &Ear) -> io::Result<bool> {
+        let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }];
+        rustix::io::retry_on_intr(|| epoll::wait(&ear.epoll, &mut events[..], None))?;
+        let flags = events[0].flags;
+        Ok(flags.contains(EventFlags::IN))
+    }
+
+    /// Shuts an ear, so that nobody is woken there by a call that somebody else is about to take.
+    ///
+    /// # Errors
+    ///
+    /// As epoll_ctl(2).
+    pub fn shut(&self, ear: &Ear) -> io::Result<()> {
+        Ok(epoll::modify(&ear.epoll, &self.fd, EventData::new_u64(0), EventFlags::empty())?)
+    }
+
+    /// Opens an ear again; calls that have come meanwhile are heard.
+    ///
+    /// # Errors
+    ///
+    /// As epoll_ctl(2).
+    pub fn open(&self, ear: &Ear) -> io::Result<()> {
+        Ok(epoll::modify(&ear.epoll, &self.fd, EventData::new_u64(0), EventFlags::IN)?)
+    }
+
+    /// Takes the next trapped call, if one comes `within` some time. Of all who share a listener one may do
+    /// so at a time: another could be left with nothing, and wait for more.
     ///
     /// # Errors
     ///
     /// As the ioctl of the kernel.
-    pub fn next(&self, ear: &Ear) -> io::Result<Option<Trapped>> {
-        loop {
-            let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }];
-            rustix::io::retry_on_intr(|| epoll::wait(&ear.epoll, &mut events[..], None))?;
-            let flags = events[0].flags;
-            if !flags.contains(EventFlags::IN) {
-                return Ok(None);
-            }
-            let mut told = MaybeUninit::<libc::seccomp_notif>::zeroed();
-            // SAFETY: the kernel writes one `seccomp_notif`, whose size is part of the ioctl's
-            // number, into memory of that size, which it wants zeroed.
-            let result = unsafe {
-                libc::ioctl(self.fd.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, told.as_mut_ptr())
-            };
-            if result == 0 {
-                // SAFETY: integers only, zeroed by us and written by the kernel.
-                return Ok(Some(Trapped::of(&unsafe { told.assume_init() })));
-            }
-            match last_error() {
-                // The caller was killed, or a signal came to one of us.
-                Errno::NOENT | Errno::INTR => {}
-                errno => return Err(errno.into()),
-            }
+    pub fn take(&self, within: Duration) -> io::Result<Option<Trapped>> {
+        let timeout = Timespec::try_from(within).map_err(io::Error::other)?;
+        let mut listener = [PollFd::new(&self.fd, PollFlags::IN)];
+        rustix::io::retry_on_intr(|| event::poll(&mut listener, Some(&timeout)))?;
+        if !listener[0].revents().contains(PollFlags::IN) {
+            return Ok(None);
+        }
+        let mut told = MaybeUninit::<libc::seccomp_notif>::zeroed();
+        // SAFETY: the kernel writes one `seccomp_notif`, whose size is part of the ioctl's number,
+        // into memory of that size, which it wants zeroed.
+        let result = unsafe {
+            libc::ioctl(self.fd.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, told.as_mut_ptr())
+        };
+        if result == 0 {
+            // SAFETY: integers only, zeroed by us and written by the kernel.
+            return Ok(Some(Trapped::of(&unsafe { told.assume_init() })));
+        }
+        match last_error() {
+            // The caller was killed, or a signal came to one of us.
+            Errno::NOENT | Errno::INTR => Ok(None),
+            errno => Err(errno.into()),
         }
     }
 
@@ -340,6 +371,12 @@ impl Listener {
 }
 
 impl Trapped {
+    /// Whether thread `tid` has been [diverted](crate::injection::divert) from an ioctl of `argument`.
+    #[must_use]
+    pub fn is_diverted(&self, tid: u32, argument: u64) -> bool {
+        self.tid == tid && self.call == Call::Diversion { argument }
+    }
+
     fn of(told: &libc::seccomp_notif) -> Self {
         let [a, b, c, d, e, _] = told.data.args;
         // The kernel itself looks at the lower half only of what is an int.

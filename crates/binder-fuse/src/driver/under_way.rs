@@ -136,7 +136,7 @@ impl Driver {
         client.resume_call(asker.tid);
         let is_cut = leash.is_cut();
         if !is_cut {
-            client.take_back(Lent { memory, leash });
+            client.spare().put(Lent { memory, leash });
         }
         match got {
             // What was fetched may lack what was cut off.
