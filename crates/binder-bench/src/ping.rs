@@ -79,14 +79,16 @@ const MAX_FILE_CALLS: u32 = 50;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 enum What {
     /// The device.
     Binder,
     /// The device, with a server whose replies' completions ride along with the next call.
     Deferred,
-    /// The same, and every call brings a file.
+    /// The device, and every call brings a file.
     File,
+    /// The same with the server of `Deferred`.
+    DeferredFile,
     /// The client library, whose server defers completions too.
     Library,
     /// The device of the kernel's driver.
@@ -206,7 +208,8 @@ fn assemble(
             (What::Deferred, Completions::Deferred, Load::Bytes),
         ];
         if options.descriptors {
-            kinds.push((What::File, Completions::Deferred, Load::File));
+            kinds.push((What::File, Completions::Own, Load::File));
+            kinds.push((What::DeferredFile, Completions::Deferred, Load::File));
         }
         for (what, completions, load) in kinds {
             let client = binder::start(device, core, Some(completions), load)?;
@@ -270,10 +273,20 @@ impl What {
             Self::Binder => "binder",
             Self::Deferred => "deferred",
             Self::File => "file",
+            Self::DeferredFile => "deferred file",
             Self::Library => "libbinder",
             Self::Kernel => "kernel",
             Self::Futex => "futex",
             Self::Unix => "unix",
+        }
+    }
+
+    /// What is the same without a file, or without the library.
+    fn without(self) -> Option<Self> {
+        match self {
+            Self::File => Some(Self::Binder),
+            Self::DeferredFile | Self::Library => Some(Self::Deferred),
+            Self::Binder | Self::Deferred | Self::Kernel | Self::Futex | Self::Unix => None,
         }
     }
 }
@@ -281,7 +294,7 @@ impl What {
 impl Peer {
     /// Has the client make the calls of a round.
     fn play(&mut self, mut round: Round) -> Result<Tally, BenchError> {
-        if self.what == What::File {
+        if matches!(self.what, What::File | What::DeferredFile) {
             round.calls = round.calls.min(MAX_FILE_CALLS);
         }
         let mut actor = self.server.borrow_mut();
@@ -341,9 +354,7 @@ fn rows(bytes: u32, peers: &[Peer], tallies: &mut [Tally]) -> Vec<Row> {
                 daemon_cpu_ns: tally.daemon_cpu_ns.map(|ns| ns / calls),
                 times_futex: times(p50_ns, What::Futex),
                 times_unix: times(p50_ns, What::Unix),
-                times_without: matches!(what, What::File | What::Library)
-                    .then(|| times(p50_ns, What::Deferred))
-                    .flatten(),
+                times_without: what.without().and_then(|without| times(p50_ns, without)),
             }
         })
         .collect()
