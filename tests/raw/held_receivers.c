@@ -145,18 +145,8 @@ static long send_files(int own, int file)
 	static long times[CALLS];
 	for (int i = 0; i < CALLS; i++) {
 		struct parcel call;
-		struct binder_transaction_data reply;
-		struct timespec before, after;
 		pack(&call, BC_TRANSACTION, file);
-		clock_gettime(CLOCK_MONOTONIC, &before);
-		expect(own, &call.send, sizeof call.send, BR_REPLY, &reply);
-		clock_gettime(CLOCK_MONOTONIC, &after);
-		times[i] = (after.tv_sec - before.tv_sec) * 1000000 + (after.tv_nsec - before.tv_nsec) / 1000;
-		struct {
-			uint32_t command;
-			binder_uintptr_t buffer;
-		} __attribute__((packed)) done = { BC_FREE_BUFFER, reply.data.ptr.buffer };
-		write_commands(own, &done, sizeof done);
+		times[i] = time_call(own, &call.send, sizeof call.send);
 	}
 	qsort(times, CALLS, sizeof times[0], by_time);
 	return times[CALLS / 2];

@@ -33,6 +33,22 @@ static inline void deliver(char *pages, size_t size)
 	CHECK(ioctl(withheld, UFFDIO_ZEROPAGE, &range) == 0);
 }
 
+// How long a call takes, in microseconds; its buffer is given back.
+static inline long time_call(int own, const void *call, size_t size)
+{
+	struct binder_transaction_data reply;
+	struct timespec before, after;
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	expect(own, call, size, BR_REPLY, &reply);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	struct {
+		uint32_t command;
+		binder_uintptr_t buffer;
+	} __attribute__((packed)) done = { BC_FREE_BUFFER, reply.data.ptr.buffer };
+	write_commands(own, &done, sizeof done);
+	return (after.tv_sec - before.tv_sec) * 1000000 + (after.tv_nsec - before.tv_nsec) / 1000;
+}
+
 static inline int by_time(const void *a, const void *b)
 {
 	long x = *(const long *)a, y = *(const long *)b;

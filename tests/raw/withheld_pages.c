@@ -118,17 +118,7 @@ static void call_service(int own, long *median, long *longest)
 	static long times[CALLS];
 	for (int i = 0; i < CALLS; i++) {
 		struct send call = { .command = BC_TRANSACTION };
-		struct binder_transaction_data reply;
-		struct timespec before, after;
-		clock_gettime(CLOCK_MONOTONIC, &before);
-		expect(own, &call, sizeof call, BR_REPLY, &reply);
-		clock_gettime(CLOCK_MONOTONIC, &after);
-		times[i] = (after.tv_sec - before.tv_sec) * 1000000 + (after.tv_nsec - before.tv_nsec) / 1000;
-		struct {
-			uint32_t command;
-			binder_uintptr_t buffer;
-		} __attribute__((packed)) done = { BC_FREE_BUFFER, reply.data.ptr.buffer };
-		write_commands(own, &done, sizeof done);
+		times[i] = time_call(own, &call, sizeof call);
 	}
 	qsort(times, CALLS, sizeof times[0], by_time);
 	*median = times[CALLS / 2];

@@ -137,7 +137,7 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     let mut seat = Some(seat);
     let stopped =
         ThreadStatus::of(asker.tid).map_err(|_| InjectionError::Gone).and_then(|status| {
-            let held = Held::stop(asker.tid, &status, shared.client_filters(), || {
+            let held = Held::stop(asker.tid, &status, shared.supervision.client_filters(), || {
                 let seat = seat.take().unwrap_or(Seat::Request);
                 let_go(shared, &asker, &request, seat)
             })?;
@@ -311,7 +311,10 @@ fn give_up(
 /// Finds out whether the thread can be diverted next time. Its filters are as many as are expected,
 /// so it has none of its own; but they may be others: so it is tried.
 fn find_out(shared: &Shared, asker: &Asker, status: &ThreadStatus, held: &mut Held) -> Divertible {
-    if !shared.can_divert() || asker.is_compat || status.filters != shared.client_filters() {
+    if !shared.supervision.can_divert()
+        || asker.is_compat
+        || status.filters != shared.supervision.client_filters()
+    {
         return Divertible::No;
     }
     shared.diversions.expect_question(asker.tid);

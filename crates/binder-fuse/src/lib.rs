@@ -40,6 +40,7 @@ mod runners;
 mod session;
 mod slow;
 mod strings;
+mod supervision;
 mod supervisor;
 mod supply;
 mod thread_ends;

@@ -73,7 +73,7 @@ impl Mounts {
         self.is_asked.store(true, Ordering::Relaxed);
         self.can_divert.store(can_divert, Ordering::Relaxed);
         for session in self.sessions() {
-            session.expect_another_filter(can_divert);
+            session.supervision.expect_another_filter(can_divert);
         }
     }
 
@@ -85,7 +85,7 @@ impl Mounts {
 
     fn introduce(&self, session: &Shared) {
         if let Some(attendant) = self.attendant.get() {
-            session.be_attended(attendant.clone());
+            session.supervision.be_attended(attendant.clone());
         }
     }
 
@@ -116,7 +116,7 @@ impl Mounts {
     fn register(&self, session: &Session, user_namespace: u64, statistics: bool) {
         let shared = session.shared();
         if self.is_asked.load(Ordering::Relaxed) {
-            shared.expect_another_filter(self.can_divert.load(Ordering::Relaxed));
+            shared.supervision.expect_another_filter(self.can_divert.load(Ordering::Relaxed));
         }
         self.introduce(shared);
         let session = Arc::downgrade(shared);

@@ -306,7 +306,7 @@ impl Shared {
     fn give_files(&self, task: Task) -> Vec<HeldFile> {
         let Asker { tid, argument, .. } = task.asker;
         let pid = task.client.pid;
-        let attendant = self.attendant().filter(|_| !self.tardy.holds(pid));
+        let attendant = self.supervision.attendant().filter(|_| !self.supervision.tardy.holds(pid));
         let mut expected = None;
         let expect = || expected = attendant.as_ref().and_then(|it| it.hearing.expect());
         match diversion::begin(self, task, expect) {
@@ -320,8 +320,8 @@ impl Shared {
         let (Some(attendant), Some(expected)) = (&attendant, expected) else { return Vec::new() };
         let Some(waiting) = expected.take() else {
             // It is not waited for once more, for the time being.
-            self.tardy.begin_wait(pid);
-            self.tardy.end_wait(pid, true);
+            self.supervision.tardy.begin_wait(pid);
+            self.supervision.tardy.end_wait(pid, true);
             return Vec::new();
         };
         let is_its = waiting.trapped.is_diverted(tid, argument);

@@ -7,13 +7,12 @@ mod read;
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
 use binder_os::{
-    DetachedMount, FuseDevice, Mapping, MountOptions, ReadError, ThreadStatus, ThreadWatch,
-    proc_files,
+    DetachedMount, FuseDevice, Mapping, MountOptions, ReadError, ThreadWatch, proc_files,
 };
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{FUSE_IOCTL_COMPAT, FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
@@ -39,7 +38,7 @@ use crate::reach::{Left, LeftoverCount, Leftovers};
 use crate::readers;
 use crate::runners::Runners;
 use crate::slow::SlowClients;
-use crate::supervisor::Attendant;
+use crate::supervision::Supervision;
 use crate::thread_ends::Mourner;
 use crate::tree::{Refused, Tree};
 use crate::turn::Turn;
@@ -130,14 +129,7 @@ pub(crate) struct Shared {
     pub(crate) diversions: Arc<Diversions>,
     pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
-    /// The seccomp filters that every client has, and that let our calls pass.
-    client_filters: AtomicU32,
-    /// The supervisor can give files to those who have its filter.
-    can_divert: AtomicBool,
-    /// Who is told of them, as soon as somebody is.
-    attendant: OnceLock<Weak<Attendant>>,
-    /// Clients that did not come to the supervisor when they were expected.
-    pub(crate) tardy: SlowClients,
+    pub(crate) supervision: Supervision,
     pub(crate) alarm: Arc<Alarm>,
     pub(crate) threads: Arc<ThreadWatch>,
 }
@@ -252,11 +244,7 @@ impl Session {
             diversions,
             brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::default(),
-            // Those that we have ourselves.
-            client_filters: ThreadStatus::own().map_or(0, |status| status.filters).into(),
-            can_divert: AtomicBool::new(false),
-            attendant: OnceLock::new(),
-            tardy: SlowClients::default(),
+            supervision: Supervision::none(),
             alarm,
             threads,
         };
@@ -417,27 +405,6 @@ impl Shared {
     /// The number by which the kernel knows files of this mount.
     pub(crate) fn device(&self) -> proc_files::Device {
         self.mount
-    }
-
-    pub(crate) fn expect_another_filter(&self, can_divert: bool) {
-        self.client_filters.fetch_add(1, Ordering::Relaxed);
-        self.can_divert.store(can_divert, Ordering::Relaxed);
-    }
-
-    pub(crate) fn can_divert(&self) -> bool {
-        self.can_divert.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn be_attended(&self, attendant: Weak<Attendant>) {
-        let _ = self.attendant.set(attendant);
-    }
-
-    pub(crate) fn attendant(&self) -> Option<Arc<Attendant>> {
-        self.attendant.get()?.upgrade()
-    }
-
-    pub(crate) fn client_filters(&self) -> u32 {
-        self.client_filters.load(Ordering::Relaxed)
     }
 
     pub(crate) fn limit_devices(&self, devices_max: u32) {
