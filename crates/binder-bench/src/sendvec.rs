@@ -147,8 +147,10 @@ pub(crate) fn run(options: &SendvecOptions, report: &mut Report<'_>) -> Result<(
         report
             .note(&format!("memory is eaten, but not short, for there is no cgroup: {reason}"))?;
     }
-    // What the first call needs is no part of a burst.
-    stage.send(Order { words: 4, millis: 1 })?;
+    // What the first call of each size needs is no part of a burst.
+    for words in &options.words {
+        stage.send(Order { words: *words, millis: 1 })?;
+    }
     let before = Footprint::settled(daemon, device, stage.clients())?;
 
     let sizes = options.words.len();
