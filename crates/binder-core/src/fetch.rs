@@ -265,11 +265,9 @@ impl Payload {
         debug_assert_eq!(self.room, None, "those of before were given back");
         self.placed_bytes = 0;
         self.fault = None;
-        let header = &data.transaction_data;
-        let extra = data.buffers_size;
-        let sizes = Sizes { data: header.data_size, offsets: header.offsets_size, extra };
+        let (header, extra) = (&data.transaction_data, data.buffers_size);
         // What no buffer can hold is refused unseen; so are objects and pieces of odd sizes.
-        let Ok(layout) = sizes.layout() else { return };
+        let Ok(layout) = Sizes::of(data, 0).and_then(Sizes::layout) else { return };
         let offsets_len = layout.offsets_len as usize;
         self.offsets.resize(offsets_len.div_ceil(8), 0);
         let offsets = &mut self.offsets.as_mut_bytes()[..offsets_len];
