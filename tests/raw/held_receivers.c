@@ -154,12 +154,7 @@ static long send_files(int own, int file)
 
 int main(void)
 {
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (withhold(4096) == NULL) {
-		puts("SKIPPED: this user may not withhold pages (userfaultfd)");
-		return 0;
-	}
-	alarm(PATIENCE_S);
+	begin_or_skip(PATIENCE_S);
 	int own_file = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	pid_t brisk = start_service(serve_briskly);
 	int own = open_client_at(brisk_device);
@@ -191,7 +186,7 @@ int main(void)
 		long median = send_files(own, own_file);
 		if (getenv("SHOW_TIMES"))
 			fprintf(stderr, "%s: %ld us; %ld in calm\n", names[way], median, calm);
-		printf("%s: served%s", names[way], median > 20 * calm + 5000 ? ", slowly" : "");
+		tell_served(names[way], median, calm);
 		if (way == STOPPED) {
 			kill(held, SIGCONT);
 			await_answers(senders, 0);

@@ -68,3 +68,20 @@ static inline int is_known(pid_t pid)
 	fclose(state);
 	return found;
 }
+
+// Begins a test that may take so long, or ends it where pages may not be withheld.
+static inline void begin_or_skip(unsigned patience_s)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (withhold(4096) == NULL) {
+		puts("SKIPPED: this user may not withhold pages (userfaultfd)");
+		exit(0);
+	}
+	alarm(patience_s);
+}
+
+// Tells how others fared beside one who is held up in some way: by the medians of their calls, in microseconds.
+static inline void tell_served(const char *way, long median, long calm)
+{
+	printf("%s: served%s", way, median > 20 * calm + 5000 ? ", slowly" : "");
+}

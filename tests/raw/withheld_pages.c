@@ -127,12 +127,7 @@ static void call_service(int own, long *median, long *longest)
 
 int main(void)
 {
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (withhold(4096) == NULL) {
-		puts("SKIPPED: this user may not withhold pages (userfaultfd)");
-		return 0;
-	}
-	alarm(PATIENCE_S);
+	begin_or_skip(PATIENCE_S);
 	pid_t service = start_service(serve);
 	int own = open_client();
 	long calm, longest, median;
@@ -143,7 +138,7 @@ int main(void)
 		call_service(own, &median, &longest);
 		if (getenv("SHOW_TIMES"))
 			fprintf(stderr, "%s: %ld us, %ld at most; %ld in calm\n", names[way], median, longest, calm);
-		printf("%s: served%s", names[way], median > 20 * calm + 5000 ? ", slowly" : "");
+		tell_served(names[way], median, calm);
 		kill(child, SIGKILL);
 		CHECK(waitpid(child, &status, 0) == child);
 		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
