@@ -17,7 +17,7 @@ pub(super) const REPEAT_STRING: TransactionCode = 2;
 pub(super) const REPEAT_BINDER: TransactionCode = 3;
 
 /// Characters of the text that fills two pages.
-pub(super) const TWO_PAGES: usize = 4096;
+const TWO_PAGES: usize = 4096;
 
 /// A kind of call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -170,26 +170,29 @@ pub(super) fn failure(op: Op, reason: &impl std::fmt::Display) -> BenchError {
 /// Makes one kind of call again and again.
 pub(super) struct Caller {
     op: Op,
-    bytes: Vec<u8>,
-    text: String,
+    carried: Carried,
+}
+
+/// What calls carry, by whichever library.
+pub(super) struct Carried {
+    pub(super) bytes: Vec<u8>,
+    pub(super) text: String,
 }
 
 impl Caller {
     pub(super) fn new(op: Op) -> Self {
-        // No two neighbours are alike, nor are two pages.
-        let bytes = (0..op.bytes()).map(|at| (at % 251) as u8).collect();
-        Self { op, bytes, text: "two pages".chars().cycle().take(TWO_PAGES).collect() }
+        Self { op, carried: Carried::by(op) }
     }
 
-    pub(super) fn call(&self, object: &SpIBinder) -> Result<Back, StatusCode> {
+    pub(super) fn call(&self, object: &SpIBinder) -> Result<Back<SpIBinder>, StatusCode> {
         match self.op {
             Op::Ping => object.ping_binder().map(|()| Back::Nothing),
             Op::Bytes(_) => {
-                let reply = repeat(object, REPEAT_BYTES, |data| data.write(&*self.bytes))?;
+                let reply = repeat(object, REPEAT_BYTES, |data| data.write(&*self.carried.bytes))?;
                 reply.read().map(Back::Bytes)
             }
             Op::String => {
-                let reply = repeat(object, REPEAT_STRING, |data| data.write(&*self.text))?;
+                let reply = repeat(object, REPEAT_STRING, |data| data.write(&*self.carried.text))?;
                 reply.read().map(Back::Text)
             }
             Op::Binder => {
@@ -200,24 +203,36 @@ impl Caller {
         }
     }
 
-    pub(super) fn check(&self, back: Back) -> Result<(), StatusCode> {
-        let is_echo = match back {
+    pub(super) fn check(&self, back: Back<SpIBinder>) -> Result<(), StatusCode> {
+        if self.carried.is_echo(&back) { Ok(()) } else { Err(StatusCode::BAD_VALUE) }
+    }
+}
+
+impl Carried {
+    pub(super) fn by(op: Op) -> Self {
+        // No two neighbours are alike, nor are two pages.
+        let bytes = (0..op.bytes()).map(|at| (at % 251) as u8).collect();
+        Self { bytes, text: "two pages".chars().cycle().take(TWO_PAGES).collect() }
+    }
+
+    /// Whether that is what was sent.
+    pub(super) fn is_echo<B: PartialEq>(&self, back: &Back<B>) -> bool {
+        match back {
             Back::Nothing => true,
-            Back::Bytes(bytes) => bytes == self.bytes,
-            Back::Text(text) => text == self.text,
+            Back::Bytes(bytes) => *bytes == self.bytes,
+            Back::Text(text) => *text == self.text,
             Back::Binders([back, sent]) => back == sent,
-        };
-        if is_echo { Ok(()) } else { Err(StatusCode::BAD_VALUE) }
+        }
     }
 }
 
 /// What a call brings back.
-pub(super) enum Back {
+pub(super) enum Back<B> {
     Nothing,
     Bytes(Vec<u8>),
     Text(String),
     /// What came, and what went.
-    Binders([SpIBinder; 2]),
+    Binders([B; 2]),
 }
 
 fn repeat(

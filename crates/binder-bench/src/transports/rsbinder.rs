@@ -6,7 +6,7 @@ use rsbinder::rpc::{RpcClientConfig, RpcServer, RpcSession};
 use rsbinder::{Binder, Interface, Parcel, Remotable, SIBinder, StatusCode};
 
 use super::calls::{
-    DESCRIPTOR, Op, Order, REPEAT_BINDER, REPEAT_BYTES, REPEAT_STRING, TWO_PAGES, failure, time,
+    Back, Carried, DESCRIPTOR, Op, Order, REPEAT_BINDER, REPEAT_BYTES, REPEAT_STRING, failure, time,
 };
 use super::rpc::socket_name;
 use crate::actor::{Actor, Link};
@@ -88,16 +88,15 @@ impl Remotable for Repeat {
 
 fn play(link: &mut Link, object: &SIBinder) -> Result<(), BenchError> {
     while let Some(Order { op, calls }) = link.receive()? {
-        let bytes: Vec<u8> = (0..op.bytes()).map(|at| (at % 251) as u8).collect();
-        let text: String = "two pages".chars().cycle().take(TWO_PAGES).collect();
+        let carried = Carried::by(op);
         let call = || match op {
             Op::Ping => object.ping_binder().map(|()| Back::Nothing),
             Op::Bytes(_) => {
-                let mut reply = repeat(object, REPEAT_BYTES, |data| data.write(&*bytes))?;
+                let mut reply = repeat(object, REPEAT_BYTES, |data| data.write(&*carried.bytes))?;
                 reply.read().map(Back::Bytes)
             }
             Op::String => {
-                let mut reply = repeat(object, REPEAT_STRING, |data| data.write(&*text))?;
+                let mut reply = repeat(object, REPEAT_STRING, |data| data.write(&*carried.text))?;
                 reply.read().map(Back::Text)
             }
             Op::Binder => {
@@ -107,27 +106,12 @@ fn play(link: &mut Link, object: &SIBinder) -> Result<(), BenchError> {
             }
         };
         let check = |back| {
-            let is_echo = match back {
-                Back::Nothing => true,
-                Back::Bytes(back) => back == bytes,
-                Back::Text(back) => back == text,
-                Back::Binders([back, sent]) => back == sent,
-            };
-            if is_echo { Ok(()) } else { Err(StatusCode::BadValue) }
+            if carried.is_echo(&back) { Ok(()) } else { Err(StatusCode::BadValue) }
         };
         let taken: Result<Vec<u64>, StatusCode> = time(calls, call, check).collect();
         link.answer(&taken.map_err(|status| failure(op, &status))?)?;
     }
     Ok(())
-}
-
-/// What a call brings back.
-enum Back {
-    Nothing,
-    Bytes(Vec<u8>),
-    Text(String),
-    /// What came, and what went.
-    Binders([SIBinder; 2]),
 }
 
 fn repeat(
