@@ -1,5 +1,7 @@
 //! The buffers in a process's mapping: reserve, commit, abort, free.
 
+mod buffers;
+
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -16,6 +18,7 @@ use crate::process::{Process, ProcessKey};
 use crate::ranges::Ranges;
 use crate::thread::ThreadKey;
 use crate::transaction::TransactionKey;
+use buffers::Buffers;
 
 /// Only this much of a mapping is ever used.
 const MAX_AREA_BYTES: u32 = 4 << 20;
@@ -142,7 +145,7 @@ pub(crate) struct Arena {
     len_bytes: u32,
     ranges: Ranges,
     pages: Pages,
-    buffers: BTreeMap<u32, Buffer>,
+    buffers: Buffers,
     /// What one-ways may still take of the area.
     oneway_room: u32,
     /// Live one-ways by the pid of their sender: how many, and how many bytes they take.
@@ -161,7 +164,7 @@ impl Arena {
             len_bytes,
             ranges: Ranges::new(len_bytes),
             pages: Pages::default(),
-            buffers: BTreeMap::new(),
+            buffers: Buffers::default(),
             oneway_room: len_bytes / 2,
             oneways: BTreeMap::new(),
             has_reported_spam: false,
@@ -218,12 +221,14 @@ impl Arena {
 
     /// Makes the reservation a buffer.
     pub(crate) fn commit(&mut self, reservation: Reservation, buffer: Buffer) {
+        let Reservation { layout, .. } = reservation;
+        debug_assert_eq!(layout, buffer.layout, "it lies where there is room");
         if buffer.is_oneway {
             let (buffers, bytes) = self.oneways.entry(buffer.sender_pid).or_default();
             *buffers += 1;
             *bytes += buffer.layout.slot_len;
         }
-        self.buffers.insert(reservation.layout.start, buffer);
+        self.buffers.insert(buffer);
     }
 
     /// Gives the room back.
@@ -259,11 +264,11 @@ impl Arena {
     }
 
     pub(crate) fn get_mut(&mut self, start: u32) -> Option<&mut Buffer> {
-        self.buffers.get_mut(&start)
+        self.buffers.get_mut(start)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Buffer> {
-        self.buffers.values()
+        self.buffers.iter()
     }
 
     /// What one-ways may still take.
@@ -272,7 +277,7 @@ impl Arena {
     }
 
     pub(crate) fn get(&self, start: u32) -> Option<&Buffer> {
-        self.buffers.get(&start)
+        self.buffers.get(start)
     }
 
     /// Whether the newest one-way makes a flood of its sender's, told once per dip of the room.
@@ -291,13 +296,13 @@ impl Arena {
 
     /// Live buffers and the bytes they take.
     pub(crate) fn usage(&self) -> (usize, u64) {
-        let bytes = self.buffers.values().map(|b| u64::from(b.layout.slot_len)).sum();
+        let bytes = self.buffers.iter().map(|b| u64::from(b.layout.slot_len)).sum();
         (self.buffers.len(), bytes)
     }
 
     /// Captured files that wait for their delivery.
     pub(crate) fn files(&self) -> usize {
-        self.buffers.values().map(|buffer| buffer.files.len()).sum()
+        self.buffers.iter().map(|buffer| buffer.files.len()).sum()
     }
 
     pub(crate) fn len_bytes(&self) -> u32 {
@@ -406,7 +411,7 @@ impl Context {
         memory: &mut dyn ClientMemory,
     ) {
         let Some(arena) = &mut self.processes[process].arena else { return };
-        let Some(buffer) = arena.buffers.remove(&start) else { return };
+        let Some(buffer) = arena.buffers.remove(start) else { return };
         if let Some(node) = buffer.target {
             self.unhold_locally(node, Strength::Strong);
         }

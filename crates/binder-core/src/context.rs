@@ -40,7 +40,7 @@ pub struct Context {
     pub(crate) users: BTreeMap<u32, Holdings>,
     pub(crate) effects: VecDeque<Effect>,
     /// Memory for the returns of one read, kept from read to read.
-    pub(crate) returns: Vec<u8>,
+    pub(crate) spare_returns: Vec<Vec<u8>>,
     /// The node that handle 0 means.
     pub(crate) manager: Option<NodeKey>,
     /// The uid of the first manager; only the same uid may follow it.
@@ -111,7 +111,7 @@ impl Context {
             limits,
             users: BTreeMap::new(),
             effects: VecDeque::new(),
-            returns: Vec::new(),
+            spare_returns: Vec::new(),
             manager: None,
             manager_uid: None,
             ids: DebugIds::default(),
@@ -136,7 +136,7 @@ impl Context {
             errands,
             freezes,
             effects,
-            returns,
+            spare_returns,
             ..
         } = self;
         processes.shrink();
@@ -150,8 +150,7 @@ impl Context {
         if effects.is_empty() {
             *effects = VecDeque::new();
         }
-        // Between reads it is empty.
-        *returns = Vec::new();
+        *spare_returns = Vec::new();
     }
 
     /// Tells the time by any steady clock. What is sent from here on is as old as this; without it

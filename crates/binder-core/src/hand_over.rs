@@ -16,6 +16,9 @@ use crate::thread::ThreadKey;
 use crate::transaction::{Kind, TransactionKey};
 use crate::write_read::Outcome;
 
+/// As much memory is kept as a call needs: its caller and its receiver read at the same time.
+const KEPT_RETURNS: usize = 2;
+
 /// What the front end must write before the call can go on: [`Context::finish_hand_over`].
 #[derive(Debug)]
 #[must_use = "a call waits for it"]
@@ -111,9 +114,11 @@ impl Context {
     }
 
     /// Keeps the memory of returns for the next.
-    pub(crate) fn keep_memory(&mut self, bytes: Vec<u8>) {
-        self.returns = bytes;
-        self.returns.clear();
+    pub(crate) fn keep_memory(&mut self, mut bytes: Vec<u8>) {
+        if self.spare_returns.len() < KEPT_RETURNS {
+            bytes.clear();
+            self.spare_returns.push(bytes);
+        }
     }
 
     /// The client has it: a call goes onto the reader's stack, all others are over.

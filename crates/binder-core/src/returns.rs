@@ -118,7 +118,8 @@ impl Context {
                 return Ok(outcome);
             }
         }
-        let returns = Returns::new(core::mem::take(&mut self.returns), room, is_fresh);
+        let memory = self.spare_returns.pop().unwrap_or_default();
+        let returns = Returns::new(memory, room, is_fresh);
         self.go_on_reading(thread, waits, request, returns)
     }
 

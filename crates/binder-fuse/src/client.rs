@@ -1,6 +1,6 @@
 //! The process behind an open file: who it is, its memory, its receive buffer.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
@@ -19,6 +19,7 @@ use crate::diversion::Divertible;
 use crate::files::HeldFile;
 use crate::mapping::ReceiveBuffer;
 use crate::pids::Pids;
+use crate::reach::Way;
 use crate::runners::Runners;
 use crate::supply::Permit;
 
@@ -48,10 +49,10 @@ struct Thread {
     divertible: Divertible,
 }
 
-/// The memory of a client, for somebody to access, and what ends that.
+/// A way into the memory of a client, for somebody to use, and what ends that.
 #[derive(Debug)]
 pub(crate) struct Lent {
-    pub(crate) memory: Box<binder_os::ClientMemory>,
+    pub(crate) way: Box<Way>,
     pub(crate) leash: Arc<Leash>,
 }
 
@@ -80,12 +81,12 @@ pub(crate) struct Client {
     /// The process, which may have other files.
     known: Arc<Acquaintance>,
     /// By which its memory is accessed, unless somebody does so.
+    at_hand: Option<Lent>,
+    /// The same, put back without the driver.
     spare: Arc<Spare>,
-    /// For what `spare` keeps open.
-    spare_permit: Option<Permit>,
     pub(crate) buffer: ReceiveBuffer,
     /// Threads that were seen to belong to the opener, by number.
-    threads: HashMap<u32, Thread>,
+    threads: BTreeMap<u32, Thread>,
     /// It restricts its own system calls, or some of its threads do.
     has_filter: bool,
     /// When those were last asked whether they live.
@@ -117,10 +118,10 @@ impl Client {
             pid,
             file,
             known,
+            at_hand: None,
             spare: Arc::default(),
-            spare_permit: None,
             buffer,
-            threads: HashMap::new(),
+            threads: BTreeMap::new(),
             has_filter: false,
             counted_at: None,
             _mapping: mapping,
@@ -207,21 +208,25 @@ impl Client {
     /// Lends its memory, as thread `tid` has it, one of whose requests is unanswered. Several may access
     /// it at the same time.
     pub(crate) fn lend_memory(&mut self, tid: u32) -> Lent {
-        let spare = self.spare.lock().take();
-        let mut lent = spare.unwrap_or_else(|| self.make_spare());
-        lent.memory.use_thread(tid);
+        let kept = self.at_hand.take().or_else(|| self.spare.lock().take());
+        let mut lent = kept.unwrap_or_else(|| self.make_spare());
+        lent.way.memory.use_thread(tid);
         lent
     }
 
+    /// Keeps a way into its memory for the next, with what was learned about it.
+    pub(crate) fn take_back_memory(&mut self, lent: Lent) {
+        self.at_hand = Some(lent);
+    }
+
     fn make_spare(&mut self) -> Lent {
-        let mut memory = Box::new(self.known.memory.another());
-        if self.spare_permit.is_none() {
-            self.spare_permit = self.known.permit.another(PER_MEMORY).ok();
-        }
-        if self.spare_permit.is_none() {
+        let mut memory = self.known.memory.another();
+        let permit = self.known.permit.another(PER_MEMORY).ok();
+        if permit.is_none() {
             memory.forgo_descriptor();
         }
-        Lent { leash: memory.leash().clone(), memory }
+        let leash = memory.leash().clone();
+        Lent { way: Box::new(Way { memory, _permit: permit, reach: None }), leash }
     }
 
     /// Where lent memory is put back.

@@ -249,7 +249,7 @@ impl Trapped {
             request = at;
             let is_there = self.waiting.is_pending();
             let written = if is_there {
-                reach::write(&mut self.lent.memory, &hand_over)
+                reach::write(&mut self.lent.way.memory, &hand_over)
             } else {
                 Err(CopyFault)
             };
@@ -259,7 +259,7 @@ impl Trapped {
         match next {
             Some(Next::Return(result, request)) if self.waiting.is_pending() => {
                 let result =
-                    errand::write_struct(&mut self.lent.memory, &self.asker, &request, result);
+                    errand::write_struct(&mut self.lent.way.memory, &self.asker, &request, result);
                 self.waiting.answer(match result {
                     0 => seccomp::Answer::Done,
                     error => seccomp::Answer::Refuse(-error),

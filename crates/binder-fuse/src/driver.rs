@@ -128,7 +128,9 @@ impl Driver {
     /// Does one job. A panic ends the job, not the daemon: whoever asked gets `EIO`.
     pub(crate) fn run(&mut self, job: Job) {
         let unique = job.answers();
-        if catch_unwind(AssertUnwindSafe(|| self.run_unguarded(job))).is_err() {
+        // By reference, for it is large.
+        let mut job = Some(job);
+        if catch_unwind(AssertUnwindSafe(|| self.run_unguarded(&mut job))).is_err() {
             tracing::error!(unique, "a request met a bug in the driver and was refused");
             if let Some(unique) = unique {
                 send(&self.fuse, &reply::error(unique, EIO));
@@ -136,7 +138,8 @@ impl Driver {
         }
     }
 
-    fn run_unguarded(&mut self, job: Job) {
+    fn run_unguarded(&mut self, job: &mut Option<Job>) {
+        let Some(job) = job.take() else { return };
         match job {
             Job::AddDevice { device, name } => {
                 let clients = Clients::new(self.fuse.clone(), self.runners.clone());

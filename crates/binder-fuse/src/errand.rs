@@ -193,7 +193,7 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
             match report(shared, Worker::Runner, &asker, request, done, Some(divertible)) {
                 Some(Next::HandOver(next_request, hand_over)) => {
                     request = next_request;
-                    let written = reach::write(&mut lent.memory, &hand_over);
+                    let written = reach::write(&mut lent.way.memory, &hand_over);
                     done = Done::Written(hand_over, written);
                 }
                 next => break next,
@@ -201,7 +201,7 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
         };
         match next {
             Some(Next::Return(result, request)) => {
-                held.finish(write_struct(&mut lent.memory, &asker, &request, result));
+                held.finish(write_struct(&mut lent.way.memory, &asker, &request, result));
                 break;
             }
             Some(Next::Errand(next_request, next)) => {

@@ -23,9 +23,20 @@ use crate::errand::{Task, Worker};
 use crate::files::HeldFile;
 use crate::housekeeper::ROUND;
 use crate::session::Shared;
-use crate::supply::Payer;
+use crate::supply::{Payer, Permit};
+
+/// A way into the memory of a client. Made once, it goes round with what is wanted of it.
+#[derive(Debug)]
+pub(crate) struct Way {
+    pub(crate) memory: ClientMemory,
+    /// For the descriptor that it keeps open, if it does.
+    pub(crate) _permit: Option<Permit>,
+    /// What is to be done, or has been.
+    pub(crate) reach: Option<Reach>,
+}
 
 /// What a call needs of its client's memory.
+#[derive(Debug)]
 pub(crate) struct Reach {
     /// By which the driver finds the call.
     pub(crate) ticket: usize,
@@ -34,12 +45,14 @@ pub(crate) struct Reach {
     pub(crate) device: DeviceId,
     /// Whose memory it is.
     pub(crate) client: Payer,
-    pub(crate) memory: Box<ClientMemory>,
     pub(crate) want: Want,
     /// It belongs to a call that takes long, and lets others go first.
     pub(crate) can_wait: bool,
+    /// What came of it.
+    pub(crate) end: End,
 }
 
+#[derive(Debug)]
 pub(crate) enum Want {
     /// The next commands, in the place of some that nobody needs any more.
     Commands(BinderWriteRead, Box<Commands>),
@@ -47,25 +60,21 @@ pub(crate) enum Want {
     HandOver(HandOver),
 }
 
-/// What came of it.
-pub(crate) struct Reached {
-    pub(crate) ticket: usize,
-    pub(crate) unique: u64,
-    pub(crate) device: DeviceId,
-    pub(crate) memory: Box<ClientMemory>,
-    pub(crate) got: Got,
-}
-
-pub(crate) enum Got {
-    Commands(Box<Commands>),
-    Written(HandOver, Result<(), CopyFault>),
+/// How a reach ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    NotYet,
+    /// Commands show themselves what could not be read.
+    Done,
+    /// The returns could not be written.
+    Fault(CopyFault),
     /// We met a bug.
-    Nothing,
+    Bug,
 }
 
 /// What is to be done once the driver is free.
 pub(crate) enum Left {
-    Reach(Reach),
+    Reach(Box<Way>),
     /// To send a thread to the supervisor.
     Divert(Box<Task>),
 }
@@ -148,28 +157,28 @@ where
     }
 }
 
-impl Reach {
-    /// Does it, however long that takes. If the reader does, large payloads go where they belong at
-    /// once; others would keep the room for long.
-    fn perform(self, reader: Option<&Shared>) -> Reached {
-        let Self { ticket, unique, device, mut memory, want, .. } = self;
+impl Way {
+    /// Does what is wanted, however long that takes. If the reader does, large payloads go where they
+    /// belong at once; others would keep the room for long.
+    fn go(&mut self, reader: Option<&Shared>) {
+        let Self { memory, reach: Some(Reach { ticket, unique, want, end, .. }), .. } = self else {
+            return;
+        };
         let work = AssertUnwindSafe(|| match want {
-            Want::Commands(request, mut commands) => {
-                let reserve = |kind, data: &_| reader?.reserve_room(ticket, unique, kind, data);
-                let mut memory = OfCaller { memory: &mut memory, reserve };
-                commands.fetch_next(&request, &mut memory);
-                Got::Commands(commands)
+            Want::Commands(request, commands) => {
+                let reserve = |kind, data: &_| reader?.reserve_room(*ticket, *unique, kind, data);
+                commands.fetch_next(request, &mut OfCaller { memory, reserve });
+                End::Done
             }
-            Want::HandOver(hand_over) => {
-                let written = write(&mut memory, &hand_over);
-                Got::Written(hand_over, written)
-            }
+            Want::HandOver(hand_over) => match write(memory, hand_over) {
+                Ok(()) => End::Done,
+                Err(fault) => End::Fault(fault),
+            },
         });
-        let got = catch_unwind(work).unwrap_or_else(|_| {
+        *end = catch_unwind(work).unwrap_or_else(|_| {
             tracing::error!(unique, "a request met a bug when memory was accessed for it");
-            Got::Nothing
+            End::Bug
         });
-        Reached { ticket, unique, device, memory, got }
     }
 }
 
@@ -259,24 +268,27 @@ impl Shared {
     }
 
     /// Reaches for what a call needs and goes on with it. Returns the first of what is left then.
-    fn reach(&self, step: &mut u64, reach: Reach) -> Result<Option<Left>, Replaced> {
-        let pid = reach.client.pid;
-        if reach.can_wait || self.slow.holds(pid) {
-            self.leave_to_runners(reach);
+    fn reach(&self, step: &mut u64, mut way: Box<Way>) -> Result<Option<Left>, Replaced> {
+        let Some(Reach { client: Payer { pid, .. }, can_wait, .. }) = way.reach else {
+            return Ok(None);
+        };
+        if can_wait || self.slow.holds(pid) {
+            self.leave_to_runners(way);
             return Ok(None);
         }
         if !self.watch.advance(step, pid) {
-            self.leave_to_runners(reach);
+            self.leave_to_runners(way);
             return Err(Replaced);
         }
-        let reached = Job::Reached(reach.perform(Some(self)));
+        way.go(Some(self));
+        let gone = Job::Reached(way);
         if !self.watch.advance(step, 0) {
             // The other has marked the client.
             self.slow.end_wait(pid, true);
-            self.submit(reached);
+            self.submit(gone);
             return Err(Replaced);
         }
-        Ok(self.take_left_after(Some(reached)))
+        Ok(self.take_left_after(Some(gone)))
     }
 
     /// Sends a thread to the supervisor and gives it its files there. To leave that to others takes longer.
@@ -352,19 +364,19 @@ impl Shared {
         is_reader
     }
 
-    fn leave_to_runners(&self, reach: Reach) {
-        let client = reach.client;
+    fn leave_to_runners(&self, mut way: Box<Way>) {
+        let Some(Reach { client, .. }) = way.reach else { return };
         self.runners.run(client, move |shared| {
             let is_slow = shared.slow.holds(client.pid);
             if is_slow {
                 shared.slow.begin_wait(client.pid);
             }
             let start = Instant::now();
-            let reached = reach.perform(None);
+            way.go(None);
             if is_slow {
                 shared.slow.end_wait(client.pid, start.elapsed() >= ROUND);
             }
-            shared.submit(Job::Reached(reached));
+            shared.submit(Job::Reached(way));
         });
     }
 }

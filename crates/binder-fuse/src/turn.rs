@@ -27,7 +27,7 @@ const KEPT_JOBS: usize = 64;
 pub(crate) struct Turn<S, J> {
     state: Mutex<S>,
     line: Mutex<VecDeque<J>>,
-    /// How long the line was a moment ago: a look at it that may miss the latest.
+    /// How long the line is, changed while that is locked.
     len: AtomicUsize,
 }
 
@@ -58,13 +58,18 @@ impl<S, J> Turn<S, J> {
                 self.join_line(job);
                 continue;
             };
-            while let Some(job) = self.next().or_else(|| job.take()) {
+            loop {
+                // Mostly nobody waits, and a lock is saved. What is missed here is found at the end.
+                if self.len.load(Ordering::Relaxed) != 0 {
+                    self.run_line(&mut state, &mut run);
+                }
+                let Some(job) = job.take() else { break };
                 run(&mut state, job);
             }
             end(&mut state);
             drop(state);
-            // Not by `len`: whoever came too late for the state was in line before.
-            if self.line().is_empty() {
+            // Whoever was too early for this look is early enough for the state.
+            if self.len.fetch_add(0, Ordering::AcqRel) == 0 {
                 return;
             }
         }
@@ -73,17 +78,25 @@ impl<S, J> Turn<S, J> {
     fn join_line(&self, job: J) {
         let mut line = self.line();
         line.push_back(job);
-        self.len.store(line.len(), Ordering::Relaxed);
+        // The holder of the state looks at `len` after giving it back. If that came before this, the state
+        // is seen to be free after this.
+        self.len.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Runs the jobs in line.
+    #[cold]
+    fn run_line(&self, state: &mut S, run: &mut impl FnMut(&mut S, J)) {
+        while let Some(job) = self.next() {
+            run(state, job);
+        }
     }
 
     fn next(&self) -> Option<J> {
-        // Mostly nobody waits, and a lock is saved. What is missed here is found at the end.
-        if self.len.load(Ordering::Relaxed) == 0 {
-            return None;
-        }
         let mut line = self.line();
         let job = line.pop_front();
-        self.len.store(line.len(), Ordering::Relaxed);
+        if job.is_some() {
+            self.len.fetch_sub(1, Ordering::AcqRel);
+        }
         if line.is_empty() && line.capacity() > KEPT_JOBS {
             *line = VecDeque::new();
         }

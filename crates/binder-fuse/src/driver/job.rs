@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::errand::Report;
 use crate::events::{FollowerId, StreamRead};
 use crate::logs::LogFile;
-use crate::reach::Reached;
+use crate::reach::Way;
 use crate::thread_ends::CallerName;
 
 /// Who asks: the calling thread, as the FUSE header shows it.
@@ -78,7 +78,7 @@ pub(crate) enum Job {
         pid: u32,
     },
     /// A call has what it needed of its client's memory.
-    Reached(Reached),
+    Reached(Box<Way>),
     /// An errand in a client is over.
     EndErrand(Box<Report>),
     /// Finds reads whose files may have been made non-blocking while they slept.
@@ -170,8 +170,8 @@ impl Job {
     pub(super) fn answers(&self) -> Option<u64> {
         match self {
             Self::Ioctl { asker, .. } | Self::Poll { asker, .. } => Some(asker.unique),
-            Self::Reached(Reached { unique, .. })
-            | Self::Open { unique, .. }
+            Self::Reached(way) => way.reach.as_ref().map(|reach| reach.unique),
+            Self::Open { unique, .. }
             | Self::Flush { unique, .. }
             | Self::WriteLog { unique, .. }
             | Self::PollEvents { unique, .. } => Some(*unique),

@@ -7,10 +7,10 @@ use binder_os::{Leash, injection};
 use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
 use fuse_wire::reply;
 
-use super::{Asker, Device, Driver, EIO};
+use super::{Asker, Device, DeviceId, Driver, EIO};
 use crate::client::Lent;
 use crate::ioctl::Answer;
-use crate::reach::{Berth, Got, Left, Reach, Reached, Want};
+use crate::reach::{Berth, End, Left, Reach, Want, Way};
 use crate::supply::Payer;
 use crate::wire::send;
 
@@ -55,7 +55,7 @@ impl Driver {
             return self.end_call(asker, request, Err(Errno::EINVAL));
         };
         let payer = Payer { pid: client.pid, uid };
-        let Lent { memory, leash } = client.lend_memory(asker.tid);
+        let Lent { mut way, leash } = client.lend_memory(asker.tid);
         let stage = match want {
             Want::Commands(..) => Stage::Fetch,
             Want::HandOver(_) => Stage::HandOver,
@@ -63,8 +63,9 @@ impl Driver {
         let ticket = self.under_way.insert(UnderWay { asker: *asker, request, leash, stage, past });
         let can_wait = past.pieces >= PIECES_IN_A_ROW;
         let device = asker.device;
-        let reach = Reach { ticket, unique, device, client: payer, memory, want, can_wait };
-        self.left.push(Left::Reach(reach));
+        let end = End::NotYet;
+        way.reach = Some(Reach { ticket, unique, device, client: payer, want, can_wait, end });
+        self.left.push(Left::Reach(way));
     }
 
     /// Fetches the next commands of a call, if there are any, and runs them.
@@ -116,53 +117,52 @@ impl Driver {
     }
 
     /// Goes on with a call, unless it was answered meanwhile.
-    pub(super) fn go_on(&mut self, reached: Reached) {
-        let Reached { ticket, unique, device, memory, got } = reached;
+    pub(super) fn go_on(&mut self, mut way: Box<Way>) {
+        let Some(Reach { ticket, unique, device, want, end, .. }) = way.reach.take() else { return };
         if self.under_way.get(ticket).is_none_or(|it| it.asker.unique != unique) {
-            if let Got::Commands(mut commands) = got {
-                let Device { context, clients, .. } = &mut self.devices[device];
-                context.give_up_rooms(&mut commands, clients);
-            }
-            return;
+            return self.give_up_rooms(device, want);
         }
         let UnderWay { asker, mut request, leash, past, .. } = self.under_way.remove(ticket);
         let state = &mut self.devices[asker.device];
         let Some(client) = state.clients.get_mut(asker.process) else {
-            if let Got::Commands(mut commands) = got {
-                state.context.give_up_rooms(&mut commands, &mut state.clients);
-            }
+            self.give_up_rooms(device, want);
             return self.end_call(&asker, request, Err(Errno::EINVAL));
         };
         client.resume_call(asker.tid);
         let is_cut = leash.is_cut();
         if !is_cut {
-            client.spare().put(Lent { memory, leash });
+            client.take_back_memory(Lent { way, leash });
         }
-        match got {
+        match (want, end) {
+            (_, End::NotYet | End::Bug) => send(&self.fuse, &reply::error(asker.unique, EIO)),
             // What was fetched may lack what was cut off.
-            Got::Commands(mut commands) if is_cut => {
-                state.context.give_up_rooms(&mut commands, &mut state.clients);
+            (want @ Want::Commands(..), _) if is_cut => {
+                self.give_up_rooms(device, want);
                 self.repeat(&asker, &request);
             }
-            Got::Commands(mut commands) => {
+            (Want::Commands(_, mut commands), _) => {
                 self.note_time(asker.device);
                 self.run_commands(&asker, request, &mut commands, past);
                 commands.trim();
                 self.used_commands = Some(commands);
             }
-            Got::Written(hand_over, written) => {
-                let outcome = state.context.finish_hand_over(
-                    hand_over,
-                    written,
-                    &mut request,
-                    &mut state.clients,
-                );
+            (Want::HandOver(hand_over), end) => {
+                let written = if let End::Fault(fault) = end { Err(fault) } else { Ok(()) };
+                let Device { context, clients, .. } = state;
+                let outcome = context.finish_hand_over(hand_over, written, &mut request, clients);
                 self.end_or_park(&asker, request, outcome);
             }
-            Got::Nothing => send(&self.fuse, &reply::error(asker.unique, EIO)),
         }
         self.carry_out_effects(asker.device);
         self.note_reports(asker.device);
+    }
+
+    /// Gives up what was reserved for commands that nobody will run.
+    fn give_up_rooms(&mut self, device: DeviceId, want: Want) {
+        if let Want::Commands(_, mut commands) = want {
+            let Device { context, clients, .. } = &mut self.devices[device];
+            context.give_up_rooms(&mut commands, clients);
+        }
     }
 
     fn run_commands(
