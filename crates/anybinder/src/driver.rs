@@ -143,8 +143,12 @@ fn describe(error: &MountError) -> Failure {
     match error {
         MountError::Open(source) => Failure::new("opening /dev/fuse", source).advise(FUSE_ADVICE),
         MountError::Mount { dir, source } => {
-            Failure::new(format!("mounting binderfs at {dir}"), source)
-                .advise("mounting needs root, or the private world that `anybinder run` makes")
+            let advice = if Path::new(dir).is_dir() {
+                "mounting needs root, or the private world that `anybinder run` makes"
+            } else {
+                "binderfs is mounted at a directory"
+            };
+            Failure::new(format!("mounting binderfs at {dir}"), source).advise(advice)
         }
         MountError::Create(source) => Failure::new("making a binderfs", source),
         MountError::Name { .. } => Failure::new("creating the devices", error),

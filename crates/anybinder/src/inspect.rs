@@ -61,7 +61,10 @@ impl Binderfs {
 
     fn explain(&self, path: &Path, error: &io::Error) -> Failure {
         let dir = self.dir.display();
-        let advice = if error.kind() != ErrorKind::NotFound {
+        let has_ended = error.kind() == ErrorKind::NotConnected;
+        let advice = if has_ended {
+            format!("its driver has ended; `anybinder mount {dir}` serves it again")
+        } else if error.kind() != ErrorKind::NotFound {
             "whoever can see the directory may read it; look at its permissions".to_owned()
         } else if !self.dir.join("binder-control").exists() {
             format!("{dir} is no binderfs; name the directory with --dir")
@@ -143,7 +146,11 @@ fn print_records<T: Serialize>(
 /// The name of a process, as long as it lives; `-` afterwards, and where it cannot be seen.
 pub(crate) fn name_of(pid: u32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    // A process names itself: nothing of that may act on the terminal.
-    let name: String = name.trim_end().chars().filter(|char| !char.is_control()).collect();
+    let name = printable(name.trim_end());
     if name.is_empty() { "-".into() } else { name }
+}
+
+/// A name without what would act on the terminal: processes and devices are named by anybody.
+pub(crate) fn printable(name: &str) -> String {
+    name.chars().filter(|char| !char.is_control()).collect()
 }

@@ -100,7 +100,7 @@ impl OwnMount {
     ///
     /// Must come before other threads, which would otherwise die of them.
     pub(crate) fn unmount_on_signals(self) -> Result<(), Failure> {
-        let signals = SignalStream::block(&[Signal::TERM, Signal::INT])
+        let signals = SignalStream::block(&[Signal::TERM, Signal::INT, Signal::HUP])
             .map_err(failed("blocking signals"))?;
         let wait = move || {
             let arrived = signals.next();

@@ -6,15 +6,16 @@ mod screen;
 use std::io::{IsTerminal, stdout};
 use std::process::ExitCode;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
+use serde::Serialize;
 
 use crate::cli::TopOptions;
 use crate::failure::{Failure, failed};
 use crate::inspect::{Binderfs, print};
-use crate::top::sample::Sample;
+use crate::top::sample::{Row, Sample};
 use crate::top::screen::{Screen, Step};
 
 pub(crate) fn run(options: &TopOptions) -> Result<ExitCode, Failure> {
@@ -80,6 +81,15 @@ fn show(
     }
 }
 
+/// A row and when its interval ended.
+#[derive(Serialize)]
+struct Timed {
+    /// Milliseconds since 1970.
+    at_ms: u64,
+    #[serde(flatten)]
+    row: Row,
+}
+
 /// Prints a line for each process and interval.
 fn print_samples(
     binderfs: &Binderfs,
@@ -91,7 +101,10 @@ fn print_samples(
     for _ in 0..count.unwrap_or(u32::MAX) {
         thread::sleep(interval);
         let now = Sample::take(binderfs)?;
-        print(&binder_report::records::to_lines(now.rows(&before)))?;
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let at_ms = u64::try_from(at.as_millis()).unwrap_or(u64::MAX);
+        let rows = now.rows(&before).into_iter().map(|row| Timed { at_ms, row });
+        print(&binder_report::records::to_lines(rows))?;
         before = now;
     }
     Ok(ExitCode::SUCCESS)

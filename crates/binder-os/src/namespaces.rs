@@ -45,7 +45,7 @@ pub fn enter_mount_namespace() -> Result<PrivateNamespaces, SetupError> {
     let before = own("mnt")?;
     unshare(UnshareFlags::NEWNS, "creating a mount namespace")?;
     let mount = own_other_than("mnt", before)?;
-    make_all_mounts_private()?;
+    keep_mounts_to_ourselves()?;
     Ok(PrivateNamespaces { mount, user: None })
 }
 
@@ -73,7 +73,7 @@ pub fn enter_user_and_mount_namespace(uid: u32, gid: u32) -> Result<PrivateNames
         let path = format!("/proc/self/{file}");
         fs::write(&path, &line).map_err(refused(|| format!("writing '{line}' to {path}")))?;
     }
-    make_all_mounts_private()?;
+    keep_mounts_to_ourselves()?;
     Ok(PrivateNamespaces { mount, user: Some(user) })
 }
 
@@ -180,10 +180,12 @@ pub(crate) fn parent(namespace: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-fn make_all_mounts_private() -> Result<(), SetupError> {
-    let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+/// Lets nothing that is mounted here be seen outside. What is unmounted there goes here too: a world must not
+/// keep the host's file systems busy.
+fn keep_mounts_to_ourselves() -> Result<(), SetupError> {
+    let flags = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", flags)
-        .map_err(refused(|| "making every mount private".to_owned()))
+        .map_err(refused(|| "keeping mounts to ourselves".to_owned()))
 }
 
 fn unshare(flags: UnshareFlags, what: &str) -> Result<(), SetupError> {

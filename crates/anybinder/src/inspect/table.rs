@@ -1,5 +1,7 @@
 //! Tables for people: a header, aligned columns.
 
+use super::printable;
+
 /// How a column is aligned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Align {
@@ -25,7 +27,7 @@ impl<const N: usize> Table<N> {
     }
 
     pub(super) fn row(&mut self, cells: [String; N]) {
-        self.rows.push(cells);
+        self.rows.push(cells.map(|cell| printable(&cell)));
     }
 
     /// The table as text, if it has a row.
@@ -69,5 +71,12 @@ mod tests {
 12345  x                  9
 ";
         assert_eq!(table.text(), expected);
+    }
+
+    #[test]
+    fn no_name_acts_on_the_terminal() {
+        let mut table = Table::new(["DEVICE"]);
+        table.row(["\u{1b}[31mred\nline".into()]);
+        assert_eq!(table.text(), "DEVICE\n[31mredline\n");
     }
 }

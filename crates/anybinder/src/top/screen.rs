@@ -8,6 +8,7 @@ use ratatui::text::{Line, Text};
 use ratatui::widgets::{Cell, Clear, Paragraph, Row as TableRow, Table};
 
 use super::sample::{Row, Totals};
+use crate::inspect::printable;
 
 /// A column, by which rows can be sorted.
 struct Column {
@@ -46,7 +47,7 @@ const COLUMNS: [Column; 14] = [
     Column {
         head: "DEVICE",
         width: 10,
-        cell: |row| row.process.device.clone(),
+        cell: |row| printable(&row.process.device),
         key: |row| Key::Word(row.process.device.clone()),
     },
     Column {
@@ -119,6 +120,13 @@ const COLUMNS: [Column; 14] = [
 
 /// The column that rows are sorted by at first: what is received.
 const FIRST_SORT: usize = 5;
+/// The columns that a narrow terminal shows, the first before all others.
+const BY_WORTH: [&str; COLUMNS.len()] = [
+    "PID", "NAME", "RECV/s", "QUEUED", "WORST", "SENT/s", "OLDEST", "THREADS", "DEVICE", "NODES",
+    "HANDLES", "BYTES", "PAGES", "BUFFERS",
+];
+/// Between two columns.
+const GAP: u16 = 1;
 
 const HELP: &str = "\
  THREADS  idle / all that the driver knows
@@ -252,16 +260,18 @@ impl Screen {
         let room = usize::from(middle.height.saturating_sub(1));
         self.first_row = self.first_row.min(rows.len().saturating_sub(room));
         let bold = Style::new().add_modifier(Modifier::BOLD);
-        let heads = COLUMNS.iter().enumerate().map(|(index, column)| {
+        let columns = self.columns(frame.area().width);
+        let heads = columns.iter().map(|&index| {
+            let column = &COLUMNS[index];
             let mark = if index == self.sort { "*" } else { "" };
             aligned(format!("{}{mark}", column.head), index).style(bold)
         });
         let lines = rows.iter().skip(self.first_row).take(room).map(|row| {
-            let cells = COLUMNS.iter().enumerate();
-            TableRow::new(cells.map(|(index, column)| aligned((column.cell)(row), index)))
+            TableRow::new(columns.iter().map(|&index| aligned((COLUMNS[index].cell)(row), index)))
         });
-        let widths = COLUMNS.iter().map(|column| Constraint::Length(column.width));
+        let widths = columns.iter().map(|&index| Constraint::Length(COLUMNS[index].width));
         let table = Table::new(lines, widths)
+            .column_spacing(GAP)
             .header(TableRow::new(heads).style(Style::new().add_modifier(Modifier::REVERSED)));
         frame.render_widget(table, middle);
         frame.render_widget(Paragraph::new(self.keys()), bottom);
@@ -269,6 +279,31 @@ impl Screen {
             frame.render_widget(Clear, middle);
             frame.render_widget(Paragraph::new(HELP), middle);
         }
+    }
+
+    /// The columns that fit as a whole into so many cells, in their order: a number whose first digits are
+    /// cut off would be another number. The one that rows are sorted by goes first.
+    fn columns(&self, width: u16) -> Vec<usize> {
+        let by_worth = BY_WORTH.iter().filter_map(|head| {
+            COLUMNS
+                .iter()
+                .position(|column| column.head == *head && column.head != self.sorted_by())
+        });
+        let mut left = width;
+        let mut fitting: Vec<usize> = std::iter::once(self.sort)
+            .chain(by_worth)
+            .take_while(|&index| {
+                let fits = left.checked_sub(COLUMNS[index].width);
+                left = fits.unwrap_or(0).saturating_sub(GAP);
+                fits.is_some()
+            })
+            .collect();
+        fitting.sort_unstable();
+        fitting
+    }
+
+    fn sorted_by(&self) -> &'static str {
+        COLUMNS[self.sort].head
     }
 
     fn keys(&self) -> String {
@@ -342,12 +377,16 @@ mod tests {
     }
 
     fn drawn(screen: &mut Screen, pids: &[u32]) -> String {
+        drawn_on(screen, pids, 150)
+    }
+
+    fn drawn_on(screen: &mut Screen, pids: &[u32], width: u16) -> String {
         let start = Instant::now();
         let (before, after) =
             (sample(start, pids, 0), sample(start + Duration::from_secs(1), pids, 40));
         let mut rows = after.rows(&before);
         screen.arrange(&mut rows);
-        let mut terminal = Terminal::new(TestBackend::new(150, 12)).unwrap();
+        let mut terminal = Terminal::new(TestBackend::new(width, 12)).unwrap();
         let totals = after.totals(&before);
         terminal.draw(|frame| screen.draw(frame, &rows, &totals, "/dev/binderfs")).unwrap();
         terminal.backend().to_string()
@@ -367,6 +406,28 @@ mod tests {
         ] {
             assert!(shown.contains(part), "{part} is missing:\n{shown}");
         }
+    }
+
+    #[test]
+    fn a_narrow_terminal_shows_whole_columns_or_none_of_them() {
+        let wide = drawn_on(&mut Screen::default(), &[4_000_001], 150);
+        let row = |shown: &str| {
+            let lines = shown.lines().map(|line| line.trim_matches('"').to_owned());
+            lines.filter(|line| line.contains("4000001")).collect::<String>()
+        };
+        let cells =
+            |shown: &str| row(shown).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let whole = cells(&wide);
+        for width in 20..150 {
+            let mut screen = Screen::default();
+            let shown = drawn_on(&mut screen, &[4_000_001], width);
+            assert!(shown.contains("RECV/s*"), "what rows are sorted by is shown:\n{shown}");
+            for cell in cells(&shown) {
+                assert!(whole.contains(&cell), "{cell} is cut at {width}:\n{shown}\n{wide}");
+            }
+        }
+        let worths: std::collections::BTreeSet<_> = BY_WORTH.into();
+        assert_eq!(worths, COLUMNS.iter().map(|column| column.head).collect(), "none is forgotten");
     }
 
     #[test]
