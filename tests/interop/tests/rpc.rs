@@ -191,8 +191,6 @@ fn a_protocol_older_than_the_first_version_is_refused() {
     let session = RpcSession::new();
     session.set_handshake_timeout(Duration::from_secs(2));
     let refused = session.connect_unix(directory.path().join("old"));
-    println!("{refused:?}");
     assert!(refused.is_err());
-    assert_eq!(session.ended().filter(Ending::is_fault), None);
     server.terminate();
 }

@@ -118,7 +118,9 @@ impl Driver {
 
     /// Goes on with a call, unless it was answered meanwhile.
     pub(super) fn go_on(&mut self, mut way: Box<Way>) {
-        let Some(Reach { ticket, unique, device, want, end, .. }) = way.reach.take() else { return };
+        let Some(Reach { ticket, unique, device, want, end, .. }) = way.reach.take() else {
+            return;
+        };
         if self.under_way.get(ticket).is_none_or(|it| it.asker.unique != unique) {
             return self.give_up_rooms(device, want);
         }
