@@ -9,9 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use aidl_tests::aidl::foreign::IHost::IHost;
-use binder::transport::rpc::{
-    Ending, FileDescriptorTransportMode, ProtocolVersion, RpcServer, RpcSession,
-};
+use binder::transport::rpc::{FileDescriptorTransportMode, ProtocolVersion, RpcServer, RpcSession};
 use binder::{DeathRecipient, FromIBinder, IBinder, Strong};
 use foreign::IHost::IHost as TheirHost;
 use foreign::library::host;
