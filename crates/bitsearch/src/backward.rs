@@ -1,6 +1,6 @@
 //! The highest bit below a place.
 
-use crate::bits::{Bits, Set, WORD_BITS};
+use crate::bits::{Bits, NEAR, Set, WORD_BITS};
 
 /// The highest set bit below `size`.
 ///
@@ -64,9 +64,18 @@ fn last(words: &[u64], start: usize, end: usize, background: u64) -> Option<usiz
 const FEW: usize = 4;
 
 /// The highest bit that differs from the same bit of `background`.
-#[inline(always)]
+#[inline(never)]
 fn last_in_words(words: &[u64], background: u64) -> Option<usize> {
     let mut words = words;
+    if let Some((lower, near)) = words.split_last_chunk::<NEAR>() {
+        for (nth, word) in near.iter().enumerate().rev() {
+            if *word != background {
+                let bit = (word ^ background).ilog2() as usize;
+                return Some((lower.len() + nth) * WORD_BITS + bit);
+            }
+        }
+        words = lower;
+    }
     while let Some((lower, few)) = words.split_last_chunk::<FEW>() {
         if few.iter().fold(0, |any, word| any | (word ^ background)) != 0 {
             break;

@@ -13,6 +13,11 @@ pub(crate) const fn below(end: usize) -> u64 {
     u64::MAX >> (end.wrapping_neg() % WORD_BITS)
 }
 
+/// So many words are looked at one by one, each at its fixed place, before a search settles for a long
+/// one: with the branches foreseen, its result waits for the one word that has a hit, and not for a
+/// counter or for the words beside it. Where one bit of 500 is set, all but one of sixty are as near.
+pub(crate) const NEAR: usize = 32;
+
 /// How many words are looked at together where there is little to find.
 pub(crate) const BLOCK: usize = 16;
 
@@ -37,8 +42,14 @@ pub(crate) trait Bits: Copy {
     /// The same, but at most `words` of them.
     fn truncated(self, words: usize) -> Self;
 
+    /// A word, if there is one.
+    fn get(self, index: usize) -> Option<u64>;
+
     /// A word, which must exist.
     fn word(self, index: usize) -> u64;
+
+    /// The same, but `N` words from `first` on, if there are as many.
+    fn some<const N: usize>(self, first: usize) -> Option<Self>;
 
     /// So many words from `first` on, if there are as many.
     fn block<const N: usize>(self, first: usize) -> Option<[u64; N]>;
@@ -66,8 +77,18 @@ impl Bits for Set<'_> {
     }
 
     #[inline]
+    fn get(self, index: usize) -> Option<u64> {
+        self.0.get(index).copied()
+    }
+
+    #[inline]
     fn word(self, index: usize) -> u64 {
         self.0[index]
+    }
+
+    #[inline(always)]
+    fn some<const N: usize>(self, first: usize) -> Option<Self> {
+        Some(Self(self.0.get(first..)?.first_chunk::<N>()?))
     }
 
     #[inline(always)]
@@ -92,8 +113,18 @@ impl<B: Bits> Bits for Not<B> {
     }
 
     #[inline]
+    fn get(self, index: usize) -> Option<u64> {
+        Some(!self.0.get(index)?)
+    }
+
+    #[inline]
     fn word(self, index: usize) -> u64 {
         !self.0.word(index)
+    }
+
+    #[inline(always)]
+    fn some<const N: usize>(self, first: usize) -> Option<Self> {
+        Some(Self(self.0.some::<N>(first)?))
     }
 
     #[inline(always)]
@@ -118,8 +149,18 @@ impl<A: Bits, B: Bits> Bits for And<A, B> {
     }
 
     #[inline]
+    fn get(self, index: usize) -> Option<u64> {
+        Some(self.0.get(index)? & self.1.get(index)?)
+    }
+
+    #[inline]
     fn word(self, index: usize) -> u64 {
         self.0.word(index) & self.1.word(index)
+    }
+
+    #[inline(always)]
+    fn some<const N: usize>(self, first: usize) -> Option<Self> {
+        Some(Self(self.0.some::<N>(first)?, self.1.some::<N>(first)?))
     }
 
     #[inline(always)]
@@ -145,8 +186,18 @@ impl<A: Bits, B: Bits> Bits for Or<A, B> {
     }
 
     #[inline]
+    fn get(self, index: usize) -> Option<u64> {
+        Some(self.0.get(index)? | self.1.get(index)?)
+    }
+
+    #[inline]
     fn word(self, index: usize) -> u64 {
         self.0.word(index) | self.1.word(index)
+    }
+
+    #[inline(always)]
+    fn some<const N: usize>(self, first: usize) -> Option<Self> {
+        Some(Self(self.0.some::<N>(first)?, self.1.some::<N>(first)?))
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! The lowest bit from a place on.
 
-use crate::bits::{And, BLOCK, Bits, Not, Or, Set, WORD_BITS, any};
+use crate::bits::{And, BLOCK, Bits, NEAR, Not, Or, Set, WORD_BITS, any};
 use crate::cpu::{self, Cpu, Search};
 
 /// The lowest set bit below `size`.
@@ -119,14 +119,11 @@ pub fn next_or_bit(a: &[u64], b: &[u64], size: usize, start: usize) -> Option<us
 
 /// The lowest hit in `start..size`.
 ///
-/// The word of `start` is looked at in the caller: where hits are dense, that was all.
+/// The word of `start` is looked at in the caller: where hits are dense, that was all. What is found
+/// is no lower than `start`, so to compare it with the size says all that is to be known of both.
 #[inline]
 pub(crate) fn next<B: Bits>(bits: B, size: usize, start: usize) -> Option<usize> {
-    let size = bits.clipped(size);
-    if start >= size {
-        return None;
-    }
-    let ahead = bits.word(start / WORD_BITS) >> (start % WORD_BITS);
+    let ahead = bits.get(start / WORD_BITS)? >> (start % WORD_BITS);
     let bit = if ahead != 0 {
         start + ahead.trailing_zeros() as usize
     } else {
@@ -142,24 +139,17 @@ fn beyond_size() -> Option<usize> {
     None
 }
 
-/// How many words are looked at together at first: of 2 to 12 the fastest for one bit in 100 to 2000,
-const FEW: usize = 5;
-/// and how often, before it seems that there is little to find.
-const NEAR: usize = 6;
-
 /// The lowest hit from a word on.
 #[inline(never)]
 fn first_from_word<B: Bits>(bits: B, first: usize) -> Option<usize> {
-    let mut first = first;
-    for _ in 0..NEAR {
-        let Some(few) = bits.block::<FEW>(first) else { return last_few(bits, first) };
-        if few.iter().fold(0, |any, word| any | word) != 0 {
-            let nth = few.iter().position(|word| *word != 0)?;
-            return Some((first + nth) * WORD_BITS + few[nth].trailing_zeros() as usize);
+    let Some(near) = bits.some::<NEAR>(first) else { return last_few(bits, first) };
+    for nth in 0..NEAR {
+        let word = near.word(nth);
+        if word != 0 {
+            return Some((first + nth) * WORD_BITS + word.trailing_zeros() as usize);
         }
-        first += FEW;
     }
-    first_far(bits, first)
+    first_far(bits, first + NEAR)
 }
 
 /// The lowest hit in the words from `first` on, of which there are few.
