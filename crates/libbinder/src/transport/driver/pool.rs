@@ -142,7 +142,14 @@ impl Shared {
     }
 
     /// Drops what nobody needs any more, between calls.
-    fn drop_retired(self: &Arc<Self>) {
-        drop(self.with_link(Link::take_retired));
+    pub(super) fn drop_retired(self: &Arc<Self>) {
+        let retired = self.with_link(|link| {
+            let retired = link.take_retired()?;
+            // What is dropped may call others, and a reply that waits goes before that call. If the
+            // device fails, the next read says so.
+            let _ = link.flush(self);
+            Some(retired)
+        });
+        drop(retired);
     }
 }
