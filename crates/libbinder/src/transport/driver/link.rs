@@ -195,6 +195,16 @@ impl Link {
         }
     }
 
+    /// Takes the next return of those that were read.
+    pub(super) fn take_next(&mut self) -> Option<Return> {
+        self.conversation.take_next()
+    }
+
+    /// Writes all commands and reads returns, and waits for them if need be.
+    pub(super) fn read(&mut self, device: &Shared) -> io::Result<()> {
+        self.exchange(device, true)
+    }
+
     /// Writes all commands, as far as the driver takes them.
     pub(super) fn flush(&mut self, device: &Shared) -> io::Result<()> {
         if self.conversation.has_commands() { self.exchange(device, false) } else { Ok(()) }
