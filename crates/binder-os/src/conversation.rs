@@ -1,9 +1,10 @@
 //! What one thread writes to a binder device and reads from it.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
-use binder_uapi::{BC_FREE_BUFFER, name_of, payload_len};
+use binder_uapi::{BC_FREE_BUFFER, BC_TRANSACTION, name_of, payload_len};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::binder_device::BinderDevice;
@@ -77,7 +78,8 @@ impl Conversation {
     /// # Errors
     ///
     /// As the device answers. A command that it refuses by an error is forgotten: it will never be
-    /// taken, and the others may.
+    /// taken, and the others may. So is a call that was not written, for what it points to lives no
+    /// longer than that.
     pub fn write(&mut self) -> io::Result<()> {
         let exchange = self.device.write_read(&self.commands, &mut []);
         self.settle(exchange.written, exchange.outcome)
@@ -96,13 +98,75 @@ impl Conversation {
     }
 
     fn settle(&mut self, written: usize, outcome: io::Result<()>) -> io::Result<()> {
-        let is_refused = outcome.is_err() && written < self.commands.len();
         self.commands.drain(..written);
-        if is_refused && let Some(code) = self.commands.first_chunk() {
-            let code = u32::from_ne_bytes(*code);
-            let len = size_of_val(&code) + payload_len(code);
-            self.commands.drain(..len.min(self.commands.len()));
+        if let Err(error) = &outcome {
+            // A device without memory has not looked at any.
+            if error.kind() != io::ErrorKind::OutOfMemory
+                && let Some((_, refused)) = self.command_at(0)
+            {
+                self.commands.drain(refused);
+            }
+            self.forget_calls();
         }
         outcome
+    }
+
+    fn forget_calls(&mut self) {
+        let mut at = 0;
+        while let Some((code, range)) = self.command_at(at) {
+            if code == BC_TRANSACTION {
+                self.commands.drain(range);
+            } else {
+                at = range.end;
+            }
+        }
+    }
+
+    /// The code of the command that starts at `at`, and where it stands.
+    fn command_at(&self, at: usize) -> Option<(u32, Range<usize>)> {
+        let code = u32::from_ne_bytes(*self.commands[at..].first_chunk()?);
+        let end = at + size_of_val(&code) + payload_len(code);
+        Some((code, at..end.min(self.commands.len())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use binder_uapi::{BC_ACQUIRE, BC_INCREFS, BinderTransactionData};
+
+    use super::*;
+    use crate::binder_device::fake_device;
+
+    fn codes(conversation: &Conversation) -> Vec<u32> {
+        let mut at = 0;
+        std::iter::from_fn(|| {
+            let (code, range) = conversation.command_at(at)?;
+            at = range.end;
+            Some(code)
+        })
+        .collect()
+    }
+
+    fn conversation() -> Conversation {
+        let mut conversation = Conversation::new(fake_device(4096));
+        conversation.push(BC_INCREFS, &1_u32);
+        conversation.push(BC_ACQUIRE, &1_u32);
+        conversation.push(BC_TRANSACTION, &BinderTransactionData::default());
+        conversation
+    }
+
+    #[test]
+    fn what_is_refused_is_forgotten_and_so_is_a_call_behind_it() {
+        let mut refused = conversation();
+        assert!(refused.write().is_err(), "the file is no device");
+        assert_eq!(codes(&refused), [BC_ACQUIRE]);
+    }
+
+    #[test]
+    fn without_memory_nothing_is_refused() {
+        let mut unwritten = conversation();
+        let outcome = unwritten.settle(0, Err(io::ErrorKind::OutOfMemory.into()));
+        assert!(outcome.is_err());
+        assert_eq!(codes(&unwritten), [BC_INCREFS, BC_ACQUIRE]);
     }
 }

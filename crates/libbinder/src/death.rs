@@ -1,6 +1,7 @@
 //! Being told of the death of an object.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::StatusCode;
@@ -111,8 +112,16 @@ impl DeathLinks {
             return;
         };
         for notice in links.iter().filter_map(Weak::upgrade) {
-            (notice.0)();
+            tell(|| (notice.0)());
         }
+    }
+}
+
+/// Runs a callback. One that panics keeps neither the others from being told, nor the thread from
+/// what it has to do for the transport.
+pub(crate) fn tell(callback: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(callback)).is_err() {
+        tracing::error!("a callback panicked");
     }
 }
 
@@ -162,6 +171,17 @@ mod tests {
         links.die();
         assert_eq!(unlinked_deaths.load(Ordering::Relaxed), 0);
         assert_eq!(dropped_deaths.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_callback_that_panics_keeps_nobody_from_being_told() {
+        let links = DeathLinks::default();
+        let panicking = DeathRecipient::new(|| panic!("as it was asked to"));
+        let (other, deaths) = counting();
+        assert_eq!(links.link(panicking.notice()), Ok(true));
+        assert_eq!(links.link(other.notice()), Ok(false));
+        links.die();
+        assert_eq!(deaths.load(Ordering::Relaxed), 1);
     }
 
     #[test]

@@ -286,12 +286,8 @@ impl BorrowedParcel<'_> {
 
 impl Drop for BorrowedParcel<'_> {
     fn drop(&mut self) {
-        if let Some(codec) = self.codec.as_ref().filter(|_| !self.is_sent) {
-            for object in self.objects.get_mut() {
-                if let Held::Binder { binder, name: Some(name) } = &object.held {
-                    codec.unname(binder, *name);
-                }
-            }
+        if !self.is_sent {
+            mem::take(self.objects.get_mut()).iter().for_each(|object| self.unname(object));
         }
         if let Bytes::Own(bytes) = &mut self.bytes {
             if self.is_sensitive {

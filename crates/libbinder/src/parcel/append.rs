@@ -98,9 +98,8 @@ impl BorrowedParcel<'_> {
     ) -> Result<(), StatusCode> {
         let position = other.position.replace(from);
         let is_file = other
-            .objects()
-            .iter()
-            .any(|object| object.offset == from && matches!(object.held, Held::File(_)));
+            .place_of(from)
+            .is_ok_and(|place| matches!(other.objects()[place].held, Held::File(_)));
         self.position.set(to);
         let written = if is_file {
             other.read_file().and_then(|file| self.write_file(std::os::fd::AsFd::as_fd(&file)))

@@ -1,5 +1,6 @@
 //! Binders and files in parcels.
 
+use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use ::parcel::Reader;
@@ -173,12 +174,24 @@ impl BorrowedParcel<'_> {
         let place = self.place_of(object.offset);
         let objects = self.objects.get_mut();
         match place {
-            Ok(place) => objects[place] = object,
+            Ok(place) => {
+                let before = mem::replace(&mut objects[place], object);
+                self.unname(&before);
+            }
             Err(place) => objects.insert(place, object),
         }
     }
 
-    fn place_of(&self, offset: usize) -> Result<usize, usize> {
+    /// Takes back the name of an object that is not sent.
+    pub(super) fn unname(&self, object: &ParcelObject) {
+        if let (Some(codec), Held::Binder { binder, name: Some(name) }) =
+            (&self.codec, &object.held)
+        {
+            codec.unname(binder, *name);
+        }
+    }
+
+    pub(super) fn place_of(&self, offset: usize) -> Result<usize, usize> {
         self.objects.borrow().binary_search_by_key(&offset, |object| object.offset)
     }
 

@@ -127,20 +127,7 @@ impl Device {
         if found != BINDER_CURRENT_PROTOCOL_VERSION {
             return Err(DeviceError::Version { path: path.into(), found });
         }
-        let shared = Shared {
-            path: path.into(),
-            forks: fork_count::forks(),
-            shows_callers: shows_security_contexts(&os),
-            os: Arc::new(os),
-            header: options.header,
-            nodes: Nodes::default(),
-            handles: Handles::default(),
-            manager: OnceLock::new(),
-            service_manager: Mutex::default(),
-            held_back_bytes: AtomicUsize::new(0),
-            pool: Pool::default(),
-        };
-        let device = Self { shared: Arc::new(shared) };
+        let device = Self { shared: Arc::new(Shared::new(path, os, options.header)) };
         device.set_max_threads(options.max_threads)?;
         if options.detects_oneway_spam
             && let Err(error) = device.shared.os.detect_oneway_spam(true)
@@ -300,6 +287,22 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    pub(super) fn new(path: &Path, os: BinderDevice, header: Header) -> Self {
+        Self {
+            path: path.into(),
+            forks: fork_count::forks(),
+            shows_callers: shows_security_contexts(&os),
+            os: Arc::new(os),
+            header,
+            nodes: Nodes::default(),
+            handles: Handles::default(),
+            manager: OnceLock::new(),
+            service_manager: Mutex::default(),
+            held_back_bytes: AtomicUsize::new(0),
+            pool: Pool::default(),
+        }
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -399,4 +402,12 @@ impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())
     }
+}
+
+/// A device that refuses everything.
+#[cfg(test)]
+pub(super) fn refusing_device() -> Arc<Shared> {
+    let path = Path::new("/dev/zero");
+    let os = BinderDevice::open_with_buffer(path, 4096).expect("it can be mapped");
+    Arc::new(Shared::new(path, os, Header::default()))
 }

@@ -34,7 +34,7 @@ pub(super) struct FreezeNotice(Box<dyn Fn(FrozenState) + Send + Sync>);
 
 impl FreezeNotice {
     pub(super) fn tell(&self, state: FrozenState) {
-        (self.0)(state);
+        crate::death::tell(|| (self.0)(state));
     }
 }
 

@@ -168,6 +168,11 @@ impl Shared {
         };
         entry.death = Some(cookie);
         let asked = self.write_registration(BC_REQUEST_DEATH_NOTIFICATION, handle, cookie);
+        if asked.is_err() {
+            entry.death = None;
+            // It was linked a moment ago.
+            let _ = proxy.deaths.unlink(recipient);
+        }
         drop(table);
         self.with_link(|_| ());
         asked.map_err(|error| self.status_of(&error))
@@ -274,5 +279,24 @@ impl Shared {
             let _ = link.flush(self);
         });
         drop(proxy);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::device::refusing_device;
+    use super::*;
+    use crate::DeathRecipient;
+
+    #[test]
+    fn a_refused_death_link_is_asked_for_anew() {
+        let device = refusing_device();
+        let proxy = device.proxy(7);
+        let recipient = DeathRecipient::new(|| ());
+        for _ in 0..2 {
+            assert!(device.link_to_death(&proxy, recipient.notice()).is_err());
+        }
+        let unlinked = device.unlink_to_death(&proxy, recipient.notice());
+        assert_eq!(unlinked, Err(StatusCode::NAME_NOT_FOUND));
     }
 }

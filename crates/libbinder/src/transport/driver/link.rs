@@ -195,6 +195,16 @@ impl Link {
         }
     }
 
+    /// Takes the next return of those that were read.
+    pub(super) fn take_next(&mut self) -> Option<Return> {
+        self.conversation.take_next()
+    }
+
+    /// Writes all commands and reads returns, and waits for them if need be.
+    pub(super) fn read(&mut self, device: &Shared) -> io::Result<()> {
+        self.exchange(device, true)
+    }
+
     /// Writes all commands, as far as the driver takes them.
     pub(super) fn flush(&mut self, device: &Shared) -> io::Result<()> {
         if self.conversation.has_commands() { self.exchange(device, false) } else { Ok(()) }
@@ -286,5 +296,86 @@ impl Shared {
             }
             (Ok(None) | Err(_), None) => unreachable!("what was run has a result"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::Any;
+    use std::ffi::CStr;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use binder_uapi::BC_REPLY;
+
+    use super::super::device::refusing_device;
+    use super::*;
+    use crate::binder_impl::{BorrowedParcel, TransactionCode};
+    use crate::{SpIBinder, Stability, StatusCode};
+
+    /// An object that looks, when it is dropped, whether commands wait.
+    struct Last {
+        device: Arc<Shared>,
+        is_anything_unwritten: Arc<AtomicBool>,
+    }
+
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let is_any = self.device.with_link(|link| link.conversation.has_commands());
+            self.is_anything_unwritten.store(is_any, Ordering::Relaxed);
+        }
+    }
+
+    impl LocalObject for Last {
+        fn descriptor(&self) -> &'static str {
+            "ILast"
+        }
+
+        fn on_transact(
+            &self,
+            _code: TransactionCode,
+            _data: &BorrowedParcel<'_>,
+            _reply: &mut BorrowedParcel<'_>,
+        ) -> Result<(), StatusCode> {
+            Ok(())
+        }
+
+        fn dump(&self, _out: &mut dyn io::Write, _args: &[&CStr]) -> Result<(), StatusCode> {
+            Ok(())
+        }
+
+        fn extension(&self) -> Option<SpIBinder> {
+            None
+        }
+
+        fn stability(&self) -> Stability {
+            Stability::default()
+        }
+
+        fn is_requesting_sid(&self) -> bool {
+            false
+        }
+
+        fn set_requesting_sid(&self, _enable: bool) {}
+
+        fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+            self
+        }
+    }
+
+    /// What is dropped may call, and the offsets of the call take the place of the reply's.
+    #[test]
+    fn a_reply_is_written_before_code_of_others_runs() {
+        let device = refusing_device();
+        let is_anything_unwritten = Arc::new(AtomicBool::new(true));
+        let object =
+            Last { device: device.clone(), is_anything_unwritten: is_anything_unwritten.clone() };
+        device.with_link(|link| {
+            let reply = Parcel::new();
+            link.push_transaction(BC_REPLY, Default::default(), &Payload::Parcel(&reply));
+            link.keep_reply(reply);
+            link.retire(Arc::new(object));
+        });
+        device.drop_retired();
+        assert!(!is_anything_unwritten.load(Ordering::Relaxed));
     }
 }

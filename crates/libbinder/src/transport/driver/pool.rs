@@ -61,8 +61,8 @@ impl Device {
     pub fn setup_polling(&self) -> Result<(), DeviceError> {
         self.check_process()?;
         let shared = self.shared();
+        // To its link it is a thread that goes its own ways: when the next event comes nobody knows.
         let entered = shared.with_link(|link| {
-            link.set_looper(true);
             link.push(BC_ENTER_LOOPER, &());
             link.flush(shared)
         });
@@ -77,7 +77,7 @@ impl Device {
     pub fn handle_polled_commands(&self) -> Result<(), DeviceError> {
         self.check_process()?;
         let shared = self.shared();
-        let handled = shared.handle_next().and_then(|()| {
+        let handled = shared.handle_all_read().and_then(|()| {
             // A reply is written with the next read, and nobody knows when that is.
             let outcome = shared.with_link(|link| link.flush(shared));
             shared.drop_retired();
@@ -141,8 +141,24 @@ impl Shared {
         Ok(())
     }
 
+    /// Reads once, and does all that the returns ask for: poll(2) will not tell of them again.
+    fn handle_all_read(self: &Arc<Self>) -> io::Result<()> {
+        self.with_link(|link| link.read(self))?;
+        while let Some(next) = self.with_link(Link::take_next) {
+            self.handle(next);
+        }
+        Ok(())
+    }
+
     /// Drops what nobody needs any more, between calls.
-    fn drop_retired(self: &Arc<Self>) {
-        drop(self.with_link(Link::take_retired));
+    pub(super) fn drop_retired(self: &Arc<Self>) {
+        let retired = self.with_link(|link| {
+            let retired = link.take_retired()?;
+            // What is dropped may call others, and a reply that waits goes before that call. If the
+            // device fails, the next read says so.
+            let _ = link.flush(self);
+            Some(retired)
+        });
+        drop(retired);
     }
 }

@@ -8,7 +8,7 @@ use std::thread;
 use aidl_tests::suite::{self, Without};
 use binder::binder_impl::{FLAG_CLEAR_BUF, FLAG_ONEWAY, IBinderInternal as _, Parcel};
 use binder::transport::driver::{Device, DeviceOptions};
-use binder::{FromIBinder, IBinder as _, SpIBinder, StatusCode, Strong};
+use binder::{DeathRecipient, FromIBinder, IBinder as _, SpIBinder, StatusCode, Strong};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::manager::{
@@ -29,6 +29,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a_status_arrives_as_it_was_sent", a_status_arrives_as_it_was_sent),
     ("a_service_that_panics_serves_on", a_service_that_panics_serves_on),
     ("a_thread_that_polls_serves", a_thread_that_polls_serves),
+    ("a_thread_that_polls_waits_for_nothing_else", a_thread_that_polls_waits_for_nothing),
     ("devices_do_not_share_handles", devices_do_not_share_handles),
 ];
 
@@ -234,6 +235,33 @@ fn a_thread_that_polls_serves() -> Outcome {
     expect("answer", caller.join().map_err(|_| "the caller panicked")??, 42)?;
     tell(&connect()?, crate::manager::FORGET, &NOTHING)?;
     Ok(())
+}
+
+/// Waits until poll(2) has something to tell, and handles that, once.
+fn poll_once(device: &Device) -> Outcome {
+    let timeout = rustix::time::Timespec { tv_sec: 10, tv_nsec: 0 };
+    let mut watched = [PollFd::new(device, PollFlags::IN)];
+    expect("devices to read", poll(&mut watched, Some(&timeout))?, 1)?;
+    Ok(device.handle_polled_commands()?)
+}
+
+fn a_thread_that_polls_waits_for_nothing() -> Outcome {
+    let (done, outcome) = mpsc::channel();
+    thread::spawn(move || {
+        let handle = || {
+            let device = Device::open(&device_path())?;
+            device.setup_polling()?;
+            let manager = device.context_object()?;
+            let recipient = DeathRecipient::new(|| ());
+            manager.link_to_death(&recipient)?;
+            manager.unlink_to_death(&recipient)?;
+            // All there is to read is that the link is gone.
+            poll_once(&device)
+        };
+        // Nobody listens if it has taken too long.
+        let _ = done.send(handle());
+    });
+    outcome.recv_timeout(std::time::Duration::from_secs(20))?
 }
 
 fn devices_do_not_share_handles() -> Outcome {

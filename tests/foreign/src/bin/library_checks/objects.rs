@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use binder::binder_impl::{IBinderInternal as _, Parcel};
 use binder::transport::driver::Device;
 use binder::{SpIBinder, StatusCode};
 
@@ -16,6 +17,8 @@ pub(crate) const CHECKS: &[Check] = &[
     ("an_object_of_others_lives_as_long_as_its_proxies", an_object_of_others_lives),
     ("an_object_of_ours_lives_as_long_as_others_hold_it", an_object_of_ours_lives),
     ("a_refused_object_is_not_kept", a_refused_object_is_not_kept),
+    ("what_is_written_over_is_not_kept", what_is_written_over_is_not_kept),
+    ("objects_that_no_device_has_named_are_refused", unnamed_objects_are_refused),
     ("threads_take_and_drop_one_object_at_the_same_time", threads_take_and_drop_one_object),
     ("an_object_goes_back_and_forth_between_threads", an_object_goes_back_and_forth),
     ("a_thousand_clients_leave_nothing", a_thousand_clients_leave_nothing),
@@ -77,7 +80,6 @@ fn a_refused_object_is_not_kept() -> Outcome {
     let (before, drops) = (device.node_count(), Arc::default());
     let object = counted(&drops);
     let padding = vec![0_u8; 1_100_000];
-    use binder::binder_impl::IBinderInternal as _;
     let refused = manager.transact(KEEP, 0, |data| {
         data.write(&object)?;
         data.write(&padding)
@@ -90,6 +92,31 @@ fn a_refused_object_is_not_kept() -> Outcome {
     drop(object);
     becomes("dropped", &1, || Ok(drops.load(Ordering::Relaxed)))?;
     becomes("objects", &before, || Ok(device.node_count()))
+}
+
+fn what_is_written_over_is_not_kept() -> Outcome {
+    let (device, manager) = (device()?, connect()?);
+    let (before, drops) = (device.node_count(), Arc::default());
+    let mut parcel = manager.prepare_transact()?;
+    let start = parcel.get_data_position();
+    parcel.write(&counted(&drops))?;
+    parcel.set_data_position(start)?;
+    parcel.write(&counted(&drops))?;
+    expect("dropped", drops.load(Ordering::Relaxed), 1)?;
+    manager.submit_transact(KEEP, parcel, 0)?;
+    tell(&manager, FORGET, &NOTHING)?;
+    becomes("dropped", &2, || Ok(drops.load(Ordering::Relaxed)))?;
+    becomes("objects", &before, || Ok(device.node_count()))
+}
+
+/// The names in a parcel for calls within the process are those of other objects elsewhere.
+fn unnamed_objects_are_refused() -> Outcome {
+    let manager = connect()?;
+    let mut parcel = Parcel::new();
+    parcel.write_interface_token("checks.IManager")?;
+    parcel.write(&new_object(Ok))?;
+    let refused = manager.submit_transact(KEEP, parcel, 0);
+    expect("refused", refused.err(), Some(StatusCode::BAD_VALUE))
 }
 
 fn threads_take_and_drop_one_object() -> Outcome {
