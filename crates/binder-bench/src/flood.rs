@@ -6,6 +6,7 @@
 
 mod floods;
 
+use std::collections::HashMap;
 use std::iter;
 use std::time::Instant;
 
@@ -58,8 +59,8 @@ struct Row {
     p99_ns: u64,
     times_alone_p50: Option<f64>,
     times_alone_p99: Option<f64>,
-    /// Absent if nobody has spun before.
-    times_spin_p99: Option<f64>,
+    /// Beside one who takes the processors in the same way and makes no calls; absent if there was none.
+    times_still_p99: Option<f64>,
 }
 
 pub(crate) fn run(options: &FloodOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
@@ -71,8 +72,9 @@ pub(crate) fn run(options: &FloodOptions, report: &mut Report<'_>) -> Result<(),
     let kinds = if options.floods.is_empty() { Kind::ALL } else { &options.floods };
     let bar = report.progress(1 + kinds.len());
     let mut table =
-        Table::new(["beside", "p50", "p99", "x alone p50", "x alone p99", "x spin p99"]);
-    let (mut alone, mut spin_p99) = (None, None);
+        Table::new(["beside", "p50", "p99", "x alone p50", "x alone p99", "x still p99"]);
+    let mut alone = None;
+    let mut still_p99 = HashMap::new();
     for flood in iter::once(None).chain(kinds.iter().copied().map(Some)) {
         bar.set_message(flood.map_or("alone", Kind::name));
         let flooders = flood.map(|kind| floods::start(kind, device)).transpose()?;
@@ -81,16 +83,15 @@ pub(crate) fn run(options: &FloodOptions, report: &mut Report<'_>) -> Result<(),
         drop(flooders);
         let (p50_ns, p99_ns) = (samples.percentile(50), samples.percentile(99));
         let (alone_p50, alone_p99) = *alone.get_or_insert((p50_ns, p99_ns));
-        if flood == Some(Kind::Spin) {
-            spin_p99 = Some(p99_ns);
-        }
+        still_p99.insert(flood, p99_ns);
+        let still = flood.and_then(|kind| still_p99.get(&Some(kind.without_calls())));
         let row = Row {
             flood,
             p50_ns,
             p99_ns,
             times_alone_p50: ratio(p50_ns, alone_p50),
             times_alone_p99: ratio(p99_ns, alone_p99),
-            times_spin_p99: spin_p99.and_then(|spin| ratio(p99_ns, spin)),
+            times_still_p99: still.and_then(|still| ratio(p99_ns, *still)),
         };
         report.record(&row)?;
         table.row(row.cells());
@@ -99,7 +100,7 @@ pub(crate) fn run(options: &FloodOptions, report: &mut Report<'_>) -> Result<(),
     bar.finish_and_clear();
     report.table(&table)?;
     report.summary(
-        "nobody is pinned: a flood takes its share of the processors as well, and so does one who spins",
+        "nobody is pinned: a flood takes its share of the processors as well; so do those who make no calls",
     )
 }
 
@@ -134,7 +135,7 @@ impl Row {
             table::duration(Some(self.p99_ns)),
             table::times(self.times_alone_p50),
             table::times(self.times_alone_p99),
-            table::times(self.times_spin_p99),
+            table::times(self.times_still_p99),
         ]
     }
 }

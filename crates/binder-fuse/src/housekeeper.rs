@@ -41,6 +41,8 @@ pub(crate) struct Watch {
     reader: AtomicU32,
     /// The process in whose memory it is; 0 if in none.
     client: AtomicU32,
+    /// The latest request was that a file is closed or forgotten.
+    has_closed: AtomicBool,
     is_resting: AtomicBool,
     /// Memory is short, and idle memory has not been given back since.
     is_short: AtomicBool,
@@ -55,6 +57,7 @@ impl Default for Watch {
             steps: AtomicU64::new(1),
             reader: AtomicU32::new(0),
             client: AtomicU32::new(0),
+            has_closed: AtomicBool::new(false),
             is_resting: AtomicBool::new(false),
             is_short: AtomicBool::new(false),
             must_stop: Mutex::new(false),
@@ -116,6 +119,20 @@ impl Watch {
         if self.is_resting.load(Ordering::SeqCst) {
             self.notify();
         }
+    }
+
+    /// A file is closed, or forgotten.
+    pub(crate) fn note_close(&self) {
+        self.has_closed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that was the latest request; for the reader, which then does not ask again.
+    pub(crate) fn take_close(&self) -> bool {
+        let has_closed = self.has_closed.load(Ordering::Relaxed);
+        if has_closed {
+            self.has_closed.store(false, Ordering::Relaxed);
+        }
+        has_closed
     }
 
     /// Memory is short. One who rests has none to give back.

@@ -331,8 +331,12 @@ impl Shared {
                 let found = self.tree().lookup(header.node, name, header.pid);
                 self.respond(unique, found, |entry| reply::entry(unique, &entry));
             }
-            Operation::Forget { lookups } => self.tree().forget(header.node, lookups),
+            Operation::Forget { lookups } => {
+                self.watch.note_close();
+                self.tree().forget(header.node, lookups);
+            }
             Operation::BatchForget(batch) => {
+                self.watch.note_close();
                 let mut tree = self.tree();
                 for one in batch {
                     tree.forget(one.node, one.lookups);
@@ -346,6 +350,7 @@ impl Shared {
                 None => send(&self.fuse, &reply::empty(unique)),
             },
             Operation::Release(release) => {
+                self.watch.note_close();
                 let file = self.remove_file(release.fh);
                 // The kernel does not wait for what happens to the process.
                 send(&self.fuse, &reply::empty(unique));

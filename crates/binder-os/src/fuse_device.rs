@@ -6,7 +6,9 @@ use std::io::{self, IoSlice};
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::opcode;
@@ -173,6 +175,15 @@ impl FuseDevice {
                 Err(errno) => return Err(ReadError::Io(errno.into())),
             }
         }
+    }
+
+    /// Waits until there is a request to [`read`](Self::read), or the file system is gone, but not for
+    /// longer than `most`. Says whether it is so.
+    pub fn has_request_within(&self, most: Duration) -> bool {
+        let mut watched = [PollFd::new(&self.fd, PollFlags::IN)];
+        let most = Timespec::try_from(most).ok();
+        // Whatever keeps us from waiting, a read will tell.
+        rustix::event::poll(&mut watched, most.as_ref()).map_or(true, |ready| ready > 0)
     }
 
     /// Writes one reply or notification, given in pieces.

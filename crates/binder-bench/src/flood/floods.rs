@@ -17,7 +17,7 @@ use crate::service::{KEEP, LEND, NO_HANDLE};
 use crate::session::Session;
 
 /// What the driver is flooded with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
     /// Nothing: a process takes all the time of a processor that it gets
@@ -32,6 +32,8 @@ pub(crate) enum Kind {
     Deaths,
     /// Opens
     Opens,
+    /// Nothing: a process makes threads that end at once
+    Churn,
     /// Threads that call once and end
     Threads,
 }
@@ -53,8 +55,22 @@ impl Kind {
         Self::Objects,
         Self::Deaths,
         Self::Opens,
+        Self::Churn,
         Self::Threads,
     ];
+
+    /// What takes the processors in the same way, and makes no calls.
+    pub(crate) fn without_calls(self) -> Self {
+        match self {
+            Self::Churn | Self::Threads => Self::Churn,
+            Self::Spin
+            | Self::Oneways
+            | Self::Bytes
+            | Self::Objects
+            | Self::Deaths
+            | Self::Opens => Self::Spin,
+        }
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -64,6 +80,7 @@ impl Kind {
             Self::Objects => "objects",
             Self::Deaths => "deaths",
             Self::Opens => "opens",
+            Self::Churn => "churn",
             Self::Threads => "threads",
         }
     }
@@ -87,7 +104,13 @@ pub(crate) fn start(kind: Kind, device: &Path) -> Result<Vec<Actor>, BenchError>
             Kind::Objects => flood_with(&mut session, target, new_objects),
             Kind::Deaths => flood_with_deaths(&mut session, target),
             Kind::Opens => flood_with_opens(device),
-            Kind::Threads => flood_with_threads(device),
+            Kind::Churn => flood_with_threads(|| ()),
+            Kind::Threads => {
+                let client = BinderDevice::open(device)
+                    .map_err(failed(format!("opening {}", device.display())))?;
+                // Refused or not: it goes on.
+                flood_with_threads(|| drop(client.version()))
+            }
         }
     })?;
     flooder.expect_ready()?;
@@ -156,16 +179,12 @@ fn flood_with_opens(device: &Path) -> Result<(), BenchError> {
     }
 }
 
-fn flood_with_threads(device: &Path) -> Result<(), BenchError> {
-    let client =
-        BinderDevice::open(device).map_err(failed(format!("opening {}", device.display())))?;
-    // Refused or not: it goes on.
-    let call = || drop(client.version());
+fn flood_with_threads(call: impl Fn() + Sync) -> Result<(), BenchError> {
     loop {
         thread::scope(|scope| {
             for _ in 0..THREADS {
                 // One that cannot be started is missed by nobody.
-                let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, call);
+                let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, &call);
             }
         });
     }
