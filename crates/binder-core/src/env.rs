@@ -55,6 +55,18 @@ pub trait CallerMemory {
         self.read(address, bytes)
     }
 
+    /// Fills two places, the first and then the second. Of what is read at once, the second costs nothing.
+    ///
+    /// # Errors
+    ///
+    /// Which is the first that cannot be filled: 0 or 1.
+    fn read_two(&mut self, places: [(ClaimedAddr, &mut [u8]); 2]) -> Result<(), usize> {
+        for (at, (address, into)) in places.into_iter().enumerate() {
+            self.read(address, into).map_err(|CopyFault| at)?;
+        }
+        Ok(())
+    }
+
     /// Reads the data of a send straight into a room that [is had](crate::Context::reserve_room) for it
     /// now. `None` where there is none.
     fn read_into_room(

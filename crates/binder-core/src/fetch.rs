@@ -268,18 +268,10 @@ impl Payload {
         let (header, extra) = (&data.transaction_data, data.buffers_size);
         // What no buffer can hold is refused unseen; so are objects and pieces of odd sizes.
         let Ok(layout) = Sizes::of(data, 0).and_then(Sizes::layout) else { return };
-        let offsets_len = layout.offsets_len as usize;
-        self.offsets.resize(offsets_len.div_ceil(8), 0);
-        let offsets = &mut self.offsets.as_mut_bytes()[..offsets_len];
-        if offsets_len > 0 && memory.read(ClaimedAddr(header.offsets), offsets).is_err() {
-            self.fault = Some(Part::Offsets);
-            return;
-        }
-        if !offsets_len.is_multiple_of(8) || !extra.is_multiple_of(8) {
-            return;
-        }
-        let (address, data_len) = (ClaimedAddr(header.buffer), layout.data_len as usize);
-        if self.offsets.is_empty() {
+        let (data_len, offsets_len) = (layout.data_len as usize, layout.offsets_len as usize);
+        let (address, offsets_address) = (ClaimedAddr(header.buffer), ClaimedAddr(header.offsets));
+        let are_sizes_even = offsets_len.is_multiple_of(8) && extra.is_multiple_of(8);
+        if offsets_len == 0 {
             if data_len >= LARGE_BYTES
                 && extra == 0
                 && let Some((room, read)) = memory.read_into_room(kind, data)
@@ -287,17 +279,25 @@ impl Payload {
                 self.room = Some(room);
                 self.placed_bytes = data_len;
                 self.fault = read.err().map(|CopyFault| Part::Data);
-            } else if data_len > 0 {
+            } else if data_len > 0 && are_sizes_even {
                 let read = memory.read_whole(address, data_len, &mut self.bytes);
                 self.fault = read.err().map(|CopyFault| Part::Data);
             }
             return;
         }
+        self.offsets.resize(offsets_len.div_ceil(8), 0);
+        let offsets = &mut self.offsets.as_mut_bytes()[..offsets_len];
+        if !are_sizes_even {
+            let read = memory.read(offsets_address, offsets);
+            self.fault = read.err().map(|CopyFault| Part::Offsets);
+            return;
+        }
         self.bytes.resize((layout.extra_start + layout.extra_len) as usize, 0);
-        if memory.read(address, &mut self.bytes[..data_len]).is_err() {
-            self.fault = Some(Part::Data);
-        } else {
-            self.fetch_pieces(&layout, memory);
+        let bytes = &mut self.bytes[..data_len];
+        match memory.read_two([(offsets_address, offsets), (address, bytes)]) {
+            Ok(()) => self.fetch_pieces(&layout, memory),
+            Err(0) => self.fault = Some(Part::Offsets),
+            Err(_) => self.fault = Some(Part::Data),
         }
     }
 

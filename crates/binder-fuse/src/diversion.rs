@@ -11,18 +11,18 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use binder_core::{CopyFault, Errand, ErrandKey, NotInstalled, ProcessKey};
+use binder_core::{CopyFault, Errand, ErrandKey, HandOver, NotInstalled, ProcessKey};
 use binder_os::injection::{self, InjectionError};
 use binder_os::seccomp;
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
+use zerocopy::IntoBytes;
 
 use crate::client::{Lent, Spare};
 use crate::driver::{Asker, DeviceId};
 use crate::errand::{self, Done, Next, Purpose, Seat, Standing, Task, Worker};
 use crate::files::HeldFile;
 use crate::ioctl::Answer;
-use crate::reach;
 use crate::session::Shared;
 use crate::supervisor::Waiting;
 use crate::supply::Payer;
@@ -245,21 +245,23 @@ impl Trapped {
     /// Goes on with its call to the end, or leaves it to the runners if it must be stopped for that.
     fn go_on(mut self, shared: &Shared, mut request: BinderWriteRead, done: Done) {
         let mut next = errand::report(shared, self.worker, &self.asker, request, done, None);
+        let mut shown = None;
         while let Some(Next::HandOver(at, hand_over)) = next {
             request = at;
-            let is_there = self.waiting.is_pending();
-            let written = if is_there {
-                reach::write(&mut self.lent.way.memory, &hand_over)
-            } else {
-                Err(CopyFault)
-            };
-            let done = Done::Written(hand_over, written);
+            let written = self.hand_over(&request, &hand_over);
+            shown = written.ok().flatten();
+            let done = Done::Written(hand_over, written.map(|_| ()));
             next = errand::report(shared, self.worker, &self.asker, request, done, None);
         }
         match next {
-            Some(Next::Return(result, request)) if self.waiting.is_pending() => {
-                let result =
-                    errand::write_struct(&mut self.lent.way.memory, &self.asker, &request, result);
+            Some(Next::Return(result, request))
+                if shown == Some(request) || self.waiting.is_pending() =>
+            {
+                let memory = &mut self.lent.way.memory;
+                let result = match shown {
+                    Some(shown) if shown == request => result,
+                    _ => errand::write_struct(memory, &self.asker, &request, result),
+                };
                 self.waiting.answer(match result {
                     0 => seccomp::Answer::Done,
                     error => seccomp::Answer::Refuse(-error),
@@ -272,6 +274,27 @@ impl Trapped {
             Some(Next::Repeat) => self.leave_to_runners(shared, request, Purpose::Repeat),
             // It was killed, or the driver met a bug: it gets an answer all the same.
             Some(Next::Return(..) | Next::HandOver(..)) | None => drop(self.waiting),
+        }
+    }
+
+    /// Writes returns, and at once the struct of a call that ends with them, as mostly it does: both take
+    /// as long as one. Returns that struct, if it was written.
+    fn hand_over(
+        &mut self,
+        request: &BinderWriteRead,
+        returns: &HandOver,
+    ) -> Result<Option<BinderWriteRead>, CopyFault> {
+        if !self.waiting.is_pending() {
+            return Err(CopyFault);
+        }
+        let read_consumed = request.read_consumed.saturating_add(returns.bytes.len() as u64);
+        let shown = BinderWriteRead { read_consumed, ..*request };
+        let memory = &mut self.lent.way.memory;
+        let place = (self.asker.argument, shown.as_bytes());
+        match memory.write_two([(returns.address.0, &returns.bytes), place]) {
+            Ok(()) => Ok(Some(shown)),
+            Err(0) => Err(CopyFault),
+            Err(_) => Ok(None),
         }
     }
 

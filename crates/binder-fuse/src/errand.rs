@@ -7,7 +7,7 @@
 
 use std::fmt::Display;
 use std::io;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -101,7 +101,7 @@ pub(crate) enum Standing {
     Waiting,
     /// On its way out, stopped, or in a call that the supervisor holds; whoever has it there is told
     /// how it goes on.
-    Stopped(Sender<Next>),
+    Stopped(SyncSender<Next>),
     /// It was killed.
     Gone,
 }
@@ -230,7 +230,8 @@ pub(crate) fn report(
     done: Done,
     divertible: Option<Divertible>,
 ) -> Option<Next> {
-    let (tell, told) = mpsc::channel();
+    // Room for the one answer: more would be made for each errand.
+    let (tell, told) = mpsc::sync_channel(1);
     let standing = Standing::Stopped(tell);
     let report = Report { asker: *asker, request, done, standing, divertible };
     let job = Job::EndErrand(Box::new(report));

@@ -135,6 +135,10 @@ where
         self.memory.read(address.0, into).map_err(|_| CopyFault)
     }
 
+    fn read_two(&mut self, [first, second]: [(ClaimedAddr, &mut [u8]); 2]) -> Result<(), usize> {
+        self.memory.read_two([(first.0.0, first.1), (second.0.0, second.1)])
+    }
+
     fn read_whole(
         &mut self,
         address: ClaimedAddr,

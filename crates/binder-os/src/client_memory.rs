@@ -199,6 +199,58 @@ impl ClientMemory {
         Ok(())
     }
 
+    /// Fills two places, the first and then the second. To read at two addresses at once takes no longer
+    /// than to read at one.
+    ///
+    /// # Errors
+    ///
+    /// Which is the first that is not readable by the client: 0 or 1. Both places may hold a part.
+    pub fn read_two(&mut self, places: [(u64, &mut [u8]); 2]) -> Result<(), usize> {
+        let [(first, into), (second, and_into)] = places;
+        let Some(sources) = both([(first, into.len()), (second, and_into.len())]) else {
+            self.read(first, into).map_err(|_| 0_usize)?;
+            return self.read(second, and_into).map_err(|_| 1);
+        };
+        let local = [into, and_into]
+            .map(|into| libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() });
+        let transferred = self.with_living_thread(|tid| {
+            let remote = sources.map(Range::iovec);
+            let (local, remote) = (local.as_ptr(), remote.as_ptr());
+            // SAFETY: the kernel writes to the two places, which are borrowed for the call, no more than
+            // their lengths, and reads both pairs of iovecs during it; `remote` names memory of another
+            // process and is not dereferenced here.
+            unsafe { libc::process_vm_readv(tid, local, 2, remote, 2, 0) }
+        });
+        whole(transferred, sources)
+    }
+
+    /// Writes at two addresses, first at the first. It takes no longer than to write at one.
+    ///
+    /// # Errors
+    ///
+    /// Which is the first that is not writable by the client: 0 or 1. What comes before was written, and
+    /// of it a part may have been.
+    pub fn write_two(&mut self, places: [(u64, &[u8]); 2]) -> Result<(), usize> {
+        let [(first, bytes), (second, and_bytes)] = places;
+        let Some(targets) = both([(first, bytes.len()), (second, and_bytes.len())]) else {
+            self.write(first, bytes).map_err(|_| 0_usize)?;
+            return self.write(second, and_bytes).map_err(|_| 1);
+        };
+        let local = [bytes, and_bytes].map(|bytes| libc::iovec {
+            iov_base: bytes.as_ptr().cast_mut().cast(),
+            iov_len: bytes.len(),
+        });
+        let transferred = self.with_living_thread(|tid| {
+            let remote = targets.map(Range::iovec);
+            let (local, remote) = (local.as_ptr(), remote.as_ptr());
+            // SAFETY: the kernel reads the two slices, which are borrowed for the call, for their
+            // lengths, and both pairs of iovecs during it; `remote` names memory of another process and
+            // is not dereferenced here.
+            unsafe { libc::process_vm_writev(tid, local, 2, remote, 2, 0) }
+        });
+        whole(transferred, targets)
+    }
+
     /// Opens the address space that the process has at this moment, by its thread `tid`, for good.
     ///
     /// # Errors
@@ -336,6 +388,23 @@ impl ClientMemory {
         if let MemFile::Open(_) = self.mem {
             self.mem = MemFile::Unopened;
         }
+    }
+}
+
+/// Two ranges, unless one is none.
+fn both([first, second]: [(u64, usize); 2]) -> Option<[Range; 2]> {
+    Some([Range::new(first.0, first.1)?, Range::new(second.0, second.1)?])
+}
+
+/// Whether two ranges were transferred as a whole; or else the first that was not. One comes after the
+/// other, and only the bytes of both are counted.
+fn whole(transferred: Option<usize>, [first, second]: [Range; 2]) -> Result<(), usize> {
+    match transferred {
+        Some(bytes) if bytes == first.len_bytes + second.len_bytes => Ok(()),
+        Some(bytes) if bytes >= first.len_bytes => Err(1),
+        Some(_) => Err(0),
+        None if first.len_bytes == 0 => Err(1),
+        None => Err(0),
     }
 }
 

@@ -267,3 +267,43 @@ fn a_memory_whose_leash_is_cut_is_out_of_reach_and_another_is_not() {
         assert_eq!(read(&mut other, pages.address(0), len_bytes).unwrap(), patterns(0, len_bytes));
     }
 }
+
+#[test]
+fn of_two_places_the_first_that_is_out_of_reach_is_told() {
+    let pages = Pages::new();
+    pages.protect(1, MprotectFlags::READ);
+    pages.protect(2, MprotectFlags::empty());
+    let victim = Victim::idle();
+    let mut memory = victim.memory();
+    let [writable, readable, closed] = [8, PAGE, 2 * PAGE].map(|at| pages.address(at));
+    let (mut some, mut more) = ([0; 48], vec![0; PAGE]);
+
+    let mut read = |first, second| {
+        memory.read_two([(first, some.as_mut_slice()), (second, more.as_mut_slice())])
+    };
+    assert_eq!(read(readable, readable), Ok(()));
+    assert_eq!((read(closed, readable), read(closed, closed)), (Err(0), Err(0)));
+    assert_eq!((read(readable, closed), read(readable, readable + 1)), (Err(1), Err(1)));
+    assert_eq!((read(u64::MAX, readable), read(readable, u64::MAX)), (Err(0), Err(1)));
+    assert_eq!(read(writable, readable), Ok(()));
+    assert_eq!((some.to_vec(), more), (patterns(8, 48), patterns(PAGE, PAGE)));
+    assert_eq!(memory.read_two([(readable, &mut []), (closed, &mut some)]), Err(1));
+
+    let mut write =
+        |first, second, byte| memory.write_two([(first, &[byte; 48]), (second, &[byte])]);
+    assert_eq!((write(readable, writable, 1), write(writable, readable, 2)), (Err(0), Err(1)));
+    assert_eq!(write(writable, u64::MAX, 3), Err(1));
+    assert_eq!(write(writable, writable + 40, 4), Ok(()));
+    memory.read(writable, &mut some).unwrap();
+    assert_eq!(some, [4; 48]);
+}
+
+#[test]
+fn what_lies_twice_in_one_place_is_as_it_was_written_last() {
+    let pages = Pages::new();
+    let victim = Victim::idle();
+    let mut memory = victim.memory();
+    memory.write_two([(pages.address(0), &[1; 8]), (pages.address(4), &[2; 8])]).unwrap();
+    let bytes = read(&mut memory, pages.address(0), 12).unwrap();
+    assert_eq!(bytes, [1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2]);
+}
