@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use zerocopy::FromBytes;
 
@@ -66,7 +67,8 @@ impl<F> Inbox<F> {
     /// Takes down that a read stored `bytes` bytes, and which descriptors came with them.
     pub fn filled(&mut self, bytes: usize, files: impl IntoIterator<Item = F>) {
         self.end = (self.end + bytes).min(self.buffer.len());
-        self.files.extend(files);
+        // Nearly always none, for which `extend` does too much.
+        files.into_iter().for_each(|file| self.files.push_back(file));
     }
 
     /// Returns the bytes that have arrived and are no message yet.
@@ -111,33 +113,26 @@ impl<F> Inbox<F> {
             return Ok(None);
         };
         let end = self.start + size_of::<WireHeader>() + body_bytes;
-        let message = match split(header, body, version)? {
-            Parts::Transact { header, parcel } => Message::Transact(Transaction {
-                address: Address::parse(header.address)?,
-                code: header.code.get(),
-                flags: header.flags.get(),
-                async_number: header.async_number.get(),
-                body: take_lists(&parcel, end, &mut self.files)?,
-            }),
+        Ok(Some(match split(header, body, version)? {
+            Parts::Transact { header, parcel } => {
+                let (code, flags) = (header.code.get(), header.flags.get());
+                let (address, async_number) =
+                    (Address::parse(header.address)?, header.async_number.get());
+                let place = place(&parcel, end);
+                let lists = take_lists(&parcel, &mut self.files)?;
+                let body = self.take_body(place, lists, end);
+                Message::Transact(Transaction { address, code, flags, async_number, body })
+            }
             Parts::Reply { status, parcel } => {
-                Message::Reply(Reply { status, body: take_lists(&parcel, end, &mut self.files)? })
+                let place = place(&parcel, end);
+                let lists = take_lists(&parcel, &mut self.files)?;
+                Message::Reply(Reply { status, body: self.take_body(place, lists, end) })
             }
-            Parts::DecStrong(parts) => Message::DecStrong {
-                address: Address::parse(parts.address)?,
-                amount: parts.amount.get(),
-            },
-        };
-        self.start = end;
-        Ok(Some(match message {
-            Message::Transact(mut transaction) => {
-                self.take_data(&mut transaction.body);
-                Message::Transact(transaction)
+            Parts::DecStrong(parts) => {
+                let (address, amount) = (Address::parse(parts.address)?, parts.amount.get());
+                self.start = end;
+                Message::DecStrong { address, amount }
             }
-            Message::Reply(mut reply) => {
-                self.take_data(&mut reply.body);
-                Message::Reply(reply)
-            }
-            message @ Message::DecStrong { .. } => message,
         }))
     }
 
@@ -154,19 +149,22 @@ impl<F> Inbox<F> {
         }
     }
 
-    /// Gives a body its bytes: the buffer itself if that is worth it and holds nothing else, or a
-    /// copy of theirs.
-    fn take_data(&mut self, body: &mut Body<F>) {
-        if body.range.len() >= WORTH_BYTES && self.start == self.end {
+    /// Makes the body of a message that ends at `end`. Its bytes are in the buffer itself if that is
+    /// worth it and holds nothing else, or else a copy.
+    fn take_body(&mut self, place: Range<usize>, lists: Lists<F>, end: usize) -> Body<F> {
+        let Lists { positions, files } = lists;
+        self.start = end;
+        if place.len() >= WORTH_BYTES && self.start == self.end {
             self.usual_bytes = self.buffer.len();
-            body.buffer = core::mem::take(&mut self.buffer);
             (self.start, self.end) = (0, 0);
-            return;
+            let buffer = core::mem::take(&mut self.buffer);
+            return Body { buffer, range: place, positions, files };
         }
-        body.buffer = (self.take_empty)();
-        body.buffer.clear();
-        body.buffer.extend_from_slice(&self.buffer[body.range.clone()]);
-        body.range = 0..body.buffer.len();
+        let mut buffer = (self.take_empty)();
+        buffer.clear();
+        buffer.extend_from_slice(&self.buffer[place]);
+        let range = 0..buffer.len();
+        Body { buffer, range, positions, files }
     }
 
     /// Refuses descriptors that came with bytes of which nothing is left.
@@ -178,22 +176,28 @@ impl<F> Inbox<F> {
     }
 }
 
-/// Makes a body of a parcel's lists and the place of its bytes, in a stream read up to `end`.
-fn take_lists<F>(
-    parcel: &Parcel<'_>,
-    end: usize,
-    files: &mut VecDeque<F>,
-) -> Result<Body<F>, Ending> {
+/// Returns where a parcel lies in a stream whose message ends at `end`.
+fn place(parcel: &Parcel<'_>, end: usize) -> Range<usize> {
+    let data_end = end - size_of_val(parcel.positions) - parcel.unread_bytes;
+    data_end - parcel.data.len()..data_end
+}
+
+/// What comes with a parcel.
+struct Lists<F> {
+    positions: Vec<u32>,
+    files: Vec<F>,
+}
+
+fn take_lists<F>(parcel: &Parcel<'_>, files: &mut VecDeque<F>) -> Result<Lists<F>, Ending> {
     if parcel.descriptors > files.len() {
         let received = files.len();
         return Err(Ending::MissingDescriptors { listed: parcel.descriptors, received });
     }
-    let data_end = end - size_of_val(parcel.positions) - parcel.unread_bytes;
-    let range = data_end - parcel.data.len()..data_end;
-    let mut body = Body { range, ..Body::default() };
-    if !parcel.positions.is_empty() {
-        body.positions = parcel.positions.iter().map(|position| position.get()).collect();
-        body.files = files.drain(..parcel.descriptors).collect();
+    if parcel.positions.is_empty() {
+        return Ok(Lists { positions: Vec::new(), files: Vec::new() });
     }
-    Ok(body)
+    Ok(Lists {
+        positions: parcel.positions.iter().map(|position| position.get()).collect(),
+        files: files.drain(..parcel.descriptors).collect(),
+    })
 }

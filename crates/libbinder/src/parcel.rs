@@ -7,6 +7,7 @@ mod sized;
 
 use std::cell::{Cell, Ref, RefCell};
 use std::fmt;
+use std::iter;
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::{Deref, DerefMut};
@@ -20,6 +21,11 @@ pub use sized::{ReadableSubParcel, WritableSubParcel};
 
 use crate::StatusCode;
 use crate::transport::{Header, ObjectCodec, WireFormat};
+
+/// How many bytes before a parcel are left free for what a transport puts there, so that a message lies
+/// in one piece and is sent as such. An RPC call has 56 before it, an answer 36, and each object that goes
+/// back with them 32.
+const HEADROOM: usize = 128;
 
 /// What calls and replies carry.
 pub struct Parcel(BorrowedParcel<'static>);
@@ -56,25 +62,36 @@ impl ReceivedBytes for Vec<u8> {
 }
 
 enum Bytes {
-    Own(Vec<u8>),
+    /// Those of `buffer` from `start` on; what is before is room for the head of a message.
+    Own {
+        buffer: Vec<u8>,
+        start: usize,
+    },
     Received(Box<dyn ReceivedBytes>),
 }
 
 impl Bytes {
+    /// None yet.
+    fn none() -> Self {
+        let mut buffer = buffers::take();
+        buffer.extend_from_slice(&[0; HEADROOM]);
+        Self::Own { buffer, start: HEADROOM }
+    }
+
     fn as_slice(&self) -> &[u8] {
         match self {
-            Self::Own(bytes) => bytes,
+            Self::Own { buffer, start } => &buffer[*start..],
             Self::Received(bytes) => bytes.bytes(),
         }
     }
 
-    /// The bytes to change: a copy, if they lie in a receive buffer.
-    fn own(&mut self) -> &mut Vec<u8> {
+    /// The bytes to change, and where they start: a copy, if they lie in a receive buffer.
+    fn own(&mut self) -> (&mut Vec<u8>, &mut usize) {
         if let Self::Received(bytes) = self {
-            *self = Self::Own(bytes.bytes().to_vec());
+            *self = Self::Own { buffer: bytes.bytes().to_vec(), start: 0 };
         }
         match self {
-            Self::Own(bytes) => bytes,
+            Self::Own { buffer, start } => (buffer, start),
             Self::Received(_) => unreachable!("made our own above"),
         }
     }
@@ -84,12 +101,12 @@ impl Parcel {
     /// An empty parcel for calls within the process.
     #[must_use]
     pub fn new() -> Self {
-        Self(BorrowedParcel::with(None, Bytes::Own(buffers::take()), Vec::new()))
+        Self(BorrowedParcel::with(None, Bytes::none(), Vec::new()))
     }
 
     /// An empty parcel for a transport.
     pub fn for_codec(codec: Arc<dyn ObjectCodec>) -> Self {
-        Self(BorrowedParcel::with(Some(codec), Bytes::Own(buffers::take()), Vec::new()))
+        Self(BorrowedParcel::with(Some(codec), Bytes::none(), Vec::new()))
     }
 
     /// As [`Self::received`], of bytes in memory of our own: a buffer of [`take_buffer`] at best, since
@@ -100,7 +117,7 @@ impl Parcel {
         mut objects: Vec<ParcelObject>,
     ) -> Self {
         objects.sort_by_key(|object| object.offset);
-        Self(BorrowedParcel::with(Some(codec), Bytes::Own(buffer), objects))
+        Self(BorrowedParcel::with(Some(codec), Bytes::Own { buffer, start: 0 }, objects))
     }
 
     /// A parcel that a transport received, with the objects that it was told of: files, and binders
@@ -125,6 +142,23 @@ impl Parcel {
         &self.0
     }
 
+    /// Makes a message of the parcel: puts the parts of a head before its bytes, and a tail behind them.
+    /// What it holds stays, but lies elsewhere, so it is only to be sent.
+    pub fn enclose(&mut self, head: [&[u8]; 2], tail: &[u8]) {
+        let (buffer, start) = self.0.bytes.own();
+        let head_bytes: usize = head.iter().map(|part| part.len()).sum();
+        if head_bytes > *start {
+            make_headroom(buffer, head_bytes - *start);
+            *start = head_bytes;
+        }
+        for part in head.iter().rev() {
+            let end = *start;
+            *start -= part.len();
+            buffer[*start..end].copy_from_slice(part);
+        }
+        buffer.extend_from_slice(tail);
+    }
+
     /// Notes that the receiver has the names in this parcel: they are not to be taken back.
     pub fn mark_sent(&mut self) {
         self.0.is_sent = true;
@@ -134,6 +168,12 @@ impl Parcel {
     pub fn mark_sensitive(&mut self) {
         self.0.is_sensitive = true;
     }
+}
+
+/// Moves what is in a buffer.
+#[cold]
+fn make_headroom(buffer: &mut Vec<u8>, bytes: usize) {
+    buffer.splice(..0, iter::repeat_n(0, bytes));
 }
 
 impl Default for Parcel {
@@ -244,9 +284,10 @@ impl BorrowedParcel<'_> {
 
     /// Runs `write` where the parcel stands, and moves on by what it wrote.
     pub(crate) fn write_with<T>(&mut self, write: impl FnOnce(&mut Writer<'_>) -> T) -> T {
-        let mut writer = Writer::at(self.bytes.own(), self.position.get());
+        let (buffer, &mut start) = self.bytes.own();
+        let mut writer = Writer::at(buffer, start + self.position.get());
         let result = write(&mut writer);
-        self.position.set(writer.position());
+        self.position.set(writer.position() - start);
         result
     }
 
@@ -289,13 +330,13 @@ impl Drop for BorrowedParcel<'_> {
         if !self.is_sent {
             mem::take(self.objects.get_mut()).iter().for_each(|object| self.unname(object));
         }
-        if let Bytes::Own(bytes) = &mut self.bytes {
+        if let Bytes::Own { buffer, .. } = &mut self.bytes {
             if self.is_sensitive {
-                bytes.fill(0);
+                buffer.fill(0);
                 // Seen by somebody, so that the writes are not for nothing.
-                std::hint::black_box(&*bytes);
+                std::hint::black_box(&*buffer);
             }
-            buffers::give(mem::take(bytes));
+            buffers::give(mem::take(buffer));
         }
     }
 }
@@ -308,5 +349,62 @@ impl fmt::Debug for BorrowedParcel<'_> {
             .field("position", &self.position.get())
             .field("objects", &self.objects.borrow().len())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::WireName;
+
+    /// Names nothing.
+    #[derive(Debug)]
+    struct Nobody;
+
+    impl ObjectCodec for Nobody {
+        fn format(&self) -> WireFormat {
+            WireFormat::Rpc(::parcel::rpc::Version::V2)
+        }
+
+        fn name_binder(&self, _: &crate::SpIBinder) -> Result<WireName, StatusCode> {
+            Err(StatusCode::INVALID_OPERATION)
+        }
+
+        fn find_binder(&self, _: WireName) -> Result<crate::SpIBinder, StatusCode> {
+            Err(StatusCode::BAD_VALUE)
+        }
+    }
+
+    #[test]
+    fn a_message_is_its_head_its_parcel_and_its_tail() {
+        for head_bytes in [0, 3, 127, 128, 129, 255] {
+            let head: Vec<u8> = (0..head_bytes).collect();
+            let (front, back) = head.split_at(head.len() / 3);
+            let mut written = Parcel::for_codec(Arc::new(Nobody));
+            written.write(&7_i32).unwrap();
+            written.write(&8_i32).unwrap();
+            let parcel = [7, 0, 0, 0, 8, 0, 0, 0];
+            assert_eq!(written.bytes(), parcel);
+            assert_eq!((written.get_data_size(), written.get_data_position()), (8, 8));
+            let received =
+                Parcel::received(Arc::new(Nobody), Box::new(parcel.to_vec()), Vec::new());
+            for mut parcel_of_either in [written, received] {
+                parcel_of_either.enclose([front, back], &[1, 2, 3]);
+                let message = [&head[..], &parcel, &[1, 2, 3]].concat();
+                assert_eq!(parcel_of_either.bytes(), message);
+            }
+        }
+    }
+
+    #[test]
+    fn the_room_for_a_head_is_no_part_of_a_parcel() {
+        let mut parcel = Parcel::for_codec(Arc::new(Nobody));
+        parcel.write(&1_i32).unwrap();
+        parcel.set_data_position(0).unwrap();
+        parcel.write(&2_i64).unwrap();
+        assert_eq!(parcel.get_data_position(), 8);
+        parcel.set_data_position(0).unwrap();
+        assert_eq!(parcel.read::<i64>(), Ok(2));
+        assert_eq!(parcel.set_data_position(9), Err(StatusCode::BAD_VALUE));
     }
 }

@@ -12,7 +12,11 @@ use alloc::vec::Vec;
 const PIECE_BYTES: usize = 2048;
 
 /// Appends bytes.
+#[inline]
 pub fn append(to: &mut Vec<u8>, bytes: &[u8]) {
+    if bytes.len() <= PIECE_BYTES {
+        return to.extend_from_slice(bytes);
+    }
     to.reserve(bytes.len());
     bytes.chunks(PIECE_BYTES).for_each(|piece| to.extend_from_slice(piece));
 }

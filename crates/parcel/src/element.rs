@@ -123,8 +123,9 @@ impl Element for u8 {
     }
 
     fn read_all(count: usize, reader: &mut Reader<'_>) -> Result<Vec<Self>, Error> {
-        let mut values = Vec::new();
-        bytes::append(&mut values, reader.raw(count)?);
+        let bytes = reader.raw(count)?;
+        let mut values = Vec::with_capacity(count);
+        bytes::append(&mut values, bytes);
         Ok(values)
     }
 }

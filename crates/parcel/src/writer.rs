@@ -43,7 +43,10 @@ impl<'a> Writer<'a> {
     pub fn raw(&mut self, bytes: &[u8]) {
         const ZEROS: [u8; 3] = [0; 3];
         self.put(bytes);
-        self.put(&ZEROS[..padded(bytes.len()) - bytes.len()]);
+        let padding = padded(bytes.len()) - bytes.len();
+        if padding > 0 {
+            self.put(&ZEROS[..padding]);
+        }
     }
 
     /// Writes so many zeros, and lends them to be written over.
@@ -58,7 +61,19 @@ impl<'a> Writer<'a> {
         &mut self.bytes[start..self.at]
     }
 
-    fn put(&mut self, bytes: &[u8]) {
+    /// Writes `bytes` as they are.
+    #[inline]
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
+        if self.at < self.bytes.len() {
+            return self.put_over(bytes);
+        }
+        bytes::append(self.bytes, bytes);
+        self.at = self.bytes.len();
+    }
+
+    /// Writes over what is there, and on behind it.
+    #[cold]
+    fn put_over(&mut self, bytes: &[u8]) {
         let over = bytes.len().min(self.bytes.len() - self.at);
         let (replacing, appended) = bytes.split_at(over);
         self.bytes[self.at..self.at + over].copy_from_slice(replacing);

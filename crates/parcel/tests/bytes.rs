@@ -39,6 +39,27 @@ fn text_is_utf16_with_a_zero_padded_to_words() {
 }
 
 #[test]
+fn text_of_any_length_is_its_units_and_zeros() {
+    let text = "0123456789abcdefghijklmnopqrstuvwxyz";
+    for len in 0..text.len() {
+        let mut expected = u32::try_from(len).unwrap().to_le_bytes().to_vec();
+        expected.extend(text[..len].encode_utf16().flat_map(u16::to_le_bytes));
+        expected.resize(4 + ((len + 1) * 2).next_multiple_of(4), 0);
+        let bytes = written(|writer| writer.string16(&text[..len]).unwrap());
+        assert_eq!(bytes, expected, "{len}");
+        for other in 0..text.len() {
+            let is_it = Reader::new(&bytes).string16_is(&text[..other]);
+            assert_eq!(is_it, Ok(other == len), "{len} {other}");
+        }
+        if let Some(last) = len.checked_sub(1) {
+            let mut changed = bytes.clone();
+            changed[4 + last * 2 + 1] ^= 1;
+            assert_eq!(Reader::new(&changed).string16_is(&text[..len]), Ok(false), "{len}");
+        }
+    }
+}
+
+#[test]
 fn text_that_is_none_is_refused() {
     let half = hex("01000000 3dd8 0000");
     assert_eq!(Reader::new(&half).string16(), Err(Error::BadText { at: 0 }));

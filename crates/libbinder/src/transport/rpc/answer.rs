@@ -1,13 +1,14 @@
 //! Calls of the peer.
 
+use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use binder_rpc::{Address, Arrival, Ending, Message, Role, Transaction, encode, special};
 
 use super::call::serving;
-use super::codec::files;
-use super::connection::{Connection, Outgoing};
+use super::codec::{count_files, files};
+use super::connection::Connection;
 use super::link::{MAX_FILES, Patience};
 use super::shared::{Shared, Tell};
 use crate::StatusCode;
@@ -164,18 +165,16 @@ impl Shared {
         let version = self.terms.version;
         let mut scratch = connection.take_scratch();
         let reply = reply.and_then(|reply| {
-            let objects = reply.objects();
-            let positions = self.list_positions(&objects, &mut scratch);
+            let positions = self.list_positions(&reply.objects(), &mut scratch);
             let parcel_bytes = reply.bytes().len();
             let extent = encode::Extent { parcel_bytes, positions };
             let head = encode::reply(version, 0, extent, &limits).map_err(|refusal| {
                 tracing::warn!(%refusal, "an answer was not sent");
                 StatusCode::FAILED_TRANSACTION
             })?;
-            if files(&objects).len() > MAX_FILES {
+            if count_files(&reply.objects()) > MAX_FILES {
                 return Err(StatusCode::BAD_VALUE);
             }
-            drop(objects);
             Ok((reply, head))
         });
         if reply.is_err() {
@@ -190,19 +189,19 @@ impl Shared {
         };
         // Outside of the lock: it may be the last of the object.
         drop(lost);
-        let (positions, releases) = scratch.split_at(listed_bytes);
         let take_in = |message| self.take_in(message);
         match reply {
             Ok((mut reply, head)) => {
-                let objects = reply.objects();
-                let files = files(&objects);
-                let parcel = reply.bytes();
-                let outgoing = Outgoing { releases, head: &head, parcel, positions, files: &files };
-                let sent = connection.send(&outgoing, Patience::Wait, take_in);
-                drop(files);
-                drop(objects);
+                let (positions, mut releases) = scratch.split_at(listed_bytes);
+                // Whatever happens, the names are the receiver's.
                 reply.mark_sent();
-                sent?;
+                if count_files(&reply.objects()) > 0 {
+                    // Descriptors go with the first bytes of their own message.
+                    connection.send(mem::take(&mut releases), &[], Patience::Wait, take_in)?;
+                }
+                reply.enclose([releases, &head], positions);
+                let objects = reply.objects();
+                connection.send(reply.bytes(), &files(&objects), Patience::Wait, take_in)?;
             }
             Err(status) => {
                 let none = encode::Extent::default();
@@ -210,8 +209,8 @@ impl Shared {
                 let Ok(head) = encode::reply(version, status.code(), none, &limits) else {
                     return Err(Ending::ShutDown);
                 };
-                let outgoing = Outgoing { releases, head: &head, ..Outgoing::default() };
-                connection.send(&outgoing, Patience::Wait, take_in)?;
+                scratch.extend_from_slice(&head);
+                connection.send(&scratch, &[], Patience::Wait, take_in)?;
             }
         }
         connection.put_scratch(scratch);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use binder_rpc::{Address, Ending, Message, Reply, encode};
 
-use super::codec::files;
-use super::connection::{Connection, Outgoing};
+use super::codec::{count_files, files};
+use super::connection::Connection;
 use super::error::status_of;
 use super::link::{MAX_FILES, Patience};
 use super::pool::{NoConnection, Place};
@@ -167,14 +167,13 @@ impl Shared {
         }
         let limits = *connection.limits();
         let mut scratch = connection.take_scratch();
-        let objects = data.objects();
-        let positions = self.list_positions(&objects, &mut scratch);
+        let positions = self.list_positions(&data.objects(), &mut scratch);
         let listed_bytes = scratch.len();
-        let files = files(&objects);
-        if files.len() > MAX_FILES {
+        let extent = encode::Extent { parcel_bytes: data.bytes().len(), positions };
+        let file_count = count_files(&data.objects());
+        if file_count > MAX_FILES {
             return Err(NotSent::Refused(StatusCode::BAD_VALUE));
         }
-        let extent = encode::Extent { parcel_bytes: data.bytes().len(), positions };
         // Refused before it is counted.
         encode::check_transact(extent, &limits)?;
         {
@@ -183,7 +182,7 @@ impl Shared {
                 call.async_number = table.session.start(address, is_oneway)?.async_number;
             }
             // Descriptors go with the first bytes of their own message, so nothing goes before.
-            if files.is_empty() {
+            if file_count == 0 {
                 self.take_releases(&mut table, &mut scratch);
             }
         }
@@ -192,16 +191,14 @@ impl Shared {
             connection.turns.call();
         }
         let (positions, releases) = scratch.split_at(listed_bytes);
-        let parcel = data.bytes();
-        let outgoing = Outgoing { releases, head: &head, parcel, positions, files: &files };
-        let sent = connection.send(&outgoing, patience, |message| self.take_in(message));
-        drop(files);
-        drop(objects);
-        // Whatever happened, the names are the receiver's; an ended session counts no more.
-        data.mark_sent();
-        sent.map_err(NotSent::Ended)?;
+        data.enclose([releases, &head], positions);
         connection.put_scratch(scratch);
-        Ok(())
+        // Whatever happens, the names are the receiver's; an ended session counts no more.
+        data.mark_sent();
+        let objects = data.objects();
+        let take_in = |message| self.take_in(message);
+        let sent = connection.send(data.bytes(), &files(&objects), patience, take_in);
+        sent.map_err(NotSent::Ended)
     }
 
     /// Waits for the answer to our call, and serves what the peer calls meanwhile.

@@ -146,6 +146,11 @@ impl Shared {
     }
 }
 
+/// Returns how many files a parcel has.
+pub(super) fn count_files(objects: &[ParcelObject]) -> usize {
+    objects.iter().filter(|object| matches!(object.held, Held::File(_))).count()
+}
+
 /// Returns the files of a parcel, in the order of their places in it.
 pub(super) fn files(objects: &[ParcelObject]) -> Vec<BorrowedFd<'_>> {
     let file = |object| match object {

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::io::{self, IoSlice};
+use std::io;
 use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -15,9 +15,6 @@ use crate::transport::take_buffer;
 /// Spare buffers of long parcels kept by each thread, and how large one may be.
 const SPARES: usize = 2;
 const SPARE_BYTES: usize = 2 << 20;
-
-/// Up to this length copying the parts of a message costs less than telling the system of each.
-const SHORT_BYTES: usize = 2 << 10;
 
 /// After how many one-way calls their connection is looked at.
 const DRAIN_EACH: u32 = 32;
@@ -51,24 +48,12 @@ pub(super) struct Connection {
     limits: Limits,
     /// Memory for what goes before and after a parcel.
     scratch: Vec<u8>,
-    /// Memory in which the parts of a short message are put together.
-    short: Vec<u8>,
     /// What there was no room for when nobody was to wait, and descriptors that go with its first
     /// byte. It precedes whatever is sent next.
     unsent: Vec<u8>,
     unsent_files: Vec<OwnedFd>,
     /// One-way calls since the last look at what has come.
     undrained: u32,
-}
-
-/// What is sent in one write: references that go back, a head, a parcel, its positions.
-#[derive(Default)]
-pub(super) struct Outgoing<'a> {
-    pub(super) releases: &'a [u8],
-    pub(super) head: &'a [u8],
-    pub(super) parcel: &'a [u8],
-    pub(super) positions: &'a [u8],
-    pub(super) files: &'a [BorrowedFd<'a>],
 }
 
 impl Connection {
@@ -83,7 +68,6 @@ impl Connection {
             version: Version::NEWEST,
             limits,
             scratch: Vec::new(),
-            short: Vec::new(),
             unsent: Vec::new(),
             unsent_files: Vec::new(),
             undrained: 0,
@@ -177,51 +161,23 @@ impl Connection {
         }
     }
 
-    /// Sends a message, in one write if there is room.
+    /// Sends a message, in one write if there is room. `files` go with its first byte.
     ///
     /// While there is none, `returned` is told of references that come back: two sides that write
     /// to each other would wait for ever if neither read. Without patience what there is no room for
     /// stays [unsent](Self::has_unsent).
     pub(super) fn send(
         &mut self,
-        outgoing: &Outgoing<'_>,
+        message: &[u8],
+        files: &[BorrowedFd<'_>],
         patience: Patience,
         mut returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
-        let Outgoing { releases, head, parcel, positions, files } = *outgoing;
         if !self.unsent.is_empty() {
             let patience = if files.is_empty() { patience } else { Patience::Wait };
             self.send_unsent(patience, &mut returned)?;
         }
-        if !files.is_empty() && !releases.is_empty() {
-            // Descriptors go with the first bytes of their own message.
-            self.send_all(&mut [IoSlice::new(releases)], &[], Patience::Wait, &mut returned)?;
-            let mut parts = [IoSlice::new(head), IoSlice::new(parcel), IoSlice::new(positions)];
-            return self.send_all(&mut parts, files, patience, &mut returned);
-        }
-        let bytes = releases.len() + head.len() + parcel.len() + positions.len();
-        if !files.is_empty() || bytes > SHORT_BYTES {
-            let mut parts = [releases, head, parcel, positions].map(IoSlice::new);
-            return self.send_all(&mut parts, files, patience, &mut returned);
-        }
-        let mut short = mem::take(&mut self.short);
-        for part in [releases, head, parcel, positions] {
-            short.extend_from_slice(part);
-        }
-        let at_once = if self.unsent.is_empty() { self.link.send_short_now(&short) } else { Ok(0) };
-        let sent = match at_once {
-            Ok(sent) if sent == short.len() && !self.link.has_unsent() => Ok(()),
-            Ok(sent) => {
-                self.send_all(&mut [IoSlice::new(&short[sent..])], &[], patience, &mut returned)
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.send_all(&mut [IoSlice::new(&short)], &[], patience, &mut returned)
-            }
-            Err(error) => Err(lost(&error)),
-        };
-        short.clear();
-        self.short = short;
-        sent
+        self.send_all(message, files, patience, &mut returned)
     }
 
     /// Sends a few bytes if there is room at once; says whether. The rest of what went in part stays
@@ -236,7 +192,7 @@ impl Connection {
                 return Ok(false);
             }
         }
-        match self.link.send_now(&[IoSlice::new(bytes)], &[]) {
+        match self.link.send_now(bytes, &[]) {
             Ok(sent) => {
                 self.unsent.extend_from_slice(&bytes[sent..]);
                 Ok(true)
@@ -263,7 +219,7 @@ impl Connection {
     ) -> Result<(), Ending> {
         let (bytes, files) = (mem::take(&mut self.unsent), mem::take(&mut self.unsent_files));
         let files: Vec<BorrowedFd<'_>> = files.iter().map(AsFd::as_fd).collect();
-        self.send_all(&mut [IoSlice::new(&bytes)], &files, patience, returned)
+        self.send_all(&bytes, &files, patience, returned)
     }
 
     /// Takes in what has come on a connection on which nobody waits, now and then: after a number
@@ -295,24 +251,22 @@ impl Connection {
 
     fn send_all(
         &mut self,
-        mut parts: &mut [IoSlice<'_>],
+        mut bytes: &[u8],
         mut files: &[BorrowedFd<'_>],
         patience: Patience,
         returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
-        if !self.unsent.is_empty() && self.keep(parts, files) {
+        if !self.unsent.is_empty() && self.keep(bytes, files) {
             return Ok(());
         }
-        // Leaves out leading parts that are empty.
-        IoSlice::advance_slices(&mut parts, 0);
-        while !parts.is_empty() {
-            match self.link.send_now(parts, files) {
-                Ok(bytes) => {
-                    IoSlice::advance_slices(&mut parts, bytes);
+        while !bytes.is_empty() {
+            match self.link.send_now(bytes, files) {
+                Ok(sent) => {
+                    bytes = &bytes[sent..];
                     files = &[];
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if patience == Patience::Now && self.keep(parts, files) {
+                    if patience == Patience::Now && self.keep(bytes, files) {
                         return Ok(());
                     }
                     self.wait_for_room(returned)?;
@@ -335,13 +289,13 @@ impl Connection {
     }
 
     /// Keeps for later what there is no room for; says whether it could.
-    fn keep(&mut self, parts: &[IoSlice<'_>], files: &[BorrowedFd<'_>]) -> bool {
+    fn keep(&mut self, bytes: &[u8], files: &[BorrowedFd<'_>]) -> bool {
         let copies: io::Result<Vec<OwnedFd>> =
             files.iter().map(BorrowedFd::try_clone_to_owned).collect();
         let Ok(copies) = copies else {
             return false;
         };
-        parts.iter().for_each(|part| self.unsent.extend_from_slice(part));
+        self.unsent.extend_from_slice(bytes);
         self.unsent_files.extend(copies);
         true
     }

@@ -1,6 +1,5 @@
 //! How a connection is opened, on either side.
 
-use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
 use binder_rpc::handshake::{self, FdMode, HandshakeError, Opening};
@@ -99,7 +98,7 @@ fn read_until<T>(
 
 /// Sends a few bytes; a new socket has room for them.
 fn write(connection: &Connection, bytes: &[u8]) -> Result<(), RpcError> {
-    let sent = connection.link().send_now(&[IoSlice::new(bytes)], &[]);
+    let sent = connection.link().send_now(bytes, &[]);
     match sent.map_err(RpcError::system("open a connection"))? {
         sent if sent == bytes.len() => Ok(()),
         _ => Err(RpcError::Ended(Ending::Closed)),

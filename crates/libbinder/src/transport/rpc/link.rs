@@ -67,41 +67,25 @@ impl Link {
         self.tls.as_deref()
     }
 
-    /// Sends what of the parts goes at once, and waits for room for none of it.
+    /// Sends what of the bytes goes at once, and waits for room for none of it.
     ///
     /// `files` go with the first byte.
-    pub(super) fn send_now(
-        &self,
-        parts: &[IoSlice<'_>],
-        files: &[BorrowedFd<'_>],
-    ) -> io::Result<usize> {
+    pub(super) fn send_now(&self, bytes: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<usize> {
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
-            return tls.send_now(&self.socket, parts);
+            return tls.send_now(&self.socket, bytes);
         }
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        let send = |ancillary: &mut SendAncillaryBuffer<'_, '_, '_>| {
-            retry(|| sendmsg(&self.socket, parts, ancillary, flags))
-        };
         if files.is_empty() {
-            return Ok(send(&mut SendAncillaryBuffer::default())?);
+            // Costs the system less than a list of one part.
+            return Ok(retry(|| send(&self.socket, bytes, flags))?);
         }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         if !ancillary.push(SendAncillaryMessage::ScmRights(files)) {
             return Err(io::Error::from(io::ErrorKind::InvalidInput));
         }
-        Ok(send(&mut ancillary)?)
-    }
-
-    /// As [`send_now`](Self::send_now) of one part without descriptors, which costs the system less.
-    pub(super) fn send_short_now(&self, bytes: &[u8]) -> io::Result<usize> {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = &self.tls {
-            return tls.send_now(&self.socket, &[IoSlice::new(bytes)]);
-        }
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        Ok(retry(|| send(&self.socket, bytes, flags))?)
+        Ok(retry(|| sendmsg(&self.socket, &[IoSlice::new(bytes)], &mut ancillary, flags))?)
     }
 
     /// Receives no descriptors from here on: the system drops what comes, and does less for it.

@@ -1,6 +1,6 @@
 //! TLS between two ends that show each other certificates.
 
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -177,11 +177,11 @@ impl Tls {
         Ok(())
     }
 
-    pub(super) fn send_now(&self, socket: impl AsFd, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+    pub(super) fn send_now(&self, socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
         let state = &mut *self.state();
         let io = &mut Socket { socket: socket.as_fd(), patience: Patience::Now };
         flush(state, io)?;
-        let taken = state.writer().write_vectored(parts)?;
+        let taken = state.writer().write(bytes)?;
         match flush(state, io) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
             _ => Ok(taken),
