@@ -16,8 +16,18 @@ pub enum Members {
     All,
     /// This process and its children, their children, and so on.
     Below(u32),
-    /// Those that are returned, each time that somebody asks.
-    Told(Box<dyn Fn() -> Vec<u32> + Send + Sync>),
+    /// Those of whom this says so, each time that somebody asks.
+    Told(Box<dyn Membership>),
+}
+
+/// Says who belongs to a view.
+pub trait Membership: Send + Sync {
+    /// Whether process `pid` belongs to it. Whoever reads of one process asks for it and for each
+    /// that it names, so this must not cost more for many members.
+    fn contains(&self, pid: u32) -> bool;
+
+    /// All who belong to it.
+    fn list(&self) -> Vec<u32>;
 }
 
 /// The kernel's processes.
@@ -81,7 +91,7 @@ impl Kernel {
             Members::Nobody => false,
             Members::All => true,
             Members::Below(ancestor) => self.descends_from(tgid, *ancestor),
-            Members::Told(tell) => tell().contains(&tgid),
+            Members::Told(membership) => membership.contains(tgid),
         }
     }
 
@@ -97,8 +107,8 @@ impl Kernel {
             Members::Nobody => Vec::new(),
             Members::All => return self.proc.numbers("."),
             Members::Below(ancestor) => self.below(*ancestor)?,
-            Members::Told(tell) => {
-                let mut told = tell();
+            Members::Told(membership) => {
+                let mut told = membership.list();
                 told.retain(|pid| self.tgid_of(*pid) == Some(*pid));
                 told
             }

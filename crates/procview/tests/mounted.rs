@@ -8,13 +8,13 @@ use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use binder_os::{ProcDir, namespaces};
 use pidns::PidNamespace;
-use procview::{Facts, Machine, Members, Session, State, Table, Task};
+use procview::{Facts, Machine, Members, Membership, Session, State, Table, Task};
 
 const DIR: &str = "/mnt";
 
@@ -436,6 +436,49 @@ fn the_kernels_processes_are_told_of_as_they_are() {
         assert_eq!(errno(fs::metadata(path(&dir))), ENOENT);
         assert_eq!(errno(open.read(&mut [0; 9])), ESRCH);
         drop(open);
+        view.close();
+    });
+}
+
+/// Members that are told by name, and how often somebody has asked.
+#[derive(Clone)]
+struct Asked {
+    members: Vec<u32>,
+    for_one: Arc<AtomicUsize>,
+    for_all: Arc<AtomicUsize>,
+}
+
+impl Membership for Asked {
+    fn contains(&self, pid: u32) -> bool {
+        self.for_one.fetch_add(1, Ordering::Relaxed);
+        self.members.contains(&pid)
+    }
+
+    fn list(&self) -> Vec<u32> {
+        self.for_all.fetch_add(1, Ordering::Relaxed);
+        self.members.clone()
+    }
+}
+
+#[test]
+fn who_belongs_is_asked_once_for_each_who_is_named_and_for_all_only_by_a_listing() {
+    in_private_mounts(|| {
+        let mut child = Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().unwrap();
+        let (for_one, for_all) = (Arc::default(), Arc::default());
+        let asked = Asked { members: vec![child.id()], for_one, for_all };
+        let view = Mounted::of_kernel(Members::Told(Box::new(asked.clone())));
+        assert!(read(format!("{}/stat", child.id())).starts_with(&format!("{} (", child.id())));
+        assert!(read(format!("{}/status", child.id())).contains("\nPPid:"));
+        // By name twice; the group, the session and the terminal's group, and those of its status.
+        let for_one = asked.for_one.swap(0, Ordering::Relaxed);
+        assert!((2..=9).contains(&for_one), "{for_one}");
+        assert_eq!(asked.for_all.load(Ordering::Relaxed), 0);
+        assert!(numbers().contains(&child.id()));
+        assert_eq!(asked.for_one.load(Ordering::Relaxed), 0);
+        // A listing takes as many reads as it is long.
+        assert!((1..=3).contains(&asked.for_all.load(Ordering::Relaxed)));
+        child.kill().unwrap();
+        child.wait().unwrap();
         view.close();
     });
 }

@@ -3,6 +3,7 @@
 mod seen;
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -182,17 +183,23 @@ impl View {
         text: Text,
         caller: Caller,
     ) -> Result<Vec<u8>, Errno> {
-        let (_, dir) = self.process_dir(slot)?;
-        let stat = dir.stat(text.name()).map_err(|_| Errno::Srch)?;
-        let is_owner = caller.uid == 0 || caller.uid == stat.uid;
-        let bytes = dir.read(text.name())?;
-        let reader = self.kernel.tgid_of(caller.tid);
-        let as_seen = |number| self.kernel.as_seen(number, reader);
-        match text {
-            Text::Stat => seen::stat(&bytes, is_owner, as_seen).ok_or(Errno::Io),
-            Text::Status => Ok(seen::status(&bytes, as_seen)),
-            _ => Ok(bytes),
+        let (own, dir) = self.process_dir(slot)?;
+        let bytes = dir.read(text.name()).map_err(gone)?;
+        if !matches!(text, Text::Stat | Text::Status) {
+            return Ok(bytes);
         }
+        let reader = self.kernel.tgid_of(caller.tid);
+        // Group and session are mostly the same, and often the process's own.
+        let mut seen_as = HashMap::from([(own, own)]);
+        let as_seen = |number| {
+            *seen_as.entry(number).or_insert_with(|| self.kernel.as_seen(number, reader))
+        };
+        if text == Text::Status {
+            return Ok(seen::status(&bytes, as_seen));
+        }
+        let stat = dir.stat(text.name()).map_err(gone)?;
+        let is_owner = caller.uid == 0 || caller.uid == stat.uid;
+        seen::stat(&bytes, is_owner, as_seen).ok_or(Errno::Io)
     }
 
     pub(super) fn read_link_of_kernel(
@@ -366,6 +373,14 @@ impl Mirror {
         self.paths.push(path.clone());
         self.by_path.insert(path, nth);
         nth
+    }
+}
+
+/// The directory of a process is there, and the process is not.
+fn gone(error: io::Error) -> Errno {
+    match error.kind() {
+        io::ErrorKind::NotFound => Errno::Srch,
+        _ => error.into(),
     }
 }
 

@@ -14,7 +14,11 @@ const ADDRESSES: [usize; 14] = [23, 24, 25, 26, 27, 32, 42, 43, 44, 45, 46, 47, 
 const NUMBER_LINES: [&[u8]; 4] = [b"PPid:", b"TracerPid:", b"NSpgid:", b"NSsid:"];
 
 /// Rewrites `stat`; `None` if it is none.
-pub(super) fn stat(stat: &[u8], is_owner: bool, as_seen: impl Fn(u32) -> u32) -> Option<Vec<u8>> {
+pub(super) fn stat(
+    stat: &[u8],
+    is_owner: bool,
+    mut as_seen: impl FnMut(u32) -> u32,
+) -> Option<Vec<u8>> {
     let (name, rest) = split_stat(stat)?;
     let mut seen = [name, b" "].concat();
     for (at, field) in rest.trim_ascii_end().split(|byte| *byte == b' ').enumerate() {
@@ -34,7 +38,7 @@ pub(super) fn stat(stat: &[u8], is_owner: bool, as_seen: impl Fn(u32) -> u32) ->
 }
 
 /// Rewrites `status`.
-pub(super) fn status(status: &[u8], as_seen: impl Fn(u32) -> u32) -> Vec<u8> {
+pub(super) fn status(status: &[u8], mut as_seen: impl FnMut(u32) -> u32) -> Vec<u8> {
     let mut seen = Vec::with_capacity(status.len());
     for line in status.split_inclusive(|byte| *byte == b'\n') {
         let named = NUMBER_LINES.iter().find_map(|name| Some((name, line.strip_prefix(*name)?)));
