@@ -419,3 +419,6 @@ pub(crate) fn entry(found: &Found) -> Entry {
         attr: found.attr,
     }
 }
+
+#[cfg(test)]
+mod tests;
