@@ -120,6 +120,16 @@ impl Kernel {
         if self.shows(number, reader) { number } else { 0 }
     }
 
+    /// Who is told for a parent that is not seen. A tree is drawn from 1, so what is shown of the
+    /// kernel's processes hangs there, whether or not that is seen itself; in a table 1 is somebody
+    /// else.
+    pub(crate) fn adopter(&self) -> u32 {
+        match self.members {
+            Members::Nobody => 0,
+            Members::All | Members::Below(_) | Members::Told(_) => 1,
+        }
+    }
+
     /// All processes that `reader` sees, in order.
     pub(crate) fn list(&self, reader: Option<u32>) -> io::Result<Vec<u32>> {
         let mut list = match &self.members {
@@ -220,6 +230,7 @@ impl Kernel {
             slots.sweep();
         }
         let dir = Arc::new(self.proc.dir(number.to_string())?);
+        let tgid = dir.tgid()?;
         let at = slots.next;
         slots.next = (at + 1) & SERIAL_MAX;
         slots.slots.insert(at, Slot { number, tgid, dir, is_below: None, lookups: 0 });
@@ -230,7 +241,6 @@ impl Kernel {
     /// The directory of what is in a slot, and its number; `None` if it has ended.
     pub(crate) fn dir(&self, slot: u32) -> Option<(u32, Arc<ProcDir>)> {
         let slots = self.slots();
-        let tgid = dir.tgid()?;
         let slot = slots.slots.get(&slot)?;
         Some((slot.number, slot.dir.clone()))
     }
@@ -261,16 +271,6 @@ impl Kernel {
     }
 }
 
-impl Slots {
-    /// Gives up the dead, and what nobody knows.
-    fn sweep(&mut self) {
-        self.slots.retain(|_, slot| slot.lookups > 0 && slot.lives());
-        self.drop_numbers();
-        self.full = SLOTS_BEFORE_SWEEP.max(2 * self.slots.len());
-    }
-
-    fn drop_numbers(&mut self) {
-        let Self { slots, by_number, .. } = self;
 /// The parent of the process that a directory is of.
 fn parent_of(dir: &ProcDir) -> Option<u32> {
     parent_in(&dir.read("stat").ok()?)
@@ -281,6 +281,16 @@ fn parent_in(stat: &[u8]) -> Option<u32> {
     rest.split(|byte| *byte == b' ').nth(1).and_then(number)
 }
 
+impl Slots {
+    /// Gives up the dead, and what nobody knows.
+    fn sweep(&mut self) {
+        self.slots.retain(|_, slot| slot.lookups > 0 && slot.lives());
+        self.drop_numbers();
+        self.full = SLOTS_BEFORE_SWEEP.max(2 * self.slots.len());
+    }
+
+    fn drop_numbers(&mut self) {
+        let Self { slots, by_number, .. } = self;
         by_number.retain(|_, at| slots.contains_key(at));
     }
 }

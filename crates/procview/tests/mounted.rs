@@ -427,7 +427,7 @@ fn the_kernels_processes_are_told_of_as_they_are() {
         );
         // Our own parent is none of those shown.
         let stat = read(format!("{this}/stat"));
-        assert!(stat.rsplit(')').next().unwrap().split(' ').nth(2) == Some("0"), "{stat}");
+        assert!(stat.rsplit(')').next().unwrap().split(' ').nth(2) == Some("1"), "{stat}");
 
         let mut open = File::open(path(format!("{dir}/stat"))).unwrap();
         child.kill().unwrap();

@@ -89,6 +89,19 @@ fn a_world_with_proc_shows_itself_and_nobody_else() {
 }
 
 #[test]
+fn a_tree_is_drawn_from_where_programs_look_for_its_root() {
+    for caller in Caller::all() {
+        let world = output_of(*caller, &["run", "--proc", "--", "sh", "-c", "pstree -p; true"]);
+        for name in ["---anybinder(", "-binder-driver(", "-sh(", "-pstree("] {
+            assert_eq!(world.matches(name).count(), 1, "{caller:?}: {name} in {world}");
+        }
+        let script = format!("exec 9</dev/binder; {PROGRAM} procview run pstree -p; true");
+        let users = output_of(*caller, &["run", "--", "sh", "-c", &script]);
+        assert!(users.contains("---sh(") && users.contains(")---pstree("), "{caller:?}: {users}");
+    }
+}
+
+#[test]
 fn the_users_of_a_binderfs_are_shown() {
     for caller in Caller::all() {
         let script = format!(

@@ -195,11 +195,11 @@ impl View {
             *seen_as.entry(number).or_insert_with(|| self.kernel.as_seen(number, reader))
         };
         if text == Text::Status {
-            return Ok(seen::status(&bytes, as_seen));
+            return Ok(seen::status(&bytes, self.kernel.adopter(), as_seen));
         }
         let stat = dir.stat(text.name()).map_err(gone)?;
         let is_owner = caller.uid == 0 || caller.uid == stat.uid;
-        seen::stat(&bytes, is_owner, as_seen).ok_or(Errno::Io)
+        seen::stat(&bytes, is_owner, self.kernel.adopter(), as_seen).ok_or(Errno::Io)
     }
 
     pub(super) fn read_link_of_kernel(
