@@ -102,6 +102,19 @@ fn a_tree_is_drawn_from_where_programs_look_for_its_root() {
 }
 
 #[test]
+fn a_device_that_is_open_has_its_path_whoever_has_looked_it_up_since() {
+    for caller in Caller::all() {
+        let script = "exec 3</dev/binder; stat -L /dev/binder >/dev/null; readlink /proc/$$/fd/3
+             exec 4<./$$; rm ./$$; readlink /proc/$$/fd/4";
+        let script = format!("cd $(mktemp -d); touch ./$$; {script}; rmdir $PWD");
+        let told = output_of(*caller, &["run", "--proc", "--", "sh", "-c", &script]);
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines[0], "/dev/binderfs/binder", "{caller:?}: {told}");
+        assert!(lines[1].ends_with(" (deleted)"), "{caller:?}: {told}");
+    }
+}
+
+#[test]
 fn the_users_of_a_binderfs_are_shown() {
     for caller in Caller::all() {
         let script = format!(

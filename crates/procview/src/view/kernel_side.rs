@@ -1,5 +1,6 @@
 //! Processes of the kernel's, and what else its /proc tells.
 
+mod devices;
 mod seen;
 
 use std::collections::HashMap;
@@ -218,7 +219,11 @@ impl View {
         if caller.uid != 0 && caller.uid != owner {
             return Err(Errno::Acces);
         }
-        Ok(dir.read_link(path_of(what))?)
+        let target = dir.read_link(path_of(what))?;
+        Ok(match what {
+            What::Fd(fd) => devices::target_of(&dir, fd, target),
+            _ => target,
+        })
     }
 
     pub(super) fn list_of_kernel(
