@@ -323,6 +323,10 @@ fn readers_find_themselves_though_they_are_not_listed() {
         assert!(read("self/stat").starts_with(&format!("{this} (")));
         assert!(read(format!("{this}/status")).contains(&format!("\nPid:\t{this}\n")));
         assert!(fs::read_dir(path("self/task")).unwrap().count() >= 2);
+        let kernels = fs::read_to_string("/proc/self/mounts").unwrap();
+        assert_eq!((read("mounts"), read("self/mounts")), (kernels.clone(), kernels));
+        assert!(fs::read_dir(DIR).unwrap().any(|entry| entry.unwrap().file_name() == "mounts"));
+        assert_eq!(read("net/unix").lines().count(), 1);
         assert_eq!(read("thread-self/comm"), fs::read_to_string("/proc/thread-self/comm").unwrap());
         let namespace = fs::metadata("/proc/self/ns/pid").unwrap().ino();
         assert_eq!(fs::metadata(path("self/ns/pid")).unwrap().ino(), namespace);
@@ -408,13 +412,24 @@ fn the_kernels_processes_are_told_of_as_they_are() {
         while read(format!("{dir}/comm")) != "sleep\n" {
             thread::yield_now();
         }
-        for name in ["cmdline", "environ", "cgroup", "limits", "statm", "maps"] {
+        for name in ["cmdline", "environ", "cgroup", "limits", "statm", "maps", "auxv", "mounts"] {
             let kernels = fs::read(Path::new("/proc").join(&dir).join(name)).unwrap();
             assert_eq!(fs::read(path(&dir).join(name)).unwrap(), kernels, "{name}");
         }
         let status = read(format!("{dir}/status"));
         assert!(status.contains(&format!("\nPPid:\t{this}\n")), "{status}");
         assert!(status.contains("\nNSsid:\t0\n"), "{status}");
+        for name in ["smaps", "smaps_rollup"] {
+            assert!(read(format!("{dir}/{name}")).contains("\nPss:"), "{name}");
+            let mode = fs::metadata(path(format!("{dir}/{name}"))).unwrap().mode();
+            assert_eq!(mode & 0o777, 0o400, "whoever may not trace it is not told: {name}");
+        }
+        // Without a module that knows labels the kernel refuses to tell one.
+        let label =
+            |root: &Path| fs::read(root.join(&dir).join("attr/current")).map_err(|it| it.kind());
+        assert_eq!(label(Path::new(DIR)), label(Path::new("/proc")));
+        let kernels = fs::read_to_string("/proc/net/unix").unwrap();
+        assert_eq!(read("net/unix").trim_end(), kernels.lines().next().unwrap());
         for link in ["exe", "cwd", "root", "fd/0", "ns/pid", "ns/user"] {
             let kernels = fs::read_link(Path::new("/proc").join(&dir).join(link)).unwrap();
             assert_eq!(fs::read_link(path(&dir).join(link)).unwrap(), kernels, "{link}");

@@ -42,6 +42,20 @@ fn plain_programs_find_the_processes_of_a_scenario() {
 }
 
 #[test]
+fn programs_that_look_for_open_files_have_nothing_to_complain_of() {
+    for caller in Caller::all() {
+        let script = "
+            ! command -v fuser >/dev/null || fuser /bin/sh 2>&1 | grep /proc
+            ! command -v lsof >/dev/null || lsof -w -p 1 2>&1 | grep -v '^COMMAND\\|^init '; true";
+        assert_eq!(in_scenario(*caller, &[], script), "", "{caller:?}");
+        let script =
+            "! command -v fuser >/dev/null || fuser /dev/null 2>&1 >/dev/null | grep /proc; true";
+        let told = output_of(*caller, &["run", "--proc", "--", "sh", "-c", script]);
+        assert_eq!(told, "", "{caller:?}");
+    }
+}
+
+#[test]
 fn the_innermost_namespace_sees_its_own() {
     for caller in Caller::all() {
         let script = "ps -o ppid=,comm= -p 1; ps -e -o pid= | wc -l";

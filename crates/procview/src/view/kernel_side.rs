@@ -11,7 +11,9 @@ use std::time::Duration;
 use binder_os::{ProcDir, ProcStat};
 use fuse_wire::Attr;
 
-use super::{Caller, FOREVER, Found, Keeping, S_IFDIR, S_IFLNK, S_IFREG, View, process_number};
+use super::{
+    Caller, FOREVER, Found, Keeping, MOUNTS, S_IFDIR, S_IFLNK, S_IFREG, View, process_number,
+};
 use crate::errno::Errno;
 use crate::files::{Link, NsKind, Text};
 use crate::kernel::number;
@@ -47,7 +49,7 @@ const MIRRORED: [&str; 21] = [
     "loadavg",
     "meminfo",
     "misc",
-    "mounts",
+    MOUNTS,
     "partitions",
     "softirqs",
     "stat",
@@ -120,6 +122,7 @@ impl View {
                 b"task" if what == What::Dir => What::TaskDir,
                 b"ns" => What::NsDir,
                 b"fd" => What::FdDir,
+                b"attr" => What::AttrDir,
                 _ => Text::named(name)
                     .map(What::Text)
                     .or_else(|| Link::named(name).map(What::Link))
@@ -148,6 +151,8 @@ impl View {
                 What::Ns(NsKind::named(name).ok_or(Errno::NoEnt)?)
             }
             What::FdDir => What::Fd(number(name).filter(|fd| *fd <= FD_MAX).ok_or(Errno::NoEnt)?),
+            What::AttrDir if name == b"current" => What::Text(Text::AttrCurrent),
+            What::AttrDir => return Err(Errno::NoEnt),
             What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
                 return Err(Errno::NotDir);
             }
@@ -163,7 +168,7 @@ impl View {
             _ => error.into(),
         })?;
         let mode = match what {
-            What::Dir | What::ThreadDir | What::TaskDir => S_IFDIR | 0o555,
+            What::Dir | What::ThreadDir | What::TaskDir | What::AttrDir => S_IFDIR | 0o555,
             What::NsDir => S_IFDIR | 0o511,
             What::FdDir => S_IFDIR | 0o500,
             What::Fd(_) => S_IFLNK | stat.mode & 0o777,
@@ -192,9 +197,8 @@ impl View {
         let reader = self.kernel.tgid_of(caller.tid);
         // Group and session are mostly the same, and often the process's own.
         let mut seen_as = HashMap::from([(own, own)]);
-        let as_seen = |number| {
-            *seen_as.entry(number).or_insert_with(|| self.kernel.as_seen(number, reader))
-        };
+        let as_seen =
+            |number| *seen_as.entry(number).or_insert_with(|| self.kernel.as_seen(number, reader));
         if text == Text::Status {
             return Ok(seen::status(&bytes, self.kernel.adopter(), as_seen));
         }
@@ -244,7 +248,13 @@ impl View {
             What::Dir | What::ThreadDir => {
                 let texts = Text::ALL.into_iter().map(|text| (text.name(), What::Text(text)));
                 let links = Link::ALL.into_iter().map(|link| (link.name(), What::Link(link)));
-                let dirs = [("ns", What::NsDir), ("fd", What::FdDir), ("task", What::TaskDir)];
+                let texts = texts.filter(|(name, _)| !name.contains('/'));
+                let dirs = [
+                    ("ns", What::NsDir),
+                    ("fd", What::FdDir),
+                    ("attr", What::AttrDir),
+                    ("task", What::TaskDir),
+                ];
                 let dirs =
                     dirs.into_iter().filter(|(_, it)| what == What::Dir || *it != What::TaskDir);
                 let names = texts.chain(links).chain(dirs);
@@ -259,6 +269,7 @@ impl View {
                 let kinds = NsKind::ALL.into_iter();
                 entries.extend(kinds.map(|kind| (kind.name().to_owned(), What::Ns(kind))));
             }
+            What::AttrDir => entries.push(("current".into(), What::Text(Text::AttrCurrent))),
             What::FdDir => {
                 let descriptors = dir.numbers("fd")?;
                 let shown = descriptors.into_iter().filter(|fd| *fd <= FD_MAX);
@@ -317,6 +328,11 @@ impl View {
 
     fn mirrored(&self, nth: u32) -> Result<Arc<str>, Errno> {
         self.mirror().paths.get(nth as usize).cloned().ok_or(Errno::NoEnt)
+    }
+
+    /// The link to the reader's mounts.
+    pub(super) fn mounts(&self) -> Node {
+        Node::Mirror(self.mirror().number_of(MOUNTS))
     }
 
     pub(super) fn attr_of_mirror(&self, nth: u32) -> Result<Attr, Errno> {
@@ -395,6 +411,7 @@ fn path_of(what: What) -> String {
         What::TaskDir => "task".into(),
         What::NsDir => "ns".into(),
         What::FdDir => "fd".into(),
+        What::AttrDir => "attr".into(),
         What::Fd(fd) => format!("fd/{fd}"),
         What::Text(text) => text.name().into(),
         What::Link(link) => link.name().into(),
