@@ -99,7 +99,7 @@ pub fn check(input: &[u8]) {
     let mut memory = Memory { input, areas: HashMap::new() };
     let mut parked: HashMap<ThreadKey, Sleeper> = HashMap::new();
     let mut processes = Vec::new();
-    let mut pids = PidTable::new(NamespaceId(0), None);
+    let mut pids = PidTable::new(NamespaceId(0));
     for _ in 0..PROCESSES {
         processes.push(context.open(Opener {
             pid: pids.allocate(None).expect("few processes"),

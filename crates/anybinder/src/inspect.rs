@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use binder_os::private_dev::BINDERFS_DIR;
 use binder_report::records;
+use procview::Membership;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -84,11 +85,31 @@ pub(crate) fn binderfs_at(dir: Option<&Path>) -> Result<PathBuf, Failure> {
     dir.map_or_else(only_mount, |dir| Ok(dir.to_owned()))
 }
 
-/// The processes that have a device of the binderfs at `dir` open.
-pub(crate) fn users_of(dir: &Path) -> Result<Vec<u32>, Failure> {
-    let binderfs = Binderfs { dir: dir.to_owned() };
-    let records: Vec<records::ProcessRecord> = binderfs.read("processes.json")?;
-    Ok(records.into_iter().map(|record| record.pid).collect())
+/// The processes that have a device of a binderfs open, by the names in its `binder_logs/proc`: the
+/// driver answers for one of them, or for all, without telling what they have.
+pub(crate) struct Users {
+    logs: PathBuf,
+}
+
+impl Users {
+    pub(crate) fn of(dir: &Path) -> Result<Self, Failure> {
+        let logs = dir.join("binder_logs/proc");
+        match fs::metadata(&logs) {
+            Ok(_) => Ok(Self { logs }),
+            Err(error) => Err(Binderfs { dir: dir.to_owned() }.explain(&logs, &error)),
+        }
+    }
+}
+
+impl Membership for Users {
+    fn contains(&self, pid: u32) -> bool {
+        fs::symlink_metadata(self.logs.join(pid.to_string())).is_ok()
+    }
+
+    fn list(&self) -> Vec<u32> {
+        let names = fs::read_dir(&self.logs).into_iter().flatten().flatten();
+        names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    }
 }
 
 /// Finds the binderfs that a user means who names none.

@@ -14,10 +14,11 @@ use binder_os::{DetachedMount, ProcDir, namespaces};
 use procview::{Machine, Members, MountError, Scenario, Session, Table};
 
 use crate::cli::{ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions};
+use crate::driver;
 use crate::failure::{Failure, failed};
+use crate::inspect::{self, Users};
 use crate::mount::OwnMount;
 use crate::world::World;
-use crate::{driver, inspect};
 
 /// How long the machine of a scenario has been running.
 const SCENARIO_UPTIME: Duration = Duration::from_secs(86_400);
@@ -98,7 +99,7 @@ impl Shown {
         }
         let dir = inspect::binderfs_at(options.binderfs.as_deref())?;
         // Once now, so that a binderfs that tells nothing is known before anybody asks.
-        inspect::users_of(&dir)?;
+        Users::of(&dir)?;
         Ok(Self::UsersOf(dir))
     }
 
@@ -114,8 +115,7 @@ impl Shown {
                 Session::of_table(table, namespace, proc)
             }
             Self::UsersOf(dir) => {
-                let dir = dir.clone();
-                let users = move || inspect::users_of(&dir).unwrap_or_default();
+                let users = Users::of(dir)?;
                 Session::of_kernel(table, Members::Told(Box::new(users)), proc)
             }
             Self::All => Session::of_kernel(table, Members::All, proc),

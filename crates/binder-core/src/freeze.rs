@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn a_program_is_named_by_its_number_in_the_callers_namespace() {
         let (root, child) = (NamespaceId(1), NamespaceId(2));
-        let mut table = PidTable::new(root, None);
+        let mut table = PidTable::new(root);
         let mut adopt = |levels| {
             let found = KernelProcess { pid: 0, levels, started_at: 0 };
             table.adopt(found, None).expect("numbers that are free")

@@ -286,7 +286,7 @@ mod tests {
         let levels = alloc::vec![(Some(NamespaceId(0)), pid)];
         let found = KernelProcess { pid, levels, started_at: 0 };
         context.open(Opener {
-            pid: PidTable::new(NamespaceId(0), None).adopt(found, None).expect("a free number"),
+            pid: PidTable::new(NamespaceId(0)).adopt(found, None).expect("a free number"),
             uid: 0,
             uids: UidMap::identity(),
             security_label: (*b"label").into(),

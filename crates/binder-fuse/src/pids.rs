@@ -1,13 +1,12 @@
 //! The processes that have devices open, on whatever mount: one table, for the numbers are the
 //! kernel's.
 
-use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use binder_core::{HeldPid, KernelProcess, NamespaceId, PidTable};
 use binder_os::proc_files;
-use pidns::{Pid, PidNamespace, PidWatcher, Resident, pin};
+use pidns::{PidNamespace, Resident};
 
 /// The table of processes. Whoever opens a device is taken in; the last file of a process takes it
 /// out again, by itself.
@@ -17,7 +16,6 @@ pub struct Pids {
     own: NamespaceId,
     /// Locked by who opens a device, and never within another lock.
     table: Mutex<PidTable>,
-    watchers: Arc<Watchers>,
 }
 
 impl Pids {
@@ -36,9 +34,7 @@ impl Pids {
     }
 
     fn of(own: NamespaceId) -> Self {
-        let watchers = Arc::<Watchers>::default();
-        let table = Mutex::new(PidTable::new(own, Some(watchers.clone())));
-        Self { own, table, watchers }
+        Self { own, table: Mutex::new(PidTable::new(own)) }
     }
 
     /// The namespace of the daemon, in which all have a number, to be looked at without a lock.
@@ -51,24 +47,6 @@ impl Pids {
     #[must_use]
     pub fn namespace(&self, id: NamespaceId) -> Option<Arc<PidNamespace<Resident>>> {
         self.table().namespace(id)
-    }
-
-    /// Lets a watcher hear of all that the daemon's namespace sees, in order of their numbers, and
-    /// then of those that come and go, until it is dropped. It hears of nobody's coming twice, and
-    /// may hear of the going of one that it has not heard of.
-    ///
-    /// It is called by whoever opens or closes a device, and must not ask this table.
-    pub fn watch(&self, watcher: &Arc<dyn PidWatcher>) {
-        // Nobody comes while this is locked.
-        let table = self.table();
-        let mut watchers = self.watchers.0.write().unwrap_or_else(|it| it.into_inner());
-        let root = table.root();
-        let present: Vec<u32> = root.pids_from(1, &pin()).map(|(number, _)| number).collect();
-        for pid in present.into_iter().filter_map(|number| root.get_pid(number)) {
-            watcher.came(&pid);
-        }
-        watchers.retain(|it| it.strong_count() > 0);
-        watchers.push(Arc::downgrade(watcher));
     }
 
     /// Takes in the process that has these numbers, from the daemon's namespace to its own.
@@ -86,33 +64,6 @@ impl Pids {
 
     fn table(&self) -> MutexGuard<'_, PidTable> {
         self.table.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
-
-/// All who watch the table. Locked within the table's lock or without it.
-#[derive(Default)]
-struct Watchers(RwLock<Vec<Weak<dyn PidWatcher>>>);
-
-impl Watchers {
-    fn tell(&self, news: impl Fn(&dyn PidWatcher)) {
-        let watchers = self.0.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        watchers.iter().filter_map(Weak::upgrade).for_each(|watcher| news(&*watcher));
-    }
-}
-
-impl PidWatcher for Watchers {
-    fn came(&self, pid: &Arc<Pid<Resident>>) {
-        self.tell(|watcher| watcher.came(pid));
-    }
-
-    fn went(&self, pid: &Pid<Resident>) {
-        self.tell(|watcher| watcher.went(pid));
-    }
-}
-
-impl fmt::Debug for Watchers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watchers").finish_non_exhaustive()
     }
 }
 
@@ -143,38 +94,19 @@ mod tests {
         assert_eq!(levels(own, &[30, 20], &[7, 1, 2]), [(named(1), 30), (named(2), 20)]);
         assert_eq!(levels(own, &[30, 20, 10], &[3]), [(named(3), 10)]);
     }
-    #[derive(Default)]
-    struct Diary(Mutex<Vec<(char, u32)>>);
-
-    impl PidWatcher for Diary {
-        fn came(&self, pid: &Arc<Pid<Resident>>) {
-            self.0.lock().unwrap().push(('+', pid.nr()));
-        }
-
-        fn went(&self, pid: &Pid<Resident>) {
-            self.0.lock().unwrap().push(('-', pid.nr()));
-        }
-    }
 
     #[test]
-    fn our_own_process_opens_and_closes_before_the_eyes_of_all_watchers() {
+    fn our_own_process_is_there_while_it_has_a_device_open() {
         let pids = Pids::of(NamespaceId(proc_files::own_pid_namespace().unwrap()));
         let own = std::process::id();
         let numbers = proc_files::pid_numbers(own).unwrap();
-        let early = Arc::new(Diary::default());
-        let as_watcher: Arc<dyn PidWatcher> = early.clone();
-        pids.watch(&as_watcher);
         let held = pids.adopt(&numbers[..1]).unwrap();
         let again = pids.adopt(&numbers[..1]).unwrap();
         assert_eq!((held.number(), held.seen_by(&again)), (own, own));
-        let late: Arc<Diary> = Arc::default();
-        let late_watcher: Arc<dyn PidWatcher> = late.clone();
-        pids.watch(&late_watcher);
         assert!(pids.root().get_pid(own).is_some() && pids.namespace(NamespaceId(0)).is_none());
-        drop((held, again, late_watcher));
-        for diary in [early, late] {
-            assert_eq!(*diary.0.lock().unwrap(), [('+', own), ('-', own)]);
-        }
+        drop(held);
+        assert_eq!(pids.root().processes(), 1);
+        drop(again);
         assert_eq!(pids.root().processes(), 0);
     }
 

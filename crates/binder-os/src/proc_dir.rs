@@ -137,13 +137,13 @@ impl ProcDir {
         Ok(numbers)
     }
 
-    /// Returns the process of thread `tid`.
+    /// Returns the number of the process that this directory is of, or of whose thread it is.
     ///
     /// # Errors
     ///
-    /// `NotFound` if the thread has ended.
-    pub fn tgid_of(&self, tid: u32) -> io::Result<u32> {
-        number(field(&self.read(format!("{tid}/status"))?, b"Tgid:")?)
+    /// `NotFound` or ESRCH if it has ended.
+    pub fn tgid(&self) -> io::Result<u32> {
+        number(field(&self.read("status")?, b"Tgid:")?)
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(dir.read("comm").unwrap(), std::fs::read("/proc/self/comm").unwrap());
         assert_eq!(proc.read_link("self").unwrap(), this.to_string().into_bytes());
         let tid = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
-        assert_eq!(proc.tgid_of(tid).unwrap(), this);
+        assert_eq!(proc.dir(tid.to_string()).unwrap().tgid().unwrap(), this);
         let namespace = dir.stat_behind("ns/pid").unwrap().inode;
         assert_eq!(dir.read_link("ns/pid").unwrap(), format!("pid:[{namespace}]").into_bytes());
         assert_eq!(dir.stat("environ").unwrap().mode & 0o777, 0o400);

@@ -11,6 +11,7 @@ mod stats;
 
 use alloc::string::String;
 
+use binder_core::WorkView;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,6 +20,12 @@ pub use events::EventRecord;
 pub use processes::{ProcessRecord, processes};
 pub use state::{StateRecord, state_records};
 pub use stats::{StatsRecord, stats_records};
+
+/// How much work waits in queues. A completion is none: it tells a thread what it has done itself, and may
+/// ride along with what it reads next, whenever that is.
+fn count_work<'a>(todo: impl Iterator<Item = &'a WorkView>) -> usize {
+    todo.filter(|work| !matches!(work, WorkView::TransactionComplete)).count()
+}
 
 /// Writes records as lines.
 pub fn to_lines<T: Serialize>(records: impl IntoIterator<Item = T>) -> String {

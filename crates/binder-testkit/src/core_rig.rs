@@ -72,7 +72,7 @@ struct Pids(PidTable);
 
 impl Default for Pids {
     fn default() -> Self {
-        Self(PidTable::new(NamespaceId(0), None))
+        Self(PidTable::new(NamespaceId(0)))
     }
 }
 

@@ -46,7 +46,7 @@ pub use limits::{
 pub use namespace::{PidNamespace, Pids};
 pub use pid::Pid;
 pub use release::{AlreadyFreed, NoSuchPid};
-pub use resident::{HeldPid, PidWatcher, Record, Resident};
+pub use resident::{HeldPid, Record, Resident};
 pub use table::{AdoptError, KernelProcess, NamespaceId, PidTable};
 
 #[cfg(all(test, loom))]

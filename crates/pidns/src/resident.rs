@@ -12,16 +12,6 @@ use crate::table::KernelProcess;
 /// its parent's pid.
 pub type Record = Arc<dyn Any + Send + Sync>;
 
-/// Hears of pids that come and go, as a view of the table must. It is called by whoever opens or
-/// closes: it should be quick, and cannot ask the table.
-pub trait PidWatcher: Send + Sync {
-    /// A pid has been published, in all of its namespaces.
-    fn came(&self, pid: &Arc<Pid<Resident>>);
-
-    /// A pid has lost its numbers, in all of its namespaces.
-    fn went(&self, pid: &Pid<Resident>);
-}
-
 /// What a [`PidTable`](crate::PidTable) keeps of a process besides its numbers.
 pub struct Resident {
     /// As it was adopted; `None` for one whose numbers were allocated.
@@ -31,18 +21,13 @@ pub struct Resident {
     holders: AtomicUsize,
     /// Its numbers are another's.
     is_superseded: AtomicBool,
-    watcher: Option<Arc<dyn PidWatcher>>,
 }
 
 impl Resident {
     /// A process that its maker holds.
-    pub(crate) fn new(
-        found: Option<KernelProcess>,
-        record: Option<Record>,
-        watcher: Option<Arc<dyn PidWatcher>>,
-    ) -> Self {
+    pub(crate) fn new(found: Option<KernelProcess>, record: Option<Record>) -> Self {
         let (holders, is_superseded) = (AtomicUsize::new(1), AtomicBool::new(false));
-        Self { found, record, holders, is_superseded, watcher }
+        Self { found, record, holders, is_superseded }
     }
 
     /// What the kernel said of the process when it was adopted; `None` for one that the kernel does
@@ -82,14 +67,6 @@ pub struct HeldPid {
 }
 
 impl HeldPid {
-    /// Holds what was just published.
-    pub(crate) fn first(pid: Arc<Pid<Resident>>) -> Self {
-        if let Some(watcher) = &pid.process().watcher {
-            watcher.came(&pid);
-        }
-        Self::of(pid)
-    }
-
     /// Joins those who hold a pid, unless the last of them is letting go of it.
     pub(crate) fn join(pid: Arc<Pid<Resident>>) -> Option<Self> {
         let more = |holders: usize| (holders > 0).then_some(holders + 1);
@@ -98,7 +75,8 @@ impl HeldPid {
         Some(Self::of(pid))
     }
 
-    fn of(pid: Arc<Pid<Resident>>) -> Self {
+    /// Holds what was just published, or joined.
+    pub(crate) fn of(pid: Arc<Pid<Resident>>) -> Self {
         let number = pid.process().found.as_ref().map_or(pid.global_nr(), |found| found.pid);
         Self { pid, number }
     }
@@ -136,11 +114,7 @@ pub(crate) fn supersede(pid: &Pid<Resident>) {
 
 fn free(pid: &Pid<Resident>) {
     // One whose numbers became another's has been freed before.
-    if pid.free().is_ok()
-        && let Some(watcher) = &pid.process().watcher
-    {
-        watcher.went(pid);
-    }
+    let _ = pid.free();
 }
 
 impl Clone for HeldPid {

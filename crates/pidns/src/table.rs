@@ -11,7 +11,7 @@
 //!
 //! let (host, container) = (NamespaceId(1), NamespaceId(2));
 //! let found = |pid, levels| KernelProcess { pid, levels, started_at: 0 };
-//! let mut table = PidTable::new(host, None);
+//! let mut table = PidTable::new(host);
 //! let shell = table.adopt(found(40, vec![(Some(host), 40)]), None)?;
 //! let inner = table.adopt(found(77, vec![(Some(host), 77), (Some(container), 1)]), None)?;
 //! assert_eq!((inner.seen_by(&shell), shell.seen_by(&inner)), (77, 0));
@@ -32,7 +32,7 @@ use crate::allocation::AllocError;
 use crate::limits::{PID_MAX_LIMIT, TooDeep};
 use crate::namespace::PidNamespace;
 use crate::pid::Pid;
-use crate::resident::{HeldPid, PidWatcher, Record, Resident, supersede};
+use crate::resident::{HeldPid, Record, Resident, supersede};
 
 /// A pid namespace of the kernel's, by any number that is unique on the machine (its inode).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -65,7 +65,6 @@ pub struct PidTable {
     root_id: NamespaceId,
     /// How many namespaces there may be before those are looked for that are gone.
     sweep_at: usize,
-    watcher: Option<Arc<dyn PidWatcher>>,
 }
 
 type Namespace = PidNamespace<Resident>;
@@ -74,12 +73,11 @@ type Namespace = PidNamespace<Resident>;
 const SWEEP_MIN: usize = 16;
 
 impl PidTable {
-    /// A table without processes, whose owner is in the namespace `root`. The watcher hears of all
-    /// pids that come and go.
+    /// A table without processes, whose owner is in the namespace `root`.
     #[must_use]
-    pub fn new(root: NamespaceId, watcher: Option<Arc<dyn PidWatcher>>) -> Self {
+    pub fn new(root: NamespaceId) -> Self {
         let by_id = BTreeMap::new();
-        Self { root: outermost(), by_id, root_id: root, sweep_at: SWEEP_MIN, watcher }
+        Self { root: outermost(), by_id, root_id: root, sweep_at: SWEEP_MIN }
     }
 
     /// The namespace of the table's owner. What it tells of its pids is told of the table: by number
@@ -128,12 +126,12 @@ impl PidTable {
         let set_tid: Vec<u32> = found.levels.iter().rev().map(|(_, number)| *number).collect();
         let mut way = self.find_way(&found)?;
         loop {
-            let resident = Resident::new(Some(found.clone()), record.clone(), self.watcher.clone());
+            let resident = Resident::new(Some(found.clone()), record.clone());
             let namespace = &way.namespace;
             match namespace.alloc_pid_at(&set_tid, |_| true, resident) {
                 Ok(pid) => {
                     self.remember(&way.fresh);
-                    return Ok(HeldPid::first(pid));
+                    return Ok(HeldPid::of(pid));
                 }
                 Err(AllocError::Taken { level, number }) => {
                     let Some(former) = holder(namespace, level, number) else { continue };
@@ -159,8 +157,8 @@ impl PidTable {
     ///
     /// [`AdoptError::Alloc`] when there is none.
     pub fn allocate(&mut self, record: Option<Record>) -> Result<HeldPid, AdoptError> {
-        let resident = Resident::new(None, record, self.watcher.clone());
-        Ok(HeldPid::first(self.root.alloc_pid(resident)?))
+        let resident = Resident::new(None, record);
+        Ok(HeldPid::of(self.root.alloc_pid(resident)?))
     }
 
     /// Finds the namespace of a process, and makes those that nobody was in before.

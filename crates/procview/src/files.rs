@@ -43,6 +43,14 @@ pub(crate) enum Text {
     UidMap,
     /// The groups of its user namespace.
     GidMap,
+    /// What is mapped, and how much memory it takes.
+    Smaps,
+    /// The same, summed up.
+    SmapsRollup,
+    /// What the kernel told it at its start.
+    Auxv,
+    /// Its label, in `attr/`.
+    AttrCurrent,
 }
 
 /// A link to a file.
@@ -73,7 +81,7 @@ pub(crate) enum NsKind {
 
 impl Text {
     /// All, in an order of which [`code`](Self::code) is the place.
-    pub(crate) const ALL: [Self; 20] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::Stat,
         Self::Status,
         Self::Statm,
@@ -94,6 +102,10 @@ impl Text {
         Self::Mountinfo,
         Self::UidMap,
         Self::GidMap,
+        Self::Smaps,
+        Self::SmapsRollup,
+        Self::Auxv,
+        Self::AttrCurrent,
     ];
 
     /// Those that a record can tell; the others are the kernel's alone.
@@ -111,6 +123,7 @@ impl Text {
         self as u8
     }
 
+    /// The name in the directory of a process, or the path from there.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Stat => "stat",
@@ -133,6 +146,10 @@ impl Text {
             Self::Mountinfo => "mountinfo",
             Self::UidMap => "uid_map",
             Self::GidMap => "gid_map",
+            Self::Smaps => "smaps",
+            Self::SmapsRollup => "smaps_rollup",
+            Self::Auxv => "auxv",
+            Self::AttrCurrent => "attr/current",
         }
     }
 
@@ -140,7 +157,13 @@ impl Text {
     /// all but its user here, for the question is ours and not the reader's.
     pub(crate) const fn permissions(self) -> u32 {
         match self {
-            Self::Environ | Self::Maps | Self::Io | Self::Wchan => 0o400,
+            Self::Environ
+            | Self::Maps
+            | Self::Io
+            | Self::Wchan
+            | Self::Smaps
+            | Self::SmapsRollup
+            | Self::Auxv => 0o400,
             _ => 0o444,
         }
     }

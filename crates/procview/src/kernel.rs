@@ -14,10 +14,21 @@ pub enum Members {
     Nobody,
     /// All.
     All,
-    /// This process and its children, their children, and so on.
+    /// This process and its children, their children, and so on. It adopts the orphans among them
+    /// (`PR_SET_CHILD_SUBREAPER`), so who is below stays there, and nobody else ever comes.
     Below(u32),
-    /// Those that are returned, each time that somebody asks.
-    Told(Box<dyn Fn() -> Vec<u32> + Send + Sync>),
+    /// Those of whom this says so, each time that somebody asks.
+    Told(Box<dyn Membership>),
+}
+
+/// Says who belongs to a view.
+pub trait Membership: Send + Sync {
+    /// Whether process `pid` belongs to it. Whoever reads of one process asks for it and for each
+    /// that it names, so this must not cost more for many members.
+    fn contains(&self, pid: u32) -> bool;
+
+    /// All who belong to it.
+    fn list(&self) -> Vec<u32>;
 }
 
 /// The kernel's processes.
@@ -42,13 +53,27 @@ struct Slots {
 /// A process, or a thread, for as long as somebody knows a file of it.
 struct Slot {
     number: u32,
+    /// The process; of a process, itself.
+    tgid: u32,
     /// It stays that process's when the number goes to another.
     dir: Arc<ProcDir>,
+    /// Whether it is one of those [below](Members::Below), once somebody has asked.
+    is_below: Option<bool>,
     lookups: u64,
+}
+
+/// A child, its directory, and its parent as it was found to be.
+struct Step {
+    slot: u32,
+    dir: Arc<ProcDir>,
+    parent: u32,
 }
 
 /// How many slots there may be before those of the dead are looked for.
 const SLOTS_BEFORE_SWEEP: usize = 256;
+
+/// How often a line of ancestors is followed that changes meanwhile.
+const LINE_TRIES: usize = 64;
 
 impl Kernel {
     pub(crate) fn new(proc: ProcDir, members: Members) -> Self {
@@ -61,7 +86,11 @@ impl Kernel {
 
     /// The process of thread `tid`, if we see it.
     pub(crate) fn tgid_of(&self, tid: u32) -> Option<u32> {
-        (tid != 0).then(|| self.proc.tgid_of(tid).ok()).flatten()
+        if tid == 0 {
+            return None;
+        }
+        let slot = self.adopt(tid).ok()?;
+        self.slots().slots.get(&slot).map(|slot| slot.tgid)
     }
 
     /// Whether process or thread `number` may be seen by process `reader`.
@@ -80,8 +109,8 @@ impl Kernel {
         match &self.members {
             Members::Nobody => false,
             Members::All => true,
-            Members::Below(ancestor) => self.descends_from(tgid, *ancestor),
-            Members::Told(tell) => tell().contains(&tgid),
+            Members::Below(ancestor) => self.is_below(tgid, *ancestor),
+            Members::Told(membership) => membership.contains(tgid),
         }
     }
 
@@ -91,14 +120,24 @@ impl Kernel {
         if self.shows(number, reader) { number } else { 0 }
     }
 
+    /// Who is told for a parent that is not seen. A tree is drawn from 1, so what is shown of the
+    /// kernel's processes hangs there, whether or not that is seen itself; in a table 1 is somebody
+    /// else.
+    pub(crate) fn adopter(&self) -> u32 {
+        match self.members {
+            Members::Nobody => 0,
+            Members::All | Members::Below(_) | Members::Told(_) => 1,
+        }
+    }
+
     /// All processes that `reader` sees, in order.
     pub(crate) fn list(&self, reader: Option<u32>) -> io::Result<Vec<u32>> {
         let mut list = match &self.members {
             Members::Nobody => Vec::new(),
             Members::All => return self.proc.numbers("."),
             Members::Below(ancestor) => self.below(*ancestor)?,
-            Members::Told(tell) => {
-                let mut told = tell();
+            Members::Told(membership) => {
+                let mut told = membership.list();
                 told.retain(|pid| self.tgid_of(*pid) == Some(*pid));
                 told
             }
@@ -111,25 +150,72 @@ impl Kernel {
 
     fn below(&self, ancestor: u32) -> io::Result<Vec<u32>> {
         let all = self.proc.numbers(".")?;
-        let parents: HashMap<u32, u32> =
-            all.iter().filter_map(|pid| Some((*pid, self.parent_of(*pid)?))).collect();
+        let parent = |pid: &u32| {
+            let stat = self.proc.read(format!("{pid}/stat")).ok()?;
+            Some((*pid, parent_in(&stat)?))
+        };
+        let parents: HashMap<u32, u32> = all.iter().filter_map(parent).collect();
         let is_below = |pid: &u32| {
-            let line = std::iter::successors(Some(*pid), |pid| parents.get(pid).copied());
-            line.take(parents.len() + 1).any(|it| it == ancestor)
+            let mut at = *pid;
+            // The bound is for a line that changed meanwhile.
+            for _ in 0..=parents.len() {
+                match parents.get(&at) {
+                    _ if at == ancestor => return true,
+                    Some(0) => return false,
+                    Some(parent) => at = *parent,
+                    None => break,
+                }
+            }
+            at != *pid && self.is_below(*pid, ancestor)
         };
         Ok(all.into_iter().filter(is_below).collect())
     }
 
-    fn descends_from(&self, pid: u32, ancestor: u32) -> bool {
-        let line = std::iter::successors(Some(pid), |pid| self.parent_of(*pid));
-        // The bound is for a line that changes meanwhile.
-        line.take(1 << 16).take_while(|pid| *pid != 0).any(|pid| pid == ancestor)
+    /// Whether a process is `ancestor` or below it. Each process is asked once in its life.
+    fn is_below(&self, pid: u32, ancestor: u32) -> bool {
+        for _ in 0..LINE_TRIES {
+            let mut line = Vec::new();
+            let Some(answer) = self.follow(pid, ancestor, &mut line) else {
+                if line.is_empty() {
+                    return false;
+                }
+                // An ancestor has ended on the way.
+                continue;
+            };
+            // One may have, and its number gone to another.
+            if line.iter().all(|Step { dir, parent, .. }| parent_of(dir) == Some(*parent)) {
+                let mut slots = self.slots();
+                for Step { slot, .. } in line {
+                    if let Some(slot) = slots.slots.get_mut(&slot) {
+                        slot.is_below = Some(answer);
+                    }
+                }
+                return answer;
+            }
+        }
+        false
     }
 
-    fn parent_of(&self, pid: u32) -> Option<u32> {
-        let stat = self.proc.read(format!("{pid}/stat")).ok()?;
-        let (_, rest) = split_stat(&stat)?;
-        rest.split(|byte| *byte == b' ').nth(1).and_then(number)
+    /// Follows the parents of a process until one is known to be below `ancestor`, or not; `None` if
+    /// somebody is gone.
+    fn follow(&self, pid: u32, ancestor: u32, line: &mut Vec<Step>) -> Option<bool> {
+        let mut at = pid;
+        loop {
+            if at == ancestor || at <= 1 {
+                return Some(at == ancestor);
+            }
+            let slot = self.adopt(at).ok()?;
+            let (dir, known) = {
+                let slots = self.slots();
+                let slot = slots.slots.get(&slot)?;
+                (slot.dir.clone(), slot.is_below)
+            };
+            if known.is_some() {
+                return known;
+            }
+            at = parent_of(&dir)?;
+            line.push(Step { slot, dir, parent: at });
+        }
     }
 
     /// Takes a process, or a thread, into a slot.
@@ -144,9 +230,10 @@ impl Kernel {
             slots.sweep();
         }
         let dir = Arc::new(self.proc.dir(number.to_string())?);
+        let tgid = dir.tgid()?;
         let at = slots.next;
         slots.next = (at + 1) & SERIAL_MAX;
-        slots.slots.insert(at, Slot { number, dir, lookups: 0 });
+        slots.slots.insert(at, Slot { number, tgid, dir, is_below: None, lookups: 0 });
         slots.by_number.insert(number, at);
         Ok(at)
     }
@@ -182,6 +269,16 @@ impl Kernel {
     fn slots(&self) -> MutexGuard<'_, Slots> {
         self.slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
+}
+
+/// The parent of the process that a directory is of.
+fn parent_of(dir: &ProcDir) -> Option<u32> {
+    parent_in(&dir.read("stat").ok()?)
+}
+
+fn parent_in(stat: &[u8]) -> Option<u32> {
+    let (_, rest) = split_stat(stat)?;
+    rest.split(|byte| *byte == b' ').nth(1).and_then(number)
 }
 
 impl Slots {

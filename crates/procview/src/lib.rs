@@ -20,7 +20,7 @@ mod table;
 mod task;
 mod view;
 
-pub use kernel::Members;
+pub use kernel::{Members, Membership};
 pub use machine::Machine;
 pub use scenario::{Filled, Scenario};
 pub use session::{MountError, ServeError, Session};

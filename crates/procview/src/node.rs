@@ -37,6 +37,7 @@ pub(crate) enum What {
     TaskDir,
     NsDir,
     FdDir,
+    AttrDir,
     Fd(u32),
     Text(Text),
     Link(Link),
@@ -127,6 +128,7 @@ impl What {
             Self::NsDir => (3, 0),
             Self::FdDir => (4, 0),
             Self::Fd(fd) => (5, fd & FD_MAX),
+            Self::AttrDir => (6, 0),
             Self::Link(link) => (place(FIRST_LINK, Link::ALL.iter().position(|it| *it == link)), 0),
             Self::Ns(kind) => (place(FIRST_NS, NsKind::ALL.iter().position(|it| *it == kind)), 0),
             Self::Text(text) => (FIRST_TEXT + text.code(), 0),
@@ -144,6 +146,7 @@ impl What {
             3 => Self::NsDir,
             4 => Self::FdDir,
             5 => Self::Fd(bits & FD_MAX),
+            6 => Self::AttrDir,
             FIRST_TEXT.. => Self::Text(*Text::ALL.get(after(FIRST_TEXT))?),
             FIRST_NS.. => Self::Ns(*NsKind::ALL.get(after(FIRST_NS))?),
             FIRST_LINK.. => Self::Link(*Link::ALL.get(after(FIRST_LINK))?),
@@ -183,7 +186,7 @@ mod tests {
             nodes.extend([Node::NsFile(kind, u32::MAX), Node::NsFile(kind, 0)]);
         }
         let mut whats = vec![What::Dir, What::ThreadDir, What::TaskDir, What::NsDir, What::FdDir];
-        whats.extend([What::Fd(0), What::Fd(FD_MAX)]);
+        whats.extend([What::Fd(0), What::Fd(FD_MAX), What::AttrDir]);
         whats.extend(Text::ALL.map(What::Text));
         whats.extend(Link::ALL.map(What::Link));
         whats.extend(NsKind::ALL.map(What::Ns));

@@ -26,6 +26,12 @@ const S_IFLNK: u32 = 0o120_000;
 /// What does not change, or whose changes we tell.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
 
+/// The link to the mounts of whoever reads it.
+const MOUNTS: &str = "mounts";
+
+/// The directory that is ours beside the kernel's processes, too: the kernel's tells of all.
+const NET: MachineDir = MachineDir::Net;
+
 /// In a listing, numbers of processes come after the other names.
 const FIRST_NUMBER: u64 = 1 << 16;
 
@@ -146,7 +152,12 @@ impl View {
             b"self" => Ok(Some(self.found(Node::SelfLink(fresh()))?)),
             b"thread-self" => Ok(Some(self.found(Node::ThreadSelfLink(fresh()))?)),
             _ => match self.keeping {
+                // Each reader's own, as in the kernel's.
+                Keeping::Kept if name == MOUNTS.as_bytes() => self.found(self.mounts()).map(Some),
                 Keeping::Kept => Ok(self.lookup_machine(None, name)),
+                Keeping::Asked if name == NET.name().as_bytes() => {
+                    self.found(Node::MachineDir(NET)).map(Some)
+                }
                 Keeping::Asked => self.lookup_mirror(None, name).map(Some),
             },
         }
@@ -247,8 +258,12 @@ impl View {
             Node::Root => {
                 fixed.push((b"self", Node::SelfLink(u32::MAX)));
                 fixed.push((b"thread-self", Node::ThreadSelfLink(u32::MAX)));
-                if self.keeping == Keeping::Kept {
-                    fixed.extend(machine_entries(None));
+                match self.keeping {
+                    Keeping::Kept => {
+                        fixed.push((MOUNTS.as_bytes(), self.mounts()));
+                        fixed.extend(machine_entries(None));
+                    }
+                    Keeping::Asked => fixed.push((NET.name().as_bytes(), Node::MachineDir(NET))),
                 }
             }
             Node::MachineDir(dir) => fixed.extend(machine_entries(Some(dir))),
@@ -419,3 +434,6 @@ pub(crate) fn entry(found: &Found) -> Entry {
         attr: found.attr,
     }
 }
+
+#[cfg(test)]
+mod tests;

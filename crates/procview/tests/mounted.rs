@@ -8,13 +8,13 @@ use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use binder_os::{ProcDir, namespaces};
 use pidns::PidNamespace;
-use procview::{Facts, Machine, Members, Session, State, Table, Task};
+use procview::{Facts, Machine, Members, Membership, Session, State, Table, Task};
 
 const DIR: &str = "/mnt";
 
@@ -323,6 +323,10 @@ fn readers_find_themselves_though_they_are_not_listed() {
         assert!(read("self/stat").starts_with(&format!("{this} (")));
         assert!(read(format!("{this}/status")).contains(&format!("\nPid:\t{this}\n")));
         assert!(fs::read_dir(path("self/task")).unwrap().count() >= 2);
+        let kernels = fs::read_to_string("/proc/self/mounts").unwrap();
+        assert_eq!((read("mounts"), read("self/mounts")), (kernels.clone(), kernels));
+        assert!(fs::read_dir(DIR).unwrap().any(|entry| entry.unwrap().file_name() == "mounts"));
+        assert_eq!(read("net/unix").lines().count(), 1);
         assert_eq!(read("thread-self/comm"), fs::read_to_string("/proc/thread-self/comm").unwrap());
         let namespace = fs::metadata("/proc/self/ns/pid").unwrap().ino();
         assert_eq!(fs::metadata(path("self/ns/pid")).unwrap().ino(), namespace);
@@ -408,13 +412,24 @@ fn the_kernels_processes_are_told_of_as_they_are() {
         while read(format!("{dir}/comm")) != "sleep\n" {
             thread::yield_now();
         }
-        for name in ["cmdline", "environ", "cgroup", "limits", "statm", "maps"] {
+        for name in ["cmdline", "environ", "cgroup", "limits", "statm", "maps", "auxv", "mounts"] {
             let kernels = fs::read(Path::new("/proc").join(&dir).join(name)).unwrap();
             assert_eq!(fs::read(path(&dir).join(name)).unwrap(), kernels, "{name}");
         }
         let status = read(format!("{dir}/status"));
         assert!(status.contains(&format!("\nPPid:\t{this}\n")), "{status}");
         assert!(status.contains("\nNSsid:\t0\n"), "{status}");
+        for name in ["smaps", "smaps_rollup"] {
+            assert!(read(format!("{dir}/{name}")).contains("\nPss:"), "{name}");
+            let mode = fs::metadata(path(format!("{dir}/{name}"))).unwrap().mode();
+            assert_eq!(mode & 0o777, 0o400, "whoever may not trace it is not told: {name}");
+        }
+        // Without a module that knows labels the kernel refuses to tell one.
+        let label =
+            |root: &Path| fs::read(root.join(&dir).join("attr/current")).map_err(|it| it.kind());
+        assert_eq!(label(Path::new(DIR)), label(Path::new("/proc")));
+        let kernels = fs::read_to_string("/proc/net/unix").unwrap();
+        assert_eq!(read("net/unix").trim_end(), kernels.lines().next().unwrap());
         for link in ["exe", "cwd", "root", "fd/0", "ns/pid", "ns/user"] {
             let kernels = fs::read_link(Path::new("/proc").join(&dir).join(link)).unwrap();
             assert_eq!(fs::read_link(path(&dir).join(link)).unwrap(), kernels, "{link}");
@@ -427,7 +442,7 @@ fn the_kernels_processes_are_told_of_as_they_are() {
         );
         // Our own parent is none of those shown.
         let stat = read(format!("{this}/stat"));
-        assert!(stat.rsplit(')').next().unwrap().split(' ').nth(2) == Some("0"), "{stat}");
+        assert!(stat.rsplit(')').next().unwrap().split(' ').nth(2) == Some("1"), "{stat}");
 
         let mut open = File::open(path(format!("{dir}/stat"))).unwrap();
         child.kill().unwrap();
@@ -436,6 +451,49 @@ fn the_kernels_processes_are_told_of_as_they_are() {
         assert_eq!(errno(fs::metadata(path(&dir))), ENOENT);
         assert_eq!(errno(open.read(&mut [0; 9])), ESRCH);
         drop(open);
+        view.close();
+    });
+}
+
+/// Members that are told by name, and how often somebody has asked.
+#[derive(Clone)]
+struct Asked {
+    members: Vec<u32>,
+    for_one: Arc<AtomicUsize>,
+    for_all: Arc<AtomicUsize>,
+}
+
+impl Membership for Asked {
+    fn contains(&self, pid: u32) -> bool {
+        self.for_one.fetch_add(1, Ordering::Relaxed);
+        self.members.contains(&pid)
+    }
+
+    fn list(&self) -> Vec<u32> {
+        self.for_all.fetch_add(1, Ordering::Relaxed);
+        self.members.clone()
+    }
+}
+
+#[test]
+fn who_belongs_is_asked_once_for_each_who_is_named_and_for_all_only_by_a_listing() {
+    in_private_mounts(|| {
+        let mut child = Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().unwrap();
+        let (for_one, for_all) = (Arc::default(), Arc::default());
+        let asked = Asked { members: vec![child.id()], for_one, for_all };
+        let view = Mounted::of_kernel(Members::Told(Box::new(asked.clone())));
+        assert!(read(format!("{}/stat", child.id())).starts_with(&format!("{} (", child.id())));
+        assert!(read(format!("{}/status", child.id())).contains("\nPPid:"));
+        // By name twice; the group, the session and the terminal's group, and those of its status.
+        let for_one = asked.for_one.swap(0, Ordering::Relaxed);
+        assert!((2..=9).contains(&for_one), "{for_one}");
+        assert_eq!(asked.for_all.load(Ordering::Relaxed), 0);
+        assert!(numbers().contains(&child.id()));
+        assert_eq!(asked.for_one.load(Ordering::Relaxed), 0);
+        // A listing takes as many reads as it is long.
+        assert!((1..=3).contains(&asked.for_all.load(Ordering::Relaxed)));
+        child.kill().unwrap();
+        child.wait().unwrap();
         view.close();
     });
 }

@@ -43,6 +43,9 @@ pub(crate) struct ProcviewMountOptions {
 /// Run a command that sees processes at /proc.
 ///
 /// Root is not needed. The view ends with the last process that sees it.
+///
+/// Only what is read at /proc is another: a signal to the number of a process that a scenario shows
+/// goes to the real process that has this number, if there is one. Do not run `kill` or `pkill` on them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

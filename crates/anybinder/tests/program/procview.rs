@@ -42,6 +42,20 @@ fn plain_programs_find_the_processes_of_a_scenario() {
 }
 
 #[test]
+fn programs_that_look_for_open_files_have_nothing_to_complain_of() {
+    for caller in Caller::all() {
+        let script = "
+            ! command -v fuser >/dev/null || fuser /bin/sh 2>&1 | grep /proc
+            ! command -v lsof >/dev/null || lsof -w -p 1 2>&1 | grep -v '^COMMAND\\|^init '; true";
+        assert_eq!(in_scenario(*caller, &[], script), "", "{caller:?}");
+        let script =
+            "! command -v fuser >/dev/null || fuser /dev/null 2>&1 >/dev/null | grep /proc; true";
+        let told = output_of(*caller, &["run", "--proc", "--", "sh", "-c", script]);
+        assert_eq!(told, "", "{caller:?}");
+    }
+}
+
+#[test]
 fn the_innermost_namespace_sees_its_own() {
     for caller in Caller::all() {
         let script = "ps -o ppid=,comm= -p 1; ps -e -o pid= | wc -l";
@@ -85,6 +99,32 @@ fn a_world_with_proc_shows_itself_and_nobody_else() {
         assert_eq!(lines[1..4], ["sh", "no init", "through"], "{told}");
         assert!(lines[4].ends_with("/readlink") || lines[4].ends_with("coreutils"), "{told}");
         assert_eq!(lines[5..8], ["Linux", "refused", "binder-driver("], "{told}");
+    }
+}
+
+#[test]
+fn a_tree_is_drawn_from_where_programs_look_for_its_root() {
+    for caller in Caller::all() {
+        let world = output_of(*caller, &["run", "--proc", "--", "sh", "-c", "pstree -p; true"]);
+        for name in ["---anybinder(", "-binder-driver(", "-sh(", "-pstree("] {
+            assert_eq!(world.matches(name).count(), 1, "{caller:?}: {name} in {world}");
+        }
+        let script = format!("exec 9</dev/binder; {PROGRAM} procview run pstree -p; true");
+        let users = output_of(*caller, &["run", "--", "sh", "-c", &script]);
+        assert!(users.contains("---sh(") && users.contains(")---pstree("), "{caller:?}: {users}");
+    }
+}
+
+#[test]
+fn a_device_that_is_open_has_its_path_whoever_has_looked_it_up_since() {
+    for caller in Caller::all() {
+        let script = "exec 3</dev/binder; stat -L /dev/binder >/dev/null; readlink /proc/$$/fd/3
+             exec 4<./$$; rm ./$$; readlink /proc/$$/fd/4";
+        let script = format!("cd $(mktemp -d); touch ./$$; {script}; rmdir $PWD");
+        let told = output_of(*caller, &["run", "--proc", "--", "sh", "-c", &script]);
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines[0], "/dev/binderfs/binder", "{caller:?}: {told}");
+        assert!(lines[1].ends_with(" (deleted)"), "{caller:?}: {told}");
     }
 }
 

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use binder_core::{Direction, ProcessView, TransactionKind, WorkView};
 use serde::{Deserialize, Serialize};
 
+use super::count_work;
 use crate::Device;
 
 const NS_PER_US: u64 = 1_000;
@@ -27,7 +28,7 @@ pub struct ProcessRecord {
     pub nodes: usize,
     /// Handles of others' objects.
     pub handles: usize,
-    /// Items that wait to be read, by any thread or a certain one.
+    /// Items that wait to be read, by any thread or a certain one; completions of sends are none.
     pub queued: usize,
     /// One-ways that wait behind another to the same object.
     pub waiting_oneways: usize,
@@ -69,7 +70,7 @@ fn record(device: &str, process: &ProcessView) -> ProcessRecord {
         max_threads: process.max_threads,
         nodes: process.nodes.len(),
         handles: process.references.len(),
-        queued: todo().count(),
+        queued: count_work(todo()),
         waiting_oneways: process.nodes.iter().map(|node| node.waiting_oneways.len()).sum(),
         buffers: process.buffers.len(),
         buffer_bytes: process.buffers.iter().map(|it| u64::from(it.slot_len)).sum(),

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use binder_core::{NodeView, ProcessView};
 use serde::{Deserialize, Serialize};
 
+use super::count_work;
 use crate::Device;
 
 /// One object of the driver.
@@ -115,7 +116,7 @@ fn put_process(records: &mut Vec<StateRecord>, name: &str, process: &ProcessView
         tid: it.tid,
         looper: it.looper,
         stack: it.stack.iter().map(|entry| entry.transaction.id).collect(),
-        queued: it.todo.len(),
+        queued: count_work(it.todo.iter()),
     }));
     records.extend(process.nodes.iter().map(|it| node(name, Some(pid), it)));
     records.extend(process.references.iter().map(|it| StateRecord::Reference {

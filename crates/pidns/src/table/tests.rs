@@ -12,7 +12,7 @@ const INNER: NamespaceId = NamespaceId(2);
 const OTHER: NamespaceId = NamespaceId(3);
 
 fn table() -> PidTable {
-    PidTable::new(HOST, None)
+    PidTable::new(HOST)
 }
 
 /// A process that the host knows by the first of these numbers.
@@ -193,37 +193,6 @@ fn a_record_stays_with_its_process() {
     let found = table.root().get_pid(11).expect("the child");
     let its_parent = found.process().record::<Arc<Pid<Resident>>>().expect("a record");
     assert_eq!((its_parent.nr(), child.pid().process().record::<u32>()), (10, None));
-}
-
-#[derive(Default)]
-struct Diary(Mutex<Vec<(char, u32)>>);
-
-impl PidWatcher for Diary {
-    fn came(&self, pid: &Arc<Pid<Resident>>) {
-        let found = pid.namespace().get_pid(pid.nr());
-        assert!(found.is_some_and(|found| Arc::ptr_eq(&found, pid)), "it can be found");
-        self.0.lock().expect("no panic").push(('+', pid.global_nr()));
-    }
-
-    fn went(&self, pid: &Pid<Resident>) {
-        assert!(pid.namespace().get_pid(pid.nr()).is_none(), "it can be found no more");
-        self.0.lock().expect("no panic").push(('-', pid.global_nr()));
-    }
-}
-
-#[test]
-fn a_watcher_hears_once_of_each_that_comes_and_goes() {
-    let diary = Arc::new(Diary::default());
-    let mut table = PidTable::new(HOST, Some(diary.clone()));
-    let one = adopt(&mut table, 1, &[(HOST, 10)]);
-    let again = adopt(&mut table, 1, &[(HOST, 10)]);
-    drop(one);
-    let other = adopt(&mut table, 2, &[(HOST, 10)]);
-    drop(again);
-    let peer = table.allocate(None).expect("a free number");
-    drop((other, peer));
-    let told = diary.0.lock().expect("no panic").clone();
-    assert_eq!(told, [('+', 10), ('-', 10), ('+', 10), ('+', 1), ('-', 10), ('-', 1)]);
 }
 
 #[test]

@@ -1,15 +1,19 @@
 //! Processes of the kernel's, and what else its /proc tells.
 
+mod devices;
 mod seen;
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use binder_os::{ProcDir, ProcStat};
 use fuse_wire::Attr;
 
-use super::{Caller, FOREVER, Found, Keeping, S_IFDIR, S_IFLNK, S_IFREG, View, process_number};
+use super::{
+    Caller, FOREVER, Found, Keeping, MOUNTS, S_IFDIR, S_IFLNK, S_IFREG, View, process_number,
+};
 use crate::errno::Errno;
 use crate::files::{Link, NsKind, Text};
 use crate::kernel::number;
@@ -45,7 +49,7 @@ const MIRRORED: [&str; 21] = [
     "loadavg",
     "meminfo",
     "misc",
-    "mounts",
+    MOUNTS,
     "partitions",
     "softirqs",
     "stat",
@@ -118,6 +122,7 @@ impl View {
                 b"task" if what == What::Dir => What::TaskDir,
                 b"ns" => What::NsDir,
                 b"fd" => What::FdDir,
+                b"attr" => What::AttrDir,
                 _ => Text::named(name)
                     .map(What::Text)
                     .or_else(|| Link::named(name).map(What::Link))
@@ -146,6 +151,8 @@ impl View {
                 What::Ns(NsKind::named(name).ok_or(Errno::NoEnt)?)
             }
             What::FdDir => What::Fd(number(name).filter(|fd| *fd <= FD_MAX).ok_or(Errno::NoEnt)?),
+            What::AttrDir if name == b"current" => What::Text(Text::AttrCurrent),
+            What::AttrDir => return Err(Errno::NoEnt),
             What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
                 return Err(Errno::NotDir);
             }
@@ -161,7 +168,7 @@ impl View {
             _ => error.into(),
         })?;
         let mode = match what {
-            What::Dir | What::ThreadDir | What::TaskDir => S_IFDIR | 0o555,
+            What::Dir | What::ThreadDir | What::TaskDir | What::AttrDir => S_IFDIR | 0o555,
             What::NsDir => S_IFDIR | 0o511,
             What::FdDir => S_IFDIR | 0o500,
             What::Fd(_) => S_IFLNK | stat.mode & 0o777,
@@ -182,17 +189,22 @@ impl View {
         text: Text,
         caller: Caller,
     ) -> Result<Vec<u8>, Errno> {
-        let (_, dir) = self.process_dir(slot)?;
-        let stat = dir.stat(text.name()).map_err(|_| Errno::Srch)?;
-        let is_owner = caller.uid == 0 || caller.uid == stat.uid;
-        let bytes = dir.read(text.name())?;
-        let reader = self.kernel.tgid_of(caller.tid);
-        let as_seen = |number| self.kernel.as_seen(number, reader);
-        match text {
-            Text::Stat => seen::stat(&bytes, is_owner, as_seen).ok_or(Errno::Io),
-            Text::Status => Ok(seen::status(&bytes, as_seen)),
-            _ => Ok(bytes),
+        let (own, dir) = self.process_dir(slot)?;
+        let bytes = dir.read(text.name()).map_err(gone)?;
+        if !matches!(text, Text::Stat | Text::Status) {
+            return Ok(bytes);
         }
+        let reader = self.kernel.tgid_of(caller.tid);
+        // Group and session are mostly the same, and often the process's own.
+        let mut seen_as = HashMap::from([(own, own)]);
+        let as_seen =
+            |number| *seen_as.entry(number).or_insert_with(|| self.kernel.as_seen(number, reader));
+        if text == Text::Status {
+            return Ok(seen::status(&bytes, self.kernel.adopter(), as_seen));
+        }
+        let stat = dir.stat(text.name()).map_err(gone)?;
+        let is_owner = caller.uid == 0 || caller.uid == stat.uid;
+        seen::stat(&bytes, is_owner, self.kernel.adopter(), as_seen).ok_or(Errno::Io)
     }
 
     pub(super) fn read_link_of_kernel(
@@ -211,7 +223,11 @@ impl View {
         if caller.uid != 0 && caller.uid != owner {
             return Err(Errno::Acces);
         }
-        Ok(dir.read_link(path_of(what))?)
+        let target = dir.read_link(path_of(what))?;
+        Ok(match what {
+            What::Fd(fd) => devices::target_of(&dir, fd, target),
+            _ => target,
+        })
     }
 
     pub(super) fn list_of_kernel(
@@ -232,7 +248,13 @@ impl View {
             What::Dir | What::ThreadDir => {
                 let texts = Text::ALL.into_iter().map(|text| (text.name(), What::Text(text)));
                 let links = Link::ALL.into_iter().map(|link| (link.name(), What::Link(link)));
-                let dirs = [("ns", What::NsDir), ("fd", What::FdDir), ("task", What::TaskDir)];
+                let texts = texts.filter(|(name, _)| !name.contains('/'));
+                let dirs = [
+                    ("ns", What::NsDir),
+                    ("fd", What::FdDir),
+                    ("attr", What::AttrDir),
+                    ("task", What::TaskDir),
+                ];
                 let dirs =
                     dirs.into_iter().filter(|(_, it)| what == What::Dir || *it != What::TaskDir);
                 let names = texts.chain(links).chain(dirs);
@@ -247,6 +269,7 @@ impl View {
                 let kinds = NsKind::ALL.into_iter();
                 entries.extend(kinds.map(|kind| (kind.name().to_owned(), What::Ns(kind))));
             }
+            What::AttrDir => entries.push(("current".into(), What::Text(Text::AttrCurrent))),
             What::FdDir => {
                 let descriptors = dir.numbers("fd")?;
                 let shown = descriptors.into_iter().filter(|fd| *fd <= FD_MAX);
@@ -305,6 +328,11 @@ impl View {
 
     fn mirrored(&self, nth: u32) -> Result<Arc<str>, Errno> {
         self.mirror().paths.get(nth as usize).cloned().ok_or(Errno::NoEnt)
+    }
+
+    /// The link to the reader's mounts.
+    pub(super) fn mounts(&self) -> Node {
+        Node::Mirror(self.mirror().number_of(MOUNTS))
     }
 
     pub(super) fn attr_of_mirror(&self, nth: u32) -> Result<Attr, Errno> {
@@ -369,12 +397,21 @@ impl Mirror {
     }
 }
 
+/// The directory of a process is there, and the process is not.
+fn gone(error: io::Error) -> Errno {
+    match error.kind() {
+        io::ErrorKind::NotFound => Errno::Srch,
+        _ => error.into(),
+    }
+}
+
 fn path_of(what: What) -> String {
     match what {
         What::Dir | What::ThreadDir => ".".into(),
         What::TaskDir => "task".into(),
         What::NsDir => "ns".into(),
         What::FdDir => "fd".into(),
+        What::AttrDir => "attr".into(),
         What::Fd(fd) => format!("fd/{fd}"),
         What::Text(text) => text.name().into(),
         What::Link(link) => link.name().into(),

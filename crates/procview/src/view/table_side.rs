@@ -72,7 +72,7 @@ impl View {
                 }
                 Some(What::Fd(fd))
             }
-            What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
+            What::AttrDir | What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
                 return Err(Errno::NotDir);
             }
         };
@@ -93,7 +93,7 @@ impl View {
         let node = Node::Task(task.process().serial, what);
         let text_len = || self.kept_text(node).map_or(0, |text| text.len());
         let (mode, size) = match what {
-            What::Dir | What::ThreadDir | What::TaskDir => (S_IFDIR | 0o555, 0),
+            What::Dir | What::ThreadDir | What::TaskDir | What::AttrDir => (S_IFDIR | 0o555, 0),
             What::NsDir => (S_IFDIR | 0o511, 0),
             What::FdDir => (S_IFDIR | 0o500, task.process().facts().descriptors.len()),
             What::Fd(_) => (S_IFLNK | 0o700, 0),
@@ -168,7 +168,7 @@ impl View {
                     entries.push((fd.to_string().into_bytes(), found));
                 }
             }
-            What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
+            What::AttrDir | What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
                 return Err(Errno::NotDir);
             }
         }

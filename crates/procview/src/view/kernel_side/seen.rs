@@ -3,18 +3,25 @@
 
 use crate::kernel::{number, split_stat};
 
-/// Fields of `stat`, counted behind the name from the state on: parent, group, session, and the
-/// group in front on its terminal.
-const NUMBERS: [usize; 4] = [1, 2, 3, 5];
+/// Fields of `stat`, counted behind the name from the state on: the parent, and group, session, and
+/// the group in front on its terminal.
+const PARENT: usize = 1;
+const NUMBERS: [usize; 3] = [2, 3, 5];
 
 /// Fields that tell addresses, and how it ended, which is as private.
 const ADDRESSES: [usize; 14] = [23, 24, 25, 26, 27, 32, 42, 43, 44, 45, 46, 47, 48, 49];
 
 /// Lines of `status` with the number of somebody else.
-const NUMBER_LINES: [&[u8]; 4] = [b"PPid:", b"TracerPid:", b"NSpgid:", b"NSsid:"];
+const PARENT_LINE: &[u8] = b"PPid:";
+const NUMBER_LINES: [&[u8]; 4] = [PARENT_LINE, b"TracerPid:", b"NSpgid:", b"NSsid:"];
 
-/// Rewrites `stat`; `None` if it is none.
-pub(super) fn stat(stat: &[u8], is_owner: bool, as_seen: impl Fn(u32) -> u32) -> Option<Vec<u8>> {
+/// Rewrites `stat`, with `adopter` for a parent that is not seen; `None` if it is none.
+pub(super) fn stat(
+    stat: &[u8],
+    is_owner: bool,
+    adopter: u32,
+    mut as_seen: impl FnMut(u32) -> u32,
+) -> Option<Vec<u8>> {
     let (name, rest) = split_stat(stat)?;
     let mut seen = [name, b" "].concat();
     for (at, field) in rest.trim_ascii_end().split(|byte| *byte == b' ').enumerate() {
@@ -22,8 +29,12 @@ pub(super) fn stat(stat: &[u8], is_owner: bool, as_seen: impl Fn(u32) -> u32) ->
             seen.push(b' ');
         }
         match number(field) {
-            Some(pid) if NUMBERS.contains(&at) && pid != 0 => {
-                seen.extend_from_slice(as_seen(pid).to_string().as_bytes());
+            Some(pid) if (at == PARENT || NUMBERS.contains(&at)) && pid != 0 => {
+                let told = match as_seen(pid) {
+                    0 if at == PARENT => adopter,
+                    told => told,
+                };
+                seen.extend_from_slice(told.to_string().as_bytes());
             }
             _ if ADDRESSES.contains(&at) && !is_owner => seen.push(b'0'),
             _ => seen.extend_from_slice(field),
@@ -33,8 +44,8 @@ pub(super) fn stat(stat: &[u8], is_owner: bool, as_seen: impl Fn(u32) -> u32) ->
     Some(seen)
 }
 
-/// Rewrites `status`.
-pub(super) fn status(status: &[u8], as_seen: impl Fn(u32) -> u32) -> Vec<u8> {
+/// Rewrites `status`, likewise.
+pub(super) fn status(status: &[u8], adopter: u32, mut as_seen: impl FnMut(u32) -> u32) -> Vec<u8> {
     let mut seen = Vec::with_capacity(status.len());
     for line in status.split_inclusive(|byte| *byte == b'\n') {
         let named = NUMBER_LINES.iter().find_map(|name| Some((name, line.strip_prefix(*name)?)));
@@ -45,7 +56,11 @@ pub(super) fn status(status: &[u8], as_seen: impl Fn(u32) -> u32) -> Vec<u8> {
         match named.and_then(|(name, rest)| Some((name, first(rest)?))) {
             Some((name, pid)) if pid != 0 && as_seen(pid) != pid => {
                 seen.extend_from_slice(name);
-                seen.extend_from_slice(format!("\t{}\n", as_seen(pid)).as_bytes());
+                let told = match as_seen(pid) {
+                    0 if *name == PARENT_LINE => adopter,
+                    told => told,
+                };
+                seen.extend_from_slice(format!("\t{told}\n").as_bytes());
             }
             _ => seen.extend_from_slice(line),
         }
@@ -66,24 +81,27 @@ mod tests {
     fn addresses_and_unseen_numbers_go_and_the_rest_stays() {
         let numbers: Vec<String> = (3..=52).map(|nth| nth.to_string()).collect();
         let line = format!("7 (a) (b\n) {}\n", numbers.join(" "));
-        let shown = stat(line.as_bytes(), false, |pid| if pid == 4 { 4 } else { 0 }).unwrap();
+        let shown = stat(line.as_bytes(), false, 1, |pid| if pid == 4 { 4 } else { 0 }).unwrap();
         assert!(shown.starts_with(b"7 (a) (b\n) 3 4 0 0 7 0 9 "));
         for nth in 9..=52_usize {
             let is_address = (26..=30).contains(&nth) || nth == 35 || (45..=52).contains(&nth);
             let expected = if is_address { "0".to_owned() } else { nth.to_string() };
             assert_eq!(fields(&shown)[nth - 3], expected, "field {nth}");
         }
-        let shown = stat(line.as_bytes(), true, |pid| pid).unwrap();
+        let shown = stat(line.as_bytes(), true, 1, |pid| pid).unwrap();
         assert_eq!(shown, line.as_bytes());
-        assert_eq!(stat(b"7 no name", true, |pid| pid), None);
+        assert_eq!(stat(b"7 no name", true, 1, |pid| pid), None);
+        let shown = stat(b"7 (a) S 6 5 4 3 2 1", true, 1, |_| 0).unwrap();
+        assert_eq!(shown, b"7 (a) S 1 0 0 3 0 1\n");
     }
 
     #[test]
-    fn lines_of_unseen_processes_tell_zero() {
+    fn lines_of_unseen_processes_tell_zero_and_those_of_parents_who_adopts() {
         let text = b"Name:\tPPid:\nPid:\t9\nPPid:\t8\nTracerPid:\t0\nNSpgid:\t7\t1\nNSsid:\t6\n";
-        let shown = status(text, |pid| if pid == 6 { 6 } else { 0 });
-        let expected = b"Name:\tPPid:\nPid:\t9\nPPid:\t0\nTracerPid:\t0\nNSpgid:\t0\nNSsid:\t6\n";
+        let shown = status(text, 1, |pid| if pid == 6 { 6 } else { 0 });
+        let expected = b"Name:\tPPid:\nPid:\t9\nPPid:\t1\nTracerPid:\t0\nNSpgid:\t0\nNSsid:\t6\n";
         assert_eq!(shown, expected);
-        assert_eq!(status(text, |pid| pid), text);
+        assert_eq!(status(text, 1, |pid| pid), text);
+        assert_eq!(status(b"PPid:\t0\n", 1, |_| 0), b"PPid:\t0\n");
     }
 }

@@ -1,0 +1,67 @@
+//! The paths of binder devices that a process has open.
+//!
+//! Each look-up of a device finds an inode of its own, so the kernel takes those that were found before
+//! for deleted, and says so. They are not, as long as the directory has the name.
+
+use std::io;
+
+use binder_os::ProcDir;
+
+/// What the kernel adds to the path of a file that has lost its name.
+const DELETED: &[u8] = b" (deleted)";
+
+/// The type of a binderfs of ours.
+const BINDERFS: &[u8] = b"fuse.anybinder";
+
+/// Where descriptor `fd` of a process leads, of which the kernel says `target`.
+pub(super) fn target_of(process: &ProcDir, fd: u32, target: Vec<u8>) -> Vec<u8> {
+    match target.strip_suffix(DELETED) {
+        Some(path) if is_device(process, fd, path).unwrap_or(false) => path.to_vec(),
+        _ => target,
+    }
+}
+
+/// Whether a descriptor is of a device that is at `path` in its binderfs.
+fn is_device(process: &ProcDir, fd: u32, path: &[u8]) -> io::Result<bool> {
+    let info = process.read(format!("fdinfo/{fd}"))?;
+    let mount = lines(&info).find_map(|line| line.strip_prefix(b"mnt_id:"));
+    let mounts = process.read("mountinfo")?;
+    if !mount.is_some_and(|mount| is_binderfs(&mounts, mount.trim_ascii())) {
+        return Ok(false);
+    }
+    let Some(end) = path.iter().rposition(|byte| *byte == b'/') else { return Ok(false) };
+    let (dir, name) = (&path[..end], &path[end + 1..]);
+    // Not the name itself: whoever looks that up makes one more inode.
+    Ok(process.names([b"root", dir].concat())?.iter().any(|it| it == name))
+}
+
+/// Whether the mount of this number, in the words of mountinfo, is a binderfs.
+fn is_binderfs(mountinfo: &[u8], mount: &[u8]) -> bool {
+    lines(mountinfo).any(|line| {
+        let mut words = line.split(|byte| *byte == b' ');
+        // Behind a single dash, for what is before is more or less.
+        words.next() == Some(mount) && words.find(|word| *word == b"-").is_some() && {
+            words.next() == Some(BINDERFS)
+        }
+    })
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_is_found_by_its_number_and_known_by_its_type() {
+        let mounts = b"36 35 98:0 / /mnt1 rw - ext3 /dev/root rw\n\
+                       37 35 0:49 / /dev/fuse.anybinder rw shared:1 master:2 - fuse.anybinder a rw\n\
+                       7 35 0:50 / /x rw - fuse.other fuse.anybinder rw\n";
+        assert!(is_binderfs(mounts, b"37"));
+        for other in [&b"36"[..], b"7", b"3", b"35", b""] {
+            assert!(!is_binderfs(mounts, other), "{other:?}");
+        }
+    }
+}
