@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ use crate::files::HeldFile;
 use crate::mapping::ReceiveBuffer;
 use crate::pids::Pids;
 use crate::runners::Runners;
+use crate::served;
 use crate::supply::Permit;
 
 /// How often a process with too many threads may have the ended ones among them looked for.
@@ -230,6 +231,7 @@ impl Client {
     }
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.
+    /// One that we serve ourselves is [not for us to hold](crate::served), and of no use to a receiver.
     fn take_file(&mut self, fd: u32, runners: Arc<Runners>) -> Result<HeldFile, Errno> {
         let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
         let permit = self.another_permit()?;
@@ -246,7 +248,14 @@ impl Client {
                 Errno::EPERM
             }
         })?;
-        Ok(HeldFile::new(file, permit, runners))
+        let id = proc_files::id_of(file.as_fd());
+        // Whatever becomes of it, a runner closes it: what closing asks of us needs the driver.
+        let held = HeldFile::new(file, permit, runners);
+        if id.is_ok_and(|id| served::is_served(id.device)) {
+            tracing::debug!(pid = self.pid, "a file of this very file system was not taken");
+            return Err(Errno::EPERM);
+        }
+        Ok(held)
     }
 
     /// The pidfd of the process, which is that of its first thread.

@@ -88,7 +88,7 @@ impl Shared {
             Sharing::Shared => Route::Private,
         };
         let buffer = ReceiveBuffer::new(route, &self.fuse, header.node)?;
-        let file = FileId { device: self.mount, inode: header.node };
+        let file = FileId { device: self.device(), inode: header.node };
         let is_nonblocking = flags & O_NONBLOCK != 0;
         Ok((opener, Client::new(known, file, buffer, is_nonblocking, mapping)))
     }
