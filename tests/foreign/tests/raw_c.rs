@@ -309,6 +309,20 @@ sed 's/.* size/size/' /dev/binderfs/binder_logs/failed_transaction_log
     }
 }
 
+/// Who calls hears that nobody is there, even if somebody else has the server's file open still.
+#[test]
+fn a_server_that_is_out_of_reach_is_missed_at_once() {
+    let stage = stage_with("gone_server");
+    for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"]] {
+        for (way, manager) in
+            [("killed", "free"), ("circular", "free"), ("executes", "taken"), ("unmaps", "taken")]
+        {
+            let said = stage.run_in(User::Myself, world, "gone_server", &[way]);
+            assert_eq!(said, format!("dead\ndead\n{manager}\n"), "{way}, in {world:?}");
+        }
+    }
+}
+
 /// Those who wait for a thread's reply hear of its end at once, and its process goes on.
 #[test]
 fn a_thread_that_ends_without_a_word_is_noticed() {
