@@ -209,8 +209,11 @@ fn go_on(
                 let files = errand.install.into_iter().map(CapturedFile::into_inner::<u32>);
                 let numbers: Option<Vec<u32>> = files.collect();
                 let numbers = numbers.expect("a file comes back as it went");
-                let installed =
-                    if numbers.len().is_multiple_of(2) { Ok(numbers) } else { Err(NotInstalled) };
+                let installed = if numbers.len().is_multiple_of(2) {
+                    Ok(numbers)
+                } else {
+                    Err(NotInstalled { errno: 24, reason: "no room" })
+                };
                 result = context.finish_errand(errand.key, installed, request, memory);
                 assert!(!is_killed || matches!(result, Err(Errno::EINVAL)));
             }

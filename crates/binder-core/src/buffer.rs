@@ -154,6 +154,8 @@ pub(crate) struct Arena {
     has_reported_spam: bool,
     /// What is reserved for sends that are not decided on.
     ahead_bytes: u32,
+    /// The process has the mapping still, as far as anybody knows.
+    pub(crate) is_mapped: bool,
 }
 
 impl Arena {
@@ -169,6 +171,7 @@ impl Arena {
             oneways: BTreeMap::new(),
             has_reported_spam: false,
             ahead_bytes: 0,
+            is_mapped: true,
         }
     }
 

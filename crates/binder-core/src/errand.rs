@@ -41,8 +41,13 @@ pub struct Errand {
 
 /// Not all files of an errand could be installed, and none is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the process takes no more descriptors")]
-pub struct NotInstalled;
+#[error("{reason} ({errno})")]
+pub struct NotInstalled {
+    /// The cause, as a positive number.
+    pub errno: i32,
+    /// What kept them out, for people.
+    pub reason: &'static str,
+}
 
 /// A call that waits for an errand, and how it goes on.
 #[derive(Debug)]
@@ -248,18 +253,30 @@ impl Context {
     ) -> Result<Outcome, Errno> {
         let Delivery { transaction, places, mut returns, waits } = delivery;
         let receiver = self.threads[thread].process;
-        let (is_installed, numbers) = match installed {
-            Ok(numbers) => (true, numbers),
-            Err(NotInstalled) => (false, Vec::new()),
+        let start = self.transactions[transaction].buffer;
+        let why = match (installed, start) {
+            (Ok(numbers), Some(start)) => {
+                match self.write_numbers(receiver, start, &places, &numbers, memory) {
+                    Ok(()) => {
+                        self.put_transaction(thread, transaction, &mut returns);
+                        let last = Some(transaction);
+                        return Ok(self.hand_over(thread, request, returns, last, numbers));
+                    }
+                    Err(error) => {
+                        self.close_on_return(thread, numbers);
+                        let reason = "the receive buffer is out of reach";
+                        NotInstalled { errno: error.number(), reason }
+                    }
+                }
+            }
+            (Ok(numbers), None) => {
+                debug_assert!(false, "what is not delivered has its buffer");
+                self.close_on_return(thread, numbers);
+                NotInstalled { errno: Errno::EINVAL.number(), reason: "it has no buffer" }
+            }
+            (Err(why), _) => why,
         };
-        if is_installed
-            && let Some(start) = self.transactions[transaction].buffer
-            && self.write_numbers(receiver, start, &places, &numbers, memory).is_ok()
-        {
-            self.put_transaction(thread, transaction, &mut returns);
-            return Ok(self.hand_over(thread, request, returns, Some(transaction), numbers));
-        }
-        self.close_on_return(thread, numbers);
+        self.log_undelivered(thread, transaction, why.errno, why.reason);
         let kind = self.transactions[transaction].kind;
         self.discard_undelivered(transaction, Verdict::Failed, memory);
         match kind {

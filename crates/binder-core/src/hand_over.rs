@@ -100,6 +100,9 @@ impl Context {
             }
             Err(fault) => {
                 if let Some(transaction) = handing.last {
+                    let errno = Errno::from(fault).number();
+                    let reason = "the receiver's read buffer is out of reach";
+                    self.log_undelivered(thread, transaction, errno, reason);
                     self.discard_undelivered(transaction, Verdict::Failed, memory);
                 }
                 if handing.asks_for_thread {

@@ -5,14 +5,14 @@
 
 use alloc::collections::VecDeque;
 
-use binder_uapi::BinderTransactionDataSg;
+use binder_uapi::{BR_FAILED_REPLY, BinderTransactionDataSg};
 
 use crate::context::Context;
 use crate::error::{Errno, Refusal};
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
-use crate::transaction::{Kind, TransactionKey};
+use crate::transaction::{Kind, Transaction, TransactionKey};
 
 /// Entries that each log keeps.
 const LOG_ENTRIES: usize = 32;
@@ -36,7 +36,7 @@ pub struct LogEntry {
     pub to_tid: u32,
     /// The debug id of the node it is addressed to; 0 if there is none.
     pub node: u32,
-    /// The handle that the sender named.
+    /// The handle that the sender named; 0, too, in an entry of a failed delivery.
     pub handle: u32,
     /// The transaction's code.
     pub code: u32,
@@ -63,6 +63,13 @@ pub enum SendEnd {
         code: u32,
         /// The cause, as a positive number.
         errno: i32,
+    },
+    /// It was accepted, and could not be delivered: whoever waits for a reply reads `BR_FAILED_REPLY`.
+    Undelivered {
+        /// The cause, as a positive number.
+        errno: i32,
+        /// What was in the way, for people.
+        reason: &'static str,
     },
 }
 
@@ -114,6 +121,13 @@ impl Journal {
         entry.end = SendEnd::Refused { code, errno };
         push_bounded(&mut self.failed, LOG_ENTRIES, *entry);
         self.report(code);
+    }
+
+    /// A send that was accepted before came to nothing.
+    fn fail_delivery(&mut self, entry: LogEntry) {
+        push_bounded(&mut self.failed, LOG_ENTRIES, entry);
+        let report = Report { error: BR_FAILED_REPLY, send: entry };
+        push_bounded(&mut self.reports, WAITING_REPORTS, report);
     }
 
     /// Reports `error` about the send that is under way, whatever becomes of it.
@@ -180,6 +194,36 @@ impl Context {
         }
     }
 
+    /// Notes that a transaction could not be delivered to a thread that had come to it.
+    pub(crate) fn log_undelivered(
+        &mut self,
+        reader: ThreadKey,
+        transaction: TransactionKey,
+        errno: i32,
+        reason: &'static str,
+    ) {
+        let Transaction { trace, kind, code, flags, buffer, .. } = self.transactions[transaction];
+        let process = &self.processes[self.threads[reader].process];
+        let buffer = process.arena.as_ref().zip(buffer).and_then(|(arena, at)| arena.get(at));
+        let node = buffer.and_then(|buffer| buffer.target);
+        let entry = LogEntry {
+            id: trace.id,
+            kind,
+            from_pid: trace.from_pid,
+            from_tid: trace.from_tid,
+            to_pid: process.opener.pid.number(),
+            to_tid: self.threads[reader].tid,
+            node: node.map_or(0, |node| self.nodes[node].debug_id),
+            handle: 0,
+            code,
+            flags,
+            data_size: buffer.map_or(0, |buffer| buffer.layout.data_len.into()),
+            offsets_size: buffer.map_or(0, |buffer| buffer.layout.offsets_len.into()),
+            end: SendEnd::Undelivered { errno, reason },
+        };
+        self.journal.fail_delivery(entry);
+    }
+
     /// How logs will name the transaction that is being sent.
     pub(crate) fn trace(&self) -> Trace {
         let sent_at_ns = self.now_ns;
@@ -196,7 +240,7 @@ impl Context {
         self.journal.recent.iter()
     }
 
-    /// The last 32 sends that were refused, the oldest first.
+    /// The last 32 sends that were refused or could not be delivered, the oldest first.
     pub fn failed_transaction_log(&self) -> impl Iterator<Item = &LogEntry> {
         self.journal.failed.iter()
     }

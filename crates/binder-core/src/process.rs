@@ -11,7 +11,7 @@ use crate::counters::Counters;
 use crate::death::DeathKey;
 use crate::descriptors::FilesInTransit;
 use crate::env::ClientMemory;
-use crate::error::Errno;
+use crate::error::{Errno, Verdict};
 use crate::freeze::Freezer;
 use crate::freeze_links::FreezeLinks;
 use crate::handle::Handles;
@@ -21,7 +21,11 @@ use crate::node::NodeKey;
 use crate::release::Remains;
 use crate::table::Key;
 use crate::thread::ThreadKey;
-use crate::work::WorkQueue;
+use crate::transaction::Kind;
+use crate::work::{Work, WorkQueue};
+
+/// Transactions that are dropped in one go: a millisecond's worth at most.
+const SLICE_TRANSACTIONS: usize = 1024;
 
 /// Names a process: one open file of a device.
 pub type ProcessKey = Key<Process>;
@@ -120,7 +124,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `ESRCH` while the process has not mapped it, or once it is being ended.
+    /// `ESRCH` while the process has not mapped it, once it has it no more, or is being ended.
     pub(crate) fn arena_of(
         &mut self,
         process: ProcessKey,
@@ -133,6 +137,32 @@ impl Context {
         if state.arena.is_none() {
             state.arena = memory.locate_mapping(process).map(Arena::new);
         }
-        state.arena.as_mut().ok_or(Errno::ESRCH)
+        state.arena.as_mut().filter(|arena| arena.is_mapped).ok_or(Errno::ESRCH)
+    }
+
+    /// Whether a call waits until a thread of the process comes to read, so that somebody waits in vain
+    /// if none can.
+    pub fn has_unread_call(&self, process: ProcessKey) -> bool {
+        let Some(state) = self.processes.get(process) else { return false };
+        let is_call = |work| {
+            matches!(work, Work::Transaction(transaction)
+            if self.transactions[transaction].kind == Kind::Call)
+        };
+        state.freezer.outstanding > 0 && state.todo.iter().any(is_call)
+    }
+
+    /// The process has its receive buffer mapped no more: it has unmapped it, or executed another
+    /// program. It cannot get it back, so nothing can be sent to it from here on.
+    ///
+    /// What nobody has read is dropped, and callers get `BR_DEAD_REPLY`: it may have been sent after the
+    /// mapping was gone, as nobody tells us when that happens. A slice of it, if it is much; calls that
+    /// are left [are there still](Self::has_unread_call).
+    pub fn lose_mapping(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
+        let Some(state) = self.processes.get_mut(process) else { return };
+        let Some(arena) = &mut state.arena else { return };
+        arena.is_mapped = false;
+        for transaction in state.todo.take_transactions(SLICE_TRANSACTIONS) {
+            self.discard_undelivered(transaction, Verdict::Dead, memory);
+        }
     }
 }

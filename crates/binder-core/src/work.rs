@@ -1,6 +1,7 @@
 //! All that a read can deliver, and the queues it waits in.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use crate::context::Context;
 use crate::death::DeathKey;
@@ -112,10 +113,32 @@ impl WorkQueue {
         }
     }
 
+    /// Takes out the first transactions, `most` of them, and leaves the rest in order.
+    pub(crate) fn take_transactions(&mut self, most: usize) -> Vec<TransactionKey> {
+        let mut taken = Vec::new();
+        for (_, work) in &mut self.entries {
+            if taken.len() < most
+                && let Some(Work::Transaction(transaction)) = *work
+            {
+                *work = None;
+                taken.push(transaction);
+            }
+        }
+        self.live -= taken.len();
+        self.tidy();
+        taken
+    }
+
     fn remove(&mut self, ticket: i64) -> Option<Work> {
         let at = self.entries.binary_search_by_key(&ticket, |(ticket, _)| *ticket).ok()?;
         let work = self.entries[at].1.take()?;
         self.live -= 1;
+        self.tidy();
+        Some(work)
+    }
+
+    /// Forgets empty entries at the ends, and all of them if they are many.
+    fn tidy(&mut self) {
         while self.entries.back().is_some_and(|(_, work)| work.is_none()) {
             self.entries.pop_back();
         }
@@ -123,7 +146,6 @@ impl WorkQueue {
         if self.entries.len() > 2 * self.live + 16 {
             self.entries.retain(|(_, work)| work.is_some());
         }
-        Some(work)
     }
 }
 
@@ -189,7 +211,7 @@ mod tests {
         assert_eq!(queue.remove(middle), Some(Work::ReplyError));
         assert_eq!(queue.remove(middle), None);
         assert_eq!(queue.len(), 3);
-        let order: alloc::vec::Vec<_> = core::iter::from_fn(|| queue.pop_front()).collect();
+        let order: Vec<_> = core::iter::from_fn(|| queue.pop_front()).collect();
         assert_eq!(order, [Work::OnewaySpamSuspect, Work::ReturnError, Work::TransactionComplete]);
         assert!(queue.is_empty());
     }

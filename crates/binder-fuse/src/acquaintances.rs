@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use binder_os::ClientMemory;
+use binder_os::{ClientMemory, client_files};
 
 use crate::descriptors::{PER_PROCESS, descriptors};
 use crate::supply::{Payer, Permit};
@@ -14,7 +15,9 @@ use crate::supply::{Payer, Permit};
 pub(crate) struct Acquaintance {
     /// Its memory; by this one, none of it is accessed.
     pub(crate) memory: ClientMemory,
-    /// For its directory in /proc; of all else that is spent for its files, too.
+    /// By which its end is told, and its files are taken.
+    pub(crate) pidfd: OwnedFd,
+    /// For its directory in /proc and its pidfd; of all else that is spent for its files, too.
     pub(crate) permit: Permit,
 }
 
@@ -53,7 +56,8 @@ impl Acquaintances {
             return Ok(known);
         }
         let permit = descriptors().take(payer, PER_PROCESS)?;
-        let met = Arc::new(Acquaintance { memory: ClientMemory::open(pid)?, permit });
+        let (memory, pidfd) = (ClientMemory::open(pid)?, client_files::of_process(pid)?);
+        let met = Arc::new(Acquaintance { memory, pidfd, permit });
         if self.by_payer.len() >= self.sweep_at {
             self.by_payer.retain(|_, known| known.strong_count() > 0);
             self.sweep_at = SWEEP_MIN.max(2 * self.by_payer.len());

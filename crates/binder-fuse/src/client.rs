@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use binder_core::{
     CapturedFile, ClientMemory, CopyFault, Errno, MappingArea, Opener, ProcessKey, UidMap, UidRange,
 };
 use binder_os::client_files::{self, TakeError};
-use binder_os::{ClientThread, FileId, FuseDevice, Leash, ThreadWatch, proc_files};
+use binder_os::{ClientThread, FileId, FuseDevice, Leash, ThreadWatch, client_thread, proc_files};
 
 use crate::acquaintances::Acquaintance;
 use crate::descriptors::{PER_FILE, PER_MEMORY, PER_THREAD};
@@ -21,10 +21,14 @@ use crate::mapping::ReceiveBuffer;
 use crate::pids::Pids;
 use crate::reach::Way;
 use crate::runners::Runners;
-use crate::supply::Permit;
+use crate::served;
+use crate::supply::{Payer, Permit};
 
 /// How often a process with too many threads may have the ended ones among them looked for.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
+
+/// How often a process that lets a call wait is looked at: it may have its receive buffer no more.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Whose call was begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +75,25 @@ impl Spare {
     }
 }
 
+/// A look at whether a process still has its receive buffer mapped. It takes as long as others keep the
+/// process's mappings to themselves.
+#[derive(Debug)]
+pub(crate) struct MappingLook {
+    pub(crate) payer: Payer,
+    threads: Vec<u32>,
+    file: FileId,
+    _under_way: Arc<()>,
+}
+
+impl MappingLook {
+    /// Whether it is sure that it has not.
+    pub(crate) fn finds_none(&self) -> bool {
+        // All threads have the same memory; one that has ended shows none.
+        let find = |tid: &u32| proc_files::find_mapping(self.payer.pid, *tid, self.file).ok();
+        self.threads.iter().find_map(find).is_some_and(|found| found.is_none())
+    }
+}
+
 /// One open file and the process that opened it.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -93,12 +116,14 @@ pub(crate) struct Client {
     counted_at: Option<Instant>,
     /// For the mapping of the receive buffer.
     _mapping: Permit,
-    /// The process's pidfd, once one of its files was wanted.
-    pidfd: Option<(OwnedFd, Permit)>,
     /// The thread that calls, or called last.
     caller: u32,
     /// A mapping was looked for in vain, and the process has made no call since.
     is_known_unmapped: bool,
+    /// When it was last looked at whether it has its receive buffer still.
+    looked_at: Option<Instant>,
+    /// Held by a look that is under way.
+    look: Arc<()>,
     /// `O_NONBLOCK`, as far as it is known: the kernel does not tell of later changes.
     pub(crate) is_nonblocking: bool,
     /// Whom to notify when poll(2) may have something new.
@@ -125,9 +150,10 @@ impl Client {
             has_filter: false,
             counted_at: None,
             _mapping: mapping,
-            pidfd: None,
             caller: pid,
             is_known_unmapped: false,
+            looked_at: None,
+            look: Arc::default(),
             is_nonblocking,
             poll_handle: None,
         }
@@ -235,13 +261,14 @@ impl Client {
     }
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.
-    fn take_file(&mut self, fd: u32, runners: Arc<Runners>) -> Result<HeldFile, Errno> {
+    /// One that we serve ourselves is [not for us to hold](crate::served), and of no use to a receiver.
+    fn take_file(&self, fd: u32, runners: Arc<Runners>) -> Result<HeldFile, Errno> {
         let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
         let permit = self.another_permit()?;
         let thread = self.threads.get(&self.caller).and_then(|known| known.thread.pidfd());
         let taken = match thread {
             Some(thread) => client_files::take(thread, number),
-            None => client_files::take(self.pidfd()?, number),
+            None => client_files::take(&self.known.pidfd, number),
         };
         let file = taken.map_err(|error| match error {
             TakeError::NotOpen(_) => Errno::EBADF,
@@ -251,23 +278,42 @@ impl Client {
                 Errno::EPERM
             }
         })?;
-        Ok(HeldFile::new(file, permit, runners))
-    }
-
-    /// The pidfd of the process, which is that of its first thread.
-    fn pidfd(&mut self) -> Result<&OwnedFd, Errno> {
-        if self.pidfd.is_none() {
-            let permit = self.another_permit()?;
-            let pidfd = client_files::of_process(self.pid).map_err(|_| Errno::EPERM)?;
-            self.pidfd = Some((pidfd, permit));
+        let id = proc_files::id_of(file.as_fd());
+        // Whatever becomes of it, a runner closes it: what closing asks of us needs the driver.
+        let held = HeldFile::new(file, permit, runners);
+        if id.is_ok_and(|id| served::is_served(id.device)) {
+            tracing::debug!(pid = self.pid, "a file of this very file system was not taken");
+            return Err(Errno::EPERM);
         }
-        self.pidfd.as_ref().map(|(pidfd, _)| pidfd).ok_or(Errno::EPERM)
+        Ok(held)
     }
 
     fn another_permit(&self) -> Result<Permit, Errno> {
         self.known.permit.another(PER_FILE).map_err(|exhausted| {
             tracing::debug!(%exhausted, pid = self.pid, "no more files are held");
             Errno::ENOMEM
+        })
+    }
+
+    /// Whether all of the process has ended: nobody else may use its file.
+    pub(crate) fn has_process_ended(&self) -> bool {
+        client_thread::has_ended(&self.known.pidfd)
+    }
+
+    /// Begins a look at whether the process still has its receive buffer mapped; none while there was one
+    /// a moment ago, or one is under way.
+    pub(crate) fn begin_look(&mut self) -> Option<MappingLook> {
+        let is_due = self.looked_at.is_none_or(|at| at.elapsed() >= LOOK_EVERY);
+        if !is_due || Arc::strong_count(&self.look) > 1 {
+            return None;
+        }
+        self.looked_at = Some(Instant::now());
+        let others = self.threads.keys().copied().filter(|tid| *tid != self.pid);
+        Some(MappingLook {
+            payer: self.known.permit.payer(),
+            threads: std::iter::once(self.pid).chain(others).collect(),
+            file: self.file,
+            _under_way: self.look.clone(),
         })
     }
 
@@ -405,6 +451,13 @@ impl Clients {
     pub(crate) fn note_filter(&mut self, pid: u32) {
         let clients = self.by_slot.iter_mut().flatten().map(|(_, client)| client);
         clients.filter(|client| client.pid == pid).for_each(|client| client.has_filter = true);
+    }
+
+    /// Lists the open files of process `pid` if that has ended.
+    pub(crate) fn of_ended(&self, pid: u32) -> Vec<ProcessKey> {
+        let is_it = |client: &Client| client.pid == pid && client.has_process_ended();
+        let files = self.by_slot.iter().flatten();
+        files.filter_map(|(process, client)| is_it(client).then_some(*process)).collect()
     }
 
     /// Finds an open file by its slot.

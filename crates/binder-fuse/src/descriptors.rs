@@ -6,13 +6,13 @@ use binder_os::{proc_files, processes};
 
 use crate::supply::Supply;
 
-/// What a process takes that has a device open: its directory in /proc.
-pub(crate) const PER_PROCESS: u32 = 1;
+/// What a process takes that has a device open: its directory in /proc, and its pidfd.
+pub(crate) const PER_PROCESS: u32 = 2;
 /// What an open file takes whose process transfers short messages: its memory in /proc.
 pub(crate) const PER_MEMORY: u32 = 1;
 /// What a thread takes.
 pub(crate) const PER_THREAD: u32 = 1;
-/// What a file on its way takes, and a process's pidfd.
+/// What a file on its way takes.
 pub(crate) const PER_FILE: u32 = 1;
 /// Kept back for what the daemon opens for a moment.
 const RESERVED: u64 = 64;

@@ -12,7 +12,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use binder_core::{CopyFault, Errand, ErrandKey, HandOver, NotInstalled, ProcessKey};
-use binder_os::injection::{self, InjectionError};
+use binder_os::injection::{self, InjectionError, NO_ROOM};
 use binder_os::seccomp;
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
@@ -24,9 +24,13 @@ use crate::errand::{self, Done, Next, Purpose, Seat, Standing, Task, Worker};
 use crate::files::HeldFile;
 use crate::ioctl::Answer;
 use crate::session::Shared;
+use crate::strings::errno;
 use crate::supervisor::Waiting;
 use crate::supply::Payer;
 use crate::wire::send;
+
+/// The receiver may have no more files.
+const EMFILE: i32 = 24;
 
 /// Whether a thread's calls are known to be trapped, and by nobody but us.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -218,12 +222,15 @@ pub(crate) fn complete(
         }
         Some(error) => {
             tracing::debug!(tid = asker.tid, %error, "files were not delivered");
+            let has_room = error.raw_os_error() != Some(EMFILE);
+            let reason = if has_room { "the kernel did not add the files" } else { NO_ROOM };
+            let why = NotInstalled { errno: errno(&error), reason };
             if numbers.is_empty() {
-                trapped.go_on(shared, request, Done::Errand(errand, Err(NotInstalled)));
+                trapped.go_on(shared, request, Done::Errand(errand, Err(why)));
             } else {
                 // All files or none; only the thread itself can close those that it has.
                 let errand = Errand { key: errand, install: Vec::new(), close: numbers };
-                trapped.leave_to_runners(shared, request, Purpose::Undo(Box::new(errand)));
+                trapped.leave_to_runners(shared, request, Purpose::Undo(Box::new(errand), why));
             }
         }
     }
@@ -308,7 +315,8 @@ impl Trapped {
 
 /// The thread has gone.
 fn give_up(shared: &Shared, asker: Asker, request: BinderWriteRead, errand: ErrandKey) {
-    errand::report_undone(shared, asker, request, (errand, Err(NotInstalled)), Standing::Gone);
+    let undone = (errand, Err(errand::gone()));
+    errand::report_undone(shared, asker, request, undone, Standing::Gone);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

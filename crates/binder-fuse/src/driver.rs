@@ -182,13 +182,7 @@ impl Driver {
                 send(&self.fuse, &reply::empty(unique));
                 self.carry_out_effects(device);
             }
-            Job::Release { device, process } => {
-                for unique in self.diversions.forget_process(device, process) {
-                    self.on_errands.remove(&unique);
-                }
-                self.release(device, process);
-                self.devices[device].clients.remove(process);
-            }
+            Job::Release { device, process } => self.end_file(device, process),
             Job::GoOnReleasing { is_left } => {
                 if let Some((device, process)) = self.ending.pop_front() {
                     self.release(device, process);
@@ -211,6 +205,8 @@ impl Driver {
                 self.set_nonblocking(device, process, is_nonblocking);
             }
             Job::EndThread(name) => self.end_thread(name),
+            Job::EndProcess { pid } => self.end_process(pid),
+            Job::LoseMapping { device, process } => self.lose_mapping(device, process),
             Job::FindEndedThreads { are_left } => {
                 let are_unwatched = self.find_ended_threads();
                 are_left(are_unwatched || self.has_interrupted());
@@ -438,6 +434,15 @@ impl Driver {
     fn end_sleep(&mut self, device: DeviceId, parked: &Parked, error: Errno) {
         self.devices[device].context.interrupt(parked.thread);
         self.answer(parked.asker.unique, Err(error), Answer::of(&parked.request).bytes());
+    }
+
+    /// Ends an open file, which may have ended before: its process is gone then.
+    fn end_file(&mut self, device: DeviceId, process: ProcessKey) {
+        for unique in self.diversions.forget_process(device, process) {
+            self.on_errands.remove(&unique);
+        }
+        self.release(device, process);
+        self.devices[device].clients.remove(process);
     }
 
     /// Ends a process, or as much of it as may keep the others waiting; the housekeeper sees to the

@@ -26,6 +26,7 @@ use crate::files::HeldFile;
 use crate::ioctl::Answer;
 use crate::reach::{self, Left};
 use crate::session::Shared;
+use crate::strings::errno;
 use crate::supervisor::Waiting;
 use crate::supply::Payer;
 use crate::wire::send;
@@ -73,7 +74,7 @@ impl Seat {
 pub(crate) enum Purpose {
     Errand(Box<Errand>),
     /// To close what was installed of an errand that could not be done.
-    Undo(Box<Errand>),
+    Undo(Box<Errand>, NotInstalled),
     /// To make its ioctl again.
     Repeat,
 }
@@ -151,7 +152,8 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
                 InjectionError::Gone => tracing::debug!(tid = asker.tid, %error),
                 error => warn(shared, &asker, &error),
             }
-            return give_up(shared, asker, request, seat, purpose);
+            let why = not_installed(error.cause());
+            return give_up(shared, asker, request, seat, purpose, why);
         }
     };
     let divertible = match divertible {
@@ -160,9 +162,9 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
     };
     let mut files: Vec<HeldFile> = Vec::new();
     loop {
-        let (errand, is_undone) = match purpose {
-            Purpose::Errand(errand) => (errand, false),
-            Purpose::Undo(errand) => (errand, true),
+        let (errand, undone) = match purpose {
+            Purpose::Errand(errand) => (errand, None),
+            Purpose::Undo(errand, why) => (errand, Some(why)),
             Purpose::Repeat => break,
         };
         let Errand { key, install, close } = *errand;
@@ -177,10 +179,10 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
                 ) => tracing::debug!(tid = asker.tid, %failure, "files were not delivered"),
                 Failure::Lend(_) | Failure::Install(_) => warn(shared, &asker, &failure),
             }
-            NotInstalled
+            not_installed(failure.cause())
         });
-        if is_undone {
-            installed = Err(NotInstalled);
+        if let Some(why) = undone {
+            installed = Err(why);
         }
         for number in close {
             if let Err(error) = held.close(number) {
@@ -291,9 +293,11 @@ fn give_up(
     request: BinderWriteRead,
     seat: Option<Seat>,
     purpose: Purpose,
+    why: NotInstalled,
 ) {
-    let errand = match purpose {
-        Purpose::Errand(errand) | Purpose::Undo(errand) => errand,
+    let (errand, why) = match purpose {
+        Purpose::Errand(errand) => (errand, why),
+        Purpose::Undo(errand, why) => (errand, why),
         // What is left in its seat is interrupted.
         Purpose::Repeat => return drop(seat),
     };
@@ -306,7 +310,7 @@ fn give_up(
         }
         None => Standing::Gone,
     };
-    report_undone(shared, asker, request, (errand.key, without_files(&errand)), standing);
+    report_undone(shared, asker, request, (errand.key, without_files(&errand, why)), standing);
 }
 
 /// Finds out whether the thread can be diverted next time. Its filters are as many as are expected,
@@ -347,9 +351,28 @@ fn put(
     Ok(held.install(Offer { pid: loan.pid, numbers: &loan.numbers })?)
 }
 
+impl Failure {
+    fn cause(&self) -> (i32, &'static str) {
+        match self {
+            Self::Lend(error) => (errno(error), "the driver could not lend the files"),
+            Self::Install(error) => error.cause(),
+        }
+    }
+}
+
 /// What is to be said of an errand that could not be done.
-fn without_files(errand: &Errand) -> Result<Vec<u32>, NotInstalled> {
-    if errand.install.is_empty() { Ok(Vec::new()) } else { Err(NotInstalled) }
+fn without_files(errand: &Errand, why: NotInstalled) -> Result<Vec<u32>, NotInstalled> {
+    if errand.install.is_empty() { Ok(Vec::new()) } else { Err(why) }
+}
+
+/// Why files were not installed, in the words of the core.
+fn not_installed((errno, reason): (i32, &'static str)) -> NotInstalled {
+    NotInstalled { errno, reason }
+}
+
+/// The same of a thread that has ended.
+pub(crate) fn gone() -> NotInstalled {
+    not_installed(InjectionError::Gone.cause())
 }
 
 fn warn(shared: &Shared, asker: &Asker, error: &dyn Display) {
@@ -393,8 +416,8 @@ impl Driver {
         let Some(task) = self.runners.take_errand_of_killed(target) else { return };
         let Task { asker, request, purpose, .. } = task;
         match purpose {
-            Purpose::Errand(errand) | Purpose::Undo(errand) => {
-                let done = Done::Errand(errand.key, without_files(&errand));
+            Purpose::Errand(errand) | Purpose::Undo(errand, _) => {
+                let done = Done::Errand(errand.key, without_files(&errand, gone()));
                 let standing = Standing::Gone;
                 self.end_errand(Report { asker, request, done, standing, divertible: None });
             }
@@ -461,6 +484,7 @@ impl Driver {
             },
         }
         self.carry_out_effects(asker.device);
+        self.note_reports(asker.device);
     }
 
     fn next_of_stopped(

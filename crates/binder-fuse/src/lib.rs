@@ -37,6 +37,7 @@ mod pressure;
 mod reach;
 mod readers;
 mod runners;
+mod served;
 mod session;
 mod slow;
 mod strings;

@@ -37,6 +37,7 @@ use crate::pressure::Listener;
 use crate::reach::{Left, LeftoverCount, Leftovers};
 use crate::readers;
 use crate::runners::Runners;
+use crate::served::Served;
 use crate::slow::SlowClients;
 use crate::supervision::Supervision;
 use crate::thread_ends::Mourner;
@@ -114,7 +115,7 @@ pub(crate) struct Shared {
     /// Chosen when the first device is opened.
     route: OnceLock<Route>,
     /// The device number by which /proc shows files of this mount.
-    mount: proc_files::Device,
+    served: Served,
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
     pids: Arc<Pids>,
@@ -229,7 +230,7 @@ impl Session {
             delivery: options.delivery,
             security_label: options.security_label.clone(),
             route: OnceLock::new(),
-            mount: mount.device().map_err(MountError::Create)?,
+            served: Served::new(mount.device().map_err(MountError::Create)?),
             tree: Mutex::new(tree),
             files: Arc::default(),
             pids: Pids::of_this_process().map_err(MountError::Create)?,
@@ -409,7 +410,7 @@ impl Shared {
 
     /// The number by which the kernel knows files of this mount.
     pub(crate) fn device(&self) -> proc_files::Device {
-        self.mount
+        self.served.device()
     }
 
     pub(crate) fn limit_devices(&self, devices_max: u32) {

@@ -1,7 +1,8 @@
-//! Notices threads that end without a word.
+//! Notices threads that end without a word, and processes that leave open files behind.
 //!
 //! A thread of a client may be killed, or end without `BINDER_THREAD_EXIT`. Whoever waits for its
-//! reply is told, and what it was handed goes back to its process.
+//! reply is told, and what it was handed goes back to its process. A file of a process that has ended
+//! may be open elsewhere, where nobody can use it: it ends with its process.
 
 use std::io;
 use std::sync::Arc;
@@ -19,13 +20,45 @@ pub(crate) struct CallerName {
     pub(crate) tid: u32,
 }
 
+/// Whose end is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Watched {
+    Thread(CallerName),
+    /// A process with open files, by its number.
+    Process(u32),
+}
+
+impl Watched {
+    /// Puts it into a number; `None` if a part is too large for that.
+    pub(crate) fn to_u64(self) -> Option<u64> {
+        match self {
+            Self::Thread(name) => name.to_u64(),
+            Self::Process(pid) => CallerName { device: PROCESSES, slot: 0, tid: pid }.packed(),
+        }
+    }
+
+    /// Takes it out again.
+    pub(crate) fn from_u64(packed: u64) -> Self {
+        match CallerName::from_u64(packed) {
+            CallerName { device: PROCESSES, tid, .. } => Self::Process(tid),
+            name => Self::Thread(name),
+        }
+    }
+}
+
+/// In the place of a device, for processes.
+const PROCESSES: DeviceId = (1 << PART_BITS) - 1;
+
 /// The kernel's threads have numbers of 22 bits at most, as the parts of a name do here.
 const PART_BITS: u32 = 21;
 const TID_BITS: u32 = 22;
 
 impl CallerName {
-    /// Puts the name into a number; `None` if a part is too large for that.
-    pub(crate) fn to_u64(self) -> Option<u64> {
+    fn to_u64(self) -> Option<u64> {
+        if self.device == PROCESSES { None } else { self.packed() }
+    }
+
+    fn packed(self) -> Option<u64> {
         let fits = |part: usize| u64::try_from(part).ok().filter(|part| part >> PART_BITS == 0);
         let tid = u64::from(self.tid);
         let packed =
@@ -34,8 +67,7 @@ impl CallerName {
         (tid >> TID_BITS == 0 && packed != u64::MAX).then_some(packed)
     }
 
-    /// Takes it out again.
-    pub(crate) fn from_u64(packed: u64) -> Self {
+    fn from_u64(packed: u64) -> Self {
         let part = |shift: u32, bits: u32| (packed >> shift) & ((1 << bits) - 1);
         let index = |part| usize::try_from(part).unwrap_or(usize::MAX);
         Self {
@@ -61,7 +93,10 @@ impl Mourner {
                 match kept.threads.wait() {
                     Ok(Some(names)) => {
                         for name in names {
-                            kept.submit(Job::EndThread(CallerName::from_u64(name)));
+                            kept.submit(match Watched::from_u64(name) {
+                                Watched::Thread(name) => Job::EndThread(name),
+                                Watched::Process(pid) => Job::EndProcess { pid },
+                            });
                         }
                     }
                     Ok(None) => return,
@@ -91,16 +126,14 @@ mod tests {
     #[test]
     fn a_name_survives_as_a_number() {
         let most = (1 << 21) - 1;
-        for (device, slot, tid) in
-            [(0, 0, 1), (3, 70_000, 4_194_303), (most, 5, 7), (most, most, 1)]
-        {
-            let name = CallerName { device, slot, tid };
-            assert_eq!(name.to_u64().map(CallerName::from_u64), Some(name));
+        let thread = |(device, slot, tid)| Watched::Thread(CallerName { device, slot, tid });
+        let names = [(0, 0, 1), (3, 70_000, 4_194_303), (most - 1, 5, 7), (most - 1, most, 1)];
+        for name in names.map(thread).into_iter().chain([1, 4_194_303].map(Watched::Process)) {
+            assert_eq!(name.to_u64().map(Watched::from_u64), Some(name));
         }
-        for (device, slot, tid) in
-            [(most + 1, 0, 1), (0, most + 1, 1), (0, 0, 1 << 22), (most, most, (1 << 22) - 1)]
-        {
-            assert_eq!(CallerName { device, slot, tid }.to_u64(), None);
+        let names = [(most, 0, 1), (0, most + 1, 1), (0, 0, 1 << 22)];
+        for name in names.map(thread).into_iter().chain([Watched::Process(1 << 22)]) {
+            assert_eq!(name.to_u64(), None);
         }
     }
 }

@@ -48,19 +48,20 @@ impl ClientThread {
     #[must_use]
     pub fn is_alive(&self, process: &ClientMemory) -> bool {
         let Some(pidfd) = &self.pidfd else { return process.has_thread(self.tid) };
-        !is_readable(pidfd)
+        !has_ended(pidfd)
     }
 
     /// Whether it has ended. The first thread of a process may have although it
     /// [is alive](Self::is_alive): its number stays with the process.
     #[must_use]
     pub fn has_ended(&self, process: &ClientMemory) -> bool {
-        self.pidfd.as_ref().map_or_else(|| !process.runs_thread(self.tid), is_readable)
+        self.pidfd.as_ref().map_or_else(|| !process.runs_thread(self.tid), has_ended)
     }
 }
 
-/// Whether a pidfd is readable: it is when the thread has ended, before its number is free.
-fn is_readable(pidfd: &OwnedFd) -> bool {
+/// Whether the thread, or all of the process, behind a pidfd has ended. It has before its number is free.
+#[must_use]
+pub fn has_ended(pidfd: &OwnedFd) -> bool {
     let mut watched = [PollFd::new(pidfd, PollFlags::IN)];
     let ended = rustix::event::poll(&mut watched, Some(&Timespec::default()));
     ended.is_ok_and(|ended| ended > 0)

@@ -93,6 +93,22 @@ pub enum InjectionError {
     Unsupported,
 }
 
+impl InjectionError {
+    /// The cause, as a number of the system's and in constant words.
+    #[must_use]
+    pub fn cause(self) -> (i32, &'static str) {
+        let (errno, words) = match self {
+            Self::Gone => (Errno::SRCH, "the receiving thread has ended"),
+            Self::Traced => (Errno::PERM, "the receiver is traced by another process"),
+            Self::Filtered => (Errno::PERM, "the receiver has seccomp filters of its own"),
+            Self::Foreign => (Errno::PERM, "the receiver is no 64-bit program"),
+            Self::Refused { step, errno } => (errno, step),
+            Self::Unsupported => (Errno::NOSYS, "not supported on this processor"),
+        };
+        (errno.raw_os_error(), words)
+    }
+}
+
 /// Why no files were installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InstallError {
@@ -102,6 +118,20 @@ pub enum InstallError {
     /// The thread could not be made to take them.
     #[error(transparent)]
     Injection(#[from] InjectionError),
+}
+
+/// What people are told of a receiver that may have no more files.
+pub const NO_ROOM: &str = "the receiver has no room for more descriptors";
+
+impl InstallError {
+    /// The cause, as [`InjectionError::cause`].
+    #[must_use]
+    pub fn cause(self) -> (i32, &'static str) {
+        match self {
+            Self::NoRoom => (Errno::MFILE.raw_os_error(), NO_ROOM),
+            Self::Injection(error) => error.cause(),
+        }
+    }
 }
 
 impl From<Errno> for InstallError {

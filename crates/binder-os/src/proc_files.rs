@@ -217,19 +217,20 @@ pub fn id_of_descriptor(tid: u32, fd: u32) -> io::Result<FileId> {
 ///
 /// # Errors
 ///
-/// `NotFound` if the process has ended, `PermissionDenied` if we may not inspect it.
+/// `NotFound` or `ESRCH` if the thread has ended, `PermissionDenied` if we may not inspect it.
 pub fn find_mapping(tgid: u32, tid: u32, file: FileId) -> io::Result<Option<(u64, u64)>> {
     let mut search = MappingSearch::new(file);
     let mut maps = File::open(format!("/proc/{tgid}/task/{tid}/maps"))?;
     // The kernel returns whole lines, about a page at a time; a line longer than that is carried
     // over to the next read.
     let mut chunk = vec![0; 64 << 10];
-    let mut filled = 0;
+    let (mut filled, mut has_memory) = (0, false);
     loop {
         let read = maps.read(&mut chunk[filled..])?;
         if read == 0 {
-            return Ok(search.found);
+            return if has_memory { Ok(search.found) } else { Err(Errno::SRCH.into()) };
         }
+        has_memory = true;
         filled += read;
         let mut consumed = 0;
         while let Some(len) = chunk[consumed..filled].iter().position(|&byte| byte == b'\n') {

@@ -1,8 +1,8 @@
-//! Tells of threads of other processes that end.
+//! Tells of threads of other processes that end, and of whole processes.
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::client_thread::ClientThread;
 
-/// The name of the wish to stop; no thread has it.
+/// The name of the wish to stop; nobody else has it.
 const STOP: u64 = u64::MAX;
 
 /// How many ends are told at once.
@@ -41,9 +41,25 @@ impl ThreadWatch {
     /// Watches a thread, whose end is told once, by `name`. Says whether it can be watched; if not,
     /// somebody must [look](ClientThread::is_alive) from time to time.
     pub fn add(&self, thread: &ClientThread, name: u64) -> bool {
-        let Some(pidfd) = thread.pidfd() else { return false };
+        thread.pidfd().is_some_and(|pidfd| self.watch(pidfd, name).is_ok())
+    }
+
+    /// The same for a process by its pidfd, which may be watched already. All of its threads have ended
+    /// when its end is told, and none of their calls is unanswered.
+    ///
+    /// # Errors
+    ///
+    /// As epoll_ctl(2).
+    pub fn add_process(&self, pidfd: BorrowedFd<'_>, name: u64) -> io::Result<()> {
+        match self.watch(pidfd, name) {
+            Err(Errno::EXIST) => Ok(()),
+            watched => Ok(watched?),
+        }
+    }
+
+    fn watch(&self, pidfd: BorrowedFd<'_>, name: u64) -> Result<(), Errno> {
         let once = EventFlags::IN | EventFlags::ONESHOT;
-        epoll::add(&self.epoll, pidfd, EventData::new_u64(name), once).is_ok()
+        epoll::add(&self.epoll, pidfd, EventData::new_u64(name), once)
     }
 
     /// Waits until threads end, and returns their names; `None` after [`stop`](Self::stop).

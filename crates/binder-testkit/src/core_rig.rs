@@ -253,6 +253,15 @@ impl CoreRig {
         self.world.borrow().memory.captured_files()
     }
 
+    /// Has the driver find that a file's receive buffer is mapped no more.
+    pub fn lose_mapping(&self, process: Process) {
+        let mut world = self.world.borrow_mut();
+        let OpenFile { context, key, .. } = world.files[process.0];
+        let World { contexts, memory, .. } = &mut *world;
+        contexts[context].lose_mapping(key, &mut memory.seen_by(context));
+        world.carry_out_effects();
+    }
+
     /// Lets more time pass than anybody is willing to wait.
     pub fn let_time_pass(&self) {
         let mut world = self.world.borrow_mut();

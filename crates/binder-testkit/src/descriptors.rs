@@ -67,7 +67,7 @@ impl FakeDescriptors {
         let free = (0..self.limit).filter(|fd| !self.open.contains_key(fd));
         let numbers: Vec<u32> = free.take(files.len()).collect();
         if numbers.len() < files.len() {
-            return Err(NotInstalled);
+            return Err(NotInstalled { errno: 24, reason: "no room" });
         }
         for (fd, file) in numbers.iter().zip(files) {
             let Captured { file, .. } = file.into_inner().expect("a file comes back as it went");

@@ -1,7 +1,7 @@
 //! What the driver owes beyond the numbered checks: no secret stays behind, no wake-up is lost.
 
-use binder_testkit::Return::{Acquire, Increfs, Transaction, TransactionComplete};
-use binder_testkit::{CoreRig, Message, Stage, commands, expect};
+use binder_testkit::Return::{Acquire, DeadReply, Increfs, Transaction, TransactionComplete};
+use binder_testkit::{CoreRig, Message, Stage, commands, expect, introduce};
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BinderWriteRead, TF_CLEAR_BUF,
 };
@@ -58,6 +58,25 @@ fn a_buffer_to_be_cleared_is_cleared_when_its_reader_exits() {
     looper.exit_thread();
     core.let_go();
     assert_eq!(m.peek(m.area().base, SECRET.len()), [0; SECRET.len()]);
+    stage.tear_down();
+}
+
+#[test]
+fn whoever_has_lost_its_mapping_cannot_be_called_and_goes_on_calling() {
+    let stage = stage();
+    let core = stage.rig().core().unwrap();
+    let m = stage.manager();
+    let (server, p) = (stage.party(), stage.party());
+    let handle = introduce(&m, &server, (0x10, 0x20), &p);
+    p.write(commands().oneway(handle, Message::new(1)).oneway(handle, Message::new(2)));
+    expect!(p.read() => [TransactionComplete, TransactionComplete]);
+    p.write(commands().call(handle, Message::new(3)));
+    core.lose_mapping(server.caller().process);
+    expect!(p.read() => [TransactionComplete, DeadReply]);
+    p.write(commands().call(handle, Message::new(4)));
+    expect!(p.read() => [DeadReply]);
+    server.write(commands().oneway(0, Message::new(5)));
+    assert_eq!(m.read_call().code, 5);
     stage.tear_down();
 }
 

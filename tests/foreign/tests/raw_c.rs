@@ -286,6 +286,43 @@ fn a_client_that_sends_from_the_receivers_buffer_is_served() {
     }
 }
 
+/// Why a file did not reach its receiver is told to whoever asks the driver.
+#[test]
+fn the_log_says_why_a_file_was_not_delivered() {
+    let stage = stage_with("undelivered");
+    let script = r#"
+here=$(dirname "$0")
+for way in full traced; do "$here/undelivered" $way; done
+"$here/anybinder" log | sed 's/.*code/code/'
+timeout 1 "$here/anybinder" log --follow | wc -l
+sed 's/.* size/size/' /dev/binderfs/binder_logs/failed_transaction_log
+"#;
+    let expected = "failed\nfailed\n\
+        code 0  24 bytes  BR_FAILED_REPLY (the receiver has no room for more descriptors)\n\
+        code 0  24 bytes  BR_FAILED_REPLY (the receiver is traced by another process)\n\
+        2\n\
+        size 24:8 ret 29201/-24 l=0\n\
+        size 24:8 ret 29201/-1 l=0\n";
+    for world in [&[][..], &["--no-seccomp"]] {
+        let said = stage.run_script(User::Myself, world, script);
+        assert_eq!(said, expected, "in {world:?}");
+    }
+}
+
+/// Who calls hears that nobody is there, even if somebody else has the server's file open still.
+#[test]
+fn a_server_that_is_out_of_reach_is_missed_at_once() {
+    let stage = stage_with("gone_server");
+    for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"]] {
+        for (way, manager) in
+            [("killed", "free"), ("circular", "free"), ("executes", "taken"), ("unmaps", "taken")]
+        {
+            let said = stage.run_in(User::Myself, world, "gone_server", &[way]);
+            assert_eq!(said, format!("dead\ndead\n{manager}\n"), "{way}, in {world:?}");
+        }
+    }
+}
+
 /// Those who wait for a thread's reply hear of its end at once, and its process goes on.
 #[test]
 fn a_thread_that_ends_without_a_word_is_noticed() {

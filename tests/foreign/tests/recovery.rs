@@ -38,3 +38,43 @@ done"#;
                 again: Transport endpoint is not connected\n1\n";
     assert_eq!(told, once.repeat(2));
 }
+
+#[test]
+fn a_driver_ends_though_clients_have_sent_files_of_its_own() {
+    if !is_root_to("mount a binderfs") {
+        return;
+    }
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let stage = Stage::of_c_program(place.parent().expect("it is cargo's target/tmp"), "own_files");
+    // One that does not end would keep even this world from its end, unless the connection is aborted.
+    let script = r#"
+here=$(dirname "$0")
+dir=$(mktemp -d)
+trap 'umount --force --quiet $dir || true; rmdir $dir' EXIT
+soon() {
+    for i in $(seq 1000); do
+        if "$@" 2>/dev/null; then return; fi
+        sleep 0.01
+    done
+    echo "in vain: $@"
+    umount --force --quiet $dir || true
+}
+has_ended() { ! test -e /proc/$driver; }
+for delivery in auto store; do
+    "$here/anybinder" mount $dir --delivery $delivery --stats
+    driver=$(pgrep -f "^$here/anybinder mount $dir ")
+    "$here/own_files" $dir/binder $dir/binder_logs/state $dir/binder-control $0 > $dir.told &
+    until grep -q waiting $dir.told; do sleep 0.01; done
+    kill -9 $driver
+    soon grep -q answer $dir.told
+    soon has_ended
+    wait
+    cat $dir.told; rm $dir.told
+    ls $dir 2>/dev/null && exit 1
+    umount $dir
+done"#;
+    let told = stage.run_script(User::Myself, &[], script);
+    let once = "the device: refused\nstate: refused\nbinder-control: refused\nsh: taken\nwaiting\n\
+                answer: Software caused connection abort\n";
+    assert_eq!(told, once.repeat(2));
+}

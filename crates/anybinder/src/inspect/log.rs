@@ -39,7 +39,9 @@ fn to_text(event: &EventRecord) -> String {
         (Some(pid), None) => pid.to_string(),
         (Some(pid), Some(tid)) => format!("{pid}:{tid}"),
     };
-    let cause = event.errno.map_or(String::new(), |errno| format!(" ({})", describe(errno)));
+    let errno = event.errno.map(describe);
+    let cause = event.reason.as_ref().or(errno.as_ref());
+    let cause = cause.map_or(String::new(), |cause| format!(" ({cause})"));
     format!(
         "{}  {:<8} {:<7} {}:{} -> {to}  code {}  {} bytes  {}{cause}\n",
         time_of_day(event.unix_ms),
@@ -80,6 +82,7 @@ mod tests {
             device: "binder".into(),
             error: "BR_FAILED_REPLY".into(),
             errno: Some(22),
+            reason: None,
             id: 9,
             kind: Kind::Call,
             from_pid: 7,
@@ -97,7 +100,10 @@ mod tests {
             "01:02:03.004  binder   call    7:8 -> handle 99  code 1  16 bytes  \
              BR_FAILED_REPLY (invalid argument)\n"
         );
-        let accepted = EventRecord { to_pid: Some(5), errno: None, ..event };
+        let to = EventRecord { to_pid: Some(5), ..event };
+        let undelivered = EventRecord { reason: Some("a debugger".into()), ..to.clone() };
+        assert!(to_text(&undelivered).ends_with("BR_FAILED_REPLY (a debugger)\n"));
+        let accepted = EventRecord { errno: None, ..to };
         assert!(to_text(&accepted).ends_with("7:8 -> 5  code 1  16 bytes  BR_FAILED_REPLY\n"));
     }
 }

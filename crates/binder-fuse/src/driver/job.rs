@@ -100,6 +100,15 @@ pub(crate) enum Job {
     EndIdleTurn,
     /// A thread has ended, and may not have said so.
     EndThread(CallerName),
+    /// A process has ended, and its files may be open elsewhere.
+    EndProcess {
+        pid: u32,
+    },
+    /// A process was seen to have its receive buffer mapped no more.
+    LoseMapping {
+        device: DeviceId,
+        process: ProcessKey,
+    },
     /// Looks for ends of threads that nobody tells of, and says whether there are such threads.
     FindEndedThreads {
         are_left: IsLeft,
@@ -188,6 +197,8 @@ impl Job {
             | Self::ReclaimIdlePages { .. }
             | Self::EndIdleTurn
             | Self::EndThread(_)
+            | Self::EndProcess { .. }
+            | Self::LoseMapping { .. }
             | Self::FindEndedThreads { .. }
             | Self::GoOnReleasing { .. }
             | Self::EndOverdueFreezes => None,

@@ -58,7 +58,7 @@ impl Driver {
     }
 
     /// Writes down what a call has left to report.
-    pub(super) fn note_reports(&mut self, device: DeviceId) {
+    pub(crate) fn note_reports(&mut self, device: DeviceId) {
         if self.start.is_none() {
             return;
         }

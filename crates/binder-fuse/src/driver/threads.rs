@@ -1,10 +1,11 @@
-//! Threads of clients that begin, and that end without a word.
+//! Threads of clients that begin, and that end without a word; processes that are out of reach.
 
-use binder_core::{Caller, Waits};
+use binder_core::{Caller, ProcessKey, Waits};
 
 use super::{Device, Driver};
-use crate::driver::DeviceId;
-use crate::thread_ends::CallerName;
+use crate::client::Client;
+use crate::driver::{DeviceId, Job};
+use crate::thread_ends::{CallerName, Watched};
 
 /// Processes and threads that are looked at in one go: a tenth of a millisecond's worth.
 const SLICE_THREADS: usize = 1024;
@@ -22,7 +23,7 @@ impl Driver {
         let Caller { process, tid, .. } = *caller;
         let name = CallerName { device, slot: process.slot(), tid };
         if let Some(client) = state.clients.get_mut(process) {
-            client.watch_thread(tid, &self.threads, name.to_u64());
+            client.watch_thread(tid, &self.threads, Watched::Thread(name).to_u64());
         }
         if follows_another {
             state.context.exit_thread(caller, &mut state.clients);
@@ -48,21 +49,66 @@ impl Driver {
         self.carry_out_effects(device);
     }
 
-    /// Ends those that have ended among the threads that cannot be watched, if others depend on them:
-    /// goes on where it stopped, for a slice. Says whether it is to go on: all were seen, and there are
-    /// no such threads, when it is not.
+    /// Ends the open files of a process that was seen to end. Others may have them open still, as children
+    /// that inherited them, but none who may use them.
+    ///
+    /// Differs from Linux, where they end when the last descriptor is closed.
+    pub(super) fn end_process(&mut self, pid: u32) {
+        for device in 0..self.devices.len() {
+            for process in self.devices[device].clients.of_ended(pid) {
+                self.end_file(device, process);
+            }
+        }
+    }
+
+    /// Ends those that have ended among the threads that cannot be watched, if others depend on them, and
+    /// has a look begun at processes that let a call wait: goes on where it stopped, for a slice. Says
+    /// whether it is to go on: all were seen, and there are no such threads or processes, when it is not.
     pub(crate) fn find_ended_threads(&mut self) -> bool {
-        let mut names = Vec::new();
-        let is_round = self.look.list_depended_on(&self.devices, &mut names);
-        for name in &names {
+        let mut found = Found::default();
+        let is_round = self.look.list_depended_on(&self.devices, &mut found);
+        let Found { threads, processes } = found;
+        for name in &threads {
             self.end_thread(*name);
         }
-        self.look.has_found |= !names.is_empty();
+        for (device, process) in &processes {
+            self.look_for_mapping(*device, *process);
+        }
+        self.look.has_found |= !threads.is_empty() || !processes.is_empty();
         !is_round || std::mem::take(&mut self.look.has_found)
+    }
+
+    /// Has a runner look whether a process has its receive buffer still. Nobody tells of munmap(2) and
+    /// execve(2), after which it could not take what is sent to it.
+    fn look_for_mapping(&mut self, device: DeviceId, process: ProcessKey) {
+        let client = self.devices[device].clients.get_mut(process);
+        let Some(look) = client.and_then(Client::begin_look) else { return };
+        self.runners.run(look.payer, move |shared| {
+            if look.finds_none() {
+                shared.submit(Job::LoseMapping { device, process });
+            }
+        });
+    }
+
+    /// Ends what waits for a process that has its receive buffer no more.
+    pub(super) fn lose_mapping(&mut self, device: DeviceId, process: ProcessKey) {
+        let state = &mut self.devices[device];
+        if let Some(client) = state.clients.get(process) {
+            tracing::debug!(pid = client.pid, "a receive buffer is mapped no more");
+        }
+        state.context.lose_mapping(process, &mut state.clients);
+        self.carry_out_effects(device);
     }
 }
 
-/// How far the look at threads has come that cannot be watched.
+/// What others depend on.
+#[derive(Debug, Default)]
+struct Found {
+    threads: Vec<CallerName>,
+    processes: Vec<(DeviceId, ProcessKey)>,
+}
+
+/// How far the look at threads has come that cannot be watched, and at processes.
 #[derive(Debug, Default)]
 pub(super) struct Look {
     device: DeviceId,
@@ -73,8 +119,8 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Lists threads of the next slice that others depend on. Says whether that was the last.
-    fn list_depended_on(&mut self, devices: &[Device], names: &mut Vec<CallerName>) -> bool {
+    /// Lists threads and processes of the next slice that others depend on. Says whether that was the last.
+    fn list_depended_on(&mut self, devices: &[Device], found: &mut Found) -> bool {
         let mut room = SLICE_THREADS;
         while let Some(state) = devices.get(self.device) {
             let device = self.device;
@@ -85,10 +131,13 @@ impl Look {
                 self.slot += 1;
                 room -= 1;
                 let Some((process, client)) = place else { continue };
+                if state.context.has_unread_call(*process) {
+                    found.processes.push((device, *process));
+                }
                 for tid in client.unwatched_threads() {
                     room = room.saturating_sub(1);
                     if state.context.is_depended_on(*process, tid) {
-                        names.push(CallerName { device, slot: process.slot(), tid });
+                        found.threads.push(CallerName { device, slot: process.slot(), tid });
                     }
                 }
             }

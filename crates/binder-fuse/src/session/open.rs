@@ -1,6 +1,7 @@
 //! Opening a file of the mount, above all a device.
 
 use std::io;
+use std::os::fd::AsFd;
 
 use binder_os::{FileId, proc_files};
 use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH};
@@ -14,6 +15,7 @@ use crate::driver::{DeviceId, EIO, Job, O_NONBLOCK};
 use crate::mapping::{ReceiveBuffer, Route};
 use crate::options::Delivery;
 use crate::supply::Payer;
+use crate::thread_ends::Watched;
 use crate::tree::{Place, Sharing};
 use crate::wire::send;
 
@@ -82,13 +84,16 @@ impl Shared {
         let payer = Payer { pid, uid: header.uid };
         let mapping = mappings().take(payer, 1)?;
         let known = Acquaintances::meet(payer)?;
+        if let Some(name) = Watched::Process(pid).to_u64() {
+            self.threads.add_process(known.pidfd.as_fd(), name)?;
+        }
         let opener = client::identify(&numbers, header.uid, &self.pids, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
             Sharing::Shared => Route::Private,
         };
         let buffer = ReceiveBuffer::new(route, &self.fuse, header.node)?;
-        let file = FileId { device: self.mount, inode: header.node };
+        let file = FileId { device: self.device(), inode: header.node };
         let is_nonblocking = flags & O_NONBLOCK != 0;
         Ok((opener, Client::new(known, file, buffer, is_nonblocking, mapping)))
     }

@@ -21,6 +21,8 @@ pub struct EventRecord {
     pub error: String,
     /// The cause, as a positive number, if there is one besides.
     pub errno: Option<i32>,
+    /// What was in the way of its delivery, if it was accepted and could not be delivered.
+    pub reason: Option<String>,
     /// The debug id of the transaction.
     pub id: u32,
     /// What was sent.
@@ -31,11 +33,11 @@ pub struct EventRecord {
     pub from_tid: u32,
     /// The receiving process, if it was found.
     pub to_pid: Option<u32>,
-    /// The receiving thread, if it had to be a certain one.
+    /// The receiving thread, if it had to be a certain one or had come to read.
     pub to_tid: Option<u32>,
     /// The debug id of the object called.
     pub node: Option<u32>,
-    /// The handle that the sender named.
+    /// The handle that the sender named; 0, too, of what could not be delivered.
     pub handle: u32,
     /// The transaction's code.
     pub code: u32,
@@ -56,8 +58,14 @@ impl EventRecord {
             device: device.into(),
             error: name_of(report.error).to_string(),
             errno: match send.end {
-                SendEnd::Refused { errno, .. } => (errno != 0).then_some(errno),
+                SendEnd::Refused { errno, .. } | SendEnd::Undelivered { errno, .. } => {
+                    (errno != 0).then_some(errno)
+                }
                 SendEnd::Accepted | SendEnd::Incomplete => None,
+            },
+            reason: match send.end {
+                SendEnd::Undelivered { reason, .. } => Some(reason.into()),
+                SendEnd::Refused { .. } | SendEnd::Accepted | SendEnd::Incomplete => None,
             },
             id: send.id,
             kind: send.kind.into(),

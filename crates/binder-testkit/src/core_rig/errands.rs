@@ -29,7 +29,8 @@ impl World {
         let Errand { key, install, close } = *errand;
         let OpenFile { host, context, is_open, .. } = self.files[caller.process.0];
         let descriptors = self.memory.descriptors(host);
-        let installed = if is_open { descriptors.install(install) } else { Err(NotInstalled) };
+        let gone = NotInstalled { errno: 3, reason: "gone" };
+        let installed = if is_open { descriptors.install(install) } else { Err(gone) };
         for fd in close {
             descriptors.close(fd.into());
         }

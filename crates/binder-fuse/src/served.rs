@@ -1,0 +1,45 @@
+//! The file systems that this process serves.
+//!
+//! None of their files may be held by us. Who closes a descriptor asks the file's server first
+//! (FUSE_FLUSH) and cannot be kept from waiting for the answer; a process that dies closes its
+//! descriptors before the kernel takes /dev/fuse from it. So it would wait for itself, and for ever.
+
+use std::sync::{Mutex, MutexGuard};
+
+use binder_os::proc_files::Device;
+
+static ALL: Mutex<Vec<Device>> = Mutex::new(Vec::new());
+
+/// A file system is served, for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Served(Device);
+
+impl Served {
+    pub(crate) fn new(device: Device) -> Self {
+        all().push(device);
+        Self(device)
+    }
+
+    /// The number by which the kernel knows its files.
+    pub(crate) fn device(&self) -> Device {
+        self.0
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let mut all = all();
+        if let Some(at) = all.iter().position(|device| *device == self.0) {
+            all.swap_remove(at);
+        }
+    }
+}
+
+/// Whether files of a device are our own.
+pub(crate) fn is_served(device: Device) -> bool {
+    all().contains(&device)
+}
+
+fn all() -> MutexGuard<'static, Vec<Device>> {
+    ALL.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
