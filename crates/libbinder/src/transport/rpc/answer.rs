@@ -7,7 +7,7 @@ use binder_rpc::{Address, Arrival, Ending, Message, Role, Transaction, encode, s
 
 use super::call::serving;
 use super::codec::files;
-use super::connection::{Connection, Outgoing};
+use super::connection::{Connection, Outgoing, WaitFor};
 use super::link::{MAX_FILES, Patience};
 use super::shared::{Shared, Tell};
 use crate::StatusCode;
@@ -37,7 +37,7 @@ impl Shared {
                 // Before this thread may sleep for long.
                 self.flush(&mut connection)?;
             }
-            connection.receive(Patience::Wait)?;
+            connection.wait(WaitFor::Call)?;
         };
         match message {
             Message::Transact(transaction) => self.answer(connection, transaction),

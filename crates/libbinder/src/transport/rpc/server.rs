@@ -1,10 +1,11 @@
 //! A server: it gives its root object to whoever connects.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use binder_rpc::handshake::{FdMode, HandshakeError, Opening};
 use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version};
 
 use super::connection::Connection;
-use super::endpoint::{Connected, Listener};
+use super::endpoint::{Connected, Listener, Origin};
 use super::error::RpcError;
 use super::handshake::{self, Deadline};
 use super::peer::Peer;
@@ -39,8 +40,6 @@ struct Inner {
     state: Mutex<State>,
     changed: Condvar,
     is_closing: AtomicBool,
-    /// Connections with a thread of ours, in their handshake or served.
-    threads: AtomicUsize,
 }
 
 /// What clients may ask.
@@ -51,6 +50,8 @@ struct Offer {
     fd_modes: Vec<FdMode>,
     max_threads: u32,
     max_connections: usize,
+    /// Three quarters of those, if nothing is said.
+    max_connections_per_peer: Option<usize>,
     timeout: Duration,
 }
 
@@ -60,6 +61,13 @@ impl Offer {
         let most = u32::try_from(self.limits.max_connections).unwrap_or(u32::MAX);
         self.max_threads.min(most).max(1)
     }
+
+    /// Returns how many connections one peer may have: not all, unless that was said.
+    fn connections_per_peer(&self) -> usize {
+        let total = self.max_connections;
+        let most = (total - total / 4).min(total.saturating_sub(1)).max(1);
+        self.max_connections_per_peer.unwrap_or(most)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -68,6 +76,9 @@ struct State {
     /// Connections whose handshake is not done, to be closed with the server.
     opening: Vec<Weak<super::link::Link>>,
     accepting: Option<thread::JoinHandle<()>>,
+    /// Connections with a thread of ours, in their handshake or served, and whose they are.
+    threads: usize,
+    threads_of: HashMap<Origin, usize>,
 }
 
 impl RpcServer {
@@ -144,6 +155,7 @@ impl RpcServer {
             fd_modes: vec![FdMode::None],
             max_threads: 1,
             max_connections: 1_024,
+            max_connections_per_peer: None,
             timeout: Duration::from_secs(10),
         };
         let inner = Inner {
@@ -153,7 +165,6 @@ impl RpcServer {
             state: Mutex::default(),
             changed: Condvar::new(),
             is_closing: AtomicBool::new(false),
-            threads: AtomicUsize::new(0),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -171,6 +182,13 @@ impl RpcServer {
     /// Says how many connections all clients may have together; 1024 if nothing is said.
     pub fn set_max_connections(&self, connections: usize) {
         self.inner.offer().max_connections = connections;
+    }
+
+    /// Says how many of them one peer may have: a user of this machine, an address (of IPv6, all with
+    /// the same first half), a virtual machine. Three quarters of all if nothing is said, so that none
+    /// keeps the others out.
+    pub fn set_max_connections_per_peer(&self, connections: usize) {
+        self.inner.offer().max_connections_per_peer = Some(connections);
     }
 
     /// Says which version is spoken at most.
@@ -232,7 +250,7 @@ impl RpcServer {
         // It does not panic; if it did, it would not be accepting either.
         let _ = accepting.map(thread::JoinHandle::join);
         let mut state = self.inner.state();
-        while self.inner.threads.load(Ordering::Acquire) > 0 {
+        while state.threads > 0 {
             state = self.inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -295,34 +313,60 @@ impl Inner {
 
     /// Gives a connection a thread.
     fn begin(self: &Arc<Self>, connected: Connected) {
-        let limit = self.offer().max_connections;
-        if self.threads.fetch_add(1, Ordering::AcqRel) >= limit {
-            tracing::warn!(limit, "a connection was refused: there are too many");
-            self.finish_thread();
-            return;
+        let origin = connected.origin;
+        let (limit, limit_of_peer) = {
+            let offer = self.offer();
+            (offer.max_connections, offer.connections_per_peer())
+        };
+        {
+            let mut state = self.state();
+            let threads = state.threads;
+            let threads_of = state.threads_of.entry(origin).or_default();
+            let threads_of_peer = *threads_of;
+            if threads >= limit || threads_of_peer >= limit_of_peer {
+                if threads_of_peer == 0 {
+                    state.threads_of.remove(&origin);
+                }
+                drop(state);
+                let caller = connected.peer.caller();
+                let (pid, uid) = (caller.pid, caller.uid);
+                tracing::warn!(
+                    threads, limit, threads_of_peer, limit_of_peer, ?origin, pid, uid,
+                    "a connection was refused: there are too many"
+                );
+                return;
+            }
+            *threads_of += 1;
+            state.threads += 1;
         }
         let inner = Arc::clone(self);
         let thread = thread::Builder::new().name("rpc-server".to_owned());
         let spawned = thread.spawn(move || {
             inner.run(connected);
-            inner.finish_thread();
+            inner.finish_thread(origin);
         });
         if let Err(error) = spawned {
             tracing::warn!(%error, "a connection was refused: no thread");
-            self.finish_thread();
+            self.finish_thread(origin);
         }
     }
 
-    fn finish_thread(&self) {
+    fn finish_thread(&self, origin: Origin) {
         // Under the lock, so that who waits for it does not miss it.
-        let state = self.state();
-        self.threads.fetch_sub(1, Ordering::AcqRel);
+        let mut state = self.state();
+        state.threads -= 1;
+        if let Entry::Occupied(mut threads) = state.threads_of.entry(origin) {
+            *threads.get_mut() -= 1;
+            if *threads.get() == 0 {
+                threads.remove();
+            }
+        }
         drop(state);
         self.changed.notify_all();
     }
 
     /// Opens a connection and serves it to its end.
-    fn run(&self, Connected { link, peer }: Connected) {
+    fn run(&self, Connected { link, peer, .. }: Connected) {
         let offer = self.offer().clone();
         let link = Arc::new(link);
         {

@@ -269,7 +269,7 @@ impl RpcSession {
 /// Makes the first connection.
 fn begin(target: &Target, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
     let deadline = Deadline::start(wishes.timeout);
-    let Connected { link, peer } = target.connect()?;
+    let Connected { link, peer, .. } = target.connect()?;
     #[cfg(feature = "tls")]
     let peer = match deadline.secure(&link)? {
         None => peer,
@@ -330,8 +330,8 @@ fn complete(
     let root = ask(special::GET_ROOT)?;
     root.set_data_position(0).map_err(RpcError::NoRoot)?;
     let root = root.read_binder().map_err(RpcError::NoRoot)?;
-    let first = session.pool.take().map_err(|_| RpcError::Ended(Ending::ShutDown))?;
-    let lifted = deadline.lift(&first);
+    let mut first = session.pool.take().map_err(|_| RpcError::Ended(Ending::ShutDown))?;
+    let lifted = deadline.lift(&mut first);
     session.put_back(first, Place::First);
     lifted?;
     root.ok_or(RpcError::NoRoot(StatusCode::NAME_NOT_FOUND))

@@ -163,3 +163,17 @@ fn more_connections_than_a_server_grants_are_refused() {
     assert!(RpcSession::new().connect_unix(&name).is_err());
     assert_eq!(root.ping_binder(), Ok(()));
 }
+
+#[test]
+fn one_peer_does_not_get_all_connections() {
+    let (view, server, name) = start(|server| server.set_max_connections(4));
+    let sessions: Vec<_> = (0..3).map(|_| connect(&name, |_| {})).collect();
+    assert!(RpcSession::new().connect_unix(&name).is_err());
+    drop(sessions);
+    wait_until(|| RpcSession::new().connect_unix(&name).is_ok());
+    server.set_max_connections_per_peer(4);
+    wait_until(|| server.sessions() == 0);
+    let sessions: Vec<_> = (0..4).map(|_| connect(&name, |_| {})).collect();
+    assert!(RpcSession::new().connect_unix(&name).is_err());
+    drop((sessions, view));
+}
