@@ -1,6 +1,6 @@
 //! Where sessions are to be had.
 
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv6Addr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,6 +17,7 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown
 use super::error::RpcError;
 use super::link::{Link, Patience};
 use super::peer::Peer;
+use super::socket_file::SocketFile;
 
 /// Where a client connects to.
 pub(super) enum Target {
@@ -97,6 +98,8 @@ fn set_up_tcp(stream: TcpStream) -> Result<OwnedFd, RpcError> {
 /// Returns the address of a path, or of a name in the abstract namespace if it begins with NUL.
 pub(super) fn unix_address(path: &Path) -> Result<SocketAddr, RpcError> {
     match path.as_os_str().as_bytes() {
+        // The system would choose a name that nobody knows.
+        [] => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty")),
         [0, name @ ..] => SocketAddr::from_abstract_name(name),
         _ => SocketAddr::from_pathname(path),
     }
@@ -150,7 +153,8 @@ impl Target {
 /// Where a server is connected to.
 #[derive(Debug)]
 pub(super) enum Listener {
-    Unix(UnixListener),
+    /// With its file, if that is ours.
+    Unix(UnixListener, Option<SocketFile>),
     Inet(TcpListener),
     #[cfg(feature = "tls")]
     Tls(TcpListener, std::sync::Arc<rustls::ServerConfig>),
@@ -162,14 +166,18 @@ pub(super) enum Listener {
 impl Listener {
     /// Binds a path, or a name in the abstract namespace.
     pub(super) fn bind_unix(path: &Path) -> Result<Self, RpcError> {
-        let listener = UnixListener::bind_addr(&unix_address(path)?);
-        Ok(Self::Unix(listener.map_err(RpcError::system("bind a Unix socket"))?))
+        let address = unix_address(path)?;
+        let bound = match address.as_pathname() {
+            Some(path) => SocketFile::bind(path, &address).map(|(it, file)| Self::Unix(it, Some(file))),
+            None => UnixListener::bind_addr(&address).map(|listener| Self::Unix(listener, None)),
+        };
+        bound.map_err(RpcError::system("bind a Unix socket"))
     }
 
     /// Waits for a connection; `None` if the other side of a bootstrap socket has gone.
     pub(super) fn accept(&self) -> Result<Option<Connected>, RpcError> {
         match self {
-            Self::Unix(listener) => {
+            Self::Unix(listener, _) => {
                 let (stream, _) =
                     listener.accept().map_err(RpcError::system("accept a connection"))?;
                 Ok(Some(unix(stream.into())))
@@ -204,7 +212,11 @@ impl Listener {
             let _ = rustix::net::shutdown(socket, Shutdown::Both);
         };
         match self {
-            Self::Unix(listener) => close(listener.as_fd()),
+            Self::Unix(listener, file) => {
+                // Before it refuses clients: whoever finds it refusing takes its place.
+                file.iter().for_each(SocketFile::remove);
+                close(listener.as_fd());
+            }
             Self::Inet(listener) => close(listener.as_fd()),
             #[cfg(feature = "tls")]
             Self::Tls(listener, _) => close(listener.as_fd()),

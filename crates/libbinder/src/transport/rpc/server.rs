@@ -86,6 +86,9 @@ impl RpcServer {
     ///
     /// # Errors
     ///
+    /// A socket's file there at which nobody listens any more is replaced. The file is removed when the
+    /// server is shut down or dropped, if it is still this server's.
+    ///
     /// [`RpcError::System`] if it cannot be bound.
     pub fn new_unix(root: SpIBinder, path: impl AsRef<Path>) -> Result<Self, RpcError> {
         Ok(Self::new(root, Listener::bind_unix(path.as_ref())?))
@@ -97,7 +100,7 @@ impl RpcServer {
     ///
     /// None; Android's has some.
     pub fn new_bound_socket(root: SpIBinder, socket: OwnedFd) -> Result<Self, RpcError> {
-        Ok(Self::new(root, Listener::Unix(socket.into())))
+        Ok(Self::new(root, Listener::Unix(socket.into(), None)))
     }
 
     /// Serves clients that send each connection over `socket`, as a descriptor.
@@ -213,7 +216,7 @@ impl RpcServer {
             Listener::Inet(listener) => listener.local_addr().ok(),
             #[cfg(feature = "tls")]
             Listener::Tls(listener, _) => listener.local_addr().ok(),
-            Listener::Unix(_) | Listener::Vsock(_) | Listener::Bootstrap(_) => None,
+            Listener::Unix(..) | Listener::Vsock(_) | Listener::Bootstrap(_) => None,
         }
     }
 

@@ -5,3 +5,4 @@ mod bad_peers;
 mod calls;
 mod lifetimes;
 mod service;
+mod socket_files;
