@@ -285,6 +285,10 @@ fn a_wrong_opening_is_refused() {
     assert_eq!(refused(4, 1), HandshakeError::NewIncoming);
     assert_eq!(refused(5, 3), HandshakeError::UnknownFdMode(3));
     assert_eq!(refused(14, 31), HandshakeError::BadIdLength(31));
+    for hello in [&[22, 3, 1, 2][..], &[21, 3, 3, 0, 2, 2, 10]] {
+        assert_eq!(handshake::read_header(hello), Err(HandshakeError::Tls));
+        assert_eq!(handshake::read_response(hello, Version::V2), Err(HandshakeError::Tls));
+    }
     // Android 12 begins with the session -1, and sends no more before it is answered.
     let error = handshake::read_header(&[0xff; 4]).expect_err("no version");
     assert_eq!(error, HandshakeError::WrongVersion(u32::MAX));
