@@ -105,6 +105,17 @@ impl Link {
         Ok(retry(|| send(&self.socket, bytes, flags))?)
     }
 
+    /// Returns whether descriptors can travel here.
+    pub(super) fn passes_files(&self) -> bool {
+        self.passes_files.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the other side has closed, whatever of it is unread.
+    pub(super) fn is_closed_by_peer(&self) -> bool {
+        let mut polled = [PollFd::new(&self.socket, PollFlags::RDHUP)];
+        retry(|| poll(&mut polled, Some(&Timespec::default()))).is_ok_and(|ready| ready > 0)
+    }
+
     /// Receives no descriptors from here on: the system drops what comes, and does less for it.
     pub(super) fn refuse_files(&self) {
         self.passes_files.store(false, Ordering::Relaxed);
@@ -165,7 +176,7 @@ impl Link {
         if patience == Patience::Now {
             flags |= RecvFlags::DONTWAIT;
         }
-        if !self.passes_files.load(Ordering::Relaxed) {
+        if !self.passes_files() {
             let (bytes, _) = retry(|| recv(&self.socket, &mut *room, flags))?;
             return Ok(Received { bytes, is_end: bytes == 0, lost_files: false });
         }
