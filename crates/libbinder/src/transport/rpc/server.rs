@@ -437,6 +437,9 @@ impl Inner {
         peer: Peer,
         offer: &Offer,
         deadline: &Deadline,
+            Err(reason @ RpcError::Ended(Ending::Closed)) => {
+                tracing::debug!(%reason, pid = caller.pid, uid = caller.uid, "not opened");
+            }
         opening: &Opening,
     ) -> Result<Served, RpcError> {
         let version = offer.version.answer(opening.offered);
@@ -468,8 +471,13 @@ impl Inner {
         opening: &Opening,
         id: &SessionId,
     ) -> Result<Option<Served>, RpcError> {
-        let session = self.state().sessions.get(id).cloned();
-        let session = session.ok_or(HandshakeError::UnknownSession)?;
+        let Some(session) = self.state().sessions.get(id).cloned() else {
+            // A short session may be over before its last connections have been looked at.
+            if connection.link().is_closed_by_peer() {
+                return Err(Ending::Closed.into());
+            }
+            return Err(HandshakeError::UnknownSession.into());
+        };
         let connections = session.connections();
         if connections >= session.terms.limits.max_connections {
             return Err(HandshakeError::TooManyConnections(connections).into());
