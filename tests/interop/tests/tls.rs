@@ -43,7 +43,7 @@ fn everything_works_between_those_who_trust_each_other() {
     assert!(host.callerPid().unwrap() > 4_194_304);
     assert!(host.lend("no files over TLS").is_err());
     host.as_binder().ping_binder().unwrap();
-    server.shutdown();
+    server.shutdown().unwrap();
     assert!(host.as_binder().ping_binder().is_err());
 }
 
@@ -82,7 +82,7 @@ fn a_client_without_tls_or_a_certificate_gets_nothing() {
     assert_eq!(server.sessions(), 0);
 
     // A server that speaks no TLS, to a client that does.
-    let plain = RpcServer::new_inet(host::new_host().as_binder(), [127, 0, 0, 1].into(), 0);
+    let plain = RpcServer::new_inet(host::new_host().as_binder(), "127.0.0.1", 0_u32);
     let plain = Arc::new(plain.unwrap());
     plain.start().unwrap();
     let port = plain.inet_address().unwrap().port();

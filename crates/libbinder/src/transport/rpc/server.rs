@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +14,7 @@ use std::time::Duration;
 use binder_rpc::handshake::{FdMode, HandshakeError, Opening};
 use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version};
 
+use super::call::is_serving;
 use super::connection::Connection;
 use super::endpoint::{Connected, Listener, Origin};
 use super::error::RpcError;
@@ -84,10 +86,10 @@ struct State {
 impl RpcServer {
     /// Serves a Unix socket at a path, or after a NUL at a name in the abstract namespace.
     ///
-    /// # Errors
-    ///
     /// A socket's file there at which nobody listens any more is replaced. The file is removed when the
     /// server is shut down or dropped, if it is still this server's.
+    ///
+    /// # Errors
     ///
     /// [`RpcError::System`] if it cannot be bound.
     pub fn new_unix(root: SpIBinder, path: impl AsRef<Path>) -> Result<Self, RpcError> {
@@ -125,13 +127,21 @@ impl RpcServer {
 
     /// Serves a TCP port, to anybody who can reach it: prefer TLS.
     ///
+    /// The address is an `IpAddr`, or text as Android has it; port 0 lets the system choose, and
+    /// [`inet_address`](Self::inet_address) tells what.
+    ///
     /// # Errors
     ///
-    /// [`RpcError::System`] if it cannot be bound.
-    pub fn new_inet(root: SpIBinder, address: IpAddr, port: u16) -> Result<Self, RpcError> {
-        let listener = TcpListener::bind((address, port));
-        let listener = listener.map_err(RpcError::system("bind a TCP port"))?;
-        Ok(Self::new(root, Listener::Inet(listener)))
+    /// [`RpcError::System`] if it cannot be bound, or the number is none of a port.
+    pub fn new_inet<A>(
+        root: SpIBinder,
+        address: A,
+        port: impl TryInto<u16>,
+    ) -> Result<Self, RpcError>
+    where
+        (A, u16): ToSocketAddrs,
+    {
+        Ok(Self::new(root, Listener::Inet(bind_inet(address, port)?)))
     }
 
     /// Serves a TCP port over TLS, to clients with a certificate that `credentials` trust.
@@ -140,14 +150,16 @@ impl RpcServer {
     ///
     /// [`RpcError::System`] if it cannot be bound, [`RpcError::Tls`] for unusable credentials.
     #[cfg(feature = "tls")]
-    pub fn new_inet_tls(
+    pub fn new_inet_tls<A>(
         root: SpIBinder,
-        address: IpAddr,
-        port: u16,
+        address: A,
+        port: impl TryInto<u16>,
         credentials: &super::tls::TlsCredentials,
-    ) -> Result<Self, RpcError> {
-        let listener = TcpListener::bind((address, port));
-        let listener = listener.map_err(RpcError::system("bind a TCP port"))?;
+    ) -> Result<Self, RpcError>
+    where
+        (A, u16): ToSocketAddrs,
+    {
+        let listener = bind_inet(address, port)?;
         Ok(Self::new(root, Listener::Tls(listener, credentials.server()?)))
     }
 
@@ -220,6 +232,16 @@ impl RpcServer {
         }
     }
 
+    /// Returns the port of a vsock server: the one that the system chose, if it was to choose.
+    #[must_use]
+    pub fn vsock_port(&self) -> Option<u32> {
+        let listener = self.inner.listener()?;
+        let Listener::Vsock(listener) = &*listener else {
+            return None;
+        };
+        listener.local_addr().ok().map(|address| address.port())
+    }
+
     /// Returns how many sessions there are.
     #[must_use]
     pub fn sessions(&self) -> usize {
@@ -245,10 +267,18 @@ impl RpcServer {
         self.inner.accept_all();
     }
 
-    /// Stops accepting and ends all sessions; waits until no call runs any more, so not from
-    /// within one.
-    pub fn shutdown(&self) {
+    /// Stops accepting and ends all sessions; waits until no call runs any more.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::WithinCall`] from within a call of a client, which is not waited for: the server is
+    /// shut down, but calls of its clients may still run.
+    pub fn shutdown(&self) -> Result<(), RpcError> {
+        let sessions: Vec<_> = self.inner.state().sessions.values().cloned().collect();
         self.inner.close();
+        if sessions.iter().any(is_serving) {
+            return Err(RpcError::WithinCall);
+        }
         let accepting = self.inner.state().accepting.take();
         // It does not panic; if it did, it would not be accepting either.
         let _ = accepting.map(thread::JoinHandle::join);
@@ -256,6 +286,7 @@ impl RpcServer {
         while state.threads > 0 {
             state = self.inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        Ok(())
     }
 }
 
@@ -406,6 +437,9 @@ impl Inner {
                 }
             }
             Ok(None) => {}
+            Err(reason @ RpcError::Ended(Ending::Closed)) => {
+                tracing::debug!(%reason, pid = caller.pid, uid = caller.uid, "not opened");
+            }
             Err(reason) => {
                 let (pid, uid) = (caller.pid, caller.uid);
                 tracing::warn!(%reason, pid, uid, "an RPC connection was refused");
@@ -437,9 +471,6 @@ impl Inner {
         peer: Peer,
         offer: &Offer,
         deadline: &Deadline,
-            Err(reason @ RpcError::Ended(Ending::Closed)) => {
-                tracing::debug!(%reason, pid = caller.pid, uid = caller.uid, "not opened");
-            }
         opening: &Opening,
     ) -> Result<Served, RpcError> {
         let version = offer.version.answer(opening.offered);
@@ -505,6 +536,15 @@ impl Inner {
             }
         }
     }
+}
+
+fn bind_inet<A>(address: A, port: impl TryInto<u16>) -> Result<TcpListener, RpcError>
+where
+    (A, u16): ToSocketAddrs,
+{
+    let port = port.try_into().map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
+    let listener = port.and_then(|port| TcpListener::bind((address, port)));
+    listener.map_err(RpcError::system("bind a TCP port"))
 }
 
 /// A session, and a connection of it on which the client calls.

@@ -167,7 +167,7 @@ impl RpcSession {
     /// [`StatusCode::BAD_TYPE`] for another interface.
     pub fn setup_unix_domain_client<T: FromIBinder + ?Sized>(
         &self,
-        path: &Path,
+        path: impl AsRef<Path>,
     ) -> Result<Strong<T>, StatusCode> {
         T::try_from(self.connect_unix(path)?)
     }

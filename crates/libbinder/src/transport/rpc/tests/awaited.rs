@@ -193,7 +193,7 @@ fn a_session_that_ends_ends_its_calls() {
     let calls = [begin(&root, WAIT, 0, |_| Ok(())), begin_echo(&root, b"queued")];
     view.wait_until_waiting();
     thread::scope(|scope| {
-        scope.spawn(|| server.shutdown());
+        scope.spawn(|| server.shutdown().expect("from outside of calls"));
         for call in calls {
             assert_eq!(answer(call).err(), Some(StatusCode::DEAD_OBJECT));
         }

@@ -1,9 +1,11 @@
 //! What lives how long, and who is told of the end.
 
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::service::*;
+use crate::binder_impl::{Binder, BorrowedParcel, Remotable, TransactionCode};
 use crate::transport::rpc::{Ending, Limits, RpcError, RpcServer, RpcSession};
 use crate::{DeathRecipient, IBinder, StatusCode};
 
@@ -75,7 +77,7 @@ fn the_client_learns_of_the_servers_end_if_it_listens() {
     let (tell, told) = channel();
     let recipient = DeathRecipient::new(move || tell.send(()).expect("the test listens"));
     root.link_to_death(&recipient).expect("a connection for it");
-    server.shutdown();
+    server.shutdown().expect("from outside of calls");
     assert_eq!(told.recv_timeout(SOON), Ok(()));
     assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
     assert_eq!(root.link_to_death(&recipient), Err(StatusCode::DEAD_OBJECT));
@@ -131,7 +133,7 @@ fn a_session_ends_with_its_last_owner() {
 fn a_server_that_is_shut_down_is_gone() {
     let (_view, server, name) = start(|_| {});
     let (_session, root) = connect(&name, |_| {});
-    server.shutdown();
+    server.shutdown().expect("from outside of calls");
     assert_eq!(server.sessions(), 0);
     assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
     drop(server);
@@ -176,4 +178,40 @@ fn one_peer_does_not_get_all_connections() {
     let sessions: Vec<_> = (0..4).map(|_| connect(&name, |_| {})).collect();
     assert!(RpcSession::new().connect_unix(&name).is_err());
     drop((sessions, view));
+}
+
+/// A service whose calls shut its server down.
+struct Closes(Arc<OnceLock<RpcServer>>, Sender<bool>);
+
+impl Remotable for Closes {
+    fn get_descriptor() -> &'static str {
+        DESCRIPTOR
+    }
+
+    fn on_transact(
+        &self,
+        _: TransactionCode,
+        _: &BorrowedParcel<'_>,
+        _: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        let shut_down = self.0.get().expect("it is called by way of it").shutdown();
+        let is_told = matches!(shut_down, Err(RpcError::WithinCall));
+        self.1.send(is_told).expect("the test listens");
+        Ok(())
+    }
+}
+
+#[test]
+fn a_server_that_is_shut_down_within_a_call_does_not_wait_for_that() {
+    let (tell, told) = channel();
+    let server = Arc::new(OnceLock::new());
+    let root = Binder::new(Closes(Arc::clone(&server), tell)).as_binder();
+    let listens = RpcServer::new_inet(root, "127.0.0.1", 0_u32).expect("a port");
+    let port = listens.inet_address().expect("TCP").port();
+    listens.start().expect("a thread");
+    server.set(listens).expect("once");
+    let root = RpcSession::new().connect_inet("127.0.0.1", port).expect("a server");
+    assert_eq!(call(&root, ECHO, 0, |_| Ok(())).err(), Some(StatusCode::DEAD_OBJECT));
+    assert_eq!(told.recv_timeout(SOON), Ok(true));
+    assert!(RpcServer::new_inet(root, "127.0.0.1", 65_536_u32).is_err(), "no port");
 }
