@@ -30,7 +30,9 @@ pub enum Ending {
         bytes: usize,
     },
     /// The peer began a message and did not go on with it.
-    #[error("the peer stopped after {received} of {expected} bytes of a message, and has not gone on for {after:?}")]
+    #[error(
+        "the peer stopped after {received} of {expected} bytes of a message, and has not gone on for {after:?}"
+    )]
     Stalled {
         /// What had arrived of the message.
         received: usize,

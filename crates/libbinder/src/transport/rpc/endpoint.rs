@@ -168,7 +168,9 @@ impl Listener {
     pub(super) fn bind_unix(path: &Path) -> Result<Self, RpcError> {
         let address = unix_address(path)?;
         let bound = match address.as_pathname() {
-            Some(path) => SocketFile::bind(path, &address).map(|(it, file)| Self::Unix(it, Some(file))),
+            Some(path) => {
+                SocketFile::bind(path, &address).map(|(it, file)| Self::Unix(it, Some(file)))
+            }
             None => UnixListener::bind_addr(&address).map(|listener| Self::Unix(listener, None)),
         };
         bound.map_err(RpcError::system("bind a Unix socket"))

@@ -189,10 +189,8 @@ impl Reader {
                 Err(ending) => stalled.push((key, ending)),
             }
         }
-        let stalled: Vec<_> = stalled
-            .into_iter()
-            .map(|(key, ending)| (state.watched.remove(key), ending))
-            .collect();
+        let stalled: Vec<_> =
+            stalled.into_iter().map(|(key, ending)| (state.watched.remove(key), ending)).collect();
         if let Err(error) = self.set_timer(&mut state, least) {
             debug_assert!(false, "a timer of our own: {error}");
         }

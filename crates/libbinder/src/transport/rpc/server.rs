@@ -365,7 +365,13 @@ impl Inner {
                 let caller = connected.peer.caller();
                 let (pid, uid) = (caller.pid, caller.uid);
                 tracing::warn!(
-                    threads, limit, threads_of_peer, limit_of_peer, ?origin, pid, uid,
+                    threads,
+                    limit,
+                    threads_of_peer,
+                    limit_of_peer,
+                    ?origin,
+                    pid,
+                    uid,
                     "a connection was refused: there are too many"
                 );
                 return;

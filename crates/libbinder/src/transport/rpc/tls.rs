@@ -307,7 +307,9 @@ fn flush(state: &mut rustls::Connection, io: &mut Socket<'_>) -> io::Result<bool
     let mut has_sent = false;
     while state.wants_write() {
         match state.write_tls(io) {
-            Err(error) if has_sent && error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if has_sent && error.kind() == io::ErrorKind::WouldBlock => {
+                return Ok(false);
+            }
             result => has_sent |= result? > 0,
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::service::*;
 use crate::binder_impl::{Binder, BorrowedParcel, Remotable, TransactionCode};
 use crate::transport::rpc::{Ending, Limits, RpcError, RpcServer, RpcSession};
-use crate::{DeathRecipient, IBinder, StatusCode};
+use crate::{DeathRecipient, IBinder, Interface as _, StatusCode};
 
 #[test]
 fn objects_live_as_long_as_their_proxies_and_counts_come_back() {
@@ -45,7 +45,7 @@ fn an_object_that_came_home_is_given_back_with_the_next_call() {
     let (_view, _server, name) = start(|_| {});
     let (session, root) = connect(&name, |_| {});
     let ours = service();
-    let alone = std::sync::Arc::strong_count(&ours.service);
+    let alone = Arc::strong_count(&ours.service);
     let reply = call(&root, RETURN, 0, |data| data.write_binder(Some(&ours.binder)));
     let back = reply.and_then(|reply| reply.read_binder()).expect("an answer");
     assert_eq!(back.as_ref(), Some(&ours.binder));
@@ -54,7 +54,7 @@ fn an_object_that_came_home_is_given_back_with_the_next_call() {
     assert_eq!(session.objects(), (1, 1));
     assert_eq!(root.ping_binder(), Ok(()));
     assert_eq!(session.objects(), (0, 1));
-    assert_eq!(std::sync::Arc::strong_count(&ours.service), alone);
+    assert_eq!(Arc::strong_count(&ours.service), alone);
 }
 
 #[test]
