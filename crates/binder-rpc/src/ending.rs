@@ -1,5 +1,7 @@
 //! Why a session is over.
 
+use core::time::Duration;
+
 use crate::Address;
 use crate::address::BadAddress;
 
@@ -26,6 +28,26 @@ pub enum Ending {
     Truncated {
         /// What had arrived of the message.
         bytes: usize,
+    },
+    /// The peer began a message and did not go on with it.
+    #[error(
+        "the peer stopped after {received} of {expected} bytes of a message, and has not gone on for {after:?}"
+    )]
+    Stalled {
+        /// What had arrived of the message.
+        received: usize,
+        /// Its length; that of a header, if not even that had arrived.
+        expected: usize,
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// The peer did not read what was sent to it.
+    #[error("the peer has read nothing for {after:?}: {unsent} bytes of a message are not sent")]
+    Unread {
+        /// What was left of the message.
+        unsent: usize,
+        /// How long room for it was waited for.
+        after: Duration,
     },
     /// A command that is none.
     #[error("command {command} is unknown")]

@@ -36,6 +36,9 @@ pub enum HandshakeError {
     /// The client offers a word that is no version; Android 12 begins so, and has no versions.
     #[error("{0:#x} is no version of the protocol")]
     WrongVersion(u32),
+    /// The other side speaks TLS, and this side does not.
+    #[error("the other side speaks TLS, it seems")]
+    Tls,
     /// The server answers with a version that was not offered.
     #[error("the server answers version {answered:#x}, {offered} was offered")]
     AnswerTooNew {
@@ -86,6 +89,7 @@ pub struct Opening {
 ///
 /// [`HandshakeError`] for what no client of a known version sends.
 pub fn read_header(bytes: &[u8]) -> Result<Option<(Opening, usize)>, HandshakeError> {
+    refuse_tls(bytes)?;
     let offered = bytes.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
     if offered >= NO_VERSION {
         return Err(HandshakeError::WrongVersion(offered));
@@ -116,6 +120,15 @@ pub fn read_header(bytes: &[u8]) -> Result<Option<(Opening, usize)>, HandshakeEr
     Ok(Some((opening, size_of::<ConnectionHeader>() + taken)))
 }
 
+/// Refuses the beginning of a TLS record: an alert or a handshake, of TLS 1.0 to 1.3. A header or an
+/// answer of no known version begins so.
+fn refuse_tls(bytes: &[u8]) -> Result<(), HandshakeError> {
+    match bytes {
+        [21 | 22, 3, 0..=4, ..] => Err(HandshakeError::Tls),
+        _ => Ok(()),
+    }
+}
+
 /// Reads the greeting of the side that will make calls; says how many bytes it took.
 ///
 /// # Errors
@@ -133,11 +146,12 @@ pub fn read_init(bytes: &[u8]) -> Result<Option<usize>, HandshakeError> {
 ///
 /// # Errors
 ///
-/// [`HandshakeError::AnswerTooNew`] above what was offered.
+/// [`HandshakeError::AnswerTooNew`] above what was offered, [`HandshakeError::Tls`].
 pub fn read_response(
     bytes: &[u8],
     offered: Version,
 ) -> Result<Option<(Version, usize)>, HandshakeError> {
+    refuse_tls(bytes)?;
     let Ok((response, _)) = NewSessionResponse::ref_from_prefix(bytes) else {
         return Ok(None);
     };

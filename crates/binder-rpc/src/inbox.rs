@@ -7,7 +7,7 @@ use core::ops::Range;
 use zerocopy::FromBytes;
 
 use crate::message::{Parcel, Parts, split};
-use crate::wire::WireHeader;
+use crate::wire::{COMMAND_DEC_STRONG, WireHeader};
 use crate::{Address, Body, Ending, Limits, Message, Reply, Transaction, Version};
 
 /// The first size of the buffer, and its growth is by doubling.
@@ -31,6 +31,23 @@ pub struct Inbox<F> {
     files: VecDeque<F>,
     /// Gives memory for a short parcel.
     take_empty: fn() -> Vec<u8>,
+}
+
+/// The part of a message that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Partial {
+    /// How much that is.
+    pub received: usize,
+    /// How much the message has, or its header while that has not arrived.
+    pub expected: usize,
+    /// Whether it may be one that only gives references back.
+    pub may_be_release: bool,
+}
+
+impl Partial {
+    /// Nothing that is a byte of the message yet.
+    pub const NOTHING: Self =
+        Self { received: 0, expected: size_of::<WireHeader>(), may_be_release: true };
 }
 
 impl<F> Default for Inbox<F> {
@@ -80,6 +97,24 @@ impl<F> Inbox<F> {
     /// Forgets the first `bytes` bytes: a handshake has read them.
     pub fn consume(&mut self, bytes: usize) {
         self.start = (self.start + bytes).min(self.end);
+    }
+
+    /// Returns how much of a message has arrived, if that is not all of it.
+    ///
+    /// To be asked when there is no [`next`](Self::next).
+    #[must_use]
+    pub fn partial(&self) -> Option<Partial> {
+        let bytes = self.bytes();
+        let command = bytes.first_chunk().map(|word| u32::from_le_bytes(*word));
+        let body_bytes = match WireHeader::ref_from_prefix(bytes) {
+            Ok((header, _)) => usize::try_from(header.body_bytes.get()).unwrap_or(usize::MAX),
+            Err(_) => 0,
+        };
+        (!bytes.is_empty()).then_some(Partial {
+            received: bytes.len(),
+            expected: size_of::<WireHeader>().saturating_add(body_bytes),
+            may_be_release: command.is_none_or(|command| command == COMMAND_DEC_STRONG),
+        })
     }
 
     /// Returns why a session is over whose peer has closed this connection.

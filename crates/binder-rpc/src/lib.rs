@@ -33,7 +33,7 @@ pub use address::{Address, BadAddress, Role};
 pub use ending::Ending;
 pub use exports::{Queued, Released};
 pub use imports::Release;
-pub use inbox::Inbox;
+pub use inbox::{Inbox, Partial};
 pub use limits::Limits;
 pub use message::{Body, Listed, Message, Reply, Transaction};
 pub use session::{Arrival, Entered, Refusal, Remains, Session, Start};

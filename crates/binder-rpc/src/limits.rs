@@ -1,5 +1,7 @@
 //! How much a peer may ask of a session.
 
+use core::time::Duration;
+
 /// What a session grants its peer; beyond it the session ends, or a call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -19,6 +21,8 @@ pub struct Limits {
     pub max_queued_bytes: usize,
     /// Connections that a server accepts for one session, in both directions together.
     pub max_connections: usize,
+    /// How long the peer may stop within a message, or leave one of ours unread.
+    pub max_stall: Duration,
 }
 
 impl Default for Limits {
@@ -33,6 +37,7 @@ impl Default for Limits {
             warn_queued_oneways: 1_000,
             max_queued_bytes: 64 << 20,
             max_connections: 64,
+            max_stall: Duration::from_secs(30),
         }
     }
 }

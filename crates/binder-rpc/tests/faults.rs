@@ -285,6 +285,10 @@ fn a_wrong_opening_is_refused() {
     assert_eq!(refused(4, 1), HandshakeError::NewIncoming);
     assert_eq!(refused(5, 3), HandshakeError::UnknownFdMode(3));
     assert_eq!(refused(14, 31), HandshakeError::BadIdLength(31));
+    for hello in [&[22, 3, 1, 2][..], &[21, 3, 3, 0, 2, 2, 10]] {
+        assert_eq!(handshake::read_header(hello), Err(HandshakeError::Tls));
+        assert_eq!(handshake::read_response(hello, Version::V2), Err(HandshakeError::Tls));
+    }
     // Android 12 begins with the session -1, and sends no more before it is answered.
     let error = handshake::read_header(&[0xff; 4]).expect_err("no version");
     assert_eq!(error, HandshakeError::WrongVersion(u32::MAX));
@@ -316,4 +320,23 @@ fn answers_to_special_calls_are_checked() {
     let mut long = parcel;
     long[0] = 33;
     assert_eq!(special::read_session_id(&long), Err(Ending::BadAnswer));
+}
+
+#[test]
+fn a_part_of_a_message_is_known_for_what_it_is() {
+    let partial = |bytes: &[u8]| {
+        let mut inbox: Inbox<u32> = Inbox::default();
+        inbox.room()[..bytes.len()].copy_from_slice(bytes);
+        inbox.filled(bytes.len(), []);
+        inbox.partial().map(|it| (it.received, it.expected, it.may_be_release))
+    };
+    let call = message(0, &[0; 40]);
+    let release = message(2, &[0; 16]);
+    assert_eq!(partial(&[]), None);
+    assert_eq!(partial(&call[..3]), Some((3, 16, true)));
+    assert_eq!(partial(&call[..15]), Some((15, 16, false)));
+    assert_eq!(partial(&call[..16]), Some((16, 56, false)));
+    assert_eq!(partial(&call[..55]), Some((55, 56, false)));
+    assert_eq!(partial(&release[..4]), Some((4, 16, true)));
+    assert_eq!(partial(&release[..31]), Some((31, 32, true)));
 }

@@ -34,6 +34,9 @@ use crate::tree::{NODE_BITS, Node, WORDS};
 /// Lookups and iteration take no lock and wait for nobody; changes wait for each other. A value
 /// that is removed lives on until all have finished that might be reading it, and its last count
 /// may be dropped by any thread: `T` must not mind.
+///
+/// There is no error for want of memory, as [`IdPool`](crate::IdPool) has one: values and nodes are
+/// `Arc`s, for which stable Rust has no way to fail, so a heap that is exhausted ends the process.
 pub struct Idr<T: Send + Sync + 'static> {
     root: Rcu<Node<T>>,
     writer: Mutex<Writer>,

@@ -57,7 +57,7 @@ impl IdPool {
     pub fn with_capacity(ids: u32) -> Result<Self, AcquireError> {
         let capacity = ids.max(Bitmap::MIN_CAPACITY).checked_next_power_of_two();
         let capacity = capacity.filter(|capacity| *capacity <= Bitmap::MAX_CAPACITY);
-        let capacity = capacity.ok_or(AcquireError::Exhausted { start: ids })?;
+        let capacity = capacity.ok_or(AcquireError::TooLarge { ids })?;
         Ok(Self { bitmap: Bitmap::with_capacity(capacity)?, ..Self::new() })
     }
 
@@ -331,10 +331,16 @@ pub struct Smaller(Bitmap);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AcquireError {
     /// The pool has reached its largest size.
-    #[error("no id is free from {start} to {}, the highest there is", Bitmap::MAX_CAPACITY - 1)]
+    #[error("no id is free from {start} on, {} is the highest there is", Bitmap::MAX_CAPACITY - 1)]
     Exhausted {
         /// The lowest id that would do.
         start: u32,
+    },
+    /// No pool is that large.
+    #[error("room for {ids} ids was asked for, a pool has at most {}", Bitmap::MAX_CAPACITY)]
+    TooLarge {
+        /// How many ids it was to hold.
+        ids: u32,
     },
     /// The pool could not grow.
     #[error(transparent)]

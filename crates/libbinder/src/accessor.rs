@@ -386,7 +386,7 @@ mod tests {
         assert!(crate::wait_for_service(name).is_some());
         drop(provider);
         assert!(!matches!(crate::try_check_service(name), Ok(Some(_))));
-        server.shutdown();
+        server.shutdown().expect("from outside of calls");
     }
 
     #[test]

@@ -33,12 +33,12 @@ pub struct ParcelableHolder {
     held: Mutex<Content>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 enum Content {
     #[default]
     Nothing,
-    /// As it came: its name, its fields.
-    Unread(Parcel),
+    /// As it came: its name, its fields. Clones share it, and each reads it from its beginning.
+    Unread(Arc<Mutex<Parcel>>),
     Value {
         descriptor: &'static str,
         value: Arc<dyn AnyParcelable>,
@@ -96,6 +96,7 @@ impl ParcelableHolder {
                 any.clone().downcast().map(Some).map_err(|_| StatusCode::BAD_VALUE)
             }
             Content::Unread(parcel) => {
+                let parcel = locked(parcel);
                 parcel.set_data_position(0)?;
                 if parcel.read::<String>()? != T::get_descriptor() {
                     return Ok(None);
@@ -104,6 +105,7 @@ impl ParcelableHolder {
                 value.read_from_parcel(parcel.borrowed_ref())?;
                 let value = Arc::new(value);
                 let any = value.clone();
+                drop(parcel);
                 let descriptor = T::get_descriptor();
                 *held = Content::Value { descriptor, value: value.clone(), any };
                 Ok(Some(value))
@@ -118,8 +120,18 @@ impl ParcelableHolder {
     }
 
     fn held(&self) -> MutexGuard<'_, Content> {
-        // What it holds is replaced as a whole.
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.held)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Content is replaced as a whole, and a parcel is read from its beginning.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Clone for ParcelableHolder {
+    fn clone(&self) -> Self {
+        Self { stability: self.stability, held: Mutex::new(self.held().clone()) }
     }
 }
 
@@ -133,7 +145,7 @@ impl fmt::Debug for ParcelableHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.held() {
             Content::Nothing => f.write_str("ParcelableHolder(nothing)"),
-            Content::Unread(parcel) => write!(f, "ParcelableHolder(unread {parcel:?})"),
+            Content::Unread(parcel) => write!(f, "ParcelableHolder(unread {:?})", locked(parcel)),
             Content::Value { value, .. } => write!(f, "ParcelableHolder({value:?})"),
         }
     }
@@ -153,8 +165,9 @@ impl Parcelable for ParcelableHolder {
         match &*self.held() {
             Content::Nothing => parcel.write(&0_i32),
             Content::Unread(held) => {
+                let held = locked(held);
                 parcel.write(&held.get_data_size())?;
-                parcel.append_all_from(held)
+                parcel.append_all_from(&held)
             }
             Content::Value { descriptor, value, .. } => parcel.write_length_before(|parcel| {
                 parcel.write(*descriptor)?;
@@ -174,7 +187,7 @@ impl Parcelable for ParcelableHolder {
         let length = usize::try_from(length).map_err(|_| StatusCode::BAD_VALUE)?;
         let held = match length {
             0 => Content::Nothing,
-            _ => Content::Unread(parcel.split_off(length)?),
+            _ => Content::Unread(Arc::new(Mutex::new(parcel.split_off(length)?))),
         };
         drop(mem::replace(&mut *self.held(), held));
         Ok(())
@@ -183,3 +196,53 @@ impl Parcelable for ParcelableHolder {
 
 crate::impl_serialize_for_parcelable!(ParcelableHolder);
 crate::impl_deserialize_for_parcelable!(ParcelableHolder);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default, PartialEq)]
+    struct Number(i32);
+
+    impl ParcelableMetadata for Number {
+        fn get_descriptor() -> &'static str {
+            "test.Number"
+        }
+    }
+
+    impl Parcelable for Number {
+        fn write_to_parcel(&self, parcel: &mut BorrowedParcel<'_>) -> Result<(), StatusCode> {
+            parcel.write(&self.0)
+        }
+
+        fn read_from_parcel(&mut self, parcel: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
+            self.0 = parcel.read()?;
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_clone_holds_the_same_read_or_unread() {
+        let mut holder = ParcelableHolder::default();
+        holder.set_parcelable(Arc::new(Number(7))).expect("as stable as the holder");
+        let mut parcel = Parcel::new();
+        holder.write_to_parcel(parcel.borrowed()).expect("room");
+        let held = |holder: &ParcelableHolder| {
+            holder.get_parcelable::<Number>().map(|held| held.map(|number| number.0))
+        };
+        assert_eq!(held(&holder.clone()), Ok(Some(7)));
+
+        parcel.set_data_position(0).expect("the beginning");
+        let mut received = ParcelableHolder::default();
+        received.read_from_parcel(parcel.borrowed_ref()).expect("a holder");
+        let clones = [received.clone(), received.clone()];
+        received.reset();
+        for clone in &clones {
+            assert_eq!(held(clone), Ok(Some(7)));
+            let mut again = Parcel::new();
+            clone.write_to_parcel(again.borrowed()).expect("room");
+            assert_eq!(again.get_data_size(), parcel.get_data_size());
+        }
+        assert_eq!(held(&received), Ok(None));
+    }
+}

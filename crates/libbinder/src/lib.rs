@@ -76,6 +76,15 @@
 //! - [`StatusCode`] and [`ExceptionCode`] have the names, but unknown numbers become
 //!   [`StatusCode::UNKNOWN_ERROR`] and [`ExceptionCode::TRANSACTION_FAILED`].
 //! - [`ParcelableHolder`] is that of AIDL 14, which takes its stability as an argument.
+//! - Nothing of C lies beneath: there is no `AsNative`, and `binder_impl` has no `InterfaceClass`,
+//!   `AssociateClass` or `status_t`. [`ConnectionInfo`] has Rust's addresses instead of C's.
+//! - What are the crates `rpcbinder` and `binder_tokio` there are modules here: [`transport::rpc`] and
+//!   `binder_tokio` (feature `tokio`).
+//! - Of RPC, constructors, `start` and `shutdown` fail with an
+//!   [`RpcError`](transport::rpc::RpcError), which says more than an `io::Error`. `new_vsock` returns
+//!   the server alone, whose `vsock_port` is the port that the system chose. `setup_preconnected_client`
+//!   takes sockets (`OwnedFd`), whose numbers it takes there. There is no
+//!   `new_bound_socket_with_factory`: every session gets the same root object.
 //!
 //! # Features
 //!

@@ -1,5 +1,6 @@
 //! Handles on objects, here or elsewhere.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Weak};
@@ -130,6 +131,13 @@ impl SpIBinder {
                 let descriptor = reply.read_string16()?.ok_or(StatusCode::UNEXPECTED_NULL)?;
                 Ok(object.facts().learn_descriptor(descriptor).to_owned())
             }
+        }
+    }
+
+    fn place(&self) -> (bool, usize) {
+        match &self.object {
+            Object::Local(object) => (false, Arc::as_ptr(object).addr()),
+            Object::Remote(object) => (true, Arc::as_ptr(object).addr()),
         }
     }
 
@@ -312,6 +320,19 @@ impl PartialEq for SpIBinder {
 
 impl Eq for SpIBinder {}
 
+/// By place in memory: an order while the objects live, and no other.
+impl Ord for SpIBinder {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
+impl PartialOrd for SpIBinder {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl fmt::Debug for SpIBinder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.object {
@@ -344,6 +365,13 @@ impl WpIBinder {
         };
         Some(SpIBinder { object, descriptor: self.descriptor })
     }
+
+    fn place(&self) -> (bool, usize) {
+        match &self.object {
+            WeakObject::Local(object) => (false, object.as_ptr().addr()),
+            WeakObject::Remote(object) => (true, object.as_ptr().addr()),
+        }
+    }
 }
 
 impl PartialEq for WpIBinder {
@@ -359,11 +387,65 @@ impl PartialEq for WpIBinder {
 
 impl Eq for WpIBinder {}
 
+/// By place in memory, as [`SpIBinder`]: the reference keeps its place taken.
+impl Ord for WpIBinder {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
+impl PartialOrd for WpIBinder {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl fmt::Debug for WpIBinder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.promote() {
             Some(binder) => write!(f, "Wp{binder:?}"),
             None => f.write_str("WpIBinder(gone)"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Interface as _;
+    use crate::binder_impl::{Binder, Remotable};
+
+    struct Nothing;
+
+    impl Remotable for Nothing {
+        fn get_descriptor() -> &'static str {
+            "test.Nothing"
+        }
+
+        fn on_transact(
+            &self,
+            _: TransactionCode,
+            _: &BorrowedParcel<'_>,
+            _: &mut BorrowedParcel<'_>,
+        ) -> Result<(), StatusCode> {
+            Err(StatusCode::UNKNOWN_TRANSACTION)
+        }
+    }
+
+    #[test]
+    fn references_can_be_kept_in_order() {
+        let objects: Vec<_> = (0..5).map(|_| Binder::new(Nothing).as_binder()).collect();
+        let mut known = objects.clone();
+        let mut weak: Vec<WpIBinder> = objects.iter().map(SpIBinder::downgrade).collect();
+        known.sort();
+        weak.sort();
+        for object in &objects {
+            let place = known.binary_search(object).expect("known");
+            assert_eq!(&known[place], object);
+            assert_eq!(weak.binary_search(&object.downgrade()), Ok(place));
+        }
+        let stranger = Binder::new(Nothing).as_binder();
+        assert!(known.binary_search(&stranger).is_err());
+        assert!(weak.binary_search(&stranger.downgrade()).is_err());
     }
 }

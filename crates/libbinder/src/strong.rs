@@ -1,5 +1,6 @@
 //! References to objects by their interface.
 
+use std::cmp::Ordering;
 use std::ffi::CStr;
 use std::fmt;
 use std::io;
@@ -145,6 +146,18 @@ impl<I: FromIBinder + ?Sized> PartialEq for Strong<I> {
 
 impl<I: FromIBinder + ?Sized> Eq for Strong<I> {}
 
+impl<I: FromIBinder + ?Sized> Ord for Strong<I> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.as_binder().cmp(&other.0.as_binder())
+    }
+}
+
+impl<I: FromIBinder + ?Sized> PartialOrd for Strong<I> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 /// A weak reference to an object, by its interface.
 pub struct Weak<I: FromIBinder + ?Sized> {
     object: WpIBinder,
@@ -180,6 +193,18 @@ impl<I: FromIBinder + ?Sized> PartialEq for Weak<I> {
 }
 
 impl<I: FromIBinder + ?Sized> Eq for Weak<I> {}
+
+impl<I: FromIBinder + ?Sized> Ord for Weak<I> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.object.cmp(&other.object)
+    }
+}
+
+impl<I: FromIBinder + ?Sized> PartialOrd for Weak<I> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl<I: FromIBinder + ?Sized> fmt::Debug for Weak<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

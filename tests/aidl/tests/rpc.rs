@@ -33,7 +33,7 @@ fn check(version: ProtocolVersion, without: Without) {
     assert!(test.as_binder().is_remote());
     suite::run(&test, without);
     drop(test);
-    server.shutdown();
+    server.shutdown().unwrap();
 }
 
 #[test]

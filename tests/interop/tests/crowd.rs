@@ -122,7 +122,7 @@ fn a_thousand_calls_need_no_thousand_threads() {
     let service = Arc::new(Gated::default());
     let root = BnCallback::new_binder(Service(Arc::clone(&service)), BinderFeatures::default());
     let credentials = authority.issue("localhost", &authority, false);
-    let local = [127, 0, 0, 1].into();
+    let local = std::net::Ipv4Addr::LOCALHOST;
     let tls = RpcServer::new_inet_tls(root.as_binder(), local, 0, &credentials).unwrap();
     tls.set_max_threads(CONNECTIONS);
     tls.start().unwrap();

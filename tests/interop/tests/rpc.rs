@@ -162,7 +162,7 @@ fn each_learns_of_the_others_end() {
 
     // Our server goes.
     let (server, session, host, _directory) = our_server(2, 1);
-    server.shutdown();
+    server.shutdown().unwrap();
     assert!(host.greet("nobody").is_err());
     wait_until(|| session.is_ended());
 }

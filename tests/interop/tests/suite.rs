@@ -17,10 +17,10 @@ fn run(version: ProtocolVersion, mode: FileDescriptorTransportMode) {
     session.set_protocol_version(version);
     session.set_max_incoming_threads(1);
     session.set_file_descriptor_transport_mode(mode);
-    let test = session.setup_unix_domain_client(&path).unwrap();
+    let test = session.setup_unix_domain_client(path.to_str().unwrap()).unwrap();
     let files = mode == FileDescriptorTransportMode::None;
     suite::run(&test, Without { files, ..Without::default() });
-    server.shutdown();
+    server.shutdown().unwrap();
 }
 
 #[test]

@@ -2,12 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test is to end at what goes wrong")]
 
-use std::net::IpAddr;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use aidl_tests::aidl::foreign::IHost::IHost;
-use binder::transport::rpc::{RpcError, RpcServer, RpcSession, TlsCredentials};
-use binder::{FromIBinder, IBinder, Strong};
+use binder::transport::rpc::{Limits, RpcError, RpcServer, RpcSession, TlsCredentials};
+use binder::{FromIBinder, IBinder, StatusCode, Strong};
 use foreign::library::host;
 use interop::client;
 use interop::tls::Authority;
@@ -39,7 +43,7 @@ fn everything_works_between_those_who_trust_each_other() {
     assert!(host.callerPid().unwrap() > 4_194_304);
     assert!(host.lend("no files over TLS").is_err());
     host.as_binder().ping_binder().unwrap();
-    server.shutdown();
+    server.shutdown().unwrap();
     assert!(host.as_binder().ping_binder().is_err());
 }
 
@@ -78,10 +82,59 @@ fn a_client_without_tls_or_a_certificate_gets_nothing() {
     assert_eq!(server.sessions(), 0);
 
     // A server that speaks no TLS, to a client that does.
-    let plain = RpcServer::new_inet(host::new_host().as_binder(), [127, 0, 0, 1].into(), 0);
+    let plain = RpcServer::new_inet(host::new_host().as_binder(), "127.0.0.1", 0_u32);
     let plain = Arc::new(plain.unwrap());
     plain.start().unwrap();
     let port = plain.inet_address().unwrap().port();
     let error = connect(port, &authority.issue("somebody", &authority, false));
     assert!(matches!(error, Err(RpcError::Tls(_) | RpcError::TimedOut { .. })));
+}
+
+/// Passes on what comes, until it is to hold; then half of that, and nothing more.
+fn pass_on(from: &TcpStream, to: &TcpStream, is_to_hold: &AtomicBool) {
+    let mut room = [0; 4_096];
+    let mut is_held = false;
+    while let Ok(bytes @ 1..) = { from }.read(&mut room) {
+        let holds = is_to_hold.load(Ordering::SeqCst);
+        let passed = if holds { &room[..bytes / 2] } else { &room[..bytes] };
+        if is_held || { to }.write_all(passed).is_err() {
+            break;
+        }
+        is_held = holds;
+    }
+}
+
+#[test]
+fn a_client_that_stops_within_a_record_is_given_up() {
+    let authority = Authority::new();
+    let (server, port) = serve(&authority.issue("localhost", &authority, false));
+    server.set_limits(Limits { max_stall: Duration::from_millis(200), ..Limits::default() });
+    let between = TcpListener::bind("localhost:0").unwrap();
+    let between_port = between.local_addr().unwrap().port();
+    let hold = Arc::new(AtomicBool::new(false));
+    let is_to_hold = Arc::clone(&hold);
+    let passing = thread::spawn(move || {
+        let (client, _) = between.accept().unwrap();
+        let server = TcpStream::connect(("localhost", port)).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                pass_on(&server, &client, &AtomicBool::new(false));
+                client.shutdown(Shutdown::Both).unwrap();
+            });
+            pass_on(&client, &server, &is_to_hold);
+        });
+    });
+    let session = RpcSession::new();
+    session.set_max_outgoing_connections(1);
+    let credentials = authority.issue("somebody", &authority, false);
+    let root = session.connect_inet_tls("localhost", between_port, &credentials).unwrap();
+    root.ping_binder().unwrap();
+    hold.store(true, Ordering::SeqCst);
+    assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
+    let start = Instant::now();
+    while server.sessions() > 0 {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        thread::sleep(Duration::from_millis(2));
+    }
+    passing.join().unwrap();
 }

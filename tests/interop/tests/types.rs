@@ -78,7 +78,7 @@ fn with_their_client(check: impl Fn(&dyn ITest)) {
         check(&*test);
         drop(test);
         session.close_session();
-        server.shutdown();
+        server.shutdown().unwrap();
     }
 }
 

@@ -215,7 +215,7 @@ fn a_start_that_no_pool_reaches_is_refused_and_costs_nothing() {
     }
     assert_eq!((pool.capacity(), pool.len()), (64, 3));
     let message = AcquireError::Exhausted { start: 1 << 30 }.to_string();
-    assert_eq!(message, "no id is free from 1073741824 to 1073741823, the highest there is");
+    assert_eq!(message, "no id is free from 1073741824 on, 1073741823 is the highest there is");
 }
 
 #[test]
@@ -235,7 +235,9 @@ fn a_capacity_that_is_known_before_needs_no_growth() {
         assert_eq!((pool.capacity(), pool.len()), (capacity, 0));
     }
     let too_many = IdPool::with_capacity((1 << 30) + 1);
-    assert_eq!(too_many.err(), Some(AcquireError::Exhausted { start: (1 << 30) + 1 }));
+    assert_eq!(too_many.err(), Some(AcquireError::TooLarge { ids: (1 << 30) + 1 }));
+    let message = AcquireError::TooLarge { ids: u32::MAX }.to_string();
+    assert_eq!(message, "room for 4294967295 ids was asked for, a pool has at most 1073741824");
 }
 
 #[test]

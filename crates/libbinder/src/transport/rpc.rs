@@ -22,6 +22,7 @@ mod reader;
 mod server;
 mod session;
 mod shared;
+mod socket_file;
 #[cfg(feature = "tls")]
 mod tls;
 

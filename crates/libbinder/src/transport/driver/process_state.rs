@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-use super::device::{Device, DeviceError};
+use super::device::{Device, DeviceError, DeviceOptions};
 
 /// Where the device of a process is, on Android and everywhere.
 const DEFAULT_PATH: &str = "/dev/binder";
@@ -26,6 +26,20 @@ impl ProcessState {
     /// [`DeviceError`]: one that is used already cannot be replaced, but in a child of the process that
     /// used it.
     pub fn init_with_driver(path: &Path) -> Result<Device, DeviceError> {
+        Self::init_with_driver_options(path, &DeviceOptions::default())
+    }
+
+    /// Uses the device at `path` by default, opened in another way than usual: with another header
+    /// before the names of interfaces, or another receive buffer. A device that is used already stays
+    /// as it was opened.
+    ///
+    /// # Errors
+    ///
+    /// As [`init_with_driver`](Self::init_with_driver).
+    pub fn init_with_driver_options(
+        path: &Path,
+        options: &DeviceOptions,
+    ) -> Result<Device, DeviceError> {
         let mut default = DEFAULT.write().unwrap_or_else(PoisonError::into_inner);
         match &*default {
             Some(device) if device.is_of_this_process() => {
@@ -36,7 +50,7 @@ impl ProcessState {
             }
             Some(_) | None => {}
         }
-        let device = Device::open(path)?;
+        let device = Device::open_with(path, options)?;
         *default = Some(device.clone());
         Ok(device)
     }

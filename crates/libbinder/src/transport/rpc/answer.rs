@@ -8,7 +8,7 @@ use binder_rpc::{Address, Arrival, Ending, Message, Role, Transaction, encode, s
 
 use super::call::serving;
 use super::codec::{count_files, files};
-use super::connection::Connection;
+use super::connection::{Connection, WaitFor};
 use super::link::{MAX_FILES, Patience};
 use super::shared::{Shared, Tell};
 use crate::StatusCode;
@@ -38,7 +38,7 @@ impl Shared {
                 // Before this thread may sleep for long.
                 self.flush(&mut connection)?;
             }
-            connection.receive(Patience::Wait)?;
+            connection.wait(WaitFor::Call)?;
         };
         match message {
             Message::Transact(transaction) => self.answer(connection, transaction),

@@ -28,7 +28,8 @@ use crate::transport::{Begun, Parcel, TransactionCode, TransactionFlags};
 pub(super) struct Awaited {
     session: Arc<Shared>,
     reader: &'static Reader,
-    address: Address,
+    /// `None` for the special target.
+    address: Option<Address>,
     code: TransactionCode,
     flags: TransactionFlags,
     progress: Mutex<Progress>,
@@ -69,7 +70,7 @@ pub(super) fn begin(
     let call = Arc::new(Awaited {
         session: Arc::clone(session),
         reader,
-        address: proxy.address(),
+        address: Some(proxy.address()),
         code,
         flags,
         progress: Mutex::new(Progress::Queued(data, None)),
@@ -90,6 +91,28 @@ pub(super) fn begin(
         Some(answer) => Begun::Finished(answer),
         None => Begun::Pending(Box::pin(Pending { call, _proxy: proxy })),
     }
+}
+
+/// Has what is unsent on an idle connection sent when there is room, and puts the connection back then:
+/// the peer would take us for one that stopped within a message. Returns it if nobody can do that.
+pub(super) fn send_rest(
+    session: &Arc<Shared>,
+    connection: Box<Connection>,
+) -> Option<Box<Connection>> {
+    let Some(reader) = reader::appoint() else {
+        return Some(connection);
+    };
+    // As after a one-way call that nobody awaits.
+    let sent = Awaited {
+        session: Arc::clone(session),
+        reader,
+        address: None,
+        code: 0,
+        flags: FLAG_ONEWAY,
+        progress: Mutex::new(Progress::Abandoned),
+    };
+    Arc::new(sent).wait(connection);
+    None
 }
 
 impl Awaited {
@@ -117,7 +140,7 @@ impl Awaited {
             }
         };
         let session = Arc::clone(&self.session);
-        let (address, code, flags) = (Some(self.address), self.code, self.flags);
+        let (address, code, flags) = (self.address, self.code, self.flags);
         let call = encode::Call { address, code, flags, async_number: 0 };
         let sent = session.send_call(&mut connection, call, &mut data, Patience::Now);
         discard(data);

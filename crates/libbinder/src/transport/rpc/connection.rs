@@ -6,8 +6,9 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use binder_rpc::{Direction, Ending, Inbox, Limits, Message, Turns, Version};
+use binder_rpc::{Direction, Ending, Inbox, Limits, Message, Partial, Turns, Version};
 
 use super::link::{Link, Patience};
 use crate::transport::take_buffer;
@@ -15,6 +16,9 @@ use crate::transport::take_buffer;
 /// Spare buffers of long parcels kept by each thread, and how large one may be.
 const SPARES: usize = 2;
 const SPARE_BYTES: usize = 2 << 20;
+
+/// How often room is tried for, before a peer that makes none is given up.
+const TRIES: u32 = 8;
 
 /// After how many one-way calls their connection is looked at.
 const DRAIN_EACH: u32 = 32;
@@ -54,6 +58,21 @@ pub(super) struct Connection {
     unsent_files: Vec<OwnedFd>,
     /// One-way calls since the last look at what has come.
     undrained: u32,
+    /// Since when the rest of a message is waited for, and since when nothing unsent has gone.
+    within_since: Option<Instant>,
+    stuck_since: Option<Instant>,
+    /// Whether waits on the socket are bounded, for what came in part.
+    is_bounded: bool,
+}
+
+/// What a wait is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WaitFor {
+    /// A call. Until it comes nothing is due, but once it has begun all of it is.
+    Call,
+    /// The answer to a call of ours, which may take any time. What is given back may precede it, and
+    /// the peer sends that as there is room: also in part, before it does what we wait for.
+    Answer,
 }
 
 impl Connection {
@@ -71,7 +90,16 @@ impl Connection {
             unsent: Vec::new(),
             unsent_files: Vec::new(),
             undrained: 0,
+            within_since: None,
+            stuck_since: None,
+            is_bounded: false,
         }
+    }
+
+    /// Bounds every wait on the socket, or none any more.
+    pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        self.is_bounded = false;
+        self.link.set_timeout(timeout)
     }
 
     /// Lends memory, empty, to be put back.
@@ -121,7 +149,7 @@ impl Connection {
         if received.lost_files {
             return Err(Ending::LostDescriptors);
         }
-        if received.bytes == 0 {
+        if received.is_end {
             return Err(self.inbox.closed());
         }
         self.inbox.filled(received.bytes, self.files.drain(..));
@@ -131,19 +159,21 @@ impl Connection {
     /// Receives once if there is something; says whether there was.
     pub(super) fn receive_now(&mut self) -> Result<bool, Ending> {
         match self.receive(Patience::Now) {
-            Err(Ending::Socket { errno }) if errno == rustix::io::Errno::AGAIN.raw_os_error() => {
-                Ok(false)
-            }
+            Err(ending) if is_again(&ending) => Ok(false),
             result => result.map(|()| true),
         }
     }
 
     /// Returns the next message if it has come.
     pub(super) fn arrived(&mut self) -> Result<Option<Message<OwnedFd>>, Ending> {
-        match self.early.pop_front() {
-            Some(message) => Ok(Some(message)),
-            None => self.inbox.next(self.version, &self.limits),
+        if let Some(message) = self.early.pop_front() {
+            return Ok(Some(message));
         }
+        let message = self.inbox.next(self.version, &self.limits)?;
+        if message.is_some() {
+            self.within_since = None;
+        }
+        Ok(message)
     }
 
     /// Returns whether more may have come than the system tells of.
@@ -151,14 +181,89 @@ impl Connection {
         !self.early.is_empty() || self.link.reads_ahead()
     }
 
-    /// Waits for the next message.
+    /// Waits for the answer to a call, or for another message that comes before it.
     pub(super) fn next(&mut self) -> Result<Message<OwnedFd>, Ending> {
         loop {
             if let Some(message) = self.arrived()? {
                 return Ok(message);
             }
-            self.receive(Patience::Wait)?;
+            self.wait(WaitFor::Answer)?;
         }
+    }
+
+    /// Waits until something comes: within a message no longer than the peer may stop there.
+    ///
+    /// The socket keeps its bound until it has been idle for as long, so that long messages do not cost
+    /// a call of the system each.
+    pub(super) fn wait(&mut self, what: WaitFor) -> Result<(), Ending> {
+        loop {
+            let partial = self.partial(what);
+            if let Some(partial) = partial {
+                let since = *self.within_since.get_or_insert_with(Instant::now);
+                if since.elapsed() >= self.limits.max_stall {
+                    return Err(self.stalled(partial));
+                }
+                if !self.is_bounded {
+                    let bounded = self.link.set_timeout(Some(self.max_stall()));
+                    bounded.map_err(|error| lost(&error))?;
+                    self.is_bounded = true;
+                }
+            }
+            match (self.receive(Patience::Wait), partial) {
+                (Err(ending), Some(partial)) if is_again(&ending) => {
+                    return Err(self.stalled(partial));
+                }
+                (Err(ending), None) if is_again(&ending) && self.is_bounded => {
+                    self.set_timeout(None).map_err(|error| lost(&error))?;
+                }
+                (result, _) => return result,
+            }
+        }
+    }
+
+    /// Returns how much has come of a message that the peer must go on with.
+    fn partial(&self, what: WaitFor) -> Option<Partial> {
+        let partial = self.inbox.partial();
+        match what {
+            WaitFor::Answer => partial.filter(|partial| !partial.may_be_release),
+            WaitFor::Call if partial.is_none() && self.link.is_within_record() => {
+                Some(Partial::NOTHING)
+            }
+            WaitFor::Call => partial,
+        }
+    }
+
+    fn stalled(&self, Partial { received, expected, .. }: Partial) -> Ending {
+        Ending::Stalled { received, expected, after: self.limits.max_stall }
+    }
+
+    /// Returns the limit as the system takes it.
+    fn max_stall(&self) -> Duration {
+        self.limits.max_stall.clamp(Duration::from_millis(1), Duration::from_secs(u32::MAX.into()))
+    }
+
+    /// Returns in how much time the peer of an awaited call must have gone on with what it is within,
+    /// or why the session is over if it has not.
+    pub(super) fn time_left(&mut self) -> Result<Option<Duration>, Ending> {
+        let partial = self.partial(WaitFor::Answer);
+        if partial.is_some() {
+            self.within_since.get_or_insert_with(Instant::now);
+        }
+        if self.has_unsent() {
+            self.stuck_since.get_or_insert_with(Instant::now);
+        }
+        let left = |since: Instant| self.max_stall().saturating_sub(since.elapsed());
+        let within = partial.and(self.within_since).map(left);
+        let stuck = self.stuck_since.map(left);
+        match (within, stuck, partial) {
+            (Some(Duration::ZERO), _, Some(partial)) => Err(self.stalled(partial)),
+            (_, Some(Duration::ZERO), _) => Err(self.unread(self.unsent.len())),
+            (within, stuck, _) => Ok(within.into_iter().chain(stuck).min()),
+        }
+    }
+
+    fn unread(&self, unsent: usize) -> Ending {
+        Ending::Unread { unsent, after: self.limits.max_stall }
     }
 
     /// Sends a message, in one write if there is room. `files` go with its first byte.
@@ -264,24 +369,30 @@ impl Connection {
                 Ok(sent) => {
                     bytes = &bytes[sent..];
                     files = &[];
+                    self.stuck_since = None;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if patience == Patience::Now && self.keep(bytes, files) {
                         return Ok(());
                     }
-                    self.wait_for_room(returned)?;
+                    self.wait_for_room(bytes.len(), returned)?;
                 }
                 Err(error) => return Err(lost(&error)),
             }
         }
         loop {
             match self.link.flush_now() {
-                Ok(()) => return Ok(()),
+                Ok(is_all) => {
+                    self.stuck_since = None;
+                    if is_all {
+                        return Ok(());
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if patience == Patience::Now {
                         return Ok(());
                     }
-                    self.wait_for_room(returned)?;
+                    self.wait_for_room(0, returned)?;
                 }
                 Err(error) => return Err(lost(&error)),
             }
@@ -302,12 +413,21 @@ impl Connection {
 
     /// Waits for room to send, and takes in meanwhile what comes, up to one message that has to
     /// wait.
+    ///
+    /// The system tells of room when most of what was sent has been read. A peer that reads now and then
+    /// makes less, so that it is tried for at times.
     fn wait_for_room(
         &mut self,
+        unsent: usize,
         returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
+        let since = *self.stuck_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= self.limits.max_stall {
+            return Err(self.unread(unsent));
+        }
         let may_read = self.early.is_empty();
-        if !self.link.wait_for_room(may_read).map_err(|error| lost(&error))? {
+        let at_most = self.max_stall() / TRIES;
+        if !self.link.wait_for_room(may_read, at_most).map_err(|error| lost(&error))? {
             return Ok(());
         }
         self.take_in_arrived(returned)
@@ -326,6 +446,11 @@ impl Connection {
         }
         Ok(())
     }
+}
+
+/// Returns whether a wait was over before anything came.
+pub(super) fn is_again(ending: &Ending) -> bool {
+    *ending == Ending::Socket { errno: rustix::io::Errno::AGAIN.raw_os_error() }
 }
 
 /// Returns the end of a session whose socket failed.

@@ -33,9 +33,26 @@ pub enum RpcError {
     /// TLS did not come about: a certificate is missing, not trusted, expired, or of another name.
     #[error("TLS: {0}")]
     Tls(String),
+    /// Descriptors were to travel over something else than a Unix socket.
+    #[error("descriptors travel over Unix sockets only, and this is none")]
+    NoUnixSocket,
+    /// More connections were wished for than a session may have.
+    #[error(
+        "{incoming} connections for the server's calls: a session has {limit} in all, one of them \
+         for calls to the server"
+    )]
+    TooManyConnections {
+        /// How many threads were to serve the server's calls.
+        incoming: usize,
+        /// How many connections the limits allow.
+        limit: usize,
+    },
     /// No socket came from where one was to come.
     #[error("no socket came for a connection")]
     NoConnection,
+    /// A server was shut down by one of its clients' calls, which it cannot wait for.
+    #[error("shut down from within a call, which was not waited for")]
+    WithinCall,
     /// The session is set up already.
     #[error("the session is set up already")]
     IsSetUp,
@@ -61,8 +78,10 @@ impl From<RpcError> for StatusCode {
             RpcError::TimedOut { .. } => Self::TIMED_OUT,
             RpcError::Ended(_) => Self::DEAD_OBJECT,
             RpcError::Tls(_) => Self::PERMISSION_DENIED,
-            RpcError::NoConnection => Self::BAD_VALUE,
-            RpcError::IsSetUp => Self::INVALID_OPERATION,
+            RpcError::NoUnixSocket
+            | RpcError::TooManyConnections { .. }
+            | RpcError::NoConnection => Self::BAD_VALUE,
+            RpcError::IsSetUp | RpcError::WithinCall => Self::INVALID_OPERATION,
             RpcError::NoRoot(status) => status,
         }
     }
@@ -73,7 +92,13 @@ pub(super) fn status_of(refusal: &Refusal) -> StatusCode {
     match refusal {
         Refusal::Ended(_) => StatusCode::DEAD_OBJECT,
         Refusal::UnknownObject(_) => StatusCode::BAD_VALUE,
-        Refusal::TooLarge { .. } => StatusCode::FAILED_TRANSACTION,
-        Refusal::TooManyObjects { .. } => StatusCode::NO_MEMORY,
+        Refusal::TooLarge { .. } => {
+            tracing::warn!(%refusal, "a call was not sent");
+            StatusCode::FAILED_TRANSACTION
+        }
+        Refusal::TooManyObjects { .. } => {
+            tracing::warn!(%refusal, "a call was not sent");
+            StatusCode::NO_MEMORY
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use binder_rpc::handshake::{self, FdMode, HandshakeError, Opening};
 use binder_rpc::{Direction, Ending, SessionId, Version};
 
-use super::connection::Connection;
+use super::connection::{Connection, is_again};
 use super::error::RpcError;
 use super::link::Patience;
 
@@ -23,12 +23,12 @@ impl Deadline {
     }
 
     /// Bounds the next wait by what is left.
-    fn apply(&self, connection: &Connection) -> Result<(), RpcError> {
+    fn apply(&self, connection: &mut Connection) -> Result<(), RpcError> {
         let left = self.at.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(self.passed());
         }
-        let bounded = connection.link().set_timeout(Some(left));
+        let bounded = connection.set_timeout(Some(left));
         bounded.map_err(RpcError::system("bound the wait on a socket"))
     }
 
@@ -64,19 +64,14 @@ impl Deadline {
     }
 
     /// Lets the connection wait for as long as it takes again.
-    pub(super) fn lift(&self, connection: &Connection) -> Result<(), RpcError> {
-        let lifted = connection.link().set_timeout(None);
+    pub(super) fn lift(&self, connection: &mut Connection) -> Result<(), RpcError> {
+        let lifted = connection.set_timeout(None);
         lifted.map_err(RpcError::system("wait on a socket without bound"))
     }
 
     /// Says that the deadline has passed if that is what ended a wait.
     pub(super) fn explain(&self, ending: Ending) -> RpcError {
-        match ending {
-            Ending::Socket { errno } if errno == rustix::io::Errno::AGAIN.raw_os_error() => {
-                self.passed()
-            }
-            ending => RpcError::Ended(ending),
-        }
+        if is_again(&ending) { self.passed() } else { RpcError::Ended(ending) }
     }
 }
 

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
@@ -20,8 +20,9 @@ pub(super) const MAX_FILES: usize = 253;
 /// What a read brought.
 #[derive(Debug)]
 pub(super) struct Received {
-    /// Nothing means that the other side has closed.
     pub(super) bytes: usize,
+    /// Whether the other side has closed. If not, nothing means that what came makes no byte yet.
+    pub(super) is_end: bool,
     /// Whether descriptors were lost.
     pub(super) lost_files: bool,
 }
@@ -88,19 +89,31 @@ impl Link {
         Ok(retry(|| sendmsg(&self.socket, &[IoSlice::new(bytes)], &mut ancillary, flags))?)
     }
 
+    /// Returns whether descriptors can travel here.
+    pub(super) fn passes_files(&self) -> bool {
+        self.passes_files.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the other side has closed, whatever of it is unread.
+    pub(super) fn is_closed_by_peer(&self) -> bool {
+        let mut polled = [PollFd::new(&self.socket, PollFlags::RDHUP)];
+        retry(|| poll(&mut polled, Some(&Timespec::default()))).is_ok_and(|ready| ready > 0)
+    }
+
     /// Receives no descriptors from here on: the system drops what comes, and does less for it.
     pub(super) fn refuse_files(&self) {
         self.passes_files.store(false, Ordering::Relaxed);
     }
 
-    /// Sends what was taken and is not sent yet; [`io::ErrorKind::WouldBlock`] if some is left.
+    /// Sends what was taken and is not sent yet; says whether that was all of it.
+    /// [`io::ErrorKind::WouldBlock`] if nothing goes.
     #[cfg_attr(not(feature = "tls"), expect(clippy::unused_self, reason = "TLS has a buffer"))]
-    pub(super) fn flush_now(&self) -> io::Result<()> {
+    pub(super) fn flush_now(&self) -> io::Result<bool> {
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
             return tls.flush_now(&self.socket);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Returns whether something was taken and is not sent yet.
@@ -109,6 +122,16 @@ impl Link {
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
             return tls.has_unsent();
+        }
+        false
+    }
+
+    /// Returns whether something has come in part that is not even a byte yet.
+    #[cfg_attr(not(feature = "tls"), expect(clippy::unused_self, reason = "TLS has records"))]
+    pub(super) fn is_within_record(&self) -> bool {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return tls.is_within_record();
         }
         false
     }
@@ -131,16 +154,15 @@ impl Link {
     ) -> io::Result<Received> {
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
-            let bytes = tls.receive(&self.socket, room, patience)?;
-            return Ok(Received { bytes, lost_files: false });
+            return tls.receive(&self.socket, room, patience);
         }
         let mut flags = RecvFlags::CMSG_CLOEXEC;
         if patience == Patience::Now {
             flags |= RecvFlags::DONTWAIT;
         }
-        if !self.passes_files.load(Ordering::Relaxed) {
+        if !self.passes_files() {
             let (bytes, _) = retry(|| recv(&self.socket, &mut *room, flags))?;
-            return Ok(Received { bytes, lost_files: false });
+            return Ok(Received { bytes, is_end: bytes == 0, lost_files: false });
         }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -152,15 +174,16 @@ impl Link {
             }
         }
         let lost_files = message.flags.contains(ReturnFlags::CTRUNC);
-        Ok(Received { bytes: message.bytes, lost_files })
+        Ok(Received { bytes: message.bytes, is_end: message.bytes == 0, lost_files })
     }
 
-    /// Waits until there is room to send, or if `or_input` something to receive; says whether the
-    /// latter is so.
-    pub(super) fn wait_for_room(&self, or_input: bool) -> io::Result<bool> {
+    /// Waits until there is room to send, or if `or_input` something to receive, for `at_most` that
+    /// long; says whether the latter is so.
+    pub(super) fn wait_for_room(&self, or_input: bool, at_most: Duration) -> io::Result<bool> {
         let wanted = if or_input { PollFlags::OUT | PollFlags::IN } else { PollFlags::OUT };
         let mut polled = [PollFd::new(&self.socket, wanted)];
-        retry(|| poll(&mut polled, None))?;
+        let at_most = Timespec::try_from(at_most).map_err(|_| Errno::INVAL)?;
+        retry(|| poll(&mut polled, Some(&at_most)))?;
         Ok(or_input && polled[0].revents().intersects(PollFlags::IN | PollFlags::HUP))
     }
 

@@ -10,12 +10,16 @@ use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use binder_rpc::Ending;
 use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 use slab::Slab;
 
 use super::awaited::Awaited;
@@ -23,6 +27,9 @@ use super::connection::Connection;
 
 /// How long a thread that does not read stays, to be asked to.
 const SPARE_TIME: Duration = Duration::from_secs(5);
+
+/// What the timer's events carry: the key of no connection.
+const TIMER: u64 = u64::MAX;
 
 thread_local! {
     /// Whether this thread is the one that reads.
@@ -32,6 +39,7 @@ thread_local! {
 /// The connections on which calls are awaited.
 pub(super) struct Reader {
     epoll: OwnedFd,
+    timer: OwnedFd,
     state: Mutex<State>,
     vacant: Condvar,
 }
@@ -40,6 +48,8 @@ pub(super) struct Reader {
 struct State {
     /// Each connection is told of once, and then taken out.
     watched: Slab<(Box<Connection>, Arc<Awaited>)>,
+    /// When the timer goes off next, for peers that stopped within a message.
+    timed: Option<Instant>,
     /// Whether a thread reads, or is about to.
     is_read: bool,
     /// Threads that could.
@@ -52,8 +62,12 @@ fn reader() -> Option<&'static Reader> {
         return Some(reader);
     }
     let epoll = epoll::create(CreateFlags::CLOEXEC).ok()?;
+    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).ok()?;
+    // Told of each time it goes off, without a read in between.
+    let data = EventData::new_u64(TIMER);
+    epoll::add(&epoll, &timer, data, EventFlags::IN | EventFlags::ET).ok()?;
     let (state, vacant) = (Mutex::default(), Condvar::new());
-    Some(READER.get_or_init(|| Reader { epoll, state, vacant }))
+    Some(READER.get_or_init(|| Reader { epoll, timer, state, vacant }))
 }
 
 /// Returns the reader if a thread reads, or could be started.
@@ -119,7 +133,11 @@ impl Reader {
     }
 
     /// Has the reader go on with a call on its connection.
-    pub(super) fn watch(&self, connection: Box<Connection>, call: Arc<Awaited>, until: Until) {
+    pub(super) fn watch(&self, mut connection: Box<Connection>, call: Arc<Awaited>, until: Until) {
+        let left = match connection.time_left() {
+            Ok(left) => left,
+            Err(ending) => return call.fail(ending),
+        };
         let mut wanted = EventFlags::IN | EventFlags::ONESHOT;
         // There is most often room.
         if until == Until::Now || connection.has_unsent() {
@@ -134,11 +152,50 @@ impl Reader {
             Err(Errno::NOENT) => epoll::add(&self.epoll, link.as_fd(), data, wanted),
             result => result,
         };
+        let watched = watched.and_then(|()| self.set_timer(&mut state, left));
         if let Err(error) = watched {
             let (_, call) = state.watched.remove(key);
             drop(state);
             call.fail(Ending::Socket { errno: error.raw_os_error() });
         }
+    }
+
+    /// Has the timer go off in `left`, or earlier.
+    fn set_timer(&self, state: &mut State, left: Option<Duration>) -> Result<(), Errno> {
+        let Some(left) = left else {
+            return Ok(());
+        };
+        // Zero would stop it.
+        let left = left.max(Duration::from_millis(1));
+        let due = Instant::now() + left;
+        if state.timed.is_some_and(|timed| timed <= due) {
+            return Ok(());
+        }
+        let time = |duration: Duration| Timespec::try_from(duration).map_err(|_| Errno::INVAL);
+        let time = Itimerspec { it_interval: time(Duration::ZERO)?, it_value: time(left)? };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &time)?;
+        state.timed = Some(due);
+        Ok(())
+    }
+
+    /// Ends the sessions whose peers have not gone on in time.
+    fn end_stalled(&self) {
+        let mut state = self.state();
+        state.timed = None;
+        let (mut stalled, mut least) = (Vec::new(), None);
+        for (key, (connection, _)) in &mut state.watched {
+            match connection.time_left() {
+                Ok(left) => least = least.into_iter().chain(left).min(),
+                Err(ending) => stalled.push((key, ending)),
+            }
+        }
+        let stalled: Vec<_> =
+            stalled.into_iter().map(|(key, ending)| (state.watched.remove(key), ending)).collect();
+        if let Err(error) = self.set_timer(&mut state, least) {
+            debug_assert!(false, "a timer of our own: {error}");
+        }
+        drop(state);
+        stalled.into_iter().for_each(|((_, call), ending)| call.fail(ending));
     }
 
     /// Reads until another thread does; stays for a while to read again.
@@ -170,7 +227,12 @@ impl Reader {
                 }
             }
             for event in events.drain(..) {
-                let key = usize::try_from(event.data.u64()).unwrap_or(usize::MAX);
+                let data = event.data.u64();
+                if data == TIMER {
+                    self.end_stalled();
+                    continue;
+                }
+                let key = usize::try_from(data).unwrap_or(usize::MAX);
                 let watched = self.state().watched.try_remove(key);
                 if let Some((connection, call)) = watched {
                     call.advance(connection);

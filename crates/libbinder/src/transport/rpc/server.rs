@@ -1,10 +1,12 @@
 //! A server: it gives its root object to whoever connects.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::collections::hash_map::Entry;
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -12,8 +14,9 @@ use std::time::Duration;
 use binder_rpc::handshake::{FdMode, HandshakeError, Opening};
 use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version};
 
+use super::call::is_serving;
 use super::connection::Connection;
-use super::endpoint::{Connected, Listener};
+use super::endpoint::{Connected, Listener, Origin};
 use super::error::RpcError;
 use super::handshake::{self, Deadline};
 use super::peer::Peer;
@@ -39,8 +42,6 @@ struct Inner {
     state: Mutex<State>,
     changed: Condvar,
     is_closing: AtomicBool,
-    /// Connections with a thread of ours, in their handshake or served.
-    threads: AtomicUsize,
 }
 
 /// What clients may ask.
@@ -51,6 +52,8 @@ struct Offer {
     fd_modes: Vec<FdMode>,
     max_threads: u32,
     max_connections: usize,
+    /// Three quarters of those, if nothing is said.
+    max_connections_per_peer: Option<usize>,
     timeout: Duration,
 }
 
@@ -60,6 +63,13 @@ impl Offer {
         let most = u32::try_from(self.limits.max_connections).unwrap_or(u32::MAX);
         self.max_threads.min(most).max(1)
     }
+
+    /// Returns how many connections one peer may have: not all, unless that was said.
+    fn connections_per_peer(&self) -> usize {
+        let total = self.max_connections;
+        let most = (total - total / 4).min(total.saturating_sub(1)).max(1);
+        self.max_connections_per_peer.unwrap_or(most)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -68,10 +78,16 @@ struct State {
     /// Connections whose handshake is not done, to be closed with the server.
     opening: Vec<Weak<super::link::Link>>,
     accepting: Option<thread::JoinHandle<()>>,
+    /// Connections with a thread of ours, in their handshake or served, and whose they are.
+    threads: usize,
+    threads_of: HashMap<Origin, usize>,
 }
 
 impl RpcServer {
     /// Serves a Unix socket at a path, or after a NUL at a name in the abstract namespace.
+    ///
+    /// A socket's file there at which nobody listens any more is replaced. The file is removed when the
+    /// server is shut down or dropped, if it is still this server's.
     ///
     /// # Errors
     ///
@@ -86,7 +102,7 @@ impl RpcServer {
     ///
     /// None; Android's has some.
     pub fn new_bound_socket(root: SpIBinder, socket: OwnedFd) -> Result<Self, RpcError> {
-        Ok(Self::new(root, Listener::Unix(socket.into())))
+        Ok(Self::new(root, Listener::Unix(socket.into(), None)))
     }
 
     /// Serves clients that send each connection over `socket`, as a descriptor.
@@ -111,13 +127,21 @@ impl RpcServer {
 
     /// Serves a TCP port, to anybody who can reach it: prefer TLS.
     ///
+    /// The address is an `IpAddr`, or text as Android has it; port 0 lets the system choose, and
+    /// [`inet_address`](Self::inet_address) tells what.
+    ///
     /// # Errors
     ///
-    /// [`RpcError::System`] if it cannot be bound.
-    pub fn new_inet(root: SpIBinder, address: IpAddr, port: u16) -> Result<Self, RpcError> {
-        let listener = TcpListener::bind((address, port));
-        let listener = listener.map_err(RpcError::system("bind a TCP port"))?;
-        Ok(Self::new(root, Listener::Inet(listener)))
+    /// [`RpcError::System`] if it cannot be bound, or the number is none of a port.
+    pub fn new_inet<A>(
+        root: SpIBinder,
+        address: A,
+        port: impl TryInto<u16>,
+    ) -> Result<Self, RpcError>
+    where
+        (A, u16): ToSocketAddrs,
+    {
+        Ok(Self::new(root, Listener::Inet(bind_inet(address, port)?)))
     }
 
     /// Serves a TCP port over TLS, to clients with a certificate that `credentials` trust.
@@ -126,14 +150,16 @@ impl RpcServer {
     ///
     /// [`RpcError::System`] if it cannot be bound, [`RpcError::Tls`] for unusable credentials.
     #[cfg(feature = "tls")]
-    pub fn new_inet_tls(
+    pub fn new_inet_tls<A>(
         root: SpIBinder,
-        address: IpAddr,
-        port: u16,
+        address: A,
+        port: impl TryInto<u16>,
         credentials: &super::tls::TlsCredentials,
-    ) -> Result<Self, RpcError> {
-        let listener = TcpListener::bind((address, port));
-        let listener = listener.map_err(RpcError::system("bind a TCP port"))?;
+    ) -> Result<Self, RpcError>
+    where
+        (A, u16): ToSocketAddrs,
+    {
+        let listener = bind_inet(address, port)?;
         Ok(Self::new(root, Listener::Tls(listener, credentials.server()?)))
     }
 
@@ -144,6 +170,7 @@ impl RpcServer {
             fd_modes: vec![FdMode::None],
             max_threads: 1,
             max_connections: 1_024,
+            max_connections_per_peer: None,
             timeout: Duration::from_secs(10),
         };
         let inner = Inner {
@@ -153,7 +180,6 @@ impl RpcServer {
             state: Mutex::default(),
             changed: Condvar::new(),
             is_closing: AtomicBool::new(false),
-            threads: AtomicUsize::new(0),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -171,6 +197,13 @@ impl RpcServer {
     /// Says how many connections all clients may have together; 1024 if nothing is said.
     pub fn set_max_connections(&self, connections: usize) {
         self.inner.offer().max_connections = connections;
+    }
+
+    /// Says how many of them one peer may have: a user of this machine, an address (of IPv6, all with
+    /// the same first half), a virtual machine. Three quarters of all if nothing is said, so that none
+    /// keeps the others out.
+    pub fn set_max_connections_per_peer(&self, connections: usize) {
+        self.inner.offer().max_connections_per_peer = Some(connections);
     }
 
     /// Says which version is spoken at most.
@@ -195,8 +228,18 @@ impl RpcServer {
             Listener::Inet(listener) => listener.local_addr().ok(),
             #[cfg(feature = "tls")]
             Listener::Tls(listener, _) => listener.local_addr().ok(),
-            Listener::Unix(_) | Listener::Vsock(_) | Listener::Bootstrap(_) => None,
+            Listener::Unix(..) | Listener::Vsock(_) | Listener::Bootstrap(_) => None,
         }
+    }
+
+    /// Returns the port of a vsock server: the one that the system chose, if it was to choose.
+    #[must_use]
+    pub fn vsock_port(&self) -> Option<u32> {
+        let listener = self.inner.listener()?;
+        let Listener::Vsock(listener) = &*listener else {
+            return None;
+        };
+        listener.local_addr().ok().map(|address| address.port())
     }
 
     /// Returns how many sessions there are.
@@ -224,17 +267,26 @@ impl RpcServer {
         self.inner.accept_all();
     }
 
-    /// Stops accepting and ends all sessions; waits until no call runs any more, so not from
-    /// within one.
-    pub fn shutdown(&self) {
+    /// Stops accepting and ends all sessions; waits until no call runs any more.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::WithinCall`] from within a call of a client, which is not waited for: the server is
+    /// shut down, but calls of its clients may still run.
+    pub fn shutdown(&self) -> Result<(), RpcError> {
+        let sessions: Vec<_> = self.inner.state().sessions.values().cloned().collect();
         self.inner.close();
+        if sessions.iter().any(is_serving) {
+            return Err(RpcError::WithinCall);
+        }
         let accepting = self.inner.state().accepting.take();
         // It does not panic; if it did, it would not be accepting either.
         let _ = accepting.map(thread::JoinHandle::join);
         let mut state = self.inner.state();
-        while self.inner.threads.load(Ordering::Acquire) > 0 {
+        while state.threads > 0 {
             state = self.inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        Ok(())
     }
 }
 
@@ -295,34 +347,66 @@ impl Inner {
 
     /// Gives a connection a thread.
     fn begin(self: &Arc<Self>, connected: Connected) {
-        let limit = self.offer().max_connections;
-        if self.threads.fetch_add(1, Ordering::AcqRel) >= limit {
-            tracing::warn!(limit, "a connection was refused: there are too many");
-            self.finish_thread();
-            return;
+        let origin = connected.origin;
+        let (limit, limit_of_peer) = {
+            let offer = self.offer();
+            (offer.max_connections, offer.connections_per_peer())
+        };
+        {
+            let mut state = self.state();
+            let threads = state.threads;
+            let threads_of = state.threads_of.entry(origin).or_default();
+            let threads_of_peer = *threads_of;
+            if threads >= limit || threads_of_peer >= limit_of_peer {
+                if threads_of_peer == 0 {
+                    state.threads_of.remove(&origin);
+                }
+                drop(state);
+                let caller = connected.peer.caller();
+                let (pid, uid) = (caller.pid, caller.uid);
+                tracing::warn!(
+                    threads,
+                    limit,
+                    threads_of_peer,
+                    limit_of_peer,
+                    ?origin,
+                    pid,
+                    uid,
+                    "a connection was refused: there are too many"
+                );
+                return;
+            }
+            *threads_of += 1;
+            state.threads += 1;
         }
         let inner = Arc::clone(self);
         let thread = thread::Builder::new().name("rpc-server".to_owned());
         let spawned = thread.spawn(move || {
             inner.run(connected);
-            inner.finish_thread();
+            inner.finish_thread(origin);
         });
         if let Err(error) = spawned {
             tracing::warn!(%error, "a connection was refused: no thread");
-            self.finish_thread();
+            self.finish_thread(origin);
         }
     }
 
-    fn finish_thread(&self) {
+    fn finish_thread(&self, origin: Origin) {
         // Under the lock, so that who waits for it does not miss it.
-        let state = self.state();
-        self.threads.fetch_sub(1, Ordering::AcqRel);
+        let mut state = self.state();
+        state.threads -= 1;
+        if let Entry::Occupied(mut threads) = state.threads_of.entry(origin) {
+            *threads.get_mut() -= 1;
+            if *threads.get() == 0 {
+                threads.remove();
+            }
+        }
         drop(state);
         self.changed.notify_all();
     }
 
     /// Opens a connection and serves it to its end.
-    fn run(&self, Connected { link, peer }: Connected) {
+    fn run(&self, Connected { link, peer, .. }: Connected) {
         let offer = self.offer().clone();
         let link = Arc::new(link);
         {
@@ -359,6 +443,9 @@ impl Inner {
                 }
             }
             Ok(None) => {}
+            Err(reason @ RpcError::Ended(Ending::Closed)) => {
+                tracing::debug!(%reason, pid = caller.pid, uid = caller.uid, "not opened");
+            }
             Err(reason) => {
                 let (pid, uid) = (caller.pid, caller.uid);
                 tracing::warn!(%reason, pid, uid, "an RPC connection was refused");
@@ -421,8 +508,13 @@ impl Inner {
         opening: &Opening,
         id: &SessionId,
     ) -> Result<Option<Served>, RpcError> {
-        let session = self.state().sessions.get(id).cloned();
-        let session = session.ok_or(HandshakeError::UnknownSession)?;
+        let Some(session) = self.state().sessions.get(id).cloned() else {
+            // A short session may be over before its last connections have been looked at.
+            if connection.link().is_closed_by_peer() {
+                return Err(Ending::Closed.into());
+            }
+            return Err(HandshakeError::UnknownSession.into());
+        };
         let connections = session.connections();
         if connections >= session.terms.limits.max_connections {
             return Err(HandshakeError::TooManyConnections(connections).into());
@@ -450,6 +542,15 @@ impl Inner {
             }
         }
     }
+}
+
+fn bind_inet<A>(address: A, port: impl TryInto<u16>) -> Result<TcpListener, RpcError>
+where
+    (A, u16): ToSocketAddrs,
+{
+    let port = port.try_into().map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
+    let listener = port.and_then(|port| TcpListener::bind((address, port)));
+    listener.map_err(RpcError::system("bind a TCP port"))
 }
 
 /// A session, and a connection of it on which the client calls.

@@ -167,7 +167,7 @@ impl RpcSession {
     /// [`StatusCode::BAD_TYPE`] for another interface.
     pub fn setup_unix_domain_client<T: FromIBinder + ?Sized>(
         &self,
-        path: &Path,
+        path: impl AsRef<Path>,
     ) -> Result<Strong<T>, StatusCode> {
         T::try_from(self.connect_unix(path)?)
     }
@@ -230,6 +230,10 @@ impl RpcSession {
             return Err(RpcError::IsSetUp);
         }
         let wishes = *self.wishes();
+        let (incoming, limit) = (wishes.incoming, wishes.limits.max_connections);
+        if incoming >= limit {
+            return Err(RpcError::TooManyConnections { incoming, limit });
+        }
         let keeper = Keeper::new(begin(target, &wishes)?);
         let root = complete(target, &wishes, keeper.session())?;
         self.keeper.set(keeper).map_err(|_| RpcError::IsSetUp)?;
@@ -269,7 +273,10 @@ impl RpcSession {
 /// Makes the first connection.
 fn begin(target: &Target, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
     let deadline = Deadline::start(wishes.timeout);
-    let Connected { link, peer } = target.connect()?;
+    let Connected { link, peer, .. } = target.connect()?;
+    if wishes.fd_mode == FdMode::Unix && !link.passes_files() {
+        return Err(RpcError::NoUnixSocket);
+    }
     #[cfg(feature = "tls")]
     let peer = match deadline.secure(&link)? {
         None => peer,
@@ -318,7 +325,8 @@ fn complete(
     let threads = usize::try_from(threads).unwrap_or(usize::MAX);
     let id = special::read_session_id(ask(special::GET_SESSION_ID)?.bytes())?;
     session.set_id(id);
-    for _ in 1..wishes.outgoing.min(threads) {
+    let room = wishes.limits.max_connections - wishes.incoming;
+    for _ in 1..wishes.outgoing.min(threads).min(room) {
         let connection = join(target, &deadline, session, Direction::Outgoing, &id)?;
         session.pool.announce();
         session.hand_on(connection, Place::Last);
@@ -330,8 +338,8 @@ fn complete(
     let root = ask(special::GET_ROOT)?;
     root.set_data_position(0).map_err(RpcError::NoRoot)?;
     let root = root.read_binder().map_err(RpcError::NoRoot)?;
-    let first = session.pool.take().map_err(|_| RpcError::Ended(Ending::ShutDown))?;
-    let lifted = deadline.lift(&first);
+    let mut first = session.pool.take().map_err(|_| RpcError::Ended(Ending::ShutDown))?;
+    let lifted = deadline.lift(&mut first);
     session.put_back(first, Place::First);
     lifted?;
     root.ok_or(RpcError::NoRoot(StatusCode::NAME_NOT_FOUND))

@@ -12,6 +12,7 @@ use binder_rpc::{
     Version, encode,
 };
 
+use super::awaited;
 use super::connection::Connection;
 use super::link::Link;
 use super::peer::Peer;
@@ -352,7 +353,14 @@ impl Shared {
             let Some(is_done) = self.fail(flushed) else {
                 return;
             };
-            self.hand_on(connection, Place::First);
+            let idle = if connection.has_unsent() {
+                awaited::send_rest(self, connection)
+            } else {
+                Some(connection)
+            };
+            if let Some(connection) = idle {
+                self.hand_on(connection, Place::First);
+            }
             if !is_done {
                 return;
             }

@@ -4,4 +4,6 @@ mod awaited;
 mod bad_peers;
 mod calls;
 mod lifetimes;
+mod reasons;
 mod service;
+mod socket_files;

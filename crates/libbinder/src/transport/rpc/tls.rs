@@ -11,7 +11,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
 
 use super::error::RpcError;
-use super::link::Patience;
+use super::link::{Patience, Received};
 
 /// What a side shows of itself, and whom it believes.
 ///
@@ -82,15 +82,56 @@ impl TlsCredentials {
 #[derive(Debug)]
 pub(super) struct Tls {
     /// Locked by the thread that uses the connection, so nobody ever waits for it.
-    state: Mutex<rustls::Connection>,
+    state: Mutex<State>,
     /// What went wrong, in words.
     failure: OnceLock<String>,
+}
+
+#[derive(Debug)]
+struct State {
+    connection: rustls::Connection,
+    records: Records,
+}
+
+/// Where in a record the bytes end that have come, which rustls does not tell.
+#[derive(Debug, Default)]
+struct Records {
+    /// What has come of a record's head.
+    head: [u8; 5],
+    head_bytes: usize,
+    /// What is missing of the record whose head has come.
+    missing: usize,
+}
+
+impl Records {
+    fn follow(&mut self, mut bytes: &[u8]) {
+        while let [first, rest @ ..] = bytes {
+            if self.missing > 0 {
+                let passed = self.missing.min(bytes.len());
+                self.missing -= passed;
+                bytes = &bytes[passed..];
+                continue;
+            }
+            self.head[self.head_bytes] = *first;
+            self.head_bytes += 1;
+            bytes = rest;
+            if let ([_, _, _, high, low], 5) = (self.head, self.head_bytes) {
+                self.head_bytes = 0;
+                self.missing = u16::from_be_bytes([high, low]).into();
+            }
+        }
+    }
+
+    fn is_within(&self) -> bool {
+        self.head_bytes > 0 || self.missing > 0
+    }
 }
 
 /// A socket as rustls takes it.
 struct Socket<'a> {
     socket: BorrowedFd<'a>,
     patience: Patience,
+    records: &'a mut Records,
 }
 
 impl Read for Socket<'_> {
@@ -99,8 +140,9 @@ impl Read for Socket<'_> {
             Patience::Wait => RecvFlags::empty(),
             Patience::Now => RecvFlags::DONTWAIT,
         };
-        let received = rustix::io::retry_on_intr(|| recv(self.socket, &mut *room, flags));
-        Ok(received.map(|(bytes, _)| bytes)?)
+        let (bytes, _) = rustix::io::retry_on_intr(|| recv(self.socket, &mut *room, flags))?;
+        self.records.follow(&room[..bytes]);
+        Ok(bytes)
     }
 }
 
@@ -130,11 +172,12 @@ impl Tls {
         Ok(Self::new(ClientConnection::new(config, name).map_err(refused)?.into()))
     }
 
-    fn new(state: rustls::Connection) -> Self {
+    fn new(connection: rustls::Connection) -> Self {
+        let state = State { connection, records: Records::default() };
         Self { state: Mutex::new(state), failure: OnceLock::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, rustls::Connection> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -145,8 +188,8 @@ impl Tls {
 
     /// Takes one step of the handshake; returns whether it is done.
     pub(super) fn shake(&self, socket: impl AsFd) -> io::Result<bool> {
-        let state = &mut *self.state();
-        let io = &mut Socket { socket: socket.as_fd(), patience: Patience::Wait };
+        let mut state = self.state();
+        let (state, io) = &mut state.on(socket.as_fd(), Patience::Wait);
         if state.wants_write() {
             state.write_tls(io)?;
         } else if state.is_handshaking() {
@@ -158,7 +201,7 @@ impl Tls {
     /// Returns the certificate that the other side showed.
     pub(super) fn certificate(&self) -> Option<Arc<[u8]>> {
         let state = self.state();
-        let chain = state.peer_certificates()?;
+        let chain = state.connection.peer_certificates()?;
         Some(Arc::from(chain.first()?.as_ref()))
     }
 
@@ -168,7 +211,8 @@ impl Tls {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if let Err(error) = state.process_new_packets() {
-            // Tells the other side why.
+            // Tells the other side why, if it listens.
+            io.patience = Patience::Now;
             let _ = state.write_tls(io);
             let text = error.to_string();
             let _ = self.failure.set(text.clone());
@@ -177,10 +221,13 @@ impl Tls {
         Ok(())
     }
 
+    /// Takes what there is room for, once nothing is left of what was taken before.
     pub(super) fn send_now(&self, socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
-        let state = &mut *self.state();
-        let io = &mut Socket { socket: socket.as_fd(), patience: Patience::Now };
-        flush(state, io)?;
+        let mut state = self.state();
+        let (state, io) = &mut state.on(socket.as_fd(), Patience::Now);
+        if !flush(state, io)? {
+            return Ok(0);
+        }
         let taken = state.writer().write(bytes)?;
         match flush(state, io) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
@@ -188,44 +235,83 @@ impl Tls {
         }
     }
 
-    /// Sends what was taken and is not sent; [`io::ErrorKind::WouldBlock`] if some is left.
-    pub(super) fn flush_now(&self, socket: impl AsFd) -> io::Result<()> {
-        let io = &mut Socket { socket: socket.as_fd(), patience: Patience::Now };
-        flush(&mut self.state(), io)
+    /// Sends what was taken and is not sent; says whether that was all of it.
+    /// [`io::ErrorKind::WouldBlock`] if nothing goes.
+    pub(super) fn flush_now(&self, socket: impl AsFd) -> io::Result<bool> {
+        let mut state = self.state();
+        let (state, io) = &mut state.on(socket.as_fd(), Patience::Now);
+        flush(state, io)
     }
 
     /// Returns whether something was taken and is not sent.
     pub(super) fn has_unsent(&self) -> bool {
-        self.state().wants_write()
+        self.state().connection.wants_write()
     }
 
+    /// Returns whether a record has come in part.
+    pub(super) fn is_within_record(&self) -> bool {
+        self.state().records.is_within()
+    }
+
+    /// Reads what has come, or once from the socket.
     pub(super) fn receive(
         &self,
         socket: impl AsFd,
         room: &mut [u8],
         patience: Patience,
-    ) -> io::Result<usize> {
-        let state = &mut *self.state();
-        let io = &mut Socket { socket: socket.as_fd(), patience };
+    ) -> io::Result<Received> {
+        let mut state = self.state();
+        let (state, io) = &mut state.on(socket.as_fd(), patience);
+        let mut has_read = false;
         loop {
             match state.reader().read(room) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // Closed without a word, as many do; whether that was within a message is known
                 // elsewhere.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
-                result => return result,
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(end()),
+                Ok(0) => return Ok(end()),
+                Ok(bytes) => return Ok(Received { bytes, is_end: false, lost_files: false }),
+                Err(error) => return Err(error),
+            }
+            if has_read {
+                return Ok(Received { bytes: 0, is_end: false, lost_files: false });
             }
             match self.take_in(state, io) {
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(end()),
                 result => result?,
             }
+            has_read = true;
         }
     }
 }
 
-fn flush(state: &mut rustls::Connection, io: &mut Socket<'_>) -> io::Result<()> {
-    while state.wants_write() {
-        state.write_tls(io)?;
+impl State {
+    /// Returns the TLS, and the socket as it takes it.
+    fn on<'a>(
+        &'a mut self,
+        socket: BorrowedFd<'a>,
+        patience: Patience,
+    ) -> (&'a mut rustls::Connection, Socket<'a>) {
+        let socket = Socket { socket, patience, records: &mut self.records };
+        (&mut self.connection, socket)
     }
-    Ok(())
+}
+
+fn end() -> Received {
+    Received { bytes: 0, is_end: true, lost_files: false }
+}
+
+/// Writes until nothing is left, or there is no room; says whether nothing is. An error if nothing
+/// went.
+fn flush(state: &mut rustls::Connection, io: &mut Socket<'_>) -> io::Result<bool> {
+    let mut has_sent = false;
+    while state.wants_write() {
+        match state.write_tls(io) {
+            Err(error) if has_sent && error.kind() == io::ErrorKind::WouldBlock => {
+                return Ok(false);
+            }
+            result => has_sent |= result? > 0,
+        }
+    }
+    Ok(true)
 }

@@ -4,11 +4,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::service::*;
 use crate::interface::FLAG_ONEWAY;
-use crate::transport::rpc::{FileDescriptorTransportMode, RpcSession};
+use crate::transport::rpc::{Ending, FileDescriptorTransportMode, Limits, RpcSession};
 use crate::transport::{Begun, Object, Parcel, PendingReply, TransactionCode};
 use crate::{DeathRecipient, IBinder, SpIBinder, StatusCode};
 
@@ -193,7 +193,7 @@ fn a_session_that_ends_ends_its_calls() {
     let calls = [begin(&root, WAIT, 0, |_| Ok(())), begin_echo(&root, b"queued")];
     view.wait_until_waiting();
     thread::scope(|scope| {
-        scope.spawn(|| server.shutdown());
+        scope.spawn(|| server.shutdown().expect("from outside of calls"));
         for call in calls {
             assert_eq!(answer(call).err(), Some(StatusCode::DEAD_OBJECT));
         }
@@ -311,4 +311,26 @@ fn files_go_with_awaited_calls_even_if_there_is_no_room() {
     view.gate.send(()).expect("it waits");
     assert!(full.into_iter().all(|sent| answer(sent).is_ok()));
     assert!(answer(last).and_then(|reply| reply.read_file()).is_ok());
+}
+
+#[test]
+fn a_peer_that_reads_nothing_ends_awaited_calls_too() {
+    let (view, server, name) = start(|_| {});
+    let (session, root) = connect(&name, |session| {
+        one_connection(session);
+        session.set_limits(Limits { max_stall: Duration::from_millis(100), ..Limits::default() });
+    });
+    // Until this has run nobody reads.
+    answer(begin(&root, WAIT, FLAG_ONEWAY, |_| Ok(()))).expect("sent");
+    let large = begin(&root, ECHO, 0, |data| {
+        write_number(data, 500_000)?;
+        data.write_with(|writer| writer.raw(&[0; 500_000]));
+        Ok(())
+    });
+    let next = begin_echo(&root, b"queued");
+    assert_eq!(answer(large).err(), Some(StatusCode::DEAD_OBJECT));
+    assert_eq!(answer(next).err(), Some(StatusCode::DEAD_OBJECT));
+    assert!(matches!(session.ended(), Some(Ending::Unread { unsent: 1.., .. })));
+    view.gate.send(()).expect("it waits");
+    wait_until(|| server.sessions() == 0);
 }

@@ -10,7 +10,7 @@ use binder_rpc::{Direction, Version, encode};
 use super::service::*;
 use crate::SpIBinder;
 use crate::transport::rpc::endpoint::unix_address;
-use crate::transport::rpc::{Limits, RpcServer};
+use crate::transport::rpc::{Ending, Limits, RpcError, RpcServer, RpcSession};
 
 /// A socket that speaks for itself.
 struct Raw(UnixStream);
@@ -144,34 +144,138 @@ fn an_unknown_command_or_length_ends_the_session() {
     ends_its_session(&[2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 }
 
-#[test]
-fn a_client_that_hangs_within_a_message_hangs_alone() {
-    beside_another(
-        |_| {},
-        |name, root| {
-            let mut raw = Raw::open(name);
-            raw.send(&call_bytes([0, 0], 0, 0)[..30]);
-            for _ in 0..20 {
-                assert_eq!(echo(root, b"meanwhile"), Ok(b"meanwhile".to_vec()));
-            }
-            raw.0.shutdown(std::net::Shutdown::Write).expect("open until here");
-            raw.wait_for_the_end();
-        },
-    );
+/// How long peers may stop within a message in these tests, and that is not long.
+const STALL: Duration = Duration::from_millis(400);
+
+fn few_stalls(server: &RpcServer) {
+    server.set_limits(Limits { max_stall: STALL, ..Limits::default() });
 }
 
 #[test]
-fn a_client_that_reads_no_answers_hangs_alone() {
-    beside_another(
-        |_| {},
-        |name, root| {
+fn a_client_that_stops_within_a_message_is_given_up() {
+    let ping = call_bytes([0, 0], 0, 0);
+    for sent in [1, 10, 16, 30, ping.len() - 1] {
+        beside_another(few_stalls, |name, root| {
             let mut raw = Raw::open(name);
-            raw.0.set_write_timeout(Some(Duration::from_millis(100))).expect("a timeout");
-            let ping = call_bytes([0, 0], 0, 0);
-            while raw.0.write_all(&ping).is_ok() {}
+            raw.send(&ping[..sent]);
             assert_eq!(echo(root, b"meanwhile"), Ok(b"meanwhile".to_vec()));
-        },
+            raw.wait_for_the_end();
+        });
+    }
+}
+
+#[test]
+fn a_client_that_sends_a_message_byte_by_byte_is_given_up() {
+    beside_another(few_stalls, |name, _| {
+        let mut raw = Raw::open(name);
+        let start = std::time::Instant::now();
+        for byte in call_bytes([0, 0], 0, 0).into_iter().cycle() {
+            if raw.0.write_all(&[byte]).is_err() {
+                break;
+            }
+            assert!(start.elapsed() < SOON / 2, "it goes on for ever");
+            std::thread::sleep(STALL / 5);
+        }
+        raw.wait_for_the_end();
+    });
+}
+
+#[test]
+fn clients_that_stop_within_messages_keep_nobody_out() {
+    let set_up = |server: &RpcServer| {
+        few_stalls(server);
+        server.set_max_connections(20);
+        server.set_max_connections_per_peer(20);
+    };
+    beside_another(set_up, |name, _| {
+        let ping = call_bytes([0, 0], 0, 0);
+        let stopped: Vec<_> = (0..19)
+            .map(|_| {
+                let mut raw = Raw::open(name);
+                raw.send(&ping[..10]);
+                raw
+            })
+            .collect();
+        wait_until(|| RpcSession::new().connect_unix(name).is_ok());
+        stopped.into_iter().for_each(Raw::wait_for_the_end);
+    });
+}
+
+#[test]
+fn one_that_is_idle_between_messages_is_not_given_up() {
+    let (_view, server, name) = start(few_stalls);
+    let (_session, root) = connect(&name, |session| {
+        session.set_max_outgoing_connections(1);
+        session.set_limits(Limits { max_stall: STALL, ..Limits::default() });
+    });
+    for length in [300_000, 3] {
+        // A long message comes in several reads.
+        let bytes = vec![7; length];
+        assert_eq!(echo(&root, &bytes).as_ref(), Ok(&bytes));
+        std::thread::sleep(STALL * 2);
+    }
+    assert_eq!(server.sessions(), 1);
+}
+
+#[test]
+fn an_answer_that_takes_its_time_is_waited_for() {
+    let (view, _server, name) = start(few_stalls);
+    let (_session, root) = connect(&name, |session| {
+        session.set_max_outgoing_connections(1);
+        session.set_limits(Limits { max_stall: STALL, ..Limits::default() });
+    });
+    let long = vec![7; 300_000];
+    assert_eq!(echo(&root, &long).as_ref(), Ok(&long));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| call(&root, WAIT, 0, |_| Ok(())).err());
+        std::thread::sleep(STALL * 2);
+        view.gate.send(()).expect("it waits");
+        assert_eq!(waiting.join().expect("no panic"), None);
+    });
+    assert_eq!(echo(&root, &long).as_ref(), Ok(&long));
+}
+
+#[test]
+fn a_client_that_reads_no_answers_is_given_up() {
+    beside_another(few_stalls, |name, root| {
+        let mut raw = Raw::open(name);
+        let ping = call_bytes([0, 0], 0, 0);
+        while raw.0.write_all(&ping).is_ok() {}
+        assert_eq!(echo(root, b"meanwhile"), Ok(b"meanwhile".to_vec()));
+        raw.wait_for_the_end();
+    });
+}
+
+#[test]
+fn a_server_that_stops_within_an_answer_is_given_up() {
+    let limits = Limits::default();
+    let extent = encode::Extent { parcel_bytes: 4, positions: 0 };
+    let answer = encode::reply(Version::V1, 0, extent, &limits).expect("a short reply");
+    let (near, far) = UnixStream::pair().expect("a pair");
+    let server = std::thread::spawn(move || {
+        let mut raw = Raw(far);
+        raw.send(&handshake::response(Version::V1));
+        // The opening, and the first call.
+        let mut opening = [0; 24 + 56];
+        raw.0.read_exact(&mut opening).expect("an opening");
+        raw.send(&answer);
+        raw.wait_for_the_end();
+    });
+    let mut near = Some(near.into());
+    let session = RpcSession::new();
+    session.set_protocol_version(Version::V1);
+    session.set_limits(Limits { max_stall: STALL, ..Limits::default() });
+    let refused = session.connect_preconnected(move || near.take());
+    let after = STALL;
+    assert!(
+        matches!(
+            refused,
+            Err(RpcError::Ended(Ending::Stalled { received: 36, expected: 40, after: it }))
+                if it == after
+        ),
+        "{refused:?}"
     );
+    server.join().expect("the client closes");
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! What lives how long, and who is told of the end.
 
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::service::*;
+use crate::binder_impl::{Binder, BorrowedParcel, Remotable, TransactionCode};
 use crate::transport::rpc::{Ending, Limits, RpcError, RpcServer, RpcSession};
-use crate::{DeathRecipient, IBinder, StatusCode};
+use crate::{DeathRecipient, IBinder, Interface as _, StatusCode};
 
 #[test]
 fn objects_live_as_long_as_their_proxies_and_counts_come_back() {
@@ -43,7 +45,7 @@ fn an_object_that_came_home_is_given_back_with_the_next_call() {
     let (_view, _server, name) = start(|_| {});
     let (session, root) = connect(&name, |_| {});
     let ours = service();
-    let alone = std::sync::Arc::strong_count(&ours.service);
+    let alone = Arc::strong_count(&ours.service);
     let reply = call(&root, RETURN, 0, |data| data.write_binder(Some(&ours.binder)));
     let back = reply.and_then(|reply| reply.read_binder()).expect("an answer");
     assert_eq!(back.as_ref(), Some(&ours.binder));
@@ -52,7 +54,7 @@ fn an_object_that_came_home_is_given_back_with_the_next_call() {
     assert_eq!(session.objects(), (1, 1));
     assert_eq!(root.ping_binder(), Ok(()));
     assert_eq!(session.objects(), (0, 1));
-    assert_eq!(std::sync::Arc::strong_count(&ours.service), alone);
+    assert_eq!(Arc::strong_count(&ours.service), alone);
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn the_client_learns_of_the_servers_end_if_it_listens() {
     let (tell, told) = channel();
     let recipient = DeathRecipient::new(move || tell.send(()).expect("the test listens"));
     root.link_to_death(&recipient).expect("a connection for it");
-    server.shutdown();
+    server.shutdown().expect("from outside of calls");
     assert_eq!(told.recv_timeout(SOON), Ok(()));
     assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
     assert_eq!(root.link_to_death(&recipient), Err(StatusCode::DEAD_OBJECT));
@@ -131,7 +133,7 @@ fn a_session_ends_with_its_last_owner() {
 fn a_server_that_is_shut_down_is_gone() {
     let (_view, server, name) = start(|_| {});
     let (_session, root) = connect(&name, |_| {});
-    server.shutdown();
+    server.shutdown().expect("from outside of calls");
     assert_eq!(server.sessions(), 0);
     assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
     drop(server);
@@ -162,4 +164,54 @@ fn more_connections_than_a_server_grants_are_refused() {
     let (_session, root) = connect(&name, |_| {});
     assert!(RpcSession::new().connect_unix(&name).is_err());
     assert_eq!(root.ping_binder(), Ok(()));
+}
+
+#[test]
+fn one_peer_does_not_get_all_connections() {
+    let (view, server, name) = start(|server| server.set_max_connections(4));
+    let sessions: Vec<_> = (0..3).map(|_| connect(&name, |_| {})).collect();
+    assert!(RpcSession::new().connect_unix(&name).is_err());
+    drop(sessions);
+    wait_until(|| RpcSession::new().connect_unix(&name).is_ok());
+    server.set_max_connections_per_peer(4);
+    wait_until(|| server.sessions() == 0);
+    let sessions: Vec<_> = (0..4).map(|_| connect(&name, |_| {})).collect();
+    assert!(RpcSession::new().connect_unix(&name).is_err());
+    drop((sessions, view));
+}
+
+/// A service whose calls shut its server down.
+struct Closes(Arc<OnceLock<RpcServer>>, Sender<bool>);
+
+impl Remotable for Closes {
+    fn get_descriptor() -> &'static str {
+        DESCRIPTOR
+    }
+
+    fn on_transact(
+        &self,
+        _: TransactionCode,
+        _: &BorrowedParcel<'_>,
+        _: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        let shut_down = self.0.get().expect("it is called by way of it").shutdown();
+        let is_told = matches!(shut_down, Err(RpcError::WithinCall));
+        self.1.send(is_told).expect("the test listens");
+        Ok(())
+    }
+}
+
+#[test]
+fn a_server_that_is_shut_down_within_a_call_does_not_wait_for_that() {
+    let (tell, told) = channel();
+    let server = Arc::new(OnceLock::new());
+    let root = Binder::new(Closes(Arc::clone(&server), tell)).as_binder();
+    let listens = RpcServer::new_inet(root, "127.0.0.1", 0_u32).expect("a port");
+    let port = listens.inet_address().expect("TCP").port();
+    listens.start().expect("a thread");
+    server.set(listens).expect("once");
+    let root = RpcSession::new().connect_inet("127.0.0.1", port).expect("a server");
+    assert_eq!(call(&root, ECHO, 0, |_| Ok(())).err(), Some(StatusCode::DEAD_OBJECT));
+    assert_eq!(told.recv_timeout(SOON), Ok(true));
+    assert!(RpcServer::new_inet(root, "127.0.0.1", 65_536_u32).is_err(), "no port");
 }

@@ -1,0 +1,115 @@
+//! What is said when something is refused.
+
+use std::fmt::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use tracing::field::{Field, Visit};
+use tracing::span;
+
+use super::service::*;
+use crate::StatusCode;
+use crate::transport::rpc::{
+    FileDescriptorTransportMode, HandshakeError, RpcError, RpcServer, RpcSession,
+};
+
+/// Takes down what this thread logs.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<String>>);
+
+impl Visit for Log {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let mut log = self.0.lock().expect("no panic");
+        write!(log, "{field}={value:?} ").expect("a string");
+    }
+}
+
+impl tracing::Subscriber for Log {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() <= tracing::Level::WARN
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        event.record(&mut self.clone());
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+#[test]
+fn a_call_that_is_too_long_is_logged_with_its_length() {
+    let (_view, _server, name) = start(|_| {});
+    let (_session, root) = connect(&name, |_| {});
+    let log = Log::default();
+    tracing::subscriber::with_default(log.clone(), || {
+        assert_eq!(echo(&root, &vec![0; 700_000]), Err(StatusCode::FAILED_TRANSACTION));
+    });
+    let log = log.0.lock().expect("no panic");
+    assert!(log.contains("a message of 700") && log.contains("at most 614400 are sent"), "{log}");
+}
+
+#[test]
+fn descriptors_over_tcp_are_refused_by_the_client() {
+    let view = service();
+    let local = std::net::IpAddr::from([127, 0, 0, 1]);
+    let server = RpcServer::new_inet(view.binder.clone(), local, 0).expect("a port");
+    server.start().expect("a thread");
+    let port = server.inet_address().expect("TCP").port();
+    let session = RpcSession::new();
+    session.set_file_descriptor_transport_mode(FileDescriptorTransportMode::Unix);
+    let refused = session.connect_inet("127.0.0.1", port);
+    assert!(matches!(refused, Err(RpcError::NoUnixSocket)), "{refused:?}");
+}
+
+#[test]
+fn more_connections_than_a_session_may_have_are_refused_by_the_client() {
+    let (_view, _server, name) = start(|server| server.set_max_threads(100));
+    let session = RpcSession::new();
+    session.set_max_incoming_threads(100);
+    let refused = session.connect_unix(&name);
+    let numbers = RpcError::TooManyConnections { incoming: 100, limit: 64 }.to_string();
+    assert_eq!(refused.expect_err("too many").to_string(), numbers);
+    assert!(numbers.contains("100") && numbers.contains("64"), "{numbers}");
+
+    // Those for calls of this side are fewer then.
+    session.set_max_incoming_threads(63);
+    session.set_max_outgoing_connections(100);
+    let root = session.connect_unix(&name).expect("64 in all");
+    assert_eq!(echo(&root, b"fits"), Ok(b"fits".to_vec()));
+}
+
+#[test]
+fn a_server_that_speaks_tls_is_called_that() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("a port").port();
+    let server = std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let (mut socket, _) = listener.accept().expect("a client");
+        socket.read_exact(&mut [0; 24]).expect("an opening");
+        // The alert with which a TLS server answers what is no TLS.
+        socket.write_all(&[21, 3, 3, 0, 2, 2, 10]).expect("an open socket");
+    });
+    let refused = RpcSession::new().connect_inet("127.0.0.1", port);
+    assert!(matches!(refused, Err(RpcError::Handshake(HandshakeError::Tls))), "{refused:?}");
+    server.join().expect("no panic");
+}
+
+#[test]
+fn a_client_that_has_gone_is_known() {
+    let (near, far) = std::os::unix::net::UnixStream::pair().expect("a pair");
+    let link = super::super::link::Link::new(far.into(), true);
+    assert!(!link.is_closed_by_peer());
+    // What it has sent is not read yet.
+    std::io::Write::write_all(&mut &near, b"joins").expect("room");
+    drop(near);
+    assert!(link.is_closed_by_peer());
+}
