@@ -92,9 +92,9 @@ fn numbers_texts_and_enums() {
         assert_repeats!(test.repeatLong(i64::MIN));
         assert_repeats!(test.repeatFloat(1.5));
         assert_repeats!(test.repeatDouble(1e300));
-        assert_repeats!(test.repeatString("schön \u{1F30D}"));
+        assert_repeats!(test.repeatString("sch\u{f6}n \u{1F30D}"));
         assert_repeats!(test.repeatString(&*"long ".repeat(5000)));
-        assert_repeats!(test.repeatUtf8("schön \u{1F30D}"));
+        assert_repeats!(test.repeatUtf8("sch\u{f6}n \u{1F30D}"));
         assert_repeats!(test.repeatByteEnum(ByteEnum::BAZ));
         assert_repeats!(test.repeatIntEnum(IntEnum::BAR));
         assert_repeats!(test.repeatLongEnum(LongEnum::BAR));
@@ -166,7 +166,7 @@ fn unions_and_parcelables() {
         assert_eq!(test.repeatTree(&tree).unwrap(), tree);
 
         let mut everything = Everything {
-            text: "héllo".into(),
+            text: "h\u{e9}llo".into(),
             letter: 0x20ac,
             flags: vec![true],
             bytes: vec![1; 5],
