@@ -39,7 +39,7 @@ pub struct Context {
     /// What the users have whose files are open.
     pub(crate) users: BTreeMap<u32, Holdings>,
     pub(crate) effects: VecDeque<Effect>,
-    /// Memory for the returns of one read, kept from read to read.
+    /// Memory for the returns of reads, kept from read to read.
     pub(crate) spare_returns: Vec<Vec<u8>>,
     /// The node that handle 0 means.
     pub(crate) manager: Option<NodeKey>,

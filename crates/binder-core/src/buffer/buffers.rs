@@ -9,6 +9,9 @@ use slab::Slab;
 
 use super::Buffer;
 
+/// So many buffers keep their places when the last has gone: most processes have fewer at a time.
+const KEPT: usize = 16;
+
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     buffers: Slab<Buffer>,
@@ -35,9 +38,9 @@ impl Buffers {
 
     fn take(&mut self, slot: usize) -> Option<Buffer> {
         let buffer = self.buffers.try_remove(slot);
-        if self.buffers.is_empty() {
+        if self.buffers.is_empty() && self.buffers.capacity() > KEPT {
             // What a burst has left.
-            self.buffers.shrink_to_fit();
+            self.buffers = Slab::new();
         }
         buffer
     }
