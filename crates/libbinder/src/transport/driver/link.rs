@@ -301,16 +301,14 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use std::any::Any;
-    use std::ffi::CStr;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use binder_uapi::BC_REPLY;
 
     use super::super::device::refusing_device;
     use super::*;
-    use crate::binder_impl::{BorrowedParcel, TransactionCode};
-    use crate::{SpIBinder, Stability, StatusCode};
+    use crate::binder_impl::{Binder, BorrowedParcel, Remotable, TransactionCode};
+    use crate::{Interface as _, StatusCode};
 
     /// An object that looks, when it is dropped, whether commands wait.
     struct Last {
@@ -325,40 +323,18 @@ mod tests {
         }
     }
 
-    impl LocalObject for Last {
-        fn descriptor(&self) -> &'static str {
+    impl Remotable for Last {
+        fn get_descriptor() -> &'static str {
             "ILast"
         }
 
         fn on_transact(
             &self,
-            _code: TransactionCode,
-            _data: &BorrowedParcel<'_>,
-            _reply: &mut BorrowedParcel<'_>,
+            _: TransactionCode,
+            _: &BorrowedParcel<'_>,
+            _: &mut BorrowedParcel<'_>,
         ) -> Result<(), StatusCode> {
             Ok(())
-        }
-
-        fn dump(&self, _out: &mut dyn io::Write, _args: &[&CStr]) -> Result<(), StatusCode> {
-            Ok(())
-        }
-
-        fn extension(&self) -> Option<SpIBinder> {
-            None
-        }
-
-        fn stability(&self) -> Stability {
-            Stability::default()
-        }
-
-        fn is_requesting_sid(&self) -> bool {
-            false
-        }
-
-        fn set_requesting_sid(&self, _enable: bool) {}
-
-        fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-            self
         }
     }
 
@@ -369,12 +345,14 @@ mod tests {
         let is_anything_unwritten = Arc::new(AtomicBool::new(true));
         let object =
             Last { device: device.clone(), is_anything_unwritten: is_anything_unwritten.clone() };
+        let object = Binder::new(object).as_binder();
         device.with_link(|link| {
             let reply = Parcel::new();
             link.push_transaction(BC_REPLY, Default::default(), &Payload::Parcel(&reply));
             link.keep_reply(reply);
-            link.retire(Arc::new(object));
+            link.retire(object.as_local().expect("it is ours").clone());
         });
+        drop(object);
         device.drop_retired();
         assert!(!is_anything_unwritten.load(Ordering::Relaxed));
     }
