@@ -20,6 +20,7 @@ use crate::files::HeldFile;
 use crate::mapping::ReceiveBuffer;
 use crate::pids::Pids;
 use crate::reach::Way;
+use crate::read_ahead::Habits;
 use crate::runners::Runners;
 use crate::served;
 use crate::supply::{Payer, Permit};
@@ -252,7 +253,10 @@ impl Client {
             memory.forgo_descriptor();
         }
         let leash = memory.leash().clone();
-        Lent { way: Box::new(Way { memory, _permit: permit, reach: None }), leash }
+        Lent {
+            way: Box::new(Way { memory, _permit: permit, habits: Habits::default(), reach: None }),
+            leash,
+        }
     }
 
     /// Where lent memory is put back.

@@ -35,6 +35,7 @@ mod parked;
 mod pids;
 mod pressure;
 mod reach;
+mod read_ahead;
 mod readers;
 mod runners;
 mod served;

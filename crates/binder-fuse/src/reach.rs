@@ -22,6 +22,7 @@ use crate::driver::{Asker, DeviceId, Driver, Job};
 use crate::errand::{Task, Worker};
 use crate::files::HeldFile;
 use crate::housekeeper::ROUND;
+use crate::read_ahead::{Habits, ReadAhead};
 use crate::session::Shared;
 use crate::supply::{Payer, Permit};
 
@@ -31,6 +32,7 @@ pub(crate) struct Way {
     pub(crate) memory: ClientMemory,
     /// For the descriptor that it keeps open, if it does.
     pub(crate) _permit: Option<Permit>,
+    pub(crate) habits: Habits,
     /// What is to be done, or has been.
     pub(crate) reach: Option<Reach>,
 }
@@ -123,6 +125,7 @@ pub(crate) struct Berth {
 /// A client's memory, as the core reads it.
 struct OfCaller<'a, R> {
     memory: &'a mut ClientMemory,
+    ahead: ReadAhead<'a>,
     /// Has room reserved for what a send carries.
     reserve: R,
 }
@@ -132,7 +135,7 @@ where
     R: FnMut(TransactionKind, &BinderTransactionDataSg) -> Option<Berth>,
 {
     fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
-        self.memory.read(address.0, into).map_err(|_| CopyFault)
+        self.ahead.read(self.memory, address.0, into).map_err(|_| CopyFault)
     }
 
     fn read_two(&mut self, [first, second]: [(ClaimedAddr, &mut [u8]); 2]) -> Result<(), usize> {
@@ -145,7 +148,7 @@ where
         len: usize,
         bytes: &mut Vec<u8>,
     ) -> Result<(), CopyFault> {
-        self.memory.read_whole(address.0, len, bytes).map_err(|_| CopyFault)
+        self.ahead.read_whole(self.memory, address.0, len, bytes).map_err(|_| CopyFault)
     }
 
     fn read_into_room(
@@ -163,15 +166,16 @@ where
 
 impl Way {
     /// Does what is wanted, however long that takes. If the reader does, large payloads go where they
-    /// belong at once; others would keep the room for long.
+    /// belong at once, and what is expected is read ahead; others would keep the room for long, and wait
+    /// for more than they must.
     fn go(&mut self, reader: Option<&Shared>) {
-        let Self { memory, reach: Some(Reach { ticket, unique, want, end, .. }), .. } = self else {
-            return;
-        };
+        let Self { memory, habits, reach: Some(reach), .. } = self else { return };
+        let Reach { ticket, unique, want, end, .. } = reach;
         let work = AssertUnwindSafe(|| match want {
             Want::Commands(request, commands) => {
                 let reserve = |kind, data: &_| reader?.reserve_room(*ticket, *unique, kind, data);
-                commands.fetch_next(request, &mut OfCaller { memory, reserve });
+                let ahead = ReadAhead::new(reader.is_some().then_some(habits));
+                commands.fetch_next(request, &mut OfCaller { memory, ahead, reserve });
                 End::Done
             }
             Want::HandOver(hand_over) => match write(memory, hand_over) {
