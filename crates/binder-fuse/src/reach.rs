@@ -138,8 +138,9 @@ where
         self.ahead.read(self.memory, address.0, into).map_err(|_| CopyFault)
     }
 
-    fn read_two(&mut self, [first, second]: [(ClaimedAddr, &mut [u8]); 2]) -> Result<(), usize> {
-        self.memory.read_two([(first.0.0, first.1), (second.0.0, second.1)])
+    fn read_two(&mut self, places: [(ClaimedAddr, &mut [u8]); 2]) -> Result<(), usize> {
+        let places = places.map(|(address, into)| (address.0, into));
+        self.ahead.read_two(self.memory, places)
     }
 
     fn read_whole(

@@ -8,7 +8,7 @@
 
 use binder_os::{ClientMemory, Fault};
 
-/// Data of so many bytes is read ahead.
+/// As much as is read ahead.
 const ROOM_BYTES: usize = 512;
 /// As many threads of a process as may call by turns.
 const SLOTS: usize = 8;
@@ -22,13 +22,20 @@ pub(crate) struct Habits([Habit; SLOTS]);
 #[derive(Debug, Default, Clone, Copy)]
 struct Habit {
     commands: u64,
-    data: u64,
-    /// The most that was read there.
-    len: usize,
+    places: Places,
     times: u8,
 }
 
-/// How the first commands of a call are read, and the data of the first send among them.
+/// The offsets that a send has, if any, and its data.
+type Places = [Place; 2];
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Place {
+    address: u64,
+    len: usize,
+}
+
+/// How the first commands of a call are read, and what the first send among them carries.
 pub(crate) struct ReadAhead<'a> {
     /// None if nothing is to be read but what is asked for.
     habits: Option<&'a mut Habits>,
@@ -38,14 +45,8 @@ pub(crate) struct ReadAhead<'a> {
 
 enum Stage {
     Fresh,
-    /// The commands were read, and nothing else.
-    Commands(u64),
-    /// With them, the bytes at this address.
-    Ahead {
-        commands: u64,
-        data: u64,
-        len: usize,
-    },
+    /// The commands were read, and with them what is in these places, if they have a length.
+    Commands(u64, Places),
     Over,
 }
 
@@ -57,20 +58,25 @@ impl Habits {
     }
 
     /// What commands at this address are expected to point to.
-    fn expected(&mut self, commands: u64) -> Option<(u64, usize)> {
+    fn expected(&mut self, commands: u64) -> Option<Places> {
         let habit = self.habit(commands);
-        (habit.commands == commands && habit.times >= SURE).then_some((habit.data, habit.len))
+        (habit.commands == commands && habit.times >= SURE).then_some(habit.places)
     }
 
     /// Notes what they did point to.
-    fn note(&mut self, commands: u64, data: u64, len: usize) {
+    fn note(&mut self, commands: u64, places: Places) {
         let habit = self.habit(commands);
-        *habit = if len > ROOM_BYTES {
-            Habit::default()
-        } else if (habit.commands, habit.data) == (commands, data) {
-            Habit { len: len.max(habit.len), times: habit.times.saturating_add(1), ..*habit }
+        let (mut longest, mut is_same) = (places, habit.commands == commands);
+        for (place, before) in longest.iter_mut().zip(habit.places) {
+            is_same &= place.address == before.address;
+            place.len = place.len.max(before.len);
+        }
+        *habit = if is_same && has_room(longest) {
+            Habit { commands, places: longest, times: habit.times.saturating_add(1) }
+        } else if has_room(places) {
+            Habit { commands, places, times: 1 }
         } else {
-            Habit { commands, data, len, times: 1 }
+            Habit::default()
         };
     }
 
@@ -99,24 +105,24 @@ impl<'a> ReadAhead<'a> {
         let (Stage::Fresh, Some(habits)) = (&self.stage, &mut self.habits) else {
             return memory.read(address, into);
         };
-        self.stage = Stage::Commands(address);
-        let Some((data, len)) = habits.expected(address) else {
+        self.stage = Stage::Commands(address, Places::default());
+        let Some(places) = habits.expected(address) else {
             return memory.read(address, into);
         };
-        match memory.read_two([(address, into), (data, &mut self.bytes[..len])]) {
-            Ok(()) => {
-                self.stage = Stage::Ahead { commands: address, data, len };
-                Ok(())
-            }
-            Err(0) => Err(Fault { address, len_bytes: into.len() }),
-            Err(_) => {
-                habits.forget(address);
-                Ok(())
-            }
+        let len_bytes = into.len();
+        let (first, second) = self.bytes.split_at_mut(places[0].len);
+        let ahead = [(places[0].address, first), (places[1].address, &mut second[..places[1].len])];
+        let [first, second] = ahead;
+        match memory.read_all([(address, into), first, second]) {
+            Ok(()) => self.stage = Stage::Commands(address, places),
+            Err(0) => return Err(Fault { address, len_bytes }),
+            Err(_) => habits.forget(address),
         }
+        Ok(())
     }
 
-    /// Makes `bytes` the `len` bytes at `address`, as they were when the commands were read or are now.
+    /// Makes `bytes` the `len` bytes of data at `address`, as they were when the commands were read or are
+    /// now.
     ///
     /// # Errors
     ///
@@ -128,21 +134,59 @@ impl<'a> ReadAhead<'a> {
         len: usize,
         bytes: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        let stage = std::mem::replace(&mut self.stage, Stage::Over);
-        if let (Some(habits), Stage::Commands(commands) | Stage::Ahead { commands, .. }) =
-            (&mut self.habits, &stage)
-        {
-            habits.note(*commands, address, len);
-        }
-        match stage {
-            Stage::Ahead { data, len: most, .. } if data == address && len <= most => {
+        match self.take([Place::default(), Place { address, len }]) {
+            Some([_, data]) => {
                 bytes.clear();
-                bytes.extend_from_slice(&self.bytes[..len]);
+                bytes.extend_from_slice(data);
                 Ok(())
             }
-            _ => memory.read_whole(address, len, bytes),
+            None => memory.read_whole(address, len, bytes),
         }
     }
+
+    /// Fills two places, of offsets and of data, in the same way.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientMemory::read_all`].
+    pub(crate) fn read_two(
+        &mut self,
+        memory: &mut ClientMemory,
+        places: [(u64, &mut [u8]); 2],
+    ) -> Result<(), usize> {
+        let asked = places.each_ref().map(|(address, into)| (*address, into.len()));
+        match self.take(asked.map(|(address, len)| Place { address, len })) {
+            Some(ahead) => {
+                for ((_, into), bytes) in places.into_iter().zip(ahead) {
+                    into.copy_from_slice(bytes);
+                }
+                Ok(())
+            }
+            None => memory.read_all(places),
+        }
+    }
+
+    /// What is in these places, if they are the first that the commands point to and were read with them.
+    fn take(&mut self, asked: Places) -> Option<[&[u8]; 2]> {
+        let Stage::Commands(commands, ahead) = std::mem::replace(&mut self.stage, Stage::Over)
+        else {
+            return None;
+        };
+        self.habits.as_mut()?.note(commands, asked);
+        let is_there = |(asked, ahead): (&Place, &Place)| {
+            asked.address == ahead.address && asked.len <= ahead.len
+        };
+        if ahead[1].len == 0 || !asked.iter().zip(&ahead).all(is_there) {
+            return None;
+        }
+        let (first, second) = self.bytes.split_at(ahead[0].len);
+        Some([&first[..asked[0].len], &second[..asked[1].len]])
+    }
+}
+
+/// Whether both can be read ahead.
+fn has_room(places: Places) -> bool {
+    places[0].len.saturating_add(places[1].len) <= ROOM_BYTES
 }
 
 #[cfg(test)]
@@ -243,13 +287,37 @@ mod tests {
         let mut client = Client::new();
         let commands = client.commands.as_ptr().expose_provenance() as u64;
         // Where nothing is ever mapped.
-        (0..3).for_each(|_| client.habits.note(commands, 8, 64));
+        let nowhere = [Place::default(), Place { address: 8, len: 64 }];
+        (0..3).for_each(|_| client.habits.note(commands, nowhere));
         let data = vec![5; 64];
         for _ in 0..3 {
             assert_eq!(client.send(&data, || {}), data);
         }
-        (0..3).for_each(|_| client.habits.note(commands, 8, 64));
+        (0..3).for_each(|_| client.habits.note(commands, nowhere));
         assert!(client.send_from(8, 64, || {}).is_err());
+    }
+
+    #[test]
+    fn offsets_and_data_are_read_ahead_together() {
+        let mut client = Client::new();
+        let (offsets, data) = (cells(1), cells(2));
+        let commands = client.commands.as_ptr().expose_provenance() as u64;
+        for time in 0..6 {
+            fill(&offsets, 1);
+            fill(&data, 2);
+            let mut ahead = ReadAhead::new(Some(&mut client.habits));
+            ahead.read(&mut client.memory, commands, &mut [0; 16]).unwrap();
+            fill(&offsets, 3);
+            fill(&data, 4);
+            let (mut first, mut second) = ([0; 16], [0; 60]);
+            let places = [(address(&offsets), &mut first[..]), (address(&data), &mut second[..])];
+            ahead.read_two(&mut client.memory, places).unwrap();
+            let as_it_was = if time < 2 { (3, 4) } else { (1, 2) };
+            assert_eq!((first, second), ([as_it_was.0; 16], [as_it_was.1; 60]), "{time}");
+            // What follows is read when it is asked for.
+            ahead.read(&mut client.memory, address(&data), &mut second).unwrap();
+            assert_eq!(second, [4; 60]);
+        }
     }
 
     #[test]

@@ -199,29 +199,33 @@ impl ClientMemory {
         Ok(())
     }
 
-    /// Fills two places, the first and then the second. To read at two addresses at once takes no longer
-    /// than to read at one.
+    /// Fills several places, one after the other. To read at two addresses at once takes no longer than to
+    /// read at one.
     ///
     /// # Errors
     ///
-    /// Which is the first that is not readable by the client: 0 or 1. Both places may hold a part.
-    pub fn read_two(&mut self, places: [(u64, &mut [u8]); 2]) -> Result<(), usize> {
-        let [(first, into), (second, and_into)] = places;
-        let Some(sources) = both([(first, into.len()), (second, and_into.len())]) else {
-            self.read(first, into).map_err(|_| 0_usize)?;
-            return self.read(second, and_into).map_err(|_| 1);
+    /// Which is the first that is not readable by the client, counted from 0. Those before it are filled,
+    /// and it and those after it may hold a part.
+    pub fn read_all<const N: usize>(&mut self, places: [(u64, &mut [u8]); N]) -> Result<(), usize> {
+        let Some(sources) = ranges(places.each_ref().map(|(at, into)| (*at, into.len()))) else {
+            for (at, (address, into)) in places.into_iter().enumerate() {
+                self.read(address, into).map_err(|_| at)?;
+            }
+            return Ok(());
         };
-        let local = [into, and_into]
-            .map(|into| libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() });
+        let local = places.map(|(_, into)| libc::iovec {
+            iov_base: into.as_mut_ptr().cast(),
+            iov_len: into.len(),
+        });
         let transferred = self.with_living_thread(|tid| {
             let remote = sources.map(Range::iovec);
-            let (local, remote) = (local.as_ptr(), remote.as_ptr());
-            // SAFETY: the kernel writes to the two places, which are borrowed for the call, no more than
-            // their lengths, and reads both pairs of iovecs during it; `remote` names memory of another
-            // process and is not dereferenced here.
-            unsafe { libc::process_vm_readv(tid, local, 2, remote, 2, 0) }
+            let (local, remote, count) = (local.as_ptr(), remote.as_ptr(), N as libc::c_ulong);
+            // SAFETY: the kernel writes to the places, which are borrowed for the call, no more than
+            // their lengths, and reads as many iovecs of both kinds during it; `remote` names memory of
+            // another process and is not dereferenced here.
+            unsafe { libc::process_vm_readv(tid, local, count, remote, count, 0) }
         });
-        whole(transferred, sources)
+        whole(transferred, &sources)
     }
 
     /// Writes at two addresses, first at the first. It takes no longer than to write at one.
@@ -232,7 +236,7 @@ impl ClientMemory {
     /// of it a part may have been.
     pub fn write_two(&mut self, places: [(u64, &[u8]); 2]) -> Result<(), usize> {
         let [(first, bytes), (second, and_bytes)] = places;
-        let Some(targets) = both([(first, bytes.len()), (second, and_bytes.len())]) else {
+        let Some(targets) = ranges([(first, bytes.len()), (second, and_bytes.len())]) else {
             self.write(first, bytes).map_err(|_| 0_usize)?;
             return self.write(second, and_bytes).map_err(|_| 1);
         };
@@ -248,7 +252,7 @@ impl ClientMemory {
             // is not dereferenced here.
             unsafe { libc::process_vm_writev(tid, local, 2, remote, 2, 0) }
         });
-        whole(transferred, targets)
+        whole(transferred, &targets)
     }
 
     /// Opens the address space that the process has at this moment, by its thread `tid`, for good.
@@ -391,20 +395,28 @@ impl ClientMemory {
     }
 }
 
-/// Two ranges, unless one is none.
-fn both([first, second]: [(u64, usize); 2]) -> Option<[Range; 2]> {
-    Some([Range::new(first.0, first.1)?, Range::new(second.0, second.1)?])
+/// Several ranges, unless one is none.
+fn ranges<const N: usize>(places: [(u64, usize); N]) -> Option<[Range; N]> {
+    let mut ranges = [Range::EMPTY; N];
+    for (range, (address, len_bytes)) in ranges.iter_mut().zip(places) {
+        *range = Range::new(address, len_bytes)?;
+    }
+    Some(ranges)
 }
 
-/// Whether two ranges were transferred as a whole; or else the first that was not. One comes after the
-/// other, and only the bytes of both are counted.
-fn whole(transferred: Option<usize>, [first, second]: [Range; 2]) -> Result<(), usize> {
-    match transferred {
-        Some(bytes) if bytes == first.len_bytes + second.len_bytes => Ok(()),
-        Some(bytes) if bytes >= first.len_bytes => Err(1),
-        Some(_) => Err(0),
-        None if first.len_bytes == 0 => Err(1),
-        None => Err(0),
+/// Whether all ranges were transferred; or else the first that was not. One comes after the other, and
+/// only the bytes of all are counted.
+fn whole(transferred: Option<usize>, ranges: &[Range]) -> Result<(), usize> {
+    let mut end = 0;
+    let is_missing = |range: &Range| {
+        end += range.len_bytes;
+        end > transferred.unwrap_or(0)
+    };
+    match ranges.iter().position(is_missing) {
+        Some(first) => Err(first),
+        // Nothing was asked for, and even that was refused.
+        None if transferred.is_none() => Err(0),
+        None => Ok(()),
     }
 }
 
@@ -424,6 +436,8 @@ struct Range {
 }
 
 impl Range {
+    const EMPTY: Self = Self { start: 0, len_bytes: 0 };
+
     fn new(address: u64, len_bytes: usize) -> Option<Self> {
         let start = untagged(address);
         let end = start.checked_add(u64::try_from(len_bytes).ok()?)?;

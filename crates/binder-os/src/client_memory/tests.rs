@@ -279,7 +279,7 @@ fn of_two_places_the_first_that_is_out_of_reach_is_told() {
     let (mut some, mut more) = ([0; 48], vec![0; PAGE]);
 
     let mut read = |first, second| {
-        memory.read_two([(first, some.as_mut_slice()), (second, more.as_mut_slice())])
+        memory.read_all([(first, some.as_mut_slice()), (second, more.as_mut_slice())])
     };
     assert_eq!(read(readable, readable), Ok(()));
     assert_eq!((read(closed, readable), read(closed, closed)), (Err(0), Err(0)));
@@ -287,7 +287,7 @@ fn of_two_places_the_first_that_is_out_of_reach_is_told() {
     assert_eq!((read(u64::MAX, readable), read(readable, u64::MAX)), (Err(0), Err(1)));
     assert_eq!(read(writable, readable), Ok(()));
     assert_eq!((some.to_vec(), more), (patterns(8, 48), patterns(PAGE, PAGE)));
-    assert_eq!(memory.read_two([(readable, &mut []), (closed, &mut some)]), Err(1));
+    assert_eq!(memory.read_all([(readable, &mut []), (closed, &mut some)]), Err(1));
 
     let mut write =
         |first, second, byte| memory.write_two([(first, &[byte; 48]), (second, &[byte])]);
