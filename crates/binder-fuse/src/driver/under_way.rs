@@ -136,7 +136,10 @@ impl Driver {
             client.take_back_memory(Lent { way, leash });
         }
         match (want, end) {
-            (_, End::NotYet | End::Bug) => send(&self.fuse, &reply::error(asker.unique, EIO)),
+            (want, End::NotYet | End::Bug) => {
+                self.give_up_rooms(device, want);
+                send(&self.fuse, &reply::error(asker.unique, EIO));
+            }
             // What was fetched may lack what was cut off.
             (want @ Want::Commands(..), _) if is_cut => {
                 self.give_up_rooms(device, want);
