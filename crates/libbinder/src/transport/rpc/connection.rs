@@ -61,8 +61,6 @@ pub(super) struct Connection {
     /// Since when the rest of a message is waited for, and since when nothing unsent has gone.
     within_since: Option<Instant>,
     stuck_since: Option<Instant>,
-    /// Whether waits on the socket are bounded, for what came in part.
-    is_bounded: bool,
 }
 
 /// What a wait is for.
@@ -92,14 +90,7 @@ impl Connection {
             undrained: 0,
             within_since: None,
             stuck_since: None,
-            is_bounded: false,
         }
-    }
-
-    /// Bounds every wait on the socket, or none any more.
-    pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        self.is_bounded = false;
-        self.link.set_timeout(timeout)
     }
 
     /// Lends memory, empty, to be put back.
@@ -193,32 +184,21 @@ impl Connection {
 
     /// Waits until something comes: within a message no longer than the peer may stop there.
     ///
-    /// The socket keeps its bound until it has been idle for as long, so that long messages do not cost
-    /// a call of the system each.
+    /// A socket with a timeout costs the system a timer in each wait, so only waits within a message
+    /// have one, of their own.
     pub(super) fn wait(&mut self, what: WaitFor) -> Result<(), Ending> {
-        loop {
-            let partial = self.partial(what);
-            if let Some(partial) = partial {
-                let since = *self.within_since.get_or_insert_with(Instant::now);
-                if since.elapsed() >= self.limits.max_stall {
-                    return Err(self.stalled(partial));
-                }
-                if !self.is_bounded {
-                    let bounded = self.link.set_timeout(Some(self.max_stall()));
-                    bounded.map_err(|error| lost(&error))?;
-                    self.is_bounded = true;
-                }
-            }
-            match (self.receive(Patience::Wait), partial) {
-                (Err(ending), Some(partial)) if is_again(&ending) => {
-                    return Err(self.stalled(partial));
-                }
-                (Err(ending), None) if is_again(&ending) && self.is_bounded => {
-                    self.set_timeout(None).map_err(|error| lost(&error))?;
-                }
-                (result, _) => return result,
-            }
+        let Some(partial) = self.partial(what) else {
+            return self.receive(Patience::Wait);
+        };
+        let since = *self.within_since.get_or_insert_with(Instant::now);
+        let left = self.max_stall().saturating_sub(since.elapsed());
+        if left.is_zero() {
+            return Err(self.stalled(partial));
         }
+        if !self.receive_now()? {
+            self.link.wait_for_input(left).map_err(|error| lost(&error))?;
+        }
+        Ok(())
     }
 
     /// Returns how much has come of a message that the peer must go on with.

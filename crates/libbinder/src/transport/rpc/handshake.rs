@@ -23,12 +23,12 @@ impl Deadline {
     }
 
     /// Bounds the next wait by what is left.
-    fn apply(&self, connection: &mut Connection) -> Result<(), RpcError> {
+    fn apply(&self, connection: &Connection) -> Result<(), RpcError> {
         let left = self.at.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(self.passed());
         }
-        let bounded = connection.set_timeout(Some(left));
+        let bounded = connection.link().set_timeout(Some(left));
         bounded.map_err(RpcError::system("bound the wait on a socket"))
     }
 
@@ -64,8 +64,8 @@ impl Deadline {
     }
 
     /// Lets the connection wait for as long as it takes again.
-    pub(super) fn lift(&self, connection: &mut Connection) -> Result<(), RpcError> {
-        let lifted = connection.set_timeout(None);
+    pub(super) fn lift(&self, connection: &Connection) -> Result<(), RpcError> {
+        let lifted = connection.link().set_timeout(None);
         lifted.map_err(RpcError::system("wait on a socket without bound"))
     }
 

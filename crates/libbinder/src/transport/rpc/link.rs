@@ -187,6 +187,14 @@ impl Link {
         Ok(or_input && polled[0].revents().intersects(PollFlags::IN | PollFlags::HUP))
     }
 
+    /// Waits until there is something to receive, for `at_most` that long.
+    pub(super) fn wait_for_input(&self, at_most: Duration) -> io::Result<()> {
+        let mut polled = [PollFd::new(&self.socket, PollFlags::IN)];
+        let at_most = Timespec::try_from(at_most).map_err(|_| Errno::INVAL)?;
+        retry(|| poll(&mut polled, Some(&at_most)))?;
+        Ok(())
+    }
+
     /// Ends every wait on the socket, here and there.
     pub(super) fn close(&self) {
         // A socket that is closed already is as good.
