@@ -65,8 +65,11 @@ impl<'a> Reader<'a> {
         let Some(units) = self.units()? else { return Ok(false) };
         if expected.is_ascii() {
             let bytes = expected.as_bytes();
-            let is_same = |(unit, byte): (&[u8; 2], &u8)| *unit == [*byte, 0];
-            return Ok(units.len() == bytes.len() && units.iter().zip(bytes).all(is_same));
+            // All bits that differ: a loop without a way out in between is twice as fast.
+            let differing = units.iter().zip(bytes).fold(0, |bits, (unit, byte)| {
+                bits | (u16::from_le_bytes(*unit) ^ u16::from(*byte))
+            });
+            return Ok(units.len() == bytes.len() && differing == 0);
         }
         Ok(units.iter().map(|unit| u16::from_le_bytes(*unit)).eq(expected.encode_utf16()))
     }
