@@ -200,9 +200,10 @@ impl Link {
         self.conversation.take_next()
     }
 
-    /// Writes all commands and reads returns, and waits for them if need be.
+    /// Writes all commands and reads returns, and waits for them if need be; unless some that were
+    /// read are left.
     pub(super) fn read(&mut self, device: &Shared) -> io::Result<()> {
-        self.exchange(device, true)
+        if self.conversation.has_returns() { Ok(()) } else { self.exchange(device, true) }
     }
 
     /// Writes all commands, as far as the driver takes them.
@@ -219,6 +220,14 @@ impl Link {
         self.held_back_bytes = self.unfreed_bytes;
         let may_hold_back = more_bytes == 0 || device.hold_back(more_bytes);
         if self.is_urgent || !may_hold_back { self.flush(device) } else { Ok(()) }
+    }
+
+    /// Writes all commands of a thread that is ending. To write makes it one that the driver knows, if
+    /// it is not, and nobody but itself might ever say that it has ended.
+    fn end(&mut self, device: &Shared) {
+        // Nobody is left to tell if the device does not answer any more.
+        let _ = self.flush(device);
+        let _ = device.os.exit_thread();
     }
 
     fn exchange(&mut self, device: &Shared, is_waiting: bool) -> io::Result<()> {
@@ -253,9 +262,7 @@ impl Drop for Links {
             if device.check_process().is_err() {
                 continue;
             }
-            // Nobody is left to tell if the device does not answer any more.
-            let _ = link.flush(&device);
-            let _ = device.os.exit_thread();
+            link.end(&device);
         }
     }
 }
@@ -291,7 +298,12 @@ impl Shared {
             (_, Some(act)) => {
                 let mut link = Link::new(self);
                 let result = act(&mut link);
-                let _ = link.flush(self);
+                // One in use goes on.
+                if is_there() {
+                    let _ = link.flush(self);
+                } else {
+                    link.end(self);
+                }
                 result
             }
             (Ok(None) | Err(_), None) => unreachable!("what was run has a result"),

@@ -1,5 +1,6 @@
 //! What happens when processes end, freeze, or divide.
 
+use std::cell::RefCell;
 use std::io::{self, Read as _, Write as _};
 use std::process::Command;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -24,6 +25,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("freezes_are_told", freezes_are_told),
     ("a_child_opens_the_device_anew", a_child_opens_the_device_anew),
     ("threads_end_without_a_trace", threads_end_without_a_trace),
+    ("what_an_ending_thread_drops_is_not_its_own_any_more", what_an_ending_thread_drops),
 ];
 
 const SOON: Duration = Duration::from_secs(20);
@@ -219,10 +221,60 @@ fn threads_end_without_a_trace() -> Outcome {
         let thread = thread::spawn(move || {
             let thing: Result<SpIBinder, _> = ask(&manager, crate::manager::NEW, &NOTHING);
             // Dropped when the thread's part of the library has gone, perhaps.
-            thread_local!(static LATE: std::cell::RefCell<Vec<SpIBinder>> = Default::default());
+            thread_local!(static LATE: RefCell<Vec<SpIBinder>> = Default::default());
             LATE.with(|late| late.borrow_mut().extend(thing));
         });
         thread.join().map_err(|_| "a thread panicked")?;
     }
     crate::becomes("living", &0, || Ok(ask::<i32>(&manager, LIVING, &NOTHING)?))
+}
+
+/// How many threads of this process the driver knows, if it tells.
+fn known_threads() -> Outcome<Option<usize>> {
+    let logs = device_path().canonicalize()?.with_file_name("binder_logs/proc");
+    match std::fs::read_to_string(logs.join(std::process::id().to_string())) {
+        Ok(log) => Ok(Some(log.lines().filter(|line| line.starts_with("  thread ")).count())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The destructors of a thread run after the library has told the driver of the thread's end.
+fn what_an_ending_thread_drops() -> Outcome {
+    /// Tells what a call is answered when it is dropped, drops its object, and waits for a word.
+    struct Late {
+        object: Option<SpIBinder>,
+        dropped: mpsc::Sender<Result<(), StatusCode>>,
+        go_on: Receiver<()>,
+    }
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let called = self.object.take().map_or(Ok(()), |object| object.ping_binder());
+            // Whoever does not listen has failed.
+            let _ = self.dropped.send(called);
+            let _ = self.go_on.recv();
+        }
+    }
+    thread_local!(static LATE: RefCell<Option<Late>> = const { RefCell::new(None) });
+    let manager = connect()?;
+    let Some(before) = known_threads()? else {
+        println!("SKIPPED: this driver does not tell of threads");
+        return Ok(());
+    };
+    let (dropped, is_dropped) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
+    let above = manager.clone();
+    let thread = thread::spawn(move || -> Result<(), StatusCode> {
+        // What is used first ends last.
+        LATE.with(|_| ());
+        let object = Some(ask(&above, crate::manager::NEW, &NOTHING)?);
+        LATE.set(Some(Late { object, dropped, go_on: may_go_on }));
+        Ok(())
+    });
+    let called = is_dropped.recv_timeout(SOON)?;
+    expect("a call", called, Err(StatusCode::INVALID_OPERATION))?;
+    expect("threads", known_threads()?, Some(before))?;
+    crate::becomes("living", &0, || Ok(ask::<i32>(&manager, LIVING, &NOTHING)?))?;
+    drop(go_on);
+    Ok(thread.join().map_err(|_| "the thread panicked")??)
 }
