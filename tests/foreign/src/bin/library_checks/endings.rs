@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::{self, Read as _, Write as _};
 use std::process::Command;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::thread;
 use std::time::Duration;
 
@@ -14,6 +14,8 @@ use binder::{
 };
 use binder_os::processes::{self, Change, Fork};
 use foreign::READY;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
 
 use crate::manager::{ECHO, FORGET, KEEP, LAST, LIVING, NOTHING, ask, new_object, tell};
 use crate::{Check, Outcome, Program, connect, device, device_path, expect};
@@ -22,6 +24,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a_death_is_told_once_to_all_who_asked", a_death_is_told_once_to_all_who_asked),
     ("who_no_longer_asks_is_not_told", who_no_longer_asks_is_not_told),
     ("links_come_and_go_while_the_object_dies", links_come_and_go_while_the_object_dies),
+    ("another_manager_is_another_object", another_manager_is_another_object),
     ("freezes_are_told", freezes_are_told),
     ("a_child_opens_the_device_anew", a_child_opens_the_device_anew),
     ("threads_end_without_a_trace", threads_end_without_a_trace),
@@ -129,6 +132,49 @@ fn links_come_and_go_while_the_object_dies() -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Handle 0 is theirs in turn, and who held the one before may hold it still.
+fn another_manager_is_another_object() -> Outcome {
+    let path = device_path().with_file_name("hwbinder");
+    if !path.exists() {
+        println!("SKIPPED: there is no second device");
+        return Ok(());
+    }
+    let first = Program::start_on(&path, "manager")?;
+    let device = Device::open(&path)?;
+    device.setup_polling()?;
+    let before = device.context_object()?;
+    let (recipient_before, deaths_before) = recipient();
+    before.link_to_death(&recipient_before)?;
+    drop(first);
+    // That it has died is known, the word of the driver is not read.
+    expect("ping", before.ping_binder(), Err(StatusCode::DEAD_OBJECT))?;
+
+    let second = Program::start_on(&path, "manager")?;
+    let now = device.context_object()?;
+    expect("the same", before == now, false)?;
+    let (recipient_now, deaths_now) = recipient();
+    now.link_to_death(&recipient_now)?;
+    let poll = || -> Outcome {
+        if poll(&mut [PollFd::new(&device, PollFlags::IN)], Some(&Timespec::default()))? > 0 {
+            device.handle_polled_commands()?;
+        }
+        Ok(())
+    };
+    crate::becomes("told of the first", &Ok(()), || {
+        poll()?;
+        Ok(deaths_before.try_recv())
+    })?;
+    expect("alive", now.is_binder_alive(), true)?;
+    drop(before);
+    now.ping_binder()?;
+    expect("told of the second", deaths_now.try_recv(), Err(TryRecvError::Empty))?;
+    drop(second);
+    crate::becomes("told of the second", &Ok(()), || {
+        poll()?;
+        Ok(deaths_now.try_recv())
+    })
 }
 
 fn freezes_are_told() -> Outcome {
