@@ -1,4 +1,4 @@
-//! Compiles the interfaces in `aidl/` to Rust, as any user of rsbinder does.
+//! Compiles the interfaces in `aidl/`, and those of the AIDL tests, to Rust, as any user of rsbinder does.
 
 use std::path::PathBuf;
 
@@ -9,4 +9,14 @@ fn main() {
         .output(PathBuf::from("interfaces.rs"))
         .generate()
         .expect("the interfaces in aidl/ compile");
+
+    let types = PathBuf::from("../aidl/aidl/types");
+    let sources = std::fs::read_dir(types.join("anybinder/test")).expect("it is there");
+    sources
+        .map(|entry| entry.expect("it can be read").path())
+        .fold(rsbinder_aidl::Builder::new(), rsbinder_aidl::Builder::source)
+        .include_dir(types)
+        .output(PathBuf::from("types.rs"))
+        .generate()
+        .expect("the interfaces of the AIDL tests compile");
 }

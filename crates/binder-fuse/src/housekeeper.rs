@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use binder_os::{heap, proc_files, processes};
 
-use crate::driver::{Job, O_NONBLOCK};
+use crate::driver::{Job, O_NONBLOCK, Sleeper};
 use crate::readers;
 use crate::session::Shared;
 
@@ -22,6 +22,10 @@ use crate::session::Shared;
 pub(crate) const ROUND: Duration = Duration::from_millis(10);
 /// Rounds from one look at threads that cannot be watched to the next.
 const ROUNDS_TO_LOOK: u32 = 5;
+/// A look at what clients have open may take one part in so many of a processor's time.
+const LOOK_SHARE: u32 = 10;
+/// Rounds from one such look to the next at most: before it rests, nobody is to be left.
+const ROUNDS_TO_LOOK_AGAIN: u32 = ROUNDS_TO_REST / 4;
 /// Rounds without a request after which idle memory is given back and the housekeeper rests.
 const ROUNDS_TO_REST: u32 = 100;
 /// Rounds of a turn by which the idleness of pages is told.
@@ -200,6 +204,7 @@ fn keep(shared: &Arc<Shared>) {
     // are many.
     let mut rounds_of_look = 0;
     let mut rounds_to_turn = ROUNDS_TO_TURN;
+    let mut rounds_to_sleepers = 0;
     let mut rest_at = None;
     while watch.sleep(rest_at.take()) {
         let steps = watch.steps.load(Ordering::Acquire);
@@ -207,7 +212,11 @@ fn keep(shared: &Arc<Shared>) {
             // The same request as a round ago: somebody else must read on.
             readers::relieve(shared, steps);
         }
-        look_at_sleepers(shared);
+        if rounds_to_sleepers > 0 {
+            rounds_to_sleepers -= 1;
+        } else {
+            rounds_to_sleepers = look_at_sleepers(shared);
+        }
         rounds_to_look -= 1;
         if rounds_to_look == 0 {
             rounds_to_look = ROUNDS_TO_LOOK;
@@ -278,12 +287,24 @@ fn end_idle_turn(shared: &Shared) {
     heap::trim();
 }
 
-fn look_at_sleepers(shared: &Shared) {
-    for sleeper in ask(shared, |found| Job::ListSleepers { found }).unwrap_or_default() {
-        if let Ok(Some(flags)) = proc_files::file_flags(sleeper.pid, sleeper.file) {
-            let (device, process) = (sleeper.device, sleeper.process);
-            let is_nonblocking = flags & O_NONBLOCK != 0;
-            shared.submit(Job::SetNonblocking { device, process, is_nonblocking });
+/// Looks at the files of reads that sleep. Says for how many rounds that was enough: while many fall
+/// asleep one by one, each look goes through all that their process has open.
+fn look_at_sleepers(shared: &Shared) -> u32 {
+    let start = processes::own_thread_time();
+    let mut sleepers = ask(shared, |found| Job::ListSleepers { found }).unwrap_or_default();
+    // One walk serves all files of a process.
+    sleepers.sort_unstable_by_key(|sleeper| sleeper.pid);
+    for of_process in sleepers.chunk_by(|one, other| one.pid == other.pid) {
+        let files = of_process.iter().map(|sleeper| sleeper.file);
+        let flags = proc_files::file_flags(of_process[0].pid, files).unwrap_or_default();
+        for &Sleeper { device, process, file, .. } in of_process {
+            if let Some(flags) = flags.get(&file) {
+                let is_nonblocking = flags & O_NONBLOCK != 0;
+                shared.submit(Job::SetNonblocking { device, process, is_nonblocking });
+            }
         }
     }
+    let took = processes::own_thread_time().saturating_sub(start);
+    let rounds = (LOOK_SHARE * took).as_micros() / ROUND.as_micros();
+    u32::try_from(rounds).map_or(ROUNDS_TO_LOOK_AGAIN, |rounds| rounds.min(ROUNDS_TO_LOOK_AGAIN))
 }

@@ -1,5 +1,6 @@
 //! What /proc tells of a client: names, numbers, mappings and open files.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -247,17 +248,29 @@ pub fn find_mapping(tgid: u32, tid: u32, file: FileId) -> io::Result<Option<(u64
     }
 }
 
-/// Returns the flags (O_NONBLOCK and so on) of process `tgid`'s first descriptor of `file`.
+/// Returns the flags (O_NONBLOCK and so on) of process `tgid`'s first descriptor of each of `files`
+/// that it has open.
+///
+/// To find one file or many takes one walk through its descriptors, up to the last that is wanted.
 ///
 /// # Errors
 ///
 /// `NotFound` if the process has ended, `PermissionDenied` if we may not inspect it.
-pub fn file_flags(tgid: u32, file: FileId) -> io::Result<Option<u32>> {
+pub fn file_flags(
+    tgid: u32,
+    files: impl IntoIterator<Item = FileId>,
+) -> io::Result<HashMap<FileId, u32>> {
+    let mut wanted: HashSet<FileId> = files.into_iter().collect();
+    let mut found = HashMap::with_capacity(wanted.len());
     let dir = open_dir(&format!("/proc/{tgid}/fd"))?;
     for entry in rustix::fs::Dir::read_from(&dir)? {
+        if wanted.is_empty() {
+            break;
+        }
         let entry = entry?;
         // The dots are no links, and a descriptor may be closed while we look.
-        if cached_id(&dir, entry.file_name()).ok() != Some(file) {
+        let Ok(file) = cached_id(&dir, entry.file_name()) else { continue };
+        if !wanted.contains(&file) {
             continue;
         }
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -267,10 +280,11 @@ pub fn file_flags(tgid: u32, file: FileId) -> io::Result<Option<u32>> {
         let flags = flags.ok_or_else(malformed)?;
         // A descriptor that only names the file is no open of it.
         if flags & OFlags::PATH.bits() == 0 {
-            return Ok(Some(flags));
+            wanted.remove(&file);
+            found.insert(file, flags);
         }
     }
-    Ok(None)
+    Ok(found)
 }
 
 /// The walk through the lines of /proc/PID/maps.

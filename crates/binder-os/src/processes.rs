@@ -147,6 +147,13 @@ pub fn own_thread() -> u32 {
     NUMBER.with(|number| *number)
 }
 
+/// How long the calling thread has run on a processor.
+#[must_use]
+pub fn own_thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
 /// Whether a thread of this process sleeps in a system call.
 pub fn is_blocked(thread: u32) -> bool {
     current_call(thread).is_some()

@@ -45,13 +45,14 @@ pub(crate) fn defer(
     data: Parcel,
     flags: TransactionFlags,
 ) -> Result<(), Parcel> {
-    DEFERRED.with(|slot| match &mut *slot.borrow_mut() {
-        Some(slot @ None) => {
-            *slot = Some(Deferred { binder: binder.clone(), code, data, flags });
-            Ok(())
-        }
-        Some(Some(_)) | None => Err(data),
-    })
+    // Not in the destructors of the thread's own variables, where there may be no slot any more.
+    let takes_down = DEFERRED.try_with(|slot| matches!(*slot.borrow(), Some(None)));
+    if !takes_down.unwrap_or(false) {
+        return Err(data);
+    }
+    let deferred = Deferred { binder: binder.clone(), code, data, flags };
+    DEFERRED.set(Some(Some(deferred)));
+    Ok(())
 }
 
 /// Puts back what an outer one takes down, even if `call` panics.

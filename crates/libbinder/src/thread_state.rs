@@ -37,6 +37,17 @@ pub fn with_caller<R>(caller: Caller, serve: impl FnOnce() -> R) -> R {
     serve()
 }
 
+/// Whether this thread can serve calls still. In the destructors of a thread's own variables it may
+/// be that nobody could be told who calls.
+pub(crate) fn can_serve() -> bool {
+    CALLER.try_with(|_| ()).is_ok()
+}
+
+/// What is wanted of the caller, if this thread is serving a call.
+fn of_caller<T>(wanted: impl FnOnce(&Caller) -> T) -> Option<T> {
+    CALLER.try_with(|slot| slot.borrow().as_ref().map(wanted)).ok().flatten()
+}
+
 /// What a service may ask about the call that it is serving.
 ///
 /// Outside of a call, and in calls from this process to itself, this process is the caller.
@@ -47,34 +58,32 @@ impl ThreadState {
     /// The effective user of the caller.
     #[must_use]
     pub fn get_calling_uid() -> u32 {
-        let caller = CALLER.with(|slot| slot.borrow().as_ref().map(|caller| caller.uid));
-        caller.unwrap_or_else(|| rustix::process::geteuid().as_raw())
+        of_caller(|caller| caller.uid).unwrap_or_else(|| rustix::process::geteuid().as_raw())
     }
 
     /// The process of the caller; 0 if it has no number here, and in one-way calls.
     #[must_use]
     pub fn get_calling_pid() -> i32 {
-        let caller = CALLER.with(|slot| slot.borrow().as_ref().map(|caller| caller.pid));
-        caller.unwrap_or_else(|| rustix::process::getpid().as_raw_pid())
+        of_caller(|caller| caller.pid).unwrap_or_else(|| rustix::process::getpid().as_raw_pid())
     }
 
     /// Runs `check` with the security context of the caller, if the object asked for it
     /// ([`crate::BinderFeatures::set_requesting_sid`]).
     pub fn with_calling_sid<T>(check: impl for<'a> FnOnce(Option<&'a CStr>) -> T) -> T {
         // A copy, so that `check` may call out and be called back.
-        let sid = CALLER.with(|slot| slot.borrow().as_ref().and_then(|caller| caller.sid.clone()));
+        let sid = of_caller(|caller| caller.sid.clone()).flatten();
         check(sid.as_deref())
     }
 
     /// The certificate (DER) of a caller that came over TLS and showed one.
     #[must_use]
     pub fn get_calling_certificate() -> Option<Arc<[u8]>> {
-        CALLER.with(|slot| slot.borrow().as_ref().and_then(|caller| caller.certificate.clone()))
+        of_caller(|caller| caller.certificate.clone()).flatten()
     }
 
     /// Whether this thread is serving a call.
     #[must_use]
     pub fn is_handling_transaction() -> bool {
-        CALLER.with(|slot| slot.borrow().is_some())
+        of_caller(|_| ()).is_some()
     }
 }

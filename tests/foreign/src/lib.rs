@@ -18,11 +18,27 @@ mod interfaces {
     rsbinder::include_aidl!("interfaces");
 }
 
+/// The same of the interfaces of the AIDL tests.
+#[allow(
+    missing_docs,
+    non_snake_case,
+    unreachable_pub,
+    unused,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    reason = "generated: its shape is not ours to choose"
+)]
+pub mod types {
+    rsbinder::include_aidl!("types");
+}
+
 pub mod client;
 pub mod host;
 pub mod library;
 pub mod outcome;
 pub mod stage;
+pub mod test_service;
 
 pub use interfaces::foreign::{IHost, ISession, IVisitor};
 

@@ -51,8 +51,8 @@ impl Device {
     /// Whether `O_NONBLOCK`, known to have been set, is set no longer.
     pub(super) fn has_become_blocking(&mut self, process: ProcessKey) -> bool {
         let Some(client) = self.clients.get_mut(process) else { return false };
-        let flags = proc_files::file_flags(client.pid, client.file);
-        let is_blocking = matches!(flags, Ok(Some(flags)) if flags & O_NONBLOCK == 0);
+        let flags = proc_files::file_flags(client.pid, [client.file]).unwrap_or_default();
+        let is_blocking = flags.get(&client.file).is_some_and(|flags| flags & O_NONBLOCK == 0);
         client.is_nonblocking = !is_blocking;
         is_blocking
     }

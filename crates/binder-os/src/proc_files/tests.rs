@@ -140,7 +140,7 @@ fn flags_are_those_of_the_moment() {
     let file = new_file(PAGE);
     let id = id_of(&file);
     let is_nonblocking = || {
-        let flags = file_flags(own_pid(), id).unwrap().unwrap();
+        let flags = file_flags(own_pid(), [id]).unwrap()[&id];
         OFlags::from_bits_retain(flags).contains(OFlags::NONBLOCK)
     };
     assert!(!is_nonblocking());
@@ -149,7 +149,21 @@ fn flags_are_those_of_the_moment() {
     rustix::fs::fcntl_setfl(&file, OFlags::empty()).unwrap();
     assert!(!is_nonblocking());
     drop(file);
-    assert_eq!(file_flags(own_pid(), id).unwrap(), None);
+    assert!(file_flags(own_pid(), [id]).unwrap().is_empty());
+}
+
+#[test]
+fn the_flags_of_many_files_are_found_together() {
+    let files: Vec<File> = (0..20).map(|_| new_file(PAGE)).collect();
+    let ids: Vec<FileId> = files.iter().map(id_of).collect();
+    rustix::fs::fcntl_setfl(&files[7], OFlags::NONBLOCK).unwrap();
+    let found = file_flags(own_pid(), ids.iter().copied()).unwrap();
+    let nonblocking: Vec<bool> = ids
+        .iter()
+        .map(|id| OFlags::from_bits_retain(found[id]).contains(OFlags::NONBLOCK))
+        .collect();
+    let wanted: Vec<bool> = (0..20).map(|number| number == 7).collect();
+    assert_eq!(nonblocking, wanted);
 }
 
 #[test]

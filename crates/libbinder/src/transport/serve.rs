@@ -11,6 +11,7 @@ use crate::interface::{
     SYSPROPS_TRANSACTION,
 };
 use crate::parcel::{BorrowedParcel, Parcel};
+use crate::thread_state::can_serve;
 
 /// Serves a call that a transport received, and returns the reply in the call's own format.
 ///
@@ -25,6 +26,9 @@ pub fn serve(
     data: Parcel,
     flags: TransactionFlags,
 ) -> Result<Parcel, StatusCode> {
+    if !can_serve() {
+        return Err(StatusCode::INVALID_OPERATION);
+    }
     with_caller(caller, || serve_parcel(target, code, data, flags))
 }
 

@@ -81,6 +81,9 @@ fn play(Cast { service: host, client }: &Cast) -> Outcome {
     ask(&["dump", HOST_NAME], "0 guests")?;
 
     if client == "library_client" {
+        step("a client passes each type of AIDL there and back");
+        Program::start(client, &["types"])?.succeed()?;
+
         step("a client finds services by their names");
         Program::start(client, &["names"])?.succeed()?;
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! library_client check        all calls, each way of passing data and objects
 //! library_client files        the same for files
+//! library_client types        all calls of `ITest`, with each type of AIDL
 //! library_client names        looks services up
 //! library_client stay NAME    leaves an object with the host and waits to be killed
 //! library_client visit NAME   calls the object left as NAME and waits for its owner's death
@@ -17,8 +18,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use aidl_tests::aidl::anybinder::test::ITest;
 use aidl_tests::aidl::foreign::IHost::IHost;
 use aidl_tests::aidl::foreign::IVisitor::IVisitor;
+use aidl_tests::suite::{self, Without};
 use binder::transport::rpc::RpcServer;
 use binder::{
     Accessor, ConnectionInfo, DeathRecipient, IBinder as _, ProcessState, ServiceManager,
@@ -35,11 +38,12 @@ fn main() -> ExitCode {
     let outcome = match args[..] {
         ["check"] => connect().and_then(|host| check(&host)),
         ["files"] => connect().and_then(|host| check_files(&host)),
+        ["types"] => check_types(),
         ["names"] => connect().and_then(|host| check_names(&host)),
         ["stay", name] => connect().and_then(|host| stay(&host, name)),
         ["visit", name] => connect().and_then(|host| visit(&host, name)),
         ["outlive"] => connect().and_then(|host| outlive(&host)),
-        _ => Err("usage: library_client  check | files | stay NAME | visit NAME | outlive".into()),
+        _ => Err("usage: library_client  check | files | types | names | stay NAME | visit NAME | outlive".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -53,6 +57,13 @@ fn main() -> ExitCode {
 fn connect() -> Result<Strong<dyn IHost>, Box<dyn Error>> {
     ProcessState::start_thread_pool();
     Ok(binder::check_interface(HOST_NAME)?)
+}
+
+/// Passes each type of AIDL there and back.
+fn check_types() -> Outcome {
+    ProcessState::start_thread_pool();
+    suite::run(&binder::check_interface(ITest::NAME)?, Without::default());
+    Ok(())
 }
 
 /// Asks the service manager for what is there and for what is not.

@@ -7,7 +7,9 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
 
 use binder_uapi::{
     BC_ACQUIRE, BC_CLEAR_DEATH_NOTIFICATION, BC_CLEAR_FREEZE_NOTIFICATION, BC_DEAD_BINDER_DONE,
@@ -48,6 +50,12 @@ impl Table {
         self.last_cookie << 32 | u64::from(handle)
     }
 
+    /// Returns the proxy's entry, unless another has taken that over, and the registrations with it.
+    fn entry_of(&mut self, proxy: &Proxy) -> Option<&mut Entry> {
+        let entry = self.entries.get_mut(&proxy.handle)?;
+        std::ptr::eq(entry.proxy.as_ptr(), proxy).then_some(entry)
+    }
+
     fn entry_of_cookie(&mut self, cookie: u64) -> Option<(u32, &mut Entry)> {
         let handle = u32::try_from(cookie & u64::from(u32::MAX)).ok()?;
         Some((handle, self.entries.get_mut(&handle)?))
@@ -67,19 +75,21 @@ impl Shared {
 
     /// Returns the proxy of a handle that a received buffer holds, or of handle 0.
     pub(super) fn proxy(self: &Arc<Self>, handle: u32) -> Arc<Proxy> {
-        // Dropped when the table is not locked any more.
-        let _stale;
-        let proxy = {
-            let entries = &mut self.handles().entries;
-            match entries.get(&handle).and_then(|entry| entry.proxy.upgrade()) {
+        let (proxy, former) = {
+            let mut table = self.handles();
+            let former = table.entries.get(&handle).and_then(|entry| entry.proxy.upgrade());
+            match former {
                 // Handle 0 is that of the context manager, whichever there is.
                 Some(proxy) if handle != 0 || proxy.is_alive() => return proxy,
-                stale => _stale = stale,
+                Some(_) | None => {}
+            }
+            if let Some(former) = &former {
+                // The driver has one manager behind handle 0 for as long as it is held.
+                self.let_go(&mut table, former);
             }
             let proxy = Arc::new(Proxy::new(Arc::clone(self), handle));
-            let entry = entries.entry(handle).or_default();
-            entry.proxy = Arc::downgrade(&proxy);
-            proxy
+            table.entries.entry(handle).or_default().proxy = Arc::downgrade(&proxy);
+            (proxy, former)
         };
         self.with_link(|link| {
             link.push_urgent(BC_INCREFS, &handle);
@@ -87,6 +97,13 @@ impl Shared {
             // Others may find the proxy and drop it before this is written.
             link.pin(Arc::clone(&proxy));
         });
+        if let Some(former) = former.filter(|former| !former.deaths.is_dead()) {
+            // Not here: who is told may want what our caller has locked.
+            let told = thread::Builder::new().spawn(move || former.deaths.die());
+            if let Err(error) = told {
+                tracing::error!(%error, "nobody is told that the context manager has died");
+            }
+        }
         proxy
     }
 
@@ -95,12 +112,21 @@ impl Shared {
         if self.check_process().is_err() {
             return;
         }
-        let handle = proxy.handle;
         let mut table = self.handles();
-        // Another proxy may have taken the entry over, and the registrations with it.
-        let is_ours = |entry: &Entry| std::ptr::eq(entry.proxy.as_ptr(), proxy);
-        let entry = table.entries.get(&handle).is_some_and(is_ours);
-        let entry = if entry { table.entries.remove(&handle) } else { None };
+        self.let_go(&mut table, proxy);
+        drop(table);
+        // Proxies that were waiting for the commands to be written.
+        self.with_link(|_| ());
+    }
+
+    /// Gives back what a proxy holds, once.
+    fn let_go(self: &Arc<Self>, table: &mut Table, proxy: &Proxy) {
+        if proxy.is_given_back.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let handle = proxy.handle;
+        let is_ours = table.entry_of(proxy).is_some();
+        let entry = if is_ours { table.entries.remove(&handle) } else { None };
         let is_registered =
             entry.as_ref().is_some_and(|entry| entry.death.is_some() || entry.freeze.is_some());
         self.with_link_locked(|link| {
@@ -115,9 +141,6 @@ impl Shared {
             // A driver that does not answer has nothing to be given back to.
             let _ = if is_registered { link.flush(self) } else { link.settle(self) };
         });
-        drop(table);
-        // Proxies that were waiting for the commands to be written.
-        self.with_link(|_| ());
     }
 
     /// Writes a command about a registration at once.
@@ -162,8 +185,7 @@ impl Shared {
         let mut table = self.handles();
         proxy.deaths.link(recipient)?;
         let cookie = table.new_cookie(handle);
-        let Some(entry) = table.entries.get_mut(&handle).filter(|entry| entry.death.is_none())
-        else {
+        let Some(entry) = table.entry_of(proxy).filter(|entry| entry.death.is_none()) else {
             return Ok(());
         };
         entry.death = Some(cookie);
@@ -188,7 +210,7 @@ impl Shared {
         let handle = proxy.handle;
         let mut table = self.handles();
         let is_last = proxy.deaths.unlink(recipient)?;
-        let entry = table.entries.get_mut(&handle).filter(|_| is_last);
+        let entry = table.entry_of(proxy).filter(|_| is_last);
         let cookie = entry.and_then(|entry| entry.death.take());
         self.unregister(table, BC_CLEAR_DEATH_NOTIFICATION, handle, cookie)
     }
@@ -225,7 +247,7 @@ impl Shared {
         let mut table = self.handles();
         let state = proxy.freezes.link(notice);
         let cookie = table.new_cookie(handle);
-        let entry = table.entries.get_mut(&handle).filter(|entry| entry.freeze.is_none());
+        let entry = table.entry_of(proxy).filter(|entry| entry.freeze.is_none());
         let Some(entry) = entry else {
             drop(table);
             // The driver says it to the first only.
@@ -257,7 +279,7 @@ impl Shared {
         let handle = proxy.handle;
         let mut table = self.handles();
         let is_last = proxy.freezes.unlink(notice)?;
-        let entry = table.entries.get_mut(&handle).filter(|_| is_last);
+        let entry = table.entry_of(proxy).filter(|_| is_last);
         let cookie = entry.and_then(|entry| entry.freeze.take());
         self.unregister(table, BC_CLEAR_FREEZE_NOTIFICATION, handle, cookie)
     }

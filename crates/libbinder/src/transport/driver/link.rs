@@ -200,9 +200,10 @@ impl Link {
         self.conversation.take_next()
     }
 
-    /// Writes all commands and reads returns, and waits for them if need be.
+    /// Writes all commands and reads returns, and waits for them if need be; unless some that were
+    /// read are left.
     pub(super) fn read(&mut self, device: &Shared) -> io::Result<()> {
-        self.exchange(device, true)
+        if self.conversation.has_returns() { Ok(()) } else { self.exchange(device, true) }
     }
 
     /// Writes all commands, as far as the driver takes them.
@@ -219,6 +220,14 @@ impl Link {
         self.held_back_bytes = self.unfreed_bytes;
         let may_hold_back = more_bytes == 0 || device.hold_back(more_bytes);
         if self.is_urgent || !may_hold_back { self.flush(device) } else { Ok(()) }
+    }
+
+    /// Writes all commands of a thread that is ending. To write makes it one that the driver knows, if
+    /// it is not, and nobody but itself might ever say that it has ended.
+    fn end(&mut self, device: &Shared) {
+        // Nobody is left to tell if the device does not answer any more.
+        let _ = self.flush(device);
+        let _ = device.os.exit_thread();
     }
 
     fn exchange(&mut self, device: &Shared, is_waiting: bool) -> io::Result<()> {
@@ -253,9 +262,7 @@ impl Drop for Links {
             if device.check_process().is_err() {
                 continue;
             }
-            // Nobody is left to tell if the device does not answer any more.
-            let _ = link.flush(&device);
-            let _ = device.os.exit_thread();
+            link.end(&device);
         }
     }
 }
@@ -291,7 +298,12 @@ impl Shared {
             (_, Some(act)) => {
                 let mut link = Link::new(self);
                 let result = act(&mut link);
-                let _ = link.flush(self);
+                // One in use goes on.
+                if is_there() {
+                    let _ = link.flush(self);
+                } else {
+                    link.end(self);
+                }
                 result
             }
             (Ok(None) | Err(_), None) => unreachable!("what was run has a result"),
@@ -310,16 +322,12 @@ mod tests {
     use crate::binder_impl::{Binder, BorrowedParcel, Remotable, TransactionCode};
     use crate::{Interface as _, StatusCode};
 
-    /// An object that looks, when it is dropped, whether commands wait.
-    struct Last {
-        device: Arc<Shared>,
-        is_anything_unwritten: Arc<AtomicBool>,
-    }
+    /// An object that does something when it is dropped.
+    struct Last(Box<dyn Fn() + Send + Sync>);
 
     impl Drop for Last {
         fn drop(&mut self) {
-            let is_any = self.device.with_link(|link| link.conversation.has_commands());
-            self.is_anything_unwritten.store(is_any, Ordering::Relaxed);
+            (self.0)();
         }
     }
 
@@ -338,22 +346,36 @@ mod tests {
         }
     }
 
+    /// Has the device keep an object that nobody else has.
+    fn retire(device: &Arc<Shared>, last: impl Fn() + Send + Sync + 'static) {
+        let object = Binder::new(Last(Box::new(last))).as_binder();
+        device.with_link(|link| link.retire(object.as_local().expect("it is ours").clone()));
+    }
+
     /// What is dropped may call, and the offsets of the call take the place of the reply's.
     #[test]
     fn a_reply_is_written_before_code_of_others_runs() {
         let device = refusing_device();
         let is_anything_unwritten = Arc::new(AtomicBool::new(true));
-        let object =
-            Last { device: device.clone(), is_anything_unwritten: is_anything_unwritten.clone() };
-        let object = Binder::new(object).as_binder();
+        let (looked_at, seen) = (device.clone(), is_anything_unwritten.clone());
+        retire(&device, move || {
+            let is_any = looked_at.with_link(|link| link.conversation.has_commands());
+            seen.store(is_any, Ordering::Relaxed);
+        });
         device.with_link(|link| {
             let reply = Parcel::new();
             link.push_transaction(BC_REPLY, Default::default(), &Payload::Parcel(&reply));
             link.keep_reply(reply);
-            link.retire(object.as_local().expect("it is ours").clone());
         });
-        drop(object);
         device.drop_retired();
         assert!(!is_anything_unwritten.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_thread_that_takes_calls_survives_an_object_that_panics_when_it_is_dropped() {
+        let device = refusing_device();
+        retire(&device, || panic!("as it was asked to"));
+        device.drop_retired();
+        assert!(device.with_link(Link::take_retired).is_none());
     }
 }

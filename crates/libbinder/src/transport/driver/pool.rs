@@ -159,6 +159,8 @@ impl Shared {
             let _ = link.flush(self);
             Some(retired)
         });
-        drop(retired);
+        if let Some(retired) = retired {
+            crate::death::tell(|| drop(retired));
+        }
     }
 }

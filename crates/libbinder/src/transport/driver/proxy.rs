@@ -22,6 +22,8 @@ pub(super) struct Proxy {
     facts: ProxyFacts,
     /// A call was answered by the word that the object is dead.
     is_known_dead: AtomicBool,
+    /// What it held of the handle is given back. Changes while the table of handles is locked.
+    pub(super) is_given_back: AtomicBool,
 }
 
 impl Proxy {
@@ -33,6 +35,7 @@ impl Proxy {
             freezes: FreezeLinks::default(),
             facts: ProxyFacts::default(),
             is_known_dead: AtomicBool::new(false),
+            is_given_back: AtomicBool::new(false),
         }
     }
 }

@@ -63,12 +63,14 @@ enum Home {
 impl Shared {
     /// Takes the connection on which a call is to be made.
     fn claim(self: &Arc<Self>, is_oneway: bool) -> Result<(Box<Connection>, Home), StatusCode> {
-        let nested = SERVING.with(|serving| {
+        let nested = SERVING.try_with(|serving| {
             let mut serving = serving.borrow_mut();
             let ours = |it: &Serving| std::ptr::eq(it.session, Arc::as_ptr(self));
             let depth = serving.iter().rposition(ours).filter(|_| !is_oneway)?;
             serving[depth].connection.take().map(|connection| (connection, depth))
         });
+        // The destructors of the thread's own variables are running: it cannot serve while it waits.
+        let nested = nested.map_err(|_| StatusCode::INVALID_OPERATION)?;
         if let Some((connection, depth)) = nested {
             return Ok((connection, Home::Serving(depth)));
         }

@@ -130,8 +130,8 @@ impl Connection {
     /// Receives once.
     pub(super) fn receive(&mut self, patience: Patience) -> Result<(), Ending> {
         if self.inbox.is_bare() {
-            let spare = SPARE.with(|spares| spares.borrow_mut().pop());
-            spare.into_iter().for_each(|buffer| self.inbox.recycle(buffer));
+            let spare = SPARE.try_with(|spares| spares.borrow_mut().pop());
+            spare.into_iter().flatten().for_each(|buffer| self.inbox.recycle(buffer));
         }
         let received = self
             .link

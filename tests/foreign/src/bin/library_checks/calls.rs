@@ -5,6 +5,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
+use aidl_tests::aidl::anybinder::test::ITest::ITest;
 use aidl_tests::suite::{self, Without};
 use binder::binder_impl::{FLAG_CLEAR_BUF, FLAG_ONEWAY, IBinderInternal as _, Parcel};
 use binder::transport::driver::{Device, DeviceOptions};
@@ -12,7 +13,8 @@ use binder::{DeathRecipient, FromIBinder, IBinder as _, SpIBinder, StatusCode, S
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::manager::{
-    CALL, COUNTS, ECHO, KEEP, MEET, NOTHING, PANIC, STATUS, TELL, TEST, WHO, ask, new_object, tell,
+    CALL, COUNTS, ECHO, FORGET, KEEP, MEET, NOTHING, PANIC, STATUS, TELL, TEST, WHO, ask,
+    new_object, tell,
 };
 use crate::{Check, Outcome, becomes, connect, device_path, expect};
 
@@ -30,6 +32,8 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a_service_that_panics_serves_on", a_service_that_panics_serves_on),
     ("a_thread_that_polls_serves", a_thread_that_polls_serves),
     ("a_thread_that_polls_waits_for_nothing_else", a_thread_that_polls_waits_for_nothing),
+    ("a_thread_that_polls_owes_nothing_between_events", a_thread_that_polls_owes_nothing),
+    ("a_thread_that_polls_gives_objects_away", a_thread_that_polls_gives_objects_away),
     ("devices_do_not_share_handles", devices_do_not_share_handles),
 ];
 
@@ -203,8 +207,7 @@ fn a_status_arrives_as_it_was_sent() -> Outcome {
         expect("status", tell(&manager, STATUS, &status.code()), Err(status))?;
     }
     expect("unknown", tell(&manager, 4711, &0), Err(StatusCode::UNKNOWN_TRANSACTION))?;
-    let not_mine: Result<Strong<dyn aidl_tests::aidl::anybinder::test::ITest::ITest>, _> =
-        FromIBinder::try_from(manager);
+    let not_mine: Result<Strong<dyn ITest>, _> = FromIBinder::try_from(manager);
     expect("another interface", not_mine.err(), Some(StatusCode::BAD_TYPE))
 }
 
@@ -233,7 +236,7 @@ fn a_thread_that_polls_serves() -> Outcome {
         }
     }
     expect("answer", caller.join().map_err(|_| "the caller panicked")??, 42)?;
-    tell(&connect()?, crate::manager::FORGET, &NOTHING)?;
+    tell(&connect()?, FORGET, &NOTHING)?;
     Ok(())
 }
 
@@ -262,6 +265,66 @@ fn a_thread_that_polls_waits_for_nothing() -> Outcome {
         let _ = done.send(handle());
     });
     outcome.recv_timeout(std::time::Duration::from_secs(20))?
+}
+
+/// Polls until no object of the device is known to the driver any more.
+fn poll_until_forgotten(device: &Device) -> Outcome {
+    becomes("objects of a thread that polls", &0, || {
+        let at_once = rustix::time::Timespec::default();
+        if poll(&mut [PollFd::new(device, PollFlags::IN)], Some(&at_once))? > 0 {
+            device.handle_polled_commands()?;
+        }
+        Ok(device.node_count())
+    })
+}
+
+/// The driver says that an object is let go of once it was told that taking it is known: if that
+/// word waited for the next event, there would be none.
+fn a_thread_that_polls_owes_nothing() -> Outcome {
+    let manager = connect()?;
+    let device = Device::open(&device_path())?;
+    device.setup_polling()?;
+    let polled = device.context_object()?;
+    for kept in 1..=3 {
+        for _ in 0..kept {
+            tell(&polled, KEEP, &new_object(Ok))?;
+        }
+        tell(&manager, FORGET, &NOTHING)?;
+        poll_until_forgotten(&device)?;
+    }
+    Ok(())
+}
+
+/// Its objects come and go while it rests, so that it hears of several things at once.
+fn a_thread_that_polls_gives_objects_away() -> Outcome {
+    let manager = connect()?;
+    let device = Device::open(&device_path())?;
+    device.setup_polling()?;
+    tell(&device.context_object()?, KEEP, &aidl_tests::service::new_test_service())?;
+    let client = thread::spawn(move || -> Outcome {
+        let test: Option<SpIBinder> = ask(&manager, crate::manager::LAST, &NOTHING)?;
+        let test: Strong<dyn ITest> = test.ok_or(StatusCode::UNEXPECTED_NULL)?.into_interface()?;
+        for number in 0..200 {
+            let made = test.makeCallback(number)?;
+            made.notice(number)?;
+            drop(made);
+            let mut kept = Vec::new();
+            for number in 0..3 {
+                kept.push(test.makeCallback(number)?);
+                expect("answer", kept[0].ask(number)?, number)?;
+            }
+        }
+        Ok(tell(&manager, FORGET, &NOTHING)?)
+    });
+    while !client.is_finished() {
+        let timeout = rustix::time::Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+        if poll(&mut [PollFd::new(&device, PollFlags::IN)], Some(&timeout))? > 0 {
+            device.handle_polled_commands()?;
+        }
+        thread::yield_now();
+    }
+    client.join().map_err(|_| "the client panicked")??;
+    poll_until_forgotten(&device)
 }
 
 fn devices_do_not_share_handles() -> Outcome {

@@ -1,8 +1,9 @@
 //! What happens when processes end, freeze, or divide.
 
+use std::cell::RefCell;
 use std::io::{self, Read as _, Write as _};
 use std::process::Command;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::thread;
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ use binder::{
 };
 use binder_os::processes::{self, Change, Fork};
 use foreign::READY;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
 
 use crate::manager::{ECHO, FORGET, KEEP, LAST, LIVING, NOTHING, ask, new_object, tell};
 use crate::{Check, Outcome, Program, connect, device, device_path, expect};
@@ -21,9 +24,11 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a_death_is_told_once_to_all_who_asked", a_death_is_told_once_to_all_who_asked),
     ("who_no_longer_asks_is_not_told", who_no_longer_asks_is_not_told),
     ("links_come_and_go_while_the_object_dies", links_come_and_go_while_the_object_dies),
+    ("another_manager_is_another_object", another_manager_is_another_object),
     ("freezes_are_told", freezes_are_told),
     ("a_child_opens_the_device_anew", a_child_opens_the_device_anew),
     ("threads_end_without_a_trace", threads_end_without_a_trace),
+    ("what_an_ending_thread_drops_is_not_its_own_any_more", what_an_ending_thread_drops),
 ];
 
 const SOON: Duration = Duration::from_secs(20);
@@ -129,6 +134,49 @@ fn links_come_and_go_while_the_object_dies() -> Outcome {
     Ok(())
 }
 
+/// Handle 0 is theirs in turn, and who held the one before may hold it still.
+fn another_manager_is_another_object() -> Outcome {
+    let path = device_path().with_file_name("hwbinder");
+    if !path.exists() {
+        println!("SKIPPED: there is no second device");
+        return Ok(());
+    }
+    let first = Program::start_on(&path, "manager")?;
+    let device = Device::open(&path)?;
+    device.setup_polling()?;
+    let before = device.context_object()?;
+    let (recipient_before, deaths_before) = recipient();
+    before.link_to_death(&recipient_before)?;
+    drop(first);
+    // That it has died is known, the word of the driver is not read.
+    expect("ping", before.ping_binder(), Err(StatusCode::DEAD_OBJECT))?;
+
+    let second = Program::start_on(&path, "manager")?;
+    let now = device.context_object()?;
+    expect("the same", before == now, false)?;
+    let (recipient_now, deaths_now) = recipient();
+    now.link_to_death(&recipient_now)?;
+    let poll = || -> Outcome {
+        if poll(&mut [PollFd::new(&device, PollFlags::IN)], Some(&Timespec::default()))? > 0 {
+            device.handle_polled_commands()?;
+        }
+        Ok(())
+    };
+    crate::becomes("told of the first", &Ok(()), || {
+        poll()?;
+        Ok(deaths_before.try_recv())
+    })?;
+    expect("alive", now.is_binder_alive(), true)?;
+    drop(before);
+    now.ping_binder()?;
+    expect("told of the second", deaths_now.try_recv(), Err(TryRecvError::Empty))?;
+    drop(second);
+    crate::becomes("told of the second", &Ok(()), || {
+        poll()?;
+        Ok(deaths_now.try_recv())
+    })
+}
+
 fn freezes_are_told() -> Outcome {
     let device = device()?;
     let (owner, object) = start_owner()?;
@@ -219,10 +267,60 @@ fn threads_end_without_a_trace() -> Outcome {
         let thread = thread::spawn(move || {
             let thing: Result<SpIBinder, _> = ask(&manager, crate::manager::NEW, &NOTHING);
             // Dropped when the thread's part of the library has gone, perhaps.
-            thread_local!(static LATE: std::cell::RefCell<Vec<SpIBinder>> = Default::default());
+            thread_local!(static LATE: RefCell<Vec<SpIBinder>> = Default::default());
             LATE.with(|late| late.borrow_mut().extend(thing));
         });
         thread.join().map_err(|_| "a thread panicked")?;
     }
     crate::becomes("living", &0, || Ok(ask::<i32>(&manager, LIVING, &NOTHING)?))
+}
+
+/// How many threads of this process the driver knows, if it tells.
+fn known_threads() -> Outcome<Option<usize>> {
+    let logs = device_path().canonicalize()?.with_file_name("binder_logs/proc");
+    match std::fs::read_to_string(logs.join(std::process::id().to_string())) {
+        Ok(log) => Ok(Some(log.lines().filter(|line| line.starts_with("  thread ")).count())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The destructors of a thread run after the library has told the driver of the thread's end.
+fn what_an_ending_thread_drops() -> Outcome {
+    /// Tells what a call is answered when it is dropped, drops its object, and waits for a word.
+    struct Late {
+        object: Option<SpIBinder>,
+        dropped: mpsc::Sender<Result<(), StatusCode>>,
+        go_on: Receiver<()>,
+    }
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let called = self.object.take().map_or(Ok(()), |object| object.ping_binder());
+            // Whoever does not listen has failed.
+            let _ = self.dropped.send(called);
+            let _ = self.go_on.recv();
+        }
+    }
+    thread_local!(static LATE: RefCell<Option<Late>> = const { RefCell::new(None) });
+    let manager = connect()?;
+    let Some(before) = known_threads()? else {
+        println!("SKIPPED: this driver does not tell of threads");
+        return Ok(());
+    };
+    let (dropped, is_dropped) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
+    let above = manager.clone();
+    let thread = thread::spawn(move || -> Result<(), StatusCode> {
+        // What is used first ends last.
+        LATE.with(|_| ());
+        let object = Some(ask(&above, crate::manager::NEW, &NOTHING)?);
+        LATE.set(Some(Late { object, dropped, go_on: may_go_on }));
+        Ok(())
+    });
+    let called = is_dropped.recv_timeout(SOON)?;
+    expect("a call", called, Err(StatusCode::INVALID_OPERATION))?;
+    expect("threads", known_threads()?, Some(before))?;
+    crate::becomes("living", &0, || Ok(ask::<i32>(&manager, LIVING, &NOTHING)?))?;
+    drop(go_on);
+    Ok(thread.join().map_err(|_| "the thread panicked")??)
 }

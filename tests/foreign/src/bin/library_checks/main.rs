@@ -16,7 +16,7 @@ mod objects;
 
 use std::error::Error;
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, thread};
@@ -90,7 +90,13 @@ struct Program(Child);
 impl Program {
     /// Starts it and waits until it says that it is ready.
     fn start(role: &str) -> Outcome<Self> {
+        Self::start_on(&device_path(), role)
+    }
+
+    /// The same, with another device.
+    fn start_on(device: &Path, role: &str) -> Outcome<Self> {
         let mut command = Command::new(env::current_exe()?);
+        command.env("ANYBINDER_TEST_DEVICE", device);
         command.arg(role).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut program = Self(command.spawn()?);
         let mut line = String::new();

@@ -1,5 +1,6 @@
 //! What lives how long, and who is told of the end.
 
+use std::cell::RefCell;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use super::service::*;
 use crate::binder_impl::{Binder, BorrowedParcel, Remotable, TransactionCode};
 use crate::transport::rpc::{Ending, Limits, RpcError, RpcServer, RpcSession};
-use crate::{DeathRecipient, IBinder, Interface as _, StatusCode};
+use crate::{DeathRecipient, IBinder, Interface as _, SpIBinder, StatusCode};
 
 #[test]
 fn objects_live_as_long_as_their_proxies_and_counts_come_back() {
@@ -214,4 +215,33 @@ fn a_server_that_is_shut_down_within_a_call_does_not_wait_for_that() {
     assert_eq!(call(&root, ECHO, 0, |_| Ok(())).err(), Some(StatusCode::DEAD_OBJECT));
     assert_eq!(told.recv_timeout(SOON), Ok(true));
     assert!(RpcServer::new_inet(root, "127.0.0.1", 65_536_u32).is_err(), "no port");
+}
+
+#[test]
+fn an_ending_thread_may_call_in_vain_and_drop_what_it_has() {
+    /// Calls its object when it is dropped, and tells what came of it.
+    struct Late(Option<(SpIBinder, Sender<Result<(), StatusCode>>)>);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            if let Some((object, answer)) = self.0.take() {
+                answer.send(object.ping_binder()).expect("the test listens");
+            }
+        }
+    }
+    thread_local!(static LATE: RefCell<Late> = const { RefCell::new(Late(None)) });
+    let (view, _server, name) = start(|_| {});
+    let (session, root) = connect(&name, |_| {});
+    let (answer, answered) = channel();
+    let called = root.clone();
+    let thread = std::thread::spawn(move || {
+        // What is used first ends last.
+        LATE.with(|_| ());
+        let object = child(&called).expect("a child");
+        LATE.with(|late| late.borrow_mut().0 = Some((object, answer)));
+    });
+    assert_eq!(answered.recv_timeout(SOON), Ok(Err(StatusCode::INVALID_OPERATION)));
+    thread.join().expect("it ends as others do");
+    view.wait_until_childless();
+    wait_until(|| session.objects() == (0, 1));
+    assert_eq!(root.ping_binder(), Ok(()));
 }

@@ -1,6 +1,4 @@
-//! Every type of AIDL between our server and rsbinder's client, with bindings of rsbinder's compiler.
-
-#![expect(clippy::unwrap_used, reason = "a test is to end at what goes wrong")]
+//! Our server with their client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +7,8 @@ use aidl_tests::service;
 use binder::transport::rpc::RpcServer;
 use rsbinder::rpc as theirs;
 use rsbinder::{ExceptionCode, FromIBinder, StatusCode};
-use types::anybinder::test::{
+
+use foreign::types::anybinder::test::{
     ByteEnum::ByteEnum,
     Everything::Everything,
     Extra::Extra,
@@ -22,20 +21,6 @@ use types::anybinder::test::{
     Shape::Shape,
     Tree::Tree,
 };
-
-#[allow(
-    missing_docs,
-    non_snake_case,
-    unreachable_pub,
-    unused,
-    unused_qualifications,
-    clippy::all,
-    clippy::pedantic,
-    reason = "generated: its shape is not ours to choose"
-)]
-mod types {
-    include!(concat!(env!("OUT_DIR"), "/types.rs"));
-}
 
 const SOON: Duration = Duration::from_secs(20);
 
