@@ -188,8 +188,8 @@ pub(crate) struct ClientOptions {
     pub(crate) inherit_nice: bool,
 
     /// Limit what an open file, or a user (user-...), may make the driver keep: NAME=NUMBER, with the
-    /// names threads, nodes, handles, deaths, calls, oneways, files, unread, and user-threads,
-    /// user-nodes, user-handles, user-oneways, user-bytes
+    /// names threads, nodes, handles, deaths, freezes, calls, oneways, unread, descriptors; the same
+    /// after user-; and user-processes, user-opens, user-bytes
     #[arg(long = "limit", value_name = "NAME=NUMBER", value_parser = Limit::parse,
           hide_short_help = true)]
     pub(crate) limits: Vec<Limit>,

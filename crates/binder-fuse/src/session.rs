@@ -26,7 +26,7 @@ use crate::alarm::{Alarm, Sleeper};
 use crate::brokers::Brokers;
 use crate::diversion::Diversions;
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
-use crate::errand::Warnings;
+use crate::errand::WARNING_INTERVAL;
 use crate::events::FollowerId;
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::logs::LogFile;
@@ -41,6 +41,7 @@ use crate::served::Served;
 use crate::slow::SlowClients;
 use crate::supervision::Supervision;
 use crate::thread_ends::Mourner;
+use crate::warnings::Warnings;
 use crate::tree::{Refused, Tree};
 use crate::turn::Turn;
 use crate::wire::send;
@@ -244,7 +245,7 @@ impl Session {
             runners,
             diversions,
             brokers: Brokers::new(options.broker.clone()),
-            warnings: Warnings::default(),
+            warnings: Warnings::one_in(WARNING_INTERVAL),
             supervision: Supervision::none(),
             alarm,
             threads,
@@ -539,7 +540,7 @@ impl Shared {
         self.files.read().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn tree(&self) -> MutexGuard<'_, Tree> {
+    pub(crate) fn tree(&self) -> MutexGuard<'_, Tree> {
         self.tree.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
