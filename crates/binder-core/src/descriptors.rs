@@ -208,15 +208,15 @@ impl Context {
         let limit = self.limits.per_file[resource];
         let state = &mut self.processes[payer];
         let whose = Whose::Process(state.opener.pid.number());
-        let [all, to_other] = state.files.charge(limit, other).map_err(|caused_by| {
-            self.exceed(Excess { resource, whose, limit, caused_by })
-        })?;
+        let [all, to_other] = state
+            .files
+            .charge(limit, other)
+            .map_err(|caused_by| self.exceed(Excess { resource, whose, limit, caused_by }))?;
         let limit = self.limits.per_user[resource];
         let whose = Whose::User(uid);
         let of_user = self.user_of(payer).files.charge(limit, other);
-        let [all_of_user, to_other_of_user] = of_user.map_err(|caused_by| {
-            self.exceed(Excess { resource, whose, limit, caused_by })
-        })?;
+        let [all_of_user, to_other_of_user] = of_user
+            .map_err(|caused_by| self.exceed(Excess { resource, whose, limit, caused_by }))?;
         Ok((payer, [all, to_other, all_of_user, to_other_of_user]))
     }
 

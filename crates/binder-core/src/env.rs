@@ -145,7 +145,12 @@ impl ClientMemory for Nowhere {
 
     fn release(&mut self, _: ProcessKey, _: u32) {}
 
-    fn capture_file(&mut self, _: ProcessKey, _: u32, _: ProcessKey) -> Result<CapturedFile, Errno> {
+    fn capture_file(
+        &mut self,
+        _: ProcessKey,
+        _: u32,
+        _: ProcessKey,
+    ) -> Result<CapturedFile, Errno> {
         Err(Errno::EBADF)
     }
 }

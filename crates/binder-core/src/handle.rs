@@ -286,12 +286,13 @@ mod tests {
     fn open(context: &mut Context, pid: u32) -> ProcessKey {
         let levels = alloc::vec![(Some(NamespaceId(0)), pid)];
         let found = KernelProcess { pid, levels, started_at: 0 };
-        context.open(Opener {
+        let opener = Opener {
             pid: PidTable::new(NamespaceId(0)).adopt(found, None).expect("a free number"),
             uid: 0,
             uids: UidMap::identity(),
             security_label: (*b"label").into(),
-        })
+        };
+        context.open(opener).expect("few files")
     }
 
     fn offer(context: &mut Context, owner: ProcessKey, ptr: u64) -> NodeKey {

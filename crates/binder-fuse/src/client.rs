@@ -267,12 +267,7 @@ impl Client {
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.
     /// One that we serve ourselves is [not for us to hold](crate::served), and of no use to a receiver.
-    fn take_file(
-        &self,
-        fd: u32,
-        permit: Permit,
-        runners: Arc<Runners>,
-    ) -> Result<HeldFile, Errno> {
+    fn take_file(&self, fd: u32, permit: Permit, runners: Arc<Runners>) -> Result<HeldFile, Errno> {
         let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
         let thread = self.threads.get(&self.caller).and_then(|known| known.thread.pidfd());
         let taken = match thread {

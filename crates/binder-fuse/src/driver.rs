@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use binder_core::{
-    Caller, Commands, Context, DebugIds, Effect, Errno, Limits, Nice, Opener, Outcome, ProcessKey, Release,
-    ThreadKey, Waits,
+    Caller, Commands, Context, DebugIds, Effect, Errno, Limits, Nice, Opener, Outcome, ProcessKey,
+    Release, ThreadKey, Waits,
 };
 use binder_os::{FuseDevice, ThreadWatch, nice};
 use binder_uapi::BinderWriteRead;

@@ -7,8 +7,8 @@
 
 use std::fmt::Display;
 use std::io;
-use std::sync::mpsc::{self, SyncSender};
 use std::sync::Arc;
+use std::sync::mpsc::{self, SyncSender};
 use std::time::Duration;
 
 use binder_core::{

@@ -18,12 +18,7 @@ pub(crate) struct HeldFile {
 }
 
 impl HeldFile {
-    pub(crate) fn new(
-        file: OwnedFd,
-        permit: Permit,
-        sender: Payer,
-        runners: Arc<Runners>,
-    ) -> Self {
+    pub(crate) fn new(file: OwnedFd, permit: Permit, sender: Payer, runners: Arc<Runners>) -> Self {
         Self { held: Some((file, permit)), sender, runners }
     }
 

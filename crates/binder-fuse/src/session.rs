@@ -41,9 +41,9 @@ use crate::served::Served;
 use crate::slow::SlowClients;
 use crate::supervision::Supervision;
 use crate::thread_ends::Mourner;
-use crate::warnings::Warnings;
 use crate::tree::{Refused, Tree};
 use crate::turn::Turn;
+use crate::warnings::Warnings;
 use crate::wire::send;
 
 /// A table of so many files keeps its room.

@@ -121,7 +121,8 @@ impl Supply {
     /// What each user has spent.
     pub(crate) fn shares(&self) -> impl Iterator<Item = Share> {
         let (name, limit) = (self.name, self.total / PER_USER);
-        let mut spent: Vec<_> = self.spent().by_user.iter().map(|(uid, used)| (*uid, *used)).collect();
+        let mut spent: Vec<_> =
+            self.spent().by_user.iter().map(|(uid, used)| (*uid, *used)).collect();
         spent.sort_unstable();
         spent.into_iter().map(move |(uid, used)| Share { uid, name, used, limit })
     }

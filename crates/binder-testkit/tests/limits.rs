@@ -2,11 +2,12 @@
 
 use binder_core::{Amounts, Census, Limits, Resource, SendEnd};
 use binder_testkit::Return::{
-    self, Acquire, ClearDeathDone, DeadBinder, DeadReply, Error, FailedReply, FrozenBinder, Increfs,
-    Reply, Transaction, TransactionComplete,
+    self, Acquire, ClearDeathDone, DeadBinder, DeadReply, Error, FailedReply, FrozenBinder,
+    Increfs, Reply, Transaction, TransactionComplete,
 };
 use binder_testkit::{
-    CoreRig, Device, Entrance, Message, Mode, Party, Stage, commands, expect, introduce, settle_down,
+    CoreRig, Device, Entrance, Message, Mode, Party, Stage, commands, expect, introduce,
+    settle_down,
 };
 use binder_uapi::{
     BINDER_TYPE_BINDER, BR_FAILED_REPLY, BR_OK, FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject,

@@ -22,9 +22,8 @@ const USER: &str = "user-";
 /// The limits by their names.
 fn places() -> impl Iterator<Item = (String, Place)> {
     let per_file = Resource::ALL.into_iter().filter(|resource| resource.is_limited_per_file());
-    let of_file = |resource: Resource| {
-        (resource.name().to_owned(), Place { resource, is_of_user: false })
-    };
+    let of_file =
+        |resource: Resource| (resource.name().to_owned(), Place { resource, is_of_user: false });
     let of_user = |resource: Resource| {
         (format!("{USER}{}", resource.name()), Place { resource, is_of_user: true })
     };
