@@ -201,13 +201,17 @@ pub enum Whose {
 
 impl fmt::Display for Excess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, limit) = (self.resource.name(), self.limit);
-        match self.whose {
-            Whose::Process(pid) => write!(f, "process {pid} is at its limit {name}={limit}")?,
-            Whose::User(uid) => write!(f, "user {uid} is at the limit user-{name}={limit}")?,
+        let (who, id, prefix) = match self.whose {
+            Whose::Process(pid) => ("process", pid, ""),
+            Whose::User(uid) => ("user", uid, "user-"),
+        };
+        write!(f, "{who} {id} is at ")?;
+        if self.caused_by.is_some() {
+            write!(f, "1/{SHARE} of ")?;
         }
+        write!(f, "the limit {prefix}{}={}", self.resource.name(), self.limit)?;
         match self.caused_by {
-            Some(uid) => write!(f, ", of which user {uid} may cause 1/{SHARE}"),
+            Some(uid) => write!(f, ": no more may wait for user {uid}"),
             None => Ok(()),
         }
     }
