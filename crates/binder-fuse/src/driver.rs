@@ -167,7 +167,7 @@ impl Driver {
                 }
             }
             Job::Open { device, opener, client, opened, .. } => {
-                let process = self.open(device, opener, client);
+                let process = self.open(device, opener, *client);
                 self.warn_of_excess(device);
                 opened(process);
             }
@@ -298,7 +298,7 @@ impl Driver {
         &mut self,
         device: DeviceId,
         opener: Opener,
-        client: Box<Client>,
+        client: Client,
     ) -> Result<ProcessKey, Errno> {
         let state = &mut self.devices[device];
         let pid = opener.pid.number();
@@ -315,7 +315,7 @@ impl Driver {
         {
             state.context.note_default_nice(process, Nice(nice));
         }
-        state.clients.insert(process, *client);
+        state.clients.insert(process, client);
         Ok(process)
     }
 
