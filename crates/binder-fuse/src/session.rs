@@ -186,6 +186,7 @@ impl Session {
         let (uid, gid) = owner;
         let mut tree = Tree::new(uid, gid);
         tree.limit_devices(options.devices_max);
+        tree.set_read_only(options.is_read_only);
         if options.statistics {
             tree.add_logs();
         }
@@ -414,8 +415,11 @@ impl Shared {
         self.served.device()
     }
 
-    pub(crate) fn limit_devices(&self, devices_max: u32) {
-        self.tree().limit_devices(devices_max);
+    /// Changes what a remount may change.
+    pub(crate) fn remount(&self, devices_max: u32, is_read_only: bool) {
+        let mut tree = self.tree();
+        tree.limit_devices(devices_max);
+        tree.set_read_only(is_read_only);
     }
 
     /// Has `job` done. What it leaves is in line afterwards, for the reader, who looks between two requests.
