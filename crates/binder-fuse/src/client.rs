@@ -182,7 +182,8 @@ impl Client {
         if !self.threads.get(&tid).is_some_and(is_same) {
             // Nobody is told of the end of the first thread while others live.
             let is_watchable = tid != self.pid;
-            let permit = is_watchable.then(|| self.known.permit.another(PER_THREAD).ok()).flatten();
+            let permit =
+                is_watchable.then(|| self.known.permit.another_if_plenty(PER_THREAD)).flatten();
             let found = match permit {
                 Some(_) => ClientThread::find(&self.known.memory, tid),
                 None => ClientThread::find_by_number(&self.known.memory, tid),
@@ -252,7 +253,7 @@ impl Client {
 
     fn make_spare(&mut self) -> Lent {
         let mut memory = self.known.memory.another();
-        let permit = self.known.permit.another(PER_MEMORY).ok();
+        let permit = self.known.permit.another_if_plenty(PER_MEMORY);
         if permit.is_none() {
             memory.forgo_descriptor();
         }

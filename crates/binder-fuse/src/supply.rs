@@ -89,7 +89,7 @@ impl Supply {
 
     /// Takes leave for `count` of them.
     pub(crate) fn take(self: &Arc<Self>, payer: Payer, count: u32) -> Result<Permit, Exhausted> {
-        let taken = self.spend(payer, count);
+        let taken = self.spend(payer, count, 1);
         if let Err(exhausted) = taken
             && self.warnings.is_due()
         {
@@ -98,11 +98,13 @@ impl Supply {
         taken.map(|()| Permit { supply: self.clone(), payer, count })
     }
 
-    fn spend(&self, payer: Payer, count: u32) -> Result<(), Exhausted> {
+    /// Spends some, if that keeps to one part of so many of each share.
+    fn spend(&self, payer: Payer, count: u32, part: u32) -> Result<(), Exhausted> {
         let mut spent = self.spent();
         let held = |by: &HashMap<u32, u32>, who| by.get(&who).copied().unwrap_or(0);
-        let fits =
-            |held: u32, share: u32| share.checked_sub(held).is_some_and(|left| count <= left);
+        let fits = |held: u32, share: u32| {
+            (share / part).checked_sub(held).is_some_and(|left| count <= left)
+        };
         if !fits(held(&spent.by_process, payer.pid), self.total / PER_PROCESS) {
             return Err(Exhausted::Process(self.name));
         }
@@ -141,6 +143,13 @@ impl Permit {
     /// Takes leave for more, for the same payer.
     pub(crate) fn another(&self, count: u32) -> Result<Self, Exhausted> {
         self.supply.take(self.payer, count)
+    }
+
+    /// The same for what can be done without: half of each share stays for what cannot.
+    pub(crate) fn another_if_plenty(&self, count: u32) -> Option<Self> {
+        let Self { supply, payer, .. } = self;
+        supply.spend(*payer, count, 2).ok()?;
+        Some(Self { supply: supply.clone(), payer: *payer, count })
     }
 }
 
@@ -183,6 +192,11 @@ mod tests {
         let (first, refused) = flood(1, 1000);
         assert_eq!((first.len(), refused), (4, of_process));
         assert_eq!(first[0].another(1).unwrap_err(), of_process);
+        assert!(first[0].another_if_plenty(1).is_none());
+        let one = all.take(payer(9, 1009), 1).unwrap();
+        let spare: Vec<_> = std::iter::from_fn(|| one.another_if_plenty(1)).collect();
+        assert_eq!(spare.len(), 5, "half of the share of a process");
+        drop((one, spare));
         let (second, refused) = flood(2, 1000);
         assert_eq!((second.len(), refused), (4, of_process));
         let (third, refused) = flood(3, 1000);
