@@ -76,7 +76,12 @@ impl ClientMemory for Memory<'_> {
         Ok(())
     }
 
-    fn capture_file(&mut self, _: ProcessKey, fd: u32) -> Result<CapturedFile, Errno> {
+    fn capture_file(
+        &mut self,
+        _: ProcessKey,
+        fd: u32,
+        _: ProcessKey,
+    ) -> Result<CapturedFile, Errno> {
         if fd < DESCRIPTORS { Ok(CapturedFile::new(fd)) } else { Err(Errno::EBADF) }
     }
 
@@ -101,12 +106,13 @@ pub fn check(input: &[u8]) {
     let mut processes = Vec::new();
     let mut pids = PidTable::new(NamespaceId(0));
     for _ in 0..PROCESSES {
-        processes.push(context.open(Opener {
+        let opener = Opener {
             pid: pids.allocate(None).expect("few processes"),
             uid: 0,
             uids: UidMap::identity(),
             security_label: (*b"label").into(),
-        }));
+        };
+        processes.push(context.open(opener).expect("few files"));
     }
     for step in input.chunks_exact(STEP_BYTES).take(64) {
         let process = processes[usize::from(step[0]) % PROCESSES];

@@ -35,6 +35,7 @@ static void mount_new(const char *dir)
 	FAILS(syscall(SYS_fsmount, fs, 1, 0), EINVAL);
 	CHECK(fsconfig_(fs, SET_STRING, "source", "mine") == 0);
 	CHECK(fsconfig_(fs, SET_STRING, "max", "4") == 0);
+	CHECK(fsconfig_(fs, SET_FLAG, "ro", NULL) == 0);
 	CHECK(fsconfig_(fs, SET_FLAG, "rw", NULL) == 0);
 	FAILS(fsconfig_(fs, SET_STRING, "max", "1048577"), EINVAL);
 	FAILS(fsconfig_(fs, SET_STRING, "nonsense", "1"), EINVAL);
@@ -58,6 +59,20 @@ static void mount_new(const char *dir)
 	close(mount);
 }
 
+/* Names and permissions stay as they are; a device is opened, and added, all the same. */
+static void check_read_only(const char *dir, const char *name)
+{
+	char path[4096], other[4096];
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	snprintf(other, sizeof other, "%s/other", dir);
+	FAILS(unlink(path), EROFS);
+	FAILS(rename(path, other), EROFS);
+	FAILS(chmod(path, 0666), EROFS);
+	int device = open(path, O_RDWR | O_CLOEXEC);
+	CHECK(device >= 0);
+	close(device);
+}
+
 static void mount_old(const char *dir)
 {
 	FAILS(mount("mine", dir, "binder", 0, "max=1048577"), EINVAL);
@@ -67,6 +82,9 @@ static void mount_old(const char *dir)
 	FAILS(mount("mine", dir, "no such thing", 0, NULL), ENODEV);
 	FAILS(mount("mine", (const char *)8, "binder", 0, NULL), EFAULT);
 	CHECK(mount("tmpfs", dir, "tmpfs", MS_NOSUID, NULL) == 0);
+	CHECK(umount(dir) == 0);
+	CHECK(mount("mine", dir, "binder", MS_RDONLY, NULL) == 0);
+	check_read_only(dir, "vndbinder");
 	CHECK(umount(dir) == 0);
 	/* By a relative path. */
 	CHECK(chdir(dir) == 0);
@@ -137,6 +155,13 @@ int main(int argc, char **argv)
 	CHECK(mount(NULL, dirs[0], NULL, MS_REMOUNT, "max=5") == 0);
 	FAILS(mount(NULL, dirs[0], NULL, MS_REMOUNT, "nonsense"), EINVAL);
 	CHECK(add(dirs[0], "fifth") == 0);
+	CHECK(mount(NULL, dirs[0], NULL, MS_REMOUNT | MS_RDONLY, "max=6") == 0);
+	check_read_only(dirs[0], "fifth");
+	CHECK(add(dirs[0], "sixth") == 0);
+	CHECK(mount(NULL, dirs[0], NULL, MS_REMOUNT, "max=6") == 0);
+	char path[4096];
+	snprintf(path, sizeof path, "%s/sixth", dirs[0]);
+	CHECK(unlink(path) == 0);
 
 	for (int i = 0; i < 2; i++)
 		CHECK(umount2(dirs[i], MNT_DETACH) == 0);

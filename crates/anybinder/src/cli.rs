@@ -9,7 +9,8 @@ use std::path::PathBuf;
 
 use binder_bench::Bench;
 use binder_fuse::{DEVICES_MAX, Delivery, DeviceSpec};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use inspect::{
@@ -31,6 +32,30 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// Reads the command line. One that asks for what cannot be ends the program, with a usage error.
+    pub(crate) fn parse_and_check() -> Self {
+        let cli = Self::parse();
+        if let Some(name) = cli.command.device_named_twice() {
+            let words = format!("the device '{name}' is named twice");
+            Self::command().error(ErrorKind::ValueValidation, words).exit();
+        }
+        cli
+    }
+}
+
+impl Command {
+    fn device_named_twice(&self) -> Option<&str> {
+        let devices = match self {
+            Self::Run(options) => &options.devices,
+            Self::Mount(options) => &options.devices,
+            _ => return None,
+        };
+        let is_named_before = |(at, name): &(usize, &String)| devices[..*at].contains(name);
+        devices.iter().enumerate().find(is_named_before).map(|(_, name)| name.as_str())
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -188,8 +213,8 @@ pub(crate) struct ClientOptions {
     pub(crate) inherit_nice: bool,
 
     /// Limit what an open file, or a user (user-...), may make the driver keep: NAME=NUMBER, with the
-    /// names threads, nodes, handles, deaths, calls, oneways, files, unread, and user-threads,
-    /// user-nodes, user-handles, user-oneways, user-bytes
+    /// names threads, nodes, handles, deaths, freezes, calls, oneways, unread, descriptors; the same
+    /// after user-; and user-processes, user-opens, user-bytes
     #[arg(long = "limit", value_name = "NAME=NUMBER", value_parser = Limit::parse,
           hide_short_help = true)]
     pub(crate) limits: Vec<Limit>,

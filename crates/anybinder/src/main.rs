@@ -23,13 +23,12 @@ mod world;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, Command};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_and_check();
     log_to_stderr(cli.verbose);
     let done = match cli.command {
         Command::Run(options) => run::run(&options),

@@ -16,7 +16,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use binder_fuse::{Delivery, Options, Session, Supervisor};
+use binder_fuse::{Options, Session, Supervisor};
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal, Stream};
@@ -132,7 +132,7 @@ impl World {
         };
         let place = Path::new(BINDERFS_DIR);
         let driver = driver::start(place, Place::Free, options, prepare, |session| {
-            supervise(supervisors, session, options.delivery)
+            supervise(supervisors, session, options)
         })?;
         let supervision = supervision.take().expect("only the driver has taken its own");
         Ok(Self { namespaces, driver, lifeline: lifeline.take(), supervision, signals })
@@ -243,9 +243,9 @@ fn be_supervised(mut by: &UnixStream) -> io::Result<()> {
 }
 
 /// In the driver: waits to be told of system calls that FUSE does not pass on, and answers them.
-fn supervise(from: UnixStream, session: &Session, delivery: Delivery) -> Result<(), Failure> {
+fn supervise(from: UnixStream, session: &Session, options: &Options) -> Result<(), Failure> {
     let supervisor =
-        Supervisor::new(session, delivery).map_err(failed("preparing for supervision"))?;
+        Supervisor::new(session, options).map_err(failed("preparing for supervision"))?;
     let attend = move || {
         let attended = Listener::receive(&from).and_then(|listener| match listener {
             Some(listener) => {

@@ -5,15 +5,18 @@
 //! next.
 
 use std::ops::Range;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 
 use binder_os::BinderClient;
 use binder_uapi::{
     BC_ACQUIRE, BC_ACQUIRE_DONE, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_FREEZE_NOTIFICATION_DONE,
-    BC_INCREFS_DONE, BC_REPLY, BC_TRANSACTION, BR_ACQUIRE, BR_CLEAR_DEATH_NOTIFICATION_DONE,
-    BR_DEAD_BINDER, BR_DEAD_REPLY, BR_DECREFS, BR_FAILED_REPLY, BR_FROZEN_BINDER, BR_FROZEN_REPLY,
-    BR_INCREFS, BR_NOOP, BR_RELEASE, BR_REPLY, BR_TRANSACTION, BR_TRANSACTION_COMPLETE,
-    BinderTransactionData, FlatBinderObject, TF_ONE_WAY, name_of, payload_len,
+    BC_INCREFS_DONE, BC_REPLY, BC_TRANSACTION, BC_TRANSACTION_SG, BINDER_TYPE_FDA, BINDER_TYPE_PTR,
+    BR_ACQUIRE, BR_CLEAR_DEATH_NOTIFICATION_DONE, BR_DEAD_BINDER, BR_DEAD_REPLY, BR_DECREFS,
+    BR_FAILED_REPLY, BR_FROZEN_BINDER, BR_FROZEN_REPLY, BR_INCREFS, BR_NOOP, BR_RELEASE, BR_REPLY,
+    BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderBufferObject, BinderFdArrayObject,
+    BinderTransactionData, BinderTransactionDataSg, FlatBinderObject, TF_ONE_WAY, name_of,
+    payload_len,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -139,12 +142,30 @@ impl Session {
         data: &[u8],
         offsets: &[u64],
     ) -> Result<(), BenchError> {
-        let transaction = BinderTransactionData {
-            target: handle.into(),
-            flags: TF_ONE_WAY,
-            ..transaction(0, data, offsets)
-        };
-        self.push(BC_TRANSACTION, &transaction);
+        self.push(BC_TRANSACTION, &oneway(handle, data, offsets));
+        self.exchange()?;
+        self.read_until(&[BR_TRANSACTION_COMPLETE, BR_FAILED_REPLY])
+    }
+
+    /// Sends a one-way with an array of files, which the driver closes when its receiver frees it, and
+    /// waits until it was accepted or refused.
+    pub(crate) fn send_files(
+        &mut self,
+        handle: u32,
+        files: &[BorrowedFd<'_>],
+    ) -> Result<(), BenchError> {
+        let numbers: Vec<i32> = files.iter().map(AsRawFd::as_raw_fd).collect();
+        let length = size_of_val(numbers.as_slice()) as u64;
+        let buffer = numbers.as_ptr() as u64;
+        let buffer =
+            BinderBufferObject { kind: BINDER_TYPE_PTR, buffer, length, ..Default::default() };
+        let num_fds = numbers.len() as u64;
+        let array = BinderFdArrayObject { kind: BINDER_TYPE_FDA, num_fds, ..Default::default() };
+        let data = [buffer.as_bytes(), array.as_bytes()].concat();
+        let transaction_data = oneway(handle, &data, &[0, size_of_val(&buffer) as u64]);
+        let buffers_size = length.next_multiple_of(8);
+        let transaction = BinderTransactionDataSg { transaction_data, buffers_size };
+        self.push(BC_TRANSACTION_SG, &transaction);
         self.exchange()?;
         self.read_until(&[BR_TRANSACTION_COMPLETE, BR_FAILED_REPLY])
     }
@@ -298,6 +319,12 @@ pub(crate) fn transaction(code: u32, data: &[u8], offsets: &[u64]) -> BinderTran
         offsets: offsets.as_ptr() as u64,
         ..Default::default()
     }
+}
+
+/// A one-way to a handle; the same holds for it.
+fn oneway(handle: u32, data: &[u8], offsets: &[u64]) -> BinderTransactionData {
+    let transaction = transaction(0, data, offsets);
+    BinderTransactionData { target: handle.into(), flags: TF_ONE_WAY, ..transaction }
 }
 
 /// Splits off the first return with its payload, if it is whole.

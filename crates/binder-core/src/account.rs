@@ -1,109 +1,218 @@
-//! What one open file may make the driver keep, and what it does.
+//! What open files and their users may make the driver keep, and what it does about more.
 //!
-//! Every table that a client can make longer is charged to the open file that does it. Threads,
-//! nodes and handles have tables of their own there, whose length is the charge. What lies elsewhere
-//! is counted here: death links, and transactions, which lie with their receivers; files on their way
-//! count themselves (`descriptors`). The bytes of a
+//! Every table that a client can make longer is charged to the open file that does it, and to the user
+//! who opened that (`user`). Threads, nodes and handles have tables of their own there, whose length is
+//! the charge. What lies elsewhere is counted here: links, and transactions, which lie with their
+//! receivers; files on their way count themselves (`descriptors`). The bytes of a
 //! receive buffer need no limit besides its size, of which one-ways share half (`buffer`), and what all
-//! those of a user have (`user`).
+//! those of a user have.
 //!
 //! A limit is met where the client asks for more, before anything has happened, by the error that
 //! the specification has for "no memory".
+
+use core::fmt;
+use core::ops::{Index, IndexMut};
 
 use crate::context::{Caller, Context};
 use crate::error::Errno;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
 use crate::transaction::{Kind, Transaction};
-use crate::user::UserLimits;
 
-/// How many objects of each kind an open file may have.
+/// What is counted and limited.
+///
+/// `Differs from Linux:` there little of it is, but for what holds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub enum Resource {
+    /// Processes of a user that have the device open. Beyond: `EMFILE` from [`Context::open`].
+    Processes,
+    /// Open files of a user. Beyond: the same.
+    Opens,
     /// Threads that have called and not ended. Beyond: `ENOMEM` from [`Context::admit`].
-    pub threads: usize,
+    Threads,
     /// Own objects that others know. Beyond: the transaction that carries one fails (`ENOMEM`).
-    pub nodes: usize,
+    Nodes,
     /// References to objects of others. Beyond: the transaction that brings one fails (`ENOMEM`).
-    pub handles: usize,
+    Handles,
     /// Death links, also those that were cleared until that has been read. Beyond: `BR_ERROR`.
-    pub deaths: usize,
+    Deaths,
+    /// Freeze links, counted in the same way: one change of the process that they watch is told by all
+    /// of them in one turn. Beyond: `ENOMEM` from the ioctl.
+    Freezes,
     /// Own calls without a reply, over all threads: what calls that call back can nest to. Beyond:
     /// the call fails (`ENOMEM`).
-    pub calls: usize,
+    Calls,
     /// Own one-ways that their receivers have not read. Beyond: the one-way fails (`ENOMEM`).
-    pub oneways: usize,
-    /// Files that it has sent and nobody has received: each is a descriptor of the front end's, of
-    /// which all clients share a limited number. Beyond: the transaction with another fails
+    Oneways,
+    /// Completions that a thread, or those of a user, leave unread. Beyond: what is sent fails
     /// (`ENOMEM`).
-    ///
-    /// `Differs from Linux:` there such files are limited by what holds their transactions alone.
-    pub files: usize,
-    /// Returns that a thread leaves unread while it sends more. Beyond: what it sends fails
-    /// (`ENOMEM`).
-    pub unread: usize,
-    /// What all open files of one user may have together. Beyond: as for the file.
-    pub per_user: UserLimits,
+    Unread,
+    /// Files on their way for which it pays (`descriptors`): each is a descriptor of the front end's, of
+    /// which all clients share a limited number. Beyond: the transaction with another fails (`ENOMEM`).
+    Descriptors,
+    /// Bytes of the pages of a user's receive buffers that have memory, also of those that are idle.
+    /// Beyond: the transaction that needs another page fails (`ENOMEM`).
+    Bytes,
 }
 
-/// What one open file may have, of what its user may have only so much of.
-pub(crate) struct PerFile {
-    pub(crate) threads: usize,
-    pub(crate) nodes: usize,
-    pub(crate) handles: usize,
-    pub(crate) oneways: usize,
+impl Resource {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Processes,
+        Self::Opens,
+        Self::Threads,
+        Self::Nodes,
+        Self::Handles,
+        Self::Deaths,
+        Self::Freezes,
+        Self::Calls,
+        Self::Oneways,
+        Self::Unread,
+        Self::Descriptors,
+        Self::Bytes,
+    ];
+
+    /// Its name in limits and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Processes => "processes",
+            Self::Opens => "opens",
+            Self::Threads => "threads",
+            Self::Nodes => "nodes",
+            Self::Handles => "handles",
+            Self::Deaths => "deaths",
+            Self::Freezes => "freezes",
+            Self::Calls => "calls",
+            Self::Oneways => "oneways",
+            Self::Unread => "unread",
+            Self::Descriptors => "descriptors",
+            Self::Bytes => "bytes",
+        }
+    }
+
+    /// Whether an open file has a limit of its own besides its user's.
+    pub fn is_limited_per_file(self) -> bool {
+        PER_FILE[self as usize] != usize::MAX
+    }
+}
+
+/// So much of each resource: what somebody has, or may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Amounts([usize; Resource::ALL.len()]);
+
+impl Amounts {
+    /// The same of each.
+    #[must_use]
+    pub const fn of_each(amount: usize) -> Self {
+        Self([amount; Resource::ALL.len()])
+    }
+
+    /// These, but for one.
+    #[must_use]
+    pub const fn with(mut self, resource: Resource, amount: usize) -> Self {
+        self.0[resource as usize] = amount;
+        self
+    }
+}
+
+impl Amounts {
+    /// All together.
+    pub(crate) fn total(&self) -> usize {
+        self.0.iter().sum()
+    }
+}
+
+impl Index<Resource> for Amounts {
+    type Output = usize;
+
+    fn index(&self, resource: Resource) -> &usize {
+        &self.0[resource as usize]
+    }
+}
+
+impl IndexMut<Resource> for Amounts {
+    fn index_mut(&mut self, resource: Resource) -> &mut usize {
+        &mut self.0[resource as usize]
+    }
+}
+
+/// How much open files and users may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// One open file; a thread of it, where that is said.
+    pub per_file: Amounts,
+    /// All open files of a user together.
+    pub per_user: Amounts,
 }
 
 /// Far more than a program needs that works: a million objects, each way.
-pub(crate) const PER_FILE: PerFile = PerFile {
-    threads: 1 << 14,
-    nodes: 1 << 20,
-    handles: 1 << 20,
+const PER_FILE: [usize; Resource::ALL.len()] = Amounts::of_each(usize::MAX)
+    .with(Resource::Threads, 1 << 14)
+    .with(Resource::Nodes, 1 << 20)
+    .with(Resource::Handles, 1 << 20)
+    .with(Resource::Deaths, 1 << 20)
+    .with(Resource::Freezes, 1 << 16)
+    .with(Resource::Calls, 1 << 14)
     // As many as the share of one-ways of one receive buffer holds.
-    oneways: 1 << 18,
-};
+    .with(Resource::Oneways, 1 << 18)
+    .with(Resource::Unread, 1 << 16)
+    .with(Resource::Descriptors, 1 << 10)
+    .0;
 
 impl Default for Limits {
     fn default() -> Self {
-        let PerFile { threads, nodes, handles, oneways } = PER_FILE;
+        // As many objects as four open files may have that have all they can.
+        let per_user = PER_FILE.map(|most| most.saturating_mul(4));
         Self {
-            threads,
-            nodes,
-            handles,
-            deaths: 1 << 20,
-            calls: 1 << 14,
-            oneways,
-            files: 1 << 10,
-            unread: 1 << 16,
-            per_user: UserLimits::default(),
+            per_file: Amounts(PER_FILE),
+            per_user: Amounts(per_user)
+                .with(Resource::Processes, 1 << 13)
+                .with(Resource::Opens, 1 << 14)
+                // As much as 256 receive buffers that are full to the brim.
+                .with(Resource::Bytes, 1 << 30),
         }
     }
 }
 
-/// What an open file is charged with that its own tables do not show.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Account {
-    pub(crate) deaths: usize,
-    calls: usize,
-    oneways: usize,
+/// What waits for processes of one other user is no more than this part of what somebody may have.
+pub(crate) const SHARE: usize = 4;
+
+/// A limit that somebody has met.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Excess {
+    /// Of what there would have been one too many.
+    pub resource: Resource,
+    /// Who has all the others.
+    pub whose: Whose,
+    /// How many those are.
+    pub limit: usize,
+    /// The other user who may cause no more than [a quarter](SHARE) of that, if it was he.
+    pub caused_by: Option<u32>,
 }
 
-impl Account {
-    /// All that is counted, for the census.
-    pub(crate) fn total(&self) -> usize {
-        self.deaths + self.calls + self.oneways
-    }
+/// Who has met a limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whose {
+    /// A process, by the limit for an open file.
+    Process(u32),
+    /// A user, by the limit for all open files of his.
+    User(u32),
+}
 
-    pub(crate) fn oneways(&self) -> usize {
-        self.oneways
-    }
-
-    fn of(&mut self, kind: Kind) -> Option<&mut usize> {
-        match kind {
-            Kind::Call => Some(&mut self.calls),
-            Kind::Oneway => Some(&mut self.oneways),
-            // It takes the place of its call, and room in the buffer of whoever waits for it.
-            Kind::Reply => None,
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (who, id, prefix) = match self.whose {
+            Whose::Process(pid) => ("process", pid, ""),
+            Whose::User(uid) => ("user", uid, "user-"),
+        };
+        write!(f, "{who} {id} is at ")?;
+        if self.caused_by.is_some() {
+            write!(f, "1/{SHARE} of ")?;
+        }
+        write!(f, "the limit {prefix}{}={}", self.resource.name(), self.limit)?;
+        match self.caused_by {
+            Some(uid) => write!(f, ": no more may wait for user {uid}"),
+            None => Ok(()),
         }
     }
 }
@@ -118,73 +227,107 @@ impl Context {
     pub fn admit(&mut self, caller: &Caller) -> Result<(), Errno> {
         let threads = &self.processes[caller.process].threads;
         if !threads.contains_key(&caller.tid) {
-            self.afford(threads.len(), self.limits.threads)?;
-            let limit = self.limits.per_user.threads;
-            self.afford_for_user(caller.process, |user| user.threads, limit)?;
+            self.afford(caller.process, Resource::Threads, threads.len())?;
         }
         self.enter(caller);
         Ok(())
     }
 
     /// Whether the process may have another node.
-    pub(crate) fn afford_node(&self, owner: ProcessKey) -> Result<(), Errno> {
-        self.afford(self.processes[owner].nodes.len(), self.limits.nodes)?;
-        self.afford_for_user(owner, |user| user.nodes, self.limits.per_user.nodes)
+    pub(crate) fn afford_node(&mut self, owner: ProcessKey) -> Result<(), Errno> {
+        self.afford(owner, Resource::Nodes, self.processes[owner].nodes.len())
     }
 
     /// Whether the process may have another handle.
-    pub(crate) fn afford_handle(&self, process: ProcessKey) -> Result<(), Errno> {
-        self.afford(self.processes[process].handles.len(), self.limits.handles)?;
-        self.afford_for_user(process, |user| user.handles, self.limits.per_user.handles)
+    pub(crate) fn afford_handle(&mut self, process: ProcessKey) -> Result<(), Errno> {
+        self.afford(process, Resource::Handles, self.processes[process].handles.len())
     }
 
-    /// Whether the process may have another death link.
-    pub(crate) fn afford_death(&self, process: ProcessKey) -> Result<(), Errno> {
-        self.afford(self.processes[process].account.deaths, self.limits.deaths)
+    /// Whether the process may have another of what is counted for it here.
+    pub(crate) fn afford_counted(
+        &mut self,
+        process: ProcessKey,
+        resource: Resource,
+    ) -> Result<(), Errno> {
+        self.afford(process, resource, self.processes[process].account[resource])
     }
 
     /// Whether the thread may send what it would hear of in its queue.
-    pub(crate) fn afford_completion(&self, thread: ThreadKey) -> Result<(), Errno> {
-        self.afford(self.threads[thread].todo.len(), self.limits.unread)
+    pub(crate) fn afford_completion(&mut self, thread: ThreadKey) -> Result<(), Errno> {
+        let state = &self.threads[thread];
+        self.afford(state.process, Resource::Unread, state.todo.len())
     }
 
     /// Whether the process may have another transaction of this kind under way.
-    pub(crate) fn afford_transaction(&self, sender: ProcessKey, kind: Kind) -> Result<(), Errno> {
-        let account = &self.processes[sender].account;
-        match kind {
-            Kind::Call => self.afford(account.calls, self.limits.calls),
-            Kind::Oneway => {
-                self.afford(account.oneways, self.limits.oneways)?;
-                let limit = self.limits.per_user.oneways;
-                self.afford_for_user(sender, |user| user.oneways, limit)
-            }
-            Kind::Reply => Ok(()),
-        }
+    pub(crate) fn afford_transaction(
+        &mut self,
+        sender: ProcessKey,
+        kind: Kind,
+    ) -> Result<(), Errno> {
+        charge_for(kind).map_or(Ok(()), |resource| self.afford_counted(sender, resource))
     }
 
-    fn afford(&self, held: usize, limit: usize) -> Result<(), Errno> {
-        if held < limit { Ok(()) } else { Err(Errno::ENOMEM) }
+    /// Whether an open file that has so much, and its user, may have more.
+    fn afford(
+        &mut self,
+        process: ProcessKey,
+        resource: Resource,
+        held: usize,
+    ) -> Result<(), Errno> {
+        let limit = self.limits.per_file[resource];
+        if held >= limit {
+            let whose = Whose::Process(self.processes[process].opener.pid.number());
+            return Err(self.exceed(Excess { resource, whose, limit, caused_by: None }));
+        }
+        self.afford_for_user(process, resource)
+    }
+
+    /// Counts one more for an open file and its user.
+    pub(crate) fn count(&mut self, process: ProcessKey, resource: Resource) {
+        self.processes[process].account[resource] += 1;
+        self.holdings_of(process)[resource] += 1;
+    }
+
+    /// Takes back what [`count`](Self::count) counted.
+    pub(crate) fn uncount(&mut self, process: ProcessKey, resource: Resource) {
+        self.processes[process].account[resource] -= 1;
+        self.holdings_of(process)[resource] -= 1;
     }
 
     /// Makes the sender of a transaction pay for it.
     pub(crate) fn charge(&mut self, begun: &Transaction) {
-        if let Some(count) = self.processes[begun.sender].account.of(begun.kind) {
-            *count += 1;
-        }
-        if begun.kind == Kind::Oneway {
-            self.holdings_of(begun.sender).oneways += 1;
+        if let Some(resource) = charge_for(begun.kind) {
+            self.count(begun.sender, resource);
         }
     }
 
     /// Takes back what [`charge`](Self::charge) took; the sender may be gone.
     pub(crate) fn refund(&mut self, ended: &Transaction) {
-        if let Some(sender) = self.processes.get_mut(ended.sender)
-            && let Some(count) = sender.account.of(ended.kind)
+        if let Some(resource) = charge_for(ended.kind)
+            && self.processes.get(ended.sender).is_some()
         {
-            *count -= 1;
-            if ended.kind == Kind::Oneway {
-                self.holdings_of(ended.sender).oneways -= 1;
-            }
+            self.uncount(ended.sender, resource);
         }
+    }
+
+    /// Notes that a limit was met, for who asks why.
+    pub(crate) fn exceed(&mut self, excess: Excess) -> Errno {
+        self.journal.exceed(excess);
+        Errno::ENOMEM
+    }
+
+    /// Takes the limit that was met last in the calls so far.
+    pub fn take_excess(&mut self) -> Option<Excess> {
+        self.journal.take_excess()
+    }
+}
+
+/// What a transaction is counted as.
+fn charge_for(kind: Kind) -> Option<Resource> {
+    match kind {
+        Kind::Call => Some(Resource::Calls),
+        Kind::Oneway => Some(Resource::Oneways),
+        // It takes the place of its call, and room in the buffer of whoever waits for it.
+        Kind::Reply => None,
     }
 }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use binder_uapi::BinderTransactionDataSg;
 
+use crate::account::Resource;
 use crate::context::Context;
 use crate::descriptors::FileInTransit;
 use crate::env::{ClientMemory, MappingArea};
@@ -348,9 +349,9 @@ impl Context {
         if fresh == 0 {
             return Ok(reservation);
         }
-        let most = self.limits.per_user.bytes;
-        self.holdings_of(receiver).bytes += fresh;
-        while self.holdings_of(receiver).bytes > most {
+        let most = self.limits.per_user[Resource::Bytes];
+        self.holdings_of(receiver)[Resource::Bytes] += fresh;
+        while self.holdings_of(receiver)[Resource::Bytes] > most {
             if let Some(page) = self.reclaim_idle_page(receiver, 0) {
                 memory.release(receiver, page);
                 continue;
@@ -360,7 +361,7 @@ impl Context {
                 arena.abort(reservation);
             }
             while self.reclaim_idle_page(receiver, 0).is_some() {}
-            return Err(Errno::ENOMEM.into());
+            return Err(self.exceed_for_user(receiver, Resource::Bytes).into());
         }
         Ok(reservation)
     }
@@ -454,7 +455,7 @@ impl Context {
     /// the next call.
     pub fn reclaim_idle_page(&mut self, process: ProcessKey, least_turns: u32) -> Option<u32> {
         let page = self.processes.get_mut(process)?.arena.as_mut()?.pages.reclaim(least_turns)?;
-        self.holdings_of(process).bytes -= PAGE_BYTES as usize;
+        self.holdings_of(process)[Resource::Bytes] -= PAGE_BYTES as usize;
         Some(page)
     }
 

@@ -21,7 +21,7 @@ use crate::stats::DebugIds;
 use crate::table::Table;
 use crate::thread::{Thread, ThreadKey, no_error};
 use crate::transaction::Transaction;
-use crate::user::Holdings;
+use crate::user::User;
 
 /// One Binder device. Handles and nodes never cross from one context into another.
 #[derive(Debug)]
@@ -36,8 +36,8 @@ pub struct Context {
     pub(crate) rooms: BTreeMap<RoomKey, ReservedRoom>,
     pub(crate) freezes: Table<FreezeLink>,
     pub(crate) limits: Limits,
-    /// What the users have whose files are open.
-    pub(crate) users: BTreeMap<u32, Holdings>,
+    /// Those who have files open, or some on their way.
+    pub(crate) users: BTreeMap<u32, User>,
     pub(crate) effects: VecDeque<Effect>,
     /// Memory for the returns of reads, kept from read to read.
     pub(crate) spare_returns: Vec<Vec<u8>>,
@@ -135,10 +135,12 @@ impl Context {
             deaths,
             errands,
             freezes,
+            users,
             effects,
             spare_returns,
             ..
         } = self;
+        users.retain(|_, user| user.has_anything());
         processes.shrink();
         threads.shrink();
         nodes.shrink();

@@ -6,6 +6,7 @@
 
 use binder_uapi::BR_ERROR;
 
+use crate::account::Resource;
 use crate::context::Context;
 use crate::handle::ReferenceKey;
 use crate::looper::Looper;
@@ -66,12 +67,12 @@ impl Context {
         if self.references[reference].death.is_some() {
             return;
         }
-        if self.afford_death(process).is_err() {
+        if self.afford_counted(process, Resource::Deaths).is_err() {
             self.threads[thread].return_error = Some(BR_ERROR);
             self.queue_on_thread(thread, Work::ReturnError);
             return;
         }
-        self.processes[process].account.deaths += 1;
+        self.count(process, Resource::Deaths);
         let death = self.deaths.insert(Death { process, cookie, state: State::Idle });
         let node = self.references[reference].node;
         self.references[reference].death = Some(death);
@@ -180,7 +181,7 @@ impl Context {
     /// Takes a link off the table and off its process's account.
     pub(crate) fn remove_death(&mut self, death: DeathKey) -> Option<Death> {
         let removed = self.deaths.remove(death)?;
-        self.processes[removed.process].account.deaths -= 1;
+        self.uncount(removed.process, Resource::Deaths);
         Some(removed)
     }
 

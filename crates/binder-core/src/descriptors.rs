@@ -5,6 +5,7 @@
 //! its own while its thread leaves the ioctl that reads the transaction (`errand`).
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::Any;
@@ -12,6 +13,7 @@ use core::any::Any;
 use binder_uapi::{BinderFdArrayObject, BinderFdObject};
 use zerocopy::IntoBytes;
 
+use crate::account::{Excess, Resource, SHARE, Whose};
 use crate::context::Context;
 use crate::env::ClientMemory;
 use crate::error::Errno;
@@ -56,21 +58,67 @@ pub(crate) struct Place {
     at: u32,
     /// It lies in an array: the driver closes it with the buffer.
     closes_with_buffer: bool,
-    _charge: Charge,
+    _charges: Charges,
 }
 
-/// Counts the files that a process has sent and nobody has received.
+/// Counts the files on their way for which a process, or a user, pays.
 #[derive(Debug, Default)]
-pub(crate) struct FilesInTransit(Arc<()>);
+pub(crate) struct FilesInTransit {
+    all: Tally,
+    /// Those to each other user, who could keep them waiting for ever.
+    to_others: BTreeMap<u32, Tally>,
+}
 
-/// One of them: the count lasts as long as this.
+/// Counts the charges that there are.
+#[derive(Debug, Default)]
+struct Tally(Arc<()>);
+
+/// One of a tally: it counts as long as this lasts.
 #[derive(Debug)]
 struct Charge(#[expect(dead_code, reason = "it counts by being there")] Arc<()>);
 
+/// What one file is counted as: of all of the process and the user, and of those to another user.
+type Charges = [Option<Charge>; 4];
+
+impl Tally {
+    fn count(&self) -> usize {
+        Arc::strong_count(&self.0) - 1
+    }
+
+    fn charge(&self) -> Charge {
+        Charge(self.0.clone())
+    }
+}
+
 impl FilesInTransit {
-    /// Counts another, if there are fewer than `limit`.
-    fn charge(&self, limit: usize) -> Option<Charge> {
-        (Arc::strong_count(&self.0) <= limit).then(|| Charge(self.0.clone()))
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.all.count()
+    }
+
+    /// Counts another, if there are fewer than `limit`. Those to one `other` user may be a
+    /// [share](SHARE) of that.
+    ///
+    /// # Errors
+    ///
+    /// Whose share it is that is used up, if it is not all.
+    fn charge(
+        &mut self,
+        limit: usize,
+        other: Option<u32>,
+    ) -> Result<[Option<Charge>; 2], Option<u32>> {
+        if self.count() >= limit {
+            return Err(None);
+        }
+        let Some(uid) = other else { return Ok([Some(self.all.charge()), None]) };
+        if !self.to_others.contains_key(&uid) {
+            self.to_others.retain(|_, tally| tally.count() > 0);
+        }
+        let to_other = self.to_others.entry(uid).or_default();
+        if to_other.count() >= limit.div_ceil(SHARE) {
+            return Err(other);
+        }
+        Ok([Some(self.all.charge()), Some(to_other.charge())])
     }
 }
 
@@ -79,7 +127,7 @@ impl Context {
     ///
     /// The object's number is zero until the receiver has one.
     pub(crate) fn translate_descriptor(
-        &self,
+        &mut self,
         draft: &Draft<'_>,
         image: &mut Image,
         start: usize,
@@ -95,7 +143,7 @@ impl Context {
     /// Captures the files of an array, whose numbers lie in a piece copied before, and returns where
     /// the array's object at `start` ends.
     pub(crate) fn translate_array(
-        &self,
+        &mut self,
         draft: &Draft<'_>,
         image: &mut Image,
         start: usize,
@@ -125,7 +173,7 @@ impl Context {
     }
 
     fn capture(
-        &self,
+        &mut self,
         draft: &Draft<'_>,
         fd: u32,
         at: usize,
@@ -136,13 +184,40 @@ impl Context {
         if !draft.accepts_fds {
             return Err(Errno::EPERM);
         }
-        let charge = self.processes[draft.sender].files.charge(self.limits.files);
-        let charge = charge.ok_or(Errno::ENOMEM)?;
-        let file = memory.capture_file(draft.sender, fd)?;
+        let (payer, charges) = self.charge_for_file(draft)?;
+        let file = memory.capture_file(draft.sender, fd, payer)?;
         let at = u32::try_from(at).map_err(|_| Errno::EINVAL)?;
-        let place = Place { at, closes_with_buffer, _charge: charge };
+        let place = Place { at, closes_with_buffer, _charges: charges };
         cargo.files.push(FileInTransit { file, place });
         Ok(())
+    }
+
+    /// Makes somebody pay for a file: who wants it to arrive, and can have it wait.
+    ///
+    /// With a reply that is the caller, who waits for it and may leave it unread for ever. Else it is
+    /// the sender; so that its receivers cannot have it wait with all that it may send, no user gets more
+    /// than a share of it.
+    fn charge_for_file(&mut self, draft: &Draft<'_>) -> Result<(ProcessKey, Charges), Errno> {
+        let is_reply = draft.target.is_none();
+        let payer = if is_reply { draft.receiver } else { draft.sender };
+        let uid_of = |process: ProcessKey| self.processes[process].opener.uid;
+        let (uid, to) = (uid_of(payer), uid_of(draft.receiver));
+        let other = (uid != to).then_some(to);
+        let resource = Resource::Descriptors;
+
+        let limit = self.limits.per_file[resource];
+        let state = &mut self.processes[payer];
+        let whose = Whose::Process(state.opener.pid.number());
+        let [all, to_other] = state
+            .files
+            .charge(limit, other)
+            .map_err(|caused_by| self.exceed(Excess { resource, whose, limit, caused_by }))?;
+        let limit = self.limits.per_user[resource];
+        let whose = Whose::User(uid);
+        let of_user = self.user_of(payer).files.charge(limit, other);
+        let [all_of_user, to_other_of_user] = of_user
+            .map_err(|caused_by| self.exceed(Excess { resource, whose, limit, caused_by }))?;
+        Ok((payer, [all, to_other, all_of_user, to_other_of_user]))
     }
 
     /// Puts the numbers that files got in the receiver where the buffer at `start` wants them.
@@ -192,10 +267,26 @@ mod tests {
 
     #[test]
     fn a_file_counts_until_it_is_given_up() {
-        let files = FilesInTransit::default();
-        let mut charges: Vec<Charge> = core::iter::from_fn(|| files.charge(3)).collect();
-        assert_eq!(charges.len(), 3);
+        let mut files = FilesInTransit::default();
+        let mut charges: Vec<_> = (0..3).map(|_| files.charge(3, None).unwrap()).collect();
+        assert_eq!(files.charge(3, None).unwrap_err(), None);
         charges.pop();
-        assert!(files.charge(3).is_some());
+        assert!(files.charge(3, None).is_ok());
+        drop(charges);
+        assert_eq!(files.count(), 0);
+    }
+
+    #[test]
+    fn no_other_user_has_more_than_a_quarter_wait() {
+        let mut files = FilesInTransit::default();
+        let slow: Vec<_> = (0..2).map(|_| files.charge(8, Some(7)).unwrap()).collect();
+        assert_eq!(files.charge(8, Some(7)).unwrap_err(), Some(7));
+        let others: Vec<_> = (0..6).map(|uid| files.charge(8, Some(uid)).unwrap()).collect();
+        assert_eq!(files.charge(8, Some(6)).unwrap_err(), None);
+        drop(slow);
+        assert!(files.charge(8, Some(7)).is_ok());
+        drop(others);
+        assert!(files.charge(8, Some(9)).is_ok());
+        assert_eq!(files.to_others.len(), 1, "nothing is kept of who has received all");
     }
 }

@@ -110,12 +110,17 @@ pub trait ClientMemory {
     fn release(&mut self, of: ProcessKey, page: u32);
 
     /// Takes hold of the file behind descriptor `fd` of `from`, which stays open also when its
-    /// process closes it.
+    /// process closes it; what that takes, `payer` pays for.
     ///
     /// # Errors
     ///
     /// `EBADF` when there is none, `EPERM` when it may not be taken, `ENOMEM` when no more can be.
-    fn capture_file(&mut self, from: ProcessKey, fd: u32) -> Result<CapturedFile, Errno>;
+    fn capture_file(
+        &mut self,
+        from: ProcessKey,
+        fd: u32,
+        payer: ProcessKey,
+    ) -> Result<CapturedFile, Errno>;
 }
 
 /// No memory at all, for tests that need none.
@@ -140,7 +145,12 @@ impl ClientMemory for Nowhere {
 
     fn release(&mut self, _: ProcessKey, _: u32) {}
 
-    fn capture_file(&mut self, _: ProcessKey, _: u32) -> Result<CapturedFile, Errno> {
+    fn capture_file(
+        &mut self,
+        _: ProcessKey,
+        _: u32,
+        _: ProcessKey,
+    ) -> Result<CapturedFile, Errno> {
         Err(Errno::EBADF)
     }
 }

@@ -33,6 +33,9 @@ pub enum Errno {
     /// Malformed or out of place.
     #[error("invalid argument")]
     EINVAL = 22,
+    /// As many files as may be open.
+    #[error("too many open files")]
+    EMFILE = 24,
     /// The receive buffer, or its share for one-way transactions, is full.
     #[error("no space in the receive buffer")]
     ENOSPC = 28,

@@ -1,5 +1,6 @@
 //! The end of threads, and what becomes of their unfinished business.
 
+use crate::account::Resource;
 use crate::context::Context;
 use crate::env::ClientMemory;
 use crate::error::Verdict;
@@ -31,12 +32,12 @@ impl Context {
         self.abandon_errand(thread, memory);
         let Thread { process, tid, polls, .. } = self.threads[thread];
         self.processes[process].threads.remove(&tid);
-        self.holdings_of(process).threads -= 1;
+        self.holdings_of(process)[Resource::Threads] -= 1;
         if polls {
             self.processes[process].pollers -= 1;
         }
         self.abandon_stack(thread);
-        while let Some(work) = self.threads[thread].todo.pop_front() {
+        while let Some(work) = self.take_own_work(thread) {
             match work {
                 Work::Transaction(transaction) => self.return_unread(process, transaction, memory),
                 Work::Node(node) => {

@@ -273,7 +273,8 @@ mod tests {
 
     fn open(context: &mut Context, pid: &HeldPid) -> ProcessKey {
         let (pid, uids) = (pid.clone(), UidMap::identity());
-        context.open(Opener { pid, uid: 0, uids, security_label: (*b"label").into() })
+        let opener = Opener { pid, uid: 0, uids, security_label: (*b"label").into() };
+        context.open(opener).expect("few files")
     }
 
     #[test]

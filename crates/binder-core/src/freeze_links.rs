@@ -6,6 +6,7 @@
 
 use alloc::collections::BTreeMap;
 
+use crate::account::Resource;
 use crate::context::Context;
 use crate::error::Errno;
 use crate::node::NodeKey;
@@ -15,13 +16,6 @@ use crate::work::{Queued, Work};
 
 /// Names a freeze link.
 pub(crate) type FreezeKey = Key<FreezeLink>;
-
-/// Links that a process has cleared without reading the answers, beyond which it makes no new one.
-const MAX_CLEARED: usize = 1 << 16;
-
-/// Links that a process may have: one change of the process they watch is told by all of them in one
-/// turn.
-const MAX_LINKS: usize = 1 << 16;
 
 /// Where a link stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,8 +53,6 @@ pub(crate) struct FreezeLinks {
     /// Links that were told and not acknowledged, by cookie and then by order of telling.
     told: BTreeMap<(u64, u64), FreezeKey>,
     next_told: u64,
-    /// Links that were cleared and whose answers have not been read.
-    cleared: usize,
 }
 
 /// What a read tells of a link.
@@ -72,9 +64,6 @@ pub(crate) enum FreezeNews {
 
 impl FreezeLinks {
     fn add(&mut self, cookie: u64, node: NodeKey) -> Result<(), Errno> {
-        if self.cleared >= MAX_CLEARED || self.cookies.len() >= MAX_LINKS {
-            return Err(Errno::ENOMEM);
-        }
         let (known, links) = self.cookies.entry(cookie).or_insert((node, 0));
         if *known != node {
             return Err(Errno::EINVAL);
@@ -107,8 +96,8 @@ impl Context {
     /// # Errors
     ///
     /// `EINVAL` for a handle without reference, a reference that has a link, and a cookie that
-    /// stands for another node; `ENOMEM` when there are too many links, or too many answers to
-    /// clearings are unread.
+    /// stands for another node; `ENOMEM` when there are too many links, those among them that were
+    /// cleared and whose answers are unread.
     pub(crate) fn request_freeze(
         &mut self,
         process: ProcessKey,
@@ -120,7 +109,9 @@ impl Context {
             return Err(Errno::EINVAL);
         }
         let node = self.references[reference].node;
+        self.afford_counted(process, Resource::Freezes)?;
         self.processes[process].freeze_links.add(cookie, node)?;
+        self.count(process, Resource::Freezes);
         let owner = self.nodes[node].owner;
         let is_frozen = owner.is_some_and(|owner| self.processes[owner].freezer.is_frozen());
         let link = FreezeLink { process, cookie, owner, is_frozen, state: State::Idle };
@@ -212,7 +203,6 @@ impl Context {
         }
         self.references[reference].freeze = None;
         self.stop_watching(self.freezes[link].owner, link);
-        self.processes[process].freeze_links.cleared += 1;
         match self.freezes[link].state {
             State::Idle => self.queue_freeze_cleared(link),
             State::Queued(queued) => self.freezes[link].state = State::ClearQueued(queued),
@@ -257,22 +247,15 @@ impl Context {
         let Some(gone) = self.freezes.remove(link) else { return };
         let FreezeLink { process, cookie, owner, state, .. } = gone;
         self.stop_watching(owner, link);
+        self.uncount(process, Resource::Freezes);
         let links = &mut self.processes[process].freeze_links;
         links.remove(cookie);
         match state {
             State::Idle => {}
-            State::Told { order, .. } => {
+            State::Told { order, .. } | State::ToldThenClear { order } => {
                 links.told.remove(&(cookie, order));
             }
-            State::ToldThenClear { order } => {
-                links.told.remove(&(cookie, order));
-                links.cleared -= 1;
-            }
-            State::Queued(queued) => self.unqueue(queued),
-            State::ClearQueued(queued) => {
-                links.cleared -= 1;
-                self.unqueue(queued);
-            }
+            State::Queued(queued) | State::ClearQueued(queued) => self.unqueue(queued),
         }
     }
 }

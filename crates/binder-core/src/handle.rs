@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use idr::IdPool;
 
+use crate::account::Resource;
 use crate::context::Context;
 use crate::death::DeathKey;
 use crate::error::Errno;
@@ -191,7 +192,7 @@ impl Context {
             freeze: None,
         });
         handles.insert(handle, node, reference);
-        self.holdings_of(process).handles += 1;
+        self.holdings_of(process)[Resource::Handles] += 1;
         self.attach_reference(node);
         Ok(reference)
     }
@@ -249,7 +250,7 @@ impl Context {
         let state = &self.references[reference];
         let (process, handle, node) = (state.process, state.handle, state.node);
         self.processes[process].handles.remove(handle, node);
-        self.holdings_of(process).handles -= 1;
+        self.holdings_of(process)[Resource::Handles] -= 1;
         self.drop_reference(reference);
     }
 
@@ -285,12 +286,13 @@ mod tests {
     fn open(context: &mut Context, pid: u32) -> ProcessKey {
         let levels = alloc::vec![(Some(NamespaceId(0)), pid)];
         let found = KernelProcess { pid, levels, started_at: 0 };
-        context.open(Opener {
+        let opener = Opener {
             pid: PidTable::new(NamespaceId(0)).adopt(found, None).expect("a free number"),
             uid: 0,
             uids: UidMap::identity(),
             security_label: (*b"label").into(),
-        })
+        };
+        context.open(opener).expect("few files")
     }
 
     fn offer(context: &mut Context, owner: ProcessKey, ptr: u64) -> NodeKey {

@@ -7,6 +7,7 @@ use alloc::collections::VecDeque;
 
 use binder_uapi::{BR_FAILED_REPLY, BinderTransactionDataSg};
 
+use crate::account::Excess;
 use crate::context::Context;
 use crate::error::{Errno, Refusal};
 use crate::node::NodeKey;
@@ -63,6 +64,8 @@ pub enum SendEnd {
         code: u32,
         /// The cause, as a positive number.
         errno: i32,
+        /// The limit that was in the way, if it was one.
+        excess: Option<Excess>,
     },
     /// It was accepted, and could not be delivered: whoever waits for a reply reads `BR_FAILED_REPLY`.
     Undelivered {
@@ -99,10 +102,15 @@ pub(crate) struct Journal {
     recent: VecDeque<LogEntry>,
     failed: VecDeque<LogEntry>,
     reports: VecDeque<Report>,
+    /// The limit that the send under way has met.
+    excess: Option<Excess>,
+    /// The limit that anybody has met last and nobody has taken.
+    last_excess: Option<Excess>,
 }
 
 impl Journal {
     fn begin(&mut self, entry: LogEntry) {
+        self.excess = None;
         push_bounded(&mut self.recent, LOG_ENTRIES, entry);
     }
 
@@ -118,9 +126,19 @@ impl Journal {
         let code = refusal.verdict.code();
         let errno = refusal.cause.map_or(0, Errno::number);
         let Some(entry) = self.recent.back_mut() else { return };
-        entry.end = SendEnd::Refused { code, errno };
+        entry.end = SendEnd::Refused { code, errno, excess: self.excess.take() };
         push_bounded(&mut self.failed, LOG_ENTRIES, *entry);
         self.report(code);
+    }
+
+    /// Somebody has met a limit.
+    pub(crate) fn exceed(&mut self, excess: Excess) {
+        self.excess = Some(excess);
+        self.last_excess = Some(excess);
+    }
+
+    pub(crate) fn take_excess(&mut self) -> Option<Excess> {
+        self.last_excess.take()
     }
 
     /// A send that was accepted before came to nothing.

@@ -63,7 +63,7 @@ mod waiting;
 mod work;
 mod write_read;
 
-pub use account::Limits;
+pub use account::{Amounts, Excess, Limits, Resource, Whose};
 pub use context::{Caller, Context, Waits};
 pub use counters::Counters;
 pub use descriptors::CapturedFile;
@@ -90,5 +90,5 @@ pub use stats::{Census, DebugIds};
 pub use table::Key;
 pub use thread::{Thread, ThreadKey};
 pub use transaction::Kind as TransactionKind;
-pub use user::{Holdings, UserLimits, UserView};
+pub use user::UserView;
 pub use write_read::Outcome;

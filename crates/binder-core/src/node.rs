@@ -7,6 +7,7 @@ use binder_uapi::{
     FLAT_BINDER_FLAG_TXN_SECURITY_CTX, FlatBinderObject,
 };
 
+use crate::account::Resource;
 use crate::context::Context;
 use crate::error::Errno;
 use crate::handle::ReferenceKey;
@@ -187,7 +188,7 @@ impl Context {
         self.afford_node(owner)?;
         let node = self.nodes.insert(Node::new(self.ids.next(), owner, object));
         self.processes[owner].nodes.insert(object.binder, node);
-        self.holdings_of(owner).nodes += 1;
+        self.holdings_of(owner)[Resource::Nodes] += 1;
         Ok(node)
     }
 
@@ -334,7 +335,7 @@ impl Context {
         let Some(state) = self.nodes.remove(node) else { return };
         if let Some(owner) = state.owner {
             self.processes[owner].nodes.remove(&state.ptr);
-            self.holdings_of(owner).nodes -= 1;
+            self.holdings_of(owner)[Resource::Nodes] -= 1;
         }
         debug_assert!(state.line.is_empty(), "each waits with a hold on the node");
     }

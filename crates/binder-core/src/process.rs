@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::account::Account;
+use crate::account::Amounts;
 use crate::buffer::Arena;
 use crate::context::Context;
 use crate::counters::Counters;
@@ -57,9 +57,10 @@ pub struct Process {
     pub(crate) default_nice: Option<Nice>,
     /// The receive buffer; `None` until a mapping of it has been found.
     pub(crate) arena: Option<Arena>,
-    /// Files that it has sent and nobody has received.
+    /// Files on their way for which it pays.
     pub(crate) files: FilesInTransit,
-    pub(crate) account: Account,
+    /// What is counted for it that its own tables do not show.
+    pub(crate) account: Amounts,
     /// What is still to be ended, once the file is gone: from then on nothing is sent to it.
     pub(crate) remains: Option<Box<Remains>>,
     pub(crate) counters: Counters,
@@ -87,7 +88,7 @@ impl Process {
             default_nice: None,
             arena: None,
             files: FilesInTransit::default(),
-            account: Account::default(),
+            account: Amounts::default(),
             remains: None,
             counters: Counters::default(),
             longest_call_ns: 0,
@@ -102,10 +103,15 @@ impl Process {
 
 impl Context {
     /// Makes a process for a newly opened file.
-    pub fn open(&mut self, opener: Opener) -> ProcessKey {
+    ///
+    /// # Errors
+    ///
+    /// `EMFILE` when its user has as many as he may, or as many processes that opened one.
+    pub fn open(&mut self, opener: Opener) -> Result<ProcessKey, Errno> {
+        self.afford_open(&opener)?;
         let process = self.processes.insert(Process::new(opener));
-        self.holdings_of(process).files += 1;
-        process
+        self.open_for_user(process);
+        Ok(process)
     }
 
     /// Lets every parked thread of the process return: some descriptor of the file was closed.

@@ -5,6 +5,7 @@
 
 use alloc::boxed::Box;
 
+use crate::account::Resource;
 use crate::buffer::Arena;
 use crate::context::Context;
 use crate::env::ClientMemory;
@@ -59,7 +60,7 @@ impl Context {
             let bytes = remains.arena.as_ref().map_or(0, Arena::present_bytes);
             state.remains = Some(Box::new(remains));
             // The mapping goes with the file.
-            self.holdings_of(process).bytes -= bytes;
+            self.holdings_of(process)[Resource::Bytes] -= bytes;
             if self.manager.is_some_and(|node| self.nodes[node].owner == Some(process)) {
                 self.manager = None;
             }
@@ -77,7 +78,9 @@ impl Context {
         }
         // None of its nodes or references was its own, so that nothing has been queued since.
         debug_assert!(self.processes[process].todo.is_empty(), "{process:?} refers to itself");
-        debug_assert_eq!(self.processes[process].account.deaths, 0, "{process:?}");
+        for resource in [Resource::Deaths, Resource::Freezes, Resource::Unread] {
+            debug_assert_eq!(self.processes[process].account[resource], 0, "{process:?}");
+        }
         self.end_freezer(process);
         self.close_for_user(process);
         if let Some(gone) = self.processes.remove(process) {
@@ -140,7 +143,7 @@ impl Context {
             }
             slice.spend(1 + self.nodes[node].watchers.len());
             self.processes[process].nodes.remove(&ptr);
-            self.holdings_of(process).nodes -= 1;
+            self.holdings_of(process)[Resource::Nodes] -= 1;
             self.orphan_node(node);
         }
     }
@@ -152,7 +155,7 @@ impl Context {
             let Some(reference) = state.handles.take_next(&mut remains.next_handle) else { return };
             slice.spend(1);
             state.handles.forget_node(self.references[reference].node);
-            self.holdings_of(process).handles -= 1;
+            self.holdings_of(process)[Resource::Handles] -= 1;
             self.drop_reference(reference);
         }
     }

@@ -227,11 +227,9 @@ impl Context {
     }
 
     fn next_work(&mut self, thread: ThreadKey, is_free: bool) -> Option<Work> {
-        let state = &mut self.threads[thread];
-        let own = state.todo.pop_front();
-        state.note_taken_work();
+        let own = self.take_own_work(thread);
         if own.is_none() && is_free {
-            return self.processes[state.process].todo.pop_front();
+            return self.processes[self.threads[thread].process].todo.pop_front();
         }
         own
     }

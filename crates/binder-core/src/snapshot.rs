@@ -5,6 +5,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use crate::account::Amounts;
 use crate::buffer::Buffer;
 use crate::context::Context;
 use crate::counters::Counters;
@@ -15,7 +16,6 @@ use crate::pages::{PAGE_BYTES, PageCounts};
 use crate::process::{Process, ProcessKey};
 use crate::thread::{Thread, ThreadKey};
 use crate::transaction::{Kind, TransactionKey};
-use crate::user::Holdings;
 use crate::waiting::Parked;
 use crate::work::Work;
 
@@ -32,7 +32,9 @@ pub struct Snapshot {
     /// Open files.
     pub processes: Vec<ProcessView>,
     /// What the users have who opened them, by number.
-    pub(crate) users: Vec<(u32, Holdings)>,
+    pub(crate) users: Vec<(u32, Amounts)>,
+    /// What each of them may have.
+    pub(crate) user_limits: Amounts,
     /// What all processes ever did.
     pub counters: Counters,
     /// Objects by kind, in the order in which logs tell them.
@@ -293,23 +295,21 @@ impl Context {
                 .iter()
                 .map(|(key, process)| self.view_process(key, process, &holders))
                 .collect(),
-            users: self.users.iter().map(|(uid, holdings)| (*uid, *holdings)).collect(),
+            users: self
+                .users
+                .iter()
+                .filter(|(_, user)| user.has_anything())
+                .map(|(uid, user)| (*uid, user.holdings()))
+                .collect(),
+            user_limits: self.limits.per_user,
             counters,
             objects: self.count_objects(),
         }
     }
 
     fn count_objects(&self) -> Vec<ObjectCount> {
-        let is_completion = |work: &Work| {
-            matches!(
-                work,
-                Work::TransactionComplete
-                    | Work::OnewaySpamSuspect
-                    | Work::TransactionPendingFrozen
-            )
-        };
-        let completions = self.threads.values().flat_map(|thread| thread.todo.iter());
-        let completions = completions.filter(is_completion).count();
+        let work = self.threads.values().flat_map(|thread| thread.todo.iter());
+        let completions = work.filter(|work| work.is_completion()).count();
         [
             ("proc", self.processes.len(), self.processes.total()),
             ("thread", self.threads.len(), self.threads.total()),

@@ -64,8 +64,10 @@ pub struct Census {
     pub errands: usize,
     /// Rooms for sends that are being fetched.
     pub rooms: usize,
-    /// Death links and transactions that living processes are charged with.
+    /// Links, transactions and completions that living processes are charged with.
     pub charged: usize,
+    /// Users of whom something is kept.
+    pub users: usize,
     /// Items that wait in queues of threads and processes.
     pub queued: usize,
 }
@@ -83,6 +85,7 @@ impl Context {
             errands: self.errands.len(),
             rooms: self.rooms.len(),
             freezes: self.freezes.len(),
+            users: self.users.values().filter(|user| user.has_anything()).count(),
             ..Census::default()
         };
         for process in self.processes.values() {

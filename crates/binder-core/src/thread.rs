@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use binder_uapi::{BR_OK, BinderExtendedError};
 
+use crate::account::Resource;
 use crate::context::Context;
 use crate::errand::ErrandKey;
 use crate::looper::Looper;
@@ -98,7 +99,7 @@ impl Context {
         }
         let thread = self.threads.insert(Thread::new(process, tid));
         self.processes[process].threads.insert(tid, thread);
-        self.holdings_of(process).threads += 1;
+        self.holdings_of(process)[Resource::Threads] += 1;
         thread
     }
 }

@@ -135,9 +135,9 @@ impl Context {
         let header = &data.transaction_data;
         let is_oneway = kind == Kind::Oneway;
         let mut target = self.resolve_target(caller.process, handle_of(data))?;
+        self.log_target(target.owner, None, Some(target.node));
         self.afford_completion(thread)?;
         self.afford_transaction(caller.process, kind)?;
-        self.log_target(target.owner, None, Some(target.node));
         if !is_oneway {
             target.thread = self.thread_in_chain(thread, target.owner)?;
             self.log_target(target.owner, target.thread, Some(target.node));

@@ -4,65 +4,45 @@
 //! limit its user. What grows is counted for users as well, where it comes and where it goes; a user
 //! is who opened the file, whoever uses it then.
 
-#[cfg(doc)]
-use crate::account::Limits;
-use crate::account::{PER_FILE, PerFile};
+use alloc::collections::BTreeMap;
+
+use crate::account::{Amounts, Excess, Resource, Whose};
 use crate::context::Context;
+use crate::descriptors::FilesInTransit;
 use crate::error::Errno;
+use crate::identity::Opener;
 use crate::process::ProcessKey;
 use crate::snapshot::{ProcessView, Snapshot};
 
-/// How much there is of what is counted for users.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Holdings {
-    /// Open files.
-    pub files: usize,
-    /// Their threads.
-    pub threads: usize,
-    /// Their nodes.
-    pub nodes: usize,
-    /// Their handles.
-    pub handles: usize,
-    /// One-ways that they have sent and nobody has read.
-    pub oneways: usize,
-    /// Bytes of the pages of their receive buffers that have memory, also of those that are idle.
-    pub bytes: usize,
+/// A user who has files open, or has left some on their way.
+#[derive(Debug, Default)]
+pub(crate) struct User {
+    /// All but what counts itself.
+    held: Amounts,
+    /// His processes, and how many files each has open.
+    openers: BTreeMap<u32, usize>,
+    /// Those for which he pays, also when he is gone.
+    pub(crate) files: FilesInTransit,
 }
 
-/// How much of it all open files of one user may have together.
-///
-/// How many files he may have open is for the front end to say, whom each costs descriptors.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UserLimits {
-    /// Threads, as [`Limits::threads`].
-    pub threads: usize,
-    /// Nodes, as [`Limits::nodes`].
-    pub nodes: usize,
-    /// Handles, as [`Limits::handles`].
-    pub handles: usize,
-    /// One-ways, as [`Limits::oneways`].
-    pub oneways: usize,
-    /// Bytes of receive buffers with memory. Beyond: the transaction that needs another page fails
-    /// (`ENOMEM`).
-    ///
-    /// `Differs from Linux:` there each mapping may fill up, however many a user has.
-    pub bytes: usize,
-}
-
-/// As much as 256 receive buffers that are full to the brim.
-const BYTES: usize = 1 << 30;
-
-impl Default for UserLimits {
-    /// As many objects as four open files may have that have all they can.
-    fn default() -> Self {
-        let PerFile { threads, nodes, handles, oneways } = PER_FILE;
-        Self {
-            threads: 4 * threads,
-            nodes: 4 * nodes,
-            handles: 4 * handles,
-            oneways: 4 * oneways,
-            bytes: BYTES,
+impl User {
+    fn has(&self, resource: Resource) -> usize {
+        match resource {
+            Resource::Processes => self.openers.len(),
+            Resource::Descriptors => self.files.count(),
+            counted => self.held[counted],
         }
+    }
+
+    /// All that he has.
+    pub(crate) fn holdings(&self) -> Amounts {
+        let put = |all: Amounts, resource| all.with(resource, self.has(resource));
+        Resource::ALL.into_iter().fold(Amounts::default(), put)
+    }
+
+    /// Whether there is anything to remember of him.
+    pub(crate) fn has_anything(&self) -> bool {
+        !self.openers.is_empty() || self.files.count() > 0
     }
 }
 
@@ -71,40 +51,93 @@ impl Default for UserLimits {
 pub struct UserView {
     /// Who, as the driver sees him.
     pub uid: u32,
-    /// What is counted and limited.
-    pub holdings: Holdings,
+    /// What he has.
+    pub held: Amounts,
+    /// What he may have.
+    pub limits: Amounts,
     /// Bytes in his receive buffers that are in use.
     pub buffer_bytes: u64,
 }
 
 impl Context {
-    /// What the user has who opened the file.
-    pub(crate) fn holdings_of(&mut self, process: ProcessKey) -> &mut Holdings {
+    /// The user who opened the file.
+    pub(crate) fn user_of(&mut self, process: ProcessKey) -> &mut User {
         self.users.entry(self.processes[process].opener.uid).or_default()
     }
 
-    /// Forgets the user of a file that is about to be gone, if it was the last.
+    /// What the user has who opened the file, of what does not count itself.
+    pub(crate) fn holdings_of(&mut self, process: ProcessKey) -> &mut Amounts {
+        &mut self.user_of(process).held
+    }
+
+    /// Whether a user may open another file.
+    ///
+    /// # Errors
+    ///
+    /// `EMFILE`, as for other things that a user may open only so many of (inotify_init(2)).
+    pub(crate) fn afford_open(&mut self, opener: &Opener) -> Result<(), Errno> {
+        let Opener { uid, pid, .. } = opener;
+        let is_known =
+            self.users.get(uid).is_some_and(|user| user.openers.contains_key(&pid.number()));
+        let process = if is_known { Ok(()) } else { self.afford_for(*uid, Resource::Processes) };
+        process.and_then(|()| self.afford_for(*uid, Resource::Opens)).map_err(|_| Errno::EMFILE)
+    }
+
+    /// Counts an open file for its user.
+    pub(crate) fn open_for_user(&mut self, process: ProcessKey) {
+        let pid = self.processes[process].opener.pid.number();
+        let user = self.user_of(process);
+        user.held[Resource::Opens] += 1;
+        *user.openers.entry(pid).or_default() += 1;
+    }
+
+    /// Forgets a file that is about to be gone, and its user if it was the last.
     pub(crate) fn close_for_user(&mut self, process: ProcessKey) {
+        let pid = self.processes[process].opener.pid.number();
         let account = self.processes[process].account;
-        let holdings = self.holdings_of(process);
-        holdings.files -= 1;
+        let user = self.user_of(process);
+        user.held[Resource::Opens] -= 1;
         // Those under way will find nobody to refund.
-        holdings.oneways -= account.oneways();
-        if holdings.files == 0 {
-            debug_assert_eq!(*holdings, Holdings::default(), "{process:?}");
-            self.users.remove(&self.processes[process].opener.uid);
+        for resource in [Resource::Calls, Resource::Oneways] {
+            user.held[resource] -= account[resource];
+        }
+        if let Some(opens) = user.openers.get_mut(&pid) {
+            *opens -= 1;
+            if *opens == 0 {
+                user.openers.remove(&pid);
+            }
+        }
+        if user.openers.is_empty() {
+            debug_assert_eq!(user.held, Amounts::default(), "{process:?}");
+            if !user.has_anything() {
+                self.users.remove(&self.processes[process].opener.uid);
+            }
         }
     }
 
     /// Whether the user of an open file may have more of something.
     pub(crate) fn afford_for_user(
-        &self,
+        &mut self,
         process: ProcessKey,
-        of: fn(&Holdings) -> usize,
-        limit: usize,
+        resource: Resource,
     ) -> Result<(), Errno> {
-        let held = self.users.get(&self.processes[process].opener.uid).map_or(0, of);
-        if held < limit { Ok(()) } else { Err(Errno::ENOMEM) }
+        self.afford_for(self.processes[process].opener.uid, resource)
+    }
+
+    fn afford_for(&mut self, uid: u32, resource: Resource) -> Result<(), Errno> {
+        let held = self.users.get(&uid).map_or(0, |user| user.has(resource));
+        let limit = self.limits.per_user[resource];
+        if held < limit { Ok(()) } else { Err(self.exceed_for(uid, resource)) }
+    }
+
+    /// Notes that the user of an open file may have no more of something.
+    pub(crate) fn exceed_for_user(&mut self, process: ProcessKey, resource: Resource) -> Errno {
+        self.exceed_for(self.processes[process].opener.uid, resource)
+    }
+
+    fn exceed_for(&mut self, uid: u32, resource: Resource) -> Errno {
+        let limit = self.limits.per_user[resource];
+        self.exceed(Excess { resource, whose: Whose::User(uid), limit, caused_by: None })
     }
 }
 
@@ -115,9 +148,10 @@ impl Snapshot {
             let of_user = move |process: &&ProcessView| process.uid == uid;
             self.processes.iter().filter(of_user)
         };
-        self.users.iter().map(move |&(uid, holdings)| UserView {
+        self.users.iter().map(move |&(uid, held)| UserView {
             uid,
-            holdings,
+            held,
+            limits: self.user_limits,
             buffer_bytes: of_process(uid)
                 .flat_map(|process| &process.buffers)
                 .map(|buffer| u64::from(buffer.slot_len))

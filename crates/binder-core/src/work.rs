@@ -3,6 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::account::Resource;
 use crate::context::Context;
 use crate::death::DeathKey;
 use crate::freeze_links::FreezeKey;
@@ -32,6 +33,23 @@ pub(crate) enum Work {
     Death(DeathKey),
     /// A freeze link has something to tell.
     Freeze(FreezeKey),
+}
+
+impl Work {
+    /// Whether it tells a thread that what it has sent was accepted.
+    pub(crate) fn is_completion(self) -> bool {
+        match self {
+            Self::TransactionComplete
+            | Self::OnewaySpamSuspect
+            | Self::TransactionPendingFrozen => true,
+            Self::Transaction(_)
+            | Self::ReturnError
+            | Self::ReplyError
+            | Self::Node(_)
+            | Self::Death(_)
+            | Self::Freeze(_) => false,
+        }
+    }
 }
 
 /// Whose todo list.
@@ -167,8 +185,9 @@ impl Context {
 
     /// Queues an item that rides along with the next one that makes a read return.
     pub(crate) fn queue_deferred(&mut self, thread: ThreadKey, work: Work) -> Queued {
-        if let Work::TransactionComplete | Work::OnewaySpamSuspect = work {
+        if work.is_completion() {
             self.completions = self.completions.wrapping_add(1);
+            self.count(self.threads[thread].process, Resource::Unread);
         }
         let ticket = self.threads[thread].todo.push_back(work);
         Queued { on: QueueOf::Thread(thread), ticket }
@@ -186,6 +205,18 @@ impl Context {
         let ticket = self.processes[process].todo.push_front(work);
         self.wake_for_process_work(process);
         Queued { on: QueueOf::Process(process), ticket }
+    }
+
+    /// Takes the first item of a thread's own queue.
+    pub(crate) fn take_own_work(&mut self, thread: ThreadKey) -> Option<Work> {
+        let state = &mut self.threads[thread];
+        let work = state.todo.pop_front();
+        state.note_taken_work();
+        let process = state.process;
+        if work.is_some_and(Work::is_completion) {
+            self.uncount(process, Resource::Unread);
+        }
+        work
     }
 
     /// Takes an item back out of its queue, unless a reader has taken it already.

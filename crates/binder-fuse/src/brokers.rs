@@ -52,11 +52,6 @@ impl Brokers {
         Self { command, own: own.ok(), by_user: Mutex::default() }
     }
 
-    /// What starts a broker.
-    pub(crate) fn command(&self) -> Option<Vec<OsString>> {
-        self.command.clone()
-    }
-
     /// Puts `files` where thread `tid`, whose status is `receiver`, may take them.
     pub(crate) fn lend(
         &self,

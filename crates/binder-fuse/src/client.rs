@@ -160,6 +160,11 @@ impl Client {
         }
     }
 
+    /// Who pays for what it takes.
+    pub(crate) fn payer(&self) -> Payer {
+        self.known.permit.payer()
+    }
+
     /// Makes bytes that were stored in the receive buffer visible.
     fn publish(&mut self, device: &FuseDevice, offset: u32, len: u32) -> io::Result<()> {
         self.buffer.publish(device, offset as usize, len as usize)
@@ -178,7 +183,8 @@ impl Client {
         if !self.threads.get(&tid).is_some_and(is_same) {
             // Nobody is told of the end of the first thread while others live.
             let is_watchable = tid != self.pid;
-            let permit = is_watchable.then(|| self.known.permit.another(PER_THREAD).ok()).flatten();
+            let permit =
+                is_watchable.then(|| self.known.permit.another_if_plenty(PER_THREAD)).flatten();
             let found = match permit {
                 Some(_) => ClientThread::find(&self.known.memory, tid),
                 None => ClientThread::find_by_number(&self.known.memory, tid),
@@ -248,7 +254,7 @@ impl Client {
 
     fn make_spare(&mut self) -> Lent {
         let mut memory = self.known.memory.another();
-        let permit = self.known.permit.another(PER_MEMORY).ok();
+        let permit = self.known.permit.another_if_plenty(PER_MEMORY);
         if permit.is_none() {
             memory.forgo_descriptor();
         }
@@ -266,9 +272,8 @@ impl Client {
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.
     /// One that we serve ourselves is [not for us to hold](crate::served), and of no use to a receiver.
-    fn take_file(&self, fd: u32, runners: Arc<Runners>) -> Result<HeldFile, Errno> {
+    fn take_file(&self, fd: u32, permit: Permit, runners: Arc<Runners>) -> Result<HeldFile, Errno> {
         let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
-        let permit = self.another_permit()?;
         let thread = self.threads.get(&self.caller).and_then(|known| known.thread.pidfd());
         let taken = match thread {
             Some(thread) => client_files::take(thread, number),
@@ -284,7 +289,7 @@ impl Client {
         })?;
         let id = proc_files::id_of(file.as_fd());
         // Whatever becomes of it, a runner closes it: what closing asks of us needs the driver.
-        let held = HeldFile::new(file, permit, runners);
+        let held = HeldFile::new(file, permit, self.payer(), runners);
         if id.is_ok_and(|id| served::is_served(id.device)) {
             tracing::debug!(pid = self.pid, "a file of this very file system was not taken");
             return Err(Errno::EPERM);
@@ -292,6 +297,7 @@ impl Client {
         Ok(held)
     }
 
+    /// Leave to hold another file, for which this one pays.
     fn another_permit(&self) -> Result<Permit, Errno> {
         self.known.permit.another(PER_FILE).map_err(|exhausted| {
             tracing::debug!(%exhausted, pid = self.pid, "no more files are held");
@@ -314,7 +320,7 @@ impl Client {
         self.looked_at = Some(Instant::now());
         let others = self.threads.keys().copied().filter(|tid| *tid != self.pid);
         Some(MappingLook {
-            payer: self.known.permit.payer(),
+            payer: self.payer(),
             threads: std::iter::once(self.pid).chain(others).collect(),
             file: self.file,
             _under_way: self.look.clone(),
@@ -541,10 +547,15 @@ impl ClientMemory for Clients {
         self.release_pages(of, page..page + 1);
     }
 
-    fn capture_file(&mut self, from: ProcessKey, fd: u32) -> Result<CapturedFile, Errno> {
-        let runners = self.runners.clone();
-        let client = self.get_mut(from).ok_or(Errno::EBADF)?;
-        Ok(CapturedFile::new(client.take_file(fd, runners)?))
+    fn capture_file(
+        &mut self,
+        from: ProcessKey,
+        fd: u32,
+        payer: ProcessKey,
+    ) -> Result<CapturedFile, Errno> {
+        let permit = self.get(payer).ok_or(Errno::ESRCH)?.another_permit()?;
+        let client = self.get(from).ok_or(Errno::EBADF)?;
+        Ok(CapturedFile::new(client.take_file(fd, permit, self.runners.clone())?))
     }
 }
 

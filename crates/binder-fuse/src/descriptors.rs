@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use binder_core::{Amounts, Limits, Resource};
 use binder_os::{proc_files, processes};
 
 use crate::supply::Supply;
@@ -24,6 +25,19 @@ pub(crate) fn descriptors() -> Arc<Supply> {
     static ALL: OnceLock<Arc<Supply>> = OnceLock::new();
     let limit = || processes::open_file_limit().saturating_sub(RESERVED);
     ALL.get_or_init(|| Supply::new("descriptors", limit())).clone()
+}
+
+/// These limits, but for more than there are descriptors: what one open file has on its way is an eighth
+/// of them at most, and what all of a user have a quarter, so that he has some left to open more.
+pub(crate) fn affordable(limits: Limits) -> Limits {
+    let total = descriptors().total() as usize;
+    let at_most = |amounts: Amounts, most: usize| {
+        let wanted = amounts[Resource::Descriptors];
+        amounts.with(Resource::Descriptors, wanted.min(most))
+    };
+    let (per_file, per_user) =
+        (at_most(limits.per_file, total / 8), at_most(limits.per_user, total / 4));
+    Limits { per_file, per_user }
 }
 
 /// As many receive buffers as this process may map: one for each open file.

@@ -13,11 +13,11 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::RandomState;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use binder_core::{
-    Caller, Commands, Context, DebugIds, Effect, Errno, Limits, Nice, Outcome, ProcessKey, Release,
-    ThreadKey, Waits,
+    Caller, Commands, Context, DebugIds, Effect, Errno, Limits, Nice, Opener, Outcome, ProcessKey,
+    Release, ThreadKey, Waits,
 };
 use binder_os::{FuseDevice, ThreadWatch, nice};
 use binder_uapi::BinderWriteRead;
@@ -26,7 +26,8 @@ use fuse_wire::{notify, reply};
 use slab::Slab;
 
 use crate::alarm::Alarm;
-use crate::client::{Begun, Clients};
+use crate::client::{Begun, Client, Clients};
+use crate::descriptors;
 use crate::diversion::Diversions;
 use crate::events::Events;
 use crate::ioctl::{Answer, Call};
@@ -34,6 +35,7 @@ use crate::options::Options;
 use crate::parked::{Check, Parked, ParkedReads};
 use crate::reach::{Leftovers, Want};
 use crate::runners::Runners;
+use crate::warnings::Warnings;
 use crate::wire::send;
 use freezing::WaitingFreeze;
 pub(crate) use job::{Asker, Job, NullIoctl, Sleeper};
@@ -41,6 +43,9 @@ use under_way::{Past, UnderWay};
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
+
+/// How often it is worth a warning that somebody has met a limit.
+const EXCESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What a request gets that met a bug.
 pub(crate) const EIO: i32 = 5;
@@ -62,6 +67,8 @@ pub(crate) struct Device {
 pub(crate) struct Driver {
     fuse: Arc<FuseDevice>,
     limits: Limits,
+    /// Of those who meet them.
+    warnings: Warnings,
     pub(crate) devices: Vec<Device>,
     /// Processes that have not come to their end, the first to go on with in front.
     ending: VecDeque<(DeviceId, ProcessKey)>,
@@ -104,7 +111,8 @@ impl Driver {
         Self {
             events: Events::new(fuse.clone()),
             fuse,
-            limits: options.limits,
+            limits: descriptors::affordable(options.limits),
+            warnings: Warnings::one_in(EXCESS_INTERVAL),
             devices: Vec::new(),
             ending: VecDeque::new(),
             runners,
@@ -159,15 +167,8 @@ impl Driver {
                 }
             }
             Job::Open { device, opener, client, opened, .. } => {
-                let state = &mut self.devices[device];
-                let pid = opener.pid.number();
-                let process = state.context.open(opener);
-                if self.inherits_nice
-                    && let Ok(nice) = nice::of(pid)
-                {
-                    state.context.note_default_nice(process, Nice(nice));
-                }
-                state.clients.insert(process, *client);
+                let process = self.open(device, opener, *client);
+                self.warn_of_excess(device);
                 opened(process);
             }
             Job::Ioctl { asker, command, data, len } => {
@@ -292,6 +293,44 @@ impl Driver {
         Ok(caller)
     }
 
+    /// Makes a process of a device for a file that is being opened.
+    fn open(
+        &mut self,
+        device: DeviceId,
+        opener: Opener,
+        client: Client,
+    ) -> Result<ProcessKey, Errno> {
+        let state = &mut self.devices[device];
+        let pid = opener.pid.number();
+        let process = match state.context.open(opener) {
+            Ok(process) => process,
+            Err(error) => {
+                client.buffer.close(&self.fuse);
+                self.runners.run(client.payer(), move |shared| shared.tree().close(device, pid));
+                return Err(error);
+            }
+        };
+        if self.inherits_nice
+            && let Ok(nice) = nice::of(pid)
+        {
+            state.context.note_default_nice(process, Nice(nice));
+        }
+        state.clients.insert(process, client);
+        Ok(process)
+    }
+
+    /// Tells who has met a limit of a device, if somebody has.
+    fn warn_of_excess(&mut self, device: DeviceId) {
+        let Device { name, context, .. } = &mut self.devices[device];
+        if let Some(excess) = context.take_excess() {
+            if self.warnings.is_due() {
+                tracing::warn!(device = name, "{excess}");
+            } else {
+                tracing::debug!(device = name, "{excess}");
+            }
+        }
+    }
+
     /// Answers a `BINDER_WRITE_READ`, unless its read sleeps. The caller's struct goes back in any
     /// case: it shows how far the call came.
     pub(crate) fn end_or_park(
@@ -368,6 +407,7 @@ impl Driver {
                 }
             }
         }
+        self.warn_of_excess(device);
         concerns_others
     }
 
@@ -482,10 +522,10 @@ impl Device {
             context.exit_thread(&Caller { tid, ..*caller }, clients);
         }
         let admitted = context.admit(caller);
-        if admitted.is_err()
-            && let Some(client) = clients.get_mut(caller.process)
-        {
-            tracing::debug!(pid = client.pid, "a process has more threads than it may");
+        if admitted.is_ok() {
+            // It was met by those that had ended.
+            context.take_excess();
+        } else if let Some(client) = clients.get_mut(caller.process) {
             client.forget_thread(caller.tid);
         }
         admitted

@@ -7,9 +7,9 @@
 
 use std::fmt::Display;
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{self, SyncSender};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use binder_core::{
     CapturedFile, CopyFault, Errand, ErrandKey, Errno, HandOver, NotInstalled, Outcome,
@@ -32,7 +32,7 @@ use crate::supply::Payer;
 use crate::wire::send;
 
 /// How often a client that cannot be reached is worth a warning.
-const WARNING_INTERVAL: Duration = Duration::from_secs(1);
+pub(crate) const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A call that waits for an errand.
 pub(crate) struct Task {
@@ -114,21 +114,6 @@ pub(crate) enum Next {
     Errand(BinderWriteRead, Box<Errand>),
     /// With the same ioctl, from its beginning.
     Repeat,
-}
-
-/// Warnings about clients, which cause them as often as they like.
-#[derive(Default)]
-pub(crate) struct Warnings(Mutex<Option<Instant>>);
-
-impl Warnings {
-    fn is_due(&self) -> bool {
-        let mut last = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let is_due = last.is_none_or(|last| last.elapsed() >= WARNING_INTERVAL);
-        if is_due {
-            *last = Some(Instant::now());
-        }
-        is_due
-    }
 }
 
 /// Does an errand: the work of a runner.

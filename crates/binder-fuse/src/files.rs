@@ -13,12 +13,13 @@ use crate::supply::{Payer, Permit};
 pub(crate) struct HeldFile {
     /// Absent only while it is dropped.
     held: Option<(OwnedFd, Permit)>,
+    sender: Payer,
     runners: Arc<Runners>,
 }
 
 impl HeldFile {
-    pub(crate) fn new(file: OwnedFd, permit: Permit, runners: Arc<Runners>) -> Self {
-        Self { held: Some((file, permit)), runners }
+    pub(crate) fn new(file: OwnedFd, permit: Permit, sender: Payer, runners: Arc<Runners>) -> Self {
+        Self { held: Some((file, permit)), sender, runners }
     }
 
     pub(crate) fn number(&self) -> RawFd {
@@ -29,9 +30,9 @@ impl HeldFile {
         self.held.as_ref().map(|(file, _)| file.as_fd())
     }
 
-    /// Who sent it.
-    pub(crate) fn payer(&self) -> Option<Payer> {
-        self.held.as_ref().map(|(_, permit)| permit.payer())
+    /// Who sent it, and decides how long it takes to close.
+    pub(crate) fn sender(&self) -> Payer {
+        self.sender
     }
 
     /// Closes it here and now, which may take time.
@@ -43,7 +44,7 @@ impl HeldFile {
 impl Drop for HeldFile {
     fn drop(&mut self) {
         if let Some((file, permit)) = self.held.take() {
-            self.runners.run(permit.payer(), move |_| drop((file, permit)));
+            self.runners.run(self.sender, move |_| drop((file, permit)));
         }
     }
 }

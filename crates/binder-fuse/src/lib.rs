@@ -48,9 +48,10 @@ mod supply;
 mod thread_ends;
 mod tree;
 mod turn;
+mod warnings;
 mod wire;
 
-pub use binder_core::Limits;
+pub use binder_core::{Limits, Resource};
 pub use mapping::Route;
 pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
 pub use pids::Pids;

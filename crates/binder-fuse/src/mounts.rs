@@ -1,7 +1,6 @@
 //! Every binderfs that this process serves: the first, and those that programs mount themselves.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +13,7 @@ use binder_os::{DetachedMount, MountView, PathKind, processes};
 
 use crate::diversion::Diverted;
 use crate::driver::Job;
-use crate::options::{Delivery, Options, Wishes};
+use crate::options::{Options, Wishes};
 use crate::session::{MountError, Session, Shared};
 use crate::strings::{Strings, errno};
 use crate::supervisor::{Attendant, Outcome, Waiting};
@@ -24,6 +23,7 @@ const EFAULT: i32 = 14;
 const EINVAL: i32 = 22;
 const ENOSPC: i32 = 28;
 
+const MS_RDONLY: u32 = 1;
 const MS_REMOUNT: u32 = 32;
 
 /// How many binderfs there may be at a time: each has threads of its own.
@@ -34,8 +34,8 @@ pub(crate) const FILE_SYSTEM: &[u8] = b"binder";
 
 /// All binderfs that are served.
 pub(crate) struct Mounts {
-    delivery: Delivery,
-    broker: Option<Vec<OsString>>,
+    /// Those of the first.
+    options: Options,
     /// Whether the clients have the filter by which we are asked.
     is_asked: AtomicBool,
     /// Whether that holds their calls against signals.
@@ -52,12 +52,11 @@ struct Served {
 }
 
 impl Mounts {
-    /// Those of a world that begins with `session`.
-    pub(crate) fn new(session: &Session, delivery: Delivery) -> io::Result<Self> {
+    /// Those of a world that begins with `session`, which has these options.
+    pub(crate) fn new(session: &Session, options: &Options) -> io::Result<Self> {
         let own = MountView::of(std::process::id())?.user_namespace();
         let mounts = Self {
-            delivery,
-            broker: session.shared().brokers.command(),
+            options: options.clone(),
             is_asked: AtomicBool::new(false),
             can_divert: AtomicBool::new(false),
             attendant: OnceLock::new(),
@@ -149,24 +148,27 @@ impl Mounts {
         let kind = if is_remount { PathKind::Any } else { PathKind::Directory };
         let place = view.visit(|there| there.resolve(None, &target, kind));
         let place = place.map_err(|error| errno(&error))?;
+        let is_read_only = flags & MS_RDONLY != 0;
         if is_remount {
-            return self.remount(&view, place.as_fd(), &data);
+            return self.remount(&view, place.as_fd(), &data, is_read_only);
         }
         if !view.may_mount().map_err(|error| errno(&error))? {
             return Err(EPERM);
         }
-        let wishes = Wishes::parse(&data, || view.administers_all())?;
+        let mut wishes = Wishes::parse(&data, || view.administers_all())?;
+        wishes.is_read_only |= is_read_only;
         let mount = self.make(wishes, &view, tid, &source)?;
         let attached = view.visit(|_| mount.attach_to(place.as_fd()));
         attached.map(|()| Outcome::Done).map_err(|error| errno(&error))
     }
 
-    /// Changes the limit of devices, if `place` is in a binderfs of ours.
+    /// Changes the limit of devices, and whether it is read-only, if `place` is in a binderfs of ours.
     fn remount(
         &self,
         view: &MountView,
         place: BorrowedFd<'_>,
         data: &[u8],
+        is_read_only: bool,
     ) -> Result<Outcome, i32> {
         let file = proc_files::id_of(place).map_err(|error| errno(&error))?;
         let by_device = self.by_device();
@@ -182,7 +184,7 @@ impl Mounts {
         if wishes.statistics != served.statistics {
             return Err(EINVAL);
         }
-        session.limit_devices(wishes.devices_max);
+        session.remount(wishes.devices_max, is_read_only || wishes.is_read_only);
         Ok(Outcome::Done)
     }
 
@@ -194,10 +196,10 @@ impl Mounts {
         tid: u32,
         source: &[u8],
     ) -> Result<DetachedMount, i32> {
-        let Wishes { devices_max, statistics } = wishes;
-        let (delivery, broker) = (self.delivery, self.broker.clone());
-        let rest = Options::default();
-        let options = Options { devices_max, statistics, delivery, broker, ..rest };
+        let Wishes { devices_max, statistics, is_read_only } = wishes;
+        let devices = Options::default().devices;
+        let rest = self.options.clone();
+        let options = Options { devices, devices_max, statistics, is_read_only, ..rest };
         let has_room = usize::try_from(devices_max).is_ok_and(|max| options.devices.len() <= max);
         if !has_room || self.by_device().len() >= MOUNTS_MAX {
             return Err(ENOSPC);

@@ -17,6 +17,8 @@ pub struct Options {
     pub devices: Vec<DeviceSpec>,
     /// How many there may be, [`DEVICES_MAX`] at most.
     pub devices_max: u32,
+    /// Whether names and permissions stay as they are at first.
+    pub is_read_only: bool,
     /// Whether the tables of the driver are to be seen in `binder_logs/`.
     pub statistics: bool,
     /// How receive buffers reach their clients.
@@ -60,6 +62,7 @@ impl Default for Options {
         Self {
             devices: devices.map(|name| DeviceSpec { name: name.into(), mode: 0o600 }).into(),
             devices_max: DEVICES_MAX,
+            is_read_only: false,
             statistics: false,
             delivery: Delivery::Auto,
             limits: Limits::default(),
@@ -75,11 +78,12 @@ impl Default for Options {
 pub(crate) struct Wishes {
     pub(crate) devices_max: u32,
     pub(crate) statistics: bool,
+    pub(crate) is_read_only: bool,
 }
 
 impl Default for Wishes {
     fn default() -> Self {
-        Self { devices_max: DEVICES_MAX, statistics: false }
+        Self { devices_max: DEVICES_MAX, statistics: false, is_read_only: false }
     }
 }
 
@@ -120,10 +124,9 @@ impl Wishes {
             (b"stats", Some(b"global")) => return Err(EPERM),
             // What every file system takes, and what means nothing to this one.
             (b"source", Some(_)) => {}
-            (
-                b"ro" | b"rw" | b"sync" | b"async" | b"dirsync" | b"lazytime" | b"nolazytime",
-                None,
-            ) => {}
+            (b"sync" | b"async" | b"dirsync" | b"lazytime" | b"nolazytime", None) => {}
+            (b"ro", None) => self.is_read_only = true,
+            (b"rw", None) => self.is_read_only = false,
             _ => return Err(EINVAL),
         }
         Ok(())
@@ -178,6 +181,8 @@ mod tests {
         ] {
             assert_eq!(parse(data), Err(EINVAL), "{data}");
         }
+        let is_read_only = |data| parse(data).map(|wishes| wishes.is_read_only);
+        assert_eq!(["ro", "ro,rw", ""].map(is_read_only), [Ok(true), Ok(false), Ok(false)]);
         assert_eq!(parse("stats=global").map(|wishes| wishes.statistics), Ok(true));
         assert_eq!(Wishes::parse(b"stats=global", || false), Err(EPERM));
     }

@@ -358,7 +358,7 @@ impl Shared {
     /// Closes a file, which may take as long as its sender likes. Says whether the calling thread is the
     /// reader still.
     fn close(&self, step: &mut u64, file: HeldFile) -> bool {
-        let Some(sender) = file.payer().map(|payer| payer.pid) else { return true };
+        let sender = file.sender().pid;
         if self.slow.holds(sender) {
             return true;
         }

@@ -26,7 +26,7 @@ use crate::alarm::{Alarm, Sleeper};
 use crate::brokers::Brokers;
 use crate::diversion::Diversions;
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
-use crate::errand::Warnings;
+use crate::errand::WARNING_INTERVAL;
 use crate::events::FollowerId;
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::logs::LogFile;
@@ -43,6 +43,7 @@ use crate::supervision::Supervision;
 use crate::thread_ends::Mourner;
 use crate::tree::{Refused, Tree};
 use crate::turn::Turn;
+use crate::warnings::Warnings;
 use crate::wire::send;
 
 /// A table of so many files keeps its room.
@@ -185,6 +186,7 @@ impl Session {
         let (uid, gid) = owner;
         let mut tree = Tree::new(uid, gid);
         tree.limit_devices(options.devices_max);
+        tree.set_read_only(options.is_read_only);
         if options.statistics {
             tree.add_logs();
         }
@@ -244,7 +246,7 @@ impl Session {
             runners,
             diversions,
             brokers: Brokers::new(options.broker.clone()),
-            warnings: Warnings::default(),
+            warnings: Warnings::one_in(WARNING_INTERVAL),
             supervision: Supervision::none(),
             alarm,
             threads,
@@ -413,8 +415,11 @@ impl Shared {
         self.served.device()
     }
 
-    pub(crate) fn limit_devices(&self, devices_max: u32) {
-        self.tree().limit_devices(devices_max);
+    /// Changes what a remount may change.
+    pub(crate) fn remount(&self, devices_max: u32, is_read_only: bool) {
+        let mut tree = self.tree();
+        tree.limit_devices(devices_max);
+        tree.set_read_only(is_read_only);
     }
 
     /// Has `job` done. What it leaves is in line afterwards, for the reader, who looks between two requests.
@@ -539,7 +544,7 @@ impl Shared {
         self.files.read().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn tree(&self) -> MutexGuard<'_, Tree> {
+    pub(crate) fn tree(&self) -> MutexGuard<'_, Tree> {
         self.tree.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 

@@ -21,7 +21,7 @@ use crate::errand::Worker;
 use crate::files::HeldFile;
 use crate::hearing::Hearing;
 use crate::mounts::Mounts;
-use crate::options::Delivery;
+use crate::options::Options;
 use crate::session::Session;
 
 /// How many calls about mounting are answered at a time.
@@ -42,14 +42,14 @@ pub(crate) struct Attendant {
 }
 
 impl Supervisor {
-    /// A supervisor in a world with `session` as its first binderfs. Further ones deliver by
-    /// `delivery`.
+    /// A supervisor in a world with `session`, which has these `options`, as its first binderfs. Further
+    /// ones have the same, but for what a program says that mounts one.
     ///
     /// # Errors
     ///
     /// As reading /proc.
-    pub fn new(session: &Session, delivery: Delivery) -> io::Result<Self> {
-        let mounts = Arc::new(Mounts::new(session, delivery)?);
+    pub fn new(session: &Session, options: &Options) -> io::Result<Self> {
+        let mounts = Arc::new(Mounts::new(session, options)?);
         Ok(Self { mounts, contexts: Arc::default() })
     }
 

@@ -6,9 +6,22 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use binder_report::records::Share;
+
+use crate::warnings::Warnings;
 
 const ENFILE: i32 = 23;
 const EMFILE: i32 = 24;
+
+/// What a process may take of all, as one part of so many.
+const PER_PROCESS: u32 = 4;
+/// The same of a user.
+const PER_USER: u32 = 2;
+
+/// How often it is worth a warning that a share is spent.
+const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// For whom something is spent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,19 +33,19 @@ pub(crate) struct Payer {
 /// Whose share is spent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum Exhausted {
-    #[error("the process has all the {0} that it may")]
+    #[error("a process has a quarter of all the daemon's {0}, and may have no more")]
     Process(&'static str),
-    #[error("its user has all the {0} that it may")]
+    #[error("a user has half of all the daemon's {0}, and may have no more")]
     User(&'static str),
-    #[error("of the {0}, none are left")]
+    #[error("of the daemon's {0}, none are left")]
     All(&'static str),
 }
 
 impl From<Exhausted> for io::Error {
     fn from(exhausted: Exhausted) -> Self {
         Self::from_raw_os_error(match exhausted {
-            Exhausted::Process(_) => EMFILE,
-            Exhausted::User(_) | Exhausted::All(_) => ENFILE,
+            Exhausted::Process(_) | Exhausted::User(_) => EMFILE,
+            Exhausted::All(_) => ENFILE,
         })
     }
 }
@@ -43,6 +56,7 @@ pub(crate) struct Supply {
     /// What there are so many of, for messages.
     name: &'static str,
     total: u32,
+    warnings: Warnings,
     spent: Mutex<Spent>,
 }
 
@@ -64,19 +78,37 @@ pub(crate) struct Permit {
 impl Supply {
     pub(crate) fn new(name: &'static str, total: u64) -> Arc<Self> {
         let total = u32::try_from(total).unwrap_or(u32::MAX);
-        Arc::new(Self { name, total, spent: Mutex::default() })
+        let warnings = Warnings::one_in(WARNING_INTERVAL);
+        Arc::new(Self { name, total, warnings, spent: Mutex::default() })
+    }
+
+    /// How many there are.
+    pub(crate) fn total(&self) -> u32 {
+        self.total
     }
 
     /// Takes leave for `count` of them.
     pub(crate) fn take(self: &Arc<Self>, payer: Payer, count: u32) -> Result<Permit, Exhausted> {
+        let taken = self.spend(payer, count, 1);
+        if let Err(exhausted) = taken
+            && self.warnings.is_due()
+        {
+            tracing::warn!(pid = payer.pid, uid = payer.uid, "{exhausted}");
+        }
+        taken.map(|()| Permit { supply: self.clone(), payer, count })
+    }
+
+    /// Spends some, if that keeps to one part of so many of each share.
+    fn spend(&self, payer: Payer, count: u32, part: u32) -> Result<(), Exhausted> {
         let mut spent = self.spent();
         let held = |by: &HashMap<u32, u32>, who| by.get(&who).copied().unwrap_or(0);
-        let fits =
-            |held: u32, share: u32| share.checked_sub(held).is_some_and(|left| count <= left);
-        if !fits(held(&spent.by_process, payer.pid), self.total / 4) {
+        let fits = |held: u32, share: u32| {
+            (share / part).checked_sub(held).is_some_and(|left| count <= left)
+        };
+        if !fits(held(&spent.by_process, payer.pid), self.total / PER_PROCESS) {
             return Err(Exhausted::Process(self.name));
         }
-        if !fits(held(&spent.by_user, payer.uid), self.total / 2) {
+        if !fits(held(&spent.by_user, payer.uid), self.total / PER_USER) {
             return Err(Exhausted::User(self.name));
         }
         if !fits(spent.by_all, self.total) {
@@ -85,7 +117,16 @@ impl Supply {
         spent.by_all += count;
         *spent.by_user.entry(payer.uid).or_default() += count;
         *spent.by_process.entry(payer.pid).or_default() += count;
-        Ok(Permit { supply: self.clone(), payer, count })
+        Ok(())
+    }
+
+    /// What each user has spent.
+    pub(crate) fn shares(&self) -> impl Iterator<Item = Share> {
+        let (name, limit) = (self.name, self.total / PER_USER);
+        let mut spent: Vec<_> =
+            self.spent().by_user.iter().map(|(uid, used)| (*uid, *used)).collect();
+        spent.sort_unstable();
+        spent.into_iter().map(move |(uid, used)| Share { uid, name, used, limit })
     }
 
     fn spent(&self) -> MutexGuard<'_, Spent> {
@@ -102,6 +143,13 @@ impl Permit {
     /// Takes leave for more, for the same payer.
     pub(crate) fn another(&self, count: u32) -> Result<Self, Exhausted> {
         self.supply.take(self.payer, count)
+    }
+
+    /// The same for what can be done without: half of each share stays for what cannot.
+    pub(crate) fn another_if_plenty(&self, count: u32) -> Option<Self> {
+        let Self { supply, payer, .. } = self;
+        supply.spend(*payer, count, 2).ok()?;
+        Some(Self { supply: supply.clone(), payer: *payer, count })
     }
 }
 
@@ -144,6 +192,11 @@ mod tests {
         let (first, refused) = flood(1, 1000);
         assert_eq!((first.len(), refused), (4, of_process));
         assert_eq!(first[0].another(1).unwrap_err(), of_process);
+        assert!(first[0].another_if_plenty(1).is_none());
+        let one = all.take(payer(9, 1009), 1).unwrap();
+        let spare: Vec<_> = std::iter::from_fn(|| one.another_if_plenty(1)).collect();
+        assert_eq!(spare.len(), 5, "half of the share of a process");
+        drop((one, spare));
         let (second, refused) = flood(2, 1000);
         assert_eq!((second.len(), refused), (4, of_process));
         let (third, refused) = flood(3, 1000);

@@ -65,6 +65,7 @@ pub(crate) enum Refused {
     ENOTDIR = 20,
     EINVAL = 22,
     ENOSPC = 28,
+    EROFS = 30,
     ENAMETOOLONG = 36,
     ESTALE = 116,
 }
@@ -131,6 +132,9 @@ pub(crate) struct Tree {
     /// Those that have a name, and those that somebody may still come by.
     devices: Slab<Device>,
     devices_max: u32,
+    /// Names and permissions stay as they are. Devices are opened and added all the same: a kernel's are
+    /// device nodes, which a file system that is read-only does not keep from being written to.
+    is_read_only: bool,
     inodes: HashMap<u64, DeviceInode>,
     next_inode: u64,
     /// `binder_logs/`, if there is one.
@@ -145,6 +149,7 @@ impl Tree {
             names: BTreeMap::new(),
             devices: Slab::new(),
             devices_max: DEVICES_MAX,
+            is_read_only: false,
             inodes: HashMap::new(),
             next_inode: FIRST_DEVICE_INODE,
             logs: None,
@@ -154,6 +159,15 @@ impl Tree {
     /// Limits how many devices there may be; those that there are stay.
     pub(crate) fn limit_devices(&mut self, devices_max: u32) {
         self.devices_max = devices_max;
+    }
+
+    /// Lets names and permissions be changed or not.
+    pub(crate) fn set_read_only(&mut self, is_read_only: bool) {
+        self.is_read_only = is_read_only;
+    }
+
+    fn check_writable(&self) -> Result<(), Refused> {
+        if self.is_read_only { Err(Refused::EROFS) } else { Ok(()) }
     }
 
     /// Adds a device and gives it the smallest number that is free.
@@ -192,6 +206,7 @@ impl Tree {
 
     /// Removes a device's name. Those who have it open go on.
     pub(crate) fn unlink(&mut self, parent: u64, name: &[u8]) -> Result<(), Refused> {
+        self.check_writable()?;
         if parent != FUSE_ROOT_ID || is_fixed(name) {
             return Err(Refused::EPERM);
         }
@@ -208,6 +223,7 @@ impl Tree {
         to: (u64, &[u8]),
         flags: u32,
     ) -> Result<(), Refused> {
+        self.check_writable()?;
         let ((parent, name), (new_parent, new_name)) = (from, to);
         let are_devices = !is_fixed(name) && !is_fixed(new_name);
         if !are_devices || parent != FUSE_ROOT_ID || new_parent != FUSE_ROOT_ID {
@@ -400,6 +416,7 @@ impl Tree {
         node: u64,
         change: impl FnOnce(&mut Permissions),
     ) -> Result<(), Refused> {
+        self.check_writable()?;
         let inode = self.inodes.get_mut(&node).ok_or(Refused::EPERM)?;
         let device = self.devices.get(inode.device);
         if device.is_some_and(|device| device.permissions != inode.permissions) {

@@ -44,7 +44,7 @@ fn put_entry(text: &mut Text, device: &str, entry: &LogEntry) {
     };
     let (code, errno) = match entry.end {
         SendEnd::Incomplete | SendEnd::Accepted => (0, 0),
-        SendEnd::Refused { code, errno } => (code, -errno),
+        SendEnd::Refused { code, errno, .. } => (code, -errno),
         SendEnd::Undelivered { errno, .. } => (BR_FAILED_REPLY, -errno),
     };
     let LogEntry { id, from_pid, from_tid, to_pid, to_tid, .. } = entry;
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_line_tells_who_sent_what_to_whom_and_how_it_ended() {
-        let refused = SendEnd::Refused { code: BR_FAILED_REPLY, errno: 22 };
+        let refused = SendEnd::Refused { code: BR_FAILED_REPLY, errno: 22, excess: None };
         let oneway = LogEntry { kind: TransactionKind::Oneway, ..entry(8, refused) };
         let reply = LogEntry { kind: TransactionKind::Reply, ..entry(9, SendEnd::Incomplete) };
         let entries = [("binder", entry(7, SendEnd::Accepted)), ("x", oneway), ("binder", reply)];

@@ -95,7 +95,7 @@ fn the_logs_of_a_busy_device() {
     };
     assert_golden("calls.json", &records::to_lines(records::calls(&device[0], &read)));
     assert_golden("processes.json", &records::to_lines(records::processes(&device)));
-    assert_golden("stats.json", &records::to_lines(records::stats_records(&device)));
+    assert_golden("stats.json", &records::to_lines(records::stats_records(&device, &[])));
     assert_golden("state.json", &records::to_lines(records::state_records(&device)));
     let event = records::EventRecord::new(1, 2, "binder", &core.poll_report().unwrap());
     let line = records::to_lines([&event]);

@@ -394,13 +394,15 @@ impl Rig for CoreRig {
     fn open(&self, host: Host, device: Device, mode: Mode) -> Result<Process, Errno> {
         let mut world = self.world.borrow_mut();
         let context = usize::from(device == Device::Second);
-        let pid = world.hosts[host.0].pid.clone();
-        let key = world.contexts[context].open(Opener {
-            pid,
-            uid: 0,
+        let FakeHost { pid, euid } = &world.hosts[host.0];
+        let opener = Opener {
+            pid: pid.clone(),
+            uid: *euid,
             uids: UidMap::identity(),
             security_label: Box::from(*b"fake_label"),
-        });
+        };
+        let opened = world.contexts[context].open(opener);
+        let key = opened.map_err(|errno| Errno::from_raw_os_error(errno.number()))?;
         world.contexts[context].note_default_nice(key, Nice(0));
         world.memory.add_file((context, key.to_u64()), host);
         let waits = waits(mode);

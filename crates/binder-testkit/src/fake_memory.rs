@@ -295,7 +295,12 @@ impl ClientMemory for SeenBy<'_> {
         Ok(())
     }
 
-    fn capture_file(&mut self, from: ProcessKey, fd: u32) -> Result<CapturedFile, Errno> {
+    fn capture_file(
+        &mut self,
+        from: ProcessKey,
+        fd: u32,
+        _payer: ProcessKey,
+    ) -> Result<CapturedFile, Errno> {
         self.memory.count_down().map_err(|_| Errno::ENOMEM)?;
         let host = self.file(from).host;
         self.memory.hosts[host.0].descriptors.capture(fd, &self.memory.captured)

@@ -54,7 +54,7 @@ fn a_failed_call_is_in_both_logs_and_reported() {
     assert_eq!(i32::try_from(recent[2].to_pid), Ok(stage.rig().pid(m.host())));
     assert_eq!(failed, recent[..2]);
     let ends = failed.iter().map(|entry| entry.end).collect::<Vec<_>>();
-    let refused = |code, errno| SendEnd::Refused { code, errno };
+    let refused = |code, errno| SendEnd::Refused { code, errno, excess: None };
     assert_eq!(ends, [refused(BR_DEAD_REPLY, 22), refused(BR_FAILED_REPLY, 22)]);
     assert_eq!((failed[1].handle, failed[1].data_size), (99, 16));
     for (error, send) in [(BR_DEAD_REPLY, failed[0]), (BR_FAILED_REPLY, failed[1])] {

@@ -1,6 +1,6 @@
 //! Large data that goes straight to its receiver, and what becomes of its room when the send is decided on.
 
-use binder_core::{Limits, ProcessView, UserLimits};
+use binder_core::{Limits, ProcessView, Resource};
 use binder_testkit::Return::{
     DeadReply, Decrefs, FailedReply, Release, Reply, TransactionComplete,
 };
@@ -261,8 +261,8 @@ fn where_there_is_no_room_the_send_says_so() {
 
 #[test]
 fn a_room_is_paid_for_as_other_memory_is() {
-    let per_user = UserLimits { bytes: 16 << 10, ..UserLimits::default() };
-    let limits = Limits { per_user, ..Limits::default() };
+    let Limits { per_file, per_user } = Limits::default();
+    let limits = Limits { per_file, per_user: per_user.with(Resource::Bytes, 16 << 10) };
     let stage = Stage::new(Box::new(CoreRig::with_limits(limits)));
     let m = manager(&stage);
     let p = stage.party();

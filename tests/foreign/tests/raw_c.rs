@@ -37,6 +37,19 @@ fn files_go_with_calls_and_replies() {
 }
 
 #[test]
+fn files_that_a_killed_sender_has_left_count_until_nobody_can_receive_them() {
+    let stage = stage_with("left_files");
+    for &user in User::all() {
+        for (limit, accepted) in
+            [("user-descriptors=5", "5, 0, 5\n"), ("descriptors=3", "3, 3, 3\n")]
+        {
+            let said = stage.run_in(user, &["--limit", limit], "left_files", &[]);
+            assert_eq!(said, accepted, "{limit} as {user:?}");
+        }
+    }
+}
+
+#[test]
 fn a_driver_of_root_passes_files_of_others() {
     if !is_root_to("become another user") {
         return;

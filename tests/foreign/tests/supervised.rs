@@ -45,6 +45,23 @@ fn programs_mount_binderfs_in_both_ways() {
 }
 
 #[test]
+fn what_a_program_mounts_has_the_limits_of_its_world() {
+    let stage = stage_with("own_mount");
+    let script = r#"
+dir=$(mktemp -d)
+unshare --user --map-root-user --mount bash -c '
+    mount -i -t binder mine "$0"
+    opened=0
+    while exec {fd}<>"$0/binder"; do opened=$((opened + 1)); done 2>/dev/null
+    echo "$opened"' "$dir"
+rmdir "$dir""#;
+    for &user in User::all() {
+        let said = stage.run_script(user, &["--limit", "user-opens=4"], script);
+        assert_eq!(said, "4\n", "as {user:?}");
+    }
+}
+
+#[test]
 fn who_may_not_mount_is_told_so() {
     let stage = stage_with("own_mount");
     // After the command has started, an ordinary user has no privilege inside either.

@@ -1,6 +1,6 @@
 //! What open files and users may make the driver keep, as a command line says it.
 
-use binder_fuse::Limits;
+use binder_fuse::{Limits, Resource};
 
 /// One limit, and what it is to be.
 #[derive(Debug, Clone, Copy)]
@@ -10,32 +10,33 @@ pub(crate) struct Limit {
 }
 
 /// Where a limit is kept.
-type Place = fn(&mut Limits) -> &mut usize;
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    resource: Resource,
+    is_of_user: bool,
+}
 
-/// The limits by their names; those that begin with `user-` are for all files of a user.
-const NAMES: [(&str, Place); 13] = [
-    ("threads", |limits| &mut limits.threads),
-    ("nodes", |limits| &mut limits.nodes),
-    ("handles", |limits| &mut limits.handles),
-    ("deaths", |limits| &mut limits.deaths),
-    ("calls", |limits| &mut limits.calls),
-    ("oneways", |limits| &mut limits.oneways),
-    ("files", |limits| &mut limits.files),
-    ("unread", |limits| &mut limits.unread),
-    ("user-threads", |limits| &mut limits.per_user.threads),
-    ("user-nodes", |limits| &mut limits.per_user.nodes),
-    ("user-handles", |limits| &mut limits.per_user.handles),
-    ("user-oneways", |limits| &mut limits.per_user.oneways),
-    ("user-bytes", |limits| &mut limits.per_user.bytes),
-];
+/// What the names of limits begin with that are for all files of a user.
+const USER: &str = "user-";
+
+/// The limits by their names.
+fn places() -> impl Iterator<Item = (String, Place)> {
+    let per_file = Resource::ALL.into_iter().filter(|resource| resource.is_limited_per_file());
+    let of_file =
+        |resource: Resource| (resource.name().to_owned(), Place { resource, is_of_user: false });
+    let of_user = |resource: Resource| {
+        (format!("{USER}{}", resource.name()), Place { resource, is_of_user: true })
+    };
+    per_file.map(of_file).chain(Resource::ALL.into_iter().map(of_user))
+}
 
 impl Limit {
     /// Reads `NAME=NUMBER`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (name, most) = text.split_once('=').ok_or("a limit is written as NAME=NUMBER")?;
-        let known = NAMES.iter().find(|(known, _)| *known == name);
-        let (_, place) = *known.ok_or_else(|| {
-            let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
+        let known = places().find(|(known, _)| known == name);
+        let (_, place) = known.ok_or_else(|| {
+            let names: Vec<_> = places().map(|(name, _)| name).collect();
             format!("there is no limit '{name}', but {}", names.join(", "))
         })?;
         let most = most.parse().map_err(|error| format!("'{most}' is no number: {error}"))?;
@@ -47,9 +48,16 @@ impl Limit {
 pub(crate) fn limits(wanted: &[Limit]) -> Limits {
     let mut limits = Limits::default();
     for Limit { place, most } in wanted {
-        *place(&mut limits) = *most;
+        *place.of(&mut limits) = *most;
     }
     limits
+}
+
+impl Place {
+    fn of(self, limits: &mut Limits) -> &mut usize {
+        let amounts = if self.is_of_user { &mut limits.per_user } else { &mut limits.per_file };
+        &mut amounts[self.resource]
+    }
 }
 
 #[cfg(test)]
@@ -58,19 +66,19 @@ mod tests {
 
     #[test]
     fn every_name_sets_a_limit_of_its_own() {
-        let wanted: Vec<Limit> = (NAMES.iter().zip(1..))
+        let wanted: Vec<Limit> = (places().zip(1..))
             .map(|((name, _), most)| Limit::parse(&format!("{name}={most}")).unwrap())
             .collect();
         let mut set = limits(&wanted);
-        let read: Vec<usize> = NAMES.iter().map(|(_, place)| *place(&mut set)).collect();
-        assert_eq!(read, (1..=NAMES.len()).collect::<Vec<_>>());
+        let read: Vec<usize> = places().map(|(_, place)| *place.of(&mut set)).collect();
+        assert_eq!(read, (1..=wanted.len()).collect::<Vec<_>>());
         assert_eq!(limits(&[]), Limits::default());
     }
 
     #[test]
     fn the_last_of_a_name_counts() {
         let wanted = ["nodes=7", "nodes=8"].map(|text| Limit::parse(text).unwrap());
-        assert_eq!(limits(&wanted).nodes, 8);
+        assert_eq!(limits(&wanted).per_file[Resource::Nodes], 8);
     }
 
     #[test]

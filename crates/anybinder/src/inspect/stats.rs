@@ -14,12 +14,14 @@ pub(crate) fn run(options: &StatsOptions) -> Result<ExitCode, Failure> {
     if let Some(wanted) = options.pid {
         records.retain(|record| match record {
             StatsRecord::Counter { pid, .. } => *pid == Some(wanted),
-            StatsRecord::Objects { .. } | StatsRecord::User { .. } => false,
+            StatsRecord::Objects { .. } | StatsRecord::User { .. } | StatsRecord::Share { .. } => {
+                false
+            }
         });
     }
     let shown = |record: &StatsRecord| match record {
         StatsRecord::Counter { pid, .. } => *pid == options.pid,
-        StatsRecord::Objects { .. } | StatsRecord::User { .. } => true,
+        StatsRecord::Objects { .. } | StatsRecord::User { .. } | StatsRecord::Share { .. } => true,
     };
     let if_empty = match options.pid {
         Some(_) => "This process has given no command.",
@@ -34,36 +36,29 @@ pub(crate) fn run(options: &StatsOptions) -> Result<ExitCode, Failure> {
 /// Objects, users and counters, each if there are any.
 fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
     let mut objects = Table::new(["OBJECTS", ">ACTIVE", ">TOTAL"]);
-    let mut users = Table::new([
-        ">UID", "DEVICE", ">FILES", ">THREADS", ">NODES", ">HANDLES", ">ONEWAYS", ">IN USE",
-        ">MEMORY",
-    ]);
+    let mut users = Table::new([">UID", "DEVICE", "WHAT", ">USED", ">LIMIT"]);
     let mut counters = Table::new(["COMMAND OR RETURN", "DEVICE", ">COUNT"]);
     for record in records {
         match record {
             StatsRecord::Objects { name, active, total } => {
                 objects.row([name.clone(), active.to_string(), total.to_string()]);
             }
-            StatsRecord::User {
-                uid,
-                device,
-                files,
-                threads,
-                nodes,
-                handles,
-                oneways,
-                buffer_bytes,
-                bytes,
-            } => users.row([
+            StatsRecord::User { uid, device, held, limits, buffer_bytes } => {
+                let mut row = |what: &str, used: String, limit: Option<&usize>| {
+                    let limit = limit.map_or("-".into(), usize::to_string);
+                    users.row([uid.to_string(), device.clone(), what.into(), used, limit]);
+                };
+                for (name, used) in held {
+                    row(name, used.to_string(), limits.get(name));
+                }
+                row("bytes in use", buffer_bytes.to_string(), None);
+            }
+            StatsRecord::Share { uid, name, used, limit } => users.row([
                 uid.to_string(),
-                device.clone(),
-                files.to_string(),
-                threads.to_string(),
-                nodes.to_string(),
-                handles.to_string(),
-                oneways.to_string(),
-                buffer_bytes.to_string(),
-                bytes.to_string(),
+                "all".into(),
+                format!("{name} of the daemon"),
+                used.to_string(),
+                limit.to_string(),
             ]),
             StatsRecord::Counter { device, name, count, .. } => {
                 let device = device.clone().unwrap_or("all".into());

@@ -43,6 +43,48 @@ done
 }
 
 #[test]
+fn a_user_opens_so_often_and_nothing_is_left_of_one_who_is_killed() {
+    // Whoever kills it sees each end; the driver hears of them soon.
+    let script = r#"
+flood() {
+    opened=0
+    while exec {fd}<>/dev/binder; do opened=$((opened + 1)); done 2>/dev/null
+    echo "$opened opened"
+    "$0" stats | grep -Eo "(opens|processes) +[0-9]+ +[0-9]+" | tr -s ' '
+    kill -KILL "$BASHPID"
+}
+for round in 1 2; do
+    (flood)
+    while "$0" stats --json | grep -q '"kind":"user"'; do sleep 0.05; done
+done
+"$0" stats --json | grep -c '"kind":"share"'
+"#;
+    let limits = ["run", "--limit", "user-opens=6", "--limit", "user-processes=2"];
+    for caller in Caller::all() {
+        let arguments = [&limits[..], &["--", "bash", "-c", script, PROGRAM]].concat();
+        let outcome = finish(&mut caller.command(&arguments));
+        let round = "6 opened\nopens 6 6\nprocesses 1 2\n";
+        assert_eq!(outcome.stdout, format!("{round}{round}0\n"), "{caller:?}: {outcome:?}");
+        let warning = "is at the limit user-opens=6";
+        assert!(outcome.stderr.contains(warning), "{caller:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_flood_of_files_meets_its_limit_and_the_log_tells_which() {
+    let script = r#"
+"$0" bench flood --floods descriptors --calls 200 > /dev/null
+"$0" log | grep -o 'process [0-9]* is at the limit [^)]*' | sed 's/[0-9]* is/N is/' | sort -u
+"#;
+    for caller in Caller::all() {
+        let arguments = ["run", "--limit", "descriptors=8", "--", "sh", "-c", script, PROGRAM];
+        let outcome = finish(&mut caller.command(&arguments));
+        let expected = "process N is at the limit descriptors=8\n";
+        assert_eq!(outcome.stdout, expected, "{caller:?}: {outcome:?}");
+    }
+}
+
+#[test]
 fn receive_buffers_get_no_more_memory_than_their_user_may_have() {
     let script = r#"
 call() { "$0" bench ping --pin none --rounds 1 --calls 5 --sizes "$1" > /dev/null; }

@@ -34,6 +34,9 @@ fn the_exit_status_is_that_of_the_command() {
         assert_eq!(finish(&mut caller.command(&["run"])).code(), 2);
         let device = finish(&mut caller.command(&["run", "--device", "a/b", "true"]));
         assert_eq!(device.code(), 2);
+        let twice = ["run", "--device", "x", "--device", "y", "--device", "x", "--", "true"];
+        let twice = finish(&mut caller.command(&twice));
+        assert!(twice.code() == 2 && twice.stderr.contains("'x' is named twice"), "{twice:?}");
     }
 }
 

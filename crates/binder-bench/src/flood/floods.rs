@@ -1,12 +1,15 @@
 //! The floods, each in processes of its own.
 
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 
 use binder_os::{BinderClient, BinderDevice};
 use binder_uapi::{
     BC_ACQUIRE, BC_CLEAR_DEATH_NOTIFICATION, BC_REQUEST_DEATH_NOTIFICATION, BINDER_TYPE_BINDER,
-    BR_CLEAR_DEATH_NOTIFICATION_DONE, BinderHandleCookie, FlatBinderObject,
+    BR_CLEAR_DEATH_NOTIFICATION_DONE, BinderHandleCookie, FLAT_BINDER_FLAG_ACCEPTS_FDS,
+    FlatBinderObject,
 };
 use serde::Serialize;
 use zerocopy::IntoBytes;
@@ -32,6 +35,8 @@ pub(crate) enum Kind {
     Deaths,
     /// Opens
     Opens,
+    /// Files, some in a one-way
+    Descriptors,
     /// Nothing: a process makes threads that end at once
     Churn,
     /// Threads that call once and end
@@ -40,6 +45,9 @@ pub(crate) enum Kind {
 
 /// Objects, or links, that go into one write.
 const BATCH: u64 = 100;
+
+/// Files that go into one write.
+const FILES: usize = 8;
 
 /// Threads that live at a time: more would take the processors, whatever they call.
 const THREADS: usize = 8;
@@ -55,6 +63,7 @@ impl Kind {
         Self::Objects,
         Self::Deaths,
         Self::Opens,
+        Self::Descriptors,
         Self::Churn,
         Self::Threads,
     ];
@@ -68,7 +77,8 @@ impl Kind {
             | Self::Bytes
             | Self::Objects
             | Self::Deaths
-            | Self::Opens => Self::Spin,
+            | Self::Opens
+            | Self::Descriptors => Self::Spin,
         }
     }
 
@@ -80,6 +90,7 @@ impl Kind {
             Self::Objects => "objects",
             Self::Deaths => "deaths",
             Self::Opens => "opens",
+            Self::Descriptors => "descriptors",
             Self::Churn => "churn",
             Self::Threads => "threads",
         }
@@ -104,6 +115,7 @@ pub(crate) fn start(kind: Kind, device: &Path) -> Result<Vec<Actor>, BenchError>
             Kind::Objects => flood_with(&mut session, target, new_objects),
             Kind::Deaths => flood_with_deaths(&mut session, target),
             Kind::Opens => flood_with_opens(device),
+            Kind::Descriptors => flood_with_files(&mut session, target),
             Kind::Churn => flood_with_threads(|| ()),
             Kind::Threads => {
                 let client = BinderDevice::open(device)
@@ -122,7 +134,9 @@ fn swallow(link: &mut Link, device: &Path) -> Result<(), BenchError> {
     let mut session = Session::open(device)?;
     let _order: Option<()> = link.receive()?;
     let mut reply = Vec::new();
-    session.call(KEEP, own_object(8).as_bytes(), &[0], &mut reply)?;
+    let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
+    let object = FlatBinderObject { flags, ..own_object(8) };
+    session.call(KEEP, object.as_bytes(), &[0], &mut reply)?;
     let handle = reply.first_chunk().map_or(NO_HANDLE, |bytes| u32::from_ne_bytes(*bytes));
     link.answer(&handle)?;
     session.enter_looper();
@@ -176,6 +190,14 @@ fn flood_with_opens(device: &Path) -> Result<(), BenchError> {
             // As many as there are: from here on it opens and closes.
             Err(_) => open.truncate(open.len() / 2),
         }
+    }
+}
+
+fn flood_with_files(session: &mut Session, target: u32) -> Result<(), BenchError> {
+    let file = File::open("/dev/null").map_err(failed("opening /dev/null"))?;
+    loop {
+        // Refused or not: it goes on.
+        session.send_files(target, &[file.as_fd(); FILES])?;
     }
 }
 

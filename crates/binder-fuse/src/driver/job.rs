@@ -1,6 +1,6 @@
 //! What the driver is asked to do, by whom, and who hears of the outcome.
 
-use binder_core::{Opener, ProcessKey};
+use binder_core::{Errno, Opener, ProcessKey};
 use binder_os::ThreadStatus;
 
 use super::DeviceId;
@@ -153,8 +153,8 @@ pub(crate) struct NullIoctl {
 /// Takes the answer, or an errno; none if the file is no device.
 pub(crate) type NullAnswer = Box<dyn FnOnce(Option<Result<(), i32>>) + Send>;
 
-/// Answers FUSE_OPEN once the process exists.
-pub(crate) type Opened = Box<dyn FnOnce(ProcessKey) + Send>;
+/// Answers FUSE_OPEN once the process exists, or may not.
+pub(crate) type Opened = Box<dyn FnOnce(Result<ProcessKey, Errno>) + Send>;
 
 /// Takes the text of a log.
 pub(crate) type Written = Box<dyn FnOnce(String) + Send>;

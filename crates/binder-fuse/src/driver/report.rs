@@ -6,6 +6,7 @@ use binder_core::{Context, LogEntry, ProcessKey};
 use binder_report::{Pointers, records};
 
 use super::{Device, DeviceId, Driver};
+use crate::descriptors::{descriptors, mappings};
 use crate::logs::LogFile;
 
 impl Driver {
@@ -40,7 +41,10 @@ impl Driver {
                 records::to_lines(calls)
             }
             LogFile::StateRecords => records::to_lines(records::state_records(&self.snapshots())),
-            LogFile::StatsRecords => records::to_lines(records::stats_records(&self.snapshots())),
+            LogFile::StatsRecords => {
+                let shares: Vec<_> = descriptors().shares().chain(mappings().shares()).collect();
+                records::to_lines(records::stats_records(&self.snapshots(), &shares))
+            }
             LogFile::EventRecords | LogFile::EventStream => self.events.lines(),
         }
     }

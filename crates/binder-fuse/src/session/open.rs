@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use binder_core::{Errno, ProcessKey};
 use binder_os::{FileId, proc_files};
 use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH};
 use fuse_wire::{Header, Opened, reply};
@@ -59,7 +60,11 @@ impl Shared {
         let backing = client.buffer.backing();
         let pid = opener.pid.number();
         self.tree().arrive(pid);
-        let opened = Box::new(move |process| {
+        let opened = Box::new(move |process: Result<ProcessKey, Errno>| {
+            let process = match process {
+                Ok(process) => process,
+                Err(error) => return send(&fuse, &reply::error(unique, error.number())),
+            };
             let file = File::Device { device, process, pid, memory };
             let (flags, backing_id) = match backing {
                 Some(id) => (FOPEN_PASSTHROUGH, i32::try_from(id.get()).unwrap_or(0)),

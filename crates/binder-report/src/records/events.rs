@@ -21,7 +21,7 @@ pub struct EventRecord {
     pub error: String,
     /// The cause, as a positive number, if there is one besides.
     pub errno: Option<i32>,
-    /// What was in the way of its delivery, if it was accepted and could not be delivered.
+    /// The limit that it has met, or what was in the way of the delivery of what had been accepted.
     pub reason: Option<String>,
     /// The debug id of the transaction.
     pub id: u32,
@@ -65,7 +65,8 @@ impl EventRecord {
             },
             reason: match send.end {
                 SendEnd::Undelivered { reason, .. } => Some(reason.into()),
-                SendEnd::Refused { .. } | SendEnd::Accepted | SendEnd::Incomplete => None,
+                SendEnd::Refused { excess, .. } => excess.map(|excess| excess.to_string()),
+                SendEnd::Accepted | SendEnd::Incomplete => None,
             },
             id: send.id,
             kind: send.kind.into(),

@@ -1,9 +1,10 @@
 //! How often what happened.
 
-use alloc::string::String;
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use binder_core::{Holdings, UserView};
+use binder_core::{Amounts, Resource};
 use serde::{Deserialize, Serialize};
 
 use crate::Device;
@@ -28,20 +29,24 @@ pub enum StatsRecord {
         uid: u32,
         /// The device.
         device: String,
-        /// The open files.
-        files: usize,
-        /// Their threads.
-        threads: usize,
-        /// Objects that they offer.
-        nodes: usize,
-        /// Their handles.
-        handles: usize,
-        /// One-ways that they have sent and nobody has read.
-        oneways: usize,
-        /// Bytes in use in their receive buffers.
+        /// How much he has of each [`Resource`], by its name.
+        #[serde(flatten)]
+        held: BTreeMap<String, usize>,
+        /// How much he may have of each.
+        limits: BTreeMap<String, usize>,
+        /// Bytes in use in his receive buffers.
         buffer_bytes: u64,
-        /// What their receive buffers have of memory, in bytes, also in pages that are idle.
-        bytes: usize,
+    },
+    /// What the daemon spends for one user, of what all its clients on all devices share.
+    Share {
+        /// The user.
+        uid: u32,
+        /// What is spent.
+        name: String,
+        /// How much of it.
+        used: u32,
+        /// How much may be.
+        limit: u32,
     },
     /// How often a command was given, or a return read.
     Counter {
@@ -56,8 +61,22 @@ pub enum StatsRecord {
     },
 }
 
-/// The figures of a mount: all objects, what users have, all counters, then the counters of each process.
-pub fn stats_records(devices: &[Device]) -> Vec<StatsRecord> {
+/// What the daemon spends for a user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Share {
+    /// The user.
+    pub uid: u32,
+    /// What is spent.
+    pub name: &'static str,
+    /// How much of it.
+    pub used: u32,
+    /// How much may be.
+    pub limit: u32,
+}
+
+/// The figures of a mount: all objects, what users have, and their `shares` of the daemon, all counters,
+/// then the counters of each process.
+pub fn stats_records(devices: &[Device], shares: &[Share]) -> Vec<StatsRecord> {
     let objects = sum_of_objects(devices).into_iter().map(|object| StatsRecord::Objects {
         name: object.name.into(),
         active: object.active,
@@ -80,22 +99,23 @@ pub fn stats_records(devices: &[Device]) -> Vec<StatsRecord> {
             })
         })
     });
+    let by_name = |amounts: Amounts| {
+        Resource::ALL.map(|resource| (resource.name().to_string(), amounts[resource])).into()
+    };
     let users = devices.iter().flat_map(|device| {
-        device.snapshot.users().map(|UserView { uid, holdings, buffer_bytes }| {
-            let Holdings { files, threads, nodes, handles, oneways, bytes } = holdings;
-            let device = device.name.clone();
-            StatsRecord::User {
-                uid,
-                device,
-                files,
-                threads,
-                nodes,
-                handles,
-                oneways,
-                buffer_bytes,
-                bytes,
-            }
+        device.snapshot.users().map(|user| StatsRecord::User {
+            uid: user.uid,
+            device: device.name.clone(),
+            held: by_name(user.held),
+            limits: by_name(user.limits),
+            buffer_bytes: user.buffer_bytes,
         })
     });
-    objects.chain(users).chain(of_all).chain(of_each).collect()
+    let shares = shares.iter().map(|Share { uid, name, used, limit }| StatsRecord::Share {
+        uid: *uid,
+        name: (*name).into(),
+        used: *used,
+        limit: *limit,
+    });
+    objects.chain(users).chain(shares).chain(of_all).chain(of_each).collect()
 }

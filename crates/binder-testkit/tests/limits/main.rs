@@ -1,28 +1,25 @@
 //! Every table that a client can make longer ends somewhere, and the client alone feels it.
 
-use binder_core::{Census, Limits, UserLimits};
+mod users;
+
+use binder_core::{Amounts, Census, Limits, Resource, SendEnd};
 use binder_testkit::Return::{
-    self, Acquire, DeadBinder, DeadReply, Error, FailedReply, Increfs, Reply, Transaction,
-    TransactionComplete,
+    self, Acquire, ClearDeathDone, DeadBinder, DeadReply, Error, FailedReply, FrozenBinder,
+    Increfs, Reply, Transaction, TransactionComplete,
 };
 use binder_testkit::{
-    CoreRig, Entrance, Message, Mode, Party, Stage, commands, expect, introduce, settle_down,
+    CoreRig, Device, Entrance, Message, Mode, Party, Stage, commands, expect, introduce,
+    settle_down,
 };
 use binder_uapi::{
     BINDER_TYPE_BINDER, BR_FAILED_REPLY, BR_OK, FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject,
+    TF_ACCEPT_FDS,
 };
 use rustix::io::Errno;
 
 const FEW: Limits = Limits {
-    threads: 4,
-    nodes: 4,
-    handles: 4,
-    deaths: 4,
-    calls: 4,
-    oneways: 4,
-    files: 4,
-    unread: 8,
-    per_user: UserLimits { threads: 100, nodes: 100, handles: 100, oneways: 100, bytes: 1 << 20 },
+    per_file: Amounts::of_each(4).with(Resource::Unread, 8),
+    per_user: Amounts::of_each(100).with(Resource::Bytes, 1 << 20),
 };
 
 fn stage() -> Stage {
@@ -74,11 +71,16 @@ fn assert_served(m: &Party<'_>, q: &Party<'_>) {
     q.write(commands().free(reply.buffer));
 }
 
+/// A manager that takes files.
+fn manager_of_files(stage: &Stage) -> Party<'_> {
+    let (kind, flags) = (BINDER_TYPE_BINDER, FLAT_BINDER_FLAG_ACCEPTS_FDS);
+    stage.manager_named(FlatBinderObject { kind, flags, ..FlatBinderObject::default() })
+}
+
 #[test]
 fn files_beyond_the_limit_fail_their_transaction_until_some_arrive() {
     let stage = stage();
-    let (kind, flags) = (BINDER_TYPE_BINDER, FLAT_BINDER_FLAG_ACCEPTS_FDS);
-    let m = stage.manager_named(FlatBinderObject { kind, flags, ..FlatBinderObject::default() });
+    let m = manager_of_files(&stage);
     let (p, q) = (stage.party(), stage.party());
     let files = |count| (0..count).fold(Message::new(1), |message, _| message.descriptor(0, 0));
     let captured = || stage.rig().core().expect("a rig on the core").captured_files();
@@ -162,7 +164,7 @@ fn a_death_link_too_many_is_told_by_an_error_and_stops_the_write() {
     assert_eq!(attempt.result, Ok(()));
     assert_eq!(attempt.argument.write_consumed, 16, "the command is taken, and none after it");
     expect!(p.read() => [Error]);
-    assert_eq!(p.read(), [0, 1, 2, 3].map(Return::ClearDeathDone));
+    assert_eq!(p.read(), [0, 1, 2, 3].map(ClearDeathDone));
     p.write(commands().request_death(handle, 6));
     m.close();
     expect!(p.read() => [DeadBinder(6)]);
@@ -304,127 +306,5 @@ fn a_process_with_many_objects_ends_in_slices_and_is_dead_from_the_first() {
     m.write(commands().call(last, Message::new(1)));
     assert!(m.try_read().returns.contains(&DeadReply));
     assert_eq!(BR_OK, q.extended_error().command);
-    stage.tear_down();
-}
-
-/// A stage on which all files together may have little; they are all of one user.
-fn stage_of_one_user(per_user: UserLimits) -> Stage {
-    let limits = Limits { per_user, ..Limits::default() };
-    Stage::new(Box::new(CoreRig::with_limits(limits)))
-}
-
-const PLENTY: UserLimits = FEW.per_user;
-
-#[test]
-fn what_a_user_offers_through_several_files_counts_together() {
-    // One of them is the manager's.
-    let stage = stage_of_one_user(UserLimits { nodes: 4, ..PLENTY });
-    let m = stage.manager();
-    let (p, q) = (stage.party(), stage.party());
-    let offer = |party: &Party<'_>, object| outcome(party, Message::new(1).binder(object, 0));
-    for (party, object) in [(&p, 8), (&p, 16), (&q, 8)] {
-        expect!(offer(party, object) => [TransactionComplete]);
-        let received = m.read_call();
-        m.write(commands().acquire(m.objects(&received)[0].handle()).free(received.buffer));
-    }
-    let before = census(&stage);
-    expect!(offer(&q, 16) => [FailedReply]);
-    assert_no_memory(&q);
-    assert_eq!(census(&stage), before);
-    assert_served(&m, &q);
-    p.close();
-    expect!(offer(&q, 16) => [TransactionComplete]);
-    stage.tear_down();
-}
-
-#[test]
-fn a_user_may_have_so_many_handles_in_all_files() {
-    let stage = stage_of_one_user(UserLimits { handles: 2, ..PLENTY });
-    let m = stage.manager();
-    let p = stage.party();
-    let offer = |object| outcome(&p, Message::new(1).binder(object, 0));
-    for object in [8, 16] {
-        expect!(offer(object) => [TransactionComplete]);
-    }
-    expect!(offer(24) => [FailedReply]);
-    assert_no_memory(&p);
-    // With the buffers the handles go that nobody has acquired.
-    for _ in 0..2 {
-        let received = m.read_call();
-        m.write(commands().free(received.buffer));
-    }
-    expect!(offer(24) => [TransactionComplete]);
-    stage.tear_down();
-}
-
-#[test]
-fn a_user_may_have_so_many_oneways_under_way() {
-    let stage = stage_of_one_user(UserLimits { oneways: 3, ..PLENTY });
-    let m = stage.manager();
-    let (p, q) = (stage.party(), stage.party());
-    for party in [&p, &q, &p] {
-        expect!(outcome(party, Message::new(1)) => [TransactionComplete]);
-    }
-    expect!(outcome(&q, Message::new(1)) => [FailedReply]);
-    assert_no_memory(&q);
-    // Who goes leaves nothing to be charged with, though it is still to be read.
-    p.close();
-    expect!(outcome(&q, Message::new(1)) => [TransactionComplete]);
-    expect!(outcome(&q, Message::new(1)) => [TransactionComplete]);
-    expect!(outcome(&q, Message::new(1)) => [FailedReply]);
-    // The first is of who is gone, the second one's own.
-    for _ in 0..2 {
-        let oneway = m.read_call();
-        m.write(commands().free(oneway.buffer));
-    }
-    expect!(outcome(&q, Message::new(1)) => [TransactionComplete]);
-    stage.tear_down();
-}
-
-#[test]
-fn a_user_may_have_so_many_threads() {
-    let stage = stage_of_one_user(UserLimits { threads: 4, ..PLENTY });
-    let m = stage.manager();
-    let (p, q) = (stage.party(), stage.party());
-    let other = p.thread();
-    let late = q.cold_thread();
-    assert_eq!(late.try_write(commands()).result, Err(Errno::NOMEM));
-    assert_served(&m, &q);
-    other.exit_thread();
-    late.write(commands());
-    stage.tear_down();
-}
-
-#[test]
-fn the_receive_buffers_of_a_user_may_have_so_much_memory() {
-    const PAGE: usize = 4096;
-    let stage = stage_of_one_user(UserLimits { bytes: 4 * PAGE, ..PLENTY });
-    let m = stage.manager();
-    let (p, q) = (stage.party(), stage.party());
-    let handle = introduce(&m, &p, (0x10, 0x20), &q);
-    settle_down(&[m, p, q]);
-    stage.rig().core().expect("a rig on the core").reclaim_idle_pages();
-    let send_to = |handle, bytes: usize| {
-        q.exchange(commands().oneway(handle, Message::new(1).bytes(&vec![7; bytes])))
-    };
-    // Two pages of the manager's, and one of another process.
-    for (handle, bytes) in [(0, PAGE), (0, PAGE), (handle, 8)] {
-        expect!(send_to(handle, bytes) => [TransactionComplete]);
-    }
-    let before = census(&stage);
-    expect!(send_to(handle, 2 * PAGE) => [FailedReply]);
-    assert_no_memory(&q);
-    assert_eq!(census(&stage), before);
-    // In a page that is there, bytes cost nothing.
-    expect!(send_to(handle, 8) => [TransactionComplete]);
-    // One that is idle goes back for others of the same buffer.
-    let first = m.read_call();
-    m.write(commands().free(first.buffer));
-    expect!(send_to(0, 2 * PAGE) => [TransactionComplete]);
-    expect!(send_to(0, 8) => [FailedReply]);
-    assert_no_memory(&q);
-    // Who goes gives back what he has.
-    p.close();
-    expect!(send_to(0, 8) => [TransactionComplete]);
     stage.tear_down();
 }
