@@ -58,7 +58,12 @@ pub fn empty_own_cache() {
 
 #[cfg(all(test, target_env = "gnu"))]
 mod tests {
+    use std::sync::{Mutex, PoisonError};
+
     use super::*;
+
+    /// Held by who looks at the memory of all.
+    static LOOKING: Mutex<()> = Mutex::new(());
 
     /// How much of this process's memory is in use, in bytes.
     fn resident_bytes() -> usize {
@@ -71,6 +76,7 @@ mod tests {
     fn what_a_burst_has_left_goes_back() {
         const PIECES: usize = 2048;
         const PIECE_BYTES: usize = 16 << 10;
+        let _looking = LOOKING.lock().unwrap_or_else(PoisonError::into_inner);
         // What lies between the pieces keeps them from going back by themselves.
         let (burst, between): (Vec<_>, Vec<_>) =
             (0..PIECES).map(|_| (vec![1_u8; PIECE_BYTES], Box::new([1_u8; 200]))).unzip();
@@ -85,6 +91,7 @@ mod tests {
     #[test]
     fn what_is_kept_for_a_thread_goes_back_when_it_is_given_up() {
         const SPACE_BYTES: usize = 16 << 10;
+        let _looking = LOOKING.lock().unwrap_or_else(PoisonError::into_inner);
         // Each piece on pages of its own.
         let pieces: Vec<(Vec<u8>, Vec<u8>)> = (0..KEPT_SIZES * KEPT_OF_EACH)
             .map(|nth| (nth / KEPT_OF_EACH + 1) * KEPT_STEP_BYTES)
