@@ -1,8 +1,9 @@
 //! `idle`: what clients that do nothing cost the daemon.
 //!
 //! One process opens the device many times over, each open with a receive buffer of its own: to the
-//! driver these are as many clients. What it needs for them is the difference of its memory before
-//! and after. No byte is ever sent, so no page of a receive buffer is touched.
+//! driver these are as many clients. Then there are processes, each of which opens it once. What the daemon
+//! needs for them is the difference of its memory before and after. No byte is ever sent, so no page of a
+//! receive buffer is touched.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -25,7 +26,7 @@ use crate::target::Target;
 /// Measure what clients that do nothing cost the daemon.
 ///
 /// A client has opened the device, mapped its receive buffer and asked for the version; `parked`
-/// ones also wait for a call, each in a thread of its own.
+/// ones also wait for a call, each in a thread of its own; `processes` are clients that are each a process.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,6 +39,10 @@ pub struct IdleOptions {
     /// How many clients there are
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     clients: u32,
+
+    /// How many of them are processes of their own; 0 leaves these out
+    #[arg(long, default_value_t = 1000)]
+    processes: u32,
 }
 
 /// What the clients do.
@@ -48,6 +53,8 @@ enum State {
     Open,
     /// They wait for calls.
     Parked,
+    /// They have the device open, each in a process of its own.
+    Processes,
 }
 
 /// A line of the result. Bytes are signed: memory can be given back, too.
@@ -86,7 +93,12 @@ const SETTLES_WITHIN: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(options: &IdleOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
     let daemon = options.target.daemon().ok_or(BenchError::NoDaemon)?;
-    let bar = report.progress(2 * options.clients as usize);
+    let rows = [
+        (State::Open, options.clients),
+        (State::Parked, options.clients),
+        (State::Processes, options.processes.min(options.clients)),
+    ];
+    let bar = report.progress(rows.iter().map(|(_, clients)| *clients as usize).sum());
     let mut table = Table::new([
         "clients",
         "number",
@@ -100,12 +112,12 @@ pub(crate) fn run(options: &IdleOptions, report: &mut Report<'_>) -> Result<(), 
         "private left",
         "RSS left",
     ]);
-    // The same for both: what the daemon keeps from the first it has at hand for the second.
+    // The same for all: what the daemon keeps from the first it has at hand for the others.
     let before = settled(daemon)?;
-    for state in [State::Open, State::Parked] {
+    for (state, clients) in rows.into_iter().filter(|(_, clients)| *clients > 0) {
         bar.set_message(format!("{} clients", state.name()));
-        let (during, after) = measure(options, state, daemon, &bar)?;
-        let row = Row::new(state, options.clients, [before, during, after]);
+        let (during, after) = measure(options, state, clients, daemon, &bar)?;
+        let row = Row::new(state, clients, [before, during, after]);
         report.record(&row)?;
         table.row(row.cells());
     }
@@ -121,23 +133,34 @@ pub(crate) fn run(options: &IdleOptions, report: &mut Report<'_>) -> Result<(), 
 fn measure(
     options: &IdleOptions,
     state: State,
+    clients: u32,
     daemon: Daemon,
     bar: &ProgressBar,
 ) -> Result<(Memory, Memory), BenchError> {
     let device = options.target.device();
-    let mut actor = Actor::start("idle clients", |link| idle(link, device, state))?;
-    actor.expect_ready()?;
-    let mut missing = options.clients;
-    while missing > 0 {
-        let more = missing.min(BATCH);
-        actor.ask::<()>(&more)?;
-        missing -= more;
-        bar.inc(more.into());
+    let (actors_wanted, each) = match state {
+        State::Open | State::Parked => (1, clients),
+        State::Processes => (clients, 1),
+    };
+    // Each is at the other end of a socket.
+    processes::raise_open_file_limit().map_err(failed("raising the limit of open files"))?;
+    let mut actors = Vec::new();
+    for _ in 0..actors_wanted {
+        let mut actor = Actor::start("idle clients", |link| idle(link, device, state))?;
+        actor.expect_ready()?;
+        let mut missing = each;
+        while missing > 0 {
+            let more = missing.min(BATCH);
+            actor.ask::<()>(&more)?;
+            missing -= more;
+            bar.inc(more.into());
+        }
+        actors.push(actor);
     }
     let during = settled(daemon)?;
     // Nobody has failed meanwhile.
-    actor.ask::<()>(&0)?;
-    drop(actor);
+    actors.iter_mut().try_for_each(|actor| actor.ask::<()>(&0))?;
+    drop(actors);
     thread::sleep(BACK_AFTER);
     Ok((during, daemon.memory()?))
 }
@@ -153,7 +176,7 @@ fn idle(link: &mut Link, device: &Path, state: State) -> Result<(), BenchError> 
         told.try_iter().collect::<Result<(), _>>()?;
         for _ in 0..more {
             match state {
-                State::Open => open.push(open_client(device)?),
+                State::Open | State::Processes => open.push(open_client(device)?),
                 State::Parked => {
                     park(device, tell.clone())?;
                     told.recv().expect("a sender is ours")?;
@@ -227,6 +250,7 @@ impl State {
         match self {
             Self::Open => "open",
             Self::Parked => "parked",
+            Self::Processes => "processes",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `pids`: what a table of process ids takes to fill, search, walk and empty.
 
+mod likeness;
 mod shown;
 mod sleepers;
 mod tables;

@@ -48,6 +48,12 @@ impl Acquaintances {
         all.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).find_or_add(payer)
     }
 
+    /// Forgets those that are gone: even the place of one keeps its page.
+    pub(crate) fn shrink() {
+        let all = Self::of_this_process();
+        all.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).sweep();
+    }
+
     fn find_or_add(&mut self, payer: Payer) -> io::Result<Arc<Acquaintance>> {
         let Payer { pid, uid } = payer;
         let known = self.by_payer.get(&(pid, uid)).and_then(Weak::upgrade);
@@ -59,12 +65,16 @@ impl Acquaintances {
         let (memory, pidfd) = (ClientMemory::open(pid)?, client_files::of_process(pid)?);
         let met = Arc::new(Acquaintance { memory, pidfd, permit });
         if self.by_payer.len() >= self.sweep_at {
-            self.by_payer.retain(|_, known| known.strong_count() > 0);
-            self.sweep_at = SWEEP_MIN.max(2 * self.by_payer.len());
-            self.by_payer.shrink_to(self.sweep_at);
+            self.sweep();
         }
         self.by_payer.insert((pid, uid), Arc::downgrade(&met));
         Ok(met)
+    }
+
+    fn sweep(&mut self) {
+        self.by_payer.retain(|_, known| known.strong_count() > 0);
+        self.sweep_at = SWEEP_MIN.max(2 * self.by_payer.len());
+        self.by_payer.shrink_to(self.sweep_at);
     }
 }
 
@@ -95,6 +105,8 @@ mod tests {
             drop(met.expect("it is ours"));
         }
         assert!(all.by_payer.len() <= 2 * SWEEP_MIN, "{}", all.by_payer.len());
+        all.sweep();
+        assert!(all.by_payer.is_empty(), "{:?}", all.by_payer);
         assert!(all.find_or_add(Payer { pid: u32::MAX, uid: 0 }).is_err());
     }
 }

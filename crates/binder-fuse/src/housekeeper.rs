@@ -28,6 +28,11 @@ const LOOK_SHARE: u32 = 10;
 const ROUNDS_TO_LOOK_AGAIN: u32 = ROUNDS_TO_REST / 4;
 /// Rounds without a request after which idle memory is given back and the housekeeper rests.
 const ROUNDS_TO_REST: u32 = 100;
+/// How long a thread rests after clients have ended before it gives up what the allocator keeps for it:
+/// less than it takes to rest.
+pub(crate) const SPENT_AFTER: Duration = Duration::from_millis(500);
+/// How often garbage is looked through: each time for some hundreds, and three times for what is new.
+const RECLAIMS: usize = 8;
 /// Rounds of a turn by which the idleness of pages is told.
 const ROUNDS_TO_TURN: u32 = 200;
 /// Turns through which a page may be idle beside others that are used.
@@ -238,12 +243,15 @@ fn keep(shared: &Arc<Shared>) {
             rounds_to_turn = ROUNDS_TO_TURN;
             reclaim_idle_pages(shared, IDLE_TURNS);
             end_idle_turn(shared);
+            heap::trim();
         }
         quiet_rounds = if steps == seen { quiet_rounds + 1 } else { 0 };
         seen = steps;
         if quiet_rounds == ROUNDS_TO_REST {
             reclaim_idle_pages(shared, 0);
             end_idle_turn(shared);
+            give_up_own();
+            heap::trim();
             quiet_rounds = 0;
             // Threads whose ends nobody tells of must be looked at on and on.
             rest_at = (!has_unwatched).then_some(seen);
@@ -280,11 +288,19 @@ fn reclaim_idle_pages(shared: &Shared, least_turns: u32) {
     while ask(shared, |is_left| Job::ReclaimIdlePages { least_turns, is_left }).unwrap_or(false) {}
 }
 
-/// Ends a turn by which idleness is told, and gives memory back that was needed for a burst.
+/// Ends a turn by which idleness is told, and gives up what was needed for a burst.
 fn end_idle_turn(shared: &Shared) {
     shared.submit(Job::EndIdleTurn);
     shared.shrink();
-    heap::trim();
+}
+
+/// Gives up what is kept for the calling thread: entries of the table of processes that somebody might have
+/// been reading, and free pieces of the heap.
+pub(crate) fn give_up_own() {
+    for _ in 0..RECLAIMS {
+        pidns::reclaim();
+    }
+    heap::empty_own_cache();
 }
 
 /// Looks at the files of reads that sleep. Says for how many rounds that was enough: while many fall

@@ -4,27 +4,19 @@
 //! But the one may be stuck: in client memory, say, a page of which may even be served by this very file
 //! system. The housekeeper then has another take its place, for good. Whoever comes back and finds
 //! itself replaced hands on what it has, and ends.
-//!
-//! It also makes way when it has rested for a while after files were closed. An allocator keeps some of what
-//! a thread has freed for that thread, piece by piece: among what ten thousand clients have left, a
-//! megabyte of pages.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::Duration;
 
 use binder_os::{ReadError, processes};
 
+use crate::housekeeper::{self, SPENT_AFTER};
 use crate::session::{ServeError, Shared};
 
 /// Room for one request: the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;
-
-/// How long a reader rests after files were closed before another takes its place: less than it takes the
-/// housekeeper to have memory given back.
-const RESTS_FOR: Duration = Duration::from_millis(500);
 
 /// How reading came to its end.
 #[derive(Default)]
@@ -90,20 +82,15 @@ fn follow(shared: &Arc<Shared>, step: u64) -> io::Result<()> {
 
 impl Shared {
     /// Reads and answers requests until the file system is unmounted, or another does so.
-    fn read_requests(self: &Arc<Self>, mut step: u64) -> Option<Result<(), ReadError>> {
+    fn read_requests(&self, mut step: u64) -> Option<Result<(), ReadError>> {
         let mut buffer = vec![0; REQUEST_BYTES];
         let mut left = None;
         loop {
             if !self.do_what_is_left(&mut step, left.take()) || !self.watch.begin_wait(&mut step) {
                 return None;
             }
-            if self.watch.take_close() && !self.fuse.has_request_within(RESTS_FOR) {
-                self.watch.end_wait(&mut step);
-                match follow(self, step) {
-                    Ok(()) => return None,
-                    Err(error) => tracing::debug!(%error, "a reader goes on for want of another"),
-                }
-                continue;
+            if self.watch.take_close() && !self.fuse.has_request_within(SPENT_AFTER) {
+                housekeeper::give_up_own();
             }
             let read = self.fuse.read(&mut buffer);
             self.watch.end_wait(&mut step);

@@ -22,6 +22,7 @@ use fuse_wire::{
 use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::acquaintances::Acquaintances;
 use crate::alarm::{Alarm, Sleeper};
 use crate::brokers::Brokers;
 use crate::diversion::Diversions;
@@ -556,6 +557,7 @@ impl Shared {
         }
         drop(files);
         self.tree().shrink();
+        Acquaintances::shrink();
     }
 
     fn refuse(&self, unique: u64, errno: i32) {

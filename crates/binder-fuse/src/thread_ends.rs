@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use crate::driver::{DeviceId, Job};
+use crate::housekeeper::{self, SPENT_AFTER};
 use crate::session::Shared;
 
 /// A thread that called through an open file: where the driver finds it, if it is there still.
@@ -89,9 +90,15 @@ impl Mourner {
     pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<Self> {
         let kept = shared.clone();
         let mourn = move || {
+            let mut most = None;
             loop {
-                match kept.threads.wait() {
+                match kept.threads.wait(most) {
+                    Ok(Some(names)) if names.is_empty() => {
+                        housekeeper::give_up_own();
+                        most = None;
+                    }
                     Ok(Some(names)) => {
+                        most = Some(SPENT_AFTER);
                         for name in names {
                             kept.submit(match Watched::from_u64(name) {
                                 Watched::Thread(name) => Job::EndThread(name),

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::ioctl::opcode;
-use rustix::mount::{MountPropagationFlags, UnmountFlags};
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::thread::UnshareFlags;
 
 use crate::proc_files::{self, Device};
@@ -121,6 +121,16 @@ impl PrivateNamespaces {
                 ancestry(Path::new(&path)).is_ok_and(|chain| chain.contains(&user))
             })
     }
+}
+
+/// Mounts the kernel's /proc at `dir` as one of its own: nobody has looked at it.
+///
+/// # Errors
+///
+/// As mount(2): `PermissionDenied` without the rights of root over this pid namespace.
+pub fn mount_proc(dir: &Path) -> io::Result<()> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    Ok(rustix::mount::mount("proc", dir, "proc", flags, None)?)
 }
 
 /// Detaches what is mounted at `dir`; it ends when its last user is gone.

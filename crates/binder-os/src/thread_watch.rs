@@ -3,9 +3,10 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
 
 use crate::client_thread::ClientThread;
@@ -62,15 +63,17 @@ impl ThreadWatch {
         epoll::add(&self.epoll, pidfd, EventData::new_u64(name), once)
     }
 
-    /// Waits until threads end, and returns their names; `None` after [`stop`](Self::stop).
+    /// Waits until threads end, but not for longer than `most`, and returns their names; `None` after
+    /// [`stop`](Self::stop).
     ///
     /// # Errors
     ///
     /// As epoll_wait(2).
-    pub fn wait(&self) -> io::Result<Option<Vec<u64>>> {
+    pub fn wait(&self, most: Option<Duration>) -> io::Result<Option<Vec<u64>>> {
+        let most = most.and_then(|most| Timespec::try_from(most).ok());
         let mut room = [MaybeUninit::uninit(); BATCH];
         let ended = loop {
-            match epoll::wait(&self.epoll, &mut room, None) {
+            match epoll::wait(&self.epoll, &mut room, most.as_ref()) {
                 Ok((events, _)) => break events,
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(errno.into()),
@@ -117,13 +120,14 @@ mod tests {
         }
         assert!(watch.add(&second, 9));
         drop(end_first);
-        assert_eq!(watch.wait().unwrap(), Some(vec![7]));
+        assert_eq!(watch.wait(None).unwrap(), Some(vec![7]));
         first_thread.join().unwrap();
         // The first is not told again, and one that is forgotten is not told at all.
         drop(second);
         drop(end_second);
         second_thread.join().unwrap();
+        assert_eq!(watch.wait(Some(Duration::from_millis(1))).unwrap(), Some(Vec::new()));
         watch.stop();
-        assert_eq!(watch.wait().unwrap(), None);
+        assert_eq!(watch.wait(None).unwrap(), None);
     }
 }

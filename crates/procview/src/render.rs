@@ -248,7 +248,12 @@ fn four(ids: Ids) -> String {
 }
 
 fn with_nuls(words: &[Vec<u8>]) -> Vec<u8> {
-    words.iter().flat_map(|word| [&word[..], b"\0"]).flatten().copied().collect()
+    let mut text = Vec::with_capacity(words.iter().map(|word| word.len() + 1).sum());
+    for word in words {
+        text.extend_from_slice(word);
+        text.push(0);
+    }
+    text
 }
 
 #[cfg(test)]

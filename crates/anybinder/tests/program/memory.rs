@@ -1,4 +1,4 @@
-//! What a call costs the daemon of system calls for memory, and how it lets memory go.
+//! What a call costs the daemon of system calls for memory.
 
 use std::process::{Command, Stdio};
 
@@ -53,23 +53,4 @@ rm "$counts"
         "not permitted" => None,
         count => Some(count.parse().unwrap_or_else(|_| panic!("{outcome:?}"))),
     }
-}
-
-#[test]
-fn another_thread_reads_on_when_files_were_closed() {
-    // What the allocator keeps for a thread goes back when that ends.
-    let script = r#"
-reader() { grep -lx reader /proc/"$ANYBINDER_DAEMON_PID"/task/*/comm; }
-exec 3<> /dev/binder
-before=$(reader)
-exec 3>&-
-for tenth in $(seq 100); do
-    [ "$(reader)" = "$before" ] || break
-    sleep 0.1
-done
-[ "$(reader)" = "$before" ] && echo "it is there still"
-exec 3<> /dev/binder && echo "opened again"
-"#;
-    let outcome = finish(Command::new(PROGRAM).args(["run", "--", "sh", "-c", script]));
-    assert_eq!(outcome.stdout, "opened again\n", "{outcome:?}");
 }

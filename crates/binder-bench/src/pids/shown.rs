@@ -7,12 +7,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use binder_os::{DetachedMount, ProcDir, namespaces, processes};
-use procview::{Facts, Machine, Scenario, Session, Table};
+use procview::{Facts, Machine, Session, Table};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 use crate::affinity::{self, Pin};
 use crate::error::{BenchError, failed};
+use crate::pids::likeness;
 use crate::pids::sleepers::Sleepers;
 use crate::report::Report;
 use crate::table::{self, Table as Printed};
@@ -67,6 +68,10 @@ const BARS: [(Tool, State, f64); 6] = [
     (Tool::Readdir, State::Cold, 2.5),
 ];
 
+/// How many views somebody is the first to read, of which the median counts: whoever is the first to take the
+/// machine's memory may wait for it.
+const COLD_RUNS: u32 = 3;
+
 const UPTIME: Duration = Duration::from_secs(86_400);
 
 pub(super) fn run(
@@ -99,11 +104,24 @@ pub(super) fn run(
     let mut told = Vec::new();
     for tool in TOOLS {
         let spare = shown / 10;
-        let stage = Stage::set(&proc, shown)?;
-        rows.extend(measure(tool, State::Cold, 1, &stage)?);
-        rows.extend(measure(tool, State::Warm, runs, &stage)?);
+        let mut cold = Times::default();
+        for _ in 1..COLD_RUNS {
+            let stage = Stage::set(&proc)?;
+            cold.take(tool, &stage)?;
+            stage.strike()?;
+        }
+        let stage = Stage::set(&proc)?;
+        cold.take(tool, &stage)?;
+        rows.extend(cold.rows(tool, State::Cold));
+        let mut warm = Times::default();
+        for _ in 0..runs {
+            warm.take(tool, &stage)?;
+        }
+        rows.extend(warm.rows(tool, State::Warm));
         told.push(stage.replace(spare)?);
-        rows.extend(measure(tool, State::Changed, 1, &stage)?);
+        let mut changed = Times::default();
+        changed.take(tool, &stage)?;
+        rows.extend(changed.rows(tool, State::Changed));
         stage.strike()?;
         sleepers.replace(spare).map_err(failed("replacing processes"))?;
     }
@@ -154,22 +172,30 @@ fn print(rows: &[Row], report: &mut Report<'_>) -> Result<(), BenchError> {
     report.table(&printed)
 }
 
-/// The medians of `runs` over our view and over the kernel's /proc, which take turns: whatever else
-/// the machine does hits both.
-fn measure(tool: Tool, state: State, runs: u32, stage: &Stage) -> Result<[Row; 2], BenchError> {
-    let mut times = [Vec::new(), Vec::new()];
-    for _ in 0..runs {
+/// What a tool took over our view and over the kernel's /proc, each time one after the other: whatever
+/// else the machine does hits both.
+#[derive(Default)]
+struct Times([Vec<(f64, f64)>; 2]);
+
+impl Times {
+    fn take(&mut self, tool: Tool, stage: &Stage) -> Result<(), BenchError> {
+        let Self([procview, kernel]) = self;
         stage.show()?;
-        times[0].push(time(tool)?);
+        procview.push(time(tool)?);
         stage.hide()?;
-        times[1].push(time(tool)?);
+        kernel.push(time(tool)?);
+        Ok(())
     }
-    let [procview, kernel] = times.map(|mut times| {
-        times.sort_by(|a, b| a.0.total_cmp(&b.0));
-        times[times.len() / 2]
-    });
-    let row = |source, (user_sys_s, wall_s)| Row { tool, source, state, user_sys_s, wall_s };
-    Ok([row(Source::Procview, procview), row(Source::Kernel, kernel)])
+
+    /// The medians.
+    fn rows(self, tool: Tool, state: State) -> [Row; 2] {
+        let [procview, kernel] = self.0.map(|mut times| {
+            times.sort_by(|a, b| a.0.total_cmp(&b.0));
+            times[times.len() / 2]
+        });
+        let row = |source, (user_sys_s, wall_s)| Row { tool, source, state, user_sys_s, wall_s };
+        [row(Source::Procview, procview), row(Source::Kernel, kernel)]
+    }
 }
 
 /// What a tool takes, by the processor and by the clock, in seconds.
@@ -213,29 +239,30 @@ fn act(tool: Tool) -> Result<(), BenchError> {
 /// A view that is at /proc, or aside.
 struct Stage {
     table: Arc<Table>,
+    /// The processes of the table, parents first.
+    numbers: Vec<u32>,
     server: JoinHandle<()>,
     mount: DetachedMount,
+    /// The kernel's is one that nobody has read, either.
+    is_fresh: bool,
 }
 
 impl Stage {
-    fn set(proc: &ProcDir, processes: u32) -> Result<Self, BenchError> {
+    fn set(proc: &ProcDir) -> Result<Self, BenchError> {
         let tried = "making a view";
         let machine = Machine::like_this_one(proc, UPTIME).map_err(failed(tried))?;
         let table = Table::new(machine);
-        // As long as those of the processes that the kernel shows.
-        let environ = std::env::vars_os().map(|(name, value)| {
-            [name.as_encoded_bytes(), b"=", value.as_encoded_bytes()].concat()
-        });
-        let scenario = Scenario { processes, environ: environ.collect(), ..Scenario::default() };
         let refused = |error: String| BenchError::Actor { actor: "the view".into(), reason: error };
-        scenario.fill(&table).map_err(|error| refused(error.to_string()))?;
+        let numbers = likeness::fill(&table, proc).map_err(|error| refused(error.to_string()))?;
         let kernels = proc.dir(".").map_err(failed(tried))?;
         let (session, mount) = Session::of_table(table.clone(), table.root().clone(), kernels)
             .map_err(|error| refused(error.to_string()))?;
         let serve = move || drop(session.serve());
         let server = std::thread::Builder::new().name("procview".into()).spawn(serve);
         let server = server.map_err(failed("starting a thread"))?;
-        Ok(Self { table, server, mount })
+        // Without the right to, it is cold once.
+        let is_fresh = namespaces::mount_proc(Path::new("/proc")).is_ok();
+        Ok(Self { table, numbers, server, mount, is_fresh })
     }
 
     fn show(&self) -> Result<(), BenchError> {
@@ -255,25 +282,21 @@ impl Stage {
             actor: "the table".into(),
             reason: error.to_string(),
         };
-        let root = self.table.root();
-        let mut next = 2;
-        for _ in 0..count {
-            let found = root.find_ge_pid(next, &pidns::pin()).map(|(number, _)| number);
-            let Some(number) = found else { break };
-            next = number + 1;
-            // The first of a namespace would end all in it.
-            if self.table.process(number).is_ok_and(|task| task.nr() > 1) {
-                self.table.exit(number).map_err(refused)?;
-            }
+        // Those at the end have no children.
+        for number in self.numbers.iter().rev().take(count as usize) {
+            self.table.exit(*number).map_err(refused)?;
             let comm = b"newcomer".to_vec();
             let facts = Facts { comm, parent: Some(1), ..Facts::default() };
-            self.table.spawn(root, facts).map_err(refused)?;
+            self.table.spawn(self.table.root(), facts).map_err(refused)?;
         }
         Ok(start.elapsed())
     }
 
     fn strike(self) -> Result<(), BenchError> {
         namespaces::unmount(&std::env::temp_dir()).map_err(failed("unmounting the view"))?;
+        if self.is_fresh {
+            namespaces::unmount(Path::new("/proc")).map_err(failed("unmounting /proc"))?;
+        }
         drop(self.mount);
         let _ = self.server.join();
         Ok(())
