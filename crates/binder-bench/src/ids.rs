@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::error::BenchError;
 use crate::ids::structures::{Flat, Ids, Ranges, Roaring, Scan, Slab};
 use crate::random::Random;
-use crate::repeat::median_ns;
+use crate::repeat::{median, median_ns};
 use crate::report::Report;
 use crate::table::{self, Table};
 
@@ -39,6 +39,9 @@ pub struct IdsOptions {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+/// The structures take turns, so that what disturbs for a while disturbs them all.
+const ROUNDS: u32 = 5;
 
 /// Enough for an eighth of them to be a hole.
 const MIN_LIVE: i64 = 8;
@@ -88,25 +91,39 @@ pub(crate) fn run(options: &IdsOptions, report: &mut Report<'_>) -> Result<(), B
         measure::<Roaring>,
         measure::<Ranges>,
     ];
-    let bar = report.progress(options.live.len() * measures.len());
+    let bar = report.progress(options.live.len() * ROUNDS as usize);
     for live in &options.live {
-        for measure in measures {
-            let rows = measure(*live, budget);
+        let mut rounds = measures.map(|_| Vec::new());
+        bar.set_message(format!("{live} ids"));
+        for _ in 0..ROUNDS {
+            for (measure, rounds) in measures.iter().zip(&mut rounds) {
+                rounds.push(measure(*live, budget / ROUNDS));
+            }
+            bar.inc(1);
+        }
+        for rows in rounds.map(medians) {
             for row in &rows {
                 report.record(row)?;
             }
             if let Some(first) = rows.first() {
-                bar.set_message(format!("{} {live}", first.structure));
                 let ns = rows.iter().map(|row| table::short_duration(Some(row.ns)));
                 let bytes = first.bytes_per_id.map_or("-".into(), |bytes| format!("{bytes:.2}"));
                 let names = [first.structure.to_owned(), live.to_string()];
                 table.row(names.into_iter().chain(ns).chain([bytes]));
             }
-            bar.inc(1);
         }
     }
     bar.finish_and_clear();
     report.table(&table)
+}
+
+/// The medians of what was measured in several rounds.
+fn medians(rounds: Vec<Vec<Row>>) -> Vec<Row> {
+    let mut rows = rounds.first().cloned().unwrap_or_default();
+    for (nth, row) in rows.iter_mut().enumerate() {
+        row.ns = median(&mut rounds.iter().map(|rows| rows[nth].ns).collect::<Vec<_>>());
+    }
+    rows
 }
 
 fn measure<I: Ids>(live: u32, budget: Duration) -> Vec<Row> {

@@ -1,8 +1,9 @@
 //! Room for several bits: the lowest area of clear ones.
 //!
-//! Every search here is first-fit and exact. The first place is looked at in the caller, from its
-//! end: in a map with room that was all. Otherwise `run` looks for runs of clear bits, at a few more
-//! such windows and then by the way that suits their length; alignment is a matter of asking again.
+//! Every search here is first-fit and exact. The first place is looked at in the caller, if it is within
+//! a word: in a map with room that was all. Otherwise `run` looks for runs of clear bits, at a few places
+//! from their ends (windows) and then by the way that suits their length; alignment is a matter of
+//! asking again.
 //!
 //! | clear bits | how | because |
 //! |---|---|---|
@@ -17,7 +18,7 @@ mod run;
 mod window;
 
 use crate::backward::last_bit_range;
-use crate::bits::{Bits, Set};
+use crate::bits::{Bits, Set, WORD_BITS};
 use crate::forward::next_zero_bit;
 
 /// Where an area may begin: at bits that, `offset` added, are multiples of a power of two.
@@ -75,9 +76,13 @@ pub fn next_zero_area(words: &[u64], size: usize, start: usize, len: usize) -> O
         return empty_area(words, size, start, Alignment::NONE);
     }
     let end = start.checked_add(len).filter(|end| *end <= size)?;
-    match last_bit_range(words, start, end) {
-        None => Some(start),
-        Some(bit) => run::next(words, size, bit + 1, end, len),
+    let index = (end - 1) / WORD_BITS;
+    // The bits below the end, moved to the end of the word.
+    let behind = words[index] << (end.wrapping_neg() % WORD_BITS);
+    if index == start / WORD_BITS && behind >> (WORD_BITS - len) == 0 {
+        Some(start)
+    } else {
+        run::next(words, size, start, len)
     }
 }
 

@@ -52,9 +52,12 @@ fn last(words: &[u64], start: usize, end: usize, background: u64) -> Option<usiz
     // The bits below the end, moved to the end of the word.
     let behind = (words[index] ^ background) << (end.wrapping_neg() % WORD_BITS);
     let bit = if behind != 0 {
-        end + behind.ilog2() as usize - WORD_BITS
+        end - 1 - behind.leading_zeros() as usize
     } else {
         let first = start / WORD_BITS;
+        if first == index {
+            return None;
+        }
         last_in_words(&words[first..index], background)? + first * WORD_BITS
     };
     (bit >= start).then_some(bit)

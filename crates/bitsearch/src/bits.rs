@@ -13,7 +13,7 @@ pub(crate) const fn below(end: usize) -> u64 {
     u64::MAX >> (end.wrapping_neg() % WORD_BITS)
 }
 
-/// So many words are looked at one by one, each at its fixed place, before a search settles for a long
+/// So many words are looked at in turn, each at its fixed place, before a search settles for a long
 /// one: with the branches foreseen, its result waits for the one word that has a hit, and not for a
 /// counter or for the words beside it. Where one bit of 500 is set, all but one of sixty are as near.
 pub(crate) const NEAR: usize = 32;

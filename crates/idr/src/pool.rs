@@ -31,7 +31,8 @@ use crate::bitmap::{AllocError, Bitmap};
 #[derive(Clone)]
 pub struct IdPool {
     bitmap: Bitmap,
-    len: u32,
+    /// How many bits of it are set, that of the hole among them.
+    bits_set: u32,
     /// No id below is free but the hole, so that a search need not begin there.
     low: u32,
     /// The lowest free id, if it is below `low`; its bit is still set. Where one id is freed and
@@ -45,7 +46,7 @@ impl IdPool {
     /// Makes an empty pool with room for 64 ids, without memory from the heap.
     #[must_use]
     pub const fn new() -> Self {
-        Self { bitmap: Bitmap::new(), len: 0, low: 0, hole: None, end: 0 }
+        Self { bitmap: Bitmap::new(), bits_set: 0, low: 0, hole: None, end: 0 }
     }
 
     /// Makes an empty pool with room for `ids`, and for as many more as whole words of summaries
@@ -116,15 +117,15 @@ impl IdPool {
             if let Some(hole) = self.hole {
                 self.low = hole.max(id);
                 self.bitmap.clear(self.low);
+                self.bits_set -= 1;
             }
             self.hole = Some(self.hole.map_or(id, |hole| hole.min(id)));
-            self.len -= 1;
             return Ok(());
         }
         if !self.bitmap.clear(id) {
             return Err(NotInUse { id });
         }
-        self.len -= 1;
+        self.bits_set -= 1;
         self.low = self.low.min(id);
         if id + 1 == self.end {
             self.clear_hole();
@@ -199,7 +200,7 @@ impl IdPool {
     /// How many ids are in use.
     #[must_use]
     pub const fn len(&self) -> u32 {
-        self.len
+        self.bits_set - self.hole.is_some() as u32
     }
 
     /// How much memory the pool has from the heap, in bytes.
@@ -211,7 +212,7 @@ impl IdPool {
     /// Whether no id is in use.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// The highest id in use.
@@ -224,6 +225,7 @@ impl IdPool {
     fn clear_hole(&mut self) {
         if let Some(hole) = self.hole.take() {
             self.bitmap.clear(hole);
+            self.bits_set -= 1;
             self.low = hole;
         }
     }
@@ -245,7 +247,7 @@ impl fmt::Debug for IdPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IdPool")
             .field("capacity", &self.capacity())
-            .field("len", &self.len)
+            .field("len", &self.len())
             .field("last_id", &self.last_id())
             .finish_non_exhaustive()
     }
@@ -271,11 +273,11 @@ impl Reservation<'_> {
     #[expect(clippy::must_use_candidate, reason = "the owner may know the id already")]
     pub fn acquire(self) -> u32 {
         let Self { pool, id } = self;
-        pool.len += 1;
         if pool.hole == Some(id) {
             pool.hole = None;
             return id;
         }
+        pool.bits_set += 1;
         if id == pool.low {
             pool.low += 1;
         }

@@ -1,7 +1,7 @@
 //! Looking for room, in the three ways.
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::baselines::{self, Area};
 use crate::error::BenchError;
@@ -14,8 +14,11 @@ const OLD_BITS: usize = 10_000_000;
 
 /// A search is repeated so often that the clock does not matter,
 const BATCH_NS: f64 = 20_000.0;
-/// and the best of so many batches counts,
-const ROUNDS: u32 = 25;
+/// and the best of as many batches counts as fit into this time, all ways in turns: whatever disturbs for a
+/// while disturbs all of them;
+const BUDGET: Duration = Duration::from_millis(150);
+/// of at least so many,
+const MIN_ROUNDS: u32 = 25;
 /// but a way that takes long is not tried longer than this.
 const PATIENCE_NS: f64 = 500e6;
 
@@ -55,7 +58,11 @@ pub(super) fn measure(map: &[u64], bits: usize, cnt: usize) -> Result<Measured, 
     }
 
     let mut clocks = [Clock::default(); 3];
-    for round in 0..ROUNDS {
+    let start = Instant::now();
+    for round in 0.. {
+        if round >= MIN_ROUNDS && start.elapsed() >= BUDGET {
+            break;
+        }
         if old_area.is_some() {
             clocks[0].tick(round, || old(map));
         }

@@ -1,7 +1,7 @@
 //! The seven lines of Linux's `find_bit_benchmark`.
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -11,8 +11,10 @@ use super::map::Fill;
 /// How many bits its maps have.
 pub(super) const BITS: usize = 4096 * 8 * 10;
 
-/// How often each line is measured; the shortest time counts.
-const ROUNDS: usize = 9;
+/// How often each line is measured at least, both ways in turns; the shortest time counts,
+const MIN_ROUNDS: u32 = 9;
+/// of as many as fit into this time.
+const BUDGET: Duration = Duration::from_millis(100);
 
 /// A line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -154,7 +156,11 @@ pub(super) struct Measured {
 pub(super) fn measure(line: Line, fill: Fill, a: &[u64], b: &[u64]) -> Measured {
     let (mut plain_ns, mut ours_ns) = (u64::MAX, u64::MAX);
     let (mut plain_iterations, mut iterations) = (0, 0);
-    for _ in 0..ROUNDS {
+    let start = Instant::now();
+    for round in 0.. {
+        if round >= MIN_ROUNDS && start.elapsed() >= BUDGET {
+            break;
+        }
         let (a, b) = (black_box(a), black_box(b));
         let (ns, steps) = line.run::<Plain>(fill, a, b);
         (plain_ns, plain_iterations) = (plain_ns.min(ns), steps);

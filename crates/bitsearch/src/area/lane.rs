@@ -50,6 +50,13 @@ fn next_clear_lane<const L: usize>(cpu: impl Cpu, words: &[u64], start: usize) -
         }
         index += BLOCK;
     }
+    // The last words make a block with some that were looked at before.
+    if let Some(last) = rest.last_chunk()
+        && words.len() - index < BLOCK
+        && !cpu.has_clear_lane::<L>(last)
+    {
+        return None;
+    }
     (index..words.len()).find_map(|index| clear_lane_in::<L>(index, words[index]))
 }
 

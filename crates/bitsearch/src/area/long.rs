@@ -5,77 +5,39 @@
 //! one word, and then it is known beforehand which word that is, for every window to come. Where runs
 //! are very long, blocks of words do for few bits what single words do for dense ones.
 
-use crate::area::window::{self, DENSE, Runs, Slide, Window};
+use crate::area::window::{Runs, Slide, Window};
 use crate::backward::last_bit_range;
 use crate::bits::{self, WORD_BITS};
 use crate::cpu::{self, Cpu, Search};
-
-/// So many windows tell whether bits are dense.
-const FEW_WINDOWS: usize = 4;
 
 /// Runs are long from this many bits on.
 pub(super) const MIN_LEN: usize = 320;
 
 /// From this many bits on a run has so many blocks that looking for one is faster than windows are,
 /// of which each has to wait for the one before.
-const MIN_BLOCKS_LEN: usize = 2048;
+pub(super) const MIN_BLOCKS_LEN: usize = 2048;
 
-/// The lowest run from where windows have led; runs are of [`MIN_LEN`] bits at least.
+/// The lowest run from where windows have led; runs are of [`MIN_LEN`] bits at least, and where the
+/// windows were sparse, of [`MIN_BLOCKS_LEN`].
 #[inline(always)]
 pub(super) fn next(runs: Runs<'_>, slide: Slide) -> Option<usize> {
     let mut slide = slide;
     loop {
-        let start = match slide {
+        match slide {
             Slide::Answer(place) => return place,
-            Slide::Dense(start) => cpu::run(SkipWords { runs, start })?,
-            Slide::Sparse(start) if runs.len >= MIN_BLOCKS_LEN => {
-                return cpu::run(SkipBlocks { runs, start });
-            }
-            Slide::Sparse(start) => start,
-        };
-        slide = cpu::run(SlideOn { runs, start });
+            Slide::Dense(start) => slide = runs.slide(runs.skip(start, 1, next_clear)?),
+            Slide::Sparse(start) => return cpu::run(NextByBlocks { runs, start }),
+        }
     }
 }
 
-/// Looks at windows until one is dense.
-struct SlideOn<'words> {
+/// Looks for a run by blocks of words.
+struct NextByBlocks<'words> {
     runs: Runs<'words>,
     start: usize,
 }
 
-impl Search for SlideOn<'_> {
-    type Found = Slide;
-
-    #[inline(always)]
-    fn run<C: Cpu>(self, _: C) -> Slide {
-        let windows = if self.runs.len >= MIN_BLOCKS_LEN { FEW_WINDOWS } else { usize::MAX };
-        window::slide(self.runs, self.start, self.start + DENSE, windows)
-    }
-}
-
-/// Finds a place that no run from `start` on begins before, by single words.
-struct SkipWords<'words> {
-    runs: Runs<'words>,
-    start: usize,
-}
-
-impl Search for SkipWords<'_> {
-    type Found = Option<usize>;
-
-    #[inline(always)]
-    fn run<C: Cpu>(self, _: C) -> Option<usize> {
-        let Self { runs, start } = self;
-        runs.skip(start, 1, next_clear)
-    }
-}
-
-/// Finds the lowest run from `start` on, by blocks of words.
-struct SkipBlocks<'words> {
-    runs: Runs<'words>,
-    start: usize,
-}
-
-impl Search for SkipBlocks<'_> {
+impl Search for NextByBlocks<'_> {
     type Found = Option<usize>;
 
     #[inline(always)]
@@ -121,21 +83,32 @@ impl Runs<'_> {
 const PROBES: usize = 8;
 
 /// Which of every `stride`-th word is the first that is clear.
-#[inline(always)]
+///
+/// Apart, for the loop needs the registers.
+#[inline(never)]
 fn next_clear(words: &[u64], stride: usize) -> Option<usize> {
-    let span = (PROBES - 1) * stride + 1;
     let mut first = 0;
     let mut rest = words;
-    while let Some(block) = rest.get(..span) {
-        for nth in 0..PROBES {
-            if block[nth * stride] == 0 {
+    while let Some((block, after)) = rest.split_at_checked(PROBES * stride) {
+        for nth in (0..PROBES).step_by(2) {
+            // Words that share a bit are both not clear, and where bits are dense they share one.
+            if block[nth * stride] & block[(nth + 1) * stride] == 0
+                && let Some(nth) = clear_among(block, stride)
+            {
                 return Some(first + nth);
             }
         }
         first += PROBES;
-        rest = rest.get(PROBES * stride..).unwrap_or_default();
+        rest = after;
     }
-    rest.iter().step_by(stride).position(|word| *word == 0).map(|nth| first + nth)
+    clear_among(rest, stride).map(|nth| first + nth)
+}
+
+/// The same, one by one.
+#[cold]
+#[inline(never)]
+fn clear_among(words: &[u64], stride: usize) -> Option<usize> {
+    words.iter().step_by(stride).position(|word| *word == 0)
 }
 
 /// Which of the blocks that begin at every `stride`-th word is the first that is clear.

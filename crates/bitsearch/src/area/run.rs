@@ -1,26 +1,16 @@
 //! The lowest run of clear bits that is long enough, of any alignment.
 
-use crate::area::window::{self, Runs, Slide};
+use crate::area::window::{Runs, Slide};
 use crate::area::{doubling, lane, long};
 use crate::cpu::{self, Cpu, Search};
 
-/// So many windows are worth less than to ask what the processor can do.
-const FEW_WINDOWS: usize = 4;
-
-/// The lowest place in `start..size` from which `len` bits below `size` are clear, where a window of
-/// the same length to `end` has led.
+/// The lowest place in `start..size` from which `len` bits below `size` are clear.
 ///
 /// `size` is within the slice, and `len` is not 0.
 #[inline(never)]
-pub(super) fn next(
-    words: &[u64],
-    size: usize,
-    start: usize,
-    end: usize,
-    len: usize,
-) -> Option<usize> {
+pub(super) fn next(words: &[u64], size: usize, start: usize, len: usize) -> Option<usize> {
     let runs = Runs { words, size, len };
-    match window::slide(runs, start, end, FEW_WINDOWS) {
+    match runs.slide(start) {
         Slide::Answer(place) => place,
         Slide::Dense(start) | Slide::Sparse(start) if len < long::MIN_LEN => {
             cpu::run(NextShort { runs, start })

@@ -1,5 +1,6 @@
 //! Windows: places looked at from their ends.
 
+use crate::area::long;
 use crate::backward::last_bit_range;
 use crate::bits::{WORD_BITS, below};
 
@@ -38,6 +39,26 @@ impl Runs<'_> {
         }
     }
 
+    /// Looks at one window after the other, from `start` on, until one is dense or it is time for a faster
+    /// way.
+    #[inline(always)]
+    pub(super) fn slide(self, start: usize) -> Slide {
+        // For runs that are neither short nor very long there is none where bits are few.
+        let is_between = (long::MIN_LEN..long::MIN_BLOCKS_LEN).contains(&self.len);
+        let windows = if is_between { usize::MAX } else { FEW_WINDOWS };
+        let mut start = start;
+        for _ in 0..windows {
+            let end = start + self.len;
+            match self.window(start, 0) {
+                Window::Clear => return Slide::Answer(Some(start)),
+                Window::BeyondSize => return Slide::Answer(None),
+                Window::Until(bit) if self.is_dense(bit, end) => return Slide::Dense(bit),
+                Window::Until(bit) => start = bit,
+            }
+        }
+        Slide::Sparse(start)
+    }
+
     /// Whether a window to `end`, which led to `start`, has so many bits at its end that others
     /// will have some there, too.
     #[inline(always)]
@@ -50,8 +71,11 @@ impl Runs<'_> {
     }
 }
 
+/// So many windows are worth less than to ask what the processor can do.
+const FEW_WINDOWS: usize = 4;
+
 /// A dense window has a bit among so many at its end.
-pub(super) const DENSE: usize = 8;
+const DENSE: usize = 8;
 
 /// Where looking at windows has led.
 pub(super) enum Slide {
@@ -61,22 +85,4 @@ pub(super) enum Slide {
     Dense(usize),
     /// To this place, behind as many windows as were to be looked at.
     Sparse(usize),
-}
-
-/// Looks at one window after the other, from `start`, where a window to `end` has led.
-#[inline(always)]
-pub(super) fn slide(runs: Runs<'_>, start: usize, end: usize, windows: usize) -> Slide {
-    let (mut start, mut end) = (start, end);
-    for _ in 0..windows {
-        if runs.is_dense(start, end) {
-            return Slide::Dense(start);
-        }
-        end = start + runs.len;
-        match runs.window(start, 0) {
-            Window::Clear => return Slide::Answer(Some(start)),
-            Window::Until(bit) => start = bit,
-            Window::BeyondSize => return Slide::Answer(None),
-        }
-    }
-    Slide::Sparse(start)
 }
