@@ -83,9 +83,10 @@ pub(crate) fn run(options: &IdsOptions, report: &mut Report<'_>) -> Result<(), B
         "two threads",
         "bytes per id",
     ]);
-    let measures: [fn(u32, Duration) -> Vec<Row>; 6] = [
+    let measures: [fn(u32, Duration) -> Vec<Row>; 7] = [
         measure::<Scan>,
-        measure::<Flat>,
+        measure::<Flat<false>>,
+        measure::<Flat<true>>,
         measure::<IdPool>,
         measure::<Slab>,
         measure::<Roaring>,

@@ -78,11 +78,12 @@ impl Ids for Scan {
     }
 }
 
-/// A bitmap without summaries, searched from its first word on, that doubles when it is full.
-pub(super) struct Flat(Vec<u64>);
+/// A bitmap without summaries, searched from its first word on, that doubles when it is full: word by word,
+/// or by our own search.
+pub(super) struct Flat<const IS_SEARCHED: bool>(Vec<u64>);
 
-impl Ids for Flat {
-    const NAME: &'static str = "flat";
+impl<const IS_SEARCHED: bool> Ids for Flat<IS_SEARCHED> {
+    const NAME: &'static str = if IS_SEARCHED { "searched" } else { "flat" };
 
     fn filled(live: u32) -> Self {
         let mut flat = Self(vec![0; (live as usize).next_power_of_two().div_ceil(64)]);
@@ -94,7 +95,13 @@ impl Ids for Flat {
 
     fn acquire(&mut self) -> u32 {
         let bits = self.0.len() * 64;
-        let id = bitsearch::next_zero_bit(&self.0, bits, 0).unwrap_or_else(|| {
+        let free = if IS_SEARCHED {
+            bitsearch::next_zero_bit(&self.0, bits, 0)
+        } else {
+            let word = self.0.iter().position(|word| *word != u64::MAX);
+            word.map(|word| word * 64 + self.0[word].trailing_ones() as usize)
+        };
+        let id = free.unwrap_or_else(|| {
             self.0.resize(self.0.len() * 2, 0);
             bits
         });
@@ -111,7 +118,7 @@ impl Ids for Flat {
     }
 }
 
-impl Flat {
+impl<const IS_SEARCHED: bool> Flat<IS_SEARCHED> {
     fn set(&mut self, id: usize) {
         self.0[id / 64] |= 1 << (id % 64);
     }
@@ -213,7 +220,8 @@ mod tests {
     fn all_but_one_hand_out_the_lowest_free_id() {
         hands_out_the_lowest::<IdPool>();
         hands_out_the_lowest::<Scan>();
-        hands_out_the_lowest::<Flat>();
+        hands_out_the_lowest::<Flat<false>>();
+        hands_out_the_lowest::<Flat<true>>();
         hands_out_the_lowest::<Roaring>();
         hands_out_the_lowest::<Ranges>();
     }

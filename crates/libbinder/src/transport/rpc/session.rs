@@ -338,8 +338,8 @@ fn complete(
     let root = ask(special::GET_ROOT)?;
     root.set_data_position(0).map_err(RpcError::NoRoot)?;
     let root = root.read_binder().map_err(RpcError::NoRoot)?;
-    let mut first = session.pool.take().map_err(|_| RpcError::Ended(Ending::ShutDown))?;
-    let lifted = deadline.lift(&mut first);
+    let first = session.pool.take().map_err(|_| RpcError::Ended(Ending::ShutDown))?;
+    let lifted = deadline.lift(&first);
     session.put_back(first, Place::First);
     lifted?;
     root.ok_or(RpcError::NoRoot(StatusCode::NAME_NOT_FOUND))
