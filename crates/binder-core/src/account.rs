@@ -186,7 +186,7 @@ pub struct Excess {
     pub whose: Whose,
     /// How many those are.
     pub limit: usize,
-    /// The other user who may cause no more than [a quarter](SHARE) of that, if it was he.
+    /// The other user who may cause no more than a quarter of that, if it was he.
     pub caused_by: Option<u32>,
 }
 
