@@ -6,6 +6,8 @@ mod sleepers;
 mod tables;
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -70,6 +72,8 @@ enum Operation {
     LookUp,
     /// The same, many in one read section.
     LookUpPinned,
+    /// Find a random process, each by itself, while another thread gives numbers and takes them back.
+    LookUpBesideWriter,
     /// Visit all of a namespace in order.
     Iterate,
     /// Take all numbers back.
@@ -103,6 +107,7 @@ pub(crate) fn run(options: &PidsOptions, report: &mut Report<'_>) -> Result<(), 
         "allocate",
         "look up",
         "look up, pinned",
+        "beside a writer",
         "visit",
         "destroy",
     ]);
@@ -131,17 +136,15 @@ pub(crate) fn run(options: &PidsOptions, report: &mut Report<'_>) -> Result<(), 
     Ok(())
 }
 
-fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 5] {
+fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 6] {
     let row = |operation, ns| Row { structure: T::NAME, live, levels, operation, ns };
     let (mut pids, mut numbers) = (T::new(levels), Vec::new());
     let allocate = median_ns(FOREVER, Some(live), || numbers.push(pids.allocate()));
     let mut random = Random::new(live);
     let wanted: Vec<u32> =
         (0..LOOKUPS.min(live as usize)).map(|_| numbers[random.index(numbers.len())]).collect();
-    let mut wanted_alone = wanted.iter().cycle();
-    let look_up = median_ns(LONG_ENOUGH, None, || {
-        black_box(wanted_alone.next().is_some_and(|number| pids.look_up(*number)));
-    });
+    let look_up = look_up_alone(&pids, &wanted);
+    let beside_writer = beside_writer(&pids, || look_up_alone(&pids, &wanted));
     let mut pieces = wanted.chunks(1 << 10).cycle();
     let pinned = repeated(|| pieces.next().map_or(0, |numbers| pids.look_up_all(numbers)));
     let iterate = repeated(|| pids.visit());
@@ -152,9 +155,34 @@ fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 5] {
         row(Operation::Allocate, allocate),
         row(Operation::LookUp, look_up),
         row(Operation::LookUpPinned, pinned),
+        row(Operation::LookUpBesideWriter, beside_writer),
         row(Operation::Iterate, iterate),
         row(Operation::Destroy, destroy),
     ]
+}
+
+/// What it takes to find a process, each by itself.
+fn look_up_alone(pids: &impl PidTable, wanted: &[u32]) -> f64 {
+    let mut wanted = wanted.iter().cycle();
+    median_ns(LONG_ENOUGH, None, || {
+        black_box(wanted.next().is_some_and(|number| pids.look_up(*number)));
+    })
+}
+
+/// Measures while another thread changes the table without a pause.
+fn beside_writer(pids: &impl PidTable, measure: impl FnOnce() -> f64) -> f64 {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let change = || {
+            while !is_over.load(Ordering::Relaxed) {
+                pids.change();
+            }
+        };
+        let _writer = scope.spawn(change);
+        let measured = measure();
+        is_over.store(true, Ordering::Relaxed);
+        measured
+    })
 }
 
 /// The median time of each of what `act` counts.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use pidns::{PID_MAX_LIMIT, PidNamespace, pin};
 
 /// What the bench asks of a table.
-pub(super) trait PidTable {
+pub(super) trait PidTable: Sync {
     const NAME: &'static str;
 
     /// Makes an empty table of namespaces inside each other.
@@ -25,6 +25,9 @@ pub(super) trait PidTable {
 
     /// Visits the processes of the innermost namespace in order, and counts them.
     fn visit(&self) -> usize;
+
+    /// Gives one more process its numbers, and takes them back.
+    fn change(&self);
 
     /// Takes all numbers back.
     fn destroy(&mut self);
@@ -69,6 +72,11 @@ impl PidTable for Ours {
         self.innermost.pids_from(0, &guard).filter(|found| black_box(found).0 > 0).count()
     }
 
+    fn change(&self) {
+        let pid = self.innermost.alloc_pid(()).expect("enough numbers");
+        black_box(pid.free()).expect("it was just given");
+    }
+
     fn destroy(&mut self) {
         drop(self.root.destroy());
     }
@@ -96,11 +104,7 @@ impl PidTable for Trees {
     fn allocate(&mut self) -> u32 {
         let number = self.next;
         self.next += 1;
-        let process = Arc::new(Process { numbers: vec![number; self.levels.len()] });
-        for level in &self.levels {
-            let mut level = level.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-            level.insert(number, process.clone());
-        }
+        self.insert(number);
         number
     }
 
@@ -118,18 +122,33 @@ impl PidTable for Trees {
         self.innermost().iter().filter(|found| *black_box(found).0 > 0).count()
     }
 
+    fn change(&self) {
+        self.remove(&self.insert(self.next));
+    }
+
     fn destroy(&mut self) {
         let processes: Vec<_> = self.innermost().values().cloned().collect();
-        for process in processes {
-            for (level, number) in self.levels.iter().zip(&process.numbers) {
-                let mut level = level.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-                level.remove(number);
-            }
-        }
+        processes.iter().for_each(|process| self.remove(process));
     }
 }
 
 impl Trees {
+    fn insert(&self, number: u32) -> Arc<Process> {
+        let process = Arc::new(Process { numbers: vec![number; self.levels.len()] });
+        for level in &self.levels {
+            let mut level = level.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+            level.insert(number, process.clone());
+        }
+        process
+    }
+
+    fn remove(&self, process: &Process) {
+        for (level, number) in self.levels.iter().zip(&process.numbers) {
+            let mut level = level.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+            level.remove(number);
+        }
+    }
+
     fn innermost(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<u32, Arc<Process>>> {
         let innermost = self.levels.last().expect("at least one level");
         innermost.read().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -173,6 +192,31 @@ impl State {
     fn find(&self, levels: u32, number: u32) -> Option<&Process> {
         self.hash.get(&(levels - 1, number)).map(|process| &**process)
     }
+
+    fn insert(&mut self) -> Arc<Process> {
+        let mut numbers = Vec::with_capacity(self.bitmaps.len());
+        for bitmap in &mut self.bitmaps {
+            let bits = PID_MAX_LIMIT as usize;
+            let next = bitsearch::next_zero_bit(bitmap, bits, self.cursor);
+            let free = next.or_else(|| bitsearch::next_zero_bit(bitmap, bits, 1)).expect("enough");
+            bitmap[free / 64] |= 1 << (free % 64);
+            numbers.push(u32::try_from(free).expect("below the limit"));
+        }
+        self.cursor = *numbers.last().expect("at least one level") as usize + 1;
+        let process = Arc::new(Process { numbers });
+        for (level, number) in (0..).zip(&process.numbers) {
+            self.hash.insert((level, *number), process.clone());
+        }
+        process
+    }
+
+    fn remove(&mut self, process: &Process) {
+        for (level, number) in (0..).zip(&process.numbers) {
+            self.hash.remove(&(level, *number));
+            let at = *number as usize;
+            self.bitmaps[level as usize][at / 64] &= !(1 << (at % 64));
+        }
+    }
 }
 
 impl PidTable for BitmapAndHash {
@@ -185,22 +229,8 @@ impl PidTable for BitmapAndHash {
     }
 
     fn allocate(&mut self) -> u32 {
-        let mut locked = self.locked();
-        let state = &mut *locked;
-        let mut numbers = Vec::with_capacity(state.bitmaps.len());
-        for bitmap in &mut state.bitmaps {
-            let bits = PID_MAX_LIMIT as usize;
-            let free = bitsearch::next_zero_bit(bitmap, bits, state.cursor).expect("enough");
-            bitmap[free / 64] |= 1 << (free % 64);
-            numbers.push(u32::try_from(free).expect("below the limit"));
-        }
-        let number = *numbers.last().expect("at least one level");
-        state.cursor = number as usize + 1;
-        let process = Arc::new(Process { numbers });
-        for (level, number) in (0..).zip(&process.numbers) {
-            state.hash.insert((level, *number), process.clone());
-        }
-        number
+        let process = self.locked().insert();
+        *process.numbers.last().expect("at least one level")
     }
 
     #[inline]
@@ -225,21 +255,19 @@ impl PidTable for BitmapAndHash {
         count
     }
 
+    fn change(&self) {
+        let process = self.locked().insert();
+        self.locked().remove(&process);
+    }
+
     fn destroy(&mut self) {
         let innermost = self.levels - 1;
-        let mut locked = self.locked();
-        let state = &mut *locked;
+        let mut state = self.locked();
         let ended = |((level, _), process): (&(u32, u32), &Arc<Process>)| {
             (*level == innermost).then(|| process.clone())
         };
         let ended: Vec<_> = state.hash.iter().filter_map(ended).collect();
-        for process in ended {
-            for (level, number) in (0..).zip(&process.numbers) {
-                state.hash.remove(&(level, *number));
-                let at = *number as usize;
-                state.bitmaps[level as usize][at / 64] &= !(1 << (at % 64));
-            }
-        }
+        ended.iter().for_each(|process| state.remove(process));
     }
 }
 
@@ -259,6 +287,8 @@ mod tests {
         assert!(numbers.is_sorted_by(|a, b| a < b), "{}", T::NAME);
         assert_eq!((table.look_up_all(&numbers), table.visit()), (500, 500), "{}", T::NAME);
         assert!(!table.look_up(0) && !table.look_up(501), "{}", T::NAME);
+        table.change();
+        assert_eq!(table.visit(), 500, "{}", T::NAME);
         table.destroy();
         assert_eq!((table.look_up_all(&numbers), table.visit()), (0, 0), "{}", T::NAME);
     }
