@@ -120,7 +120,17 @@ fn soak_leaves_nothing_behind(device: &str) {
 
 fn flood_has_a_line_for_each_flood(device: &str) {
     let rows = rows(&["flood", "--json", "--calls", "20"], device);
-    let floods = ["spin", "oneways", "bytes", "objects", "deaths", "opens", "churn", "threads"];
+    let floods = [
+        "spin",
+        "oneways",
+        "bytes",
+        "objects",
+        "deaths",
+        "opens",
+        "descriptors",
+        "churn",
+        "threads",
+    ];
     let named: Vec<_> = rows.iter().map(|row| row["flood"].as_str()).collect();
     assert_eq!(named, [&[None], &floods.map(Some)[..]].concat());
     assert_eq!(rows[0]["times_alone_p50"], 1.0);
