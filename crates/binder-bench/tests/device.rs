@@ -152,7 +152,7 @@ fn idle_has_a_line_for_each_state(device: &str) {
     let rows = rows(&["idle", "--json", "--clients", "3", "--daemon-pid", &daemon], device);
     let states: Vec<_> = rows.iter().map(|row| (&row["state"], &row["clients"])).collect();
     let three = 3.into();
-    let all = ["open", "parked", "processes"].map(serde_json::Value::from);
+    let all = ["open", "parked", "processes"].map(Value::from);
     assert_eq!(states, all.each_ref().map(|state| (state, &three)));
     assert!(rows.iter().all(|row| row["bytes_per_client"].is_i64()), "{rows:?}");
 }
