@@ -74,6 +74,8 @@ enum Operation {
     LookUpPinned,
     /// Find a random process, each by itself, while another thread gives numbers and takes them back.
     LookUpBesideWriter,
+    /// The same, many in one read section.
+    LookUpPinnedBesideWriter,
     /// Visit all of a namespace in order.
     Iterate,
     /// Take all numbers back.
@@ -108,6 +110,7 @@ pub(crate) fn run(options: &PidsOptions, report: &mut Report<'_>) -> Result<(), 
         "look up",
         "look up, pinned",
         "beside a writer",
+        "pinned, beside a writer",
         "visit",
         "destroy",
     ]);
@@ -136,7 +139,7 @@ pub(crate) fn run(options: &PidsOptions, report: &mut Report<'_>) -> Result<(), 
     Ok(())
 }
 
-fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 6] {
+fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 7] {
     let row = |operation, ns| Row { structure: T::NAME, live, levels, operation, ns };
     let (mut pids, mut numbers) = (T::new(levels), Vec::new());
     let allocate = median_ns(FOREVER, Some(live), || numbers.push(pids.allocate()));
@@ -144,9 +147,9 @@ fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 6] {
     let wanted: Vec<u32> =
         (0..LOOKUPS.min(live as usize)).map(|_| numbers[random.index(numbers.len())]).collect();
     let look_up = look_up_alone(&pids, &wanted);
-    let beside_writer = beside_writer(&pids, || look_up_alone(&pids, &wanted));
-    let mut pieces = wanted.chunks(1 << 10).cycle();
-    let pinned = repeated(|| pieces.next().map_or(0, |numbers| pids.look_up_all(numbers)));
+    let alone_beside_writer = beside_writer(&pids, || look_up_alone(&pids, &wanted));
+    let pinned = look_up_pinned(&pids, &wanted);
+    let pinned_beside_writer = beside_writer(&pids, || look_up_pinned(&pids, &wanted));
     let iterate = repeated(|| pids.visit());
     let start = Instant::now();
     pids.destroy();
@@ -155,7 +158,8 @@ fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 6] {
         row(Operation::Allocate, allocate),
         row(Operation::LookUp, look_up),
         row(Operation::LookUpPinned, pinned),
-        row(Operation::LookUpBesideWriter, beside_writer),
+        row(Operation::LookUpBesideWriter, alone_beside_writer),
+        row(Operation::LookUpPinnedBesideWriter, pinned_beside_writer),
         row(Operation::Iterate, iterate),
         row(Operation::Destroy, destroy),
     ]
@@ -167,6 +171,12 @@ fn look_up_alone(pids: &impl PidTable, wanted: &[u32]) -> f64 {
     median_ns(LONG_ENOUGH, None, || {
         black_box(wanted.next().is_some_and(|number| pids.look_up(*number)));
     })
+}
+
+/// What it takes to find a process, many in one read section.
+fn look_up_pinned(pids: &impl PidTable, wanted: &[u32]) -> f64 {
+    let mut pieces = wanted.chunks(1 << 10).cycle();
+    repeated(|| pieces.next().map_or(0, |numbers| pids.look_up_all(numbers)))
 }
 
 /// Measures while another thread changes the table without a pause.

@@ -39,8 +39,13 @@ use crate::tree::{NODE_BITS, Node, WORDS};
 /// `Arc`s, for which stable Rust has no way to fail, so a heap that is exhausted ends the process.
 pub struct Idr<T: Send + Sync + 'static> {
     root: Rcu<Node<T>>,
-    writer: Mutex<Writer>,
+    writer: Apart<Mutex<Writer>>,
 }
+
+/// What lies in cache lines of its own, which processors fetch in pairs: whoever changes it does not hold up
+/// who reads beside it.
+#[repr(align(128))]
+struct Apart<T>(T);
 
 /// What only the writer needs to know.
 #[derive(Debug)]
@@ -57,7 +62,7 @@ impl<T: Send + Sync + 'static> Idr<T> {
     #[must_use]
     pub fn new() -> Self {
         let writer = Writer { cursor: 0, len: 0, lingering: None };
-        Self { root: Rcu::empty(), writer: Mutex::new(writer) }
+        Self { root: Rcu::empty(), writer: Apart(Mutex::new(writer)) }
     }
 
     /// Finds the value of `id`; `None` if `id` is free or has no value yet.
@@ -119,7 +124,7 @@ impl<T: Send + Sync + 'static> Idr<T> {
         // ids here to free.
         let guard = pin();
         // Nothing panics between the steps of a change.
-        let writer = self.writer.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let writer = self.writer.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         LockedIdr { idr: self, writer, guard }
     }
 
