@@ -99,9 +99,10 @@ pub(crate) fn run(options: &IdsOptions, report: &mut Report<'_>) -> Result<(), B
     for live in &options.live {
         let mut measured = measures.map(|_| Vec::new());
         bar.set_message(format!("{live} ids"));
-        for _ in 0..rounds(*live) {
+        let rounds = rounds(*live);
+        for _ in 0..rounds {
             for (measure, taken) in measures.iter().zip(&mut measured) {
-                taken.push(measure(*live, budget / rounds(*live)));
+                taken.push(measure(*live, budget / rounds));
             }
         }
         bar.inc(1);

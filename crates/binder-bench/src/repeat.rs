@@ -28,6 +28,12 @@ pub(crate) fn median_ns(budget: Duration, limit: Option<u32>, mut act: impl FnMu
     median(&mut times)
 }
 
+/// Counts rounds: at least so many, and as many more as fit into the budget.
+pub(crate) fn rounds(least: u32, budget: Duration) -> impl Iterator<Item = u32> {
+    let start = Instant::now();
+    (0..).take_while(move |round| *round < least || start.elapsed() < budget)
+}
+
 /// The median of what is not empty; 0 of nothing.
 pub(crate) fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
@@ -55,6 +61,13 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         });
         assert!((1..=5).contains(&done) && ns >= 1e6, "{done} times, {ns} ns");
+    }
+
+    #[test]
+    fn rounds_are_no_fewer_than_the_least_and_last_as_long_as_the_budget() {
+        assert_eq!(rounds(3, Duration::ZERO).collect::<Vec<_>>(), [0, 1, 2]);
+        let (start, budget) = (Instant::now(), Duration::from_millis(5));
+        assert!(rounds(3, budget).count() >= 3 && start.elapsed() >= budget);
     }
 
     #[test]

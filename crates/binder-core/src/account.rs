@@ -92,7 +92,7 @@ impl Resource {
 
     /// Whether an open file has a limit of its own besides its user's.
     pub fn is_limited_per_file(self) -> bool {
-        PER_FILE[self as usize] != usize::MAX
+        PER_FILE[self] != usize::MAX
     }
 }
 
@@ -113,9 +113,7 @@ impl Amounts {
         self.0[resource as usize] = amount;
         self
     }
-}
 
-impl Amounts {
     /// All together.
     pub(crate) fn total(&self) -> usize {
         self.0.iter().sum()
@@ -146,7 +144,7 @@ pub struct Limits {
 }
 
 /// Far more than a program needs that works: a million objects, each way.
-const PER_FILE: [usize; Resource::ALL.len()] = Amounts::of_each(usize::MAX)
+const PER_FILE: Amounts = Amounts::of_each(usize::MAX)
     .with(Resource::Threads, 1 << 14)
     .with(Resource::Nodes, 1 << 20)
     .with(Resource::Handles, 1 << 20)
@@ -156,16 +154,15 @@ const PER_FILE: [usize; Resource::ALL.len()] = Amounts::of_each(usize::MAX)
     // As many as the share of one-ways of one receive buffer holds.
     .with(Resource::Oneways, 1 << 18)
     .with(Resource::Unread, 1 << 16)
-    .with(Resource::Descriptors, 1 << 10)
-    .0;
+    .with(Resource::Descriptors, 1 << 10);
 
 impl Default for Limits {
     fn default() -> Self {
         // As many objects as four open files may have that have all they can.
-        let per_user = PER_FILE.map(|most| most.saturating_mul(4));
+        let per_user = Amounts(PER_FILE.0.map(|most| most.saturating_mul(4)));
         Self {
-            per_file: Amounts(PER_FILE),
-            per_user: Amounts(per_user)
+            per_file: PER_FILE,
+            per_user: per_user
                 .with(Resource::Processes, 1 << 13)
                 .with(Resource::Opens, 1 << 14)
                 // As much as 256 receive buffers that are full to the brim.

@@ -13,7 +13,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::RandomState;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use binder_core::{
     Caller, Commands, Context, DebugIds, Effect, Errno, Limits, Nice, Opener, Outcome, ProcessKey,
@@ -35,7 +35,7 @@ use crate::options::Options;
 use crate::parked::{Check, Parked, ParkedReads};
 use crate::reach::{Leftovers, Want};
 use crate::runners::Runners;
-use crate::warnings::Warnings;
+use crate::warnings::{LIMIT_INTERVAL, Warnings};
 use crate::wire::send;
 use freezing::WaitingFreeze;
 pub(crate) use job::{Asker, Job, NullIoctl, Sleeper};
@@ -43,9 +43,6 @@ use under_way::{Past, UnderWay};
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
-
-/// How often it is worth a warning that somebody has met a limit.
-const EXCESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What a request gets that met a bug.
 pub(crate) const EIO: i32 = 5;
@@ -112,7 +109,7 @@ impl Driver {
             events: Events::new(fuse.clone()),
             fuse,
             limits: descriptors::affordable(options.limits),
-            warnings: Warnings::one_in(EXCESS_INTERVAL),
+            warnings: Warnings::one_in(LIMIT_INTERVAL),
             devices: Vec::new(),
             ending: VecDeque::new(),
             runners,
@@ -306,6 +303,7 @@ impl Driver {
             Ok(process) => process,
             Err(error) => {
                 client.buffer.close(&self.fuse);
+                // Not here: no job takes the tree.
                 self.runners.run(client.payer(), move |shared| shared.tree().close(device, pid));
                 return Err(error);
             }

@@ -11,7 +11,8 @@ use binder_os::{ClientMemory, Fault};
 /// As much as is read ahead.
 const ROOM_BYTES: usize = 512;
 /// As many threads of a process as may call by turns.
-const SLOTS: usize = 8;
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_BITS: u32 = 3;
 /// After so many times in a row the same is expected: to read in vain costs as much as two times gain.
 const SURE: u8 = 2;
 
@@ -52,9 +53,9 @@ enum Stage {
 
 impl Habits {
     fn habit(&mut self, commands: u64) -> &mut Habit {
-        // Stacks and heaps of threads lie at even distances: all bits count, in the three at the top.
+        // Stacks and heaps of threads lie at even distances: all bits count, in those at the top.
         let mixed = commands.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &mut self.0[(mixed >> 61) as usize % SLOTS]
+        &mut self.0[(mixed >> (u64::BITS - SLOT_BITS)) as usize]
     }
 
     /// What commands at this address are expected to point to.
@@ -110,10 +111,10 @@ impl<'a> ReadAhead<'a> {
             return memory.read(address, into);
         };
         let len_bytes = into.len();
-        let (first, second) = self.bytes.split_at_mut(places[0].len);
-        let ahead = [(places[0].address, first), (places[1].address, &mut second[..places[1].len])];
-        let [first, second] = ahead;
-        match memory.read_all([(address, into), first, second]) {
+        let (offsets, data) = self.bytes.split_at_mut(places[0].len);
+        let offsets = (places[0].address, offsets);
+        let data = (places[1].address, &mut data[..places[1].len]);
+        match memory.read_all([(address, into), offsets, data]) {
             Ok(()) => self.stage = Stage::Commands(address, places),
             Err(0) => return Err(Fault { address, len_bytes }),
             Err(_) => habits.forget(address),

@@ -6,11 +6,10 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use binder_report::records::Share;
 
-use crate::warnings::Warnings;
+use crate::warnings::{LIMIT_INTERVAL, Warnings};
 
 const ENFILE: i32 = 23;
 const EMFILE: i32 = 24;
@@ -19,9 +18,6 @@ const EMFILE: i32 = 24;
 const PER_PROCESS: u32 = 4;
 /// The same of a user.
 const PER_USER: u32 = 2;
-
-/// How often it is worth a warning that a share is spent.
-const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// For whom something is spent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,7 +74,7 @@ pub(crate) struct Permit {
 impl Supply {
     pub(crate) fn new(name: &'static str, total: u64) -> Arc<Self> {
         let total = u32::try_from(total).unwrap_or(u32::MAX);
-        let warnings = Warnings::one_in(WARNING_INTERVAL);
+        let warnings = Warnings::one_in(LIMIT_INTERVAL);
         Arc::new(Self { name, total, warnings, spent: Mutex::default() })
     }
 
@@ -126,7 +122,8 @@ impl Supply {
         let mut spent: Vec<_> =
             self.spent().by_user.iter().map(|(uid, used)| (*uid, *used)).collect();
         spent.sort_unstable();
-        spent.into_iter().map(move |(uid, used)| Share { uid, name, used, limit })
+        let share = move |(uid, used)| Share { uid, name: name.to_owned(), used, limit };
+        spent.into_iter().map(share)
     }
 
     fn spent(&self) -> MutexGuard<'_, Spent> {

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use crate::leash::Leash;
 use crate::mapping::Mapping;
+use crate::proc_files::split_stat;
 
 /// The memory of one client process.
 ///
@@ -283,10 +284,9 @@ impl ClientMemory {
         let read = rustix::fs::openat(&*self.dir, path, flags, Mode::empty())
             .and_then(|stat| rustix::io::retry_on_intr(|| rustix::io::read(&stat, &mut head)));
         match read {
-            Ok(len) => {
-                let name_end = head[..len].iter().rposition(|byte| *byte == b')').unwrap_or(len);
-                head[..len].get(name_end + 2).is_none_or(|state| !b"ZX".contains(state))
-            }
+            Ok(len) => split_stat(&head[..len])
+                .and_then(|(_, behind_name)| behind_name.first())
+                .is_none_or(|state| !b"ZX".contains(state)),
             Err(Errno::NOENT | Errno::SRCH) => false,
             // We could not look: for want of descriptors, say.
             Err(_) => true,

@@ -65,6 +65,15 @@ pub fn pid_numbers(tid: u32) -> io::Result<Vec<u32>> {
     words(field(&status, b"NStgid:")?).map(number).collect()
 }
 
+/// Divides a `stat` behind the name, which is in parentheses and may hold anything, parentheses too;
+/// `None` if there is none.
+#[must_use]
+pub fn split_stat(stat: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = stat.iter().rposition(|byte| *byte == b')')? + 1;
+    let (before, after) = stat.split_at(end);
+    Some((before, after.strip_prefix(b" ")?))
+}
+
 /// Returns when process `tgid` started, in clock ticks since the machine did. An execve(2) changes
 /// nothing about that.
 ///
@@ -74,9 +83,8 @@ pub fn pid_numbers(tid: u32) -> io::Result<Vec<u32>> {
 pub fn start_time(tgid: u32) -> io::Result<u64> {
     // Of the first thread alone: that of the process adds up what all its threads have used.
     let stat = fs::read(format!("/proc/{tgid}/task/{tgid}/stat"))?;
-    // The name, in parentheses, may hold anything, parentheses too.
-    let name_end = stat.iter().rposition(|&byte| byte == b')').ok_or_else(malformed)?;
-    number(words(&stat[name_end + 1..]).nth(19).ok_or_else(malformed)?)
+    let (_, behind_name) = split_stat(&stat).ok_or_else(malformed)?;
+    number(words(behind_name).nth(19).ok_or_else(malformed)?)
 }
 
 /// Returns the pid namespaces of process `tgid`, from ours to its own, as inode numbers.

@@ -112,6 +112,8 @@ pub mod service_manager;
 mod stability;
 mod status;
 mod strong;
+#[cfg(test)]
+mod test_object;
 mod thread_state;
 pub mod transport;
 

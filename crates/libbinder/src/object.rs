@@ -412,29 +412,11 @@ impl fmt::Debug for WpIBinder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Interface as _;
-    use crate::binder_impl::{Binder, Remotable};
-
-    struct Nothing;
-
-    impl Remotable for Nothing {
-        fn get_descriptor() -> &'static str {
-            "test.Nothing"
-        }
-
-        fn on_transact(
-            &self,
-            _: TransactionCode,
-            _: &BorrowedParcel<'_>,
-            _: &mut BorrowedParcel<'_>,
-        ) -> Result<(), StatusCode> {
-            Err(StatusCode::UNKNOWN_TRANSACTION)
-        }
-    }
+    use crate::test_object;
 
     #[test]
     fn references_can_be_kept_in_order() {
-        let objects: Vec<_> = (0..5).map(|_| Binder::new(Nothing).as_binder()).collect();
+        let objects: Vec<_> = (0..5).map(|_| test_object::new(|| ())).collect();
         let mut known = objects.clone();
         let mut weak: Vec<WpIBinder> = objects.iter().map(SpIBinder::downgrade).collect();
         known.sort();
@@ -444,7 +426,7 @@ mod tests {
             assert_eq!(&known[place], object);
             assert_eq!(weak.binary_search(&object.downgrade()), Ok(place));
         }
-        let stranger = Binder::new(Nothing).as_binder();
+        let stranger = test_object::new(|| ());
         assert!(known.binary_search(&stranger).is_err());
         assert!(weak.binary_search(&stranger.downgrade()).is_err());
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use binder_os::ProcDir;
+use binder_os::proc_files::split_stat;
 
 use crate::node::SERIAL_MAX;
 
@@ -299,13 +300,6 @@ impl Slot {
     fn lives(&self) -> bool {
         self.dir.stat("stat").is_ok()
     }
-}
-
-/// Splits a line of `stat` behind the name, which is in parentheses and may hold some, too.
-pub(crate) fn split_stat(stat: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = stat.iter().rposition(|byte| *byte == b')')? + 1;
-    let (before, after) = stat.split_at(end);
-    Some((before, after.strip_prefix(b" ")?))
 }
 
 pub(crate) fn number(word: &[u8]) -> Option<u32> {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use binder_report::records::StatsRecord;
+use binder_report::records::{Share, StatsRecord};
 
 use super::table::Table;
 use super::{Binderfs, print_records};
@@ -14,14 +14,12 @@ pub(crate) fn run(options: &StatsOptions) -> Result<ExitCode, Failure> {
     if let Some(wanted) = options.pid {
         records.retain(|record| match record {
             StatsRecord::Counter { pid, .. } => *pid == Some(wanted),
-            StatsRecord::Objects { .. } | StatsRecord::User { .. } | StatsRecord::Share { .. } => {
-                false
-            }
+            StatsRecord::Objects { .. } | StatsRecord::User { .. } | StatsRecord::Share(_) => false,
         });
     }
     let shown = |record: &StatsRecord| match record {
         StatsRecord::Counter { pid, .. } => *pid == options.pid,
-        StatsRecord::Objects { .. } | StatsRecord::User { .. } | StatsRecord::Share { .. } => true,
+        StatsRecord::Objects { .. } | StatsRecord::User { .. } | StatsRecord::Share(_) => true,
     };
     let if_empty = match options.pid {
         Some(_) => "This process has given no command.",
@@ -53,7 +51,7 @@ fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
                 }
                 row("bytes in use", buffer_bytes.to_string(), None);
             }
-            StatsRecord::Share { uid, name, used, limit } => users.row([
+            StatsRecord::Share(Share { uid, name, used, limit }) => users.row([
                 uid.to_string(),
                 "all".into(),
                 format!("{name} of the daemon"),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::baselines::{self, Area};
 use crate::error::BenchError;
+use crate::repeat::rounds;
 
 /// The lengths that are looked for.
 pub(super) const COUNTS: [usize; 5] = [8, 32, 128, 1024, 4096];
@@ -58,11 +59,7 @@ pub(super) fn measure(map: &[u64], bits: usize, cnt: usize) -> Result<Measured, 
     }
 
     let mut clocks = [Clock::default(); 3];
-    let start = Instant::now();
-    for round in 0.. {
-        if round >= MIN_ROUNDS && start.elapsed() >= BUDGET {
-            break;
-        }
+    for round in rounds(MIN_ROUNDS, BUDGET) {
         if old_area.is_some() {
             clocks[0].tick(round, || old(map));
         }

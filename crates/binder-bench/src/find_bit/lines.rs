@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::baselines;
 use super::map::Fill;
+use crate::repeat::rounds;
 
 /// How many bits its maps have.
 pub(super) const BITS: usize = 4096 * 8 * 10;
@@ -156,11 +157,7 @@ pub(super) struct Measured {
 pub(super) fn measure(line: Line, fill: Fill, a: &[u64], b: &[u64]) -> Measured {
     let (mut plain_ns, mut ours_ns) = (u64::MAX, u64::MAX);
     let (mut plain_iterations, mut iterations) = (0, 0);
-    let start = Instant::now();
-    for round in 0.. {
-        if round >= MIN_ROUNDS && start.elapsed() >= BUDGET {
-            break;
-        }
+    for _ in rounds(MIN_ROUNDS, BUDGET) {
         let (a, b) = (black_box(a), black_box(b));
         let (ns, steps) = line.run::<Plain>(fill, a, b);
         (plain_ns, plain_iterations) = (plain_ns.min(ns), steps);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 
 use binder_os::ProcDir;
+use binder_os::proc_files::split_stat;
 use procview::{Facts, Table, TableError};
 
 /// The ticks that /proc counts time in.
@@ -71,10 +72,12 @@ pub(super) fn fill(table: &Table, proc: &ProcDir) -> Result<Vec<u32>, LikenessEr
 impl Original {
     fn read(table: &Table, proc: &ProcDir, pid: u32) -> Option<Self> {
         let file = |name: &str| proc.read(format!("{pid}/{name}"));
-        let stat = String::from_utf8_lossy(&file("stat").ok()?).into_owned();
-        let (before, after) = stat.rsplit_once(") ")?;
-        let (_, comm) = before.split_once('(')?;
-        let fields: Vec<&str> = after.split_ascii_whitespace().collect();
+        let stat = file("stat").ok()?;
+        let (before, behind_name) = split_stat(&stat)?;
+        let comm_start = before.iter().position(|byte| *byte == b'(')? + 1;
+        let comm = &before[comm_start..before.len() - 1];
+        let behind_name = String::from_utf8_lossy(behind_name);
+        let fields: Vec<&str> = behind_name.split_ascii_whitespace().collect();
         // By their numbers in proc(5), of which the third is the first behind the name.
         let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
         let number = |at: usize| field(at).and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
@@ -86,7 +89,7 @@ impl Original {
         };
         let owner = proc.stat(pid.to_string()).ok()?;
         let facts = Facts {
-            comm: comm.as_bytes().to_vec(),
+            comm: comm.to_vec(),
             argv: words("cmdline"),
             environ: words("environ"),
             exe: proc.read_link(format!("{pid}/exe")).unwrap_or_default(),

@@ -38,16 +38,7 @@ pub enum StatsRecord {
         buffer_bytes: u64,
     },
     /// What the daemon spends for one user, of what all its clients on all devices share.
-    Share {
-        /// The user.
-        uid: u32,
-        /// What is spent.
-        name: String,
-        /// How much of it.
-        used: u32,
-        /// How much may be.
-        limit: u32,
-    },
+    Share(Share),
     /// How often a command was given, or a return read.
     Counter {
         /// The process, or `None` for all of the mount, also those that are gone.
@@ -62,12 +53,12 @@ pub enum StatsRecord {
 }
 
 /// What the daemon spends for a user.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Share {
     /// The user.
     pub uid: u32,
     /// What is spent.
-    pub name: &'static str,
+    pub name: String,
     /// How much of it.
     pub used: u32,
     /// How much may be.
@@ -111,11 +102,6 @@ pub fn stats_records(devices: &[Device], shares: &[Share]) -> Vec<StatsRecord> {
             buffer_bytes: user.buffer_bytes,
         })
     });
-    let shares = shares.iter().map(|Share { uid, name, used, limit }| StatsRecord::Share {
-        uid: *uid,
-        name: (*name).into(),
-        used: *used,
-        limit: *limit,
-    });
+    let shares = shares.iter().cloned().map(StatsRecord::Share);
     objects.chain(users).chain(shares).chain(of_all).chain(of_each).collect()
 }

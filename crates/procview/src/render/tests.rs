@@ -101,7 +101,7 @@ fn names_may_hold_anything_and_lines_stay_lines() {
         let facts = Facts { comm: comm.to_vec(), ..named("", Some(1)) };
         let task = table.spawn(table.root(), facts).unwrap();
         let line = text(&table, table.root(), &task, Text::Stat);
-        let (name, rest) = crate::kernel::split_stat(&line).unwrap();
+        let (name, rest) = binder_os::proc_files::split_stat(&line).unwrap();
         let start = format!("{} (", task.nr()).into_bytes();
         assert_eq!(name, [&start[..], comm, b")"].concat());
         assert!(rest.starts_with(b"S 1 "));

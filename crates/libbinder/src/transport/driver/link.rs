@@ -319,36 +319,11 @@ mod tests {
 
     use super::super::device::refusing_device;
     use super::*;
-    use crate::binder_impl::{Binder, BorrowedParcel, Remotable, TransactionCode};
-    use crate::{Interface as _, StatusCode};
-
-    /// An object that does something when it is dropped.
-    struct Last(Box<dyn Fn() + Send + Sync>);
-
-    impl Drop for Last {
-        fn drop(&mut self) {
-            (self.0)();
-        }
-    }
-
-    impl Remotable for Last {
-        fn get_descriptor() -> &'static str {
-            "ILast"
-        }
-
-        fn on_transact(
-            &self,
-            _: TransactionCode,
-            _: &BorrowedParcel<'_>,
-            _: &mut BorrowedParcel<'_>,
-        ) -> Result<(), StatusCode> {
-            Ok(())
-        }
-    }
+    use crate::test_object;
 
     /// Has the device keep an object that nobody else has.
     fn retire(device: &Arc<Shared>, last: impl Fn() + Send + Sync + 'static) {
-        let object = Binder::new(Last(Box::new(last))).as_binder();
+        let object = test_object::new(last);
         device.with_link(|link| link.retire(object.as_local().expect("it is ours").clone()));
     }
 

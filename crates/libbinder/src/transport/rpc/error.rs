@@ -89,16 +89,13 @@ impl From<RpcError> for StatusCode {
 
 /// The status that a caller gets whose call was refused.
 pub(super) fn status_of(refusal: &Refusal) -> StatusCode {
+    if let Refusal::TooLarge { .. } | Refusal::TooManyObjects { .. } = refusal {
+        tracing::warn!(%refusal, "a call was not sent");
+    }
     match refusal {
         Refusal::Ended(_) => StatusCode::DEAD_OBJECT,
         Refusal::UnknownObject(_) => StatusCode::BAD_VALUE,
-        Refusal::TooLarge { .. } => {
-            tracing::warn!(%refusal, "a call was not sent");
-            StatusCode::FAILED_TRANSACTION
-        }
-        Refusal::TooManyObjects { .. } => {
-            tracing::warn!(%refusal, "a call was not sent");
-            StatusCode::NO_MEMORY
-        }
+        Refusal::TooLarge { .. } => StatusCode::FAILED_TRANSACTION,
+        Refusal::TooManyObjects { .. } => StatusCode::NO_MEMORY,
     }
 }

@@ -96,8 +96,7 @@ impl Link {
 
     /// Returns whether the other side has closed, whatever of it is unread.
     pub(super) fn is_closed_by_peer(&self) -> bool {
-        let mut polled = [PollFd::new(&self.socket, PollFlags::RDHUP)];
-        retry(|| poll(&mut polled, Some(&Timespec::default()))).is_ok_and(|ready| ready > 0)
+        self.poll(PollFlags::RDHUP, Duration::ZERO).is_ok_and(|found| !found.is_empty())
     }
 
     /// Receives no descriptors from here on: the system drops what comes, and does less for it.
@@ -181,18 +180,20 @@ impl Link {
     /// long; says whether the latter is so.
     pub(super) fn wait_for_room(&self, or_input: bool, at_most: Duration) -> io::Result<bool> {
         let wanted = if or_input { PollFlags::OUT | PollFlags::IN } else { PollFlags::OUT };
-        let mut polled = [PollFd::new(&self.socket, wanted)];
-        let at_most = Timespec::try_from(at_most).map_err(|_| Errno::INVAL)?;
-        retry(|| poll(&mut polled, Some(&at_most)))?;
-        Ok(or_input && polled[0].revents().intersects(PollFlags::IN | PollFlags::HUP))
+        let found = self.poll(wanted, at_most)?;
+        Ok(or_input && found.intersects(PollFlags::IN | PollFlags::HUP))
     }
 
     /// Waits until there is something to receive, for `at_most` that long.
     pub(super) fn wait_for_input(&self, at_most: Duration) -> io::Result<()> {
-        let mut polled = [PollFd::new(&self.socket, PollFlags::IN)];
+        self.poll(PollFlags::IN, at_most).map(drop)
+    }
+
+    fn poll(&self, wanted: PollFlags, at_most: Duration) -> io::Result<PollFlags> {
+        let mut polled = [PollFd::new(&self.socket, wanted)];
         let at_most = Timespec::try_from(at_most).map_err(|_| Errno::INVAL)?;
         retry(|| poll(&mut polled, Some(&at_most)))?;
-        Ok(())
+        Ok(polled[0].revents())
     }
 
     /// Ends every wait on the socket, here and there.

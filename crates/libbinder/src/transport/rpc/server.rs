@@ -78,8 +78,7 @@ struct State {
     /// Connections whose handshake is not done, to be closed with the server.
     opening: Vec<Weak<super::link::Link>>,
     accepting: Option<thread::JoinHandle<()>>,
-    /// Connections with a thread of ours, in their handshake or served, and whose they are.
-    threads: usize,
+    /// Whose the connections are that have a thread of ours, in their handshake or served.
     threads_of: HashMap<Origin, usize>,
 }
 
@@ -283,7 +282,7 @@ impl RpcServer {
         // It does not panic; if it did, it would not be accepting either.
         let _ = accepting.map(thread::JoinHandle::join);
         let mut state = self.inner.state();
-        while state.threads > 0 {
+        while !state.threads_of.is_empty() {
             state = self.inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         Ok(())
@@ -354,13 +353,9 @@ impl Inner {
         };
         {
             let mut state = self.state();
-            let threads = state.threads;
-            let threads_of = state.threads_of.entry(origin).or_default();
-            let threads_of_peer = *threads_of;
+            let threads: usize = state.threads_of.values().sum();
+            let threads_of_peer = state.threads_of.get(&origin).copied().unwrap_or(0);
             if threads >= limit || threads_of_peer >= limit_of_peer {
-                if threads_of_peer == 0 {
-                    state.threads_of.remove(&origin);
-                }
                 drop(state);
                 let caller = connected.peer.caller();
                 let (pid, uid) = (caller.pid, caller.uid);
@@ -376,8 +371,7 @@ impl Inner {
                 );
                 return;
             }
-            *threads_of += 1;
-            state.threads += 1;
+            state.threads_of.insert(origin, threads_of_peer + 1);
         }
         let inner = Arc::clone(self);
         let thread = thread::Builder::new().name("rpc-server".to_owned());
@@ -394,7 +388,6 @@ impl Inner {
     fn finish_thread(&self, origin: Origin) {
         // Under the lock, so that who waits for it does not miss it.
         let mut state = self.state();
-        state.threads -= 1;
         if let Entry::Occupied(mut threads) = state.threads_of.entry(origin) {
             *threads.get_mut() -= 1;
             if *threads.get() == 0 {

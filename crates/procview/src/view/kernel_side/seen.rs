@@ -1,7 +1,9 @@
 //! What the kernel tells of a process, with what this reader may know: numbers of processes that
 //! it sees, and addresses only of its own.
 
-use crate::kernel::{number, split_stat};
+use binder_os::proc_files::split_stat;
+
+use crate::kernel::number;
 
 /// Fields of `stat`, counted behind the name from the state on: the parent, and group, session, and
 /// the group in front on its terminal.
@@ -30,10 +32,7 @@ pub(super) fn stat(
         }
         match number(field) {
             Some(pid) if (at == PARENT || NUMBERS.contains(&at)) && pid != 0 => {
-                let told = match as_seen(pid) {
-                    0 if at == PARENT => adopter,
-                    told => told,
-                };
+                let told = told(as_seen(pid), at == PARENT, adopter);
                 seen.extend_from_slice(told.to_string().as_bytes());
             }
             _ if ADDRESSES.contains(&at) && !is_owner => seen.push(b'0'),
@@ -42,6 +41,11 @@ pub(super) fn stat(
     }
     seen.push(b'\n');
     Some(seen)
+}
+
+/// The number that is told for one that is seen so: who adopts, for a parent that is not seen.
+fn told(seen: u32, is_parent: bool, adopter: u32) -> u32 {
+    if seen == 0 && is_parent { adopter } else { seen }
 }
 
 /// Rewrites `status`, likewise.
@@ -56,10 +60,7 @@ pub(super) fn status(status: &[u8], adopter: u32, mut as_seen: impl FnMut(u32) -
         match named.and_then(|(name, rest)| Some((name, first(rest)?))) {
             Some((name, pid)) if pid != 0 && as_seen(pid) != pid => {
                 seen.extend_from_slice(name);
-                let told = match as_seen(pid) {
-                    0 if *name == PARENT_LINE => adopter,
-                    told => told,
-                };
+                let told = told(as_seen(pid), *name == PARENT_LINE, adopter);
                 seen.extend_from_slice(format!("\t{told}\n").as_bytes());
             }
             _ => seen.extend_from_slice(line),
