@@ -26,14 +26,15 @@ use std::sync::{Mutex, MutexGuard};
 #[cfg(loom)]
 use loom::sync::{Mutex, MutexGuard};
 
-use crate::rcu::{Rcu, ReadGuard, pin};
+use crate::rcu::{Rcu, ReadGuard, pin, pin_to_change};
 use crate::tree::{NODE_BITS, Node, WORDS};
 
 /// Ids of 32 bits, and what they stand for.
 ///
 /// Lookups and iteration take no lock and wait for nobody; changes wait for each other. A value
-/// that is removed lives on until all have finished that might be reading it, and its last count
-/// may be dropped by any thread: `T` must not mind.
+/// that is removed lives on until all have finished that might be reading it. Then whoever removed it
+/// drops its last count, in a later change of any map; or any other thread, if that one has ended: `T`
+/// must not mind.
 ///
 /// There is no error for want of memory, as [`IdPool`](crate::IdPool) has one: values and nodes are
 /// `Arc`s, for which stable Rust has no way to fail, so a heap that is exhausted ends the process.
@@ -120,9 +121,9 @@ impl<T: Send + Sync + 'static> Idr<T> {
 
     /// Locks the map against other writers, for several changes at once.
     pub fn lock(&self) -> LockedIdr<'_, T> {
-        // Pinned before: pinning may drop values that were removed long ago, and these may have
-        // ids here to free.
-        let guard = pin();
+        // Pinned before: this may drop values that were removed long ago, and these may have ids
+        // here to free.
+        let guard = pin_to_change();
         // Nothing panics between the steps of a change.
         let writer = self.writer.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         LockedIdr { idr: self, writer, guard }
@@ -263,7 +264,7 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
 
     /// Frees all ids; the cursor stays.
     pub fn clear(&mut self) {
-        self.idr.root.swap(None, &self.guard);
+        self.idr.root.swap(None);
         self.writer.len = 0;
         self.writer.lingering = None;
     }
@@ -316,10 +317,11 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
     fn insert(&mut self, id: u32, value: Option<Arc<T>>) {
         let (root, guard) = (&self.idr.root, &self.guard);
         if root.load(guard).is_none() {
-            root.swap(Some(Arc::new(Node::new(0))), guard);
+            root.swap(Some(Arc::new(Node::new(0))));
         }
-        while let Some(lower) = root.share(guard).filter(|root| !root.reaches(id)) {
-            root.swap(Some(Arc::new(Node::above(lower, guard))), guard);
+        while root.load(guard).is_some_and(|lower| !lower.reaches(id)) {
+            let higher = root.share(guard).map(|lower| Arc::new(Node::above(lower)));
+            root.swap(higher);
         }
         if let Some(root) = root.load(guard) {
             root.insert(id, value, guard);
@@ -331,10 +333,10 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
     fn prune(&self, id: u32) {
         let (root, guard) = (&self.idr.root, &self.guard);
         if root.load(guard).is_some_and(|root| root.reaches(id) && root.prune(id, guard)) {
-            root.swap(None, guard);
+            root.swap(None);
         }
         while let Some(lower) = root.load(guard).and_then(|root| root.below(guard)) {
-            root.swap(Some(lower), guard);
+            root.swap(Some(lower));
         }
     }
 }

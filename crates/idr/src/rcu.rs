@@ -6,14 +6,18 @@
 
 #![expect(unsafe_code, reason = "a reader follows a pointer that a writer may take away meanwhile")]
 
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
+#[cfg(not(loom))]
+use core::cell::RefCell;
 use core::fmt;
 #[cfg(not(loom))]
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::mem::ManuallyDrop;
 
 #[cfg(loom)]
-use loom::sync::atomic::{AtomicPtr, Ordering};
+use loom::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// Makes what is read outlive the reading, on this thread and until it is dropped.
 ///
@@ -27,13 +31,108 @@ pub fn pin() -> ReadGuard {
     ReadGuard(crossbeam_epoch::pin())
 }
 
-/// Drops what was removed and is not being read any more, as far as that can be known.
+/// Begins a change, before anything is locked: drops what this thread removed long ago, and that
+/// may use the map.
+pub(crate) fn pin_to_change() -> ReadGuard {
+    let is_within_another = crossbeam_epoch::is_pinned();
+    let guard = pin();
+    if !is_within_another && Removed::of_this_thread(|removed| removed.fresh.len() >= BATCH) {
+        give_up(&guard);
+    }
+    guard
+}
+
+/// Drops what this thread removed and is not being read any more, as far as that can be known.
 ///
 /// Removals do this by themselves, some dozens at a time. Who has removed his last for a while and
-/// wants the memory, or what goes with the values, calls this a few times: it takes three to see
-/// that all other threads have moved on.
+/// wants the memory, or what goes with the values, calls this a few times, without a guard: it takes
+/// three to see that all other threads have moved on.
 pub fn reclaim() {
-    crossbeam_epoch::pin().flush();
+    give_up(&pin());
+}
+
+/// Has the readers of now tell when they have finished, and drops what those before were reading.
+fn give_up(guard: &ReadGuard) {
+    Removed::of_this_thread(|removed| removed.seal(guard));
+    guard.0.flush();
+    // Dropped when the list is ours no more: values may remove others.
+    drop(Removed::of_this_thread(Removed::take_unread));
+}
+
+/// How many removals share the telling.
+const BATCH: usize = 64;
+
+/// A count that a place had.
+type Count = Arc<dyn Send + Sync>;
+
+/// What a thread has taken out of places and others might still be reading.
+///
+/// Readers tell when they have finished, and whoever removed it drops it. Were the counts themselves
+/// handed to crossbeam, readers would drop them as they pin: beside a busy writer, a lookup would
+/// take several times as long.
+struct Removed {
+    fresh: Vec<Count>,
+    /// The oldest first.
+    batches: VecDeque<Batch>,
+}
+
+struct Batch {
+    counts: Vec<Count>,
+    is_unread: Arc<AtomicBool>,
+}
+
+#[cfg(not(loom))]
+std::thread_local! {
+    static REMOVED: RefCell<Removed> = const { RefCell::new(Removed::new()) };
+}
+
+impl Removed {
+    const fn new() -> Self {
+        Self { fresh: Vec::new(), batches: VecDeque::new() }
+    }
+
+    /// Looks at the list of this thread; at one that is given up at once, if the thread is ending.
+    #[cfg(not(loom))]
+    fn of_this_thread<R>(mut look: impl FnMut(&mut Self) -> R) -> R {
+        REMOVED
+            .try_with(|removed| look(&mut removed.borrow_mut()))
+            .unwrap_or_else(|_| look(&mut Self::new()))
+    }
+
+    /// The model checker cannot follow the end of a thread that has more to itself than its epoch.
+    #[cfg(loom)]
+    fn of_this_thread<R>(mut look: impl FnMut(&mut Self) -> R) -> R {
+        look(&mut Self::new())
+    }
+
+    /// Finds out when nobody can be reading any more what was taken until now.
+    fn seal(&mut self, guard: &ReadGuard) {
+        if self.fresh.is_empty() {
+            return;
+        }
+        let is_unread = Arc::new(AtomicBool::new(false));
+        let theirs = is_unread.clone();
+        guard.0.defer(move || theirs.store(true, Ordering::Release));
+        let counts = core::mem::take(&mut self.fresh);
+        self.batches.push_back(Batch { counts, is_unread });
+    }
+
+    fn take_unread(&mut self) -> Vec<Vec<Count>> {
+        let is_unread = |batch: &&Batch| batch.is_unread.load(Ordering::Acquire);
+        let unread = self.batches.iter().take_while(is_unread).count();
+        self.batches.drain(..unread).map(|batch| batch.counts).collect()
+    }
+}
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        // Whoever comes to it has to drop what a thread leaves behind.
+        let counts = core::mem::take(&mut self.fresh);
+        let batches = core::mem::take(&mut self.batches);
+        if !(counts.is_empty() && batches.is_empty()) {
+            pin().0.defer(move || drop((counts, batches)));
+        }
+    }
 }
 
 impl fmt::Debug for ReadGuard {
@@ -59,10 +158,11 @@ impl<T: Send + Sync + 'static> Rcu<T> {
         let pointer = self.0.load(Ordering::Acquire);
         // SAFETY: a pointer that is not null stands for a count of an `Arc`, so what it leads to
         // exists and is only read. The count is given up when the place is dropped, which cannot
-        // be before 'g ends, or by the function that `swap` defers. That runs when all guards
-        // have been dropped that existed when it was deferred; the guard that we hold is one of
-        // them, for we found the pointer before `swap` took it away. A `ReadGuard` comes from
-        // `pin` alone, so it is of the collector to which `swap` defers.
+        // be before 'g ends, or through `Removed`, where `swap` leaves it. What lies there is dropped
+        // by a function, or when a function has run, that was deferred later; and that runs when all
+        // guards have been dropped that existed when it was deferred. The guard that we hold is one
+        // of them, for we found the pointer before `swap` took it away. A `ReadGuard` comes from `pin`
+        // alone, so it is of the collector to which `Removed` defers.
         unsafe { pointer.as_ref() }
     }
 
@@ -83,8 +183,13 @@ impl<T: Send + Sync + 'static> Rcu<T> {
 
     /// Puts a value or none into the place and returns what was there.
     ///
-    /// The place's own count of that is dropped later, on any thread.
-    pub(crate) fn swap(&self, value: Option<Arc<T>>, guard: &ReadGuard) -> Option<Arc<T>> {
+    /// The place's own count of that is dropped later, as a rule by this thread.
+    pub(crate) fn swap(&self, mut value: Option<Arc<T>>) -> Option<Arc<T>> {
+        Removed::of_this_thread(|removed| self.swap_into(value.take(), removed))
+    }
+
+    /// As [`Self::swap`]; the place's own count is left to `removed`.
+    fn swap_into(&self, value: Option<Arc<T>>, removed: &mut Removed) -> Option<Arc<T>> {
         let new = value.map_or(core::ptr::null_mut(), |value| Arc::into_raw(value).cast_mut());
         let old = self.0.swap(new, Ordering::AcqRel);
         if old.is_null() {
@@ -92,10 +197,10 @@ impl<T: Send + Sync + 'static> Rcu<T> {
         }
         // SAFETY: a pointer of ours that is not null came from `Arc::into_raw` and stands for one
         // count. It is no longer in the place, and a swap hands it to nobody else, so the count is
-        // ours to give up; readers may still follow it, which is why that is deferred.
+        // ours to give up; readers may still follow it, which is why `removed` keeps it.
         let places = unsafe { Arc::from_raw(old) };
         let ours = Arc::clone(&places);
-        guard.0.defer(move || drop(places));
+        removed.fresh.push(places);
         Some(ours)
     }
 }
@@ -109,5 +214,38 @@ impl<T: Send + Sync + 'static> Drop for Rcu<T> {
             // left that got it from here: `load` borrows the place for as long as its result.
             drop(unsafe { Arc::from_raw(pointer) });
         }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod interleavings {
+    use loom::thread;
+
+    use super::*;
+
+    #[test]
+    fn what_is_removed_is_dropped_when_its_readers_have_told_that_they_have_finished() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(2);
+        model.check(|| {
+            let (value, place) = (Arc::new(2), Arc::new(Rcu::empty()));
+            place.swap(Some(value.clone()));
+            let theirs = place.clone();
+            let writer = thread::spawn(move || {
+                let mut removed = Removed::new();
+                assert_eq!(theirs.swap_into(None, &mut removed).as_deref(), Some(&2));
+                removed.seal(&pin());
+                for _ in 0..2 {
+                    pin().0.flush();
+                    drop(removed.take_unread());
+                }
+            });
+            let guard = pin();
+            if place.load(&guard).is_some() {
+                assert!(Arc::strong_count(&value) > 1, "the place's count is not given up yet");
+            }
+            drop(guard);
+            writer.join().expect("no thread panics");
+        });
     }
 }

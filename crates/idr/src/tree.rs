@@ -53,14 +53,14 @@ impl<T: Send + Sync + 'static> Node<T> {
     }
 
     /// Makes a root above what is the root so far.
-    pub(crate) fn above(root: Arc<Self>, guard: &ReadGuard) -> Self {
+    pub(crate) fn above(root: Arc<Self>) -> Self {
         let node = Self::new(root.level + 1);
         if let Places::Children(children) = &node.places {
             if root.taken.is_full() {
                 node.taken.set(0);
             }
             node.present.set(0);
-            children[0].swap(Some(root), guard);
+            children[0].swap(Some(root));
         }
         node
     }
@@ -112,7 +112,7 @@ impl<T: Send + Sync + 'static> Node<T> {
         if !leaf.taken.contains(index) {
             return Err(value);
         }
-        let old = values[index].swap(Some(value), guard);
+        let old = values[index].swap(Some(value));
         leaf.present.set(index);
         Ok(old)
     }
@@ -143,7 +143,7 @@ impl<T: Send + Sync + 'static> Node<T> {
         let is_full = match &self.places {
             Places::Values(values) => {
                 if value.is_some() {
-                    values[index].swap(value, guard);
+                    values[index].swap(value);
                     self.present.set(index);
                 }
                 true
@@ -154,7 +154,7 @@ impl<T: Send + Sync + 'static> Node<T> {
                     // Filled before anybody sees it.
                     let child = Self::new(self.level - 1);
                     let is_full = child.insert(id, value, guard);
-                    children[index].swap(Some(Arc::new(child)), guard);
+                    children[index].swap(Some(Arc::new(child)));
                     self.present.set(index);
                     is_full
                 }
@@ -176,7 +176,7 @@ impl<T: Send + Sync + 'static> Node<T> {
                 }
                 self.taken.clear(index);
                 self.present.clear(index);
-                let value = values[index].swap(None, guard);
+                let value = values[index].swap(None);
                 Some(Removed { value, left_leaf_empty: self.taken.is_empty() })
             }
             Places::Children(children) => {
@@ -193,7 +193,7 @@ impl<T: Send + Sync + 'static> Node<T> {
         let index = self.index(id);
         if children[index].load(guard).is_some_and(|child| child.prune(id, guard)) {
             self.present.clear(index);
-            children[index].swap(None, guard);
+            children[index].swap(None);
         }
         self.present.is_empty()
     }
@@ -288,13 +288,18 @@ impl Mask {
     }
 
     fn set(&self, index: usize) {
-        let word = self.word(index / 64) | bit(index);
-        self.0[index / 64].store(word, Ordering::Relaxed);
+        self.change(index / 64, self.word(index / 64) | bit(index));
     }
 
     fn clear(&self, index: usize) {
-        let word = self.word(index / 64) & !bit(index);
-        self.0[index / 64].store(word, Ordering::Relaxed);
+        self.change(index / 64, self.word(index / 64) & !bit(index));
+    }
+
+    /// Writes what differs: even the same word would take its cache line away from all readers.
+    fn change(&self, index: usize, word: u64) {
+        if self.word(index) != word {
+            self.0[index].store(word, Ordering::Relaxed);
+        }
     }
 
     fn is_full(&self) -> bool {

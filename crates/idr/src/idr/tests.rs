@@ -198,6 +198,46 @@ fn values_are_dropped_when_their_readers_have_finished() {
 }
 
 #[test]
+fn what_was_removed_goes_as_others_are_removed() {
+    let value = Arc::new(());
+    let idr = filled([]);
+    let tracked = Idr::new();
+    assert_eq!(tracked.alloc(0..=0, Some(value.clone())), Ok(0));
+    assert!(tracked.remove(0).is_ok());
+    // Other tests may hold it back for a moment.
+    for _ in 0..1_000_000 {
+        if Arc::strong_count(&value) == 1 {
+            return;
+        }
+        assert_eq!(idr.alloc(0..=0, Some(Arc::new(0))), Ok(0));
+        assert!(idr.remove(0).is_ok());
+    }
+    panic!("the value is still there");
+}
+
+#[test]
+fn what_a_thread_has_removed_outlives_it_for_its_readers_and_nobody_else() {
+    let value = Arc::new(());
+    let idr = Idr::new();
+    assert_eq!(idr.alloc(0..=0, Some(value.clone())), Ok(0));
+    let guard = pin();
+    assert!(idr.find(0, &guard).is_some());
+    std::thread::scope(|scope| {
+        let removed = scope.spawn(|| idr.remove(0).is_ok());
+        assert!(removed.join().is_ok_and(|is_ok| is_ok));
+    });
+    assert_eq!(Arc::strong_count(&value), 2, "the reader has not finished");
+    drop(guard);
+    for _ in 0..1_000_000 {
+        if Arc::strong_count(&value) == 1 {
+            return;
+        }
+        crate::reclaim();
+    }
+    panic!("the value is still there");
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "takes minutes there, and says nothing that the others do not")]
 fn an_emptied_map_keeps_one_leaf_at_most() {
     let idr = filled(0..70_000);
