@@ -82,8 +82,7 @@ pub(super) fn run(
 ) -> Result<(), BenchError> {
     let mut rows = Vec::new();
     let proc = ProcDir::open().map_err(failed("opening /proc"))?;
-    let (mut sleepers, refused) =
-        Sleepers::start(wanted).map_err(failed("making a pipe for processes to wait at"))?;
+    let (mut sleepers, refused) = Sleepers::start(wanted);
     if let Some(error) = refused {
         let count = sleepers.count();
         report.note(&format!(
