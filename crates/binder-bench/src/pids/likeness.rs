@@ -1,6 +1,6 @@
 //! A table of the processes that the kernel shows, so that both are looked at for the same.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
 use binder_os::ProcDir;
@@ -30,6 +30,9 @@ pub(super) enum LikenessError {
 
 /// Fills `table` with the processes of `proc`: with their tree, names, arguments, environments, users and
 /// threads, but numbers of their own, which are returned, parents first.
+///
+/// They are numbered in the order of their originals, for what `pstree` takes to find the parent of each
+/// depends on how long before it that was listed.
 pub(super) fn fill(table: &Table, proc: &ProcDir) -> Result<Vec<u32>, LikenessError> {
     // Who ends meanwhile was not there.
     let mut originals: BTreeMap<u32, Original> = proc
@@ -38,17 +41,17 @@ pub(super) fn fill(table: &Table, proc: &ProcDir) -> Result<Vec<u32>, LikenessEr
         .filter_map(|pid| Some((pid, Original::read(table, proc, pid)?)))
         .collect();
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
-    let mut next = VecDeque::new();
+    let mut next = BTreeSet::new();
     for (pid, original) in &originals {
         if originals.contains_key(&original.parent) {
             children.entry(original.parent).or_default().push(*pid);
         } else {
-            next.push_back(*pid);
+            next.insert(*pid);
         }
     }
     let mut numbers: HashMap<u32, u32> = HashMap::new();
     let mut in_order = Vec::new();
-    while let Some(pid) = next.pop_front() {
+    while let Some(pid) = next.pop_first() {
         next.extend(children.remove(&pid).unwrap_or_default());
         let Some(Original { parent, process_group, session, threads, facts }) =
             originals.remove(&pid)

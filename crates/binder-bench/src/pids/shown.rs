@@ -281,7 +281,7 @@ impl Stage {
             actor: "the table".into(),
             reason: error.to_string(),
         };
-        // Those at the end have no children.
+        // Those at the end have no children that have not ended before them.
         for number in self.numbers.iter().rev().take(count as usize) {
             self.table.exit(*number).map_err(refused)?;
             let comm = b"newcomer".to_vec();
