@@ -164,8 +164,7 @@ impl Pair {
         };
         let side = &mut self.0[at];
         let inbox = &mut side.inboxes[connection];
-        inbox.room()[..bytes.len()].copy_from_slice(&bytes);
-        inbox.filled(bytes.len(), []);
+        inbox.room().extend_from_slice(&bytes);
         let version = side.session.version();
         let message = inbox.next(version, &Limits::default()).expect("good").expect("whole");
         match message {

@@ -109,15 +109,16 @@ impl Parcel {
         Self(BorrowedParcel::with(Some(codec), Bytes::none(), Vec::new()))
     }
 
-    /// As [`Self::received`], of bytes in memory of our own: a buffer of [`take_buffer`] at best, since
-    /// parcels give theirs back there.
+    /// As [`Self::received`], of bytes in memory of our own, those of `buffer` from `start` on. A buffer
+    /// of [`take_buffer`] is best, since parcels give theirs back there.
     pub fn received_into(
         codec: Arc<dyn ObjectCodec>,
         buffer: Vec<u8>,
+        start: usize,
         mut objects: Vec<ParcelObject>,
     ) -> Self {
         objects.sort_by_key(|object| object.offset);
-        Self(BorrowedParcel::with(Some(codec), Bytes::Own { buffer, start: 0 }, objects))
+        Self(BorrowedParcel::with(Some(codec), Bytes::Own { buffer, start }, objects))
     }
 
     /// A parcel that a transport received, with the objects that it was told of: files, and binders

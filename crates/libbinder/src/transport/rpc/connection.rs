@@ -1,6 +1,5 @@
 //! One socket of a session, with what has arrived on it and whose turn it is.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
@@ -13,31 +12,11 @@ use binder_rpc::{Direction, Ending, Inbox, Limits, Message, Partial, Turns, Vers
 use super::link::{Link, Patience};
 use crate::transport::take_buffer;
 
-/// Spare buffers of long parcels kept by each thread, and how large one may be.
-const SPARES: usize = 2;
-const SPARE_BYTES: usize = 2 << 20;
-
 /// How often room is tried for, before a peer that makes none is given up.
 const TRIES: u32 = 8;
 
 /// After how many one-way calls their connection is looked at.
 const DRAIN_EACH: u32 = 32;
-
-thread_local! {
-    /// Memory of parcels that this thread has done with. Most are dropped where they were received.
-    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Keeps the memory of a parcel for the next that this thread receives.
-pub(super) fn recycle(buffer: Vec<u8>) {
-    // A thread that is ending has no use for it.
-    let _ = SPARE.try_with(|spares| {
-        let mut spares = spares.borrow_mut();
-        if spares.len() < SPARES && (1..=SPARE_BYTES).contains(&buffer.len()) {
-            spares.push(buffer);
-        }
-    });
-}
 
 /// A connection, which belongs to the thread that uses it.
 #[derive(Debug)]
@@ -129,13 +108,10 @@ impl Connection {
 
     /// Receives once.
     pub(super) fn receive(&mut self, patience: Patience) -> Result<(), Ending> {
-        if self.inbox.is_bare() {
-            let spare = SPARE.try_with(|spares| spares.borrow_mut().pop());
-            spare.into_iter().flatten().for_each(|buffer| self.inbox.recycle(buffer));
-        }
+        let usual_bytes = self.inbox.usual_bytes();
         let received = self
             .link
-            .receive(self.inbox.room(), &mut self.files, patience)
+            .receive(self.inbox.room(), usual_bytes, &mut self.files, patience)
             .map_err(|error| lost(&error))?;
         if received.lost_files {
             return Err(Ending::LostDescriptors);
@@ -143,7 +119,7 @@ impl Connection {
         if received.is_end {
             return Err(self.inbox.closed());
         }
-        self.inbox.filled(received.bytes, self.files.drain(..));
+        self.inbox.add_files(self.files.drain(..));
         Ok(())
     }
 
