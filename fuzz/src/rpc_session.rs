@@ -5,7 +5,7 @@
 
 use binder_rpc::handshake;
 use binder_rpc::{
-    Address, Arrival, Direction, Ending, Entered, Inbox, Limits, Listed, Message, Released, Role,
+    Address, Direction, Ending, Entered, Inbox, Limits, Listed, Message, Oneway, Released, Role,
     Session, Transaction, Turns, Version, encode, special,
 };
 
@@ -134,21 +134,24 @@ impl Peer {
         }
         let files = transaction.body.files.len();
         assert!(files <= transaction.body.positions.len());
-        match self.session.accept(transaction)? {
-            Arrival::Call(address, ..) => {
+        match transaction.address {
+            None => {}
+            Some(address) if has_answer => {
+                self.session.accept(address)?;
                 let released = self.session.answered(address);
                 self.settle(&released)?;
             }
-            // It never ends, so that others wait for it.
-            Arrival::Oneway(_, 0, _) => {}
-            Arrival::Oneway(address, ..) => loop {
-                if let Err(released) = self.session.oneway_ran(address) {
-                    self.settle(&released)?;
-                    break;
-                }
+            Some(address) => match self.session.accept_oneway(address, transaction)? {
+                // It never ends, so that others wait for it.
+                Oneway::Run(0, _) => {}
+                Oneway::Run(..) => loop {
+                    if let Err(released) = self.session.oneway_ran(address) {
+                        self.settle(&released)?;
+                        break;
+                    }
+                },
+                Oneway::Wait(queued) => assert!(queued.waiting <= LIMITS.max_queued_oneways),
             },
-            Arrival::Queued(queued) => assert!(queued.waiting <= LIMITS.max_queued_oneways),
-            Arrival::Special(_) => {}
         }
         self.turns.answered();
         if has_answer {

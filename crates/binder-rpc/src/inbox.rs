@@ -101,6 +101,13 @@ impl<F> Inbox<F> {
         &self.buffer[self.start..]
     }
 
+    /// Returns whether nothing has arrived that is no message yet.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.start == self.buffer.len() && self.files.is_empty()
+    }
+
     /// Forgets the first `bytes` bytes: a handshake has read them.
     pub fn consume(&mut self, bytes: usize) {
         self.start = (self.start + bytes).min(self.buffer.len());

@@ -144,7 +144,10 @@ fn call(session: &mut Side, address: Address, order: Option<u64>) -> Result<(), 
     };
     let head = encode::transact(&call, encode::Extent::default(), &limits).expect("short");
     match read_with(&head, 0, session.version())? {
-        Some(Message::Transact(transaction)) => session.accept(transaction).map(drop),
+        Some(Message::Transact(transaction)) => match transaction.is_oneway() {
+            true => session.accept_oneway(address, transaction).map(drop),
+            false => session.accept(address).map(drop),
+        },
         other => panic!("read {other:?}"),
     }
 }

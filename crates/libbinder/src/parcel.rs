@@ -326,16 +326,22 @@ impl BorrowedParcel<'_> {
     }
 }
 
+/// Overwrites what is in a buffer.
+#[cold]
+fn wipe(buffer: &mut [u8]) {
+    buffer.fill(0);
+    // Seen by somebody, so that the writes are not for nothing.
+    std::hint::black_box(&*buffer);
+}
+
 impl Drop for BorrowedParcel<'_> {
     fn drop(&mut self) {
-        if !self.is_sent {
-            mem::take(self.objects.get_mut()).iter().for_each(|object| self.unname(object));
+        if !self.is_sent && !self.objects.get_mut().is_empty() {
+            self.unname_all();
         }
         if let Bytes::Own { buffer, .. } = &mut self.bytes {
             if self.is_sensitive {
-                buffer.fill(0);
-                // Seen by somebody, so that the writes are not for nothing.
-                std::hint::black_box(&*buffer);
+                wipe(buffer);
             }
             buffers::give(mem::take(buffer));
         }

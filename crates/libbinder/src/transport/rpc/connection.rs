@@ -92,10 +92,6 @@ impl Connection {
         &self.link
     }
 
-    pub(super) fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
     /// Returns the bytes that have come and are no message, for the handshake.
     pub(super) fn bytes(&self) -> &[u8] {
         self.inbox.bytes()
@@ -136,11 +132,15 @@ impl Connection {
         if let Some(message) = self.early.pop_front() {
             return Ok(Some(message));
         }
-        let message = self.inbox.next(self.version, &self.limits)?;
-        if message.is_some() {
+        if self.inbox.is_empty() {
+            // As before nearly every wait.
+            return Ok(None);
+        }
+        let message = self.inbox.next(self.version, &self.limits);
+        if let Ok(Some(_)) = message {
             self.within_since = None;
         }
-        Ok(message)
+        message
     }
 
     /// Returns whether more may have come than the system tells of.
