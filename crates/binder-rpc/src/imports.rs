@@ -102,11 +102,7 @@ impl<P> Imports<P> {
     ///
     /// While it is on its way the owner must not lose it: the two could overtake each other on
     /// different connections.
-    fn lessen(
-        &mut self,
-        address: Address,
-        change: impl FnOnce(&mut Import<P>),
-    ) -> Option<Release> {
+    fn lessen(&mut self, address: Address, change: impl FnOnce(&mut Import<P>)) -> Option<Release> {
         let import = self.by_number.get_mut(&address.number)?;
         change(import);
         if import.holders > 0 || import.sent > 0 {

@@ -187,6 +187,7 @@ impl<F> Inbox<F> {
 
     /// Makes the body of a message that ends at `end`: it has the buffer, or, if more has arrived, a
     /// copy.
+    #[inline(always)]
     fn take_body(&mut self, place: Range<usize>, lists: Lists<F>, end: usize) -> Body<F> {
         let Lists { positions, files } = lists;
         if end < self.buffer.len() {
@@ -223,6 +224,7 @@ struct Lists<F> {
     files: Vec<F>,
 }
 
+#[inline(always)]
 fn take_lists<F>(parcel: &Parcel<'_>, files: &mut VecDeque<F>) -> Result<Lists<F>, Ending> {
     if parcel.descriptors > files.len() {
         let received = files.len();

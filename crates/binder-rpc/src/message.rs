@@ -136,6 +136,7 @@ pub(crate) struct Parcel<'a> {
 }
 
 /// Splits the body of a message.
+#[inline(always)]
 pub(crate) fn split<'a>(
     header: &WireHeader,
     body: &'a [u8],

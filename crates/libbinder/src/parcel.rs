@@ -111,6 +111,7 @@ impl Parcel {
 
     /// As [`Self::received`], of bytes in memory of our own, those of `buffer` from `start` on. A buffer
     /// of [`take_buffer`] is best, since parcels give theirs back there.
+    #[inline(always)]
     pub fn received_into(
         codec: Arc<dyn ObjectCodec>,
         buffer: Vec<u8>,
@@ -204,6 +205,7 @@ impl fmt::Debug for Parcel {
 }
 
 impl BorrowedParcel<'_> {
+    #[inline(always)]
     fn with(codec: Option<Arc<dyn ObjectCodec>>, bytes: Bytes, objects: Vec<ParcelObject>) -> Self {
         Self {
             codec,

@@ -71,6 +71,7 @@ impl ObjectCodec for Shared {
 
 impl Shared {
     /// Makes a parcel of what came, with the objects that were listed.
+    #[inline(always)]
     pub(super) fn received(
         self: &Arc<Self>,
         mut body: Body<OwnedFd>,

@@ -1,4 +1,8 @@
 //! One socket of a session, with what has arrived on it and whose turn it is.
+//!
+//! What every call goes through is inlined always, here, in what lies below and in what a parcel is made
+//! by: between two system calls nothing is in the nearest caches any more, and code that runs once is
+//! the faster the less there is of it (`docs/rpc.md`, "What a call costs").
 
 use std::collections::VecDeque;
 use std::io;
@@ -103,6 +107,7 @@ impl Connection {
     }
 
     /// Receives once.
+    #[inline(always)]
     pub(super) fn receive(&mut self, patience: Patience) -> Result<(), Ending> {
         let usual_bytes = self.inbox.usual_bytes();
         let received = self
@@ -162,6 +167,7 @@ impl Connection {
     ///
     /// A socket with a timeout costs the system a timer in each wait, so only waits within a message
     /// have one, of their own.
+    #[inline(always)]
     pub(super) fn wait(&mut self, what: WaitFor) -> Result<(), Ending> {
         let Some(partial) = self.partial(what) else {
             return self.receive(Patience::Wait);
@@ -227,6 +233,7 @@ impl Connection {
     /// While there is none, `returned` is told of references that come back: two sides that write
     /// to each other would wait for ever if neither read. Without patience what there is no room for
     /// stays [unsent](Self::has_unsent).
+    #[inline(always)]
     pub(super) fn send(
         &mut self,
         message: &[u8],
@@ -310,6 +317,7 @@ impl Connection {
         self.take_in_arrived(&mut returned)
     }
 
+    #[inline(always)]
     fn send_all(
         &mut self,
         mut bytes: &[u8],

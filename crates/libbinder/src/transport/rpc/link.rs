@@ -71,6 +71,7 @@ impl Link {
     /// Sends what of the bytes goes at once, and waits for room for none of it.
     ///
     /// `files` go with the first byte.
+    #[inline(always)]
     pub(super) fn send_now(&self, bytes: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<usize> {
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
@@ -146,6 +147,7 @@ impl Link {
 
     /// Receives behind what is in `to`, as far as there is room, and descriptors behind those in
     /// `files`. Where these may come, it is `usual_bytes` at most.
+    #[inline(always)]
     pub(super) fn receive(
         &self,
         to: &mut Vec<u8>,
