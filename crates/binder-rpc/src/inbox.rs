@@ -10,8 +10,10 @@ use crate::message::{Parcel, Parts, split};
 use crate::wire::{COMMAND_DEC_STRONG, WireHeader};
 use crate::{Address, Body, Ending, Limits, Message, Reply, Transaction, Version};
 
-/// The least room for a read, and how finely more is measured.
+/// The least room for a read.
 const LEAST_BYTES: usize = 16 << 10;
+
+/// How finely it is taken down how long messages are.
 const STEP_BYTES: usize = 4 << 10;
 
 /// A connection's bytes and descriptors until they make messages.
@@ -25,6 +27,7 @@ pub struct Inbox<F> {
     /// What has arrived; what is before `start` has been taken.
     buffer: Vec<u8>,
     start: usize,
+    /// The length of the longest message so far.
     usual_bytes: usize,
     files: VecDeque<F>,
     /// Gives an empty buffer.
@@ -60,7 +63,7 @@ impl<F> Inbox<F> {
     #[must_use]
     pub fn new(take_empty: fn() -> Vec<u8>) -> Self {
         let (buffer, files) = (Vec::new(), VecDeque::new());
-        Self { buffer, start: 0, usual_bytes: LEAST_BYTES, files, take_empty }
+        Self { buffer, start: 0, usual_bytes: STEP_BYTES, files, take_empty }
     }
 
     /// Returns where the next read is to append what it brings. There is room for something.
@@ -73,7 +76,7 @@ impl<F> Inbox<F> {
             if self.buffer.capacity() == 0 {
                 self.buffer = (self.take_empty)();
             }
-            self.buffer.reserve(self.usual_bytes);
+            self.buffer.reserve(self.usual_bytes.max(LEAST_BYTES));
         } else if self.buffer.len() == self.buffer.capacity() {
             self.buffer.drain(..self.start);
             self.start = 0;
@@ -83,7 +86,7 @@ impl<F> Inbox<F> {
         &mut self.buffer
     }
 
-    /// Returns how much one read brings at most, usually.
+    /// Returns how long messages have been at most.
     #[must_use]
     pub fn usual_bytes(&self) -> usize {
         self.usual_bytes

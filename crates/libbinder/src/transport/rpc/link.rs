@@ -146,7 +146,7 @@ impl Link {
     }
 
     /// Receives behind what is in `to`, as far as there is room, and descriptors behind those in
-    /// `files`. Where these may come, it is `usual_bytes` at most.
+    /// `files`. Where these may come, it is `usual_bytes` at most, or as much again as there is.
     #[inline(always)]
     pub(super) fn receive(
         &self,
@@ -171,7 +171,7 @@ impl Link {
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         // This call stores only where something is. No more than will be needed, for it takes time.
         let start = to.len();
-        to.resize(to.capacity().min(start + usual_bytes), 0);
+        to.resize(to.capacity().min(start + usual_bytes.max(start)), 0);
         let message = retry(|| {
             recvmsg(&self.socket, &mut [IoSliceMut::new(&mut to[start..])], &mut ancillary, flags)
         });
