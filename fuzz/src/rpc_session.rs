@@ -5,7 +5,7 @@
 
 use binder_rpc::handshake;
 use binder_rpc::{
-    Address, Arrival, Direction, Ending, Entered, Inbox, Limits, Listed, Message, Released, Role,
+    Address, Direction, Ending, Entered, Inbox, Limits, Listed, Message, Oneway, Released, Role,
     Session, Transaction, Turns, Version, encode, special,
 };
 
@@ -87,12 +87,12 @@ impl Peer {
     fn take(&mut self, mut chunk: &[u8]) -> Result<(), Ending> {
         while !chunk.is_empty() {
             let room = self.inbox.room();
-            let stored = room.len().min(chunk.len());
-            room[..stored].copy_from_slice(&chunk[..stored]);
+            let stored = (room.capacity() - room.len()).min(chunk.len());
+            room.extend_from_slice(&chunk[..stored]);
             chunk = &chunk[stored..];
             // Some bytes bring a descriptor.
             let file = (stored.is_multiple_of(5)).then_some(7);
-            self.inbox.filled(stored, file);
+            self.inbox.add_files(file);
             while let Some(message) = self.inbox.next(self.session.version(), &LIMITS)? {
                 self.handle(message)?;
             }
@@ -111,7 +111,6 @@ impl Peer {
             Message::Reply(reply) => {
                 self.turns.replied()?;
                 assert!(reply.status == 0 || reply.body.data().is_empty());
-                self.inbox.recycle(reply.body.buffer);
                 Ok(())
             }
             Message::Transact(transaction) => self.call(transaction),
@@ -135,22 +134,24 @@ impl Peer {
         }
         let files = transaction.body.files.len();
         assert!(files <= transaction.body.positions.len());
-        match self.session.accept(transaction)? {
-            Arrival::Call(address, _, transaction) => {
-                self.inbox.recycle(transaction.body.buffer);
+        match transaction.address {
+            None => {}
+            Some(address) if has_answer => {
+                self.session.accept(address)?;
                 let released = self.session.answered(address);
                 self.settle(&released)?;
             }
-            // It never ends, so that others wait for it.
-            Arrival::Oneway(_, 0, _) => {}
-            Arrival::Oneway(address, ..) => loop {
-                if let Err(released) = self.session.oneway_ran(address) {
-                    self.settle(&released)?;
-                    break;
-                }
+            Some(address) => match self.session.accept_oneway(address, transaction)? {
+                // It never ends, so that others wait for it.
+                Oneway::Run(0, _) => {}
+                Oneway::Run(..) => loop {
+                    if let Err(released) = self.session.oneway_ran(address) {
+                        self.settle(&released)?;
+                        break;
+                    }
+                },
+                Oneway::Wait(queued) => assert!(queued.waiting <= LIMITS.max_queued_oneways),
             },
-            Arrival::Queued(queued) => assert!(queued.waiting <= LIMITS.max_queued_oneways),
-            Arrival::Special(transaction) => self.inbox.recycle(transaction.body.buffer),
         }
         self.turns.answered();
         if has_answer {

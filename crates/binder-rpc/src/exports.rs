@@ -30,6 +30,15 @@ pub struct Queued {
     pub is_many: bool,
 }
 
+/// What becomes of a one-way call.
+#[derive(Debug)]
+pub enum Oneway<L, F> {
+    /// Run it and say [`oneway_ran`](crate::Session::oneway_ran), which may give another.
+    Run(L, Transaction<F>),
+    /// Nothing: an earlier one is not done, and whoever runs that takes this one too.
+    Wait(Queued),
+}
+
 /// What follows from references that came back, or from a call that is done.
 #[derive(Debug)]
 #[must_use = "what follows must be sent, and an object is dropped outside of the session's lock"]
@@ -170,27 +179,27 @@ impl<L: Clone, F> Exports<L, F> {
 
     /// Takes down that `amount` calls are done, which gives their references back.
     pub(crate) fn give_back(&mut self, address: Address, amount: u64) -> Released<L> {
-        let release = self.by_number.get_mut(&address.number).map(|export| {
+        let mut release = None;
+        let released = self.lessen(address.number, |export| {
             export.received -= amount;
-            Release { address, amount }
+            release = Some(Release { address, amount });
         });
-        Released { release, ..self.drop_unused(address.number) }
+        Released { release, ..released }
     }
 
     /// The peer has given `amount` references back; more than it has are taken for all.
     pub(crate) fn returned(&mut self, number: u32, amount: u64) -> Released<L> {
-        if let Some(export) = self.by_number.get_mut(&number) {
-            export.sent = export.sent.saturating_sub(amount);
-        }
-        self.drop_unused(number)
+        self.lessen(number, |export| export.sent = export.sent.saturating_sub(amount))
     }
 
-    fn drop_unused(&mut self, number: u32) -> Released<L> {
-        let unused = |export: &Export<L, F>| export.sent == 0 && export.received == 0;
+    /// Takes something off the counts of an object, and lets go of it if nothing is left.
+    fn lessen(&mut self, number: u32, change: impl FnOnce(&mut Export<L, F>)) -> Released<L> {
+        let is_unused = self.by_number.get_mut(&number).is_some_and(|export| {
+            change(export);
+            export.sent == 0 && export.received == 0
+        });
         let mut object = None;
-        if self.by_number.get(&number).is_some_and(unused)
-            && let Some(export) = self.by_number.remove(&number)
-        {
+        if is_unused && let Some(export) = self.by_number.remove(&number) {
             self.by_id.remove(&export.id);
             object = Some(export.object);
         }
@@ -202,12 +211,6 @@ impl<L: Clone, F> Exports<L, F> {
         self.queued_bytes = 0;
         core::mem::take(&mut self.by_number).into_values().map(|export| export.object)
     }
-}
-
-/// What becomes of a one-way call.
-pub(crate) enum Oneway<L, F> {
-    Run(L, Transaction<F>),
-    Wait(Queued),
 }
 
 /// What follows a one-way call.

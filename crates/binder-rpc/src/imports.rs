@@ -74,9 +74,7 @@ impl<P> Imports<P> {
     }
 
     pub(crate) fn let_go(&mut self, address: Address) -> Option<Release> {
-        let import = self.by_number.get_mut(&address.number)?;
-        import.holders = import.holders.saturating_sub(1);
-        self.give_back(address)
+        self.lessen(address, |import| import.holders = import.holders.saturating_sub(1))
     }
 
     /// Counts one sending to the owner, `None` if the object is not known.
@@ -96,17 +94,17 @@ impl<P> Imports<P> {
 
     /// The owner has given back what we sent it. Unknown objects are none of its business any more.
     pub(crate) fn returned(&mut self, address: Address, amount: u64) -> Option<Release> {
-        let import = self.by_number.get_mut(&address.number)?;
-        import.sent = import.sent.saturating_sub(amount);
-        self.give_back(address)
+        self.lessen(address, |import| import.sent = import.sent.saturating_sub(amount))
     }
 
-    /// Gives an object back that nobody holds and that is not on its way to the owner.
+    /// Takes something off the counts of an object, and gives it back if nobody holds it and it is not
+    /// on its way to the owner.
     ///
     /// While it is on its way the owner must not lose it: the two could overtake each other on
     /// different connections.
-    fn give_back(&mut self, address: Address) -> Option<Release> {
-        let import = self.by_number.get(&address.number)?;
+    fn lessen(&mut self, address: Address, change: impl FnOnce(&mut Import<P>)) -> Option<Release> {
+        let import = self.by_number.get_mut(&address.number)?;
+        change(import);
         if import.holders > 0 || import.sent > 0 {
             return None;
         }

@@ -10,26 +10,27 @@ use crate::message::{Parcel, Parts, split};
 use crate::wire::{COMMAND_DEC_STRONG, WireHeader};
 use crate::{Address, Body, Ending, Limits, Message, Reply, Transaction, Version};
 
-/// The first size of the buffer, and its growth is by doubling.
-const FIRST_BYTES: usize = 16 << 10;
+/// The least room for a read.
+const LEAST_BYTES: usize = 16 << 10;
 
-/// From this length on a parcel takes the buffer with it instead of being copied.
-const WORTH_BYTES: usize = 4 << 10;
+/// How finely it is taken down how long messages are.
+const STEP_BYTES: usize = 4 << 10;
 
 /// A connection's bytes and descriptors until they make messages.
 ///
 /// One read of the socket takes whatever is there into [`room`](Self::room): a header and its body,
-/// part of one, or several messages. The buffer stays as large as the largest message has been, so
-/// that the next of its size comes in one read too.
+/// part of one, or several messages. A message that ends with what has arrived takes the buffer along,
+/// as nearly all do, and its parcel is never moved. There is as much room as the longest message has
+/// needed, so that the next of its size comes in one read too.
 #[derive(Debug)]
 pub struct Inbox<F> {
+    /// What has arrived; what is before `start` has been taken.
     buffer: Vec<u8>,
     start: usize,
-    end: usize,
-    /// The length of a new buffer: that of the last.
+    /// The length of the longest message so far.
     usual_bytes: usize,
     files: VecDeque<F>,
-    /// Gives memory for a short parcel.
+    /// Gives an empty buffer.
     take_empty: fn() -> Vec<u8>,
 }
 
@@ -57,33 +58,42 @@ impl<F> Default for Inbox<F> {
 }
 
 impl<F> Inbox<F> {
-    /// Makes an inbox in which nothing has arrived. `take_empty` gives memory for the copies of short
-    /// parcels, for whoever keeps some.
+    /// Makes an inbox in which nothing has arrived. `take_empty` gives its buffers, for whoever keeps
+    /// those of parcels that are done with.
     #[must_use]
     pub fn new(take_empty: fn() -> Vec<u8>) -> Self {
-        let (usual_bytes, files) = (FIRST_BYTES, VecDeque::new());
-        Self { buffer: Vec::new(), start: 0, end: 0, usual_bytes, files, take_empty }
+        let (buffer, files) = (Vec::new(), VecDeque::new());
+        Self { buffer, start: 0, usual_bytes: STEP_BYTES, files, take_empty }
     }
 
-    /// Returns where the next read may store, never empty.
+    /// Returns where the next read is to append what it brings. There is room for something.
     ///
     /// At most twice what has arrived is set aside, whatever a header announces.
-    pub fn room(&mut self) -> &mut [u8] {
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        } else if self.end == self.buffer.len() {
-            self.buffer.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
+    pub fn room(&mut self) -> &mut Vec<u8> {
+        if self.start == self.buffer.len() {
+            self.start = 0;
+            self.buffer.clear();
+            if self.buffer.capacity() == 0 {
+                self.buffer = (self.take_empty)();
+            }
+            self.buffer.reserve(self.usual_bytes.max(LEAST_BYTES));
+        } else if self.buffer.len() == self.buffer.capacity() {
+            self.buffer.drain(..self.start);
+            self.start = 0;
+            // Nothing, if the start has made room.
+            self.buffer.reserve(1);
         }
-        if self.end == self.buffer.len() {
-            self.buffer.resize((self.buffer.len() * 2).max(self.usual_bytes), 0);
-        }
-        &mut self.buffer[self.end..]
+        &mut self.buffer
     }
 
-    /// Takes down that a read stored `bytes` bytes, and which descriptors came with them.
-    pub fn filled(&mut self, bytes: usize, files: impl IntoIterator<Item = F>) {
-        self.end = (self.end + bytes).min(self.buffer.len());
+    /// Returns how long messages have been at most.
+    #[must_use]
+    pub fn usual_bytes(&self) -> usize {
+        self.usual_bytes
+    }
+
+    /// Takes in the descriptors that came with a read.
+    pub fn add_files(&mut self, files: impl IntoIterator<Item = F>) {
         // Nearly always none, for which `extend` does too much.
         files.into_iter().for_each(|file| self.files.push_back(file));
     }
@@ -91,12 +101,19 @@ impl<F> Inbox<F> {
     /// Returns the bytes that have arrived and are no message yet.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.buffer[self.start..self.end]
+        &self.buffer[self.start..]
+    }
+
+    /// Returns whether nothing has arrived that is no message yet.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.start == self.buffer.len() && self.files.is_empty()
     }
 
     /// Forgets the first `bytes` bytes: a handshake has read them.
     pub fn consume(&mut self, bytes: usize) {
-        self.start = (self.start + bytes).min(self.end);
+        self.start = (self.start + bytes).min(self.buffer.len());
     }
 
     /// Returns how much of a message has arrived, if that is not all of it.
@@ -136,7 +153,7 @@ impl<F> Inbox<F> {
         version: Version,
         limits: &Limits,
     ) -> Result<Option<Message<F>>, Ending> {
-        let bytes = &self.buffer[self.start..self.end];
+        let bytes = &self.buffer[self.start..];
         let Ok((header, rest)) = WireHeader::ref_from_prefix(bytes) else {
             return self.between_messages();
         };
@@ -171,41 +188,28 @@ impl<F> Inbox<F> {
         }))
     }
 
-    /// Returns whether the memory went with the last parcel, so that some is to be set aside anew.
-    #[must_use]
-    pub fn is_bare(&self) -> bool {
-        self.buffer.is_empty()
-    }
-
-    /// Gives the memory of a parcel back, for the next message.
-    pub fn recycle(&mut self, buffer: Vec<u8>) {
-        if self.is_bare() {
-            self.buffer = buffer;
-        }
-    }
-
-    /// Makes the body of a message that ends at `end`. Its bytes are in the buffer itself if that is
-    /// worth it and holds nothing else, or else a copy.
+    /// Makes the body of a message that ends at `end`: it has the buffer, or, if more has arrived, a
+    /// copy.
+    #[inline(always)]
     fn take_body(&mut self, place: Range<usize>, lists: Lists<F>, end: usize) -> Body<F> {
         let Lists { positions, files } = lists;
-        self.start = end;
-        if place.len() >= WORTH_BYTES && self.start == self.end {
-            self.usual_bytes = self.buffer.len();
-            (self.start, self.end) = (0, 0);
-            let buffer = core::mem::take(&mut self.buffer);
-            return Body { buffer, range: place, positions, files };
+        if end < self.buffer.len() {
+            self.start = end;
+            let mut buffer = (self.take_empty)();
+            buffer.extend_from_slice(&self.buffer[place]);
+            return Body { buffer, start: 0, positions, files };
         }
-        let mut buffer = (self.take_empty)();
-        buffer.clear();
-        buffer.extend_from_slice(&self.buffer[place]);
-        let range = 0..buffer.len();
-        Body { buffer, range, positions, files }
+        self.start = 0;
+        self.usual_bytes = self.usual_bytes.max(end.next_multiple_of(STEP_BYTES));
+        let mut buffer = core::mem::take(&mut self.buffer);
+        buffer.truncate(place.end);
+        Body { buffer, start: place.start, positions, files }
     }
 
     /// Refuses descriptors that came with bytes of which nothing is left.
     fn between_messages(&self) -> Result<Option<Message<F>>, Ending> {
         match self.files.len() {
-            count @ 1.. if self.start == self.end => Err(Ending::StrayDescriptors { count }),
+            count @ 1.. if self.bytes().is_empty() => Err(Ending::StrayDescriptors { count }),
             _ => Ok(None),
         }
     }
@@ -223,6 +227,7 @@ struct Lists<F> {
     files: Vec<F>,
 }
 
+#[inline(always)]
 fn take_lists<F>(parcel: &Parcel<'_>, files: &mut VecDeque<F>) -> Result<Lists<F>, Ending> {
     if parcel.descriptors > files.len() {
         let received = files.len();

@@ -31,12 +31,12 @@ pub mod wire;
 
 pub use address::{Address, BadAddress, Role};
 pub use ending::Ending;
-pub use exports::{Queued, Released};
+pub use exports::{Oneway, Queued, Released};
 pub use imports::Release;
 pub use inbox::{Inbox, Partial};
 pub use limits::Limits;
 pub use message::{Body, Listed, Message, Reply, Transaction};
-pub use session::{Arrival, Entered, Refusal, Remains, Session, Start};
+pub use session::{Entered, Refusal, Remains, Session, Start};
 pub use turns::{Direction, Turn, Turns};
 pub use version::{UnknownVersion, Version};
 

@@ -1,7 +1,6 @@
 //! A message, read from its bytes.
 
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
@@ -14,10 +13,10 @@ use crate::{Address, Ending, Version};
 /// A parcel as it came, with descriptors of the front end's type `F`.
 #[derive(Debug)]
 pub struct Body<F> {
-    /// The memory that the parcel lies in, for [`Inbox::recycle`](crate::Inbox::recycle).
+    /// The memory that the parcel lies in, to its end.
     pub buffer: Vec<u8>,
-    /// Where the parcel lies in that memory.
-    pub range: Range<usize>,
+    /// Where the parcel begins in that memory.
+    pub start: usize,
     /// Where the listed objects lie in the parcel.
     pub positions: Vec<u32>,
     /// The descriptors that came with it.
@@ -26,7 +25,7 @@ pub struct Body<F> {
 
 impl<F> Default for Body<F> {
     fn default() -> Self {
-        Self { buffer: Vec::new(), range: 0..0, positions: Vec::new(), files: Vec::new() }
+        Self { buffer: Vec::new(), start: 0, positions: Vec::new(), files: Vec::new() }
     }
 }
 
@@ -34,15 +33,14 @@ impl<F> Body<F> {
     /// Returns the parcel.
     #[must_use]
     pub fn data(&self) -> &[u8] {
-        &self.buffer[self.range.clone()]
+        &self.buffer[self.start..]
     }
 
     /// Gives up the memory around the parcel, for one that is kept for long.
-    pub(crate) fn compact(&mut self) {
-        if self.buffer.len() > self.range.len() {
-            self.buffer = Vec::from(self.data());
-            self.range = 0..self.buffer.len();
-        }
+    pub fn compact(&mut self) {
+        self.buffer.drain(..self.start);
+        self.start = 0;
+        self.buffer.shrink_to_fit();
     }
 
     /// Returns what is listed as an object: where it lies, and what it is.
@@ -138,6 +136,7 @@ pub(crate) struct Parcel<'a> {
 }
 
 /// Splits the body of a message.
+#[inline(always)]
 pub(crate) fn split<'a>(
     header: &WireHeader,
     body: &'a [u8],

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::exports::{Exports, Oneway, Queued, Ran, Released};
+use crate::exports::{Exports, Oneway, Ran, Released};
 use crate::imports::{Imports, Release};
 use crate::{Address, Ending, Limits, Role, Transaction, Version};
 
@@ -45,19 +45,6 @@ pub enum Entered<L> {
     Own(L, Release),
     /// One of the peer's: find its proxy, or make one and [`hold`](Session::hold) it.
     Foreign(Address),
-}
-
-/// What is to be done about a call that arrived.
-#[derive(Debug)]
-pub enum Arrival<L, F> {
-    /// Answer it from what the session is.
-    Special(Transaction<F>),
-    /// Run it, answer it, and say [`answered`](Session::answered).
-    Call(Address, L, Transaction<F>),
-    /// Run it and say [`oneway_ran`](Session::oneway_ran), which may give another.
-    Oneway(Address, L, Transaction<F>),
-    /// Nothing: an earlier one is not done, and whoever runs that takes this one too.
-    Queued(Queued),
 }
 
 /// The objects of a session and their counts.
@@ -153,29 +140,30 @@ impl<L: Clone, P, F> Session<L, P, F> {
         Ok(Start { async_number })
     }
 
-    /// Decides about a call that arrived.
+    /// Takes in a call that arrived for an object: run it, answer it, and say
+    /// [`answered`](Self::answered).
     ///
     /// # Errors
     ///
     /// The [`Ending`] of the session, for a call that no peer may make.
-    pub fn accept(&mut self, transaction: Transaction<F>) -> Result<Arrival<L, F>, Ending> {
-        self.check_going()?;
-        let Some(address) = transaction.address else {
-            return Ok(Arrival::Special(transaction));
-        };
-        if address.owner != self.role {
-            return Err(Ending::UnknownAddress(address));
-        }
-        if transaction.is_oneway() {
-            return Ok(match self.exports.receive_oneway(address, transaction, &self.limits)? {
-                Oneway::Run(object, transaction) => Arrival::Oneway(address, object, transaction),
-                Oneway::Wait(queued) => Arrival::Queued(queued),
-            });
-        }
-        match self.exports.receive(address.number) {
-            Some(object) => Ok(Arrival::Call(address, object, transaction)),
-            None => Err(Ending::UnknownAddress(address)),
-        }
+    pub fn accept(&mut self, address: Address) -> Result<L, Ending> {
+        self.check_ours(address)?;
+        self.exports.receive(address.number).ok_or(Ending::UnknownAddress(address))
+    }
+
+    /// Takes in a one-way call that arrived for an object: run it, or leave it to whoever runs an
+    /// earlier one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::accept`], and if too many wait.
+    pub fn accept_oneway(
+        &mut self,
+        address: Address,
+        transaction: Transaction<F>,
+    ) -> Result<Oneway<L, F>, Ending> {
+        self.check_ours(address)?;
+        self.exports.receive_oneway(address, transaction, &self.limits)
     }
 
     /// Takes down that a call has run; what follows goes before its answer.
@@ -289,6 +277,11 @@ impl<L: Clone, P, F> Session<L, P, F> {
             None => Ok(()),
             Some(ending) => Err(Refusal::Ended(ending.clone())),
         }
+    }
+
+    fn check_ours(&self, address: Address) -> Result<(), Ending> {
+        self.check_going()?;
+        if address.owner == self.role { Ok(()) } else { Err(Ending::UnknownAddress(address)) }
     }
 
     fn check_going(&self) -> Result<(), Ending> {

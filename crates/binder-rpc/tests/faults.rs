@@ -32,8 +32,8 @@ fn words(words: &[u32]) -> Vec<u8> {
 
 fn read_with(bytes: &[u8], files: u32, version: Version) -> Result<Option<Message<u32>>, Ending> {
     let mut inbox = Inbox::default();
-    inbox.room()[..bytes.len()].copy_from_slice(bytes);
-    inbox.filled(bytes.len(), 0..files);
+    inbox.room().extend_from_slice(bytes);
+    inbox.add_files(0..files);
     inbox.next(version, &Limits::default())
 }
 
@@ -105,8 +105,8 @@ fn a_listed_object_is_where_the_list_says() {
 fn descriptors_that_nobody_announced_end_the_session() {
     let mut inbox: Inbox<u32> = Inbox::default();
     let bytes = reply(0, &[]);
-    inbox.room()[..bytes.len()].copy_from_slice(&bytes);
-    inbox.filled(bytes.len(), [5]);
+    inbox.room().extend_from_slice(&bytes);
+    inbox.add_files([5]);
     assert!(inbox.next(Version::V1, &Limits::default()).expect("a reply").is_some());
     let ending = inbox.next(Version::V1, &Limits::default()).expect_err("a stray");
     assert_eq!(ending, Ending::StrayDescriptors { count: 1 });
@@ -116,8 +116,7 @@ fn descriptors_that_nobody_announced_end_the_session() {
 fn the_end_of_the_stream_within_a_message_is_no_ordinary_end() {
     let mut inbox: Inbox<u32> = Inbox::default();
     assert_eq!(inbox.closed(), Ending::Closed);
-    inbox.room()[..5].copy_from_slice(&[0; 5]);
-    inbox.filled(5, []);
+    inbox.room().extend_from_slice(&[0; 5]);
     assert_eq!(inbox.closed(), Ending::Truncated { bytes: 5 });
 }
 
@@ -145,7 +144,10 @@ fn call(session: &mut Side, address: Address, order: Option<u64>) -> Result<(), 
     };
     let head = encode::transact(&call, encode::Extent::default(), &limits).expect("short");
     match read_with(&head, 0, session.version())? {
-        Some(Message::Transact(transaction)) => session.accept(transaction).map(drop),
+        Some(Message::Transact(transaction)) => match transaction.is_oneway() {
+            true => session.accept_oneway(address, transaction).map(drop),
+            false => session.accept(address).map(drop),
+        },
         other => panic!("read {other:?}"),
     }
 }
@@ -326,8 +328,7 @@ fn answers_to_special_calls_are_checked() {
 fn a_part_of_a_message_is_known_for_what_it_is() {
     let partial = |bytes: &[u8]| {
         let mut inbox: Inbox<u32> = Inbox::default();
-        inbox.room()[..bytes.len()].copy_from_slice(bytes);
-        inbox.filled(bytes.len(), []);
+        inbox.room().extend_from_slice(bytes);
         inbox.partial().map(|it| (it.received, it.expected, it.may_be_release))
     };
     let call = message(0, &[0; 40]);

@@ -24,14 +24,7 @@ struct Side {
 
 impl Side {
     fn take(&mut self, bytes: &[u8]) {
-        let mut left = bytes;
-        while !left.is_empty() {
-            let room = self.inbox.room();
-            let stored = room.len().min(left.len());
-            room[..stored].copy_from_slice(&left[..stored]);
-            left = &left[stored..];
-            self.inbox.filled(stored, []);
-        }
+        self.inbox.room().extend_from_slice(bytes);
     }
 
     fn decode(&mut self, version: Version) {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use binder_rpc::{
-    Address, Arrival, Body, Entered, Inbox, Limits, Listed, Message, Release, Released, Role,
+    Address, Body, Entered, Inbox, Limits, Listed, Message, Oneway, Release, Released, Role,
     Session, Transaction, Version, encode, special, wire,
 };
 use proptest::prelude::*;
@@ -164,8 +164,7 @@ impl Pair {
         };
         let side = &mut self.0[at];
         let inbox = &mut side.inboxes[connection];
-        inbox.room()[..bytes.len()].copy_from_slice(&bytes);
-        inbox.filled(bytes.len(), []);
+        inbox.room().extend_from_slice(&bytes);
         let version = side.session.version();
         let message = inbox.next(version, &Limits::default()).expect("good").expect("whole");
         match message {
@@ -175,16 +174,19 @@ impl Pair {
             }
             Message::Transact(transaction) => {
                 self.enter(at, connection, &transaction.body);
-                match self.0[at].session.accept(transaction).expect("known") {
-                    Arrival::Call(address, ..) => {
-                        let released = self.0[at].session.answered(address);
-                        self.settle(at, connection, released);
-                    }
-                    Arrival::Oneway(address, _, transaction) => {
+                let address = transaction.address.expect("an object");
+                let session = &mut self.0[at].session;
+                if !transaction.is_oneway() {
+                    session.accept(address).expect("known");
+                    let released = session.answered(address);
+                    self.settle(at, connection, released);
+                    return;
+                }
+                match session.accept_oneway(address, transaction).expect("known") {
+                    Oneway::Run(_, transaction) => {
                         self.0[at].running.push((connection, address, transaction));
                     }
-                    Arrival::Queued(_) => {}
-                    Arrival::Special(transaction) => panic!("{transaction:?}"),
+                    Oneway::Wait(_) => {}
                 }
             }
             Message::Reply(reply) => panic!("{reply:?}"),

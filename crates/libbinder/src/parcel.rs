@@ -109,15 +109,17 @@ impl Parcel {
         Self(BorrowedParcel::with(Some(codec), Bytes::none(), Vec::new()))
     }
 
-    /// As [`Self::received`], of bytes in memory of our own: a buffer of [`take_buffer`] at best, since
-    /// parcels give theirs back there.
+    /// As [`Self::received`], of bytes in memory of our own, those of `buffer` from `start` on. A buffer
+    /// of [`take_buffer`] is best, since parcels give theirs back there.
+    #[inline(always)]
     pub fn received_into(
         codec: Arc<dyn ObjectCodec>,
         buffer: Vec<u8>,
+        start: usize,
         mut objects: Vec<ParcelObject>,
     ) -> Self {
         objects.sort_by_key(|object| object.offset);
-        Self(BorrowedParcel::with(Some(codec), Bytes::Own { buffer, start: 0 }, objects))
+        Self(BorrowedParcel::with(Some(codec), Bytes::Own { buffer, start }, objects))
     }
 
     /// A parcel that a transport received, with the objects that it was told of: files, and binders
@@ -203,6 +205,7 @@ impl fmt::Debug for Parcel {
 }
 
 impl BorrowedParcel<'_> {
+    #[inline(always)]
     fn with(codec: Option<Arc<dyn ObjectCodec>>, bytes: Bytes, objects: Vec<ParcelObject>) -> Self {
         Self {
             codec,
@@ -325,16 +328,22 @@ impl BorrowedParcel<'_> {
     }
 }
 
+/// Overwrites what is in a buffer.
+#[cold]
+fn wipe(buffer: &mut [u8]) {
+    buffer.fill(0);
+    // Seen by somebody, so that the writes are not for nothing.
+    std::hint::black_box(&*buffer);
+}
+
 impl Drop for BorrowedParcel<'_> {
     fn drop(&mut self) {
-        if !self.is_sent {
-            mem::take(self.objects.get_mut()).iter().for_each(|object| self.unname(object));
+        if !self.is_sent && !self.objects.get_mut().is_empty() {
+            self.unname_all();
         }
         if let Bytes::Own { buffer, .. } = &mut self.bytes {
             if self.is_sensitive {
-                buffer.fill(0);
-                // Seen by somebody, so that the writes are not for nothing.
-                std::hint::black_box(&*buffer);
+                wipe(buffer);
             }
             buffers::give(mem::take(buffer));
         }

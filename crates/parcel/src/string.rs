@@ -8,6 +8,25 @@ use crate::{Error, Reader, Writer, padded};
 /// The length of null.
 const NULL: i32 = -1;
 
+/// How many bytes become units in a few instructions.
+const AT_ONCE: usize = 8;
+
+/// Writes ASCII as units, as many.
+fn widen(ascii: &[u8], units: &mut [[u8; 2]]) {
+    fn one_by_one(ascii: &[u8], units: &mut [[u8; 2]]) {
+        units.iter_mut().zip(ascii).for_each(|(unit, byte)| *unit = u16::from(*byte).to_le_bytes());
+    }
+    let Some(last) = ascii.last_chunk::<AT_ONCE>() else {
+        return one_by_one(ascii, units);
+    };
+    let places = units.as_chunks_mut::<AT_ONCE>().0.iter_mut();
+    places.zip(ascii.as_chunks::<AT_ONCE>().0).for_each(|(place, bytes)| one_by_one(bytes, place));
+    if let Some(place) = units.last_chunk_mut::<AT_ONCE>() {
+        // Some of them once more, which takes less than one by one.
+        one_by_one(last, place);
+    }
+}
+
 impl Writer<'_> {
     /// Writes text as UTF-16: its length in units, the units, a zero.
     ///
@@ -15,16 +34,18 @@ impl Writer<'_> {
     ///
     /// [`Error::TooLong`]; nothing is written then.
     pub fn string16(&mut self, text: &str) -> Result<(), Error> {
-        let count = if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
+        let is_ascii = text.is_ascii();
+        let count = if is_ascii { text.len() } else { text.encode_utf16().count() };
         let length = i32::try_from(count).map_err(|_| Error::TooLong { count })?;
         self.i32(length);
         let place = self.room(padded((count + 1) * 2));
-        let units = place.as_chunks_mut::<2>().0.iter_mut();
-        if text.is_ascii() {
-            // Most text is, and this loop is as fast as a copy.
-            units.zip(text.bytes()).for_each(|(unit, byte)| *unit = [byte, 0]);
+        let units = &mut place.as_chunks_mut::<2>().0[..count];
+        if is_ascii {
+            // Most text is.
+            widen(text.as_bytes(), units);
         } else {
-            units.zip(text.encode_utf16()).for_each(|(place, unit)| *place = unit.to_le_bytes());
+            let units = units.iter_mut().zip(text.encode_utf16());
+            units.for_each(|(place, unit)| *place = unit.to_le_bytes());
         }
         Ok(())
     }

@@ -53,8 +53,10 @@ impl<'a> Writer<'a> {
     pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
         let start = self.at;
         self.at += bytes;
-        let over = self.bytes.len().min(self.at);
-        self.bytes[start..over].fill(0);
+        if start < self.bytes.len() {
+            let over = self.bytes.len().min(self.at);
+            self.bytes[start..over].fill(0);
+        }
         if self.at > self.bytes.len() {
             self.bytes.resize(self.at, 0);
         }

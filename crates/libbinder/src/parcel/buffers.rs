@@ -8,8 +8,8 @@ use std::cell::RefCell;
 /// How many buffers a thread keeps: two calls' worth, one nested in the other.
 const KEPT: usize = 4;
 
-/// Larger ones are not kept: few calls need them, and each thread may keep some.
-const LARGEST_BYTES: usize = 256 << 10;
+/// Larger ones are not kept: no call needs them unless limits are raised, and each thread may keep some.
+const LARGEST_BYTES: usize = 1 << 20;
 
 thread_local! {
     static BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };

@@ -182,6 +182,11 @@ impl BorrowedParcel<'_> {
         }
     }
 
+    /// Takes back the names of all objects: the parcel is not sent.
+    pub(super) fn unname_all(&mut self) {
+        mem::take(self.objects.get_mut()).iter().for_each(|object| self.unname(object));
+    }
+
     /// Takes back the name of an object that is not sent.
     pub(super) fn unname(&self, object: &ParcelObject) {
         if let (Some(codec), Held::Binder { binder, name: Some(name) }) =

@@ -221,7 +221,7 @@ impl Shared {
         }
         let mut buffer = take_buffer();
         let copied = received.bytes().map(|bytes| parcel::bytes::append(&mut buffer, bytes));
-        let mut copy = Parcel::received_into(codec, buffer, objects);
+        let mut copy = Parcel::received_into(codec, buffer, 0, objects);
         if is_sensitive {
             copy.mark_sensitive();
         }

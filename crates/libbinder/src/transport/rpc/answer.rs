@@ -4,7 +4,7 @@ use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use binder_rpc::{Address, Arrival, Ending, Message, Role, Transaction, encode, special};
+use binder_rpc::{Address, Ending, Message, Oneway, Role, Transaction, encode, special};
 
 use super::call::serving;
 use super::codec::{count_files, files};
@@ -12,7 +12,7 @@ use super::connection::{Connection, WaitFor};
 use super::link::{MAX_FILES, Patience};
 use super::shared::{Shared, Tell};
 use crate::StatusCode;
-use crate::transport::{LocalObject, Parcel, serve};
+use crate::transport::{Parcel, serve};
 
 impl Shared {
     /// Serves a connection on which the peer calls, until its end.
@@ -56,30 +56,16 @@ impl Shared {
         transaction: Transaction<OwnedFd>,
     ) -> Result<Box<Connection>, Ending> {
         connection.turns.called(&self.terms.limits)?;
-        let arrival = self.table().session.accept(transaction)?;
-        let mut connection = match arrival {
-            Arrival::Call(address, object, transaction) => {
-                self.answer_call(connection, address, &object, transaction)?
-            }
-            Arrival::Oneway(address, object, transaction) => {
-                self.run_oneways(address, object, transaction)?;
-                connection
-            }
-            Arrival::Queued(queued) => {
-                if queued.is_many {
-                    let (waiting, pid) = (queued.waiting, self.peer.caller().pid);
-                    tracing::warn!(waiting, pid, "one-way calls wait for earlier ones");
-                }
-                connection
-            }
-            Arrival::Special(transaction) => {
+        match transaction.address {
+            Some(address) if transaction.is_oneway() => self.take_oneway(address, transaction)?,
+            Some(address) => connection = self.answer_call(connection, address, transaction)?,
+            None => {
                 let reply = self.answer_special(&transaction);
                 if !transaction.is_oneway() {
                     self.reply(&mut connection, None, reply)?;
                 }
-                connection
             }
-        };
+        }
         connection.turns.answered();
         Ok(connection)
     }
@@ -88,13 +74,13 @@ impl Shared {
         self: &Arc<Self>,
         connection: Box<Connection>,
         address: Address,
-        object: &Arc<dyn LocalObject>,
         transaction: Transaction<OwnedFd>,
     ) -> Result<Box<Connection>, Ending> {
+        let object = self.table().session.accept(address)?;
         let data = self.received(transaction.body, Tell::Soon)?;
         let caller = self.peer.caller();
         let (connection, reply) = serving(self, Some(connection), || {
-            serve(object, caller, transaction.code, data, transaction.flags)
+            serve(&object, caller, transaction.code, data, transaction.flags)
         });
         // Without a connection, a call within this one has ended the session.
         let mut connection = connection.ok_or_else(|| self.ending().unwrap_or(Ending::Closed))?;
@@ -102,13 +88,23 @@ impl Shared {
         Ok(connection)
     }
 
-    /// Runs a one-way call, and those to the same object that waited for it.
-    fn run_oneways(
+    /// Runs a one-way call, and those to the same object that waited for it; or has it wait.
+    fn take_oneway(
         self: &Arc<Self>,
         address: Address,
-        mut object: Arc<dyn LocalObject>,
-        mut transaction: Transaction<OwnedFd>,
+        transaction: Transaction<OwnedFd>,
     ) -> Result<(), Ending> {
+        let accepted = self.table().session.accept_oneway(address, transaction)?;
+        let (mut object, mut transaction) = match accepted {
+            Oneway::Run(object, transaction) => (object, transaction),
+            Oneway::Wait(queued) => {
+                if queued.is_many {
+                    let (waiting, pid) = (queued.waiting, self.peer.caller().pid);
+                    tracing::warn!(waiting, pid, "one-way calls wait for earlier ones");
+                }
+                return Ok(());
+            }
+        };
         loop {
             let data = self.received(transaction.body, Tell::Soon)?;
             let mut caller = self.peer.caller();
@@ -159,27 +155,13 @@ impl Shared {
         self: &Arc<Self>,
         connection: &mut Connection,
         called: Option<Address>,
-        reply: Result<Parcel, StatusCode>,
+        mut reply: Result<Parcel, StatusCode>,
     ) -> Result<(), Ending> {
-        let limits = *connection.limits();
-        let version = self.terms.version;
         let mut scratch = connection.take_scratch();
-        let reply = reply.and_then(|reply| {
-            let positions = self.list_positions(&reply.objects(), &mut scratch);
-            let parcel_bytes = reply.bytes().len();
-            let extent = encode::Extent { parcel_bytes, positions };
-            let head = encode::reply(version, 0, extent, &limits).map_err(|refusal| {
-                tracing::warn!(%refusal, "an answer was not sent");
-                StatusCode::FAILED_TRANSACTION
-            })?;
-            if count_files(&reply.objects()) > MAX_FILES {
-                return Err(StatusCode::BAD_VALUE);
-            }
-            Ok((reply, head))
-        });
-        if reply.is_err() {
-            scratch.clear();
-        }
+        let answer = match &mut reply {
+            Ok(reply) => self.head(reply, &mut scratch).map(|head| (reply, head)),
+            Err(status) => Err(*status),
+        };
         let listed_bytes = scratch.len();
         let (lost, is_last) = {
             let mut table = self.table();
@@ -190,8 +172,8 @@ impl Shared {
         // Outside of the lock: it may be the last of the object.
         drop(lost);
         let take_in = |message| self.take_in(message);
-        match reply {
-            Ok((mut reply, head)) => {
+        match answer {
+            Ok((reply, head)) => {
                 let (positions, mut releases) = scratch.split_at(listed_bytes);
                 // Whatever happens, the names are the receiver's.
                 reply.mark_sent();
@@ -204,9 +186,10 @@ impl Shared {
                 connection.send(reply.bytes(), &files(&objects), Patience::Wait, take_in)?;
             }
             Err(status) => {
-                let none = encode::Extent::default();
+                let (version, none) = (self.terms.version, encode::Extent::default());
                 // A status alone is within every limit.
-                let Ok(head) = encode::reply(version, status.code(), none, &limits) else {
+                let Ok(head) = encode::reply(version, status.code(), none, &self.terms.limits)
+                else {
                     return Err(Ending::ShutDown);
                 };
                 scratch.extend_from_slice(&head);
@@ -215,5 +198,22 @@ impl Shared {
         }
         connection.put_scratch(scratch);
         if is_last { self.end_if_last() } else { Ok(()) }
+    }
+
+    /// Returns what goes before an answer, and writes the positions that go behind it, if it can be
+    /// sent.
+    fn head(&self, reply: &Parcel, positions: &mut Vec<u8>) -> Result<encode::Head, StatusCode> {
+        let objects = reply.objects();
+        if count_files(&objects) > MAX_FILES {
+            return Err(StatusCode::BAD_VALUE);
+        }
+        let count = self.list_positions(&objects, positions);
+        let extent = encode::Extent { parcel_bytes: reply.bytes().len(), positions: count };
+        let head = encode::reply(self.terms.version, 0, extent, &self.terms.limits);
+        head.map_err(|refusal| {
+            positions.clear();
+            tracing::warn!(%refusal, "an answer was not sent");
+            StatusCode::FAILED_TRANSACTION
+        })
     }
 }

@@ -201,8 +201,10 @@ impl Awaited {
     fn step(self: &Arc<Self>, mut connection: Box<Connection>) -> Result<Step, Ending> {
         loop {
             match connection.arrived()? {
-                Some(Message::Reply(reply)) => {
+                Some(Message::Reply(mut reply)) => {
                     connection.turns.replied()?;
+                    // It may wait long for whoever takes it.
+                    reply.body.compact();
                     let answer = self.session.take_reply(reply);
                     // It is in the pool before whoever is woken asks there.
                     self.session.put_back(connection, Place::First);

@@ -164,10 +164,10 @@ impl Shared {
         patience: Patience,
     ) -> Result<(), NotSent> {
         let is_oneway = call.flags & FLAG_ONEWAY != 0;
-        if !is_oneway && !connection.turns.may_call(connection.limits()) {
+        if !is_oneway && !connection.turns.may_call(&self.terms.limits) {
             return Err(NotSent::Refused(StatusCode::INVALID_OPERATION));
         }
-        let limits = *connection.limits();
+        let limits = &self.terms.limits;
         let mut scratch = connection.take_scratch();
         let positions = self.list_positions(&data.objects(), &mut scratch);
         let listed_bytes = scratch.len();
@@ -177,7 +177,7 @@ impl Shared {
             return Err(NotSent::Refused(StatusCode::BAD_VALUE));
         }
         // Refused before it is counted.
-        encode::check_transact(extent, &limits)?;
+        encode::check_transact(extent, limits)?;
         {
             let mut table = self.table();
             if let Some(address) = call.address {
@@ -188,7 +188,7 @@ impl Shared {
                 self.take_releases(&mut table, &mut scratch);
             }
         }
-        let head = encode::transact(&call, extent, &limits)?;
+        let head = encode::transact(&call, extent, limits)?;
         if !is_oneway {
             connection.turns.call();
         }

@@ -6,13 +6,11 @@ use std::sync::Arc;
 use binder_rpc::handshake::FdMode;
 use binder_rpc::{Address, Body, Ending, Listed, Version};
 
-use super::connection::recycle;
 use super::error::status_of;
 use super::proxy::RpcProxy;
 use super::shared::{Shared, Tell};
 use crate::transport::{
-    Held, Object, ObjectCodec, Parcel, ParcelObject, ReceivedBytes, RpcVersion, WireFormat,
-    WireName,
+    Held, Object, ObjectCodec, Parcel, ParcelObject, RpcVersion, WireFormat, WireName,
 };
 use crate::{SpIBinder, StatusCode};
 
@@ -71,26 +69,9 @@ impl ObjectCodec for Shared {
     }
 }
 
-/// A parcel's bytes in the memory that they were received in.
-struct Place {
-    buffer: Vec<u8>,
-    range: std::ops::Range<usize>,
-}
-
-impl ReceivedBytes for Place {
-    fn bytes(&self) -> &[u8] {
-        &self.buffer[self.range.clone()]
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        recycle(std::mem::take(&mut self.buffer));
-    }
-}
-
 impl Shared {
     /// Makes a parcel of what came, with the objects that were listed.
+    #[inline(always)]
     pub(super) fn received(
         self: &Arc<Self>,
         mut body: Body<OwnedFd>,
@@ -118,11 +99,7 @@ impl Shared {
             }
         }
         let codec = Arc::<Self>::clone(self);
-        if body.range == (0..body.buffer.len()) {
-            return Ok(Parcel::received_into(codec, body.buffer, objects));
-        }
-        let place = Place { buffer: body.buffer, range: body.range };
-        Ok(Parcel::received(codec, Box::new(place), objects))
+        Ok(Parcel::received_into(codec, body.buffer, body.start, objects))
     }
 
     /// Writes the positions that the version lists into `to`, and returns how many there are.

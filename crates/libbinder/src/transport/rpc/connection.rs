@@ -1,6 +1,9 @@
 //! One socket of a session, with what has arrived on it and whose turn it is.
+//!
+//! What every call goes through is inlined always, here, in what lies below and in what a parcel is made
+//! by: between two system calls nothing is in the nearest caches any more, and code that runs once is
+//! the faster the less there is of it (`docs/rpc.md`, "What a call costs").
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
@@ -13,31 +16,11 @@ use binder_rpc::{Direction, Ending, Inbox, Limits, Message, Partial, Turns, Vers
 use super::link::{Link, Patience};
 use crate::transport::take_buffer;
 
-/// Spare buffers of long parcels kept by each thread, and how large one may be.
-const SPARES: usize = 2;
-const SPARE_BYTES: usize = 2 << 20;
-
 /// How often room is tried for, before a peer that makes none is given up.
 const TRIES: u32 = 8;
 
 /// After how many one-way calls their connection is looked at.
 const DRAIN_EACH: u32 = 32;
-
-thread_local! {
-    /// Memory of parcels that this thread has done with. Most are dropped where they were received.
-    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Keeps the memory of a parcel for the next that this thread receives.
-pub(super) fn recycle(buffer: Vec<u8>) {
-    // A thread that is ending has no use for it.
-    let _ = SPARE.try_with(|spares| {
-        let mut spares = spares.borrow_mut();
-        if spares.len() < SPARES && (1..=SPARE_BYTES).contains(&buffer.len()) {
-            spares.push(buffer);
-        }
-    });
-}
 
 /// A connection, which belongs to the thread that uses it.
 #[derive(Debug)]
@@ -113,10 +96,6 @@ impl Connection {
         &self.link
     }
 
-    pub(super) fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
     /// Returns the bytes that have come and are no message, for the handshake.
     pub(super) fn bytes(&self) -> &[u8] {
         self.inbox.bytes()
@@ -128,14 +107,12 @@ impl Connection {
     }
 
     /// Receives once.
+    #[inline(always)]
     pub(super) fn receive(&mut self, patience: Patience) -> Result<(), Ending> {
-        if self.inbox.is_bare() {
-            let spare = SPARE.try_with(|spares| spares.borrow_mut().pop());
-            spare.into_iter().flatten().for_each(|buffer| self.inbox.recycle(buffer));
-        }
+        let usual_bytes = self.inbox.usual_bytes();
         let received = self
             .link
-            .receive(self.inbox.room(), &mut self.files, patience)
+            .receive(self.inbox.room(), usual_bytes, &mut self.files, patience)
             .map_err(|error| lost(&error))?;
         if received.lost_files {
             return Err(Ending::LostDescriptors);
@@ -143,7 +120,7 @@ impl Connection {
         if received.is_end {
             return Err(self.inbox.closed());
         }
-        self.inbox.filled(received.bytes, self.files.drain(..));
+        self.inbox.add_files(self.files.drain(..));
         Ok(())
     }
 
@@ -160,11 +137,15 @@ impl Connection {
         if let Some(message) = self.early.pop_front() {
             return Ok(Some(message));
         }
-        let message = self.inbox.next(self.version, &self.limits)?;
-        if message.is_some() {
+        if self.inbox.is_empty() {
+            // As before nearly every wait.
+            return Ok(None);
+        }
+        let message = self.inbox.next(self.version, &self.limits);
+        if let Ok(Some(_)) = message {
             self.within_since = None;
         }
-        Ok(message)
+        message
     }
 
     /// Returns whether more may have come than the system tells of.
@@ -186,6 +167,7 @@ impl Connection {
     ///
     /// A socket with a timeout costs the system a timer in each wait, so only waits within a message
     /// have one, of their own.
+    #[inline(always)]
     pub(super) fn wait(&mut self, what: WaitFor) -> Result<(), Ending> {
         let Some(partial) = self.partial(what) else {
             return self.receive(Patience::Wait);
@@ -251,6 +233,7 @@ impl Connection {
     /// While there is none, `returned` is told of references that come back: two sides that write
     /// to each other would wait for ever if neither read. Without patience what there is no room for
     /// stays [unsent](Self::has_unsent).
+    #[inline(always)]
     pub(super) fn send(
         &mut self,
         message: &[u8],
@@ -334,6 +317,7 @@ impl Connection {
         self.take_in_arrived(&mut returned)
     }
 
+    #[inline(always)]
     fn send_all(
         &mut self,
         mut bytes: &[u8],

@@ -230,16 +230,14 @@ impl Listener {
 
 /// Takes the next descriptor that comes over a socket; it comes with four bytes of zero.
 fn accept_bootstrap(link: &Link) -> Result<Option<Connected>, RpcError> {
-    let mut files = Vec::new();
-    let mut left = [0; 4].len();
-    while left > 0 {
-        let mut room = [0; 4];
-        let received = link.receive(&mut room[..left], &mut files, Patience::Wait);
-        let received = received.map_err(RpcError::system("receive a connection"))?;
-        if received.is_end {
+    const BYTES: usize = 4;
+    let (mut zeros, mut files) = (Vec::with_capacity(BYTES), Vec::new());
+    while zeros.len() < BYTES {
+        let left = BYTES - zeros.len();
+        let received = link.receive(&mut zeros, left, &mut files, Patience::Wait);
+        if received.map_err(RpcError::system("receive a connection"))?.is_end {
             return Ok(None);
         }
-        left -= received.bytes;
     }
     match files.pop() {
         Some(socket) => any(socket).map(Some),

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -20,7 +21,6 @@ pub(super) const MAX_FILES: usize = 253;
 /// What a read brought.
 #[derive(Debug)]
 pub(super) struct Received {
-    pub(super) bytes: usize,
     /// Whether the other side has closed. If not, nothing means that what came makes no byte yet.
     pub(super) is_end: bool,
     /// Whether descriptors were lost.
@@ -71,6 +71,7 @@ impl Link {
     /// Sends what of the bytes goes at once, and waits for room for none of it.
     ///
     /// `files` go with the first byte.
+    #[inline(always)]
     pub(super) fn send_now(&self, bytes: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<usize> {
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
@@ -144,36 +145,45 @@ impl Link {
         false
     }
 
-    /// Receives into `room`, and descriptors behind those in `files`.
+    /// Receives behind what is in `to`, as far as there is room, and descriptors behind those in
+    /// `files`. Where these may come, it is `usual_bytes` at most, or as much again as there is.
+    #[inline(always)]
     pub(super) fn receive(
         &self,
-        room: &mut [u8],
+        to: &mut Vec<u8>,
+        usual_bytes: usize,
         files: &mut Vec<OwnedFd>,
         patience: Patience,
     ) -> io::Result<Received> {
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
-            return tls.receive(&self.socket, room, patience);
+            return tls.receive(&self.socket, to, patience);
         }
         let mut flags = RecvFlags::CMSG_CLOEXEC;
         if patience == Patience::Now {
             flags |= RecvFlags::DONTWAIT;
         }
         if !self.passes_files() {
-            let (bytes, _) = retry(|| recv(&self.socket, &mut *room, flags))?;
-            return Ok(Received { bytes, is_end: bytes == 0, lost_files: false });
+            let bytes = retry(|| recv(&self.socket, spare_capacity(to), flags).map(|it| it.1))?;
+            return Ok(Received { is_end: bytes == 0, lost_files: false });
         }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let message =
-            retry(|| recvmsg(&self.socket, &mut [IoSliceMut::new(room)], &mut ancillary, flags))?;
+        // This call stores only where something is. No more than will be needed, for it takes time.
+        let start = to.len();
+        to.resize(to.capacity().min(start + usual_bytes.max(start)), 0);
+        let message = retry(|| {
+            recvmsg(&self.socket, &mut [IoSliceMut::new(&mut to[start..])], &mut ancillary, flags)
+        });
+        to.truncate(start + message.as_ref().map_or(0, |message| message.bytes));
+        let message = message?;
         for received in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(rights) = received {
                 files.extend(rights);
             }
         }
         let lost_files = message.flags.contains(ReturnFlags::CTRUNC);
-        Ok(Received { bytes: message.bytes, is_end: message.bytes == 0, lost_files })
+        Ok(Received { is_end: message.bytes == 0, lost_files })
     }
 
     /// Waits until there is room to send, or if `or_input` something to receive, for `at_most` that

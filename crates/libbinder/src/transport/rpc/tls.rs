@@ -1,6 +1,6 @@
 //! TLS between two ends that show each other certificates.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -253,28 +253,33 @@ impl Tls {
         self.state().records.is_within()
     }
 
-    /// Reads what has come, or once from the socket.
+    /// Reads what has come, or once from the socket, as far as there is room.
     pub(super) fn receive(
         &self,
         socket: impl AsFd,
-        room: &mut [u8],
+        to: &mut Vec<u8>,
         patience: Patience,
     ) -> io::Result<Received> {
         let mut state = self.state();
         let (state, io) = &mut state.on(socket.as_fd(), patience);
         let mut has_read = false;
         loop {
-            match state.reader().read(room) {
+            match state.reader().fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // Closed without a word, as many do; whether that was within a message is known
                 // elsewhere.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(end()),
-                Ok(0) => return Ok(end()),
-                Ok(bytes) => return Ok(Received { bytes, is_end: false, lost_files: false }),
+                Ok([]) => return Ok(end()),
+                Ok(bytes) => {
+                    let taken = bytes.len().min(to.capacity() - to.len());
+                    to.extend_from_slice(&bytes[..taken]);
+                    state.reader().consume(taken);
+                    return Ok(Received { is_end: false, lost_files: false });
+                }
                 Err(error) => return Err(error),
             }
             if has_read {
-                return Ok(Received { bytes: 0, is_end: false, lost_files: false });
+                return Ok(Received { is_end: false, lost_files: false });
             }
             match self.take_in(state, io) {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(end()),
@@ -298,7 +303,7 @@ impl State {
 }
 
 fn end() -> Received {
-    Received { bytes: 0, is_end: true, lost_files: false }
+    Received { is_end: true, lost_files: false }
 }
 
 /// Writes until nothing is left, or there is no room; says whether nothing is. An error if nothing
