@@ -466,6 +466,15 @@ macro_rules! impl_deserialize_for_parcelable {
     };
 }
 
+/// Lets an [`UnstructuredParcelable`](crate::binder_impl::UnstructuredParcelable) be written into
+/// parcels.
+#[macro_export]
+macro_rules! impl_serialize_for_unstructured_parcelable {
+    ($parcelable:ident $(< $($generic:ident),* $(,)? >)?) => {
+        $crate::impl_serialize_for_parcelable!($parcelable < $($($generic),*)? >);
+    };
+}
+
 /// Lets an [`UnstructuredParcelable`](crate::binder_impl::UnstructuredParcelable) be read from
 /// parcels.
 ///
@@ -485,7 +494,7 @@ macro_rules! impl_deserialize_for_parcelable {
 ///     }
 /// }
 ///
-/// binder::impl_serialize_for_parcelable!(Port);
+/// binder::impl_serialize_for_unstructured_parcelable!(Port);
 /// binder::impl_deserialize_for_unstructured_parcelable!(Port);
 ///
 /// let mut parcel = Parcel::new();
