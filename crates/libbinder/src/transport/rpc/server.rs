@@ -95,22 +95,23 @@ impl RpcServer {
         Ok(Self::new(root, Listener::bind_unix(path.as_ref())?))
     }
 
-    /// Serves a Unix socket that is bound and listens.
+    /// Serves a socket that is bound, of Unix, TCP or vsock: init's, or that of whoever else starts
+    /// this process.
     ///
     /// # Errors
     ///
-    /// None; Android's has some.
+    /// [`RpcError::System`] if it cannot listen.
     pub fn new_bound_socket(root: SpIBinder, socket: OwnedFd) -> Result<Self, RpcError> {
-        Ok(Self::new(root, Listener::Unix(socket.into(), None)))
+        Ok(Self::new(root, Listener::of_bound(socket)?))
     }
 
     /// Serves clients that send each connection over `socket`, as a descriptor.
     ///
     /// # Errors
     ///
-    /// None; Android's has some.
+    /// [`RpcError::System`] if it is no socket.
     pub fn new_unix_domain_bootstrap(root: SpIBinder, socket: OwnedFd) -> Result<Self, RpcError> {
-        Ok(Self::new(root, Listener::Bootstrap(super::link::Link::new(socket, true))))
+        Ok(Self::new(root, Listener::of_bootstrap(socket)?))
     }
 
     /// Serves virtual machines, or from within one its host; `cid` may be `u32::MAX` for any.
