@@ -90,8 +90,10 @@ macro_rules! __declare_binder_native {
                 reply: &mut $crate::binder_impl::BorrowedParcel<'_>,
             ) -> ::std::result::Result<(), $crate::StatusCode> {
                 match $on_transact(&*self.0, code, data, reply) {
-                    // The caller left out what must be there: that is an exception, not a failure.
+                    // The caller or the service left out what must be there: that is an exception,
+                    // not a failure, and not the rest of half an answer.
                     Err($crate::StatusCode::UNEXPECTED_NULL) => {
+                        reply.restart();
                         reply.write(&$crate::Status::from($crate::ExceptionCode::NULL_POINTER))
                     }
                     result => result,

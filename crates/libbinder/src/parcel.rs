@@ -271,6 +271,19 @@ impl BorrowedParcel<'_> {
         Ok(())
     }
 
+    /// Forgets what was written, for something else to be written in its place.
+    #[doc(hidden)]
+    pub fn restart(&mut self) {
+        mem::take(self.objects.get_mut()).iter().for_each(|object| self.unname(object));
+        let is_sensitive = self.is_sensitive;
+        let (buffer, &mut start) = self.bytes.own();
+        if is_sensitive {
+            buffer[start..].fill(0);
+        }
+        buffer.truncate(start);
+        self.position.set(0);
+    }
+
     /// Runs `read` where the parcel stands, and moves on by what it read.
     pub(crate) fn read_with<'b, T>(
         &'b self,
