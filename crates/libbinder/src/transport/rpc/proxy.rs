@@ -39,9 +39,9 @@ impl RpcProxy {
         self.address
     }
 
-    /// Tells of the end of the session.
-    pub(super) fn die(&self) {
-        self.deaths.die();
+    /// Returns who is to be told of the end of the session.
+    pub(super) fn deaths(&self) -> &DeathLinks {
+        &self.deaths
     }
 }
 

@@ -20,7 +20,7 @@ use super::pool::{Place, Pool};
 use super::proxy::RpcProxy;
 use super::reader;
 use crate::transport::LocalObject;
-use crate::{SpIBinder, StatusCode};
+use crate::{SpIBinder, StatusCode, death};
 
 /// What both sides agreed on, and what this side grants.
 #[derive(Debug)]
@@ -209,7 +209,8 @@ impl Shared {
         let links = mem::take(&mut *self.links.lock().unwrap_or_else(PoisonError::into_inner));
         links.iter().filter_map(Weak::upgrade).for_each(|link| link.close());
         let proxies: Vec<_> = remains.proxies.iter().filter_map(Weak::upgrade).collect();
-        proxies.iter().for_each(|proxy| proxy.die());
+        // Whoever noticed may be within a call.
+        death::die_elsewhere(proxies.iter().map(|proxy| proxy.deaths()));
     }
 
     /// Ends the session for what went wrong on a connection.

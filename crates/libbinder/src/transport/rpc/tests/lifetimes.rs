@@ -91,6 +91,31 @@ fn the_client_learns_of_the_servers_end_if_it_listens() {
 }
 
 #[test]
+fn who_ends_a_session_is_not_made_to_tell_of_it() {
+    let (_view, _server, name) = start(|_| {});
+    let (session, root) = connect(&name, |session| session.set_max_incoming_threads(1));
+    let table = Arc::new(std::sync::Mutex::new(vec![root.clone()]));
+    let (tell, told) = channel();
+    let mourner = Arc::clone(&table);
+    let recipient = DeathRecipient::new(move || {
+        // As people do, who have their objects in a table and call them from there.
+        mourner.lock().expect("no panic").clear();
+        tell.send(()).expect("the test listens");
+    });
+    root.link_to_death(&recipient).expect("a connection for it");
+    let (done, finished) = channel();
+    std::thread::spawn(move || {
+        let table = table.lock().expect("no panic");
+        session.shutdown();
+        assert_eq!(table[0].ping_binder(), Err(StatusCode::DEAD_OBJECT));
+        drop(table);
+        done.send(()).expect("the test listens");
+    });
+    assert_eq!(finished.recv_timeout(SOON), Ok(()), "it waits for its own lock");
+    assert_eq!(told.recv_timeout(SOON), Ok(()));
+}
+
+#[test]
 fn the_server_learns_of_the_clients_end() {
     let (view, server, name) = start(|_| {});
     let (session, root) = connect(&name, |_| {});
