@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
+use std::mem;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -331,13 +332,20 @@ impl Inner {
         let Some(listener) = self.listener() else {
             return;
         };
+        let mut is_failing = false;
         while !self.is_closing() {
             match listener.accept() {
-                Ok(Some(connected)) => self.begin(connected),
+                Ok(Some(connected)) => {
+                    is_failing = false;
+                    self.begin(connected);
+                }
                 Ok(None) => break,
                 Err(_) if self.is_closing() => break,
                 Err(error) => {
-                    tracing::warn!(%error, "a connection was not accepted");
+                    // Once, not at every try.
+                    if !mem::replace(&mut is_failing, true) {
+                        tracing::warn!(%error, "a connection was not accepted");
+                    }
                     // Out of descriptors, most likely: others need time to give some back.
                     thread::sleep(Duration::from_millis(10));
                 }
