@@ -11,6 +11,7 @@ use std::iter;
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::{Deref, DerefMut};
+use std::ptr;
 use std::sync::Arc;
 
 use ::parcel::{Reader, Writer, token};
@@ -226,6 +227,13 @@ impl BorrowedParcel<'_> {
     /// The transport that it is for.
     pub fn codec(&self) -> Option<&Arc<dyn ObjectCodec>> {
         self.codec.as_ref()
+    }
+
+    /// Whether the names in it are this codec's. Those of another, or of a parcel for calls within the
+    /// process, are other objects there.
+    pub(crate) fn is_named_by<C: ?Sized>(&self, codec: &C) -> bool {
+        let is_it = |ours: &Arc<dyn ObjectCodec>| ptr::addr_eq(Arc::as_ptr(ours), codec);
+        self.objects.borrow().is_empty() || self.codec.as_ref().is_some_and(is_it)
     }
 
     /// All its bytes.
