@@ -242,6 +242,48 @@ fn a_server_that_is_shut_down_within_a_call_does_not_wait_for_that() {
     assert!(RpcServer::new_inet(root, "127.0.0.1", 65_536_u32).is_err(), "no port");
 }
 
+/// Calls its peer when it is dropped, and tells what came of it.
+struct Leaves(SpIBinder, Sender<Result<(), StatusCode>>);
+
+impl Remotable for Leaves {
+    fn get_descriptor() -> &'static str {
+        DESCRIPTOR
+    }
+
+    fn on_transact(
+        &self,
+        _: TransactionCode,
+        _: &BorrowedParcel<'_>,
+        _: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        Ok(())
+    }
+}
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        self.1.send(self.0.ping_binder()).expect("the test listens");
+    }
+}
+
+#[test]
+fn an_object_may_call_its_peer_when_it_ends() {
+    let (_view, _server, name) = start(|_| {});
+    let (_session, root) = connect(&name, |_| {});
+    let (left, parting) = channel();
+    let gives = || {
+        let object = Binder::new(Leaves(root.clone(), left.clone())).as_binder();
+        call(&root, KEEP, 0, |data| data.write_binder(Some(&object))).map(drop)
+    };
+    std::thread::scope(|scope| {
+        // The peer gives it back with the answer, while the one connection there is waits for that.
+        let called =
+            scope.spawn(|| gives().and_then(|()| call(&root, FORGET, 0, |_| Ok(())).map(drop)));
+        assert_eq!(parting.recv_timeout(SOON), Ok(Ok(())));
+        called.join().expect("no panic").expect("answers");
+    });
+}
+
 #[test]
 fn an_ending_thread_may_call_in_vain_and_drop_what_it_has() {
     /// Calls its object when it is dropped, and tells what came of it.
