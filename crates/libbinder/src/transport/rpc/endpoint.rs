@@ -11,12 +11,15 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix,
     SocketFlags, SocketType, connect, listen, socket_with,
 };
+
+use vsock::{VMADDR_CID_ANY, VMADDR_CID_LOCAL, VsockListener};
 
 use super::error::RpcError;
 use super::handshake::Deadline;
@@ -199,6 +202,61 @@ impl Target<'_> {
     }
 }
 
+/// A vsock port that is listened at.
+#[derive(Debug)]
+pub(super) struct VsockPort {
+    listener: VsockListener,
+    /// The only machine that may connect, if it is not all of them.
+    only: Option<u32>,
+    /// Written when no more is to be accepted: such a socket cannot be shut down while it listens.
+    closed: OwnedFd,
+}
+
+impl VsockPort {
+    fn new(listener: VsockListener, only: Option<u32>) -> Result<Self, RpcError> {
+        let nonblocking = listener.set_nonblocking(true);
+        nonblocking.map_err(RpcError::system("poll a vsock port"))?;
+        let closed = eventfd(0, EventfdFlags::CLOEXEC);
+        let closed = closed.map_err(RpcError::system("make an event descriptor"))?;
+        Ok(Self { listener, only, closed })
+    }
+
+    pub(super) fn number(&self) -> Option<u32> {
+        self.listener.local_addr().ok().map(|address| address.port())
+    }
+
+    /// Waits for a connection of a machine that may connect; `None` once it is closed.
+    fn accept(&self) -> io::Result<Option<Connected>> {
+        loop {
+            let mut polled = [self.closed.as_fd(), self.listener.as_fd()]
+                .map(|it| PollFd::from_borrowed_fd(it, PollFlags::IN));
+            match poll(&mut polled, None) {
+                Ok(_) if polled[0].revents().is_empty() => {}
+                Ok(_) => return Ok(None),
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            match self.listener.accept() {
+                Ok((socket, from)) if self.only.is_none_or(|only| only == from.cid()) => {
+                    return Ok(Some(stream(socket.into(), Origin::Machine(from.cid()))));
+                }
+                Ok((_, from)) => {
+                    let cid = from.cid();
+                    tracing::warn!(cid, "a connection was refused: another machine's");
+                }
+                // Whoever it was has gone.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn close(&self) {
+        // It has room for a first write.
+        let _ = rustix::io::write(&self.closed, &1_u64.to_ne_bytes());
+    }
+}
+
 /// Where a server is connected to.
 #[derive(Debug)]
 pub(super) enum Listener {
@@ -207,7 +265,7 @@ pub(super) enum Listener {
     Inet(TcpListener),
     #[cfg(feature = "tls")]
     Tls(TcpListener, std::sync::Arc<rustls::ServerConfig>),
-    Vsock(vsock::VsockListener),
+    Vsock(VsockPort),
     /// Each descriptor that comes over this socket is a connection.
     Bootstrap(Link),
 }
@@ -225,6 +283,19 @@ impl Listener {
         bound.map_err(RpcError::system("bind a Unix socket"))
     }
 
+    /// Binds a vsock port for the machine of that number, or for all (`VMADDR_CID_ANY`).
+    pub(super) fn bind_vsock(cid: u32, port: u32) -> Result<Self, RpcError> {
+        // The number is the client's; only by the local address nobody else comes.
+        let (own, only) = match cid {
+            VMADDR_CID_LOCAL => (VMADDR_CID_LOCAL, None),
+            VMADDR_CID_ANY => (VMADDR_CID_ANY, None),
+            client => (VMADDR_CID_ANY, Some(client)),
+        };
+        let listener = VsockListener::bind_with_cid_port(own, port);
+        let listener = listener.map_err(RpcError::system("bind a vsock port"))?;
+        Ok(Self::Vsock(VsockPort::new(listener, only)?))
+    }
+
     /// Listens on a socket that is bound.
     pub(super) fn of_bound(socket: OwnedFd) -> Result<Self, RpcError> {
         let family = family_of(&socket)?;
@@ -232,7 +303,7 @@ impl Listener {
         match family {
             AddressFamily::UNIX => Ok(Self::Unix(socket.into(), None)),
             AddressFamily::INET | AddressFamily::INET6 => Ok(Self::Inet(socket.into())),
-            AddressFamily::VSOCK => Ok(Self::Vsock(socket.into())),
+            AddressFamily::VSOCK => Ok(Self::Vsock(VsockPort::new(socket.into(), None)?)),
             _ => Err(RpcError::system("serve a socket of this kind")(Errno::AFNOSUPPORT)),
         }
     }
@@ -265,11 +336,7 @@ impl Listener {
                 let origin = Origin::inet(from.ip());
                 Ok(Some(Connected { link, peer: Peer::elsewhere(None), origin }))
             }
-            Self::Vsock(listener) => {
-                let (socket, from) =
-                    listener.accept().map_err(RpcError::system("accept a connection"))?;
-                Ok(Some(stream(socket.into(), Origin::Machine(from.cid()))))
-            }
+            Self::Vsock(port) => port.accept().map_err(RpcError::system("accept a connection")),
             Self::Bootstrap(link) => accept_bootstrap(link),
         }
     }
@@ -289,7 +356,7 @@ impl Listener {
             Self::Inet(listener) => close(listener.as_fd()),
             #[cfg(feature = "tls")]
             Self::Tls(listener, _) => close(listener.as_fd()),
-            Self::Vsock(listener) => close(listener.as_fd()),
+            Self::Vsock(port) => port.close(),
             Self::Bootstrap(link) => link.close(),
         }
     }

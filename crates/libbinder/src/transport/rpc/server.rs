@@ -115,15 +115,14 @@ impl RpcServer {
         Ok(Self::new(root, Listener::of_bootstrap(socket)?))
     }
 
-    /// Serves virtual machines, or from within one its host; `cid` may be `u32::MAX` for any.
+    /// Serves the virtual machine `cid`, or from within one its host, 2; with `u32::MAX` all of them,
+    /// and with 1 this machine alone.
     ///
     /// # Errors
     ///
     /// [`RpcError::System`] if it cannot be bound.
     pub fn new_vsock(root: SpIBinder, cid: u32, port: u32) -> Result<Self, RpcError> {
-        let listener = vsock::VsockListener::bind_with_cid_port(cid, port);
-        let listener = listener.map_err(RpcError::system("bind a vsock port"))?;
-        Ok(Self::new(root, Listener::Vsock(listener)))
+        Ok(Self::new(root, Listener::bind_vsock(cid, port)?))
     }
 
     /// Serves a TCP port, to anybody who can reach it: prefer TLS.
@@ -229,7 +228,7 @@ impl RpcServer {
             Listener::Inet(listener) => listener.local_addr().ok(),
             #[cfg(feature = "tls")]
             Listener::Tls(listener, _) => listener.local_addr().ok(),
-            Listener::Unix(..) | Listener::Vsock(_) | Listener::Bootstrap(_) => None,
+            Listener::Unix(..) | Listener::Vsock(..) | Listener::Bootstrap(_) => None,
         }
     }
 
@@ -237,10 +236,7 @@ impl RpcServer {
     #[must_use]
     pub fn vsock_port(&self) -> Option<u32> {
         let listener = self.inner.listener()?;
-        let Listener::Vsock(listener) = &*listener else {
-            return None;
-        };
-        listener.local_addr().ok().map(|address| address.port())
+        if let Listener::Vsock(port) = &*listener { port.number() } else { None }
     }
 
     /// Returns how many sessions there are.
