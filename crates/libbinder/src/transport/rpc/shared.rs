@@ -249,6 +249,7 @@ impl Shared {
         let proxies: Vec<_> = remains.proxies.iter().filter_map(Weak::upgrade).collect();
         // Whoever noticed may be within a call.
         death::die_elsewhere(proxies.iter().map(|proxy| proxy.deaths()));
+        remains.objects.into_iter().for_each(|object| self.retired.add(object));
         self.drop_retired();
     }
 
@@ -300,7 +301,7 @@ impl Shared {
         let retired = self.retired.take();
         if !retired.is_empty() {
             reader::step_down();
-            death::tell(|| drop(retired));
+            retired.into_iter().for_each(|object| death::tell(|| drop(object)));
         }
     }
 

@@ -285,6 +285,22 @@ fn an_object_may_call_its_peer_when_it_ends() {
 }
 
 #[test]
+fn an_object_that_panics_when_it_ends_keeps_no_session_open() {
+    let (view, server, name) = start(|_| {});
+    let (session, root) = connect(&name, |_| {});
+    // Nobody listens to what it tells.
+    let (left, _) = channel();
+    for _ in 0..2 {
+        let object = Binder::new(Leaves(root.clone(), left.clone())).as_binder();
+        call(&root, KEEP, 0, |data| data.write_binder(Some(&object))).expect("kept");
+    }
+    session.shutdown();
+    wait_until(|| server.sessions() == 0);
+    view.service.kept.lock().expect("no panic").clear();
+    server.shutdown().expect("from outside of calls");
+}
+
+#[test]
 fn an_ending_thread_may_call_in_vain_and_drop_what_it_has() {
     /// Calls its object when it is dropped, and tells what came of it.
     struct Late(Option<(SpIBinder, Sender<Result<(), StatusCode>>)>);
