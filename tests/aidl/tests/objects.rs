@@ -5,6 +5,7 @@ use std::ffi::CString;
 use std::io::{Read, Write, pipe};
 use std::sync::Arc;
 
+use aidl_tests::aidl::anybinder::platform::IBundles::{BnBundles, BpBundles, IBundles};
 use aidl_tests::aidl::anybinder::test::{
     ICallback::{BnCallback, BpCallback, ICallback},
     ITest::{BpTest, ITest},
@@ -347,6 +348,31 @@ fn bundles_travel() {
     assert!(bundle.insert_int("nul\0", 1).is_err());
     assert!(bundle.remove("a").unwrap());
     assert!(!bundle.remove("a").unwrap());
+}
+
+/// Answers with what it was given.
+struct Bundles;
+
+impl Interface for Bundles {}
+
+impl IBundles for Bundles {
+    fn repeat(
+        &self,
+        first: &PersistableBundle,
+        second: Option<&PersistableBundle>,
+    ) -> binder::Result<Vec<PersistableBundle>> {
+        Ok([Some(first), second].into_iter().flatten().cloned().collect())
+    }
+}
+
+#[test]
+fn bundles_are_types_of_interfaces() {
+    let service = BnBundles::new_binder(Bundles, BinderFeatures::default());
+    let proxy = BpBundles::from_binder(service.as_binder()).unwrap();
+    let mut bundle = PersistableBundle::new();
+    bundle.insert_int("b", 5).unwrap();
+    assert_eq!(proxy.repeat(&bundle, None).unwrap(), [bundle.clone()]);
+    assert_eq!(proxy.repeat(&bundle, Some(&bundle)).unwrap(), [bundle.clone(), bundle]);
 }
 
 #[test]
