@@ -1,5 +1,6 @@
 //! A server: it gives its root object to whoever connects.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
@@ -7,6 +8,7 @@ use std::mem;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -15,7 +17,6 @@ use std::time::Duration;
 use binder_rpc::handshake::{FdMode, HandshakeError, Opening};
 use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version};
 
-use super::call::is_serving;
 use super::connection::Connection;
 use super::endpoint::{Connected, Listener, Origin};
 use super::error::RpcError;
@@ -24,6 +25,11 @@ use super::peer::Peer;
 use super::pool::Place;
 use super::shared::{Shared, Terms};
 use crate::{SpIBinder, StatusCode};
+
+thread_local! {
+    /// The server that this thread serves a connection of, for comparison only.
+    static SERVES: Cell<*const Inner> = const { Cell::new(ptr::null()) };
+}
 
 /// Listens on a socket and gives every client a session with its root object.
 ///
@@ -268,12 +274,11 @@ impl RpcServer {
     ///
     /// # Errors
     ///
-    /// [`RpcError::WithinCall`] from within a call of a client, which is not waited for: the server is
-    /// shut down, but calls of its clients may still run.
+    /// [`RpcError::WithinCall`] from within a call of a client, or the end of an object that it had,
+    /// which are not waited for: the server is shut down, but calls of its clients may still run.
     pub fn shutdown(&self) -> Result<(), RpcError> {
-        let sessions: Vec<_> = self.inner.state().sessions.values().cloned().collect();
         self.inner.close();
-        if sessions.iter().any(is_serving) {
+        if SERVES.get() == Arc::as_ptr(&self.inner) {
             return Err(RpcError::WithinCall);
         }
         let accepting = self.inner.state().accepting.take();
@@ -381,6 +386,7 @@ impl Inner {
         let inner = Arc::clone(self);
         let thread = thread::Builder::new().name("rpc-server".to_owned());
         let spawned = thread.spawn(move || {
+            SERVES.set(Arc::as_ptr(&inner));
             inner.run(connected);
             inner.finish_thread(origin);
         });

@@ -242,6 +242,65 @@ fn a_server_that_is_shut_down_within_a_call_does_not_wait_for_that() {
     assert!(RpcServer::new_inet(root, "127.0.0.1", 65_536_u32).is_err(), "no port");
 }
 
+/// Shuts its server down when it is dropped.
+struct Last(Arc<OnceLock<RpcServer>>, Sender<bool>);
+
+/// Gives one such object to whoever calls.
+struct GivesLast(Arc<OnceLock<RpcServer>>, Sender<bool>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        let shut_down = self.0.get().expect("it is reached by way of it").shutdown();
+        let is_told = matches!(shut_down, Err(RpcError::WithinCall));
+        self.1.send(is_told).expect("the test listens");
+    }
+}
+
+impl Remotable for Last {
+    fn get_descriptor() -> &'static str {
+        DESCRIPTOR
+    }
+
+    fn on_transact(
+        &self,
+        _: TransactionCode,
+        _: &BorrowedParcel<'_>,
+        _: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        Ok(())
+    }
+}
+
+impl Remotable for GivesLast {
+    fn get_descriptor() -> &'static str {
+        DESCRIPTOR
+    }
+
+    fn on_transact(
+        &self,
+        _: TransactionCode,
+        _: &BorrowedParcel<'_>,
+        reply: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        let last = Binder::new(Last(Arc::clone(&self.0), self.1.clone()));
+        reply.write_binder(Some(&last.as_binder()))
+    }
+}
+
+#[test]
+fn a_server_that_is_shut_down_by_the_end_of_an_object_does_not_wait_for_that() {
+    let (tell, told) = channel();
+    let server = Arc::new(OnceLock::new());
+    let root = Binder::new(GivesLast(Arc::clone(&server), tell)).as_binder();
+    let listens = RpcServer::new_inet(root, "127.0.0.1", 0_u32).expect("a port");
+    let port = listens.inet_address().expect("TCP").port();
+    listens.start().expect("a thread");
+    server.set(listens).expect("once");
+    let root = RpcSession::new().connect_inet("127.0.0.1", port).expect("a server");
+    drop(call(&root, CHILD, 0, |_| Ok(())).expect("an answer").read_binder().expect("an object"));
+    assert_eq!(told.recv_timeout(SOON), Ok(true));
+}
+
 /// Calls its peer when it is dropped, and tells what came of it.
 struct Leaves(SpIBinder, Sender<Result<(), StatusCode>>);
 
