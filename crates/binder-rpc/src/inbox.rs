@@ -16,6 +16,9 @@ const FIRST_BYTES: usize = 16 << 10;
 /// From this length on a parcel takes the buffer with it instead of being copied.
 const WORTH_BYTES: usize = 4 << 10;
 
+/// The descriptors that one message may have: what Linux passes at once.
+const MAX_FILES: usize = 253;
+
 /// A connection's bytes and descriptors until they make messages.
 ///
 /// One read of the socket takes whatever is there into [`room`](Self::room): a header and its body,
@@ -138,14 +141,14 @@ impl<F> Inbox<F> {
     ) -> Result<Option<Message<F>>, Ending> {
         let bytes = &self.buffer[self.start..self.end];
         let Ok((header, rest)) = WireHeader::ref_from_prefix(bytes) else {
-            return self.between_messages();
+            return self.none_yet();
         };
         let body_bytes = usize::try_from(header.body_bytes.get()).unwrap_or(usize::MAX);
         if body_bytes > limits.max_received_bytes {
             return Err(Ending::Oversized { bytes: body_bytes, limit: limits.max_received_bytes });
         }
         let Some(body) = rest.get(..body_bytes) else {
-            return Ok(None);
+            return self.none_yet();
         };
         let end = self.start + size_of::<WireHeader>() + body_bytes;
         Ok(Some(match split(header, body, version)? {
@@ -202,10 +205,12 @@ impl<F> Inbox<F> {
         Body { buffer, range, positions, files }
     }
 
-    /// Refuses descriptors that came with bytes of which nothing is left.
-    fn between_messages(&self) -> Result<Option<Message<F>>, Ending> {
+    /// Refuses descriptors that came with bytes of which nothing is left, and more than the message can
+    /// have that has begun.
+    fn none_yet(&self) -> Result<Option<Message<F>>, Ending> {
+        let most = if self.start == self.end { 0 } else { MAX_FILES };
         match self.files.len() {
-            count @ 1.. if self.start == self.end => Err(Ending::StrayDescriptors { count }),
+            count if count > most => Err(Ending::StrayDescriptors { count }),
             _ => Ok(None),
         }
     }

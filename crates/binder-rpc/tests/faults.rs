@@ -113,6 +113,20 @@ fn descriptors_that_nobody_announced_end_the_session() {
 }
 
 #[test]
+fn descriptors_that_come_with_every_byte_end_the_session() {
+    let mut inbox: Inbox<u32> = Inbox::default();
+    let message = reply(0, &[0; 64]);
+    let next = |inbox: &mut Inbox<u32>, at: usize| {
+        inbox.room()[..1].copy_from_slice(&message[at..=at]);
+        inbox.filled(1, 0..100);
+        inbox.next(Version::V1, &Limits::default()).map(drop)
+    };
+    assert_eq!(next(&mut inbox, 0), Ok(()));
+    assert_eq!(next(&mut inbox, 1), Ok(()));
+    assert_eq!(next(&mut inbox, 2), Err(Ending::StrayDescriptors { count: 300 }));
+}
+
+#[test]
 fn the_end_of_the_stream_within_a_message_is_no_ordinary_end() {
     let mut inbox: Inbox<u32> = Inbox::default();
     assert_eq!(inbox.closed(), Ending::Closed);
