@@ -2,8 +2,8 @@
 
 use binder_rpc::handshake::{self, HandshakeError};
 use binder_rpc::{
-    Address, BadAddress, Direction, Ending, Entered, Inbox, Limits, Message, Refusal, Release,
-    Role, Session, Turns, Version, encode, special,
+    Address, Arrival, BadAddress, Body, Direction, Ending, Entered, Inbox, Limits, Message,
+    Refusal, Release, Role, Session, Transaction, Turns, Version, encode, special,
 };
 
 type Side = Session<&'static str, u32, u32>;
@@ -195,6 +195,27 @@ fn a_flood_of_oneways_ends_the_session() {
     }
     let bytes = Ending::OnewayBytes { bytes: 384, limit: 300 };
     assert_eq!(call(&mut session, address, Some(3)), Err(bytes));
+}
+
+#[test]
+fn one_ways_that_wait_hold_few_descriptors() {
+    let limits = Limits { max_queued_files: 3, ..Limits::default() };
+    let mut session = Side::new(Role::Server, Version::V1, limits);
+    let address = session.send_own(1, || "object").expect("room");
+    let mut bring = |order, files: u32| {
+        let body = Body { files: (0..files).collect(), ..Body::default() };
+        let (code, flags, address) = (1, 1, Some(address));
+        let oneway = Transaction { address, code, flags, async_number: order, body };
+        session.accept(oneway).map(|arrival| match arrival {
+            Arrival::Oneway(address, ..) => while session.oneway_ran(address).is_ok() {},
+            Arrival::Call(..) | Arrival::Queued(_) | Arrival::Special(_) => {}
+        })
+    };
+    // What runs at once is not counted, and what has waited no more.
+    assert_eq!(bring(1, 3), Ok(()));
+    assert_eq!(bring(0, 9), Ok(()));
+    assert_eq!(bring(3, 2), Ok(()));
+    assert_eq!(bring(4, 2), Err(Ending::OnewayFiles { files: 4, limit: 3 }));
 }
 
 #[test]
