@@ -18,6 +18,7 @@ const LIMITS: Limits = Limits {
     max_queued_oneways: 8,
     warn_queued_oneways: 2,
     max_queued_bytes: 4 << 10,
+    max_queued_files: 4,
     max_connections: 2,
     // No clock runs here.
     max_stall: std::time::Duration::ZERO,

@@ -6,6 +6,11 @@ use std::process::Command;
 
 use crate::{Error, Unit};
 
+/// What AIDL files may import of Android's: types of the library's, by their names there.
+const PLATFORM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/platform");
+/// The one there is. The compiler refuses to find it twice.
+const BUNDLE: &str = "android/os/PersistableBundle.aidl";
+
 /// A program that understands the options of Android's `aidl`.
 #[derive(Debug, Clone)]
 pub struct Compiler {
@@ -35,7 +40,9 @@ impl Compiler {
         let mut command = Command::new(&self.path);
         // The command would name this machine's directories in every file.
         command.args(["--lang=rust", "--structured", "--omit_invocation"]).args(&unit.flags);
-        for include in &unit.includes {
+        let has_its_own = unit.includes.iter().any(|root| root.join(BUNDLE).exists());
+        let platform = (!has_its_own).then(|| Path::new(PLATFORM).to_owned());
+        for include in unit.includes.iter().chain(&platform) {
             command.arg("-I").arg(include);
         }
         command.arg("-o").arg(out).args(&unit.sources);

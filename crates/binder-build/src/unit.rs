@@ -19,7 +19,9 @@ impl Unit {
         Self { includes: vec![root.into()], sources: Vec::new(), flags: Vec::new() }
     }
 
-    /// Adds a directory to look for imports in.
+    /// Adds a directory to look for imports in: such as declarations of what is written by hand
+    /// (`parcelable Foo rust_type "crate::Foo";`), which the compiler takes as imports only.
+    /// `android.os.PersistableBundle` is known without.
     #[must_use]
     pub fn include(mut self, root: impl Into<PathBuf>) -> Self {
         self.includes.push(root.into());

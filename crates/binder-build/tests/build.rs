@@ -48,12 +48,27 @@ fn the_compiler_gets_roots_versions_and_files() {
     Build::new().compiler(compiler).unit(unit).run_into(&out).unwrap();
     let calls = fs::read_to_string(directory.path().join("calls")).unwrap();
     let root = root.display();
+    let platform = concat!(env!("CARGO_MANIFEST_DIR"), "/platform");
     let expected = format!(
         "--lang=rust --structured --omit_invocation --version=3 --hash=abc --stability=vintf \
-         -I {root} -I /elsewhere -o {} {root}/com/example/IHello.aidl\n",
+         -I {root} -I /elsewhere -I {platform} -o {} {root}/com/example/IHello.aidl\n",
         out.display()
     );
     assert_eq!(calls, expected);
+}
+
+#[test]
+fn a_type_of_the_platform_is_found_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = sources(&directory);
+    let own = directory.path().join("own");
+    fs::create_dir_all(own.join("android/os")).unwrap();
+    fs::write(own.join("android/os/PersistableBundle.aidl"), "").unwrap();
+    let compiler = compiler(&directory, WRITES_TWO);
+    let build = Build::new().compiler(compiler).unit(unit(&root).include(own));
+    build.run_into(&directory.path().join("out")).unwrap();
+    let calls = fs::read_to_string(directory.path().join("calls")).unwrap();
+    assert!(!calls.contains("/platform"), "{calls}");
 }
 
 /// Whether rustc takes a crate whose root this is.

@@ -166,6 +166,14 @@ pub enum Ending {
         /// How many may.
         limit: usize,
     },
+    /// One-way calls wait with too many descriptors.
+    #[error("{files} descriptors of one-way calls wait, at most {limit} may")]
+    OnewayFiles {
+        /// How many wait.
+        files: usize,
+        /// How many may.
+        limit: usize,
+    },
     /// More objects than the session may hold.
     #[error("{count} objects in one session")]
     TooManyObjects {

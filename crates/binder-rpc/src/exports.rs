@@ -65,12 +65,13 @@ pub(crate) struct Exports<L, F> {
     by_id: BTreeMap<u64, u32>,
     next: u32,
     queued_bytes: usize,
+    queued_files: usize,
 }
 
 impl<L: Clone, F> Exports<L, F> {
     pub(crate) fn new(role: Role) -> Self {
         let (by_number, by_id) = (BTreeMap::new(), BTreeMap::new());
-        Self { role, by_number, by_id, next: 0, queued_bytes: 0 }
+        Self { role, by_number, by_id, next: 0, queued_bytes: 0, queued_files: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -154,7 +155,11 @@ impl<L: Clone, F> Exports<L, F> {
         if bytes > limits.max_queued_bytes {
             return Err(Ending::OnewayBytes { bytes, limit: limits.max_queued_bytes });
         }
-        self.queued_bytes = bytes;
+        let files = self.queued_files + transaction.body.files.len();
+        if files > limits.max_queued_files {
+            return Err(Ending::OnewayFiles { files, limit: limits.max_queued_files });
+        }
+        (self.queued_bytes, self.queued_files) = (bytes, files);
         export.received += 1;
         export.early.insert(number, transaction);
         let is_many = queued % limits.warn_queued_oneways.max(1) == 0;
@@ -170,6 +175,7 @@ impl<L: Clone, F> Exports<L, F> {
         export.owed += 1;
         if let Some(next) = export.early.remove(&export.due) {
             self.queued_bytes -= charge(&next);
+            self.queued_files -= next.body.files.len();
             return Ran::Next(export.object.clone(), next);
         }
         export.is_running = false;
@@ -208,7 +214,7 @@ impl<L: Clone, F> Exports<L, F> {
 
     pub(crate) fn take_objects(&mut self) -> impl Iterator<Item = L> + use<L, F> {
         self.by_id.clear();
-        self.queued_bytes = 0;
+        (self.queued_bytes, self.queued_files) = (0, 0);
         core::mem::take(&mut self.by_number).into_values().map(|export| export.object)
     }
 }

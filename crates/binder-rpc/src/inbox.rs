@@ -16,18 +16,24 @@ const LEAST_BYTES: usize = 16 << 10;
 /// How finely it is taken down how long messages are.
 const STEP_BYTES: usize = 4 << 10;
 
+/// The most room that is made before it is needed: no pool keeps buffers as large.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The descriptors that one message may have: what Linux passes at once.
+const MAX_FILES: usize = 253;
+
 /// A connection's bytes and descriptors until they make messages.
 ///
 /// One read of the socket takes whatever is there into [`room`](Self::room): a header and its body,
 /// part of one, or several messages. A message that ends with what has arrived takes the buffer along,
 /// as nearly all do, and its parcel is never moved. There is as much room as the longest message has
-/// needed, so that the next of its size comes in one read too.
+/// needed, up to a mebibyte, so that the next of its size comes in one read too.
 #[derive(Debug)]
 pub struct Inbox<F> {
     /// What has arrived; what is before `start` has been taken.
     buffer: Vec<u8>,
     start: usize,
-    /// The length of the longest message so far.
+    /// The length of the longest message so far, if that is not too much.
     usual_bytes: usize,
     files: VecDeque<F>,
     /// Gives an empty buffer.
@@ -155,14 +161,14 @@ impl<F> Inbox<F> {
     ) -> Result<Option<Message<F>>, Ending> {
         let bytes = &self.buffer[self.start..];
         let Ok((header, rest)) = WireHeader::ref_from_prefix(bytes) else {
-            return self.between_messages();
+            return self.none_yet();
         };
         let body_bytes = usize::try_from(header.body_bytes.get()).unwrap_or(usize::MAX);
         if body_bytes > limits.max_received_bytes {
             return Err(Ending::Oversized { bytes: body_bytes, limit: limits.max_received_bytes });
         }
         let Some(body) = rest.get(..body_bytes) else {
-            return Ok(None);
+            return self.none_yet();
         };
         let end = self.start + size_of::<WireHeader>() + body_bytes;
         Ok(Some(match split(header, body, version)? {
@@ -200,16 +206,18 @@ impl<F> Inbox<F> {
             return Body { buffer, start: 0, positions, files };
         }
         self.start = 0;
-        self.usual_bytes = self.usual_bytes.max(end.next_multiple_of(STEP_BYTES));
+        self.usual_bytes = self.usual_bytes.max(end.next_multiple_of(STEP_BYTES)).min(MOST_BYTES);
         let mut buffer = core::mem::take(&mut self.buffer);
         buffer.truncate(place.end);
         Body { buffer, start: place.start, positions, files }
     }
 
-    /// Refuses descriptors that came with bytes of which nothing is left.
-    fn between_messages(&self) -> Result<Option<Message<F>>, Ending> {
+    /// Refuses descriptors that came with bytes of which nothing is left, and more than the message can
+    /// have that has begun.
+    fn none_yet(&self) -> Result<Option<Message<F>>, Ending> {
+        let most = if self.bytes().is_empty() { 0 } else { MAX_FILES };
         match self.files.len() {
-            count @ 1.. if self.bytes().is_empty() => Err(Ending::StrayDescriptors { count }),
+            count if count > most => Err(Ending::StrayDescriptors { count }),
             _ => Ok(None),
         }
     }

@@ -19,6 +19,8 @@ pub struct Limits {
     pub warn_queued_oneways: usize,
     /// The bytes of all one-way calls that wait, in the whole session.
     pub max_queued_bytes: usize,
+    /// The descriptors of all one-way calls that wait, in the whole session.
+    pub max_queued_files: usize,
     /// Connections that a server accepts for one session, in both directions together.
     pub max_connections: usize,
     /// How long the peer may stop within a message, or leave one of ours unread.
@@ -36,6 +38,8 @@ impl Default for Limits {
             max_queued_oneways: 10_000,
             warn_queued_oneways: 1_000,
             max_queued_bytes: 64 << 20,
+            // Half of what processes may have open, most often.
+            max_queued_files: 512,
             max_connections: 64,
             max_stall: Duration::from_secs(30),
         }

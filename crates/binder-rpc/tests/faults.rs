@@ -2,8 +2,8 @@
 
 use binder_rpc::handshake::{self, HandshakeError};
 use binder_rpc::{
-    Address, BadAddress, Direction, Ending, Entered, Inbox, Limits, Message, Refusal, Release,
-    Role, Session, Turns, Version, encode, special,
+    Address, BadAddress, Body, Direction, Ending, Entered, Inbox, Limits, Message, Oneway, Refusal,
+    Release, Role, Session, Transaction, Turns, Version, encode, special,
 };
 
 type Side = Session<&'static str, u32, u32>;
@@ -113,6 +113,20 @@ fn descriptors_that_nobody_announced_end_the_session() {
 }
 
 #[test]
+fn descriptors_that_come_with_every_byte_end_the_session() {
+    let mut inbox: Inbox<u32> = Inbox::default();
+    let message = reply(0, &[0; 64]);
+    let next = |inbox: &mut Inbox<u32>, at: usize| {
+        inbox.room().push(message[at]);
+        inbox.add_files(0..100);
+        inbox.next(Version::V1, &Limits::default()).map(drop)
+    };
+    assert_eq!(next(&mut inbox, 0), Ok(()));
+    assert_eq!(next(&mut inbox, 1), Ok(()));
+    assert_eq!(next(&mut inbox, 2), Err(Ending::StrayDescriptors { count: 300 }));
+}
+
+#[test]
 fn the_end_of_the_stream_within_a_message_is_no_ordinary_end() {
     let mut inbox: Inbox<u32> = Inbox::default();
     assert_eq!(inbox.closed(), Ending::Closed);
@@ -183,6 +197,27 @@ fn a_flood_of_oneways_ends_the_session() {
     }
     let bytes = Ending::OnewayBytes { bytes: 384, limit: 300 };
     assert_eq!(call(&mut session, address, Some(3)), Err(bytes));
+}
+
+#[test]
+fn one_ways_that_wait_hold_few_descriptors() {
+    let limits = Limits { max_queued_files: 3, ..Limits::default() };
+    let mut session = Side::new(Role::Server, Version::V1, limits);
+    let address = session.send_own(1, || "object").expect("room");
+    let mut bring = |order, files: u32| {
+        let body = Body { files: (0..files).collect(), ..Body::default() };
+        let (code, flags, callee) = (1, 1, Some(address));
+        let oneway = Transaction { address: callee, code, flags, async_number: order, body };
+        session.accept_oneway(address, oneway).map(|accepted| match accepted {
+            Oneway::Run(..) => while session.oneway_ran(address).is_ok() {},
+            Oneway::Wait(_) => {}
+        })
+    };
+    // What runs at once is not counted, and what has waited no more.
+    assert_eq!(bring(1, 3), Ok(()));
+    assert_eq!(bring(0, 9), Ok(()));
+    assert_eq!(bring(3, 2), Ok(()));
+    assert_eq!(bring(4, 2), Err(Ending::OnewayFiles { files: 4, limit: 3 }));
 }
 
 #[test]

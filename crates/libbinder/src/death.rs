@@ -3,6 +3,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
 
 use crate::StatusCode;
 
@@ -108,12 +109,35 @@ impl DeathLinks {
 
     /// Notes the death and tells every recipient, the first time. Call it without locks held.
     pub fn die(&self) {
-        let Links::Alive(links) = std::mem::replace(&mut *self.state(), Links::Dead) else {
-            return;
-        };
-        for notice in links.iter().filter_map(Weak::upgrade) {
-            tell(|| (notice.0)());
+        tell_all(&self.end());
+    }
+
+    /// Notes the death and returns who is to be told, the first time.
+    fn end(&self) -> Vec<Weak<DeathNotice>> {
+        match std::mem::replace(&mut *self.state(), Links::Dead) {
+            Links::Alive(links) => links,
+            Links::Dead => Vec::new(),
         }
+    }
+}
+
+fn tell_all(links: &[Weak<DeathNotice>]) {
+    for notice in links.iter().filter_map(Weak::upgrade) {
+        tell(|| (notice.0)());
+    }
+}
+
+/// Notes the deaths, and tells every recipient on a thread of its own: who is told may want what the
+/// caller has locked.
+pub(crate) fn die_elsewhere<'a>(dead: impl IntoIterator<Item = &'a DeathLinks>) {
+    let mut links: Vec<_> = dead.into_iter().flat_map(DeathLinks::end).collect();
+    links.retain(|link| link.strong_count() > 0);
+    if links.is_empty() {
+        return;
+    }
+    let thread = thread::Builder::new().name("binder-deaths".to_owned());
+    if let Err(error) = thread.spawn(move || tell_all(&links)) {
+        tracing::error!(%error, "nobody is told of a death");
     }
 }
 

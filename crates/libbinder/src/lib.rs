@@ -83,8 +83,9 @@
 //! - Of RPC, constructors, `start` and `shutdown` fail with an
 //!   [`RpcError`](transport::rpc::RpcError), which says more than an `io::Error`. `new_vsock` returns
 //!   the server alone, whose `vsock_port` is the port that the system chose. `setup_preconnected_client`
-//!   takes sockets (`OwnedFd`), whose numbers it takes there. There is no
-//!   `new_bound_socket_with_factory`: every session gets the same root object.
+//!   takes sockets (`OwnedFd`), whose numbers it takes there, and `setup_unix_domain_client` a path, which
+//!   there is a name below `/dev/socket`. There is no `new_bound_socket_with_factory`: every session gets
+//!   the same root object.
 //!
 //! # Features
 //!

@@ -90,8 +90,10 @@ macro_rules! __declare_binder_native {
                 reply: &mut $crate::binder_impl::BorrowedParcel<'_>,
             ) -> ::std::result::Result<(), $crate::StatusCode> {
                 match $on_transact(&*self.0, code, data, reply) {
-                    // The caller left out what must be there: that is an exception, not a failure.
+                    // The caller or the service left out what must be there: that is an exception,
+                    // not a failure, and not the rest of half an answer.
                     Err($crate::StatusCode::UNEXPECTED_NULL) => {
+                        reply.restart();
                         reply.write(&$crate::Status::from($crate::ExceptionCode::NULL_POINTER))
                     }
                     result => result,
@@ -466,6 +468,15 @@ macro_rules! impl_deserialize_for_parcelable {
     };
 }
 
+/// Lets an [`UnstructuredParcelable`](crate::binder_impl::UnstructuredParcelable) be written into
+/// parcels.
+#[macro_export]
+macro_rules! impl_serialize_for_unstructured_parcelable {
+    ($parcelable:ident $(< $($generic:ident),* $(,)? >)?) => {
+        $crate::impl_serialize_for_parcelable!($parcelable < $($($generic),*)? >);
+    };
+}
+
 /// Lets an [`UnstructuredParcelable`](crate::binder_impl::UnstructuredParcelable) be read from
 /// parcels.
 ///
@@ -485,7 +496,7 @@ macro_rules! impl_deserialize_for_parcelable {
 ///     }
 /// }
 ///
-/// binder::impl_serialize_for_parcelable!(Port);
+/// binder::impl_serialize_for_unstructured_parcelable!(Port);
 /// binder::impl_deserialize_for_unstructured_parcelable!(Port);
 ///
 /// let mut parcel = Parcel::new();

@@ -228,3 +228,46 @@ impl<T: Remotable> IBinderInternal for Binder<T> {
         IBinderInternal::dump(&self.sp(), file, args)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(unreachable_pub, reason = "the macro declares for crates")]
+
+    use super::*;
+    use crate::interface::FIRST_CALL_TRANSACTION;
+    use crate::{BinderFeatures, ExceptionCode, Status};
+
+    pub trait IHalf: Interface {}
+
+    crate::declare_binder_interface! {
+        IHalf["test.IHalf"] { native: BnHalf(on_transact), proxy: BpHalf {} }
+    }
+
+    struct Half;
+
+    impl Interface for Half {}
+    impl IHalf for Half {}
+    impl IHalf for BpHalf {}
+    impl IHalf for Binder<BnHalf> {}
+
+    /// Answers as generated code does whose service left out a field.
+    fn on_transact(
+        _: &dyn IHalf,
+        _: TransactionCode,
+        _: &BorrowedParcel<'_>,
+        reply: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        reply.write(&Status::ok())?;
+        reply.write(&BnHalf::new_binder(Half, BinderFeatures::default()).as_binder())?;
+        Err(StatusCode::UNEXPECTED_NULL)
+    }
+
+    #[test]
+    fn an_answer_without_what_must_be_there_is_an_exception() {
+        let binder = BnHalf::new_binder(Half, BinderFeatures::default()).as_binder();
+        let reply = binder.transact(FIRST_CALL_TRANSACTION, 0, |_| Ok(())).expect("an answer");
+        let status: Status = reply.read().expect("a status");
+        assert_eq!(status.exception_code(), ExceptionCode::NULL_POINTER);
+        assert_eq!((reply.get_data_size(), reply.objects().len()), (reply.get_data_position(), 0));
+    }
+}

@@ -11,6 +11,7 @@ use std::iter;
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::{Deref, DerefMut};
+use std::ptr;
 use std::sync::Arc;
 
 use ::parcel::{Reader, Writer, token};
@@ -231,6 +232,13 @@ impl BorrowedParcel<'_> {
         self.codec.as_ref()
     }
 
+    /// Whether the names in it are this codec's. Those of another, or of a parcel for calls within the
+    /// process, are other objects there.
+    pub(crate) fn is_named_by<C: ?Sized>(&self, codec: &C) -> bool {
+        let is_it = |ours: &Arc<dyn ObjectCodec>| ptr::addr_eq(Arc::as_ptr(ours), codec);
+        self.objects.borrow().is_empty() || self.codec.as_ref().is_some_and(is_it)
+    }
+
     /// All its bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
@@ -272,6 +280,19 @@ impl BorrowedParcel<'_> {
         }
         self.position.set(wanted);
         Ok(())
+    }
+
+    /// Forgets what was written, for something else to be written in its place.
+    #[doc(hidden)]
+    pub fn restart(&mut self) {
+        mem::take(self.objects.get_mut()).iter().for_each(|object| self.unname(object));
+        let is_sensitive = self.is_sensitive;
+        let (buffer, &mut start) = self.bytes.own();
+        if is_sensitive {
+            buffer[start..].fill(0);
+        }
+        buffer.truncate(start);
+        self.position.set(0);
     }
 
     /// Runs `read` where the parcel stands, and moves on by what it read.

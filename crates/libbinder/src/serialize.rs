@@ -154,9 +154,10 @@ pub trait Parcelable {
 /// A structure without a default that writes and reads itself; for hand-written ones
 /// (`parcelable Foo rust_type "..";` in AIDL).
 ///
-/// [`impl_serialize_for_parcelable!`](crate::impl_serialize_for_parcelable) wants a
-/// [`Parcelable`]; this trait is one by itself, together with
-/// [`impl_deserialize_for_unstructured_parcelable!`](crate::impl_deserialize_for_unstructured_parcelable).
+/// [`impl_serialize_for_unstructured_parcelable!`](crate::impl_serialize_for_unstructured_parcelable)
+/// and
+/// [`impl_deserialize_for_unstructured_parcelable!`](crate::impl_deserialize_for_unstructured_parcelable)
+/// make the rest of it.
 pub trait UnstructuredParcelable: Sized {
     /// Writes the value.
     ///

@@ -13,7 +13,7 @@ use crate::{Deserialize, Serialize};
 pub type Result<T> = std::result::Result<T, Status>;
 
 /// How a call ended: well, with an exception of the service's, or not at all.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Status {
     outcome: Outcome,
     /// How the transaction failed, where [`ExceptionCode::TRANSACTION_FAILED`] is the exception.
@@ -113,6 +113,15 @@ impl Status {
         }
     }
 
+    /// What `next` returns if all is well, else this.
+    ///
+    /// # Errors
+    ///
+    /// This status, or what `next` says.
+    pub fn and_then<T>(self, next: impl FnOnce() -> Result<T>) -> Result<T> {
+        Result::<()>::from(self).and_then(|()| next())
+    }
+
     /// All of it, for people.
     #[must_use]
     pub fn get_description(&self) -> String {
@@ -120,15 +129,16 @@ impl Status {
     }
 }
 
+/// In Android's words.
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Outcome::Exception { code, message, service_specific } = &self.outcome else {
-            return f.write_str("Status(OK)");
+            return f.write_str("No error");
         };
-        write!(f, "Status({}, {code:?}", code.code())?;
+        write!(f, "Status({}, EX_{code:?}): '", code.code())?;
         match code {
-            ExceptionCode::SERVICE_SPECIFIC => write!(f, ", {service_specific}")?,
-            ExceptionCode::TRANSACTION_FAILED => write!(f, ", {}", self.code)?,
+            ExceptionCode::SERVICE_SPECIFIC => write!(f, "{service_specific}: ")?,
+            ExceptionCode::TRANSACTION_FAILED => write!(f, "{}: ", self.code)?,
             ExceptionCode::NONE
             | ExceptionCode::SECURITY
             | ExceptionCode::BAD_PARCELABLE
@@ -139,10 +149,14 @@ impl fmt::Display for Status {
             | ExceptionCode::UNSUPPORTED_OPERATION
             | ExceptionCode::PARCELABLE => {}
         }
-        match message {
-            Some(message) => write!(f, "): '{message}'"),
-            None => f.write_str(")"),
-        }
+        write!(f, "{}'", message.as_deref().unwrap_or_default())
+    }
+}
+
+/// As for people: what `unwrap` and tests show.
+impl fmt::Debug for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -165,6 +179,12 @@ impl From<StatusCode> for Status {
 impl From<ExceptionCode> for Status {
     fn from(exception: ExceptionCode) -> Self {
         Self::new_exception(exception, None)
+    }
+}
+
+impl From<Status> for std::result::Result<(), Status> {
+    fn from(status: Status) -> Self {
+        if status.is_ok() { Ok(()) } else { Err(status) }
     }
 }
 
@@ -269,5 +289,42 @@ impl<T, E: fmt::Debug> IntoBinderResult<T, E> for std::result::Result<T, E> {
         self.map_err(|error| {
             Status::new_service_specific_error_str(error_code, Some(message(error)))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_androids() {
+        let rows = [
+            (Status::ok(), "No error"),
+            (
+                Status::new_exception(ExceptionCode::NULL_POINTER, Some(c"a status message")),
+                "Status(-4, EX_NULL_POINTER): 'a status message'",
+            ),
+            (ExceptionCode::SECURITY.into(), "Status(-1, EX_SECURITY): ''"),
+            (
+                Status::new_service_specific_error_str(-42, Some("message")),
+                "Status(-8, EX_SERVICE_SPECIFIC): '-42: message'",
+            ),
+            (
+                StatusCode::DEAD_OBJECT.into(),
+                "Status(-129, EX_TRANSACTION_FAILED): 'DEAD_OBJECT: '",
+            ),
+        ];
+        for (status, description) in rows {
+            assert_eq!(status.get_description(), description);
+            assert_eq!(format!("{status} {status:?}"), format!("{description} {description}"));
+        }
+    }
+
+    #[test]
+    fn what_follows_is_done_only_if_all_is_well() {
+        assert_eq!(Status::ok().and_then(|| Ok(7)), Ok(7));
+        let failed: Status = StatusCode::TIMED_OUT.into();
+        assert_eq!(failed.clone().and_then(|| Ok(7)), Err(failed.clone()));
+        assert_eq!(Result::<()>::from(failed.clone()), Err(failed));
     }
 }

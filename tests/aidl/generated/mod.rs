@@ -3,6 +3,9 @@
 #![allow(missing_docs, non_snake_case, non_upper_case_globals, unreachable_pub, unused, dead_code, unused_qualifications, clippy::all, clippy::unwrap_used, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 pub mod r#anybinder {
+    pub mod r#platform {
+        pub mod r#IBundles;
+    }
     pub mod r#test {
         pub mod r#ByteEnum;
         pub mod r#Everything;
@@ -36,6 +39,7 @@ pub mod r#foreign {
 /// The names by which generated files know each other.
 #[doc(hidden)]
 pub mod mangled {
+    pub use super::r#anybinder::r#platform::r#IBundles::mangled::*;
     pub use super::r#anybinder::r#test::r#ByteEnum::mangled::*;
     pub use super::r#anybinder::r#test::r#Everything::mangled::*;
     pub use super::r#anybinder::r#test::r#Extra::mangled::*;

@@ -20,6 +20,7 @@ fn build() -> Build {
         .unit(unit("types"))
         .unit(unit("versioned").version(2, "0123456789abcdef"))
         .unit(unit("vintf").vintf())
+        .unit(unit("platform"))
         // What programs of other libraries speak.
         .unit(unit("../../foreign/aidl"))
 }

@@ -9,6 +9,8 @@ use interop::client;
 /// Whatever its number, this machine (`VMADDR_CID_LOCAL`, `VMADDR_CID_ANY`).
 const LOCAL: u32 = 1;
 const ANY: u32 = u32::MAX;
+/// The machine that this one runs on, if it is a virtual one (`VMADDR_CID_HOST`).
+const HOST: u32 = 2;
 
 /// What a system without vsock says, and one without a way to itself: no such device, network or
 /// address, not supported, nobody answered.
@@ -45,4 +47,24 @@ fn everything_works_over_vsock() {
     assert!(host.lend("no files over vsock").is_err());
     server.shutdown().unwrap();
     assert!(host.as_binder().ping_binder().is_err());
+}
+
+#[test]
+fn a_server_of_one_machine_refuses_others() {
+    // The number is the client's: nobody can bind it.
+    let server = match RpcServer::new_vsock(host::new_host().as_binder(), HOST, ANY) {
+        Ok(server) => server,
+        Err(RpcError::System { error, .. }) if error.raw_os_error() == Some(99) => {
+            panic!("it took the client's number for its own: {error}")
+        }
+        Err(error) => return skip(&error),
+    };
+    server.start().unwrap();
+    let session = RpcSession::new();
+    match session.connect_vsock(LOCAL, server.vsock_port().unwrap()) {
+        Ok(_) => panic!("this machine is not its own host"),
+        Err(RpcError::Ended(_)) => {}
+        Err(error) => skip(&error),
+    }
+    server.shutdown().unwrap();
 }

@@ -1,6 +1,5 @@
 //! Calls out, calls in, and what else a thread reads.
 
-use std::ptr;
 use std::sync::Arc;
 
 use binder_os::Delivery;
@@ -39,7 +38,7 @@ impl Shared {
             // The destructors of the thread's own variables are running, and ours has run.
             return Err(StatusCode::INVALID_OPERATION);
         }
-        if !self.may_send(&data) {
+        if !data.is_named_by(&**self) {
             return Err(StatusCode::BAD_VALUE);
         }
         let flags = flags & PASSED_FLAGS | TF_ACCEPT_FDS;
@@ -51,13 +50,6 @@ impl Shared {
         drop(data);
         self.settle();
         answer
-    }
-
-    /// Whether the names in a parcel are this device's. Those of another, or of a parcel for calls
-    /// within the process, are other objects here.
-    fn may_send(&self, data: &Parcel) -> bool {
-        let is_ours = |codec: &Arc<dyn ObjectCodec>| ptr::addr_eq(Arc::as_ptr(codec), self);
-        data.objects().is_empty() || data.codec().is_some_and(is_ours)
     }
 
     /// Reads until the answer to this thread's transaction has come, and does what else is read.

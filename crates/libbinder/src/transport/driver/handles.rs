@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread;
 
 use binder_uapi::{
     BC_ACQUIRE, BC_CLEAR_DEATH_NOTIFICATION, BC_CLEAR_FREEZE_NOTIFICATION, BC_DEAD_BINDER_DONE,
@@ -20,8 +19,8 @@ use binder_uapi::{
 use super::device::Shared;
 use super::freeze::{FreezeNotice, FrozenState};
 use super::proxy::Proxy;
-use crate::StatusCode;
 use crate::transport::{DeathNotice, RemoteObject as _};
+use crate::{StatusCode, death};
 
 /// All handles of a device that this process holds.
 #[derive(Default)]
@@ -97,13 +96,7 @@ impl Shared {
             // Others may find the proxy and drop it before this is written.
             link.pin(Arc::clone(&proxy));
         });
-        if let Some(former) = former.filter(|former| !former.deaths.is_dead()) {
-            // Not here: who is told may want what our caller has locked.
-            let told = thread::Builder::new().spawn(move || former.deaths.die());
-            if let Err(error) = told {
-                tracing::error!(%error, "nobody is told that the context manager has died");
-            }
-        }
+        death::die_elsewhere(former.iter().map(|former| &former.deaths));
         proxy
     }
 

@@ -40,13 +40,15 @@ impl Shared {
             }
             connection.wait(WaitFor::Call)?;
         };
-        match message {
-            Message::Transact(transaction) => self.answer(connection, transaction),
+        let connection = match message {
+            Message::Transact(transaction) => self.answer(connection, transaction)?,
             message => {
                 self.take_in(message)?;
-                Ok(connection)
+                connection
             }
-        }
+        };
+        self.drop_retired();
+        Ok(connection)
     }
 
     /// Runs a call of the peer and answers it.
@@ -165,12 +167,11 @@ impl Shared {
         let listed_bytes = scratch.len();
         let (lost, is_last) = {
             let mut table = self.table();
-            let lost = called.map(|address| self.release_called(&mut table, address));
+            let lost = called.and_then(|address| self.release_called(&mut table, address));
             self.take_releases(&mut table, &mut scratch);
             (lost, Self::is_last(&table))
         };
-        // Outside of the lock: it may be the last of the object.
-        drop(lost);
+        self.retire(lost);
         let take_in = |message| self.take_in(message);
         match answer {
             Ok((reply, head)) => {

@@ -191,7 +191,11 @@ impl Awaited {
     /// Takes in what has come, sends what was not sent, and waits for more.
     pub(super) fn advance(self: Arc<Self>, connection: Box<Connection>) {
         match self.step(connection) {
-            Ok(Step::Wait(connection)) => self.reader.watch(connection, self, Until::Ready),
+            Ok(Step::Wait(connection)) => {
+                let session = Arc::clone(&self.session);
+                self.reader.watch(connection, self, Until::Ready);
+                session.drop_retired();
+            }
             Ok(Step::Free(connection, place)) => self.session.put_back(connection, place),
             Ok(Step::Gone) => {}
             Err(ending) => self.fail(ending),

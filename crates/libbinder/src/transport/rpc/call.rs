@@ -209,7 +209,14 @@ impl Shared {
         mut connection: Box<Connection>,
     ) -> Result<(Box<Connection>, Reply<OwnedFd>), Ending> {
         loop {
-            match connection.next()? {
+            let message = match connection.arrived()? {
+                Some(message) => message,
+                None => {
+                    self.drop_retired_elsewhere();
+                    connection.next()?
+                }
+            };
+            match message {
                 Message::Reply(reply) => {
                     connection.turns.replied()?;
                     return Ok((connection, reply));

@@ -47,7 +47,9 @@ impl ObjectCodec for Shared {
         if let WireName::Address(word) = name
             && let Ok(address) = Address::from_word(word)
         {
-            let released = self.table().session.unsend(address);
+            let mut released = self.table().session.unsend(address);
+            // The parcel holds it, so this is never the last that does.
+            drop(released.object.take());
             self.settle(released);
         }
     }

@@ -1,5 +1,6 @@
 //! Where sessions are to be had.
 
+use std::cell::RefCell;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv6Addr, TcpListener, TcpStream, ToSocketAddrs};
@@ -8,19 +9,26 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::Duration;
 
-use rustix::net::sockopt;
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix,
+    SocketFlags, SocketType, connect, listen, socket_with,
+};
+
+use vsock::{VMADDR_CID_ANY, VMADDR_CID_LOCAL, VsockListener};
 
 use super::error::RpcError;
+use super::handshake::Deadline;
 use super::link::{Link, Patience};
 use super::peer::Peer;
 use super::socket_file::SocketFile;
 
 /// Where a client connects to.
-pub(super) enum Target {
+pub(super) enum Target<'a> {
     Unix(SocketAddr),
     Inet(String, u16),
     #[cfg(feature = "tls")]
@@ -29,8 +37,11 @@ pub(super) enum Target {
     /// Each connection is a descriptor sent over this socket.
     Bootstrap(OwnedFd),
     /// Whoever asks gets the next connection.
-    Preconnected(Mutex<Box<dyn FnMut() -> Option<OwnedFd> + Send>>),
+    Preconnected(RefCell<Box<dyn FnMut() -> Option<OwnedFd> + 'a>>),
 }
+
+/// How many clients may wait to be accepted.
+const BACKLOG: i32 = 128;
 
 /// A socket that has just been connected, and who is at its other end.
 pub(super) struct Connected {
@@ -68,19 +79,64 @@ fn stream(socket: OwnedFd, origin: Origin) -> Connected {
     Connected { link: Link::new(socket, false), peer: Peer::elsewhere(None), origin }
 }
 
-/// Takes a socket of a kind that only the system knows.
-fn any(socket: OwnedFd) -> Result<Connected, RpcError> {
-    let domain = sockopt::socket_domain(&socket);
-    match domain.map_err(RpcError::system("use a descriptor as a socket"))? {
-        rustix::net::AddressFamily::UNIX => Ok(unix(socket)),
-        _ => Ok(stream(socket, Origin::Unknown)),
-    }
+/// Looks at a socket that somebody else made; waiting on it blocks from here on.
+fn family_of(socket: &OwnedFd) -> Result<AddressFamily, RpcError> {
+    let family = sockopt::socket_domain(socket);
+    let family = family.map_err(RpcError::system("use a descriptor as a socket"))?;
+    let blocking = rustix::io::ioctl_fionbio(socket, false);
+    blocking.map_err(RpcError::system("wait on a socket"))?;
+    Ok(family)
 }
 
-fn connect_inet(host: &str, port: u16) -> Result<OwnedFd, RpcError> {
+/// Takes a connected socket of a kind that only the system knows.
+fn any(socket: OwnedFd) -> Result<Connected, RpcError> {
+    Ok(match family_of(&socket)? {
+        AddressFamily::UNIX => unix(socket),
+        AddressFamily::INET | AddressFamily::INET6 => {
+            stream(set_up_tcp(socket.into())?, Origin::Unknown)
+        }
+        _ => stream(socket, Origin::Unknown),
+    })
+}
+
+fn connect_unix(address: &SocketAddr, deadline: &Deadline) -> Result<OwnedFd, RpcError> {
+    let connected = || {
+        let address = match (address.as_pathname(), address.as_abstract_name()) {
+            (Some(path), _) => SocketAddrUnix::new(path)?,
+            (None, name) => SocketAddrUnix::new_abstract_name(name.unwrap_or_default())?,
+        };
+        let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+        let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
+        loop {
+            // A server that does not accept would keep us for ever.
+            let left = deadline.left().ok_or(Errno::AGAIN)?;
+            sockopt::set_socket_timeout(&socket, Timeout::Send, Some(left))?;
+            match connect(&socket, &address) {
+                Err(Errno::INTR) => {}
+                result => return result.map(|()| socket),
+            }
+        }
+    };
+    connected().map_err(|error| match error {
+        Errno::AGAIN => deadline.passed(),
+        error => RpcError::system("connect to a Unix socket")(error),
+    })
+}
+
+fn connect_inet(host: &str, port: u16, deadline: &Deadline) -> Result<OwnedFd, RpcError> {
     let addresses = (host, port).to_socket_addrs().map_err(RpcError::system("look a host up"))?;
-    let stream = TcpStream::connect(&*addresses.collect::<Vec<_>>());
-    set_up_tcp(stream.map_err(RpcError::system("connect over TCP"))?)
+    let mut failure = io::ErrorKind::AddrNotAvailable.into();
+    for address in addresses {
+        let Some(left) = deadline.left() else { break };
+        match TcpStream::connect_timeout(&address, left) {
+            Ok(stream) => return set_up_tcp(stream),
+            Err(error) => failure = error,
+        }
+    }
+    Err(match deadline.left() {
+        Some(_) => RpcError::system("connect over TCP")(failure),
+        None => deadline.passed(),
+    })
 }
 
 fn set_up_tcp(stream: TcpStream) -> Result<OwnedFd, RpcError> {
@@ -106,19 +162,18 @@ pub(super) fn unix_address(path: &Path) -> Result<SocketAddr, RpcError> {
     .map_err(RpcError::system("use the name of a socket"))
 }
 
-impl Target {
+impl Target<'_> {
     /// Makes one connection.
-    pub(super) fn connect(&self) -> Result<Connected, RpcError> {
+    pub(super) fn connect(&self, deadline: &Deadline) -> Result<Connected, RpcError> {
         match self {
-            Self::Unix(address) => {
-                let stream = UnixStream::connect_addr(address);
-                Ok(unix(stream.map_err(RpcError::system("connect to a Unix socket"))?.into()))
+            Self::Unix(address) => Ok(unix(connect_unix(address, deadline)?)),
+            Self::Inet(host, port) => {
+                Ok(stream(connect_inet(host, *port, deadline)?, Origin::Unknown))
             }
-            Self::Inet(host, port) => Ok(stream(connect_inet(host, *port)?, Origin::Unknown)),
             #[cfg(feature = "tls")]
             Self::Tls(host, port, config) => {
                 let tls = super::tls::Tls::connect(std::sync::Arc::clone(config), host)?;
-                let link = Link::with_tls(connect_inet(host, *port)?, tls);
+                let link = Link::with_tls(connect_inet(host, *port, deadline)?, tls);
                 Ok(Connected { link, peer: Peer::elsewhere(None), origin: Origin::Unknown })
             }
             Self::Vsock(cid, port) => {
@@ -142,11 +197,63 @@ impl Target {
                 sent.map_err(RpcError::system("send a socket to the server"))?;
                 Ok(unix(ours.into()))
             }
-            Self::Preconnected(next) => {
-                let mut next = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                any(next().ok_or(RpcError::NoConnection)?)
+            Self::Preconnected(next) => any(next.borrow_mut()().ok_or(RpcError::NoConnection)?),
+        }
+    }
+}
+
+/// A vsock port that is listened at.
+#[derive(Debug)]
+pub(super) struct VsockPort {
+    listener: VsockListener,
+    /// The only machine that may connect, if it is not all of them.
+    only: Option<u32>,
+    /// Written when no more is to be accepted: such a socket cannot be shut down while it listens.
+    closed: OwnedFd,
+}
+
+impl VsockPort {
+    fn new(listener: VsockListener, only: Option<u32>) -> Result<Self, RpcError> {
+        let nonblocking = listener.set_nonblocking(true);
+        nonblocking.map_err(RpcError::system("poll a vsock port"))?;
+        let closed = eventfd(0, EventfdFlags::CLOEXEC);
+        let closed = closed.map_err(RpcError::system("make an event descriptor"))?;
+        Ok(Self { listener, only, closed })
+    }
+
+    pub(super) fn number(&self) -> Option<u32> {
+        self.listener.local_addr().ok().map(|address| address.port())
+    }
+
+    /// Waits for a connection of a machine that may connect; `None` once it is closed.
+    fn accept(&self) -> io::Result<Option<Connected>> {
+        loop {
+            let mut polled = [self.closed.as_fd(), self.listener.as_fd()]
+                .map(|it| PollFd::from_borrowed_fd(it, PollFlags::IN));
+            match poll(&mut polled, None) {
+                Ok(_) if polled[0].revents().is_empty() => {}
+                Ok(_) => return Ok(None),
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            match self.listener.accept() {
+                Ok((socket, from)) if self.only.is_none_or(|only| only == from.cid()) => {
+                    return Ok(Some(stream(socket.into(), Origin::Machine(from.cid()))));
+                }
+                Ok((_, from)) => {
+                    let cid = from.cid();
+                    tracing::warn!(cid, "a connection was refused: another machine's");
+                }
+                // Whoever it was has gone.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
             }
         }
+    }
+
+    fn close(&self) {
+        // It has room for a first write.
+        let _ = rustix::io::write(&self.closed, &1_u64.to_ne_bytes());
     }
 }
 
@@ -158,7 +265,7 @@ pub(super) enum Listener {
     Inet(TcpListener),
     #[cfg(feature = "tls")]
     Tls(TcpListener, std::sync::Arc<rustls::ServerConfig>),
-    Vsock(vsock::VsockListener),
+    Vsock(VsockPort),
     /// Each descriptor that comes over this socket is a connection.
     Bootstrap(Link),
 }
@@ -174,6 +281,37 @@ impl Listener {
             None => UnixListener::bind_addr(&address).map(|listener| Self::Unix(listener, None)),
         };
         bound.map_err(RpcError::system("bind a Unix socket"))
+    }
+
+    /// Binds a vsock port for the machine of that number, or for all (`VMADDR_CID_ANY`).
+    pub(super) fn bind_vsock(cid: u32, port: u32) -> Result<Self, RpcError> {
+        // The number is the client's; only by the local address nobody else comes.
+        let (own, only) = match cid {
+            VMADDR_CID_LOCAL => (VMADDR_CID_LOCAL, None),
+            VMADDR_CID_ANY => (VMADDR_CID_ANY, None),
+            client => (VMADDR_CID_ANY, Some(client)),
+        };
+        let listener = VsockListener::bind_with_cid_port(own, port);
+        let listener = listener.map_err(RpcError::system("bind a vsock port"))?;
+        Ok(Self::Vsock(VsockPort::new(listener, only)?))
+    }
+
+    /// Listens on a socket that is bound.
+    pub(super) fn of_bound(socket: OwnedFd) -> Result<Self, RpcError> {
+        let family = family_of(&socket)?;
+        listen(&socket, BACKLOG).map_err(RpcError::system("listen on a socket"))?;
+        match family {
+            AddressFamily::UNIX => Ok(Self::Unix(socket.into(), None)),
+            AddressFamily::INET | AddressFamily::INET6 => Ok(Self::Inet(socket.into())),
+            AddressFamily::VSOCK => Ok(Self::Vsock(VsockPort::new(socket.into(), None)?)),
+            _ => Err(RpcError::system("serve a socket of this kind")(Errno::AFNOSUPPORT)),
+        }
+    }
+
+    /// Takes connections that are sent over a socket.
+    pub(super) fn of_bootstrap(socket: OwnedFd) -> Result<Self, RpcError> {
+        family_of(&socket)?;
+        Ok(Self::Bootstrap(Link::new(socket, true)))
     }
 
     /// Waits for a connection; `None` if the other side of a bootstrap socket has gone.
@@ -198,11 +336,7 @@ impl Listener {
                 let origin = Origin::inet(from.ip());
                 Ok(Some(Connected { link, peer: Peer::elsewhere(None), origin }))
             }
-            Self::Vsock(listener) => {
-                let (socket, from) =
-                    listener.accept().map_err(RpcError::system("accept a connection"))?;
-                Ok(Some(stream(socket.into(), Origin::Machine(from.cid()))))
-            }
+            Self::Vsock(port) => port.accept().map_err(RpcError::system("accept a connection")),
             Self::Bootstrap(link) => accept_bootstrap(link),
         }
     }
@@ -222,7 +356,7 @@ impl Listener {
             Self::Inet(listener) => close(listener.as_fd()),
             #[cfg(feature = "tls")]
             Self::Tls(listener, _) => close(listener.as_fd()),
-            Self::Vsock(listener) => close(listener.as_fd()),
+            Self::Vsock(port) => port.close(),
             Self::Bootstrap(link) => link.close(),
         }
     }

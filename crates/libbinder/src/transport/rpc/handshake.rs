@@ -22,12 +22,14 @@ impl Deadline {
         Self { timeout, at: Instant::now() + timeout }
     }
 
+    /// Returns how long there is still.
+    pub(super) fn left(&self) -> Option<Duration> {
+        Some(self.at.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
+    }
+
     /// Bounds the next wait by what is left.
     fn apply(&self, connection: &Connection) -> Result<(), RpcError> {
-        let left = self.at.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(self.passed());
-        }
+        let left = self.left().ok_or_else(|| self.passed())?;
         let bounded = connection.link().set_timeout(Some(left));
         bounded.map_err(RpcError::system("bound the wait on a socket"))
     }
@@ -43,10 +45,7 @@ impl Deadline {
             return Ok(None);
         };
         loop {
-            let left = self.at.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(self.passed());
-            }
+            let left = self.left().ok_or_else(|| self.passed())?;
             link.set_timeout(Some(left)).map_err(RpcError::system("bound the wait on a socket"))?;
             match tls.shake(link) {
                 Ok(true) => return Ok(tls.certificate()),
@@ -59,7 +58,7 @@ impl Deadline {
         }
     }
 
-    fn passed(&self) -> RpcError {
+    pub(super) fn passed(&self) -> RpcError {
         RpcError::TimedOut { seconds: self.timeout.as_secs_f32() }
     }
 

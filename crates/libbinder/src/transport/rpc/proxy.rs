@@ -39,9 +39,9 @@ impl RpcProxy {
         self.address
     }
 
-    /// Tells of the end of the session.
-    pub(super) fn die(&self) {
-        self.deaths.die();
+    /// Returns who is to be told of the end of the session.
+    pub(super) fn deaths(&self) -> &DeathLinks {
+        &self.deaths
     }
 }
 
@@ -78,6 +78,9 @@ impl RemoteObject for RpcProxy {
         data: Parcel,
         flags: TransactionFlags,
     ) -> Result<Parcel, StatusCode> {
+        if !data.is_named_by(&*self.session) {
+            return Err(StatusCode::BAD_VALUE);
+        }
         self.session.call(Some(self.address), code, data, flags)
     }
 
@@ -87,6 +90,9 @@ impl RemoteObject for RpcProxy {
         data: Parcel,
         flags: TransactionFlags,
     ) -> Begun {
+        if !data.is_named_by(&*self.session) {
+            return Begun::Finished(Err(StatusCode::BAD_VALUE));
+        }
         awaited::begin(self, code, data, flags)
     }
 

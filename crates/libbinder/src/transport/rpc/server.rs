@@ -1,11 +1,14 @@
 //! A server: it gives its root object to whoever connects.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
+use std::mem;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -14,7 +17,6 @@ use std::time::Duration;
 use binder_rpc::handshake::{FdMode, HandshakeError, Opening};
 use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version};
 
-use super::call::is_serving;
 use super::connection::Connection;
 use super::endpoint::{Connected, Listener, Origin};
 use super::error::RpcError;
@@ -23,6 +25,11 @@ use super::peer::Peer;
 use super::pool::Place;
 use super::shared::{Shared, Terms};
 use crate::{SpIBinder, StatusCode};
+
+thread_local! {
+    /// The server that this thread serves a connection of, for comparison only.
+    static SERVES: Cell<*const Inner> = const { Cell::new(ptr::null()) };
+}
 
 /// Listens on a socket and gives every client a session with its root object.
 ///
@@ -95,33 +102,33 @@ impl RpcServer {
         Ok(Self::new(root, Listener::bind_unix(path.as_ref())?))
     }
 
-    /// Serves a Unix socket that is bound and listens.
+    /// Serves a socket that is bound, of Unix, TCP or vsock: init's, or that of whoever else starts
+    /// this process.
     ///
     /// # Errors
     ///
-    /// None; Android's has some.
+    /// [`RpcError::System`] if it cannot listen.
     pub fn new_bound_socket(root: SpIBinder, socket: OwnedFd) -> Result<Self, RpcError> {
-        Ok(Self::new(root, Listener::Unix(socket.into(), None)))
+        Ok(Self::new(root, Listener::of_bound(socket)?))
     }
 
     /// Serves clients that send each connection over `socket`, as a descriptor.
     ///
     /// # Errors
     ///
-    /// None; Android's has some.
+    /// [`RpcError::System`] if it is no socket.
     pub fn new_unix_domain_bootstrap(root: SpIBinder, socket: OwnedFd) -> Result<Self, RpcError> {
-        Ok(Self::new(root, Listener::Bootstrap(super::link::Link::new(socket, true))))
+        Ok(Self::new(root, Listener::of_bootstrap(socket)?))
     }
 
-    /// Serves virtual machines, or from within one its host; `cid` may be `u32::MAX` for any.
+    /// Serves the virtual machine `cid`, or from within one its host, 2; with `u32::MAX` all of them,
+    /// and with 1 this machine alone.
     ///
     /// # Errors
     ///
     /// [`RpcError::System`] if it cannot be bound.
     pub fn new_vsock(root: SpIBinder, cid: u32, port: u32) -> Result<Self, RpcError> {
-        let listener = vsock::VsockListener::bind_with_cid_port(cid, port);
-        let listener = listener.map_err(RpcError::system("bind a vsock port"))?;
-        Ok(Self::new(root, Listener::Vsock(listener)))
+        Ok(Self::new(root, Listener::bind_vsock(cid, port)?))
     }
 
     /// Serves a TCP port, to anybody who can reach it: prefer TLS.
@@ -227,7 +234,7 @@ impl RpcServer {
             Listener::Inet(listener) => listener.local_addr().ok(),
             #[cfg(feature = "tls")]
             Listener::Tls(listener, _) => listener.local_addr().ok(),
-            Listener::Unix(..) | Listener::Vsock(_) | Listener::Bootstrap(_) => None,
+            Listener::Unix(..) | Listener::Vsock(..) | Listener::Bootstrap(_) => None,
         }
     }
 
@@ -235,10 +242,7 @@ impl RpcServer {
     #[must_use]
     pub fn vsock_port(&self) -> Option<u32> {
         let listener = self.inner.listener()?;
-        let Listener::Vsock(listener) = &*listener else {
-            return None;
-        };
-        listener.local_addr().ok().map(|address| address.port())
+        if let Listener::Vsock(port) = &*listener { port.number() } else { None }
     }
 
     /// Returns how many sessions there are.
@@ -270,12 +274,11 @@ impl RpcServer {
     ///
     /// # Errors
     ///
-    /// [`RpcError::WithinCall`] from within a call of a client, which is not waited for: the server is
-    /// shut down, but calls of its clients may still run.
+    /// [`RpcError::WithinCall`] from within a call of a client, or the end of an object that it had,
+    /// which are not waited for: the server is shut down, but calls of its clients may still run.
     pub fn shutdown(&self) -> Result<(), RpcError> {
-        let sessions: Vec<_> = self.inner.state().sessions.values().cloned().collect();
         self.inner.close();
-        if sessions.iter().any(is_serving) {
+        if SERVES.get() == Arc::as_ptr(&self.inner) {
             return Err(RpcError::WithinCall);
         }
         let accepting = self.inner.state().accepting.take();
@@ -330,13 +333,20 @@ impl Inner {
         let Some(listener) = self.listener() else {
             return;
         };
+        let mut is_failing = false;
         while !self.is_closing() {
             match listener.accept() {
-                Ok(Some(connected)) => self.begin(connected),
+                Ok(Some(connected)) => {
+                    is_failing = false;
+                    self.begin(connected);
+                }
                 Ok(None) => break,
                 Err(_) if self.is_closing() => break,
                 Err(error) => {
-                    tracing::warn!(%error, "a connection was not accepted");
+                    // Once, not at every try.
+                    if !mem::replace(&mut is_failing, true) {
+                        tracing::warn!(%error, "a connection was not accepted");
+                    }
                     // Out of descriptors, most likely: others need time to give some back.
                     thread::sleep(Duration::from_millis(10));
                 }
@@ -376,6 +386,7 @@ impl Inner {
         let inner = Arc::clone(self);
         let thread = thread::Builder::new().name("rpc-server".to_owned());
         let spawned = thread.spawn(move || {
+            SERVES.set(Arc::as_ptr(&inner));
             inner.run(connected);
             inner.finish_thread(origin);
         });

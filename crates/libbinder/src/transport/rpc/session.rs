@@ -1,5 +1,6 @@
 //! A client's session, as programs make it.
 
+use std::cell::RefCell;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -154,9 +155,9 @@ impl RpcSession {
     /// [`RpcError`].
     pub fn connect_preconnected(
         &self,
-        next: impl FnMut() -> Option<OwnedFd> + Send + 'static,
+        next: impl FnMut() -> Option<OwnedFd>,
     ) -> Result<SpIBinder, RpcError> {
-        self.set_up(&Target::Preconnected(Mutex::new(Box::new(next))))
+        self.set_up(&Target::Preconnected(RefCell::new(Box::new(next))))
     }
 
     /// [`connect_unix`](Self::connect_unix), for the root object's interface, as Android has it.
@@ -220,12 +221,12 @@ impl RpcSession {
     /// As [`setup_unix_domain_client`](Self::setup_unix_domain_client).
     pub fn setup_preconnected_client<T: FromIBinder + ?Sized>(
         &self,
-        next: impl FnMut() -> Option<OwnedFd> + Send + 'static,
+        next: impl FnMut() -> Option<OwnedFd>,
     ) -> Result<Strong<T>, StatusCode> {
         T::try_from(self.connect_preconnected(next)?)
     }
 
-    fn set_up(&self, target: &Target) -> Result<SpIBinder, RpcError> {
+    fn set_up(&self, target: &Target<'_>) -> Result<SpIBinder, RpcError> {
         if self.keeper.get().is_some() {
             return Err(RpcError::IsSetUp);
         }
@@ -271,9 +272,9 @@ impl RpcSession {
 }
 
 /// Makes the first connection.
-fn begin(target: &Target, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
+fn begin(target: &Target<'_>, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
     let deadline = Deadline::start(wishes.timeout);
-    let Connected { link, peer, .. } = target.connect()?;
+    let Connected { link, peer, .. } = target.connect(&deadline)?;
     if wishes.fd_mode == FdMode::Unix && !link.passes_files() {
         return Err(RpcError::NoUnixSocket);
     }
@@ -308,7 +309,7 @@ fn begin(target: &Target, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
 
 /// Asks what there is to know, makes the other connections, and gets the root object.
 fn complete(
-    target: &Target,
+    target: &Target<'_>,
     wishes: &Wishes,
     session: &Arc<Shared>,
 ) -> Result<SpIBinder, RpcError> {
@@ -347,13 +348,13 @@ fn complete(
 
 /// Makes one connection more.
 fn join(
-    target: &Target,
+    target: &Target<'_>,
     deadline: &Deadline,
     session: &Arc<Shared>,
     direction: Direction,
     id: &SessionId,
 ) -> Result<Box<Connection>, RpcError> {
-    let Connected { link, .. } = target.connect()?;
+    let Connected { link, .. } = target.connect(deadline)?;
     #[cfg(feature = "tls")]
     deadline.secure(&link)?;
     let terms = &session.terms;

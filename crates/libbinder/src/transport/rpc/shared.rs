@@ -5,6 +5,7 @@ use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread;
 
 use binder_rpc::handshake::FdMode;
 use binder_rpc::{
@@ -20,7 +21,7 @@ use super::pool::{Place, Pool};
 use super::proxy::RpcProxy;
 use super::reader;
 use crate::transport::LocalObject;
-use crate::{SpIBinder, StatusCode};
+use crate::{SpIBinder, StatusCode, death};
 
 /// What both sides agreed on, and what this side grants.
 #[derive(Debug)]
@@ -40,6 +41,7 @@ pub(super) struct Shared {
     table: Mutex<Table>,
     /// Whether something waits to be given back, to be looked at without the lock.
     has_releases: AtomicBool,
+    retired: Retired,
     pub(super) pool: Pool,
     pub(super) terms: Terms,
     pub(super) peer: Peer,
@@ -71,6 +73,40 @@ impl Table {
             Ok(place) => self.releases[place].amount += release.amount,
             Err(place) => self.releases.insert(place, release),
         }
+    }
+}
+
+/// Objects of ours that the peer has lost, each perhaps with the last that held it.
+///
+/// Their ends are the program's, which may call the peer from there: not while the thread has the
+/// connection for which that call would wait.
+#[derive(Default)]
+struct Retired {
+    objects: Mutex<Vec<Arc<dyn LocalObject>>>,
+    /// To be looked at without the lock.
+    has_some: AtomicBool,
+}
+
+impl Retired {
+    fn objects(&self) -> MutexGuard<'_, Vec<Arc<dyn LocalObject>>> {
+        // Nothing ends under the lock.
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, object: Arc<dyn LocalObject>) {
+        let mut objects = self.objects();
+        objects.push(object);
+        self.has_some.store(true, Ordering::Relaxed);
+    }
+
+    fn take(&self) -> Vec<Arc<dyn LocalObject>> {
+        // Who does not see what another thread adds leaves it to that one.
+        if !self.has_some.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let mut objects = self.objects();
+        self.has_some.store(false, Ordering::Relaxed);
+        mem::take(&mut *objects)
     }
 }
 
@@ -116,6 +152,7 @@ impl Shared {
                 is_last: false,
             }),
             has_releases: AtomicBool::new(false),
+            retired: Retired::default(),
             pool: Pool::default(),
             terms,
             peer,
@@ -194,7 +231,8 @@ impl Shared {
     /// Ends the session, once: closes its sockets, tells of the death of the peer's objects.
     pub(super) fn end(&self, reason: Ending) {
         let Some(remains) = self.table().session.end(reason.clone()) else {
-            return;
+            // Of what came last. Nobody waits for a connection any more.
+            return self.drop_retired();
         };
         let caller = self.peer.caller();
         if reason.is_fault() {
@@ -209,7 +247,10 @@ impl Shared {
         let links = mem::take(&mut *self.links.lock().unwrap_or_else(PoisonError::into_inner));
         links.iter().filter_map(Weak::upgrade).for_each(|link| link.close());
         let proxies: Vec<_> = remains.proxies.iter().filter_map(Weak::upgrade).collect();
-        proxies.iter().for_each(|proxy| proxy.die());
+        // Whoever noticed may be within a call.
+        death::die_elsewhere(proxies.iter().map(|proxy| proxy.deaths()));
+        remains.objects.into_iter().for_each(|object| self.retired.add(object));
+        self.drop_retired();
     }
 
     /// Ends the session for what went wrong on a connection.
@@ -233,7 +274,8 @@ impl Shared {
         }
     }
 
-    /// Keeps what follows from a count for the next write, and drops an object outside of the lock.
+    /// Keeps what follows from a count for the next write, and an object until it may
+    /// [end](Self::drop_retired).
     pub(super) fn settle(&self, released: Released<Arc<dyn LocalObject>>) {
         if released.release.is_some() || released.is_last {
             let mut table = self.table();
@@ -243,11 +285,37 @@ impl Shared {
             table.is_last |= released.is_last;
             self.has_releases.store(true, Ordering::Release);
         }
-        if released.object.is_some() {
-            // It may be the last of an object, whose end is the program's.
-            reader::step_down();
+        self.retire(released.object);
+    }
+
+    /// Keeps an object that the peer has lost until it may [end](Self::drop_retired).
+    pub(super) fn retire(&self, lost: Option<Arc<dyn LocalObject>>) {
+        if let Some(object) = lost {
+            self.retired.add(object);
         }
-        drop(released.object);
+    }
+
+    /// Drops the objects that the peer has lost. This thread has no connection but one on which it
+    /// serves.
+    pub(super) fn drop_retired(&self) {
+        let retired = self.retired.take();
+        if !retired.is_empty() {
+            reader::step_down();
+            retired.into_iter().for_each(|object| death::tell(|| drop(object)));
+        }
+    }
+
+    /// Has another thread drop them, since this one has a connection and may have to wait for long.
+    pub(super) fn drop_retired_elsewhere(&self) {
+        let retired = self.retired.take();
+        if retired.is_empty() {
+            return;
+        }
+        let thread = thread::Builder::new().name("rpc-drops".to_owned());
+        if let Err(error) = thread.spawn(move || drop(retired)) {
+            // It has dropped them here.
+            tracing::warn!(%error, "no thread for the ends of objects");
+        }
     }
 
     /// Finds the object of an address that came in a parcel; says when the peer is to know of one that
@@ -378,12 +446,14 @@ impl Shared {
             self.hand_on(connection, Place::Last);
         }
         self.flush_idle();
+        self.drop_retired();
     }
 
     /// Puts a connection back that made a call.
     pub(super) fn put_back(self: &Arc<Self>, connection: Box<Connection>, place: Place) {
         self.hand_on(connection, place);
         self.flush_idle();
+        self.drop_retired();
     }
 
     /// Puts a connection into the pool, or makes the calls on it that wait there for one.

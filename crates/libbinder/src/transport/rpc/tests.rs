@@ -3,6 +3,7 @@
 mod awaited;
 mod bad_peers;
 mod calls;
+mod handed_over;
 mod lifetimes;
 mod reasons;
 mod service;

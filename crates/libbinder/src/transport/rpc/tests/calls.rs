@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::service::*;
+use crate::binder_impl::IBinderInternal as _;
 use crate::transport::rpc::{FileDescriptorTransportMode, ProtocolVersion, RpcServer, RpcSession};
 use crate::{IBinder, SpIBinder, StatusCode};
 
@@ -80,6 +81,23 @@ fn an_object_that_comes_home_is_itself() {
     let child = child(&root).expect("a child");
     call(&root, KEEP, 0, |data| data.write_binder(Some(&child))).expect("kept");
     assert!(view.service.kept.lock().expect("no panic").pop().is_some_and(|it| !it.is_remote()));
+}
+
+#[test]
+fn a_parcel_goes_over_the_session_that_it_was_made_for() {
+    let (_view, _server, name) = start(|_| {});
+    let ours = service();
+    for of_another in [false, true] {
+        let (_session, root) = connect(&name, |_| {});
+        let (_other_session, other) = connect(&name, |_| {});
+        let maker = if of_another { &other } else { &root };
+        let mut data = maker.prepare_transact().expect("a parcel");
+        data.write_binder(Some(&ours.binder)).expect("named by its session");
+        let kept = root.submit_transact(KEEP, data, 0).map(drop);
+        let expected = if of_another { Err(StatusCode::BAD_VALUE) } else { Ok(()) };
+        assert_eq!(kept, expected);
+        assert_eq!(echo(&root, b"on"), Ok(b"on".to_vec()), "and the session goes on");
+    }
 }
 
 #[test]

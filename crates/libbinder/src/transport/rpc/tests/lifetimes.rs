@@ -91,6 +91,31 @@ fn the_client_learns_of_the_servers_end_if_it_listens() {
 }
 
 #[test]
+fn who_ends_a_session_is_not_made_to_tell_of_it() {
+    let (_view, _server, name) = start(|_| {});
+    let (session, root) = connect(&name, |session| session.set_max_incoming_threads(1));
+    let table = Arc::new(std::sync::Mutex::new(vec![root.clone()]));
+    let (tell, told) = channel();
+    let mourner = Arc::clone(&table);
+    let recipient = DeathRecipient::new(move || {
+        // As people do, who have their objects in a table and call them from there.
+        mourner.lock().expect("no panic").clear();
+        tell.send(()).expect("the test listens");
+    });
+    root.link_to_death(&recipient).expect("a connection for it");
+    let (done, finished) = channel();
+    std::thread::spawn(move || {
+        let table = table.lock().expect("no panic");
+        session.shutdown();
+        assert_eq!(table[0].ping_binder(), Err(StatusCode::DEAD_OBJECT));
+        drop(table);
+        done.send(()).expect("the test listens");
+    });
+    assert_eq!(finished.recv_timeout(SOON), Ok(()), "it waits for its own lock");
+    assert_eq!(told.recv_timeout(SOON), Ok(()));
+}
+
+#[test]
 fn the_server_learns_of_the_clients_end() {
     let (view, server, name) = start(|_| {});
     let (session, root) = connect(&name, |_| {});
@@ -215,6 +240,123 @@ fn a_server_that_is_shut_down_within_a_call_does_not_wait_for_that() {
     assert_eq!(call(&root, ECHO, 0, |_| Ok(())).err(), Some(StatusCode::DEAD_OBJECT));
     assert_eq!(told.recv_timeout(SOON), Ok(true));
     assert!(RpcServer::new_inet(root, "127.0.0.1", 65_536_u32).is_err(), "no port");
+}
+
+/// Shuts its server down when it is dropped.
+struct Last(Arc<OnceLock<RpcServer>>, Sender<bool>);
+
+/// Gives one such object to whoever calls.
+struct GivesLast(Arc<OnceLock<RpcServer>>, Sender<bool>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        let shut_down = self.0.get().expect("it is reached by way of it").shutdown();
+        let is_told = matches!(shut_down, Err(RpcError::WithinCall));
+        self.1.send(is_told).expect("the test listens");
+    }
+}
+
+impl Remotable for Last {
+    fn get_descriptor() -> &'static str {
+        DESCRIPTOR
+    }
+
+    fn on_transact(
+        &self,
+        _: TransactionCode,
+        _: &BorrowedParcel<'_>,
+        _: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        Ok(())
+    }
+}
+
+impl Remotable for GivesLast {
+    fn get_descriptor() -> &'static str {
+        DESCRIPTOR
+    }
+
+    fn on_transact(
+        &self,
+        _: TransactionCode,
+        _: &BorrowedParcel<'_>,
+        reply: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        let last = Binder::new(Last(Arc::clone(&self.0), self.1.clone()));
+        reply.write_binder(Some(&last.as_binder()))
+    }
+}
+
+#[test]
+fn a_server_that_is_shut_down_by_the_end_of_an_object_does_not_wait_for_that() {
+    let (tell, told) = channel();
+    let server = Arc::new(OnceLock::new());
+    let root = Binder::new(GivesLast(Arc::clone(&server), tell)).as_binder();
+    let listens = RpcServer::new_inet(root, "127.0.0.1", 0_u32).expect("a port");
+    let port = listens.inet_address().expect("TCP").port();
+    listens.start().expect("a thread");
+    server.set(listens).expect("once");
+    let root = RpcSession::new().connect_inet("127.0.0.1", port).expect("a server");
+    drop(call(&root, CHILD, 0, |_| Ok(())).expect("an answer").read_binder().expect("an object"));
+    assert_eq!(told.recv_timeout(SOON), Ok(true));
+}
+
+/// Calls its peer when it is dropped, and tells what came of it.
+struct Leaves(SpIBinder, Sender<Result<(), StatusCode>>);
+
+impl Remotable for Leaves {
+    fn get_descriptor() -> &'static str {
+        DESCRIPTOR
+    }
+
+    fn on_transact(
+        &self,
+        _: TransactionCode,
+        _: &BorrowedParcel<'_>,
+        _: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        Ok(())
+    }
+}
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        self.1.send(self.0.ping_binder()).expect("the test listens");
+    }
+}
+
+#[test]
+fn an_object_may_call_its_peer_when_it_ends() {
+    let (_view, _server, name) = start(|_| {});
+    let (_session, root) = connect(&name, |_| {});
+    let (left, parting) = channel();
+    let gives = || {
+        let object = Binder::new(Leaves(root.clone(), left.clone())).as_binder();
+        call(&root, KEEP, 0, |data| data.write_binder(Some(&object))).map(drop)
+    };
+    std::thread::scope(|scope| {
+        // The peer gives it back with the answer, while the one connection there is waits for that.
+        let called =
+            scope.spawn(|| gives().and_then(|()| call(&root, FORGET, 0, |_| Ok(())).map(drop)));
+        assert_eq!(parting.recv_timeout(SOON), Ok(Ok(())));
+        called.join().expect("no panic").expect("answers");
+    });
+}
+
+#[test]
+fn an_object_that_panics_when_it_ends_keeps_no_session_open() {
+    let (view, server, name) = start(|_| {});
+    let (session, root) = connect(&name, |_| {});
+    // Nobody listens to what it tells.
+    let (left, _) = channel();
+    for _ in 0..2 {
+        let object = Binder::new(Leaves(root.clone(), left.clone())).as_binder();
+        call(&root, KEEP, 0, |data| data.write_binder(Some(&object))).expect("kept");
+    }
+    session.shutdown();
+    wait_until(|| server.sessions() == 0);
+    view.service.kept.lock().expect("no panic").clear();
+    server.shutdown().expect("from outside of calls");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! What is said when something is refused.
 
 use std::fmt::{self, Write};
+use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tracing::field::{Field, Visit};
 use tracing::span;
@@ -89,7 +91,7 @@ fn more_connections_than_a_session_may_have_are_refused_by_the_client() {
 
 #[test]
 fn a_server_that_speaks_tls_is_called_that() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("a port").port();
     let server = std::thread::spawn(move || {
         use std::io::{Read, Write};
@@ -112,4 +114,25 @@ fn a_client_that_has_gone_is_known() {
     std::io::Write::write_all(&mut &near, b"joins").expect("room");
     drop(near);
     assert!(link.is_closed_by_peer());
+}
+
+#[test]
+fn a_server_that_cannot_accept_says_so_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let other = listener.try_clone().expect("a descriptor");
+    let server = RpcServer::new_bound_socket(service().binder, listener.into()).expect("a server");
+    rustix::net::shutdown(other, rustix::net::Shutdown::Both).expect("it listened");
+    let log = Log::default();
+    std::thread::scope(|scope| {
+        let accepting = scope.spawn(|| {
+            tracing::subscriber::with_default(log.clone(), || server.join());
+        });
+        wait_until(|| !log.0.lock().expect("no panic").is_empty());
+        // As long as a few tries take.
+        std::thread::sleep(Duration::from_millis(50));
+        server.shutdown().expect("from outside of calls");
+        accepting.join().expect("no panic");
+    });
+    let log = log.0.lock().expect("no panic");
+    assert_eq!(log.matches("cannot accept").count(), 1, "{log}");
 }

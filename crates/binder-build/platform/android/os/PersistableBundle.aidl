@@ -1,0 +1,3 @@
+package android.os;
+@RustOnlyStableParcelable
+parcelable PersistableBundle rust_type "binder::PersistableBundle";
