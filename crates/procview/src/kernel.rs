@@ -45,15 +45,25 @@ pub(crate) struct Kernel {
 #[derive(Default)]
 struct Slots {
     slots: HashMap<u32, Slot>,
-    by_number: HashMap<u32, u32>,
+    by_place: HashMap<Place, u32>,
     next: u32,
     /// From so many on, the dead are looked for.
     full: usize,
 }
 
+/// Where in the kernel's /proc a process or a thread is found. The files of a thread below its process
+/// tell of the thread alone, and those at its number of the whole process.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    /// At its number.
+    Root(u32),
+    /// In `task/` of its process.
+    Task(u32),
+}
+
 /// A process, or a thread, for as long as somebody knows a file of it.
 struct Slot {
-    number: u32,
+    place: Place,
     /// The process; of a process, itself.
     tgid: u32,
     /// It stays that process's when the number goes to another.
@@ -221,8 +231,23 @@ impl Kernel {
 
     /// Takes a process, or a thread, into a slot.
     pub(crate) fn adopt(&self, number: u32) -> io::Result<u32> {
+        self.adopt_at(Place::Root(number), || self.proc.dir(number.to_string()))
+    }
+
+    /// Takes a thread into a slot, as it is found in the `task/` of `process`.
+    pub(crate) fn adopt_thread(&self, process: &ProcDir, tid: u32) -> io::Result<u32> {
+        // Opened in any case: that somewhere there is such a thread does not make it this process's.
+        let dir = process.dir(format!("task/{tid}"))?;
+        self.adopt_at(Place::Task(tid), || Ok(dir))
+    }
+
+    fn adopt_at(
+        &self,
+        place: Place,
+        open: impl FnOnce() -> io::Result<ProcDir>,
+    ) -> io::Result<u32> {
         let mut slots = self.slots();
-        if let Some(&at) = slots.by_number.get(&number)
+        if let Some(&at) = slots.by_place.get(&place)
             && slots.slots.get(&at).is_some_and(Slot::lives)
         {
             return Ok(at);
@@ -230,12 +255,12 @@ impl Kernel {
         if slots.slots.len() >= slots.full {
             slots.sweep();
         }
-        let dir = Arc::new(self.proc.dir(number.to_string())?);
+        let dir = Arc::new(open()?);
         let tgid = dir.tgid()?;
         let at = slots.next;
         slots.next = (at + 1) & SERIAL_MAX;
-        slots.slots.insert(at, Slot { number, tgid, dir, is_below: None, lookups: 0 });
-        slots.by_number.insert(number, at);
+        slots.slots.insert(at, Slot { place, tgid, dir, is_below: None, lookups: 0 });
+        slots.by_place.insert(place, at);
         Ok(at)
     }
 
@@ -243,7 +268,7 @@ impl Kernel {
     pub(crate) fn dir(&self, slot: u32) -> Option<(u32, Arc<ProcDir>)> {
         let slots = self.slots();
         let slot = slots.slots.get(&slot)?;
-        Some((slot.number, slot.dir.clone()))
+        Some((slot.place.number(), slot.dir.clone()))
     }
 
     /// The kernel has learnt of a file of what is in a slot.
@@ -259,10 +284,10 @@ impl Kernel {
         let Some(found) = slots.slots.get_mut(&slot) else { return };
         found.lookups = found.lookups.saturating_sub(lookups);
         if found.lookups == 0 {
-            let number = found.number;
+            let place = found.place;
             slots.slots.remove(&slot);
-            if slots.by_number.get(&number) == Some(&slot) {
-                slots.by_number.remove(&number);
+            if slots.by_place.get(&place) == Some(&slot) {
+                slots.by_place.remove(&place);
             }
         }
     }
@@ -286,13 +311,17 @@ impl Slots {
     /// Gives up the dead, and what nobody knows.
     fn sweep(&mut self) {
         self.slots.retain(|_, slot| slot.lookups > 0 && slot.lives());
-        self.drop_numbers();
+        let Self { slots, by_place, .. } = self;
+        by_place.retain(|_, at| slots.contains_key(at));
         self.full = SLOTS_BEFORE_SWEEP.max(2 * self.slots.len());
     }
+}
 
-    fn drop_numbers(&mut self) {
-        let Self { slots, by_number, .. } = self;
-        by_number.retain(|_, at| slots.contains_key(at));
+impl Place {
+    fn number(self) -> u32 {
+        match self {
+            Self::Root(number) | Self::Task(number) => number,
+        }
     }
 }
 

@@ -395,7 +395,11 @@ impl Shared {
                 Listing::Names => listed.push(attr.ino, next, attr.mode, name),
                 Listing::Entries => {
                     let is_dots = name == b"." || name == b"..";
-                    let is_fresh = matches!(node, Node::SelfLink(_) | Node::ThreadSelfLink(_));
+                    // What is another each time, or counts how often the kernel was told of it.
+                    let is_fresh = matches!(
+                        node,
+                        Node::SelfLink(_) | Node::ThreadSelfLink(_) | Node::Kernel(..)
+                    );
                     // Who lists threads mostly counts them.
                     let is_thread = matches!(node, Node::Task(_, What::ThreadDir));
                     // Only named: not looked up with it.

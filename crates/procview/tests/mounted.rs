@@ -4,11 +4,13 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -343,6 +345,42 @@ fn readers_find_themselves_though_they_are_not_listed() {
 }
 
 #[test]
+fn readers_find_themselves_as_they_are_now() {
+    in_private_mounts(|| {
+        let table = table();
+        let view = Mounted::of(&table, table.root());
+        let has = |fd: &OwnedFd| {
+            let mut names =
+                fs::read_dir(path("self/fd")).unwrap().map(|it| it.unwrap().file_name());
+            names.any(|name| *name == *fd.as_raw_fd().to_string())
+        };
+        let leads_to = |fd: &OwnedFd| {
+            let target = fs::read_link(path(format!("self/fd/{}", fd.as_raw_fd())));
+            target.unwrap().into_os_string().into_string().unwrap()
+        };
+        let open = |path: &str| OwnedFd::from(File::open(path).unwrap());
+        let first = open("/dev/null");
+        assert!(has(&first));
+        let mut second = open("/dev/null");
+        assert!(has(&second));
+        assert_eq!(leads_to(&second), "/dev/null");
+        rustix::io::dup2(open("/dev/zero"), &mut second).unwrap();
+        assert_eq!(leads_to(&second), "/dev/zero");
+        // However often somebody lists and looks at what is in its directory, that stays its own.
+        let held = File::open(path("self")).unwrap();
+        for _ in 0..3 {
+            for entry in rustix::fs::Dir::read_from(&held).unwrap() {
+                let name = entry.unwrap().file_name().to_owned();
+                let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+                rustix::fs::statat(&held, &name, flags).map_err(|error| (name, error)).unwrap();
+            }
+        }
+        drop(held);
+        view.close();
+    });
+}
+
+#[test]
 fn only_its_user_looks_into_a_process() {
     in_private_mounts(|| {
         let table = table();
@@ -434,6 +472,22 @@ fn the_kernels_processes_are_told_of_as_they_are() {
             let kernels = fs::read_link(Path::new("/proc").join(&dir).join(link)).unwrap();
             assert_eq!(fs::read_link(path(&dir).join(link)).unwrap(), kernels, "{link}");
         }
+        for name in ["", "stat", "maps", "task", "fd", "fd/0", "exe", "ns", "ns/pid"] {
+            let told = |root: &Path| {
+                let it = fs::symlink_metadata(root.join(&dir).join(name)).unwrap();
+                (it.ino(), it.nlink(), it.size(), it.uid(), it.blksize(), it.modified().unwrap())
+            };
+            assert_eq!(told(Path::new(DIR)), told(Path::new("/proc")), "{name}");
+        }
+        let entry = |entry: std::io::Result<fs::DirEntry>| {
+            let entry = entry.unwrap();
+            (entry.path().symlink_metadata().unwrap().ino() == entry.ino(), entry.file_name())
+        };
+        for name in ["", "fd", "ns", "task"] {
+            for (is_same, entry) in fs::read_dir(path(&dir).join(name)).unwrap().map(entry) {
+                assert!(is_same, "{name}/{entry:?}");
+            }
+        }
         let namespace = |root: &Path| fs::metadata(root.join(&dir).join("ns/pid")).unwrap().ino();
         assert_eq!(namespace(Path::new(DIR)), namespace(Path::new("/proc")));
         assert_eq!(
@@ -451,6 +505,37 @@ fn the_kernels_processes_are_told_of_as_they_are() {
         assert_eq!(errno(fs::metadata(path(&dir))), ENOENT);
         assert_eq!(errno(open.read(&mut [0; 9])), ESRCH);
         drop(open);
+        view.close();
+    });
+}
+
+#[test]
+fn of_a_thread_is_told_what_it_did_itself() {
+    in_private_mounts(|| {
+        let view = Mounted::of_kernel(Members::Below(std::process::id()));
+        let (tell, told) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let thread = thread::spawn(move || {
+            tell.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+            ended.recv().unwrap_err();
+        });
+        let tid = told.recv().unwrap();
+        let file = format!("{}/task/{tid}/stat", std::process::id());
+        let faults = |root: &Path| {
+            let stat = fs::read_to_string(root.join(&file)).unwrap();
+            stat.rsplit(')').next().unwrap().split(' ').nth(8).unwrap().to_owned()
+        };
+        assert_eq!(faults(Path::new(DIR)), faults(Path::new("/proc")));
+        let dir = |root: &Path| {
+            let it = fs::metadata(root.join(&file).parent().unwrap()).unwrap();
+            (it.ino(), it.nlink())
+        };
+        assert_eq!(dir(Path::new(DIR)), dir(Path::new("/proc")));
+        // That of another process is not here.
+        let elsewhere = format!("{}/task/1", std::process::id());
+        assert_eq!(errno(fs::metadata(path(elsewhere))), ENOENT);
+        drop(end);
+        thread.join().unwrap();
         view.close();
     });
 }

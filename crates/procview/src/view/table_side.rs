@@ -96,13 +96,19 @@ impl View {
             What::Dir | What::ThreadDir | What::TaskDir | What::AttrDir => (S_IFDIR | 0o555, 0),
             What::NsDir => (S_IFDIR | 0o511, 0),
             What::FdDir => (S_IFDIR | 0o500, task.process().facts().descriptors.len()),
-            What::Fd(_) => (S_IFLNK | 0o700, 0),
+            What::Fd(fd) => {
+                let target = task.process().facts().descriptors.get(&fd).map_or(0, Vec::len);
+                (S_IFLNK | 0o700, self.link_size(target))
+            }
             What::Text(text) => (S_IFREG | text.permissions(), text_len()),
-            What::Link(_) | What::Ns(_) => (S_IFLNK | 0o777, 0),
+            What::Link(link) => (S_IFLNK | 0o777, self.link_size(self.seen(task).link(link).len())),
+            What::Ns(_) => (S_IFLNK | 0o777, 0),
         };
         let facts = task.process().facts();
         let nlink = match what {
             What::Dir => 9,
+            What::ThreadDir => 7,
+            What::NsDir | What::FdDir => 2,
             What::TaskDir => 3 + u32::try_from(task.process().kin().threads.len()).unwrap_or(0),
             _ => 1,
         };

@@ -118,3 +118,32 @@ fn whether_a_process_is_below_another_is_asked_once_in_its_life() {
     let caller = Caller { tid: LAST, uid: 0 };
     assert_eq!(view.lookup(Node::Root, b"131", caller).unwrap_err(), Errno::NoEnt);
 }
+
+#[test]
+fn whoever_has_a_number_of_the_table_finds_itself_by_another_name() {
+    let fake = FakeProc::new("collision");
+    fake.add(LAST, 1);
+    fake.add(LAST + 1, 1);
+    let mut view = fake.view(Members::Nobody);
+    view.keeping = Keeping::Kept;
+    let (reader, other) = (Caller { tid: LAST, uid: 0 }, Caller { tid: LAST + 1, uid: 0 });
+    let leads_to = |view: &View, caller: Caller| {
+        let found = view.lookup(Node::Root, b"self", caller).unwrap().unwrap();
+        String::from_utf8(view.read_link(found.node, caller).unwrap()).unwrap()
+    };
+    assert_eq!(leads_to(&view, reader), "130");
+    let table = view.table().clone();
+    while table.root().processes() < LAST {
+        table.spawn(table.root(), crate::task::Facts::default()).unwrap();
+    }
+    assert_eq!((leads_to(&view, reader), leads_to(&view, other)), (".130".into(), "131".into()));
+    let is_kernels = |name: &str| {
+        let found = view.lookup(Node::Root, name.as_bytes(), reader).unwrap().unwrap();
+        matches!(found.node, Node::Kernel(..))
+    };
+    assert!(is_kernels(".130") && !is_kernels("130"));
+    // Nobody finds another so.
+    for (name, caller) in [(&b".130"[..], other), (b".131", reader), (b".0", reader)] {
+        assert_ne!(view.lookup(Node::Root, name, caller).map(|it| it.is_some()), Ok(true));
+    }
+}
