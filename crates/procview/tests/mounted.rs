@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use binder_os::{ProcDir, namespaces};
 use pidns::PidNamespace;
-use procview::{Facts, Machine, Members, Membership, Session, State, Table, Task};
+use procview::{Facts, Machine, Members, Membership, Session, State, Table, TableError, Task};
 
 const DIR: &str = "/mnt";
 
@@ -143,6 +143,8 @@ fn what_was_changed_is_never_told_as_it_was() {
             assert!(!numbers().contains(&thread));
 
             table.set_owner(child, 1000 + round, 7).unwrap();
+            let link = fs::symlink_metadata(path(format!("{child}/cwd"))).unwrap();
+            assert_eq!(link.uid(), 1000 + round);
             let owner = fs::metadata(path(format!("{child}/environ"))).unwrap();
             assert_eq!((owner.uid(), owner.gid()), (1000 + round, 7));
             assert_eq!(fs::metadata(path(child.to_string())).unwrap().uid(), 1000 + round);
@@ -160,6 +162,106 @@ fn what_was_changed_is_never_told_as_it_was() {
         for reader in readers {
             reader.join().unwrap();
         }
+        view.close();
+    });
+}
+
+#[test]
+fn whoever_has_ended_has_nothing_but_numbers_and_a_name() {
+    in_private_mounts(|| {
+        let table = table();
+        let view = Mounted::of(&table, table.root());
+        let facts = Facts {
+            environ: vec![b"A=1".to_vec()],
+            descriptors: [(3, b"/x".to_vec())].into(),
+            ..named("child", Some(1))
+        };
+        table.spawn(table.root(), facts).unwrap();
+        let free = || read("meminfo").lines().nth(1).unwrap().to_owned();
+        let (_, arguments, ..) = told(2).unwrap();
+        assert_eq!((arguments, read("2/environ")), ("child\0".into(), "A=1\0".into()));
+        assert_eq!(fs::read_link(path("2/cwd")).unwrap(), Path::new("/"));
+        let (memory, free_before) = (read("2/statm"), free());
+        table.set_state(2, State::Zombie).unwrap();
+        let (comm, arguments, stat, status) = told(2).unwrap();
+        assert_eq!((comm, arguments, read("2/environ")), ("child\n".into(), "".into(), "".into()));
+        assert!(stat.contains("(child) Z 1 ") && !status.contains("VmSize"), "{stat}{status}");
+        assert_ne!(memory, read("2/statm"));
+        assert_ne!(free_before, free());
+        for link in ["exe", "cwd", "root", "fd/3"] {
+            assert_eq!(errno(fs::read_link(path(format!("2/{link}")))), ENOENT, "{link}");
+        }
+        table.exit(2).unwrap();
+        view.close();
+    });
+}
+
+#[test]
+fn threads_are_those_of_one_process() {
+    in_private_mounts(|| {
+        let table = table();
+        let view = Mounted::of(&table, table.root());
+        table.spawn(table.root(), named("child", Some(1))).unwrap();
+        let field = |file: &str, nth: usize| {
+            let stat = read(file);
+            stat.rsplit(") ").next().unwrap().split(' ').nth(nth - 3).unwrap().to_owned()
+        };
+        let (parent, threads) = (4, 20);
+        assert_eq!(table.spawn_thread(2, b"first").unwrap().global_nr(), 3);
+        let listed = |dir: &str| {
+            let names = fs::read_dir(path(dir)).unwrap().map(|it| it.unwrap().file_name());
+            names.map(|it| it.into_string().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        for file in ["2/stat", "3/stat", "2/task/3/stat", "3/task/2/stat"] {
+            assert_eq!(field(file, threads), "2", "{file}");
+        }
+        // Whom a thread starts or is named by belongs to its process.
+        assert_eq!(table.spawn_thread(3, b"second").unwrap().global_nr(), 4);
+        let child = table.spawn(table.root(), named("grandchild", Some(4))).unwrap();
+        assert_eq!(child.process().facts().parent, Some(2));
+        for file in ["2/stat", "3/stat", "2/task/3/stat", "4/task/2/stat"] {
+            assert_eq!(field(file, threads), "3", "{file}");
+        }
+        assert_eq!((listed("2/task"), listed("3/task")), ("2 3 4".into(), "2 3 4".into()));
+        table.exit(4).unwrap();
+        assert_eq!((field("3/stat", threads), listed("3/task")), ("2".into(), "2 3".into()));
+        assert_eq!(errno(fs::metadata(path("3/task/4"))), ENOENT);
+        // Other threads end when one executes a program, and the process is the same.
+        table.exec(3, b"/bin/other", Vec::new(), Vec::new()).unwrap();
+        assert_eq!((field("2/stat", threads), listed("2/task")), ("1".into(), "2".into()));
+        assert_eq!((told(3), read("2/comm")), (None, "other\n".into()));
+        // Threads are handed over with their process.
+        let thread = table.spawn_thread(5, b"orphan").unwrap().global_nr();
+        let file = format!("5/task/{thread}/stat");
+        assert_eq!(field(&file, parent), "2");
+        table.exit(2).unwrap();
+        assert_eq!(field(&file, parent), "1");
+        view.close();
+    });
+}
+
+#[test]
+fn a_group_and_a_session_keep_their_number_when_their_leader_has_ended() {
+    in_private_mounts(|| {
+        let table = table();
+        let view = Mounted::of(&table, table.root());
+        table.spawn(table.root(), named("leader", Some(1))).unwrap();
+        let led = |leader| Facts {
+            process_group: Some(leader),
+            session: Some(leader),
+            ..named("led", Some(1))
+        };
+        table.spawn(table.root(), led(2)).unwrap();
+        let told = || (read("3/stat"), read("3/status"));
+        let before = told();
+        assert!(before.0.contains(" S 1 2 2 ") && before.1.contains("\nNSsid:\t2\n"));
+        table.exit(2).unwrap();
+        assert_eq!(told(), before);
+        // As it is written anew.
+        table.set_state(3, State::Stopped).unwrap();
+        assert!(told().0.contains(" T 1 2 2 ") && told().1.contains("\nNSsid:\t2\n"));
+        let refused = table.spawn(table.root(), led(2)).unwrap_err();
+        assert_eq!(refused, TableError::Nobody(2));
         view.close();
     });
 }

@@ -11,7 +11,7 @@ use crate::files::{Link, NsKind, Text};
 use crate::kernel::number;
 use crate::node::{FD_MAX, Node, What};
 use crate::render::Seen;
-use crate::task::{Leader, Task};
+use crate::task::{Leader, Task, leader_number};
 
 impl View {
     /// The process, if it is still there.
@@ -53,12 +53,9 @@ impl View {
             What::Dir | What::ThreadDir => entry_of_process(what, name),
             What::TaskDir => {
                 let nr = process_number(name).ok_or(Errno::NoEnt)?;
-                let thread = self.namespace().get_pid(nr).ok_or(Errno::NoEnt)?;
-                let leader = task.global_nr();
-                if thread.global_nr() != leader && thread.process().leader != Leader::Other(leader)
-                {
-                    return Err(Errno::NoEnt);
-                }
+                let thread = self.namespace().get_pid(nr);
+                let is_its = |it: &Arc<Pid<Task>>| leader_number(it) == leader_number(&task);
+                let thread = thread.filter(is_its).ok_or(Errno::NoEnt)?;
                 return Ok(Some(self.found_task(&thread, What::ThreadDir)));
             }
             What::NsDir => {
@@ -101,7 +98,10 @@ impl View {
                 (S_IFLNK | 0o700, self.link_size(target))
             }
             What::Text(text) => (S_IFREG | text.permissions(), text_len()),
-            What::Link(link) => (S_IFLNK | 0o777, self.link_size(self.seen(task).link(link).len())),
+            What::Link(link) => {
+                let target = self.seen(task).link(link).map_or(0, |target| target.len());
+                (S_IFLNK | 0o777, self.link_size(target))
+            }
             What::Ns(_) => (S_IFLNK | 0o777, 0),
         };
         let facts = task.process().facts();
@@ -109,7 +109,11 @@ impl View {
             What::Dir => 9,
             What::ThreadDir => 7,
             What::NsDir | What::FdDir => 2,
-            What::TaskDir => 3 + u32::try_from(task.process().kin().threads.len()).unwrap_or(0),
+            What::TaskDir => {
+                let process = self.table().process(leader_number(task));
+                let others = process.map_or(0, |it| it.process().kin().threads.len());
+                3 + u32::try_from(others).unwrap_or(0)
+            }
             _ => 1,
         };
         let (uid, gid) = (facts.uids.effective, facts.gids.effective);
@@ -124,7 +128,7 @@ impl View {
     pub(super) fn read_link_of_task(&self, serial: u32, what: What) -> Result<Vec<u8>, Errno> {
         let task = self.task(serial)?;
         match what {
-            What::Link(link) => Ok(self.seen(&task).link(link)),
+            What::Link(link) => self.seen(&task).link(link).ok_or(Errno::NoEnt),
             What::Fd(fd) => {
                 task.process().facts().descriptors.get(&fd).cloned().ok_or(Errno::NoEnt)
             }
@@ -152,10 +156,7 @@ impl View {
                 }
             }
             What::TaskDir => {
-                let mut threads = vec![task.clone()];
-                let others = task.process().kin().threads.clone();
-                threads.extend(others.iter().filter_map(|nr| self.table().root().get_pid(*nr)));
-                for thread in threads {
+                for thread in self.table().threads_with(&task) {
                     let nr = thread.nr_ns(self.namespace()).to_string().into_bytes();
                     entries.push((nr, self.found_task(&thread, What::ThreadDir)));
                 }
