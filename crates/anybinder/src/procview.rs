@@ -36,6 +36,11 @@ fn mount(options: &ProcviewMountOptions) -> Result<ExitCode, Failure> {
         let dir = options.dir.display();
         Failure::new(format!("looking for {dir}"), error).advise(format!("mkdir -p {dir}"))
     })?;
+    // One that an ended view has left there tells nothing, and can be mounted on.
+    if fs::metadata(&dir).is_ok_and(|it| !it.is_dir()) {
+        let tried = format!("mounting the view at {}", dir.display());
+        return Err(Failure::new(tried, "it is not a directory"));
+    }
     let shown = Shown::find(&options.shown)?;
     let device = Arc::default();
     let own = OwnMount { dir: dir.clone(), device: Arc::clone(&device) };
