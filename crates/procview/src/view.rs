@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::errno::Errno;
 use crate::kernel::{Kernel, number};
 use crate::machine::{MachineDir, MachineFile};
-use crate::node::{Node, What};
+use crate::node::{FD_MAX, Node, What};
 use crate::table::Table;
 use crate::task::Task;
 use kernel_side::{Mirror, Snapshots};
@@ -371,8 +371,8 @@ impl View {
             Node::MachineFile(_) | Node::Task(_, What::Text(_)) => self.kept_text(node),
             Node::NsFile(..) => Ok(Arc::default()),
             Node::Snapshot(nth) => self.text_of_snapshot(nth),
-            Node::Kernel(slot, What::Text(text)) => {
-                self.text_of_kernel(slot, text, caller).map(Arc::new)
+            Node::Kernel(slot, what @ (What::Text(_) | What::FdInfo(_))) => {
+                self.text_of_kernel(slot, what, caller).map(Arc::new)
             }
             Node::Mirror(path) => self.text_of_mirror(path).map(Arc::new),
             Node::Root
@@ -435,8 +435,17 @@ impl View {
 
 /// Names like those of processes: a number without a sign or leading zeros.
 fn process_number(name: &[u8]) -> Option<u32> {
-    let is_plain = name.first().is_some_and(|first| (b'1'..=b'9').contains(first))
-        && name.iter().all(u8::is_ascii_digit);
+    plain_number(name).filter(|nr| *nr != 0)
+}
+
+/// Names like those of descriptors.
+fn descriptor(name: &[u8]) -> Option<u32> {
+    plain_number(name).filter(|fd| *fd <= FD_MAX)
+}
+
+fn plain_number(name: &[u8]) -> Option<u32> {
+    let is_plain =
+        name.iter().all(u8::is_ascii_digit) && (name.len() == 1 || !name.starts_with(b"0"));
     is_plain.then(|| number(name)).flatten()
 }
 

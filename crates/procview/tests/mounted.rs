@@ -372,20 +372,29 @@ fn names_that_are_nobodys_lead_nowhere_and_nothing_can_be_written() {
     in_private_mounts(|| {
         let table = table();
         let view = Mounted::of(&table, table.root());
-        for name in ["2", "0", "01", "+1", "-1", "1x", "4294967297", "none", "sys/none", "1/none"] {
+        for name in
+            ["2", "3", "0", "01", "+1", "-1", "1x", "4294967297", "none", "sys/none", "1/none"]
+        {
             assert_eq!(errno(fs::metadata(path(name))), ENOENT, "{name}");
         }
+        let facts = Facts { descriptors: [(3, b"/".to_vec())].into(), ..named("one", Some(1)) };
+        table.spawn(table.root(), facts).unwrap();
+        assert!(fs::symlink_metadata(path("2/fd/3")).unwrap().is_symlink());
+        for name in ["2/fd/+3", "2/fd/03", "2/fd/ 3", "self/fd/00", "self/fd/+0"] {
+            assert_eq!(errno(fs::symlink_metadata(path(name))), ENOENT, "{name}");
+        }
+        table.exit(2).unwrap();
         for name in ["1/task/2", "1/task/x", "1/fd/0", "1/fd/-1", "1/ns/none", "1/ns/pid:[1]"] {
             assert_eq!(errno(fs::metadata(path(name))), ENOENT, "{name}");
         }
         assert_eq!(fs::read_dir(path("1/stat")).unwrap_err().kind(), ErrorKind::NotADirectory);
         // That nobody was there is not remembered.
-        table.spawn(table.root(), named("two", Some(1))).unwrap();
-        assert_eq!(read("2/comm"), "two\n");
+        table.spawn(table.root(), named("three", Some(1))).unwrap();
+        assert_eq!(read("3/comm"), "three\n");
         for name in ["1/comm", "uptime", "sys/kernel/pid_max"] {
             assert_eq!(errno(File::options().write(true).open(path(name))), EROFS);
         }
-        assert_eq!(errno(fs::create_dir(path("3"))), EROFS);
+        assert_eq!(errno(fs::create_dir(path("4"))), EROFS);
         assert_eq!(errno(fs::remove_file(path("1/comm"))), EROFS);
         assert_eq!(errno(fs::remove_dir(path("1"))), EROFS);
         view.close();
@@ -552,7 +561,9 @@ fn the_kernels_processes_are_told_of_as_they_are() {
         while read(format!("{dir}/comm")) != "sleep\n" {
             thread::yield_now();
         }
-        for name in ["cmdline", "environ", "cgroup", "limits", "statm", "maps", "auxv", "mounts"] {
+        for name in [
+            "cmdline", "environ", "cgroup", "limits", "statm", "maps", "auxv", "mounts", "fdinfo/0",
+        ] {
             let kernels = fs::read(Path::new("/proc").join(&dir).join(name)).unwrap();
             assert_eq!(fs::read(path(&dir).join(name)).unwrap(), kernels, "{name}");
         }
@@ -574,7 +585,9 @@ fn the_kernels_processes_are_told_of_as_they_are() {
             let kernels = fs::read_link(Path::new("/proc").join(&dir).join(link)).unwrap();
             assert_eq!(fs::read_link(path(&dir).join(link)).unwrap(), kernels, "{link}");
         }
-        for name in ["", "stat", "maps", "task", "fd", "fd/0", "exe", "ns", "ns/pid"] {
+        for name in
+            ["", "stat", "maps", "task", "fd", "fd/0", "fdinfo", "fdinfo/0", "exe", "ns", "ns/pid"]
+        {
             let told = |root: &Path| {
                 let it = fs::symlink_metadata(root.join(&dir).join(name)).unwrap();
                 (it.ino(), it.nlink(), it.size(), it.uid(), it.blksize(), it.modified().unwrap())
@@ -585,7 +598,7 @@ fn the_kernels_processes_are_told_of_as_they_are() {
             let entry = entry.unwrap();
             (entry.path().symlink_metadata().unwrap().ino() == entry.ino(), entry.file_name())
         };
-        for name in ["", "fd", "ns", "task"] {
+        for name in ["", "fd", "fdinfo", "ns", "task"] {
             for (is_same, entry) in fs::read_dir(path(&dir).join(name)).unwrap().map(entry) {
                 assert!(is_same, "{name}/{entry:?}");
             }

@@ -12,12 +12,11 @@ use binder_os::{ProcDir, ProcStat};
 use fuse_wire::{Attr, Timestamp};
 
 use super::{
-    Caller, FOREVER, Found, Keeping, MOUNTS, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, View,
+    Caller, FOREVER, Found, Keeping, MOUNTS, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, View, descriptor,
     process_number,
 };
 use crate::errno::Errno;
 use crate::files::{Link, NsKind, Text};
-use crate::kernel::number;
 use crate::node::{FD_MAX, Node, What};
 
 /// Texts, and where links lead, as they were when they were looked up.
@@ -124,6 +123,7 @@ impl View {
                 b"task" if what == What::Dir => What::TaskDir,
                 b"ns" => What::NsDir,
                 b"fd" => What::FdDir,
+                b"fdinfo" => What::FdInfoDir,
                 b"attr" => What::AttrDir,
                 _ => Text::named(name)
                     .map(What::Text)
@@ -149,10 +149,11 @@ impl View {
                 }
                 What::Ns(NsKind::named(name).ok_or(Errno::NoEnt)?)
             }
-            What::FdDir => What::Fd(number(name).filter(|fd| *fd <= FD_MAX).ok_or(Errno::NoEnt)?),
+            What::FdDir => What::Fd(descriptor(name).ok_or(Errno::NoEnt)?),
+            What::FdInfoDir => What::FdInfo(descriptor(name).ok_or(Errno::NoEnt)?),
             What::AttrDir if name == b"current" => What::Text(Text::AttrCurrent),
             What::AttrDir => return Err(Errno::NoEnt),
-            What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
+            What::Fd(_) | What::FdInfo(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
                 return Err(Errno::NotDir);
             }
         };
@@ -163,13 +164,14 @@ impl View {
         let (_, dir) = self.process_dir(slot)?;
         let stat = dir.stat(path_of(what)).map_err(|error| match error.raw_os_error() {
             // The directory is there, and the process is not.
-            Some(2) if !matches!(what, What::Fd(_)) => Errno::Srch,
+            Some(2) if !matches!(what, What::Fd(_) | What::FdInfo(_)) => Errno::Srch,
             _ => error.into(),
         })?;
         let mode = match what {
             What::Dir | What::ThreadDir | What::TaskDir | What::AttrDir => S_IFDIR | 0o555,
             What::NsDir => S_IFDIR | 0o511,
-            What::FdDir => S_IFDIR | 0o500,
+            What::FdDir | What::FdInfoDir => S_IFDIR | 0o500,
+            What::FdInfo(_) => S_IFREG | 0o400,
             What::Fd(_) => S_IFLNK | stat.mode & 0o777,
             What::Text(text) => S_IFREG | text.permissions() & stat.mode,
             What::Link(_) | What::Ns(_) => S_IFLNK | 0o777,
@@ -195,14 +197,12 @@ impl View {
     pub(super) fn text_of_kernel(
         &self,
         slot: u32,
-        text: Text,
+        what: What,
         caller: Caller,
     ) -> Result<Vec<u8>, Errno> {
         let (own, dir) = self.process_dir(slot)?;
-        let bytes = dir.read(text.name()).map_err(gone)?;
-        if !matches!(text, Text::Stat | Text::Status) {
-            return Ok(bytes);
-        }
+        let bytes = dir.read(path_of(what)).map_err(gone)?;
+        let What::Text(text @ (Text::Stat | Text::Status)) = what else { return Ok(bytes) };
         let reader = self.kernel.tgid_of(caller.tid);
         // Group and session are mostly the same, and often the process's own.
         let mut seen_as = HashMap::from([(own, own)]);
@@ -248,7 +248,7 @@ impl View {
     ) -> Result<(), Errno> {
         let (_, dir) = self.process_dir(slot).map_err(|_| Errno::NoEnt)?;
         let kind = |what: What| match what {
-            What::Text(_) => S_IFREG,
+            What::Text(_) | What::FdInfo(_) => S_IFREG,
             What::Link(_) | What::Ns(_) | What::Fd(_) => S_IFLNK,
             _ => S_IFDIR,
         };
@@ -261,6 +261,7 @@ impl View {
                 let dirs = [
                     ("ns", What::NsDir),
                     ("fd", What::FdDir),
+                    ("fdinfo", What::FdInfoDir),
                     ("attr", What::AttrDir),
                     ("task", What::TaskDir),
                 ];
@@ -284,7 +285,12 @@ impl View {
                 let shown = descriptors.into_iter().filter(|fd| *fd <= FD_MAX);
                 entries.extend(shown.map(|fd| (fd.to_string(), What::Fd(fd))));
             }
-            What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
+            What::FdInfoDir => {
+                let descriptors = dir.numbers("fdinfo")?;
+                let shown = descriptors.into_iter().filter(|fd| *fd <= FD_MAX);
+                entries.extend(shown.map(|fd| (fd.to_string(), What::FdInfo(fd))));
+            }
+            What::Fd(_) | What::FdInfo(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
                 return Err(Errno::NotDir);
             }
         }
@@ -304,7 +310,7 @@ impl View {
     /// Takes a text, or where a link leads, down for who looks it up.
     fn snapshot(&self, slot: u32, what: What, attr: Attr, caller: Caller) -> Result<Node, Errno> {
         let bytes = match what {
-            What::Text(text) => self.text_of_kernel(slot, text, caller),
+            What::Text(_) | What::FdInfo(_) => self.text_of_kernel(slot, what, caller),
             _ => self.read_link_of_kernel(slot, what, caller),
         };
         let bytes = bytes.map_err(|_| Errno::NoEnt)?;
@@ -426,8 +432,10 @@ fn path_of(what: What) -> String {
         What::TaskDir => "task".into(),
         What::NsDir => "ns".into(),
         What::FdDir => "fd".into(),
+        What::FdInfoDir => "fdinfo".into(),
         What::AttrDir => "attr".into(),
         What::Fd(fd) => format!("fd/{fd}"),
+        What::FdInfo(fd) => format!("fdinfo/{fd}"),
         What::Text(text) => text.name().into(),
         What::Link(link) => link.name().into(),
         What::Ns(kind) => format!("ns/{}", kind.name()),

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use fuse_wire::Attr;
 use pidns::Pid;
 
-use super::{FOREVER, Found, S_IFDIR, S_IFLNK, S_IFREG, View, process_number};
+use super::{FOREVER, Found, S_IFDIR, S_IFLNK, S_IFREG, View, descriptor, process_number};
 use crate::errno::Errno;
 use crate::files::{Link, NsKind, Text};
-use crate::kernel::number;
-use crate::node::{FD_MAX, Node, What};
+use crate::node::{Node, What};
 use crate::render::Seen;
 use crate::task::{Leader, Task, leader_number};
 
@@ -63,15 +62,19 @@ impl View {
                 return self.found(self.namespace_file(&task, kind)).map(Some);
             }
             What::FdDir => {
-                let fd = number(name).filter(|fd| *fd <= FD_MAX).ok_or(Errno::NoEnt)?;
+                let fd = descriptor(name).ok_or(Errno::NoEnt)?;
                 if !task.process().facts().descriptors.contains_key(&fd) {
                     return Err(Errno::NoEnt);
                 }
                 Some(What::Fd(fd))
             }
-            What::AttrDir | What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
-                return Err(Errno::NotDir);
-            }
+            What::AttrDir
+            | What::Fd(_)
+            | What::FdInfoDir
+            | What::FdInfo(_)
+            | What::Text(_)
+            | What::Link(_)
+            | What::Ns(_) => return Err(Errno::NotDir),
         };
         Ok(found.map(|what| self.found_task(&task, what)))
     }
@@ -92,6 +95,8 @@ impl View {
         let (mode, size) = match what {
             What::Dir | What::ThreadDir | What::TaskDir | What::AttrDir => (S_IFDIR | 0o555, 0),
             What::NsDir => (S_IFDIR | 0o511, 0),
+            What::FdInfoDir => (S_IFDIR | 0o500, 0),
+            What::FdInfo(_) => (S_IFREG | 0o400, 0),
             What::FdDir => (S_IFDIR | 0o500, task.process().facts().descriptors.len()),
             What::Fd(fd) => {
                 let target = task.process().facts().descriptors.get(&fd).map_or(0, Vec::len);
@@ -175,9 +180,13 @@ impl View {
                     entries.push((fd.to_string().into_bytes(), found));
                 }
             }
-            What::AttrDir | What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
-                return Err(Errno::NotDir);
-            }
+            What::AttrDir
+            | What::Fd(_)
+            | What::FdInfoDir
+            | What::FdInfo(_)
+            | What::Text(_)
+            | What::Link(_)
+            | What::Ns(_) => return Err(Errno::NotDir),
         }
         for (at, (name, found)) in (1..).zip(entries) {
             if at > offset && !push(found, at, &name) {
