@@ -257,8 +257,7 @@ impl Kernel {
         }
         let dir = Arc::new(open()?);
         let tgid = dir.tgid()?;
-        let at = slots.next;
-        slots.next = (at + 1) & SERIAL_MAX;
+        let at = slots.free();
         slots.slots.insert(at, Slot { place, tgid, dir, is_below: None, lookups: 0 });
         slots.by_place.insert(place, at);
         Ok(at)
@@ -308,6 +307,17 @@ fn parent_in(stat: &[u8]) -> Option<u32> {
 }
 
 impl Slots {
+    /// A number that no slot has: they come round, and a process may have been here since.
+    fn free(&mut self) -> u32 {
+        loop {
+            let at = self.next;
+            self.next = (at + 1) & SERIAL_MAX;
+            if !self.slots.contains_key(&at) {
+                return at;
+            }
+        }
+    }
+
     /// Gives up the dead, and what nobody knows.
     fn sweep(&mut self) {
         self.slots.retain(|_, slot| slot.lookups > 0 && slot.lives());
@@ -333,4 +343,24 @@ impl Slot {
 
 pub(crate) fn number(word: &[u8]) -> Option<u32> {
     std::str::from_utf8(word).ok()?.trim_ascii().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_slot_is_not_anothers_when_they_come_round() {
+        let proc = ProcDir::open().unwrap();
+        let this = std::process::id();
+        let process = proc.dir(this.to_string()).unwrap();
+        let kernel = Kernel::new(proc, Members::All);
+        let first = kernel.adopt(this).unwrap();
+        kernel.slots().next = first;
+        let other = kernel.adopt_thread(&process, this).unwrap();
+        assert_ne!(first, other);
+        assert_eq!(kernel.adopt(this).unwrap(), first);
+        kernel.forget(other, 0);
+        assert_eq!(kernel.dir(first).unwrap().0, this);
+    }
 }

@@ -8,6 +8,7 @@ use pidns::{AllocError, Pid, PidNamespace, TooDeep};
 
 use crate::files::Text;
 use crate::machine::Machine;
+use crate::node::SERIAL_MAX;
 use crate::task::{Facts, Leader, LedBy, State, Task, leader_number};
 
 /// The number that names the root's pid namespace, as the kernel's first.
@@ -315,13 +316,23 @@ impl Table {
         led_by: LedBy,
         facts: Facts,
     ) -> Result<Arc<Pid<Task>>, TableError> {
-        let serial = self.next_serial.fetch_add(1, Ordering::Relaxed);
+        let serial = self.new_serial();
         let inside = self.number_of(namespace);
         let pid = namespace.alloc_pid(Task::new(serial, leader, led_by, inside, facts))?;
         let mut by_serial = self.by_serial.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         by_serial.insert(serial, pid.clone());
         self.forks.fetch_add(1, Ordering::Relaxed);
         Ok(pid)
+    }
+
+    /// A serial that nobody has: they come round, and somebody may have been here since.
+    fn new_serial(&self) -> u32 {
+        loop {
+            let serial = self.next_serial.fetch_add(1, Ordering::Relaxed) & SERIAL_MAX;
+            if self.by_serial(serial).is_none() {
+                return serial;
+            }
+        }
     }
 
     fn update(
@@ -442,5 +453,29 @@ impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let processes = self.root.processes();
         f.debug_struct("Table").field("processes", &processes).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use binder_os::ProcDir;
+
+    use super::*;
+
+    #[test]
+    fn a_serial_is_found_as_nodes_tell_it_and_nobody_elses() {
+        let machine = Machine::like_this_one(&ProcDir::open().unwrap(), Duration::ZERO).unwrap();
+        let table = Table::new(machine);
+        let spawn = || table.spawn(table.root(), Facts::default()).unwrap();
+        let mut tasks = vec![spawn()];
+        table.next_serial.store(SERIAL_MAX, Ordering::Relaxed);
+        tasks.extend([spawn(), spawn(), spawn()]);
+        for task in &tasks {
+            let serial = task.process().serial;
+            assert!(serial <= SERIAL_MAX);
+            assert!(Arc::ptr_eq(&table.by_serial(serial).unwrap(), task), "{serial}");
+        }
     }
 }
