@@ -646,6 +646,11 @@ fn of_a_thread_is_told_what_it_did_itself() {
             (it.ino(), it.nlink())
         };
         assert_eq!(dir(Path::new(DIR)), dir(Path::new("/proc")));
+        // Whoever reads of itself waits for the answer, and runs when it has it.
+        assert!(read("thread-self/stat").contains(") R "));
+        assert!(read("thread-self/status").contains("\nState:\tR (running)\n"));
+        assert_eq!(read("thread-self/wchan"), "0");
+        assert!(read(&file).contains(") S "));
         // That of another process is not here.
         let elsewhere = format!("{}/task/1", std::process::id());
         assert_eq!(errno(fs::metadata(path(elsewhere))), ENOENT);

@@ -18,6 +18,7 @@ use super::{
 use crate::errno::Errno;
 use crate::files::{Link, NsKind, Text};
 use crate::node::{FD_MAX, Node, What};
+use seen::Reader;
 
 /// Texts, and where links lead, as they were when they were looked up.
 #[derive(Default)]
@@ -202,18 +203,31 @@ impl View {
     ) -> Result<Vec<u8>, Errno> {
         let (own, dir) = self.process_dir(slot)?;
         let bytes = dir.read(path_of(what)).map_err(gone)?;
-        let What::Text(text @ (Text::Stat | Text::Status)) = what else { return Ok(bytes) };
-        let reader = self.kernel.tgid_of(caller.tid);
+        let is_reader = own == caller.tid;
+        let text = match what {
+            What::Text(text @ (Text::Stat | Text::Status)) => text,
+            What::Text(Text::Wchan) if is_reader => return Ok(b"0".to_vec()),
+            _ => return Ok(bytes),
+        };
+        let adopter = self.kernel.adopter();
+        let tgid = self.kernel.tgid_of(caller.tid);
         // Group and session are mostly the same, and often the process's own.
         let mut seen_as = HashMap::from([(own, own)]);
         let as_seen =
-            |number| *seen_as.entry(number).or_insert_with(|| self.kernel.as_seen(number, reader));
-        if text == Text::Status {
-            return Ok(seen::status(&bytes, self.kernel.adopter(), as_seen));
+            |number| *seen_as.entry(number).or_insert_with(|| self.kernel.as_seen(number, tgid));
+        let is_owner = || {
+            let owner = dir.stat(text.name()).map_err(gone)?.uid;
+            Ok::<_, Errno>(caller.uid == 0 || caller.uid == owner)
+        };
+        let reader = match is_reader {
+            true => Reader::Itself,
+            false if text == Text::Status || is_owner()? => Reader::Owner,
+            false => Reader::Other,
+        };
+        match text {
+            Text::Status => Ok(seen::status(&bytes, reader, adopter, as_seen)),
+            _ => seen::stat(&bytes, reader, adopter, as_seen).ok_or(Errno::Io),
         }
-        let stat = dir.stat(text.name()).map_err(gone)?;
-        let is_owner = caller.uid == 0 || caller.uid == stat.uid;
-        seen::stat(&bytes, is_owner, self.kernel.adopter(), as_seen).ok_or(Errno::Io)
     }
 
     pub(super) fn read_link_of_kernel(
