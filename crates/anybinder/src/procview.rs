@@ -103,6 +103,8 @@ impl Shown {
             return Ok(Self::All);
         }
         let dir = inspect::binderfs_at(options.binderfs.as_deref())?;
+        // Whoever serves leaves the directory that a relative path starts from.
+        let dir = std::path::absolute(&dir).map_err(failed("looking for the binderfs"))?;
         // Once now, so that a binderfs that tells nothing is known before anybody asks.
         Users::of(&dir)?;
         Ok(Self::UsersOf(dir))

@@ -171,6 +171,18 @@ fn the_users_of_a_binderfs_are_shown() {
 }
 
 #[test]
+fn a_binderfs_is_named_from_where_one_is() {
+    if !Caller::all().contains(&Caller::Root) {
+        return eprintln!("skipped: mounting needs root");
+    }
+    let script = "mount -t tmpfs tmpfs /mnt; mkdir /mnt/b /mnt/v; cd /mnt
+        $1 mount b --stats && $1 procview mount v --binderfs b && exec 9<b/binder
+        cat v/$$/comm; exec 9<&-; umount v b";
+    let outcome = finish(&mut in_mounts(script, PROGRAM, &[]));
+    assert_eq!(outcome.stdout, "sh\n", "{outcome:?}");
+}
+
+#[test]
 fn who_reads_again_asks_nobody() {
     if !Caller::all().contains(&Caller::Root) {
         return eprintln!("skipped: mounting needs root");
