@@ -320,12 +320,15 @@ impl Shared {
     fn lookup(&self, header: &Header, name: &[u8], caller: Caller) -> Result<(), Errno> {
         let parent = node(header)?;
         self.known.ask(parent);
-        let found = self.view.lookup(parent, name, caller)?;
-        let answer = match &found {
-            Some(found) => {
-                self.view.remember(found.node);
-                entry(found)
+        let found = loop {
+            let found = self.view.lookup(parent, name, caller)?;
+            // It may have been given up by now, forgotten by the kernel just before it was found.
+            if found.is_none_or(|found| self.view.remember(found.node)) {
+                break found;
             }
+        };
+        let answer = match &found {
+            Some(found) => entry(found),
             // The kernel may remember that there is nothing, and never will be.
             None => Entry { entry_valid: Duration::from_secs(1 << 30), ..Entry::default() },
         };

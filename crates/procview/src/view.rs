@@ -146,15 +146,15 @@ impl View {
             }
             let reader = self.kernel.tgid_of(caller.tid);
             if self.kernel.shows(nr, reader) {
-                let slot = self.kernel.adopt(nr).map_err(|_| Errno::NoEnt)?;
-                return self.found_of_kernel(slot, What::Dir, caller).map(Some);
+                let process = self.kernel.adopt(nr).map_err(|_| Errno::NoEnt)?;
+                return self.found_of_kernel(process.slot, What::Dir, caller).map(Some);
             }
             return Err(Errno::NoEnt);
         }
         if let Some(nr) = name.strip_prefix(b".").and_then(process_number) {
             let reader = self.kernel.tgid_of(caller.tid);
-            let slot = self.kernel.adopt(reader.filter(|it| *it == nr).ok_or(Errno::NoEnt)?)?;
-            return self.found_of_kernel(slot, What::Dir, caller).map(Some);
+            let process = self.kernel.adopt(reader.filter(|it| *it == nr).ok_or(Errno::NoEnt)?)?;
+            return self.found_of_kernel(process.slot, What::Dir, caller).map(Some);
         }
         let fresh = || self.next_link.fetch_add(1, Ordering::Relaxed);
         match name {
@@ -384,10 +384,12 @@ impl View {
         }
     }
 
-    /// The kernel has been told of a node once more.
-    pub(crate) fn remember(&self, node: Node) {
-        if let Node::Kernel(slot, _) = node {
-            self.kernel.remember(slot);
+    /// The kernel is told of a node once more; false if that is to be looked for again.
+    #[must_use = "the kernel may not be told of what nobody keeps"]
+    pub(crate) fn remember(&self, node: Node) -> bool {
+        match node {
+            Node::Kernel(slot, _) => self.kernel.remember(slot),
+            _ => true,
         }
     }
 

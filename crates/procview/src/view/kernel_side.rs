@@ -134,7 +134,7 @@ impl View {
             What::TaskDir => {
                 let tid = process_number(name).ok_or(Errno::NoEnt)?;
                 let thread = self.kernel.adopt_thread(&dir, tid).map_err(|_| Errno::NoEnt)?;
-                return self.found_of_kernel(thread, What::ThreadDir, caller).map(Some);
+                return self.found_of_kernel(thread.slot, What::ThreadDir, caller).map(Some);
             }
             What::NsDir => {
                 let number_of = |kind: NsKind| {

@@ -85,7 +85,7 @@ fn stat_of(view: &View, pid: u32) -> String {
     let caller = Caller { tid: LAST, uid: 0 };
     let look = |node: Node, name: &str| {
         let found = view.lookup(node, name.as_bytes(), caller).unwrap().unwrap();
-        view.remember(found.node);
+        assert!(view.remember(found.node));
         found.node
     };
     let file = look(look(Node::Root, &pid.to_string()), Text::Stat.name());
