@@ -8,7 +8,7 @@ use pidns::{AllocError, Pid, PidNamespace, TooDeep};
 
 use crate::files::Text;
 use crate::machine::Machine;
-use crate::node::SERIAL_MAX;
+use crate::node::{FD_MAX, SERIAL_MAX};
 use crate::task::{Facts, Leader, LedBy, State, Task, leader_number};
 
 /// The number that names the root's pid namespace, as the kernel's first.
@@ -130,6 +130,7 @@ impl Table {
         };
         let comm = std::mem::take(&mut facts.comm);
         facts.set_comm(&comm);
+        facts.descriptors.retain(|fd, _| *fd <= FD_MAX);
         let resident_pages = facts.resident_pages;
         let child = self.add(namespace, Leader::Itself, led_by, facts)?;
         self.resident_pages.fetch_add(resident_pages, Ordering::Relaxed);

@@ -115,7 +115,7 @@ pub struct Facts {
     pub virtual_bytes: u64,
     /// Memory in use, in pages.
     pub resident_pages: u64,
-    /// Open files: number, and what it is of.
+    /// Open files: number, below 2^24, and what it is of. Others are left out.
     pub descriptors: BTreeMap<u32, Vec<u8>>,
 }
 

@@ -377,8 +377,10 @@ fn names_that_are_nobodys_lead_nowhere_and_nothing_can_be_written() {
         {
             assert_eq!(errno(fs::metadata(path(name))), ENOENT, "{name}");
         }
-        let facts = Facts { descriptors: [(3, b"/".to_vec())].into(), ..named("one", Some(1)) };
-        table.spawn(table.root(), facts).unwrap();
+        // One beyond 2^24 would be told for another.
+        let descriptors = [(3, b"/".to_vec()), ((1 << 24) + 3, b"/x".to_vec())].into();
+        table.spawn(table.root(), Facts { descriptors, ..named("one", Some(1)) }).unwrap();
+        assert_eq!(fs::read_dir(path("2/fd")).unwrap().count(), 1);
         assert!(fs::symlink_metadata(path("2/fd/3")).unwrap().is_symlink());
         for name in ["2/fd/+3", "2/fd/03", "2/fd/ 3", "self/fd/00", "self/fd/+0"] {
             assert_eq!(errno(fs::symlink_metadata(path(name))), ENOENT, "{name}");
