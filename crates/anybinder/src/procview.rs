@@ -36,6 +36,11 @@ fn mount(options: &ProcviewMountOptions) -> Result<ExitCode, Failure> {
         let dir = options.dir.display();
         Failure::new(format!("looking for {dir}"), error).advise(format!("mkdir -p {dir}"))
     })?;
+    // One that an ended view has left there tells nothing, and can be mounted on.
+    if fs::metadata(&dir).is_ok_and(|it| !it.is_dir()) {
+        let tried = format!("mounting the view at {}", dir.display());
+        return Err(Failure::new(tried, "it is not a directory"));
+    }
     let shown = Shown::find(&options.shown)?;
     let device = Arc::default();
     let own = OwnMount { dir: dir.clone(), device: Arc::clone(&device) };
@@ -98,6 +103,8 @@ impl Shown {
             return Ok(Self::All);
         }
         let dir = inspect::binderfs_at(options.binderfs.as_deref())?;
+        // Whoever serves leaves the directory that a relative path starts from.
+        let dir = std::path::absolute(&dir).map_err(failed("looking for the binderfs"))?;
         // Once now, so that a binderfs that tells nothing is known before anybody asks.
         Users::of(&dir)?;
         Ok(Self::UsersOf(dir))

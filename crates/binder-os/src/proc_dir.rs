@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::path::Arg;
@@ -30,6 +31,10 @@ pub struct ProcStat {
     pub inode: u64,
     /// How many names it has.
     pub links: u32,
+    /// Its size, in bytes.
+    pub size: u64,
+    /// When it changed, since 1970.
+    pub changed_at: Duration,
 }
 
 impl ProcDir {
@@ -99,12 +104,16 @@ impl ProcDir {
     fn stat_with<P: Arg>(&self, path: P, flags: AtFlags) -> io::Result<ProcStat> {
         let stat = rustix::fs::statat(&self.fd, path, flags | AtFlags::NO_AUTOMOUNT)?;
         let links = u32::try_from(stat.st_nlink).unwrap_or(u32::MAX);
+        let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
+        let nanoseconds = u32::try_from(stat.st_mtime_nsec).unwrap_or(0);
         Ok(ProcStat {
             mode: stat.st_mode,
             uid: stat.st_uid,
             gid: stat.st_gid,
             inode: stat.st_ino,
             links,
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            changed_at: Duration::new(seconds, nanoseconds),
         })
     }
 

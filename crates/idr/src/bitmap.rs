@@ -5,6 +5,7 @@
 //! word of the top level, whose unused bits are set: what does not exist is not free.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 const WORD_BITS: u32 = u64::BITS;
 
@@ -247,6 +248,12 @@ impl Bitmap {
         } else {
             &mut self.lower[(self.starts[level as usize] + index) as usize]
         }
+    }
+}
+
+impl fmt::Debug for Bitmap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bitmap").field("capacity", &self.capacity).finish_non_exhaustive()
     }
 }
 

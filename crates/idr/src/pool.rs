@@ -324,9 +324,11 @@ impl ShrinkRequest {
 }
 
 /// Memory for a larger pool.
+#[derive(Debug)]
 pub struct Larger(Bitmap);
 
 /// Memory for a smaller pool.
+#[derive(Debug)]
 pub struct Smaller(Bitmap);
 
 /// No id could be taken.

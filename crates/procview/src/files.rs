@@ -51,6 +51,8 @@ pub(crate) enum Text {
     Auxv,
     /// Its label, in `attr/`.
     AttrCurrent,
+    /// The group that it is scheduled with.
+    Autogroup,
 }
 
 /// A link to a file.
@@ -81,7 +83,7 @@ pub(crate) enum NsKind {
 
 impl Text {
     /// All, in an order of which [`code`](Self::code) is the place.
-    pub(crate) const ALL: [Self; 24] = [
+    pub(crate) const ALL: [Self; 25] = [
         Self::Stat,
         Self::Status,
         Self::Statm,
@@ -106,6 +108,7 @@ impl Text {
         Self::SmapsRollup,
         Self::Auxv,
         Self::AttrCurrent,
+        Self::Autogroup,
     ];
 
     /// Those that a record can tell; the others are the kernel's alone.
@@ -150,6 +153,7 @@ impl Text {
             Self::SmapsRollup => "smaps_rollup",
             Self::Auxv => "auxv",
             Self::AttrCurrent => "attr/current",
+            Self::Autogroup => "autogroup",
         }
     }
 

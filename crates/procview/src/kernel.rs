@@ -45,15 +45,25 @@ pub(crate) struct Kernel {
 #[derive(Default)]
 struct Slots {
     slots: HashMap<u32, Slot>,
-    by_number: HashMap<u32, u32>,
+    by_place: HashMap<Place, u32>,
     next: u32,
     /// From so many on, the dead are looked for.
     full: usize,
 }
 
+/// Where in the kernel's /proc a process or a thread is found. The files of a thread below its process
+/// tell of the thread alone, and those at its number of the whole process.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    /// At its number.
+    Root(u32),
+    /// In `task/` of its process.
+    Task(u32),
+}
+
 /// A process, or a thread, for as long as somebody knows a file of it.
 struct Slot {
-    number: u32,
+    place: Place,
     /// The process; of a process, itself.
     tgid: u32,
     /// It stays that process's when the number goes to another.
@@ -63,10 +73,16 @@ struct Slot {
     lookups: u64,
 }
 
-/// A child, its directory, and its parent as it was found to be.
-struct Step {
-    slot: u32,
+/// A process, or a thread, that keeps its slot for as long as somebody has this.
+pub(crate) struct Adopted {
+    pub(crate) slot: u32,
+    tgid: u32,
     dir: Arc<ProcDir>,
+}
+
+/// A child, and its parent as it was found to be.
+struct Step {
+    child: Adopted,
     parent: u32,
 }
 
@@ -90,8 +106,7 @@ impl Kernel {
         if tid == 0 {
             return None;
         }
-        let slot = self.adopt(tid).ok()?;
-        self.slots().slots.get(&slot).map(|slot| slot.tgid)
+        Some(self.adopt(tid).ok()?.tgid)
     }
 
     /// Whether process or thread `number` may be seen by process `reader`.
@@ -184,10 +199,10 @@ impl Kernel {
                 continue;
             };
             // One may have, and its number gone to another.
-            if line.iter().all(|Step { dir, parent, .. }| parent_of(dir) == Some(*parent)) {
+            if line.iter().all(|step| parent_of(&step.child.dir) == Some(step.parent)) {
                 let mut slots = self.slots();
-                for Step { slot, .. } in line {
-                    if let Some(slot) = slots.slots.get_mut(&slot) {
+                for Step { child, .. } in &line {
+                    if let Some(slot) = slots.slots.get_mut(&child.slot) {
                         slot.is_below = Some(answer);
                     }
                 }
@@ -205,52 +220,65 @@ impl Kernel {
             if at == ancestor || at <= 1 {
                 return Some(at == ancestor);
             }
-            let slot = self.adopt(at).ok()?;
-            let (dir, known) = {
-                let slots = self.slots();
-                let slot = slots.slots.get(&slot)?;
-                (slot.dir.clone(), slot.is_below)
-            };
+            let child = self.adopt(at).ok()?;
+            let known = self.slots().slots.get(&child.slot)?.is_below;
             if known.is_some() {
                 return known;
             }
-            at = parent_of(&dir)?;
-            line.push(Step { slot, dir, parent: at });
+            at = parent_of(&child.dir)?;
+            line.push(Step { child, parent: at });
         }
     }
 
     /// Takes a process, or a thread, into a slot.
-    pub(crate) fn adopt(&self, number: u32) -> io::Result<u32> {
+    pub(crate) fn adopt(&self, number: u32) -> io::Result<Adopted> {
+        self.adopt_at(Place::Root(number), || self.proc.dir(number.to_string()))
+    }
+
+    /// Takes a thread into a slot, as it is found in the `task/` of `process`.
+    pub(crate) fn adopt_thread(&self, process: &ProcDir, tid: u32) -> io::Result<Adopted> {
+        // Opened in any case: that somewhere there is such a thread does not make it this process's.
+        let dir = process.dir(format!("task/{tid}"))?;
+        self.adopt_at(Place::Task(tid), || Ok(dir))
+    }
+
+    fn adopt_at(
+        &self,
+        place: Place,
+        open: impl FnOnce() -> io::Result<ProcDir>,
+    ) -> io::Result<Adopted> {
         let mut slots = self.slots();
-        if let Some(&at) = slots.by_number.get(&number)
-            && slots.slots.get(&at).is_some_and(Slot::lives)
+        if let Some(&at) = slots.by_place.get(&place)
+            && let Some(slot) = slots.slots.get(&at).filter(|slot| slot.lives())
         {
-            return Ok(at);
+            return Ok(Adopted { slot: at, tgid: slot.tgid, dir: slot.dir.clone() });
         }
         if slots.slots.len() >= slots.full {
             slots.sweep();
         }
-        let dir = Arc::new(self.proc.dir(number.to_string())?);
+        let dir = Arc::new(open()?);
         let tgid = dir.tgid()?;
-        let at = slots.next;
-        slots.next = (at + 1) & SERIAL_MAX;
-        slots.slots.insert(at, Slot { number, tgid, dir, is_below: None, lookups: 0 });
-        slots.by_number.insert(number, at);
-        Ok(at)
+        let at = slots.free();
+        let slot = Slot { place, tgid, dir: dir.clone(), is_below: None, lookups: 0 };
+        slots.slots.insert(at, slot);
+        slots.by_place.insert(place, at);
+        Ok(Adopted { slot: at, tgid, dir })
     }
 
     /// The directory of what is in a slot, and its number; `None` if it has ended.
     pub(crate) fn dir(&self, slot: u32) -> Option<(u32, Arc<ProcDir>)> {
         let slots = self.slots();
         let slot = slots.slots.get(&slot)?;
-        Some((slot.number, slot.dir.clone()))
+        Some((slot.place.number(), slot.dir.clone()))
     }
 
-    /// The kernel has learnt of a file of what is in a slot.
-    pub(crate) fn remember(&self, slot: u32) {
-        if let Some(slot) = self.slots().slots.get_mut(&slot) {
-            slot.lookups += 1;
-        }
+    /// The kernel learns of a file of what is in a slot; false if that has been given up meanwhile,
+    /// and is to be looked for again.
+    #[must_use = "the kernel may not be told of what nobody keeps"]
+    pub(crate) fn remember(&self, slot: u32) -> bool {
+        let mut slots = self.slots();
+        let found = slots.slots.get_mut(&slot);
+        found.map(|slot| slot.lookups += 1).is_some()
     }
 
     /// The kernel has forgotten some.
@@ -258,11 +286,11 @@ impl Kernel {
         let mut slots = self.slots();
         let Some(found) = slots.slots.get_mut(&slot) else { return };
         found.lookups = found.lookups.saturating_sub(lookups);
-        if found.lookups == 0 {
-            let number = found.number;
+        if found.is_idle() {
+            let place = found.place;
             slots.slots.remove(&slot);
-            if slots.by_number.get(&number) == Some(&slot) {
-                slots.by_number.remove(&number);
+            if slots.by_place.get(&place) == Some(&slot) {
+                slots.by_place.remove(&place);
             }
         }
     }
@@ -283,20 +311,45 @@ fn parent_in(stat: &[u8]) -> Option<u32> {
 }
 
 impl Slots {
-    /// Gives up the dead, and what nobody knows.
-    fn sweep(&mut self) {
-        self.slots.retain(|_, slot| slot.lookups > 0 && slot.lives());
-        self.drop_numbers();
-        self.full = SLOTS_BEFORE_SWEEP.max(2 * self.slots.len());
+    /// A number that no slot has: they come round, and a process may have been here since.
+    fn free(&mut self) -> u32 {
+        loop {
+            let at = self.next;
+            self.next = (at + 1) & SERIAL_MAX;
+            if !self.slots.contains_key(&at) {
+                return at;
+            }
+        }
     }
 
-    fn drop_numbers(&mut self) {
-        let Self { slots, by_number, .. } = self;
-        by_number.retain(|_, at| slots.contains_key(at));
+    /// Gives up the dead, and what nobody knows.
+    fn sweep(&mut self) {
+        self.slots.retain(|_, slot| !slot.is_idle() && (slot.is_held() || slot.lives()));
+        let Self { slots, by_place, .. } = self;
+        by_place.retain(|_, at| slots.contains_key(at));
+        self.full = SLOTS_BEFORE_SWEEP.max(2 * self.slots.len());
+    }
+}
+
+impl Place {
+    fn number(self) -> u32 {
+        match self {
+            Self::Root(number) | Self::Task(number) => number,
+        }
     }
 }
 
 impl Slot {
+    /// Whether somebody deals with it at this moment.
+    fn is_held(&self) -> bool {
+        Arc::strong_count(&self.dir) > 1
+    }
+
+    /// Whether nobody does, and the kernel does not know of it either.
+    fn is_idle(&self) -> bool {
+        self.lookups == 0 && !self.is_held()
+    }
+
     fn lives(&self) -> bool {
         self.dir.stat("stat").is_ok()
     }
@@ -304,4 +357,41 @@ impl Slot {
 
 pub(crate) fn number(word: &[u8]) -> Option<u32> {
     std::str::from_utf8(word).ok()?.trim_ascii().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel() -> (Kernel, u32) {
+        (Kernel::new(ProcDir::open().unwrap(), Members::All), std::process::id())
+    }
+
+    #[test]
+    fn the_number_of_a_slot_is_not_anothers_when_they_come_round() {
+        let (kernel, this) = kernel();
+        let process = kernel.adopt(this).unwrap();
+        kernel.slots().next = process.slot;
+        let thread = kernel.adopt_thread(&process.dir, this).unwrap();
+        assert_ne!(process.slot, thread.slot);
+        assert_eq!(kernel.adopt(this).unwrap().slot, process.slot);
+        assert_eq!(kernel.dir(process.slot).unwrap().0, this);
+    }
+
+    #[test]
+    fn a_slot_stays_while_somebody_deals_with_it() {
+        let (kernel, this) = kernel();
+        let adopted = kernel.adopt(this).unwrap();
+        let slot = adopted.slot;
+        assert!(kernel.remember(slot));
+        // The kernel forgets it, and the dead are looked for, while its name is being found again.
+        kernel.forget(slot, 1);
+        kernel.slots().sweep();
+        assert!(kernel.dir(slot).is_some() && kernel.remember(slot));
+        drop(adopted);
+        kernel.slots().sweep();
+        assert!(kernel.dir(slot).is_some());
+        kernel.forget(slot, 1);
+        assert!(kernel.dir(slot).is_none() && !kernel.remember(slot));
+    }
 }

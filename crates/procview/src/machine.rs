@@ -39,6 +39,7 @@ pub(crate) enum MachineFile {
     Loadavg,
     Version,
     Swaps,
+    Vmstat,
     PidMax,
     OsRelease,
     OsType,
@@ -55,7 +56,7 @@ pub(crate) enum MachineDir {
 }
 
 impl MachineFile {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Uptime,
         Self::Stat,
         Self::Meminfo,
@@ -63,6 +64,7 @@ impl MachineFile {
         Self::Loadavg,
         Self::Version,
         Self::Swaps,
+        Self::Vmstat,
         Self::PidMax,
         Self::OsRelease,
         Self::OsType,
@@ -79,6 +81,7 @@ impl MachineFile {
             Self::Loadavg => "loadavg",
             Self::Version => "version",
             Self::Swaps => "swaps",
+            Self::Vmstat => "vmstat",
             Self::PidMax => "pid_max",
             Self::OsRelease => "osrelease",
             Self::OsType => "ostype",
@@ -100,7 +103,7 @@ impl MachineFile {
 
     /// Whether it changes with every process that comes or goes.
     pub(crate) const fn follows_processes(self) -> bool {
-        matches!(self, Self::Stat | Self::Meminfo | Self::Loadavg)
+        matches!(self, Self::Stat | Self::Meminfo | Self::Loadavg | Self::Vmstat)
     }
 
     /// Whether it changes by itself, each hundredth of a second.
@@ -182,6 +185,7 @@ pub(crate) fn render(table: &Table, file: MachineFile, up: Duration, pid_max: u3
         }
         MachineFile::Version => machine.version.clone(),
         MachineFile::Swaps => b"Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n".to_vec(),
+        MachineFile::Vmstat => vmstat(table).into_bytes(),
         MachineFile::PidMax => format!("{pid_max}\n").into_bytes(),
         MachineFile::OsRelease => machine.release.clone(),
         MachineFile::OsType => b"Linux\n".to_vec(),
@@ -217,10 +221,25 @@ fn stat(table: &Table, up: Duration) -> String {
     text
 }
 
-fn meminfo(table: &Table) -> String {
+/// All memory, what the processes use of it, and what is free, in KiB.
+fn memory(table: &Table) -> (u64, u64, u64) {
     let total = table.machine().memory_kib;
-    let used = (table.resident_pages() * 4).min(total);
-    let free = total - used;
+    let used = table.resident_pages().saturating_mul(4).min(total);
+    (total, used, total - used)
+}
+
+/// In pages, and nothing has ever been read or written.
+fn vmstat(table: &Table) -> String {
+    let (_, used, free) = memory(table);
+    let (free, used) = (free / 4, used / 4);
+    format!(
+        "nr_free_pages {free}\nnr_active_anon {used}\npgpgin 0\npgpgout 0\npswpin 0\npswpout 0\n\
+         pgfault 0\npgmajfault 0\n"
+    )
+}
+
+fn meminfo(table: &Table) -> String {
+    let (total, used, free) = memory(table);
     let mut text = String::new();
     for (name, kib) in [
         ("MemTotal", total),

@@ -37,8 +37,10 @@ pub(crate) enum What {
     TaskDir,
     NsDir,
     FdDir,
+    FdInfoDir,
     AttrDir,
     Fd(u32),
+    FdInfo(u32),
     Text(Text),
     Link(Link),
     Ns(NsKind),
@@ -129,6 +131,8 @@ impl What {
             Self::FdDir => (4, 0),
             Self::Fd(fd) => (5, fd & FD_MAX),
             Self::AttrDir => (6, 0),
+            Self::FdInfoDir => (7, 0),
+            Self::FdInfo(fd) => (8, fd & FD_MAX),
             Self::Link(link) => (place(FIRST_LINK, Link::ALL.iter().position(|it| *it == link)), 0),
             Self::Ns(kind) => (place(FIRST_NS, NsKind::ALL.iter().position(|it| *it == kind)), 0),
             Self::Text(text) => (FIRST_TEXT + text.code(), 0),
@@ -147,6 +151,8 @@ impl What {
             4 => Self::FdDir,
             5 => Self::Fd(bits & FD_MAX),
             6 => Self::AttrDir,
+            7 => Self::FdInfoDir,
+            8 => Self::FdInfo(bits & FD_MAX),
             FIRST_TEXT.. => Self::Text(*Text::ALL.get(after(FIRST_TEXT))?),
             FIRST_NS.. => Self::Ns(*NsKind::ALL.get(after(FIRST_NS))?),
             FIRST_LINK.. => Self::Link(*Link::ALL.get(after(FIRST_LINK))?),
@@ -186,7 +192,8 @@ mod tests {
             nodes.extend([Node::NsFile(kind, u32::MAX), Node::NsFile(kind, 0)]);
         }
         let mut whats = vec![What::Dir, What::ThreadDir, What::TaskDir, What::NsDir, What::FdDir];
-        whats.extend([What::Fd(0), What::Fd(FD_MAX), What::AttrDir]);
+        whats.extend([What::Fd(0), What::Fd(FD_MAX), What::AttrDir, What::FdInfoDir]);
+        whats.push(What::FdInfo(FD_MAX));
         whats.extend(Text::ALL.map(What::Text));
         whats.extend(Link::ALL.map(What::Link));
         whats.extend(NsKind::ALL.map(What::Ns));

@@ -2,12 +2,13 @@
 //! namespace sees them.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use pidns::{Pid, PidNamespace};
 
 use crate::files::{Link, NsKind, Text};
 use crate::table::Table;
-use crate::task::{Facts, Ids, Leader, State, Task};
+use crate::task::{Facts, Ids, Leader, LedBy, State, Task};
 
 /// The ticks that /proc counts time in.
 pub(crate) const TICKS_PER_SECOND: u64 = 100;
@@ -30,9 +31,7 @@ impl Seen<'_> {
             Text::Stat => self.stat(&facts),
             Text::Status => self.status(&facts),
             Text::Statm => statm(&facts),
-            Text::Cmdline if facts.state == State::Zombie => Vec::new(),
             Text::Cmdline => with_nuls(&facts.argv),
-            Text::Environ if facts.state == State::Zombie => Vec::new(),
             Text::Environ => with_nuls(&facts.environ),
             Text::Comm => [&facts.comm[..], b"\n"].concat(),
             Text::Cgroup => b"0::/\n".to_vec(),
@@ -40,13 +39,14 @@ impl Seen<'_> {
         })
     }
 
-    /// Where a link leads.
-    pub(crate) fn link(&self, link: Link) -> Vec<u8> {
+    /// Where a link leads; nowhere once the process has ended.
+    pub(crate) fn link(&self, link: Link) -> Option<Vec<u8>> {
         let facts = self.task.process().facts();
         match link {
-            Link::Exe => facts.exe.clone(),
-            Link::Cwd => facts.cwd.clone(),
-            Link::Root => b"/".to_vec(),
+            _ if facts.state == State::Zombie => None,
+            Link::Exe => Some(facts.exe.clone()),
+            Link::Cwd => Some(facts.cwd.clone()),
+            Link::Root => Some(b"/".to_vec()),
         }
     }
 
@@ -64,13 +64,18 @@ impl Seen<'_> {
         }
     }
 
+    /// The process that this is a thread of; `None` if it is one itself.
+    fn leader(&self) -> Option<Arc<Pid<Task>>> {
+        match self.task.process().leader {
+            Leader::Itself => None,
+            Leader::Other(leader) => self.table.root().get_pid(leader),
+        }
+    }
+
     /// How many threads the process has; a thread tells that of its process.
     fn threads(&self) -> usize {
-        let count = |task: &Pid<Task>| task.process().kin().threads.len() + 1;
-        match self.task.process().leader {
-            Leader::Itself => count(self.task),
-            Leader::Other(leader) => self.table.root().get_pid(leader).map_or(1, |it| count(&it)),
-        }
+        let leader = self.leader();
+        leader.as_deref().unwrap_or(self.task).process().kin().threads.len() + 1
     }
 
     /// The number of somebody that the table knows by `global` in its root; 0 if it is not seen.
@@ -91,11 +96,14 @@ impl Seen<'_> {
     }
 
     fn numbers(&self, facts: &Facts) -> Numbers {
-        let of = |leader: Option<u32>| leader.map_or_else(|| self.tgid(), |it| self.nr(it));
+        let of = |leader: &Option<Arc<Pid<Task>>>| {
+            leader.as_ref().map_or_else(|| self.tgid(), |it| it.nr_ns(self.namespace))
+        };
+        let LedBy { process_group, session } = &self.task.process().led_by;
         Numbers {
             parent: facts.parent.map_or(0, |parent| self.nr(parent)),
-            process_group: of(facts.process_group),
-            session: of(facts.session),
+            process_group: of(process_group),
+            session: of(session),
         }
     }
 
@@ -110,7 +118,7 @@ impl Seen<'_> {
         let (tty, priority, nice) = (facts.tty, 20 + facts.nice, facts.nice);
         let (user, system) = (facts.user_ticks, facts.system_ticks);
         let (threads, start) = (self.threads(), facts.start_ticks);
-        let (virtual_bytes, resident) = memory(facts);
+        let (virtual_bytes, resident) = (facts.virtual_bytes, facts.resident_pages);
         let exit_signal = if self.task.process().leader == Leader::Itself { 17 } else { -1 };
         let rest = format!(
             ") {state} {parent} {process_group} {session} {tty} {foreground} 4194304 0 0 0 0 {user} \
@@ -134,7 +142,7 @@ impl Seen<'_> {
         }
         let mut text = String::with_capacity(1200);
         let (letter, word) = facts.state.words();
-        let Numbers { parent, process_group, session } = self.numbers(facts);
+        let Numbers { parent, .. } = self.numbers(facts);
         let _ = write!(
             text,
             "\nUmask:\t0022\nState:\t{letter} ({word})\nTgid:\t{}\nNgid:\t0\nPid:\t{}\n\
@@ -148,35 +156,23 @@ impl Seen<'_> {
             let _ = write!(text, "{group} ");
         }
         text.push_str(if facts.groups.is_empty() { " \n" } else { "\n" });
-        // From the namespace that looks to the process's own.
-        let level = self.namespace.level() as usize;
-        let inner = |numbers: &[u32]| {
-            let numbers: Vec<String> =
-                numbers.iter().skip(level).map(ToString::to_string).collect();
-            numbers.join("\t")
-        };
-        let own_level = self.task.numbers().len();
-        let group_inside = |nr: u32, leader: Option<u32>| match leader {
-            None => match self.task.process().leader {
-                Leader::Itself => inner(self.task.numbers()),
-                Leader::Other(leader) => self.inner_numbers(leader, level, own_level, nr),
-            },
-            Some(leader) => self.inner_numbers(leader, level, own_level, nr),
-        };
-        let tgid = match self.task.process().leader {
-            Leader::Itself => inner(self.task.numbers()),
-            Leader::Other(leader) => self.inner_numbers(leader, level, own_level, self.tgid()),
+        let LedBy { process_group, session } = &self.task.process().led_by;
+        let leader = self.leader();
+        let process = leader.as_deref().unwrap_or(self.task);
+        let of = |leader: &Option<Arc<Pid<Task>>>| {
+            self.numbers_inside(leader.as_deref().unwrap_or(process))
         };
         let _ = write!(
             text,
-            "NStgid:\t{tgid}\nNSpid:\t{}\nNSpgid:\t{}\nNSsid:\t{}\nKthread:\t0\n",
-            inner(self.task.numbers()),
-            group_inside(process_group, facts.process_group),
-            group_inside(session, facts.session),
+            "NStgid:\t{}\nNSpid:\t{}\nNSpgid:\t{}\nNSsid:\t{}\nKthread:\t0\n",
+            self.numbers_inside(process),
+            self.numbers_inside(self.task),
+            of(process_group),
+            of(session),
         );
         if facts.state != State::Zombie {
-            let (virtual_bytes, resident) = memory(facts);
-            let (size, rss) = (virtual_bytes / 1024, resident * PAGE_BYTES / 1024);
+            let (size, rss) =
+                (facts.virtual_bytes / 1024, facts.resident_pages * PAGE_BYTES / 1024);
             for (name, kib) in [
                 ("VmPeak", size),
                 ("VmSize", size),
@@ -214,10 +210,10 @@ impl Seen<'_> {
         name
     }
 
-    /// Numbers of somebody else, from the namespace that looks down to that of the process.
-    fn inner_numbers(&self, global: u32, level: usize, own_levels: usize, seen: u32) -> String {
-        let Some(pid) = self.table.root().get_pid(global) else { return seen.to_string() };
-        let numbers = (level..own_levels).map(|it| pid.numbers().get(it).copied().unwrap_or(0));
+    /// Somebody's numbers, from the namespace that looks down to that of the process.
+    fn numbers_inside(&self, somebody: &Pid<Task>) -> String {
+        let levels = self.namespace.level() as usize..self.task.numbers().len();
+        let numbers = levels.map(|it| somebody.numbers().get(it).copied().unwrap_or(0));
         numbers.map(|nr| nr.to_string()).collect::<Vec<_>>().join("\t")
     }
 }
@@ -228,18 +224,8 @@ struct Numbers {
     session: u32,
 }
 
-fn memory(facts: &Facts) -> (u64, u64) {
-    match facts.state {
-        State::Zombie => (0, 0),
-        State::Running | State::Sleeping | State::Waiting | State::Stopped => {
-            (facts.virtual_bytes, facts.resident_pages)
-        }
-    }
-}
-
 fn statm(facts: &Facts) -> Vec<u8> {
-    let (virtual_bytes, resident) = memory(facts);
-    let size = virtual_bytes / PAGE_BYTES;
+    let (size, resident) = (facts.virtual_bytes / PAGE_BYTES, facts.resident_pages);
     format!("{size} {resident} 0 0 0 {size} 0\n").into_bytes()
 }
 

@@ -320,12 +320,15 @@ impl Shared {
     fn lookup(&self, header: &Header, name: &[u8], caller: Caller) -> Result<(), Errno> {
         let parent = node(header)?;
         self.known.ask(parent);
-        let found = self.view.lookup(parent, name, caller)?;
-        let answer = match &found {
-            Some(found) => {
-                self.view.remember(found.node);
-                entry(found)
+        let found = loop {
+            let found = self.view.lookup(parent, name, caller)?;
+            // It may have been given up by now, forgotten by the kernel just before it was found.
+            if found.is_none_or(|found| self.view.remember(found.node)) {
+                break found;
             }
+        };
+        let answer = match &found {
+            Some(found) => entry(found),
             // The kernel may remember that there is nothing, and never will be.
             None => Entry { entry_valid: Duration::from_secs(1 << 30), ..Entry::default() },
         };
@@ -395,7 +398,11 @@ impl Shared {
                 Listing::Names => listed.push(attr.ino, next, attr.mode, name),
                 Listing::Entries => {
                     let is_dots = name == b"." || name == b"..";
-                    let is_fresh = matches!(node, Node::SelfLink(_) | Node::ThreadSelfLink(_));
+                    // What is another each time, or counts how often the kernel was told of it.
+                    let is_fresh = matches!(
+                        node,
+                        Node::SelfLink(_) | Node::ThreadSelfLink(_) | Node::Kernel(..)
+                    );
                     // Who lists threads mostly counts them.
                     let is_thread = matches!(node, Node::Task(_, What::ThreadDir));
                     // Only named: not looked up with it.

@@ -8,7 +8,8 @@ use pidns::{AllocError, Pid, PidNamespace, TooDeep};
 
 use crate::files::Text;
 use crate::machine::Machine;
-use crate::task::{Facts, Kin, Leader, State, Task};
+use crate::node::{FD_MAX, SERIAL_MAX};
+use crate::task::{Facts, Leader, LedBy, State, Task, leader_number};
 
 /// The number that names the root's pid namespace, as the kernel's first.
 const FIRST_NAMESPACE: u32 = 4_026_531_836;
@@ -38,8 +39,8 @@ pub(crate) trait Watcher: Send + Sync {
     fn born(&self, task: &Pid<Task>);
     /// These files of a process tell something else.
     fn changed(&self, task: &Pid<Task>, files: &[Text]);
-    /// Its owner is another, and so who may read what.
-    fn owner_changed(&self, task: &Pid<Task>);
+    /// All of its files tell something else, or may be read by others.
+    fn all_changed(&self, task: &Pid<Task>);
     /// It is gone.
     fn ended(&self, task: &Pid<Task>);
 }
@@ -108,22 +109,30 @@ impl Table {
     }
 
     /// Adds a process to `namespace`, the child of whoever `facts` say; its program and all else
-    /// are as they say, too.
+    /// are as they say, too. To name a thread there is to name its process.
     ///
     /// # Errors
     ///
-    /// [`TableError::NoNumber`]; [`TableError::Nobody`] for a parent that is not there.
+    /// [`TableError::NoNumber`]; [`TableError::Nobody`] for a parent, or a leader of its group or
+    /// session, that is not there.
     pub fn spawn(
         &self,
         namespace: &Arc<PidNamespace<Task>>,
         mut facts: Facts,
     ) -> Result<Arc<Pid<Task>>, TableError> {
         let _changing = self.change();
-        let parent = facts.parent.map(|parent| self.process(parent)).transpose()?;
+        let process = |pid: Option<u32>| pid.map(|pid| self.leader(pid)).transpose();
+        let parent = process(facts.parent)?;
+        facts.parent = parent.as_ref().map(|parent| parent.global_nr());
+        let led_by = LedBy {
+            process_group: process(facts.process_group)?,
+            session: process(facts.session)?,
+        };
         let comm = std::mem::take(&mut facts.comm);
         facts.set_comm(&comm);
+        facts.descriptors.retain(|fd, _| *fd <= FD_MAX);
         let resident_pages = facts.resident_pages;
-        let child = self.add(namespace, Leader::Itself, facts)?;
+        let child = self.add(namespace, Leader::Itself, led_by, facts)?;
         self.resident_pages.fetch_add(resident_pages, Ordering::Relaxed);
         if let Some(parent) = parent {
             parent.process().kin_mut().children.insert(child.global_nr());
@@ -132,24 +141,26 @@ impl Table {
         Ok(child)
     }
 
-    /// Adds a thread to process `leader`.
+    /// Adds a thread to process `pid`, or to that of which this is a thread.
     ///
     /// # Errors
     ///
     /// As [`spawn`](Self::spawn).
-    pub fn spawn_thread(&self, leader: u32, comm: &[u8]) -> Result<Arc<Pid<Task>>, TableError> {
+    pub fn spawn_thread(&self, pid: u32, comm: &[u8]) -> Result<Arc<Pid<Task>>, TableError> {
         let _changing = self.change();
-        let process = self.process(leader)?;
+        let process = self.leader(pid)?;
         let mut facts = process.process().facts().clone();
         facts.set_comm(comm);
-        let thread = self.add(process.namespace(), Leader::Other(leader), facts)?;
+        let (leader, led_by) = (process.global_nr(), process.process().led_by.clone());
+        let thread = self.add(process.namespace(), Leader::Other(leader), led_by, facts)?;
         process.process().kin_mut().threads.insert(thread.global_nr());
         self.tell(|watcher| watcher.born(&thread));
-        self.tell(|watcher| watcher.changed(&process, &[Text::Stat, Text::Status]));
+        self.tell_threads_of(&process);
         Ok(thread)
     }
 
-    /// Has process `pid` execute another program.
+    /// Has process `pid` execute another program, or that of which this is a thread. Its further
+    /// threads end.
     ///
     /// # Errors
     ///
@@ -163,12 +174,17 @@ impl Table {
     ) -> Result<(), TableError> {
         let base = exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec();
         let exe = exe.to_vec();
+        let _changing = self.change();
+        let task = self.leader(pid)?;
+        self.remove_threads(&task);
+        let mut facts = task.process().facts_mut();
+        facts.set_comm(&base);
+        (facts.exe, facts.argv, facts.environ) = (exe, argv, environ);
+        drop(facts);
         let files =
             &[Text::Stat, Text::Status, Text::Statm, Text::Cmdline, Text::Comm, Text::Environ];
-        self.update(pid, files, |facts| {
-            facts.set_comm(&base);
-            (facts.exe, facts.argv, facts.environ) = (exe, argv, environ);
-        })
+        self.tell(|watcher| watcher.changed(&task, files));
+        Ok(())
     }
 
     /// Gives a process, or a thread, another short name.
@@ -181,13 +197,27 @@ impl Table {
         self.update(pid, files, |facts| facts.set_comm(comm))
     }
 
-    /// Says whether a process runs.
+    /// Says whether a process runs. A [zombie](State::Zombie) keeps its name and numbers, and nothing
+    /// else.
     ///
     /// # Errors
     ///
     /// [`TableError::Nobody`].
     pub fn set_state(&self, pid: u32, state: State) -> Result<(), TableError> {
-        self.update(pid, &[Text::Stat, Text::Status], |facts| facts.state = state)
+        let _changing = self.change();
+        let task = self.process(pid)?;
+        let mut facts = task.process().facts_mut();
+        let before = std::mem::replace(&mut facts.state, state);
+        let given_up = if state == State::Zombie { facts.end() } else { 0 };
+        drop(facts);
+        if task.process().leader == Leader::Itself {
+            self.resident_pages.fetch_sub(given_up, Ordering::Relaxed);
+        }
+        self.tell(|watcher| match (before, state) {
+            (State::Zombie, _) | (_, State::Zombie) => watcher.all_changed(&task),
+            _ => watcher.changed(&task, &[Text::Stat, Text::Status]),
+        });
+        Ok(())
     }
 
     /// Counts time that a process has run.
@@ -197,8 +227,8 @@ impl Table {
     /// [`TableError::Nobody`].
     pub fn charge(&self, pid: u32, user: u64, system: u64) -> Result<(), TableError> {
         self.update(pid, &[Text::Stat], |facts| {
-            facts.user_ticks += user;
-            facts.system_ticks += system;
+            facts.user_ticks = facts.user_ticks.saturating_add(user);
+            facts.system_ticks = facts.system_ticks.saturating_add(system);
         })
     }
 
@@ -213,7 +243,7 @@ impl Table {
         let mut facts = task.process().facts_mut();
         (facts.uids, facts.gids) = (uid.into(), gid.into());
         drop(facts);
-        self.tell(|watcher| watcher.owner_changed(&task));
+        self.tell(|watcher| watcher.all_changed(&task));
         Ok(())
     }
 
@@ -228,12 +258,11 @@ impl Table {
         let task = self.process(pid)?;
         if task.nr() == 1 {
             task.namespace().disable_pid_allocation();
-            let inside = |pid: &Pid<Task>| pid.nr() != 1 || pid.numbers() != task.numbers();
             let mut next = 2;
             loop {
                 let found = task.namespace().find_ge_pid(next, &pidns::pin()).map(|(nr, _)| nr);
                 let Some(nr) = found else { break };
-                if let Some(other) = task.namespace().get_pid(nr).filter(|it| inside(it)) {
+                if let Some(other) = task.namespace().get_pid(nr) {
                     self.remove(&other);
                 }
                 next = nr + 1;
@@ -285,15 +314,26 @@ impl Table {
         &self,
         namespace: &Arc<PidNamespace<Task>>,
         leader: Leader,
+        led_by: LedBy,
         facts: Facts,
     ) -> Result<Arc<Pid<Task>>, TableError> {
-        let serial = self.next_serial.fetch_add(1, Ordering::Relaxed);
+        let serial = self.new_serial();
         let inside = self.number_of(namespace);
-        let pid = namespace.alloc_pid(Task::new(serial, leader, inside, facts))?;
+        let pid = namespace.alloc_pid(Task::new(serial, leader, led_by, inside, facts))?;
         let mut by_serial = self.by_serial.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         by_serial.insert(serial, pid.clone());
         self.forks.fetch_add(1, Ordering::Relaxed);
         Ok(pid)
+    }
+
+    /// A serial that nobody has: they come round, and somebody may have been here since.
+    fn new_serial(&self) -> u32 {
+        loop {
+            let serial = self.next_serial.fetch_add(1, Ordering::Relaxed) & SERIAL_MAX;
+            if self.by_serial(serial).is_none() {
+                return serial;
+            }
+        }
     }
 
     fn update(
@@ -309,50 +349,77 @@ impl Table {
         Ok(())
     }
 
+    /// The process of number `pid`, or that of which this is a thread.
+    pub(crate) fn leader(&self, pid: u32) -> Result<Arc<Pid<Task>>, TableError> {
+        self.process(leader_number(&*self.process(pid)?))
+    }
+
+    /// All threads of the process that a task is, or is a thread of, the first before the others.
+    pub(crate) fn threads_with(&self, task: &Pid<Task>) -> Vec<Arc<Pid<Task>>> {
+        let Ok(process) = self.leader(task.global_nr()) else { return Vec::new() };
+        let others = process.process().kin().threads.clone();
+        let others = others.iter().filter_map(|thread| self.root.get_pid(*thread)).collect();
+        [vec![process], others].concat()
+    }
+
+    /// Tells that something else is true of a process, which each of its threads says as well: how
+    /// many they are, whose child.
+    fn tell_threads_of(&self, process: &Pid<Task>) {
+        for thread in self.threads_with(process) {
+            self.tell(|watcher| watcher.changed(&thread, &[Text::Stat, Text::Status]));
+        }
+    }
+
     /// Takes a process and its threads out.
     fn remove(&self, task: &Arc<Pid<Task>>) {
-        let Kin { children, threads } = task.process().kin().clone();
-        let facts = task.process().facts();
+        self.remove_threads(task);
+        let (leader, facts) = (task.process().leader, task.process().facts());
         let (parent, resident_pages) = (facts.parent, facts.resident_pages);
         drop(facts);
-        let leader = match task.process().leader {
-            Leader::Itself => None,
-            Leader::Other(leader) => Some(leader),
-        };
-        for thread in threads.iter().filter_map(|thread| self.root.get_pid(*thread)) {
-            self.remove(&thread);
-        }
-        if leader.is_none() {
-            self.resident_pages.fetch_sub(resident_pages, Ordering::Relaxed);
-        }
         // Somebody else may have freed it, had they the namespaces.
         let _ = task.free();
         let mut by_serial = self.by_serial.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         by_serial.remove(&task.process().serial);
         drop(by_serial);
-        match leader.or(parent).and_then(|it| self.root.get_pid(it)) {
-            Some(process) if leader.is_some() => {
-                process.process().kin_mut().threads.remove(&task.global_nr());
-                self.tell(|watcher| watcher.changed(&process, &[Text::Stat, Text::Status]));
+        match leader {
+            Leader::Itself => {
+                self.resident_pages.fetch_sub(resident_pages, Ordering::Relaxed);
+                if let Some(parent) = parent.and_then(|it| self.root.get_pid(it)) {
+                    parent.process().kin_mut().children.remove(&task.global_nr());
+                }
+                self.hand_over(task);
             }
-            Some(parent) => drop(parent.process().kin_mut().children.remove(&task.global_nr())),
-            None => {}
-        }
-        if leader.is_none() {
-            self.hand_over(task, &children);
+            Leader::Other(leader) => {
+                if let Some(process) = self.root.get_pid(leader) {
+                    process.process().kin_mut().threads.remove(&task.global_nr());
+                    self.tell_threads_of(&process);
+                }
+            }
         }
         self.tell(|watcher| watcher.ended(task));
     }
 
+    fn remove_threads(&self, process: &Pid<Task>) {
+        // Gone at once, so that none of them is told of each.
+        let threads = std::mem::take(&mut process.process().kin_mut().threads);
+        for thread in threads.iter().filter_map(|thread| self.root.get_pid(*thread)) {
+            self.remove(&thread);
+        }
+    }
+
     /// Gives children whose parent is gone to the first process of its namespace.
-    fn hand_over(&self, gone: &Pid<Task>, children: &std::collections::BTreeSet<u32>) {
+    fn hand_over(&self, gone: &Pid<Task>) {
+        let children = std::mem::take(&mut gone.process().kin_mut().children);
         let reaper = gone.namespace().get_pid(1);
         for child in children.iter().filter_map(|child| self.root.get_pid(*child)) {
-            child.process().facts_mut().parent = reaper.as_ref().map(|reaper| reaper.global_nr());
+            let adopter = reaper.as_ref().map(|reaper| reaper.global_nr());
+            for thread in self.threads_with(&child) {
+                thread.process().facts_mut().parent = adopter;
+            }
             if let Some(reaper) = &reaper {
                 reaper.process().kin_mut().children.insert(child.global_nr());
             }
-            self.tell(|watcher| watcher.changed(&child, &[Text::Stat, Text::Status]));
+            self.tell_threads_of(&child);
         }
     }
 
@@ -387,5 +454,29 @@ impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let processes = self.root.processes();
         f.debug_struct("Table").field("processes", &processes).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use binder_os::ProcDir;
+
+    use super::*;
+
+    #[test]
+    fn a_serial_is_found_as_nodes_tell_it_and_nobody_elses() {
+        let machine = Machine::like_this_one(&ProcDir::open().unwrap(), Duration::ZERO).unwrap();
+        let table = Table::new(machine);
+        let spawn = || table.spawn(table.root(), Facts::default()).unwrap();
+        let mut tasks = vec![spawn()];
+        table.next_serial.store(SERIAL_MAX, Ordering::Relaxed);
+        tasks.extend([spawn(), spawn(), spawn()]);
+        for task in &tasks {
+            let serial = task.process().serial;
+            assert!(serial <= SERIAL_MAX);
+            assert!(Arc::ptr_eq(&table.by_serial(serial).unwrap(), task), "{serial}");
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! What a table knows of a process.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use pidns::Pid;
 
 /// The longest short name, in bytes.
 pub const COMM_MAX_BYTES: usize = 15;
@@ -13,6 +15,8 @@ pub struct Task {
     pub(crate) serial: u32,
     /// The number, in the root, of the process that this is a thread of; of a process, its own.
     pub(crate) leader: Leader,
+    /// Whose group and session it is in.
+    pub(crate) led_by: LedBy,
     /// What names its pid namespace.
     pub(crate) pid_namespace: u32,
     facts: RwLock<Facts>,
@@ -26,6 +30,14 @@ pub(crate) enum Leader {
     Itself,
     /// It is a thread of this process, by its number in the root.
     Other(u32),
+}
+
+/// The leaders of a process's group and session; `None` for itself. Whoever has ended still lends them
+/// its number.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LedBy {
+    pub(crate) process_group: Option<Arc<Pid<Task>>>,
+    pub(crate) session: Option<Arc<Pid<Task>>>,
 }
 
 /// Whether a process runs.
@@ -103,7 +115,7 @@ pub struct Facts {
     pub virtual_bytes: u64,
     /// Memory in use, in pages.
     pub resident_pages: u64,
-    /// Open files: number, and what it is of.
+    /// Open files: number, below 2^24, and what it is of. Others are left out.
     pub descriptors: BTreeMap<u32, Vec<u8>>,
 }
 
@@ -144,6 +156,15 @@ impl Default for Facts {
 }
 
 impl Facts {
+    /// Gives up what whoever has ended has no more, and returns how many pages of memory that were.
+    pub(crate) fn end(&mut self) -> u64 {
+        self.argv.clear();
+        self.environ.clear();
+        self.descriptors.clear();
+        self.virtual_bytes = 0;
+        std::mem::take(&mut self.resident_pages)
+    }
+
     /// Takes another short name, cut as the kernel cuts it.
     pub(crate) fn set_comm(&mut self, comm: &[u8]) {
         let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
@@ -164,9 +185,24 @@ impl State {
     }
 }
 
+/// The number, in the root, of the process that a task is, or is a thread of.
+pub(crate) fn leader_number(task: &Pid<Task>) -> u32 {
+    match task.process().leader {
+        Leader::Itself => task.global_nr(),
+        Leader::Other(leader) => leader,
+    }
+}
+
 impl Task {
-    pub(crate) fn new(serial: u32, leader: Leader, pid_namespace: u32, facts: Facts) -> Self {
-        Self { serial, leader, pid_namespace, facts: RwLock::new(facts), kin: RwLock::default() }
+    pub(crate) fn new(
+        serial: u32,
+        leader: Leader,
+        led_by: LedBy,
+        pid_namespace: u32,
+        facts: Facts,
+    ) -> Self {
+        let (facts, kin) = (RwLock::new(facts), RwLock::default());
+        Self { serial, leader, led_by, pid_namespace, facts, kin }
     }
 
     pub(crate) fn kin(&self) -> RwLockReadGuard<'_, Kin> {

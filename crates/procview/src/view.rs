@@ -14,11 +14,12 @@ use crate::clock::Clock;
 use crate::errno::Errno;
 use crate::kernel::{Kernel, number};
 use crate::machine::{MachineDir, MachineFile};
-use crate::node::{Node, What};
+use crate::node::{FD_MAX, Node, What};
 use crate::table::Table;
 use crate::task::Task;
 use kernel_side::{Mirror, Snapshots};
 
+const S_IFMT: u32 = 0o170_000;
 const S_IFDIR: u32 = 0o040_000;
 const S_IFREG: u32 = 0o100_000;
 const S_IFLNK: u32 = 0o120_000;
@@ -31,6 +32,9 @@ const MOUNTS: &str = "mounts";
 
 /// The directory that is ours beside the kernel's processes, too: the kernel's tells of all.
 const NET: MachineDir = MachineDir::Net;
+
+/// No name of a reader is as long.
+const LINK_BOUND: usize = 64;
 
 /// In a listing, numbers of processes come after the other names.
 const FIRST_NUMBER: u64 = 1 << 16;
@@ -142,10 +146,15 @@ impl View {
             }
             let reader = self.kernel.tgid_of(caller.tid);
             if self.kernel.shows(nr, reader) {
-                let slot = self.kernel.adopt(nr).map_err(|_| Errno::NoEnt)?;
-                return self.found_of_kernel(slot, What::Dir, caller).map(Some);
+                let process = self.kernel.adopt(nr).map_err(|_| Errno::NoEnt)?;
+                return self.found_of_kernel(process.slot, What::Dir, caller).map(Some);
             }
             return Err(Errno::NoEnt);
+        }
+        if let Some(nr) = name.strip_prefix(b".").and_then(process_number) {
+            let reader = self.kernel.tgid_of(caller.tid);
+            let process = self.kernel.adopt(reader.filter(|it| *it == nr).ok_or(Errno::NoEnt)?)?;
+            return self.found_of_kernel(process.slot, What::Dir, caller).map(Some);
         }
         let fresh = || self.next_link.fetch_add(1, Ordering::Relaxed);
         match name {
@@ -188,7 +197,9 @@ impl View {
         let (mode, size) = match node {
             Node::Root | Node::MachineDir(_) => (S_IFDIR | 0o555, 0),
             Node::MachineFile(_) => (S_IFREG | 0o444, self.kept_text(node)?.len()),
-            Node::SelfLink(_) | Node::ThreadSelfLink(_) => (S_IFLNK | 0o777, 0),
+            Node::SelfLink(_) | Node::ThreadSelfLink(_) => {
+                (S_IFLNK | 0o777, self.link_size(LINK_BOUND))
+            }
             Node::NsFile(..) => (S_IFREG | 0o444, 0),
             Node::Task(serial, what) => return self.attr_of_task(serial, what),
             Node::Kernel(slot, what) => return self.attr_of_kernel(slot, what),
@@ -201,6 +212,15 @@ impl View {
         };
         let links = if node == Node::Root { 2 + self.namespace.processes() } else { 1 };
         Ok(Attr { ino, nlink: links, ..self.plain_attr(mode, size) })
+    }
+
+    /// The size of a link that leads so far. Where the kernel keeps links, those before 6.14 cut them
+    /// there; its own /proc says 0.
+    fn link_size(&self, len: usize) -> usize {
+        match self.keeping {
+            Keeping::Kept => len,
+            Keeping::Asked => 0,
+        }
     }
 
     fn plain_attr(&self, mode: u32, size: usize) -> Attr {
@@ -225,23 +245,26 @@ impl View {
     /// Where a link leads.
     pub(crate) fn read_link(&self, node: Node, caller: Caller) -> Result<Vec<u8>, Errno> {
         match node {
-            Node::SelfLink(_) => {
-                let tgid = self.kernel.tgid_of(caller.tid).ok_or(Errno::NoEnt)?;
-                Ok(tgid.to_string().into_bytes())
-            }
+            Node::SelfLink(_) => Ok(self.name_of_reader(caller)?.into_bytes()),
             Node::ThreadSelfLink(_) => {
-                let tgid = self.kernel.tgid_of(caller.tid).ok_or(Errno::NoEnt)?;
-                Ok(format!("{tgid}/task/{}", caller.tid).into_bytes())
+                Ok(format!("{}/task/{}", self.name_of_reader(caller)?, caller.tid).into_bytes())
             }
             Node::Task(serial, what) => self.read_link_of_task(serial, what),
             Node::Kernel(slot, what) => self.read_link_of_kernel(slot, what, caller),
             Node::Mirror(path) => self.read_link_mirror(path),
-            Node::Root
-            | Node::MachineDir(_)
-            | Node::MachineFile(_)
-            | Node::NsFile(..)
-            | Node::Snapshot(_) => Err(Errno::Inval),
+            Node::Snapshot(nth) => Ok(self.text_of_snapshot(nth)?.to_vec()),
+            Node::Root | Node::MachineDir(_) | Node::MachineFile(_) | Node::NsFile(..) => {
+                Err(Errno::Inval)
+            }
         }
+    }
+
+    /// By which name a reader finds itself: its number, or one that is not listed where the table
+    /// has that number for another.
+    fn name_of_reader(&self, caller: Caller) -> Result<String, Errno> {
+        let tgid = self.kernel.tgid_of(caller.tid).ok_or(Errno::NoEnt)?;
+        let is_anothers = self.namespace.get_pid(tgid).is_some();
+        Ok(if is_anothers { format!(".{tgid}") } else { tgid.to_string() })
     }
 
     /// Hands the entries of a directory from `offset` on to `push`, with the offset behind each,
@@ -348,8 +371,8 @@ impl View {
             Node::MachineFile(_) | Node::Task(_, What::Text(_)) => self.kept_text(node),
             Node::NsFile(..) => Ok(Arc::default()),
             Node::Snapshot(nth) => self.text_of_snapshot(nth),
-            Node::Kernel(slot, What::Text(text)) => {
-                self.text_of_kernel(slot, text, caller).map(Arc::new)
+            Node::Kernel(slot, what @ (What::Text(_) | What::FdInfo(_))) => {
+                self.text_of_kernel(slot, what, caller).map(Arc::new)
             }
             Node::Mirror(path) => self.text_of_mirror(path).map(Arc::new),
             Node::Root
@@ -361,10 +384,12 @@ impl View {
         }
     }
 
-    /// The kernel has been told of a node once more.
-    pub(crate) fn remember(&self, node: Node) {
-        if let Node::Kernel(slot, _) = node {
-            self.kernel.remember(slot);
+    /// The kernel is told of a node once more; false if that is to be looked for again.
+    #[must_use = "the kernel may not be told of what nobody keeps"]
+    pub(crate) fn remember(&self, node: Node) -> bool {
+        match node {
+            Node::Kernel(slot, _) => self.kernel.remember(slot),
+            _ => true,
         }
     }
 
@@ -412,8 +437,17 @@ impl View {
 
 /// Names like those of processes: a number without a sign or leading zeros.
 fn process_number(name: &[u8]) -> Option<u32> {
-    let is_plain = name.first().is_some_and(|first| (b'1'..=b'9').contains(first))
-        && name.iter().all(u8::is_ascii_digit);
+    plain_number(name).filter(|nr| *nr != 0)
+}
+
+/// Names like those of descriptors.
+fn descriptor(name: &[u8]) -> Option<u32> {
+    plain_number(name).filter(|fd| *fd <= FD_MAX)
+}
+
+fn plain_number(name: &[u8]) -> Option<u32> {
+    let is_plain =
+        name.iter().all(u8::is_ascii_digit) && (name.len() == 1 || !name.starts_with(b"0"));
     is_plain.then(|| number(name)).flatten()
 }
 

@@ -87,7 +87,7 @@ pub(crate) struct ShownOptions {
     pub(crate) innermost: bool,
 
     /// The binderfs whose users are shown; needed where there are several
-    #[arg(long, value_name = "DIR", conflicts_with = "scenario")]
+    #[arg(long, visible_alias = "dir", value_name = "DIR", conflicts_with = "scenario")]
     pub(crate) binderfs: Option<PathBuf>,
 
     /// Show all processes of the machine

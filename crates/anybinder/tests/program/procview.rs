@@ -56,6 +56,30 @@ fn programs_that_look_for_open_files_have_nothing_to_complain_of() {
 }
 
 #[test]
+fn programs_find_what_they_ask_of_the_machine() {
+    for caller in Caller::all() {
+        let script = "set -e; for one in 'free' 'uptime' 'vmstat' 'vmstat -s' 'w'; do
+            $one >/dev/null || echo \"$one fails\"; done";
+        assert_eq!(in_scenario(*caller, &[], script), "", "{caller:?}");
+    }
+}
+
+#[test]
+fn who_names_what_cannot_be_a_view_learns_why() {
+    let this = std::env::current_exe().unwrap();
+    let on_a_file = ["procview", "mount", "--all", this.to_str().unwrap()];
+    let outcome = finish(Command::new(PROGRAM).args(on_a_file));
+    assert_eq!(outcome.code(), 1, "{outcome:?}");
+    assert!(outcome.stderr.contains("it is not a directory"), "{outcome:?}");
+    // What is advised is something that the program knows.
+    let nowhere = ["procview", "run", "--binderfs", "/nowhere", "true"];
+    let outcome = finish(Command::new(PROGRAM).args(nowhere));
+    assert!(outcome.stderr.contains("name the directory with --dir"), "{outcome:?}");
+    let nowhere = ["procview", "run", "--dir", "/nowhere", "true"];
+    assert_eq!(finish(Command::new(PROGRAM).args(nowhere)).stderr, outcome.stderr);
+}
+
+#[test]
 fn the_innermost_namespace_sees_its_own() {
     for caller in Caller::all() {
         let script = "ps -o ppid=,comm= -p 1; ps -e -o pid= | wc -l";
@@ -144,6 +168,18 @@ fn the_users_of_a_binderfs_are_shown() {
         let is_seen = lines.get(2).is_some_and(|link| link.ends_with("binderfs/binder"));
         assert_eq!(is_seen, *caller == Caller::Root, "{told}");
     }
+}
+
+#[test]
+fn a_binderfs_is_named_from_where_one_is() {
+    if !Caller::all().contains(&Caller::Root) {
+        return eprintln!("skipped: mounting needs root");
+    }
+    let script = "mount -t tmpfs tmpfs /mnt; mkdir /mnt/b /mnt/v; cd /mnt
+        $1 mount b --stats && $1 procview mount v --binderfs b && exec 9<b/binder
+        cat v/$$/comm; exec 9<&-; umount v b";
+    let outcome = finish(&mut in_mounts(script, PROGRAM, &[]));
+    assert_eq!(outcome.stdout, "sh\n", "{outcome:?}");
 }
 
 #[test]

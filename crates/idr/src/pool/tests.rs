@@ -265,3 +265,14 @@ fn a_hole_before_the_start_is_not_found() {
         assert_eq!(pool.acquire_lowest(len - 1), Ok(len));
     }
 }
+
+#[test]
+fn memory_that_was_prepared_says_for_how_many_ids() {
+    let mut pool = filled(64);
+    let larger = pool.grow_request().unwrap().realloc();
+    assert_eq!(alloc::format!("{larger:?}"), "Ok(Larger(Bitmap { capacity: 128, .. }))");
+    pool.grow(larger.unwrap());
+    release(&mut pool, 0..64);
+    let smaller = pool.shrink_request().unwrap().realloc();
+    assert_eq!(alloc::format!("{smaller:?}"), "Ok(Smaller(Bitmap { capacity: 64, .. }))");
+}

@@ -100,14 +100,28 @@ impl Shared {
         }
     }
 
-    /// The process and the threads of it are listed in its `task/`.
+    /// The process and the threads of it are listed in the `task/` of each.
     fn forget_threads_of(&self, task: &Pid<Task>) {
-        if let Leader::Other(leader) = task.process().leader
-            && let Ok(leader) = self.view.table().process(leader)
-        {
-            let task_dir = Node::Task(leader.process().serial, What::TaskDir);
+        let Leader::Other(leader) = task.process().leader else { return };
+        let Ok(leader) = self.view.table().process(leader) else { return };
+        for thread in self.view.table().threads_with(&leader) {
+            let task_dir = Node::Task(thread.process().serial, What::TaskDir);
             self.forget_name(task_dir, &task.nr_ns(self.view.namespace()).to_string());
             self.forget_node(task_dir);
+        }
+    }
+
+    /// All that is below the directory of a task; names first, there and where threads are listed.
+    fn forget_task(&self, task: &Pid<Task>, nr: u32) {
+        self.forget_name(Node::Root, &nr.to_string());
+        self.forget_threads_of(task);
+        self.forget_files(task, &Text::OF_RECORDS);
+        let links = Link::ALL.map(What::Link);
+        let dirs = [What::Dir, What::ThreadDir, What::TaskDir, What::NsDir, What::FdDir];
+        let descriptors: Vec<u32> = task.process().facts().descriptors.keys().copied().collect();
+        let descriptors = descriptors.into_iter().map(What::Fd);
+        for what in links.into_iter().chain(descriptors).chain(dirs) {
+            self.forget_node(Node::Task(task.process().serial, what));
         }
     }
 }
@@ -127,26 +141,16 @@ impl Watcher for Shared {
         }
     }
 
-    fn owner_changed(&self, task: &Pid<Task>) {
+    fn all_changed(&self, task: &Pid<Task>) {
         if let Some(nr) = self.nr_if_kept(task) {
-            self.forget_name(Node::Root, &nr.to_string());
-            self.forget_files(task, &Text::OF_RECORDS);
-            let serial = task.process().serial;
-            for dir in [What::Dir, What::ThreadDir, What::TaskDir, What::NsDir, What::FdDir] {
-                self.forget_node(Node::Task(serial, dir));
-            }
+            self.forget_task(task, nr);
+            self.forget_lists();
         }
     }
 
     fn ended(&self, task: &Pid<Task>) {
         if let Some(nr) = self.nr_if_kept(task) {
-            self.forget_name(Node::Root, &nr.to_string());
-            self.forget_threads_of(task);
-            self.forget_files(task, &Text::OF_RECORDS);
-            let serial = task.process().serial;
-            for dir in [What::Dir, What::ThreadDir, What::TaskDir, What::NsDir, What::FdDir] {
-                self.forget_node(Node::Task(serial, dir));
-            }
+            self.forget_task(task, nr);
             self.forget_lists();
         }
     }

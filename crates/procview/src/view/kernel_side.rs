@@ -6,20 +6,21 @@ mod seen;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use binder_os::{ProcDir, ProcStat};
-use fuse_wire::Attr;
+use fuse_wire::{Attr, Timestamp};
 
 use super::{
-    Caller, FOREVER, Found, Keeping, MOUNTS, S_IFDIR, S_IFLNK, S_IFREG, View, process_number,
+    Caller, FOREVER, Found, Keeping, MOUNTS, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, View, descriptor,
+    process_number,
 };
 use crate::errno::Errno;
 use crate::files::{Link, NsKind, Text};
-use crate::kernel::number;
 use crate::node::{FD_MAX, Node, What};
+use seen::Reader;
 
-/// Texts as they were when they were looked up.
+/// Texts, and where links lead, as they were when they were looked up.
 #[derive(Default)]
 pub(super) struct Snapshots {
     texts: HashMap<u32, (Attr, Arc<Vec<u8>>)>,
@@ -84,7 +85,7 @@ impl View {
         // Listed, not looked up: the kernel learns no node of ours from it.
         let stat = self.kernel.proc().stat(nr.to_string()).ok()?;
         let node = Node::Kernel(0, What::Dir);
-        let attr = self.attr_from(stat, S_IFDIR | 0o555, u64::from(nr) << 32);
+        let attr = self.attr_from(stat, S_IFDIR | 0o555);
         Some(Found { node, attr, valid: (Duration::ZERO, Duration::ZERO) })
     }
 
@@ -98,9 +99,10 @@ impl View {
             Errno::Srch => Errno::NoEnt,
             other => other,
         })?;
-        let node = match (self.keeping, what) {
-            (Keeping::Kept, What::Text(text)) => self.snapshot(slot, text, attr, caller)?,
-            _ => Node::Kernel(slot, what),
+        let is_dir = attr.mode & S_IFMT == S_IFDIR;
+        let node = match self.keeping {
+            Keeping::Kept if !is_dir => self.snapshot(slot, what, attr, caller)?,
+            Keeping::Kept | Keeping::Asked => Node::Kernel(slot, what),
         };
         let attr = match node {
             Node::Snapshot(nth) => self.attr_of_snapshot(nth)?,
@@ -116,12 +118,13 @@ impl View {
         name: &[u8],
         caller: Caller,
     ) -> Result<Option<Found>, Errno> {
-        let (own, dir) = self.process_dir(slot).map_err(|_| Errno::NoEnt)?;
+        let (_, dir) = self.process_dir(slot).map_err(|_| Errno::NoEnt)?;
         let inner = match what {
             What::Dir | What::ThreadDir => match name {
                 b"task" if what == What::Dir => What::TaskDir,
                 b"ns" => What::NsDir,
                 b"fd" => What::FdDir,
+                b"fdinfo" => What::FdInfoDir,
                 b"attr" => What::AttrDir,
                 _ => Text::named(name)
                     .map(What::Text)
@@ -130,11 +133,8 @@ impl View {
             },
             What::TaskDir => {
                 let tid = process_number(name).ok_or(Errno::NoEnt)?;
-                if self.kernel.tgid_of(tid) != self.kernel.tgid_of(own) {
-                    return Err(Errno::NoEnt);
-                }
-                let thread = self.kernel.adopt(tid)?;
-                return self.found_of_kernel(thread, What::ThreadDir, caller).map(Some);
+                let thread = self.kernel.adopt_thread(&dir, tid).map_err(|_| Errno::NoEnt)?;
+                return self.found_of_kernel(thread.slot, What::ThreadDir, caller).map(Some);
             }
             What::NsDir => {
                 let number_of = |kind: NsKind| {
@@ -150,10 +150,11 @@ impl View {
                 }
                 What::Ns(NsKind::named(name).ok_or(Errno::NoEnt)?)
             }
-            What::FdDir => What::Fd(number(name).filter(|fd| *fd <= FD_MAX).ok_or(Errno::NoEnt)?),
+            What::FdDir => What::Fd(descriptor(name).ok_or(Errno::NoEnt)?),
+            What::FdInfoDir => What::FdInfo(descriptor(name).ok_or(Errno::NoEnt)?),
             What::AttrDir if name == b"current" => What::Text(Text::AttrCurrent),
             What::AttrDir => return Err(Errno::NoEnt),
-            What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
+            What::Fd(_) | What::FdInfo(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
                 return Err(Errno::NotDir);
             }
         };
@@ -164,47 +165,69 @@ impl View {
         let (_, dir) = self.process_dir(slot)?;
         let stat = dir.stat(path_of(what)).map_err(|error| match error.raw_os_error() {
             // The directory is there, and the process is not.
-            Some(2) if !matches!(what, What::Fd(_)) => Errno::Srch,
+            Some(2) if !matches!(what, What::Fd(_) | What::FdInfo(_)) => Errno::Srch,
             _ => error.into(),
         })?;
         let mode = match what {
             What::Dir | What::ThreadDir | What::TaskDir | What::AttrDir => S_IFDIR | 0o555,
             What::NsDir => S_IFDIR | 0o511,
-            What::FdDir => S_IFDIR | 0o500,
+            What::FdDir | What::FdInfoDir => S_IFDIR | 0o500,
+            What::FdInfo(_) => S_IFREG | 0o400,
             What::Fd(_) => S_IFLNK | stat.mode & 0o777,
             What::Text(text) => S_IFREG | text.permissions() & stat.mode,
             What::Link(_) | What::Ns(_) => S_IFLNK | 0o777,
         };
-        Ok(self.attr_from(stat, mode, Node::Kernel(slot, what).number()))
+        Ok(self.attr_from(stat, mode))
     }
 
-    fn attr_from(&self, stat: ProcStat, mode: u32, ino: u64) -> Attr {
-        let ProcStat { uid, gid, links: nlink, .. } = stat;
-        Attr { ino, uid, gid, nlink, ..self.plain_attr(mode, 0) }
+    fn attr_from(&self, stat: ProcStat, mode: u32) -> Attr {
+        let ProcStat { uid, gid, inode: ino, links: nlink, size, changed_at, .. } = stat;
+        let changed_at = match self.keeping {
+            Keeping::Asked => changed_at,
+            // Another each time, so that the kernel does not take a directory for the one it has listed.
+            Keeping::Kept => SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+        };
+        let at = Timestamp {
+            seconds: i64::try_from(changed_at.as_secs()).unwrap_or(i64::MAX),
+            nanoseconds: changed_at.subsec_nanos(),
+        };
+        let (atime, mtime, ctime) = (at, at, at);
+        Attr { ino, uid, gid, nlink, size, atime, mtime, ctime, ..self.plain_attr(mode, 0) }
     }
 
     pub(super) fn text_of_kernel(
         &self,
         slot: u32,
-        text: Text,
+        what: What,
         caller: Caller,
     ) -> Result<Vec<u8>, Errno> {
         let (own, dir) = self.process_dir(slot)?;
-        let bytes = dir.read(text.name()).map_err(gone)?;
-        if !matches!(text, Text::Stat | Text::Status) {
-            return Ok(bytes);
-        }
-        let reader = self.kernel.tgid_of(caller.tid);
+        let bytes = dir.read(path_of(what)).map_err(gone)?;
+        let is_reader = own == caller.tid;
+        let text = match what {
+            What::Text(text @ (Text::Stat | Text::Status)) => text,
+            What::Text(Text::Wchan) if is_reader => return Ok(b"0".to_vec()),
+            _ => return Ok(bytes),
+        };
+        let adopter = self.kernel.adopter();
+        let tgid = self.kernel.tgid_of(caller.tid);
         // Group and session are mostly the same, and often the process's own.
         let mut seen_as = HashMap::from([(own, own)]);
         let as_seen =
-            |number| *seen_as.entry(number).or_insert_with(|| self.kernel.as_seen(number, reader));
-        if text == Text::Status {
-            return Ok(seen::status(&bytes, self.kernel.adopter(), as_seen));
+            |number| *seen_as.entry(number).or_insert_with(|| self.kernel.as_seen(number, tgid));
+        let is_owner = || {
+            let owner = dir.stat(text.name()).map_err(gone)?.uid;
+            Ok::<_, Errno>(caller.uid == 0 || caller.uid == owner)
+        };
+        let reader = match is_reader {
+            true => Reader::Itself,
+            false if text == Text::Status || is_owner()? => Reader::Owner,
+            false => Reader::Other,
+        };
+        match text {
+            Text::Status => Ok(seen::status(&bytes, reader, adopter, as_seen)),
+            _ => seen::stat(&bytes, reader, adopter, as_seen).ok_or(Errno::Io),
         }
-        let stat = dir.stat(text.name()).map_err(gone)?;
-        let is_owner = caller.uid == 0 || caller.uid == stat.uid;
-        seen::stat(&bytes, is_owner, self.kernel.adopter(), as_seen).ok_or(Errno::Io)
     }
 
     pub(super) fn read_link_of_kernel(
@@ -239,7 +262,7 @@ impl View {
     ) -> Result<(), Errno> {
         let (_, dir) = self.process_dir(slot).map_err(|_| Errno::NoEnt)?;
         let kind = |what: What| match what {
-            What::Text(_) => S_IFREG,
+            What::Text(_) | What::FdInfo(_) => S_IFREG,
             What::Link(_) | What::Ns(_) | What::Fd(_) => S_IFLNK,
             _ => S_IFDIR,
         };
@@ -252,6 +275,7 @@ impl View {
                 let dirs = [
                     ("ns", What::NsDir),
                     ("fd", What::FdDir),
+                    ("fdinfo", What::FdInfoDir),
                     ("attr", What::AttrDir),
                     ("task", What::TaskDir),
                 ];
@@ -275,14 +299,20 @@ impl View {
                 let shown = descriptors.into_iter().filter(|fd| *fd <= FD_MAX);
                 entries.extend(shown.map(|fd| (fd.to_string(), What::Fd(fd))));
             }
-            What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
+            What::FdInfoDir => {
+                let descriptors = dir.numbers("fdinfo")?;
+                let shown = descriptors.into_iter().filter(|fd| *fd <= FD_MAX);
+                entries.extend(shown.map(|fd| (fd.to_string(), What::FdInfo(fd))));
+            }
+            What::Fd(_) | What::FdInfo(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
                 return Err(Errno::NotDir);
             }
         }
+        let here = path_of(what);
         for (at, (name, what)) in (1..).zip(entries) {
             let node = Node::Kernel(slot, what);
-            let mut attr = self.plain_attr(kind(what), 0);
-            attr.ino = node.number();
+            let ino = dir.stat(format!("{here}/{name}")).map_or(node.number(), |stat| stat.inode);
+            let attr = Attr { ino, ..self.plain_attr(kind(what), 0) };
             let found = Found { node, attr, valid: (Duration::ZERO, Duration::ZERO) };
             if at > offset && !push(found, at, name.as_bytes()) {
                 break;
@@ -291,14 +321,18 @@ impl View {
         Ok(())
     }
 
-    /// Takes a text down for who looks it up.
-    fn snapshot(&self, slot: u32, text: Text, attr: Attr, caller: Caller) -> Result<Node, Errno> {
-        let bytes = self.text_of_kernel(slot, text, caller).map_err(|_| Errno::NoEnt)?;
+    /// Takes a text, or where a link leads, down for who looks it up.
+    fn snapshot(&self, slot: u32, what: What, attr: Attr, caller: Caller) -> Result<Node, Errno> {
+        let bytes = match what {
+            What::Text(_) | What::FdInfo(_) => self.text_of_kernel(slot, what, caller),
+            _ => self.read_link_of_kernel(slot, what, caller),
+        };
+        let bytes = bytes.map_err(|_| Errno::NoEnt)?;
         let mut snapshots = self.snapshots();
         let nth = snapshots.next;
         snapshots.next = nth.wrapping_add(1);
         let node = Node::Snapshot(nth);
-        let attr = Attr { ino: node.number(), size: bytes.len() as u64, ..attr };
+        let attr = Attr { size: bytes.len() as u64, ..attr };
         snapshots.texts.insert(nth, (attr, Arc::new(bytes)));
         Ok(node)
     }
@@ -307,6 +341,7 @@ impl View {
         self.snapshots().texts.get(&nth).map(|(attr, _)| *attr).ok_or(Errno::Srch)
     }
 
+    /// The text, or where the link leads.
     pub(super) fn text_of_snapshot(&self, nth: u32) -> Result<Arc<Vec<u8>>, Errno> {
         self.snapshots().texts.get(&nth).map(|(_, text)| text.clone()).ok_or(Errno::Srch)
     }
@@ -337,7 +372,7 @@ impl View {
 
     pub(super) fn attr_of_mirror(&self, nth: u32) -> Result<Attr, Errno> {
         let stat = self.kernel.proc().stat(&*self.mirrored(nth)?)?;
-        Ok(self.attr_from(stat, stat.mode & !0o222, Node::Mirror(nth).number()))
+        Ok(self.attr_from(stat, stat.mode & !0o222))
     }
 
     pub(super) fn text_of_mirror(&self, nth: u32) -> Result<Vec<u8>, Errno> {
@@ -375,7 +410,7 @@ impl View {
             let full = path.as_ref().map_or(text.to_owned(), |path| format!("{path}/{text}"));
             let Ok(stat) = self.kernel.proc().stat(&*full) else { continue };
             let node = Node::Mirror(u32::MAX);
-            let attr = self.attr_from(stat, stat.mode & !0o222, stat.inode);
+            let attr = self.attr_from(stat, stat.mode & !0o222);
             let found = Found { node, attr, valid: (Duration::ZERO, Duration::ZERO) };
             if !push(found, at, &name) {
                 break;
@@ -411,8 +446,10 @@ fn path_of(what: What) -> String {
         What::TaskDir => "task".into(),
         What::NsDir => "ns".into(),
         What::FdDir => "fd".into(),
+        What::FdInfoDir => "fdinfo".into(),
         What::AttrDir => "attr".into(),
         What::Fd(fd) => format!("fd/{fd}"),
+        What::FdInfo(fd) => format!("fdinfo/{fd}"),
         What::Text(text) => text.name().into(),
         What::Link(link) => link.name().into(),
         What::Ns(kind) => format!("ns/{}", kind.name()),

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use fuse_wire::Attr;
 use pidns::Pid;
 
-use super::{FOREVER, Found, S_IFDIR, S_IFLNK, S_IFREG, View, process_number};
+use super::{FOREVER, Found, S_IFDIR, S_IFLNK, S_IFREG, View, descriptor, process_number};
 use crate::errno::Errno;
 use crate::files::{Link, NsKind, Text};
-use crate::kernel::number;
-use crate::node::{FD_MAX, Node, What};
+use crate::node::{Node, What};
 use crate::render::Seen;
-use crate::task::{Leader, Task};
+use crate::task::{Leader, Task, leader_number};
 
 impl View {
     /// The process, if it is still there.
@@ -53,12 +52,9 @@ impl View {
             What::Dir | What::ThreadDir => entry_of_process(what, name),
             What::TaskDir => {
                 let nr = process_number(name).ok_or(Errno::NoEnt)?;
-                let thread = self.namespace().get_pid(nr).ok_or(Errno::NoEnt)?;
-                let leader = task.global_nr();
-                if thread.global_nr() != leader && thread.process().leader != Leader::Other(leader)
-                {
-                    return Err(Errno::NoEnt);
-                }
+                let thread = self.namespace().get_pid(nr);
+                let is_its = |it: &Arc<Pid<Task>>| leader_number(it) == leader_number(&task);
+                let thread = thread.filter(is_its).ok_or(Errno::NoEnt)?;
                 return Ok(Some(self.found_task(&thread, What::ThreadDir)));
             }
             What::NsDir => {
@@ -66,15 +62,19 @@ impl View {
                 return self.found(self.namespace_file(&task, kind)).map(Some);
             }
             What::FdDir => {
-                let fd = number(name).filter(|fd| *fd <= FD_MAX).ok_or(Errno::NoEnt)?;
+                let fd = descriptor(name).ok_or(Errno::NoEnt)?;
                 if !task.process().facts().descriptors.contains_key(&fd) {
                     return Err(Errno::NoEnt);
                 }
                 Some(What::Fd(fd))
             }
-            What::AttrDir | What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
-                return Err(Errno::NotDir);
-            }
+            What::AttrDir
+            | What::Fd(_)
+            | What::FdInfoDir
+            | What::FdInfo(_)
+            | What::Text(_)
+            | What::Link(_)
+            | What::Ns(_) => return Err(Errno::NotDir),
         };
         Ok(found.map(|what| self.found_task(&task, what)))
     }
@@ -95,15 +95,30 @@ impl View {
         let (mode, size) = match what {
             What::Dir | What::ThreadDir | What::TaskDir | What::AttrDir => (S_IFDIR | 0o555, 0),
             What::NsDir => (S_IFDIR | 0o511, 0),
+            What::FdInfoDir => (S_IFDIR | 0o500, 0),
+            What::FdInfo(_) => (S_IFREG | 0o400, 0),
             What::FdDir => (S_IFDIR | 0o500, task.process().facts().descriptors.len()),
-            What::Fd(_) => (S_IFLNK | 0o700, 0),
+            What::Fd(fd) => {
+                let target = task.process().facts().descriptors.get(&fd).map_or(0, Vec::len);
+                (S_IFLNK | 0o700, self.link_size(target))
+            }
             What::Text(text) => (S_IFREG | text.permissions(), text_len()),
-            What::Link(_) | What::Ns(_) => (S_IFLNK | 0o777, 0),
+            What::Link(link) => {
+                let target = self.seen(task).link(link).map_or(0, |target| target.len());
+                (S_IFLNK | 0o777, self.link_size(target))
+            }
+            What::Ns(_) => (S_IFLNK | 0o777, 0),
         };
         let facts = task.process().facts();
         let nlink = match what {
             What::Dir => 9,
-            What::TaskDir => 3 + u32::try_from(task.process().kin().threads.len()).unwrap_or(0),
+            What::ThreadDir => 7,
+            What::NsDir | What::FdDir => 2,
+            What::TaskDir => {
+                let process = self.table().process(leader_number(task));
+                let others = process.map_or(0, |it| it.process().kin().threads.len());
+                3 + u32::try_from(others).unwrap_or(0)
+            }
             _ => 1,
         };
         let (uid, gid) = (facts.uids.effective, facts.gids.effective);
@@ -118,7 +133,7 @@ impl View {
     pub(super) fn read_link_of_task(&self, serial: u32, what: What) -> Result<Vec<u8>, Errno> {
         let task = self.task(serial)?;
         match what {
-            What::Link(link) => Ok(self.seen(&task).link(link)),
+            What::Link(link) => self.seen(&task).link(link).ok_or(Errno::NoEnt),
             What::Fd(fd) => {
                 task.process().facts().descriptors.get(&fd).cloned().ok_or(Errno::NoEnt)
             }
@@ -146,10 +161,7 @@ impl View {
                 }
             }
             What::TaskDir => {
-                let mut threads = vec![task.clone()];
-                let others = task.process().kin().threads.clone();
-                threads.extend(others.iter().filter_map(|nr| self.table().root().get_pid(*nr)));
-                for thread in threads {
+                for thread in self.table().threads_with(&task) {
                     let nr = thread.nr_ns(self.namespace()).to_string().into_bytes();
                     entries.push((nr, self.found_task(&thread, What::ThreadDir)));
                 }
@@ -168,9 +180,13 @@ impl View {
                     entries.push((fd.to_string().into_bytes(), found));
                 }
             }
-            What::AttrDir | What::Fd(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
-                return Err(Errno::NotDir);
-            }
+            What::AttrDir
+            | What::Fd(_)
+            | What::FdInfoDir
+            | What::FdInfo(_)
+            | What::Text(_)
+            | What::Link(_)
+            | What::Ns(_) => return Err(Errno::NotDir),
         }
         for (at, (name, found)) in (1..).zip(entries) {
             if at > offset && !push(found, at, &name) {

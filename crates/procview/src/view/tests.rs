@@ -85,7 +85,7 @@ fn stat_of(view: &View, pid: u32) -> String {
     let caller = Caller { tid: LAST, uid: 0 };
     let look = |node: Node, name: &str| {
         let found = view.lookup(node, name.as_bytes(), caller).unwrap().unwrap();
-        view.remember(found.node);
+        assert!(view.remember(found.node));
         found.node
     };
     let file = look(look(Node::Root, &pid.to_string()), Text::Stat.name());
@@ -101,12 +101,12 @@ fn whether_a_process_is_below_another_is_asked_once_in_its_life() {
     let view = fake.view(Members::Below(MAKER));
     fake.opened();
     // Its parent and group are seen, its session is not.
-    assert!(stat_of(&view, LAST).starts_with("130 (a) S 129 101 0 0 -1 "));
+    assert!(stat_of(&view, LAST).starts_with("130 (a) R 129 101 0 0 -1 "));
     // Of each in the line its directory, to whom it belongs, and twice its parent; and what is read.
     let line = (LAST - MAKER + 1) as usize;
     let cold = fake.opened();
     assert!(cold <= 4 * line + 4, "{cold}");
-    assert!(stat_of(&view, LAST).starts_with("130 (a) S 129 101 0 0 -1 "));
+    assert!(stat_of(&view, LAST).starts_with("130 (a) R 129 101 0 0 -1 "));
     assert_eq!(fake.opened(), 1);
     // One more costs what is its own alone, and one who is gone leaves nothing.
     fake.add(131, LAST - 1);
@@ -117,4 +117,33 @@ fn whether_a_process_is_below_another_is_asked_once_in_its_life() {
     fake.add(131, 7);
     let caller = Caller { tid: LAST, uid: 0 };
     assert_eq!(view.lookup(Node::Root, b"131", caller).unwrap_err(), Errno::NoEnt);
+}
+
+#[test]
+fn whoever_has_a_number_of_the_table_finds_itself_by_another_name() {
+    let fake = FakeProc::new("collision");
+    fake.add(LAST, 1);
+    fake.add(LAST + 1, 1);
+    let mut view = fake.view(Members::Nobody);
+    view.keeping = Keeping::Kept;
+    let (reader, other) = (Caller { tid: LAST, uid: 0 }, Caller { tid: LAST + 1, uid: 0 });
+    let leads_to = |view: &View, caller: Caller| {
+        let found = view.lookup(Node::Root, b"self", caller).unwrap().unwrap();
+        String::from_utf8(view.read_link(found.node, caller).unwrap()).unwrap()
+    };
+    assert_eq!(leads_to(&view, reader), "130");
+    let table = view.table().clone();
+    while table.root().processes() < LAST {
+        table.spawn(table.root(), crate::task::Facts::default()).unwrap();
+    }
+    assert_eq!((leads_to(&view, reader), leads_to(&view, other)), (".130".into(), "131".into()));
+    let is_kernels = |name: &str| {
+        let found = view.lookup(Node::Root, name.as_bytes(), reader).unwrap().unwrap();
+        matches!(found.node, Node::Kernel(..))
+    };
+    assert!(is_kernels(".130") && !is_kernels("130"));
+    // Nobody finds another so.
+    for (name, caller) in [(&b".130"[..], other), (b".131", reader), (b".0", reader)] {
+        assert_ne!(view.lookup(Node::Root, name, caller).map(|it| it.is_some()), Ok(true));
+    }
 }

@@ -5,8 +5,10 @@ use binder_os::proc_files::split_stat;
 
 use crate::kernel::number;
 
-/// Fields of `stat`, counted behind the name from the state on: the parent, and group, session, and
+/// Fields of `stat`, counted behind the name from the state on: that, whether it waits, the parent, and group, session, and
 /// the group in front on its terminal.
+const STATE: usize = 0;
+const WAITS: usize = 32;
 const PARENT: usize = 1;
 const NUMBERS: [usize; 3] = [2, 3, 5];
 
@@ -17,10 +19,21 @@ const ADDRESSES: [usize; 14] = [23, 24, 25, 26, 27, 32, 42, 43, 44, 45, 46, 47, 
 const PARENT_LINE: &[u8] = b"PPid:";
 const NUMBER_LINES: [&[u8]; 4] = [PARENT_LINE, b"TracerPid:", b"NSpgid:", b"NSsid:"];
 
+/// Who reads of a process, or of a thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// The one that is told of. It waits for our answer now, and runs when it has it.
+    Itself,
+    /// Its user, or root.
+    Owner,
+    /// Somebody else.
+    Other,
+}
+
 /// Rewrites `stat`, with `adopter` for a parent that is not seen; `None` if it is none.
 pub(super) fn stat(
     stat: &[u8],
-    is_owner: bool,
+    reader: Reader,
     adopter: u32,
     mut as_seen: impl FnMut(u32) -> u32,
 ) -> Option<Vec<u8>> {
@@ -35,7 +48,9 @@ pub(super) fn stat(
                 let told = told(as_seen(pid), at == PARENT, adopter);
                 seen.extend_from_slice(told.to_string().as_bytes());
             }
-            _ if ADDRESSES.contains(&at) && !is_owner => seen.push(b'0'),
+            _ if ADDRESSES.contains(&at) && reader == Reader::Other => seen.push(b'0'),
+            _ if at == STATE && reader == Reader::Itself => seen.push(b'R'),
+            _ if at == WAITS && reader == Reader::Itself => seen.push(b'0'),
             _ => seen.extend_from_slice(field),
         }
     }
@@ -49,9 +64,18 @@ fn told(seen: u32, is_parent: bool, adopter: u32) -> u32 {
 }
 
 /// Rewrites `status`, likewise.
-pub(super) fn status(status: &[u8], adopter: u32, mut as_seen: impl FnMut(u32) -> u32) -> Vec<u8> {
+pub(super) fn status(
+    status: &[u8],
+    reader: Reader,
+    adopter: u32,
+    mut as_seen: impl FnMut(u32) -> u32,
+) -> Vec<u8> {
     let mut seen = Vec::with_capacity(status.len());
     for line in status.split_inclusive(|byte| *byte == b'\n') {
+        if reader == Reader::Itself && line.starts_with(b"State:") {
+            seen.extend_from_slice(b"State:\tR (running)\n");
+            continue;
+        }
         let named = NUMBER_LINES.iter().find_map(|name| Some((name, line.strip_prefix(*name)?)));
         // The first number is that in our own namespace; those in others say as little.
         let first = |rest: &[u8]| {
@@ -82,27 +106,39 @@ mod tests {
     fn addresses_and_unseen_numbers_go_and_the_rest_stays() {
         let numbers: Vec<String> = (3..=52).map(|nth| nth.to_string()).collect();
         let line = format!("7 (a) (b\n) {}\n", numbers.join(" "));
-        let shown = stat(line.as_bytes(), false, 1, |pid| if pid == 4 { 4 } else { 0 }).unwrap();
+        let shown =
+            stat(line.as_bytes(), Reader::Other, 1, |pid| if pid == 4 { 4 } else { 0 }).unwrap();
         assert!(shown.starts_with(b"7 (a) (b\n) 3 4 0 0 7 0 9 "));
         for nth in 9..=52_usize {
             let is_address = (26..=30).contains(&nth) || nth == 35 || (45..=52).contains(&nth);
             let expected = if is_address { "0".to_owned() } else { nth.to_string() };
             assert_eq!(fields(&shown)[nth - 3], expected, "field {nth}");
         }
-        let shown = stat(line.as_bytes(), true, 1, |pid| pid).unwrap();
+        let shown = stat(line.as_bytes(), Reader::Owner, 1, |pid| pid).unwrap();
         assert_eq!(shown, line.as_bytes());
-        assert_eq!(stat(b"7 no name", true, 1, |pid| pid), None);
-        let shown = stat(b"7 (a) S 6 5 4 3 2 1", true, 1, |_| 0).unwrap();
+        assert_eq!(stat(b"7 no name", Reader::Owner, 1, |pid| pid), None);
+        let shown = stat(b"7 (a) S 6 5 4 3 2 1", Reader::Owner, 1, |_| 0).unwrap();
         assert_eq!(shown, b"7 (a) S 1 0 0 3 0 1\n");
     }
 
     #[test]
     fn lines_of_unseen_processes_tell_zero_and_those_of_parents_who_adopts() {
         let text = b"Name:\tPPid:\nPid:\t9\nPPid:\t8\nTracerPid:\t0\nNSpgid:\t7\t1\nNSsid:\t6\n";
-        let shown = status(text, 1, |pid| if pid == 6 { 6 } else { 0 });
+        let shown = status(text, Reader::Owner, 1, |pid| if pid == 6 { 6 } else { 0 });
         let expected = b"Name:\tPPid:\nPid:\t9\nPPid:\t1\nTracerPid:\t0\nNSpgid:\t0\nNSsid:\t6\n";
         assert_eq!(shown, expected);
-        assert_eq!(status(text, 1, |pid| pid), text);
-        assert_eq!(status(b"PPid:\t0\n", 1, |_| 0), b"PPid:\t0\n");
+        assert_eq!(status(text, Reader::Owner, 1, |pid| pid), text);
+        assert_eq!(status(b"PPid:\t0\n", Reader::Other, 1, |_| 0), b"PPid:\t0\n");
+    }
+
+    #[test]
+    fn whoever_reads_of_itself_runs() {
+        let zeros = "0 ".repeat(31);
+        let line = format!("7 (S) S {zeros}1 0\n");
+        let shown = stat(line.as_bytes(), Reader::Itself, 1, |pid| pid).unwrap();
+        assert_eq!(shown, format!("7 (S) R {zeros}0 0\n").as_bytes());
+        let shown =
+            status(b"Name:\tS\nState:\tS (sleeping)\nPid:\t7\n", Reader::Itself, 1, |pid| pid);
+        assert_eq!(shown, b"Name:\tS\nState:\tR (running)\nPid:\t7\n");
     }
 }
