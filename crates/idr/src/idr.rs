@@ -120,6 +120,9 @@ impl<T: Send + Sync + 'static> Idr<T> {
     }
 
     /// Locks the map against other writers, for several changes at once.
+    ///
+    /// While a thread has it locked, it makes changes through that: those of the map itself would wait for
+    /// ever, and so would [`len`](Self::len), [`cursor`](Self::cursor) and their kin.
     pub fn lock(&self) -> LockedIdr<'_, T> {
         // Pinned before: this may drop values that were removed long ago, and these may have ids
         // here to free.
