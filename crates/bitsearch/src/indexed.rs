@@ -3,6 +3,7 @@
 mod tree;
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::area::{self, Alignment};
 use crate::backward::last_bit_range;
@@ -25,6 +26,8 @@ use crate::indexed::tree::Tree;
 /// assert_eq!(map.next_zero_area(1, 500_000, Alignment::NONE), Some(500_000));
 /// map.clear(499_999);
 /// assert_eq!(map.next_zero_area(1, 600_000, Alignment::NONE), Some(1));
+/// map.set_range(1..600_001);
+/// assert_eq!(map.next_zero_area(0, 9, Alignment::NONE), Some(600_001));
 /// ```
 #[derive(Clone, Debug)]
 pub struct IndexedBitmap {
@@ -77,24 +80,44 @@ impl IndexedBitmap {
 
     /// Sets `bit`, if it exists.
     pub fn set(&mut self, bit: usize) {
-        self.change(bit, |word, mask| word | mask);
+        self.set_range(bit..bit.saturating_add(1));
     }
 
     /// Clears `bit`, if it exists.
     pub fn clear(&mut self, bit: usize) {
-        self.change(bit, |word, mask| word & !mask);
+        self.clear_range(bit..bit.saturating_add(1));
     }
 
-    fn change(&mut self, bit: usize, change: impl FnOnce(u64, u64) -> u64) {
-        if bit >= self.bits {
+    /// Sets the bits of `range` that exist, such as an area that was found.
+    pub fn set_range(&mut self, range: Range<usize>) {
+        self.change(range, |word, mask| word | mask);
+    }
+
+    /// Clears the bits of `range` that exist.
+    pub fn clear_range(&mut self, range: Range<usize>) {
+        self.change(range, |word, mask| word & !mask);
+    }
+
+    fn change(&mut self, range: Range<usize>, change: impl Fn(u64, u64) -> u64) {
+        let (start, end) = (range.start, range.end.min(self.bits));
+        if start >= end {
             return;
         }
-        let index = bit / WORD_BITS;
-        let word = &mut self.words[index];
-        let changed = change(*word, 1 << (bit % WORD_BITS));
-        if changed != *word {
-            *word = changed;
-            self.tree.mark(index);
+        let (first, last) = (start / WORD_BITS, (end - 1) / WORD_BITS);
+        for index in first..=last {
+            let mut mask = u64::MAX;
+            if index == first {
+                mask &= u64::MAX << (start % WORD_BITS);
+            }
+            if index == last {
+                mask &= u64::MAX >> (WORD_BITS - 1 - (end - 1) % WORD_BITS);
+            }
+            let word = &mut self.words[index];
+            let changed = change(*word, mask);
+            if changed != *word {
+                *word = changed;
+                self.tree.mark(index);
+            }
         }
     }
 

@@ -63,14 +63,16 @@ proptest! {
                 first..(first + count).min(bits as usize)
             };
             match step {
-                Step::Set(bit, count) => for bit in range(bit, count) {
-                    map.set(bit);
-                    words[bit / 64] |= 1 << (bit % 64);
-                },
-                Step::Clear(bit, count) => for bit in range(bit, count) {
-                    map.clear(bit);
-                    words[bit / 64] &= !(1 << (bit % 64));
-                },
+                Step::Set(bit, count) => {
+                    let range = range(bit, count);
+                    range.clone().for_each(|bit| words[bit / 64] |= 1 << (bit % 64));
+                    map.set_range(range);
+                }
+                Step::Clear(bit, count) => {
+                    let range = range(bit, count);
+                    range.clone().for_each(|bit| words[bit / 64] &= !(1 << (bit % 64)));
+                    map.clear_range(range);
+                }
                 Step::Fit { start, run, longer } => {
                     let size = bits as usize;
                     let runs: Vec<_> = zero_ranges(&words, size).map(|run| run.len()).collect();
@@ -108,7 +110,16 @@ fn bits_that_do_not_exist_cannot_be_changed() {
         map.set(bit);
         assert!(!map.contains(bit));
     }
+    #[expect(clippy::reversed_empty_ranges, reason = "an empty range is no error")]
+    for range in [70..90, 5..5, 9..3, usize::MAX - 1..usize::MAX] {
+        map.set_range(range);
+    }
     assert_eq!(map.words(), [0, 0]);
+    map.set_range(63..usize::MAX);
+    assert_eq!(map.words(), [1 << 63, 0x3f]);
+    map.clear_range(0..69);
+    assert_eq!(map.words(), [0, 0x20]);
+    map.clear(69);
     map.set(69);
     assert!(map.contains(69) && !map.contains(68));
     assert_eq!(map.next_zero_area(0, 70, Alignment::NONE), None);
