@@ -1,12 +1,13 @@
 //! What lives how long, and who is told of the end.
 
 use std::cell::RefCell;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::service::*;
 use crate::binder_impl::{Binder, BorrowedParcel, Remotable, TransactionCode};
+use crate::test_object;
 use crate::transport::rpc::{Ending, Limits, RpcError, RpcServer, RpcSession};
 use crate::{DeathRecipient, IBinder, Interface as _, SpIBinder, StatusCode};
 
@@ -206,72 +207,24 @@ fn one_peer_does_not_get_all_connections() {
     drop((sessions, view));
 }
 
-/// A service whose calls shut its server down.
-struct Closes(Arc<OnceLock<RpcServer>>, Sender<bool>);
+/// A way to shut a server down from within it.
+struct Reach(OnceLock<RpcServer>, Sender<bool>);
 
-impl Remotable for Closes {
-    fn get_descriptor() -> &'static str {
-        DESCRIPTOR
-    }
-
-    fn on_transact(
-        &self,
-        _: TransactionCode,
-        _: &BorrowedParcel<'_>,
-        _: &mut BorrowedParcel<'_>,
-    ) -> Result<(), StatusCode> {
-        let shut_down = self.0.get().expect("it is called by way of it").shutdown();
-        let is_told = matches!(shut_down, Err(RpcError::WithinCall));
-        self.1.send(is_told).expect("the test listens");
-        Ok(())
-    }
-}
-
-#[test]
-fn a_server_that_is_shut_down_within_a_call_does_not_wait_for_that() {
-    let (tell, told) = channel();
-    let server = Arc::new(OnceLock::new());
-    let root = Binder::new(Closes(Arc::clone(&server), tell)).as_binder();
-    let listens = RpcServer::new_inet(root, "127.0.0.1", 0_u32).expect("a port");
-    let port = listens.inet_address().expect("TCP").port();
-    listens.start().expect("a thread");
-    server.set(listens).expect("once");
-    let root = RpcSession::new().connect_inet("127.0.0.1", port).expect("a server");
-    assert_eq!(call(&root, ECHO, 0, |_| Ok(())).err(), Some(StatusCode::DEAD_OBJECT));
-    assert_eq!(told.recv_timeout(SOON), Ok(true));
-    assert!(RpcServer::new_inet(root, "127.0.0.1", 65_536_u32).is_err(), "no port");
-}
-
-/// Shuts its server down when it is dropped.
-struct Last(Arc<OnceLock<RpcServer>>, Sender<bool>);
-
-/// Gives one such object to whoever calls.
-struct GivesLast(Arc<OnceLock<RpcServer>>, Sender<bool>);
-
-impl Drop for Last {
-    fn drop(&mut self) {
+impl Reach {
+    /// Tells whether that was refused, as it would wait for the caller.
+    fn shut_down(&self) {
         let shut_down = self.0.get().expect("it is reached by way of it").shutdown();
         let is_told = matches!(shut_down, Err(RpcError::WithinCall));
         self.1.send(is_told).expect("the test listens");
     }
 }
 
-impl Remotable for Last {
-    fn get_descriptor() -> &'static str {
-        DESCRIPTOR
-    }
+type Answer = fn(&Arc<Reach>, &mut BorrowedParcel<'_>) -> Result<(), StatusCode>;
 
-    fn on_transact(
-        &self,
-        _: TransactionCode,
-        _: &BorrowedParcel<'_>,
-        _: &mut BorrowedParcel<'_>,
-    ) -> Result<(), StatusCode> {
-        Ok(())
-    }
-}
+/// A service that reaches its server.
+struct Reaches(Arc<Reach>, Answer);
 
-impl Remotable for GivesLast {
+impl Remotable for Reaches {
     fn get_descriptor() -> &'static str {
         DESCRIPTOR
     }
@@ -282,47 +235,42 @@ impl Remotable for GivesLast {
         _: &BorrowedParcel<'_>,
         reply: &mut BorrowedParcel<'_>,
     ) -> Result<(), StatusCode> {
-        let last = Binder::new(Last(Arc::clone(&self.0), self.1.clone()));
-        reply.write_binder(Some(&last.as_binder()))
+        (self.1)(&self.0, reply)
     }
+}
+
+/// Starts a service that answers so, and connects to it. What shutting its server down said comes
+/// through the channel.
+fn start_reaching(answer: Answer) -> (SpIBinder, Receiver<bool>) {
+    let (tell, told) = channel();
+    let reach = Arc::new(Reach(OnceLock::new(), tell));
+    let root = Binder::new(Reaches(Arc::clone(&reach), answer)).as_binder();
+    let listens = RpcServer::new_inet(root, "127.0.0.1", 0_u32).expect("a port");
+    let port = listens.inet_address().expect("TCP").port();
+    listens.start().expect("a thread");
+    reach.0.set(listens).expect("once");
+    (RpcSession::new().connect_inet("127.0.0.1", port).expect("a server"), told)
+}
+
+#[test]
+fn a_server_that_is_shut_down_within_a_call_does_not_wait_for_that() {
+    let (root, told) = start_reaching(|reach, _| {
+        reach.shut_down();
+        Ok(())
+    });
+    assert_eq!(call(&root, ECHO, 0, |_| Ok(())).err(), Some(StatusCode::DEAD_OBJECT));
+    assert_eq!(told.recv_timeout(SOON), Ok(true));
+    assert!(RpcServer::new_inet(root, "127.0.0.1", 65_536_u32).is_err(), "no port");
 }
 
 #[test]
 fn a_server_that_is_shut_down_by_the_end_of_an_object_does_not_wait_for_that() {
-    let (tell, told) = channel();
-    let server = Arc::new(OnceLock::new());
-    let root = Binder::new(GivesLast(Arc::clone(&server), tell)).as_binder();
-    let listens = RpcServer::new_inet(root, "127.0.0.1", 0_u32).expect("a port");
-    let port = listens.inet_address().expect("TCP").port();
-    listens.start().expect("a thread");
-    server.set(listens).expect("once");
-    let root = RpcSession::new().connect_inet("127.0.0.1", port).expect("a server");
+    let (root, told) = start_reaching(|reach, reply| {
+        let reach = Arc::clone(reach);
+        reply.write_binder(Some(&test_object::new(move || reach.shut_down())))
+    });
     drop(call(&root, CHILD, 0, |_| Ok(())).expect("an answer").read_binder().expect("an object"));
     assert_eq!(told.recv_timeout(SOON), Ok(true));
-}
-
-/// Calls its peer when it is dropped, and tells what came of it.
-struct Leaves(SpIBinder, Sender<Result<(), StatusCode>>);
-
-impl Remotable for Leaves {
-    fn get_descriptor() -> &'static str {
-        DESCRIPTOR
-    }
-
-    fn on_transact(
-        &self,
-        _: TransactionCode,
-        _: &BorrowedParcel<'_>,
-        _: &mut BorrowedParcel<'_>,
-    ) -> Result<(), StatusCode> {
-        Ok(())
-    }
-}
-
-impl Drop for Leaves {
-    fn drop(&mut self) {
-        self.1.send(self.0.ping_binder()).expect("the test listens");
-    }
 }
 
 #[test]
@@ -331,7 +279,10 @@ fn an_object_may_call_its_peer_when_it_ends() {
     let (_session, root) = connect(&name, |_| {});
     let (left, parting) = channel();
     let gives = || {
-        let object = Binder::new(Leaves(root.clone(), left.clone())).as_binder();
+        let (peer, left) = (root.clone(), left.clone());
+        let object = test_object::new(move || {
+            left.send(peer.ping_binder()).expect("the test listens");
+        });
         call(&root, KEEP, 0, |data| data.write_binder(Some(&object))).map(drop)
     };
     std::thread::scope(|scope| {
@@ -350,7 +301,10 @@ fn an_object_that_panics_when_it_ends_keeps_no_session_open() {
     // Nobody listens to what it tells.
     let (left, _) = channel();
     for _ in 0..2 {
-        let object = Binder::new(Leaves(root.clone(), left.clone())).as_binder();
+        let (peer, left) = (root.clone(), left.clone());
+        let object = test_object::new(move || {
+            left.send(peer.ping_binder()).expect("the test listens");
+        });
         call(&root, KEEP, 0, |data| data.write_binder(Some(&object))).expect("kept");
     }
     session.shutdown();
