@@ -26,6 +26,7 @@ use loom::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 pub struct ReadGuard(crossbeam_epoch::Guard);
 
 /// Begins to read.
+#[inline]
 #[must_use]
 pub fn pin() -> ReadGuard {
     ReadGuard(crossbeam_epoch::pin())
