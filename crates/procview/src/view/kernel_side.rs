@@ -266,6 +266,7 @@ impl View {
             What::Link(_) | What::Ns(_) | What::Fd(_) => S_IFLNK,
             _ => S_IFDIR,
         };
+        let here = path_of(what);
         let mut entries: Vec<(String, What)> = vec![(".".into(), what), ("..".into(), What::Dir)];
         match what {
             What::Dir | What::ThreadDir => {
@@ -282,8 +283,7 @@ impl View {
                 let dirs =
                     dirs.into_iter().filter(|(_, it)| what == What::Dir || *it != What::TaskDir);
                 let names = texts.chain(links).chain(dirs);
-                let exists = |(name, _): &(&str, What)| dir.stat(*name).is_ok();
-                entries.extend(names.filter(exists).map(|(name, what)| (name.to_owned(), what)));
+                entries.extend(names.map(|(name, what)| (name.to_owned(), what)));
             }
             What::TaskDir => {
                 let threads = dir.numbers("task").map_err(|_| Errno::NoEnt)?;
@@ -294,27 +294,22 @@ impl View {
                 entries.extend(kinds.map(|kind| (kind.name().to_owned(), What::Ns(kind))));
             }
             What::AttrDir => entries.push(("current".into(), What::Text(Text::AttrCurrent))),
-            What::FdDir => {
-                let descriptors = dir.numbers("fd")?;
-                let shown = descriptors.into_iter().filter(|fd| *fd <= FD_MAX);
-                entries.extend(shown.map(|fd| (fd.to_string(), What::Fd(fd))));
-            }
-            What::FdInfoDir => {
-                let descriptors = dir.numbers("fdinfo")?;
-                let shown = descriptors.into_iter().filter(|fd| *fd <= FD_MAX);
-                entries.extend(shown.map(|fd| (fd.to_string(), What::FdInfo(fd))));
+            What::FdDir | What::FdInfoDir => {
+                let file = if what == What::FdDir { What::Fd } else { What::FdInfo };
+                let shown = dir.numbers(&*here)?.into_iter().filter(|fd| *fd <= FD_MAX);
+                entries.extend(shown.map(|fd| (fd.to_string(), file(fd))));
             }
             What::Fd(_) | What::FdInfo(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
                 return Err(Errno::NotDir);
             }
         }
-        let here = path_of(what);
-        for (at, (name, what)) in (1..).zip(entries) {
+        for (at, (name, what)) in (1..).zip(entries).skip_while(|(at, _)| *at <= offset) {
+            // Not every kernel has all of them, and some go meanwhile.
+            let Ok(stat) = dir.stat(format!("{here}/{name}")) else { continue };
             let node = Node::Kernel(slot, what);
-            let ino = dir.stat(format!("{here}/{name}")).map_or(node.number(), |stat| stat.inode);
-            let attr = Attr { ino, ..self.plain_attr(kind(what), 0) };
+            let attr = Attr { ino: stat.inode, ..self.plain_attr(kind(what), 0) };
             let found = Found { node, attr, valid: (Duration::ZERO, Duration::ZERO) };
-            if at > offset && !push(found, at, name.as_bytes()) {
+            if !push(found, at, name.as_bytes()) {
                 break;
             }
         }
