@@ -8,7 +8,7 @@ use zerocopy::FromBytes;
 
 use crate::message::{Parcel, Parts, split};
 use crate::wire::{COMMAND_DEC_STRONG, WireHeader};
-use crate::{Address, Body, Ending, Limits, Message, Reply, Transaction, Version};
+use crate::{Address, Body, Ending, Limits, MAX_FILES, Message, Reply, Transaction, Version};
 
 /// The least room for a read.
 const LEAST_BYTES: usize = 16 << 10;
@@ -18,9 +18,6 @@ const STEP_BYTES: usize = 4 << 10;
 
 /// The most room that is made before it is needed: no pool keeps buffers as large.
 const MOST_BYTES: usize = 1 << 20;
-
-/// The descriptors that one message may have: what Linux passes at once.
-const MAX_FILES: usize = 253;
 
 /// A connection's bytes and descriptors until they make messages.
 ///

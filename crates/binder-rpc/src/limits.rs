@@ -2,6 +2,9 @@
 
 use core::time::Duration;
 
+/// The descriptors that one message may bring: what Linux passes at once.
+pub const MAX_FILES: usize = 253;
+
 /// What a session grants its peer; beyond it the session ends, or a call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

@@ -285,11 +285,11 @@ impl BorrowedParcel<'_> {
     /// Forgets what was written, for something else to be written in its place.
     #[doc(hidden)]
     pub fn restart(&mut self) {
-        mem::take(self.objects.get_mut()).iter().for_each(|object| self.unname(object));
+        self.unname_all();
         let is_sensitive = self.is_sensitive;
         let (buffer, &mut start) = self.bytes.own();
         if is_sensitive {
-            buffer[start..].fill(0);
+            wipe(&mut buffer[start..]);
         }
         buffer.truncate(start);
         self.position.set(0);

@@ -111,8 +111,9 @@ impl Shared {
         }
     }
 
-    /// All that is below the directory of a task; names first, there and where threads are listed.
-    fn forget_task(&self, task: &Pid<Task>, nr: u32) {
+    /// All that tells of a task; names first, where it and its threads are listed.
+    fn forget_task(&self, task: &Pid<Task>) {
+        let Some(nr) = self.nr_if_kept(task) else { return };
         self.forget_name(Node::Root, &nr.to_string());
         self.forget_threads_of(task);
         self.forget_files(task, &Text::OF_RECORDS);
@@ -123,6 +124,7 @@ impl Shared {
         for what in links.into_iter().chain(descriptors).chain(dirs) {
             self.forget_node(Node::Task(task.process().serial, what));
         }
+        self.forget_lists();
     }
 }
 
@@ -142,16 +144,10 @@ impl Watcher for Shared {
     }
 
     fn all_changed(&self, task: &Pid<Task>) {
-        if let Some(nr) = self.nr_if_kept(task) {
-            self.forget_task(task, nr);
-            self.forget_lists();
-        }
+        self.forget_task(task);
     }
 
     fn ended(&self, task: &Pid<Task>) {
-        if let Some(nr) = self.nr_if_kept(task) {
-            self.forget_task(task, nr);
-            self.forget_lists();
-        }
+        self.forget_task(task);
     }
 }

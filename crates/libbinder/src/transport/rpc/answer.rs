@@ -4,12 +4,12 @@ use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use binder_rpc::{Address, Ending, Message, Oneway, Role, Transaction, encode, special};
+use binder_rpc::{Address, Ending, MAX_FILES, Message, Oneway, Role, Transaction, encode, special};
 
 use super::call::serving;
 use super::codec::{count_files, files};
 use super::connection::{Connection, WaitFor};
-use super::link::{MAX_FILES, Patience};
+use super::link::Patience;
 use super::shared::{Shared, Tell};
 use crate::StatusCode;
 use crate::transport::{Parcel, serve};

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use binder_rpc::{Address, Ending, Message, Reply, encode};
+use binder_rpc::{Address, Ending, MAX_FILES, Message, Reply, encode};
 
 use super::codec::{count_files, files};
 use super::connection::Connection;
 use super::error::status_of;
-use super::link::{MAX_FILES, Patience};
+use super::link::Patience;
 use super::pool::{NoConnection, Place};
 use super::shared::{Shared, Tell};
 use crate::StatusCode;

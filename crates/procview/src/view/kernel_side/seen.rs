@@ -5,11 +5,11 @@ use binder_os::proc_files::split_stat;
 
 use crate::kernel::number;
 
-/// Fields of `stat`, counted behind the name from the state on: that, whether it waits, the parent, and group, session, and
-/// the group in front on its terminal.
+/// Fields of `stat`, counted behind the name from the state on: that, the parent, where it waits, and
+/// group, session, and the group in front on its terminal.
 const STATE: usize = 0;
-const WAITS: usize = 32;
 const PARENT: usize = 1;
+const WCHAN: usize = 32;
 const NUMBERS: [usize; 3] = [2, 3, 5];
 
 /// Fields that tell addresses, and how it ended, which is as private.
@@ -50,7 +50,7 @@ pub(super) fn stat(
             }
             _ if ADDRESSES.contains(&at) && reader == Reader::Other => seen.push(b'0'),
             _ if at == STATE && reader == Reader::Itself => seen.push(b'R'),
-            _ if at == WAITS && reader == Reader::Itself => seen.push(b'0'),
+            _ if at == WCHAN && reader == Reader::Itself => seen.push(b'0'),
             _ => seen.extend_from_slice(field),
         }
     }
