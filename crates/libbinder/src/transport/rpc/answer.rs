@@ -62,6 +62,7 @@ impl Shared {
             Some(address) if transaction.is_oneway() => self.take_oneway(address, transaction)?,
             Some(address) => connection = self.answer_call(connection, address, transaction)?,
             None => {
+                self.ending().map_or(Ok(()), Err)?;
                 let reply = self.answer_special(&transaction);
                 if !transaction.is_oneway() {
                     self.reply(&mut connection, None, reply)?;
