@@ -44,7 +44,7 @@ const RULES: &[Rule] = &[
         &["binder-core", "binder-report", "binder-uapi", "binder-os", "fuse-wire", "pidns"],
         Purity::Free,
     ),
-    rule("libbinder", &["parcel", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
+    rule("libbinder", &["parcel", "pidns", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
     rule("binder-build", &[], Purity::Free),
     rule("procview", &["pidns", "binder-os", "fuse-wire"], Purity::Free),
     rule(
