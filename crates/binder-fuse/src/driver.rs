@@ -6,6 +6,8 @@ mod job;
 mod nonblocking;
 mod past;
 mod report;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod write_read;
 
@@ -31,7 +33,7 @@ use crate::diversion::Diversions;
 use crate::events::Events;
 use crate::ioctl::{Answer, Ioctl};
 use crate::options::Options;
-use crate::reach::Leftovers;
+use crate::reach::{Leftovers, Reach};
 use crate::runners::Runners;
 use crate::warnings::{LIMIT_INTERVAL, Warnings};
 use crate::wire::send;
@@ -121,16 +123,50 @@ impl Driver {
         }
     }
 
-    /// Does one job. A panic ends the job, not the daemon: whoever asked gets `EIO`.
+    /// Does one job. A panic ends the job and the open file that it was for, not the daemon: whoever asked
+    /// gets `EIO`.
     pub(crate) fn run(&mut self, job: Job) {
-        let unique = job.answers();
+        let (unique, caller) = (job.answers(), self.caller_of(&job));
         // By reference, for it is large.
         let mut job = Some(job);
         if catch_unwind(AssertUnwindSafe(|| self.run_unguarded(&mut job))).is_err() {
             tracing::error!(unique, "a request met a bug in the driver and was refused");
+            if let Some((device, process)) = caller {
+                self.end_after_bug(device, process);
+            }
             if let Some(unique) = unique {
                 send(&self.fuse, &reply::error(unique, EIO));
             }
+        }
+    }
+
+    /// The open file that a client's job came through.
+    fn caller_of(&self, job: &Job) -> Option<(DeviceId, ProcessKey)> {
+        let asker = match job {
+            Job::Ioctl { asker, .. } | Job::Poll { asker, .. } => asker,
+            #[cfg(test)]
+            Job::Bug(asker) => asker,
+            Job::EndErrand(report) => report.asker(),
+            Job::Reached(way) => {
+                let Reach { device, unique, .. } = way.reach.as_ref()?;
+                &self.devices[*device].calls.get(*unique)?.asker
+            }
+            _ => return None,
+        };
+        Some((asker.device, asker.process))
+    }
+
+    /// Ends an open file whose request met a bug: what that left half done is mostly its own
+    /// ([decision 23](../../docs/decisions/0023-a-bug-ends-one-open-file.md)).
+    fn end_after_bug(&mut self, device: DeviceId, process: ProcessKey) {
+        let end = AssertUnwindSafe(|| {
+            for call in self.devices[device].calls.take_asleep_of(process) {
+                send(&self.fuse, &reply::error(call.asker.unique, EIO));
+            }
+            self.end_file(device, process);
+        });
+        if catch_unwind(end).is_err() {
+            tracing::error!("the open file behind that request could not be ended as a whole");
         }
     }
 
@@ -164,6 +200,8 @@ impl Driver {
                 self.carry_out_effects(asker.device);
                 self.note_reports(asker.device);
             }
+            #[cfg(test)]
+            Job::Bug(_) => panic!("it was asked for"),
             Job::NullIoctl(call) => self.null_ioctl(call),
             Job::Poll { asker, handle, flags } => self.poll(&asker, handle, flags),
             Job::Flush { unique, device, process } => {

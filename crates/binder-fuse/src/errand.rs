@@ -90,6 +90,12 @@ pub(crate) struct Report {
     divertible: Option<Divertible>,
 }
 
+impl Report {
+    pub(crate) fn asker(&self) -> &Asker {
+        &self.asker
+    }
+}
+
 /// What was done.
 pub(crate) enum Done {
     Errand(ErrandKey, Result<Vec<u32>, NotInstalled>),
