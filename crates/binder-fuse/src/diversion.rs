@@ -9,7 +9,8 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use binder_core::{CopyFault, Errand, ErrandKey, HandOver, NotInstalled, ProcessKey};
 use binder_os::injection::{self, InjectionError, NO_ROOM};
@@ -58,6 +59,8 @@ pub(crate) struct Diverted {
 pub(crate) struct Diversions {
     /// By their numbers.
     expected: Mutex<HashMap<u32, Expected>>,
+    /// How many there are, for a look without the lock. A thread is expected before it can call again.
+    count: AtomicUsize,
 }
 
 enum Expected {
@@ -69,19 +72,22 @@ enum Expected {
 impl Diversions {
     /// Takes what a thread comes for that gives `argument` as the address of its struct.
     pub(crate) fn take(&self, tid: u32, argument: u64) -> Option<Diverted> {
-        let mut expected = lock(&self.expected);
-        match expected.remove(&tid)? {
+        self.with_expected(|expected| match expected.remove(&tid)? {
             Expected::Diverted(diverted) if diverted.asker.argument == argument => Some(*diverted),
             other => {
                 expected.insert(tid, other);
                 None
             }
-        }
+        })
     }
 
     /// Forgets a thread that has ended, or makes another call instead.
     pub(crate) fn forget(&self, tid: u32) -> Option<Diverted> {
-        match lock(&self.expected).remove(&tid)? {
+        // Mostly nobody is expected, and a lock is saved with each call.
+        if self.count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        match self.with_expected(|expected| expected.remove(&tid))? {
             Expected::Diverted(diverted) => Some(*diverted),
             Expected::Question => None,
         }
@@ -96,26 +102,35 @@ impl Diversions {
             Expected::Question => false,
         };
         let gone: Vec<_> =
-            lock(&self.expected).extract_if(|_, expected| is_its(expected)).collect();
+            self.with_expected(|expected| expected.extract_if(|_, it| is_its(it)).collect());
         let unique = |expected| match expected {
             Expected::Diverted(diverted) => Some(diverted.asker.unique),
             Expected::Question => None,
         };
-        gone.into_iter().filter_map(|(_, expected)| unique(expected)).collect()
+        gone.into_iter().filter_map(|(_, expected): (u32, _)| unique(expected)).collect()
     }
 
     /// Expects the question of a thread, until it is forgotten.
     pub(crate) fn expect_question(&self, tid: u32) {
-        lock(&self.expected).insert(tid, Expected::Question);
+        self.with_expected(|expected| expected.insert(tid, Expected::Question));
     }
 
     /// Whether a thread was to ask.
     pub(crate) fn is_asking(&self, tid: u32) -> bool {
-        matches!(lock(&self.expected).get(&tid), Some(Expected::Question))
+        self.with_expected(|expected| matches!(expected.get(&tid), Some(Expected::Question)))
     }
 
     fn expect(&self, diverted: Diverted) {
-        lock(&self.expected).insert(diverted.asker.tid, Expected::Diverted(Box::new(diverted)));
+        let tid = diverted.asker.tid;
+        let diverted = Expected::Diverted(Box::new(diverted));
+        self.with_expected(|expected| expected.insert(tid, diverted));
+    }
+
+    fn with_expected<T>(&self, work: impl FnOnce(&mut HashMap<u32, Expected>) -> T) -> T {
+        let mut expected = self.expected.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let result = work(&mut expected);
+        self.count.store(expected.len(), Ordering::Release);
+        result
     }
 }
 
@@ -317,8 +332,4 @@ impl Trapped {
 fn give_up(shared: &Shared, asker: Asker, request: BinderWriteRead, errand: ErrandKey) {
     let undone = (errand, Err(errand::gone()));
     errand::report_undone(shared, asker, request, undone, Standing::Gone);
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -6,40 +6,38 @@ mod job;
 mod nonblocking;
 mod past;
 mod report;
+#[cfg(test)]
+mod tests;
 mod threads;
-mod under_way;
+mod write_read;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::hash::RandomState;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 use binder_core::{
-    Caller, Commands, Context, DebugIds, Effect, Errno, Limits, Nice, Opener, Outcome, ProcessKey,
-    Release, ThreadKey, Waits,
+    Caller, Commands, Context, DebugIds, Effect, Errno, Limits, Nice, Opener, ProcessKey, Release,
+    ThreadKey, Waits,
 };
 use binder_os::{FuseDevice, ThreadWatch, nice};
-use binder_uapi::BinderWriteRead;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
-use slab::Slab;
 
 use crate::alarm::Alarm;
+use crate::calls::{Call, CallState, Calls};
 use crate::client::{Begun, Client, Clients};
 use crate::descriptors;
 use crate::diversion::Diversions;
 use crate::events::Events;
-use crate::ioctl::{Answer, Call};
+use crate::ioctl::{Answer, Ioctl};
 use crate::options::Options;
-use crate::parked::{Check, Parked, ParkedReads};
-use crate::reach::{Leftovers, Want};
+use crate::reach::{Leftovers, Reach};
 use crate::runners::Runners;
 use crate::warnings::{LIMIT_INTERVAL, Warnings};
 use crate::wire::send;
-use freezing::WaitingFreeze;
 pub(crate) use job::{Asker, Job, NullIoctl, Sleeper};
-use under_way::{Past, UnderWay};
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -57,7 +55,7 @@ pub(crate) struct Device {
     name: String,
     pub(crate) context: Context,
     pub(crate) clients: Clients,
-    parked: ParkedReads,
+    pub(crate) calls: Calls,
 }
 
 /// All devices of a mount.
@@ -71,14 +69,11 @@ pub(crate) struct Driver {
     ending: VecDeque<(DeviceId, ProcessKey)>,
     pub(crate) runners: Arc<Runners>,
     pub(crate) left: Leftovers,
-    /// Calls that wait for memory of their clients.
-    under_way: Slab<UnderWay>,
     /// Commands that nobody needs any more, for the memory they have.
     used_commands: Option<Box<Commands>>,
-    /// The requests whose callers are on an errand, and whether a signal wanted to end them.
-    pub(crate) on_errands: HashMap<u64, bool>,
     pub(crate) diversions: Arc<Diversions>,
-    freezes: Vec<WaitingFreeze>,
+    /// The calls that are freezes, by their devices and the numbers of their requests.
+    freezes: Vec<(DeviceId, u64)>,
     alarm: Arc<Alarm>,
     pub(crate) threads: Arc<ThreadWatch>,
     /// At those of them that cannot be watched.
@@ -114,9 +109,7 @@ impl Driver {
             ending: VecDeque::new(),
             runners,
             left,
-            under_way: Slab::new(),
             used_commands: None,
-            on_errands: HashMap::new(),
             diversions,
             freezes: Vec::new(),
             alarm,
@@ -130,16 +123,50 @@ impl Driver {
         }
     }
 
-    /// Does one job. A panic ends the job, not the daemon: whoever asked gets `EIO`.
+    /// Does one job. A panic ends the job and the open file that it was for, not the daemon: whoever asked
+    /// gets `EIO`.
     pub(crate) fn run(&mut self, job: Job) {
-        let unique = job.answers();
+        let (unique, caller) = (job.answers(), self.caller_of(&job));
         // By reference, for it is large.
         let mut job = Some(job);
         if catch_unwind(AssertUnwindSafe(|| self.run_unguarded(&mut job))).is_err() {
             tracing::error!(unique, "a request met a bug in the driver and was refused");
+            if let Some((device, process)) = caller {
+                self.end_after_bug(device, process);
+            }
             if let Some(unique) = unique {
                 send(&self.fuse, &reply::error(unique, EIO));
             }
+        }
+    }
+
+    /// The open file that a client's job came through.
+    fn caller_of(&self, job: &Job) -> Option<(DeviceId, ProcessKey)> {
+        let asker = match job {
+            Job::Ioctl { asker, .. } | Job::Poll { asker, .. } => asker,
+            #[cfg(test)]
+            Job::Bug(asker) => asker,
+            Job::EndErrand(report) => report.asker(),
+            Job::Reached(way) => {
+                let Reach { device, unique, .. } = way.reach.as_ref()?;
+                &self.devices[*device].calls.get(*unique)?.asker
+            }
+            _ => return None,
+        };
+        Some((asker.device, asker.process))
+    }
+
+    /// Ends an open file whose request met a bug: what that left half done is mostly its own
+    /// ([decision 23](../../docs/decisions/0023-a-bug-ends-one-open-file.md)).
+    fn end_after_bug(&mut self, device: DeviceId, process: ProcessKey) {
+        let end = AssertUnwindSafe(|| {
+            for call in self.devices[device].calls.take_asleep_of(process) {
+                send(&self.fuse, &reply::error(call.asker.unique, EIO));
+            }
+            self.end_file(device, process);
+        });
+        if catch_unwind(end).is_err() {
+            tracing::error!("the open file behind that request could not be ended as a whole");
         }
     }
 
@@ -148,9 +175,9 @@ impl Driver {
         match job {
             Job::AddDevice { device, name } => {
                 let clients = Clients::new(self.fuse.clone(), self.runners.clone());
-                let parked = ParkedReads::default();
+                let calls = Calls::default();
                 let context = Context::with_limits(self.limits).numbered_by(self.ids.clone());
-                let fresh = Device { name, context, clients, parked };
+                let fresh = Device { name, context, clients, calls };
                 match self.devices.get_mut(device) {
                     // Nobody can come by the device that had this number.
                     Some(place) => {
@@ -173,6 +200,8 @@ impl Driver {
                 self.carry_out_effects(asker.device);
                 self.note_reports(asker.device);
             }
+            #[cfg(test)]
+            Job::Bug(_) => panic!("it was asked for"),
             Job::NullIoctl(call) => self.null_ioctl(call),
             Job::Poll { asker, handle, flags } => self.poll(&asker, handle, flags),
             Job::Flush { unique, device, process } => {
@@ -225,23 +254,23 @@ impl Driver {
 
     fn ioctl(&mut self, asker: &Asker, command: u32, data: &[u8]) {
         let result =
-            self.caller(asker).and_then(|caller| Ok((caller, Call::decode(command, data)?)));
+            self.caller(asker).and_then(|caller| Ok((caller, Ioctl::decode(command, data)?)));
         let (caller, call) = match result {
             Ok(decoded) => decoded,
             Err(error) => return self.answer(asker.unique, Err(error), &[]),
         };
-        if let Call::WriteRead(request) = call {
+        if let Ioctl::WriteRead(request) = call {
             if self.inherits_nice
                 && let Ok(nice) = nice::of(asker.tid)
             {
                 self.devices[asker.device].context.note_nice(&caller, Nice(nice));
             }
-            return self.fetch(asker, request);
+            return self.begin_write_read(Call::new(*asker, request));
         }
         self.note_time(asker.device);
         match call {
-            Call::Freeze(request) => return self.freeze(asker, &caller, &request),
-            Call::FrozenInfo(request) => return self.frozen_info(asker, &caller, &request),
+            Ioctl::Freeze(request) => return self.freeze(asker, &caller, &request),
+            Ioctl::FrozenInfo(request) => return self.frozen_info(asker, &caller, &request),
             _ => {}
         }
         let state = &mut self.devices[asker.device];
@@ -260,7 +289,7 @@ impl Driver {
         let Some((device, process)) = found else { return answered(None) };
         let asker = Asker { unique: 0, device, process, tid, uid, argument: 0, is_compat: false };
         // None of the calls that are trapped reads its argument.
-        let call = Call::decode(command, &[]);
+        let call = Ioctl::decode(command, &[]);
         let result = self.caller(&asker).and_then(|caller| {
             let answer = self.devices[device].run(call?, &caller);
             answer.map(|_| ())
@@ -271,9 +300,7 @@ impl Driver {
 
     /// Checks that the caller belongs to the process that opened the file.
     fn caller(&mut self, asker: &Asker) -> Result<Caller, Errno> {
-        if !self.on_errands.is_empty() {
-            self.retract_diversion(asker.tid);
-        }
+        self.retract_diversion(asker.tid);
         let clients = &mut self.devices[asker.device].clients;
         let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
         let begun = client.begin_call(asker.tid);
@@ -329,44 +356,6 @@ impl Driver {
         }
     }
 
-    /// Answers a `BINDER_WRITE_READ`, unless its read sleeps. The caller's struct goes back in any
-    /// case: it shows how far the call came.
-    pub(crate) fn end_or_park(
-        &mut self,
-        asker: &Asker,
-        request: BinderWriteRead,
-        outcome: Result<Outcome, Errno>,
-    ) {
-        let result = match outcome {
-            Ok(Outcome::Park(thread)) => {
-                let parked = Parked { asker: *asker, thread, request, check: Check::Fresh };
-                return self.devices[asker.device].parked.insert(parked);
-            }
-            Ok(Outcome::Fetch) => {
-                return self.reach_for_commands(asker, request, Past::default());
-            }
-            Ok(Outcome::HandOver(hand_over)) => {
-                return self.reach(asker, request, Want::HandOver(hand_over), Past::default());
-            }
-            Ok(Outcome::Errand(errand)) => {
-                return self.send_on_errand(*asker, request, errand);
-            }
-            Ok(Outcome::Done) => Ok(()),
-            Err(error) => Err(error),
-        };
-        self.end_call(asker, request, result);
-    }
-
-    /// Answers a `BINDER_WRITE_READ`.
-    pub(crate) fn end_call(
-        &self,
-        asker: &Asker,
-        request: BinderWriteRead,
-        result: Result<(), Errno>,
-    ) {
-        self.answer(asker.unique, result, Answer::of(&request).bytes());
-    }
-
     fn answer(&self, unique: u64, result: Result<(), Errno>, data: &[u8]) {
         let result = result.map_or_else(|error| -error.number(), |()| 0);
         send(&self.fuse, &reply::ioctl(unique, result, data));
@@ -411,10 +400,9 @@ impl Driver {
 
     fn wake(&mut self, device: DeviceId, thread: ThreadKey) {
         let state = &mut self.devices[device];
-        let Some(parked) = state.parked.take(thread) else { return };
-        let Parked { asker, request, .. } = parked;
-        let outcome = state.context.resume(thread, &request);
-        self.end_or_park(&asker, request, outcome);
+        let Some(call) = state.calls.take_asleep(thread) else { return };
+        let outcome = state.context.resume(thread, &call.request);
+        self.go_on_after(call, outcome);
     }
 
     fn set_nice(&mut self, device: DeviceId, process: ProcessKey, tid: u32, Nice(nice): Nice) {
@@ -446,38 +434,18 @@ impl Driver {
         send(&self.fuse, &reply::poll(asker.unique, events));
     }
 
-    /// Ends the sleep of the call behind request `target`. One that is on an errand is about to end,
-    /// and its interruption may be our own doing. If it does not sleep (yet), the kernel
-    /// is asked to repeat the interruption, and forgets it if the request is gone.
-    fn interrupt(&mut self, unique: u64, target: u64) {
-        if let Some(was_interrupted) = self.on_errands.get_mut(&target) {
-            *was_interrupted = true;
-            return self.end_errand_of_killed(target);
-        }
-        for device in 0..self.devices.len() {
-            if let Some(parked) = self.devices[device].parked.take_request(target) {
-                self.end_sleep(device, &parked, Errno::EINTR);
-                return self.carry_out_effects(device);
-            }
-        }
-        if !self.interrupt_under_way(target)
-            && !self.interrupt_freeze(target)
-            && !self.events.interrupt(target)
-        {
-            send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
-        }
-    }
-
     /// Ends a read that sleeps without anything to tell.
-    fn end_sleep(&mut self, device: DeviceId, parked: &Parked, error: Errno) {
-        self.devices[device].context.interrupt(parked.thread);
-        self.answer(parked.asker.unique, Err(error), Answer::of(&parked.request).bytes());
+    fn end_sleep(&mut self, call: &Call, error: Errno) {
+        if let CallState::Asleep(thread, _) = call.state {
+            self.devices[call.asker.device].context.interrupt(thread);
+        }
+        self.end_call(call, Err(error));
     }
 
     /// Ends an open file, which may have ended before: its process is gone then.
     fn end_file(&mut self, device: DeviceId, process: ProcessKey) {
         for unique in self.diversions.forget_process(device, process) {
-            self.on_errands.remove(&unique);
+            self.devices[device].calls.take(unique);
         }
         self.release(device, process);
         self.devices[device].clients.remove(process);
@@ -497,9 +465,9 @@ impl Driver {
 
 impl Device {
     /// Runs a call that does not sleep.
-    fn run(&mut self, call: Call, caller: &Caller) -> Result<Answer, Errno> {
+    fn run(&mut self, call: Ioctl, caller: &Caller) -> Result<Answer, Errno> {
         let answer = call.run(&mut self.context, caller, &mut self.clients);
-        if call == Call::ExitThread
+        if call == Ioctl::ExitThread
             && let Some(client) = self.clients.get_mut(caller.process)
         {
             client.forget_thread(caller.tid);

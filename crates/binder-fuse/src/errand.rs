@@ -19,9 +19,10 @@ use binder_os::{ClientMemory, ThreadStatus, seccomp};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
+use crate::calls::{Call, CallState};
 use crate::client::{Lent, Spare};
 use crate::diversion::{self, Begun, Divertible};
-use crate::driver::{Asker, Device, Driver, Job};
+use crate::driver::{Asker, Device, DeviceId, Driver, Job};
 use crate::files::HeldFile;
 use crate::ioctl::Answer;
 use crate::reach::{self, Left};
@@ -87,6 +88,12 @@ pub(crate) struct Report {
     standing: Standing,
     /// What was found out about the thread.
     divertible: Option<Divertible>,
+}
+
+impl Report {
+    pub(crate) fn asker(&self) -> &Asker {
+        &self.asker
+    }
 }
 
 /// What was done.
@@ -368,26 +375,24 @@ fn warn(shared: &Shared, asker: &Asker, error: &dyn Display) {
 
 impl Driver {
     /// Hands an errand to the runners. A signal does not end the call meanwhile, but is remembered.
-    pub(crate) fn send_on_errand(
-        &mut self,
-        asker: Asker,
-        request: BinderWriteRead,
-        errand: Box<Errand>,
-    ) {
-        let Some(client) = self.devices[asker.device].clients.get_mut(asker.process) else {
-            return self.end_call(&asker, request, Err(Errno::EINVAL));
+    pub(crate) fn send_on_errand(&mut self, mut call: Call, errand: Box<Errand>) {
+        let asker = call.asker;
+        let Device { clients, calls, .. } = &mut self.devices[asker.device];
+        let Some(client) = clients.get_mut(asker.process) else {
+            return self.end_call(&call, Err(Errno::EINVAL));
         };
         let task = Task {
             asker,
             client: Payer { pid: client.pid, uid: asker.uid },
             lent: client.lend_memory(asker.tid),
             home: client.spare(),
-            request,
+            request: call.request,
             seat: Seat::Request,
             purpose: Purpose::Errand(errand),
             divertible: client.divertible(asker.tid),
         };
-        self.on_errands.insert(asker.unique, false);
+        call.state = CallState::ChangingFiles;
+        calls.insert(call);
         if diversion::is_fit(&task) {
             self.left.push(Left::Divert(Box::new(task)));
         } else {
@@ -397,7 +402,7 @@ impl Driver {
 
     /// Ends the call behind request `target` if its thread was killed and nobody has begun its errand. The
     /// thread cannot end before, nor can its process, for which those may wait who were to begin it.
-    pub(crate) fn end_errand_of_killed(&mut self, target: u64) {
+    pub(crate) fn end_errand_of_killed(&mut self, device: DeviceId, target: u64) {
         let Some(task) = self.runners.take_errand_of_killed(target) else { return };
         let Task { asker, request, purpose, .. } = task;
         match purpose {
@@ -407,52 +412,47 @@ impl Driver {
                 self.end_errand(Report { asker, request, done, standing, divertible: None });
             }
             Purpose::Repeat => {
-                self.on_errands.remove(&target);
+                self.devices[device].calls.take(target);
             }
         }
-        self.end_call(&asker, request, Err(Errno::EINTR));
+        self.end_call(&Call::new(asker, request), Err(Errno::EINTR));
     }
 
     /// Takes a diversion back whose thread has ended, or makes another call instead: a signal came
     /// between, and the ioctl was interrupted. The next read takes up the errand.
     pub(crate) fn retract_diversion(&mut self, tid: u32) {
         if let Some(diverted) = self.diversions.forget(tid) {
-            self.on_errands.remove(&diverted.asker.unique);
+            let state = &mut self.devices[diverted.asker.device];
+            state.calls.take(diverted.asker.unique);
             let files = diverted.files.into_iter().map(CapturedFile::new).collect();
-            self.devices[diverted.asker.device].context.retract_errand(diverted.errand, files);
+            state.context.retract_errand(diverted.errand, files);
         }
     }
 
     /// Goes on with a call whose errand was done, or could not be.
     pub(crate) fn end_errand(&mut self, report: Report) {
-        let Report { asker, mut request, done, standing, divertible } = report;
-        let was_interrupted = self.on_errands.remove(&asker.unique).unwrap_or(false);
-        let state = &mut self.devices[asker.device];
-        if let Some(client) = state.clients.get_mut(asker.process) {
+        let Report { asker, request, done, standing, divertible } = report;
+        let Device { context, clients, calls, .. } = &mut self.devices[asker.device];
+        let was_interrupted = calls.take(asker.unique).is_some_and(|call| call.was_interrupted);
+        let mut call = Call { was_interrupted, ..Call::new(asker, request) };
+        if let Some(client) = clients.get_mut(asker.process) {
             client.resume_call(asker.tid);
             if let Some(divertible) = divertible {
                 client.note_divertible(asker.tid, divertible);
             }
         }
-        let Device { context, clients, .. } = state;
         let outcome = match done {
             Done::Errand(errand, installed) => {
-                context.finish_errand(errand, installed, &request, clients)
+                context.finish_errand(errand, installed, &call.request, clients)
             }
             Done::Written(hand_over, written) => {
-                context.finish_hand_over(hand_over, written, &mut request, clients)
+                context.finish_hand_over(hand_over, written, &mut call.request, clients)
             }
         };
         match standing {
-            Standing::Waiting => match outcome {
-                Ok(Outcome::Park(thread)) if was_interrupted => {
-                    context.interrupt(thread);
-                    self.end_call(&asker, request, Err(Errno::EINTR));
-                }
-                outcome => self.end_or_park(&asker, request, outcome),
-            },
+            Standing::Waiting => self.go_on_after(call, outcome),
             Standing::Stopped(tell) => {
-                let next = self.next_of_stopped(&asker, request, outcome);
+                let next = self.next_of_stopped(call, outcome);
                 // Somebody waits for it, unless he met a bug; then the thread repeats its ioctl.
                 let _ = tell.send(next);
             }
@@ -463,7 +463,8 @@ impl Driver {
                 // What it was to close goes with it.
                 Ok(Outcome::HandOver(hand_over)) => {
                     let unwritten = Err(CopyFault);
-                    let _ = context.finish_hand_over(hand_over, unwritten, &mut request, clients);
+                    let _ =
+                        context.finish_hand_over(hand_over, unwritten, &mut call.request, clients);
                 }
                 Ok(Outcome::Done | Outcome::Fetch | Outcome::Errand(_)) | Err(_) => {}
             },
@@ -472,24 +473,22 @@ impl Driver {
         self.note_reports(asker.device);
     }
 
-    fn next_of_stopped(
-        &mut self,
-        asker: &Asker,
-        request: BinderWriteRead,
-        outcome: Result<Outcome, Errno>,
-    ) -> Next {
+    fn next_of_stopped(&mut self, mut call: Call, outcome: Result<Outcome, Errno>) -> Next {
+        let Device { context, calls, .. } = &mut self.devices[call.asker.device];
+        let request = call.request;
+        call.state = CallState::ChangingFiles;
         let result = match outcome {
             // It sleeps as every read does: in an ioctl of its own.
             Ok(Outcome::Park(thread)) => {
-                self.devices[asker.device].context.interrupt(thread);
+                context.interrupt(thread);
                 return Next::Repeat;
             }
             Ok(Outcome::Errand(errand)) => {
-                self.on_errands.insert(asker.unique, false);
+                calls.insert(call);
                 return Next::Errand(request, errand);
             }
             Ok(Outcome::HandOver(hand_over)) => {
-                self.on_errands.insert(asker.unique, false);
+                calls.insert(call);
                 return Next::HandOver(request, hand_over);
             }
             Ok(Outcome::Done) => 0,

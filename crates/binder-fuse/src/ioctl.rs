@@ -14,7 +14,7 @@ use binder_core::{Caller, ClientMemory, Context, Errno};
 
 /// What a client asks of the driver, apart from its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Call {
+pub(crate) enum Ioctl {
     WriteRead(BinderWriteRead),
     Version,
     SetMaxThreads(u32),
@@ -52,7 +52,7 @@ impl Answer {
     }
 }
 
-impl Call {
+impl Ioctl {
     /// Decodes an ioctl by its whole number, which holds the size too.
     ///
     /// # Errors

@@ -3,9 +3,9 @@
 //! A request comes in at `session`. What concerns names it answers from the `tree`; what concerns
 //! Binder becomes a job of the `driver`, which decodes it (`ioctl`), asks the context, and carries
 //! out the effects. What a call says, and what it is told, lies in its client's memory: that is
-//! accessed while the driver is free for others (`reach`, `driver/under_way`). A read that sleeps
-//! waits in `parked`, a freeze in `driver/freezing` (until the `alarm` at the latest), data reaches
-//! the client's mapping through `mapping`, and `client` knows the memory and the identity of the
+//! accessed while the driver is free for others (`reach`, `driver/write_read`). Calls that wait, for
+//! that or anything else, are in `calls`; a freeze (`driver/freezing`) until the `alarm` at the latest. Data
+//! reaches the client's mapping through `mapping`, and `client` knows the memory and the identity of the
 //! process behind an open file, which has its place in `pids`. Files that clients send one another
 //! are held in `files`; a runner (`runners`) has the receiver take them (`errand`) from where
 //! `brokers` lend them. What the driver tells of itself goes out by the names of `logs`, and what goes
@@ -16,6 +16,7 @@
 mod acquaintances;
 mod alarm;
 mod brokers;
+mod calls;
 mod client;
 mod contexts;
 mod descriptors;
@@ -31,7 +32,6 @@ mod logs;
 mod mapping;
 mod mounts;
 mod options;
-mod parked;
 mod pids;
 mod pressure;
 mod reach;

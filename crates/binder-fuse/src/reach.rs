@@ -40,11 +40,9 @@ pub(crate) struct Way {
 /// What a call needs of its client's memory.
 #[derive(Debug)]
 pub(crate) struct Reach {
-    /// By which the driver finds the call.
-    pub(crate) ticket: usize,
-    /// The request that the call came with.
-    pub(crate) unique: u64,
+    /// By which the driver finds the call: its device, and the number of its request.
     pub(crate) device: DeviceId,
+    pub(crate) unique: u64,
     /// Whose memory it is.
     pub(crate) client: Payer,
     pub(crate) want: Want,
@@ -171,10 +169,10 @@ impl Way {
     /// for more than they must.
     fn go(&mut self, reader: Option<&Shared>) {
         let Self { memory, habits, reach: Some(reach), .. } = self else { return };
-        let Reach { ticket, unique, want, end, .. } = reach;
+        let Reach { device, unique, want, end, .. } = reach;
         let work = AssertUnwindSafe(|| match want {
             Want::Commands(request, commands) => {
-                let reserve = |kind, data: &_| reader?.reserve_room(*ticket, *unique, kind, data);
+                let reserve = |kind, data: &_| reader?.reserve_room(*device, *unique, kind, data);
                 let ahead = ReadAhead::new(reader.is_some().then_some(habits));
                 commands.fetch_next(request, &mut OfCaller { memory, ahead, reserve });
                 End::Done
@@ -234,11 +232,11 @@ impl Shared {
         true
     }
 
-    /// Has room reserved for what the call behind `ticket` sends. `None` also where somebody else is at
+    /// Has room reserved for what the call behind request `unique` sends. `None` also where somebody else is at
     /// the driver: to wait would take longer than to do without.
     fn reserve_room(
         &self,
-        ticket: usize,
+        device: DeviceId,
         unique: u64,
         kind: TransactionKind,
         data: &BinderTransactionDataSg,
@@ -247,7 +245,7 @@ impl Shared {
         let mut berth = None;
         self.driver.submit(None, Driver::run, |driver| {
             if !std::mem::replace(&mut is_asked, true) {
-                berth = driver.reserve_room(ticket, unique, kind, data);
+                berth = driver.reserve_room(device, unique, kind, data);
             }
         });
         berth

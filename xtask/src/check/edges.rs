@@ -5,6 +5,9 @@ use std::path::Path;
 use crate::Failure;
 use crate::workspace::{files, root, text};
 
+/// Where people read what is enforced here.
+const PAGE: &str = "docs/architecture.md";
+
 /// What a crate is allowed.
 struct Rule {
     name: &'static str,
@@ -33,7 +36,7 @@ const RULES: &[Rule] = &[
     rule("idr", &["bitsearch"], Purity::PureBut("rcu")),
     rule("pidns", &["idr"], Purity::Pure),
     rule("binder-core", &["binder-uapi", "idr", "pidns"], Purity::Pure),
-    rule("binder-rpc", &["parcel"], Purity::Pure),
+    rule("binder-rpc", &[], Purity::Pure),
     rule("binder-report", &["binder-core", "binder-uapi"], Purity::Pure),
     rule("binder-os", &["binder-uapi"], Purity::Free),
     rule(
@@ -43,22 +46,10 @@ const RULES: &[Rule] = &[
     ),
     rule("libbinder", &["parcel", "pidns", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
     rule("binder-build", &[], Purity::Free),
-    rule("service-manager", &["libbinder", "parcel"], Purity::Free),
     rule("procview", &["pidns", "binder-os", "fuse-wire"], Purity::Free),
     rule(
         "anybinder",
-        &[
-            "binder-bench",
-            "binder-fuse",
-            "binder-report",
-            "binder-os",
-            "procview",
-            "service-manager",
-            "libbinder",
-            "pidns",
-            "idr",
-            "bitsearch",
-        ],
+        &["binder-bench", "binder-fuse", "binder-report", "binder-os", "procview"],
         Purity::Free,
     ),
     rule(
@@ -94,7 +85,31 @@ pub(super) fn complaints() -> Result<Vec<String>, Failure> {
         }
         complaints.extend(impurities(rule, &directory)?);
     }
+    complaints.extend(untrue_rows()?);
     Ok(complaints)
+}
+
+/// Rows of the table of crates that do not say what the rules say, and rules without a row.
+fn untrue_rows() -> Result<Vec<String>, Failure> {
+    let page = text(Path::new(PAGE))?;
+    let untrue = |rule: &&Rule| {
+        let mut granted = rule.may_use.to_vec();
+        granted.sort_unstable();
+        row(&page, rule.name).is_none_or(|used| used != granted)
+    };
+    let complain =
+        |rule: &Rule| format!("{PAGE}: the row of {} is not what is enforced", rule.name);
+    Ok(RULES.iter().filter(untrue).map(complain).collect())
+}
+
+/// What the page says that a crate may use, sorted; nothing if it has no row of the crate.
+fn row<'p>(page: &'p str, name: &str) -> Option<Vec<&'p str>> {
+    let head = format!("| `{name}` |");
+    let line = page.lines().find(|line| line.starts_with(&head))?;
+    let last = line.trim_end_matches('|').rsplit('|').next()?;
+    let mut used: Vec<_> = last.split('`').skip(1).step_by(2).collect();
+    used.sort_unstable();
+    Some(used)
 }
 
 /// The names in the `[dependencies]` of a manifest.
@@ -139,6 +154,15 @@ fn impurities(rule: &Rule, directory: &Path) -> Result<Vec<String>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_is_found_by_its_crate_and_says_what_that_may_use() {
+        let page =
+            "| crate | what | may use |\n| `a` | has `x | y` | - |\n| `b` | it | `d` `c` |\n";
+        assert_eq!(row(page, "a"), Some(vec![]));
+        assert_eq!(row(page, "b"), Some(vec!["c", "d"]));
+        assert_eq!(row(page, "c"), None);
+    }
 
     #[test]
     fn only_real_dependencies_count() {

@@ -69,7 +69,8 @@ fn sources() -> io::Result<Vec<PathBuf>> {
 /// Relative links of documents that lead nowhere.
 fn broken_links() -> Result<Vec<String>, Failure> {
     let mut broken = Vec::new();
-    for path in files("docs", &["md"])? {
+    let top = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from);
+    for path in files("docs", &["md"])?.into_iter().chain(top) {
         let directory = path.parent().unwrap_or(Path::new(""));
         for link in links(&text(&path)?) {
             let target = link.split('#').next().unwrap_or_default();

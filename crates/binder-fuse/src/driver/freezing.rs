@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use binder_core::{Caller, Context, Errno, Freeze, Patience, ProcessKey, Program};
-use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo};
+use binder_core::{Caller, Context, Errno, Patience, ProcessKey, Program};
+use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo, BinderWriteRead};
 use fuse_wire::reply;
 
 use super::{Asker, DeviceId, Driver};
+use crate::calls::{Call, CallState, WaitingFreeze};
 use crate::ioctl::Answer;
 use crate::wire::send;
 
@@ -16,17 +17,6 @@ use crate::wire::send;
 /// User space never sees it: FUSE asks for an interruption only when the calling thread has a signal
 /// to handle, and that thread does not return to its program before it has.
 const ERESTARTSYS: i32 = 512;
-
-/// A freeze that waits until nothing is outstanding at a process.
-#[derive(Debug)]
-pub(super) struct WaitingFreeze {
-    asker: Asker,
-    freeze: Freeze,
-    /// How long its caller waits for each process.
-    timeout: Duration,
-    /// Until when it waits for this one.
-    deadline: Instant,
-}
 
 impl Driver {
     pub(super) fn freeze(&mut self, asker: &Asker, caller: &Caller, request: &BinderFreezeInfo) {
@@ -43,8 +33,8 @@ impl Driver {
         let patience = if timeout.is_zero() { Patience::Over } else { Patience::Left };
         let freeze = program.freeze(patience);
         let deadline = Instant::now() + timeout;
-        let waiting = WaitingFreeze { asker: *asker, freeze, timeout, deadline };
-        self.advance(waiting, patience);
+        let call = Call::new(*asker, BinderWriteRead::default());
+        self.advance(call, Box::new(WaitingFreeze { freeze, timeout, deadline }), patience);
         self.set_alarm();
         self.carry_out_all_effects();
     }
@@ -80,40 +70,61 @@ impl Driver {
         self.carry_out_all_effects();
     }
 
-    /// Ends the freeze behind the request `target`, because of a signal. Says whether there was one.
-    pub(super) fn interrupt_freeze(&mut self, target: u64) -> bool {
-        let is_meant = |it: &WaitingFreeze| it.asker.unique == target;
-        let Some(at) = self.freezes.iter().position(is_meant) else { return false };
-        let interrupted = self.freezes.remove(at);
-        interrupted.freeze.abandon(&mut self.contexts());
+    /// Ends the freeze behind the request `target`, because of a signal.
+    pub(super) fn interrupt_freeze(&mut self, device: DeviceId, target: u64) {
+        let Some((_, waiting)) = self.take_freeze((device, target)) else { return };
+        waiting.freeze.abandon(&mut self.contexts());
         send(&self.fuse, &reply::ioctl(target, -ERESTARTSYS, &[]));
         self.set_alarm();
-        true
     }
 
     fn advance_all(&mut self, patience: Patience, is_meant: impl Fn(&WaitingFreeze) -> bool) {
-        let meant: Vec<WaitingFreeze> = self.freezes.extract_if(.., |it| is_meant(it)).collect();
-        for waiting in meant {
-            self.advance(waiting, patience);
+        let is_meant = |it: &&(DeviceId, u64)| self.waiting_freeze(**it).is_some_and(&is_meant);
+        let meant: Vec<_> = self.freezes.iter().filter(is_meant).copied().collect();
+        for name in meant {
+            if let Some((call, waiting)) = self.take_freeze(name) {
+                self.advance(call, waiting, patience);
+            }
+        }
+    }
+
+    fn waiting_freeze(&self, (device, unique): (DeviceId, u64)) -> Option<&WaitingFreeze> {
+        match &self.devices[device].calls.get(unique)?.state {
+            CallState::Freezing(waiting) => Some(waiting),
+            _ => None,
+        }
+    }
+
+    fn take_freeze(&mut self, name: (DeviceId, u64)) -> Option<(Call, Box<WaitingFreeze>)> {
+        self.freezes.retain(|it| *it != name);
+        let (device, unique) = name;
+        let mut call = self.devices[device].calls.take(unique)?;
+        match std::mem::replace(&mut call.state, CallState::Running) {
+            CallState::Freezing(waiting) => Some((call, waiting)),
+            _ => None,
         }
     }
 
     /// Goes on with a freeze, and answers it unless it waits again.
-    fn advance(&mut self, mut waiting: WaitingFreeze, patience: Patience) {
+    fn advance(&mut self, mut call: Call, mut waiting: Box<WaitingFreeze>, patience: Patience) {
+        let Asker { device, unique, .. } = call.asker;
         let before = waiting.freeze.waits_for();
         match waiting.freeze.advance(&mut self.contexts(), patience) {
-            Some(result) => self.answer(waiting.asker.unique, result, &[]),
+            Some(result) => self.answer(unique, result, &[]),
             None => {
                 if waiting.freeze.waits_for() != before {
                     waiting.deadline = Instant::now() + waiting.timeout;
                 }
-                self.freezes.push(waiting);
+                call.state = CallState::Freezing(waiting);
+                self.devices[device].calls.insert(call);
+                self.freezes.push((device, unique));
             }
         }
     }
 
     fn set_alarm(&self) {
-        self.alarm.set(self.freezes.iter().map(|it| it.deadline).min());
+        let deadlines = self.freezes.iter().filter_map(|name| self.waiting_freeze(*name));
+        self.alarm.set(deadlines.map(|it| it.deadline).min());
     }
 
     /// The program that a caller means by a number, which is one of the caller's own pid namespace.

@@ -2,7 +2,6 @@
 //! touches, and room in tables.
 
 use binder_core::ProcessKey;
-use slab::Slab;
 
 use super::{Device, Driver};
 
@@ -27,22 +26,18 @@ impl Driver {
 
     /// Ends the turn by which the idleness of pages is told, and gives back room in tables.
     pub(super) fn end_idle_turn(&mut self) {
-        for Device { context, clients, parked, .. } in &mut self.devices {
+        for Device { context, clients, calls, .. } in &mut self.devices {
             for process in clients.processes() {
                 context.end_idle_turn(process);
             }
             context.shrink();
             clients.shrink();
-            parked.shrink();
-        }
-        if self.under_way.is_empty() {
-            self.under_way = Slab::new();
+            calls.shrink();
         }
         // The next call makes others, with no more memory than it needs.
         self.used_commands = None;
         self.ending.shrink_to_fit();
         self.left.shrink();
-        self.on_errands.shrink_to_fit();
     }
 }
 

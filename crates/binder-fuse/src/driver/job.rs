@@ -52,6 +52,9 @@ pub(crate) enum Job {
         data: [u8; 48],
         len: usize,
     },
+    /// Meets a bug, for a client.
+    #[cfg(test)]
+    Bug(Asker),
     /// An ioctl without an argument, of which FUSE does not tell.
     NullIoctl(NullIoctl),
     Poll {
@@ -179,6 +182,8 @@ impl Job {
     pub(super) fn answers(&self) -> Option<u64> {
         match self {
             Self::Ioctl { asker, .. } | Self::Poll { asker, .. } => Some(asker.unique),
+            #[cfg(test)]
+            Self::Bug(asker) => Some(asker.unique),
             Self::Reached(way) => way.reach.as_ref().map(|reach| reach.unique),
             Self::Open { unique, .. }
             | Self::Flush { unique, .. }

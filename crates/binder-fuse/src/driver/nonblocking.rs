@@ -6,15 +6,13 @@ use binder_core::{Errno, ProcessKey};
 use binder_os::proc_files;
 
 use super::{Device, DeviceId, Driver, O_NONBLOCK, Sleeper};
-use crate::parked::Parked;
 
 impl Driver {
     /// Lists the files of reads that have slept through a round, once each.
     pub(super) fn sleepers(&mut self) -> Vec<Sleeper> {
         let (mut found, mut listed) = (Vec::new(), HashSet::new());
         for (device, state) in self.devices.iter_mut().enumerate() {
-            for parked in state.parked.end_round() {
-                let process = parked.asker.process;
+            for process in state.calls.end_round() {
                 // One look serves all reads of a file.
                 if listed.insert((device, process))
                     && let Some(client) = state.clients.get_mut(process)
@@ -39,9 +37,8 @@ impl Driver {
         if !is_nonblocking {
             return;
         }
-        let of_process = |parked: &Parked| parked.asker.process == process;
-        while let Some(parked) = self.devices[device].parked.take_first(of_process) {
-            self.end_sleep(device, &parked, Errno::EAGAIN);
+        for call in self.devices[device].calls.take_asleep_of(process) {
+            self.end_sleep(&call, Errno::EAGAIN);
         }
         self.carry_out_effects(device);
     }

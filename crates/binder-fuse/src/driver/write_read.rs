@@ -1,0 +1,273 @@
+//! `BINDER_WRITE_READ`, whose commands and returns lie in its client's memory, and signals that come
+//! meanwhile.
+
+use binder_core::{Caller, Commands, Errno, Outcome, Room, TransactionKind, Waits};
+use binder_os::injection;
+use binder_uapi::BinderTransactionDataSg;
+use fuse_wire::reply;
+
+use super::{Device, DeviceId, Driver, EIO};
+use crate::calls::{Call, CallState, Check};
+use crate::client::Lent;
+use crate::ioctl::Answer;
+use crate::reach::{Berth, End, Left, Reach, Want, Way};
+use crate::supply::Payer;
+use crate::wire::send;
+
+/// As many pieces of one write buffer are fetched before others go first: some ten sends.
+const PIECES_IN_A_ROW: u32 = 4;
+
+impl Driver {
+    /// Has a call wait for memory of its client.
+    fn reach(&mut self, mut call: Call, want: Want) {
+        let asker = call.asker;
+        let Some(client) = self.devices[asker.device].clients.get_mut(asker.process) else {
+            return self.end_call(&call, Err(Errno::EINVAL));
+        };
+        let payer = Payer { pid: client.pid, uid: asker.uid };
+        let Lent { mut way, leash } = client.lend_memory(asker.tid);
+        call.state = match want {
+            Want::Commands(..) => CallState::Fetching(leash),
+            Want::HandOver(_) => CallState::CopyingOut(leash),
+        };
+        way.reach = Some(Reach {
+            unique: asker.unique,
+            device: asker.device,
+            client: payer,
+            want,
+            can_wait: call.pieces >= PIECES_IN_A_ROW,
+            end: End::NotYet,
+        });
+        self.devices[asker.device].calls.insert(call);
+        self.left.push(Left::Reach(way));
+    }
+
+    /// Fetches the next commands of a call, if there are any, and runs them.
+    pub(super) fn begin_write_read(&mut self, call: Call) {
+        if call.request.write_consumed < call.request.write_size {
+            self.fetch(call);
+        } else {
+            let mut commands = self.spare_commands(&call);
+            commands.clear(&call.request);
+            self.run_commands(call, &mut commands);
+            self.used_commands = Some(commands);
+        }
+    }
+
+    /// Commands that nobody needs, to be replaced.
+    fn spare_commands(&mut self, call: &Call) -> Box<Commands> {
+        self.used_commands.take().unwrap_or_else(|| Commands::none(&call.request).into())
+    }
+
+    /// Has a call wait for its next commands.
+    fn fetch(&mut self, call: Call) {
+        let commands = self.spare_commands(&call);
+        let want = Want::Commands(call.request, commands);
+        self.reach(call, want);
+    }
+
+    /// Reserves room for what the call behind request `unique` sends.
+    pub(crate) fn reserve_room(
+        &mut self,
+        device: DeviceId,
+        unique: u64,
+        kind: TransactionKind,
+        data: &BinderTransactionDataSg,
+    ) -> Option<Berth> {
+        let Device { context, clients, calls, .. } = &mut self.devices[device];
+        let asker = &calls.get(unique)?.asker;
+        let Room { key: room, receiver, offset } =
+            context.reserve_room(asker.process, asker.tid, kind, data, clients)?;
+        let Some(client) = clients.get(receiver) else {
+            context.give_up_room(room, clients);
+            return None;
+        };
+        Some(Berth { room, buffer: client.buffer.memory().clone(), offset: offset as usize })
+    }
+
+    /// Goes on with a call, unless it was answered meanwhile.
+    pub(super) fn go_on(&mut self, mut way: Box<Way>) {
+        let Some(Reach { unique, device, want, end, .. }) = way.reach.take() else {
+            return;
+        };
+        let Device { context, clients, calls, .. } = &mut self.devices[device];
+        let Some(mut call) = calls.take(unique) else {
+            return self.give_up_rooms(device, want);
+        };
+        let (CallState::Fetching(leash) | CallState::CopyingOut(leash)) =
+            std::mem::replace(&mut call.state, CallState::Running)
+        else {
+            debug_assert!(false, "no other call has its client's memory accessed");
+            return self.end_call(&call, Err(Errno::EINVAL));
+        };
+        let Some(client) = clients.get_mut(call.asker.process) else {
+            self.give_up_rooms(device, want);
+            return self.end_call(&call, Err(Errno::EINVAL));
+        };
+        client.resume_call(call.asker.tid);
+        let is_cut = leash.is_cut();
+        if !is_cut {
+            client.take_back_memory(Lent { way, leash });
+        }
+        match (want, end) {
+            (want, End::NotYet | End::Bug) => {
+                self.give_up_rooms(device, want);
+                send(&self.fuse, &reply::error(unique, EIO));
+            }
+            // What was fetched may lack what was cut off.
+            (want @ Want::Commands(..), _) if is_cut => {
+                self.give_up_rooms(device, want);
+                self.repeat(&call);
+            }
+            (Want::Commands(_, mut commands), _) => {
+                self.note_time(device);
+                self.run_commands(call, &mut commands);
+                commands.trim();
+                self.used_commands = Some(commands);
+            }
+            (Want::HandOver(hand_over), end) => {
+                let written = if let End::Fault(fault) = end { Err(fault) } else { Ok(()) };
+                let request = &mut call.request;
+                let outcome = context.finish_hand_over(hand_over, written, request, clients);
+                self.go_on_after(call, outcome);
+            }
+        }
+        self.carry_out_effects(device);
+        self.note_reports(device);
+    }
+
+    /// Gives up what was reserved for commands that nobody will run.
+    fn give_up_rooms(&mut self, device: DeviceId, want: Want) {
+        if let Want::Commands(_, mut commands) = want {
+            let Device { context, clients, .. } = &mut self.devices[device];
+            context.give_up_rooms(&mut commands, clients);
+        }
+    }
+
+    fn run_commands(&mut self, mut call: Call, commands: &mut Commands) {
+        let Call { asker, request, .. } = &mut call;
+        let state = &mut self.devices[asker.device];
+        let is_nonblocking =
+            state.clients.get(asker.process).is_some_and(|client| client.is_nonblocking);
+        let waits = if is_nonblocking { Waits::Never } else { Waits::UntilReady };
+        let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
+        let mut outcome = state.context.write_read(&caller, request, commands, &mut state.clients);
+        if matches!(outcome, Err(Errno::EAGAIN)) && state.has_become_blocking(asker.process) {
+            // The request shows what was done: the repetition only reads.
+            let caller = Caller { waits: Waits::UntilReady, ..caller };
+            let mut none = Commands::none(request);
+            outcome = state.context.write_read(&caller, request, &mut none, &mut state.clients);
+        }
+        self.go_on_after(call, outcome);
+    }
+
+    /// Goes on with a call as the core says: answers it, unless it waits for something. The caller's
+    /// struct goes back in any case: it shows how far the call came.
+    ///
+    /// What a signal wants to end does not begin to wait again, but for what cannot be taken back.
+    pub(crate) fn go_on_after(&mut self, mut call: Call, outcome: Result<Outcome, Errno>) {
+        let device = call.asker.device;
+        let result = match outcome {
+            Ok(Outcome::Fetch) if call.was_interrupted => return self.repeat(&call),
+            Ok(Outcome::Fetch) => {
+                call.pieces += 1;
+                return self.fetch(call);
+            }
+            Ok(Outcome::Park(thread)) if call.was_interrupted => {
+                self.devices[device].context.interrupt(thread);
+                Err(Errno::EINTR)
+            }
+            Ok(Outcome::Park(thread)) => {
+                call.state = CallState::Asleep(thread, Check::Fresh);
+                return self.devices[device].calls.insert(call);
+            }
+            Ok(Outcome::HandOver(hand_over)) => {
+                return self.reach(call, Want::HandOver(hand_over));
+            }
+            Ok(Outcome::Errand(errand)) => return self.send_on_errand(call, errand),
+            Ok(Outcome::Done) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.end_call(&call, result);
+    }
+
+    /// Answers a `BINDER_WRITE_READ`.
+    pub(crate) fn end_call(&self, call: &Call, result: Result<(), Errno>) {
+        self.answer(call.asker.unique, result, Answer::of(&call.request).bytes());
+    }
+
+    /// Ends a call because of a signal, with its commands run in part or not at all: it is repeated, or
+    /// fails with `EINTR`, as the signal's handler was set up.
+    ///
+    /// `Differs from Linux:` there no signal but one that kills ends an access to memory.
+    fn repeat(&self, call: &Call) {
+        let bytes = Answer::of(&call.request);
+        send(&self.fuse, &reply::ioctl(call.asker.unique, injection::REPEAT, bytes.bytes()));
+    }
+
+    /// Ends the call behind request `target` because of a signal; the interruption itself is request
+    /// `unique`. If there is no such call (yet), the kernel is asked to repeat the interruption, and forgets
+    /// it if the request is gone.
+    pub(super) fn interrupt(&mut self, unique: u64, target: u64) {
+        let is_its = |device: &Device| device.calls.get(target).is_some();
+        if let Some(device) = self.devices.iter().position(is_its) {
+            self.interrupt_call(device, target);
+        } else if !self.events.interrupt(target) {
+            send(&self.fuse, &reply::error(unique, Errno::EAGAIN.number()));
+        }
+    }
+
+    fn interrupt_call(&mut self, device: DeviceId, target: u64) {
+        let calls = &mut self.devices[device].calls;
+        match calls.get(target).map(|call| &call.state) {
+            Some(CallState::Asleep(..)) => {
+                if let Some(call) = calls.take(target) {
+                    self.end_sleep(&call, Errno::EINTR);
+                    self.carry_out_effects(device);
+                }
+            }
+            Some(CallState::Freezing(_)) => self.interrupt_freeze(device, target),
+            Some(CallState::Fetching(_) | CallState::CopyingOut(_) | CallState::ChangingFiles) => {
+                calls.note_interruption(target);
+                self.end_if_possible(device, target);
+            }
+            Some(CallState::Running) | None => {}
+        }
+    }
+
+    /// Ends the calls that a signal wants to end, as far as they can be now.
+    pub(super) fn end_interrupted(&mut self) {
+        for device in 0..self.devices.len() {
+            for target in self.devices[device].calls.interrupted() {
+                self.end_if_possible(device, target);
+            }
+        }
+    }
+
+    /// Whether there are calls that a signal wants to end.
+    pub(super) fn has_interrupted(&mut self) -> bool {
+        self.devices.iter_mut().any(|device| !device.calls.interrupted().is_empty())
+    }
+
+    /// Ends an interrupted call if what it waits for can be given up. Returns that are on their way cannot
+    /// be taken back, nor files, so that such a call ends only if its thread does.
+    fn end_if_possible(&mut self, device: DeviceId, target: u64) {
+        let calls = &mut self.devices[device].calls;
+        let Some(Call { asker, state, .. }) = calls.get(target) else { return };
+        let may_end = match state {
+            // One that is in line keeps its place there: a client that is interrupted again and again
+            // would else take more and more.
+            CallState::Fetching(leash) => (leash.is_in_use() || asker.is_killed()) && leash.cut(),
+            CallState::CopyingOut(leash) => asker.is_killed() && leash.cut(),
+            CallState::ChangingFiles => return self.end_errand_of_killed(device, target),
+            // What may end at once has ended.
+            CallState::Running | CallState::Asleep(..) | CallState::Freezing(_) => false,
+        };
+        let call = if may_end { calls.take(target) } else { None };
+        match call {
+            Some(call) if matches!(call.state, CallState::Fetching(_)) => self.repeat(&call),
+            Some(call) => self.end_call(&call, Err(Errno::EINTR)),
+            None => {}
+        }
+    }
+}
