@@ -22,7 +22,8 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
         let dir = options.dir.display();
         Failure::new(format!("looking for {dir}"), error).advise(format!("mkdir -p {dir}"))
     })?;
-    let driver_options = cli::driver_options(&options.devices, options.mode, options.delivery);
+    let driver_options =
+        cli::driver_options(&options.devices.names, options.mode, options.delivery);
     let driver_options = binder_fuse::Options {
         devices_max: options.max,
         statistics: options.stats,

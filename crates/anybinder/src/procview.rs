@@ -205,9 +205,7 @@ const MOUNT_ADVICE: &str =
 
 fn describe(error: &MountError) -> Failure {
     match error {
-        MountError::Open(source) => {
-            Failure::new("opening /dev/fuse", source).advise(driver::FUSE_ADVICE)
-        }
+        MountError::Open(source) => driver::without_fuse(source),
         MountError::Create(source) => Failure::new("making the view", source).advise(MOUNT_ADVICE),
     }
 }
