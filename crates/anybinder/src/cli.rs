@@ -77,16 +77,11 @@ Exit status: 0 done, 1 failed, 2 wrong usage; `run` exits as its command does.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a command in a private binder world
     Run(RunOptions),
-    /// Serve binderfs at a directory, for everybody who can see it
     Mount(MountOptions),
-    /// Show processes in the shape of /proc
     #[command(subcommand)]
     Procview(ProcviewCommand),
-    /// Tell what this machine offers and which way will be used
     Doctor(DoctorOptions),
-    /// Show a service and a client at work
     Demo(DemoOptions),
     Ps(PsOptions),
     Top(TopOptions),
@@ -103,10 +98,8 @@ pub(crate) enum Command {
     /// Lends files to processes of a user
     #[command(hide = true)]
     Broker(BrokerOptions),
-    /// Print completions for a shell
     Completions(CompletionsOptions),
-    /// Print the manual page, in roff
-    Man,
+    Man(ManOptions),
 }
 
 /// Run a command in a private binder world.
@@ -257,6 +250,10 @@ impl ClientOptions {
 ///
 /// Everything is really tried, in a world that is thrown away. Exits with 0 if `run` would work.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder doctor
+  anybinder doctor --json | jq 'select(.found == false) | .advice'")]
 pub(crate) struct DoctorOptions {
     /// Print one JSON object per line
     #[arg(long)]
@@ -265,6 +262,10 @@ pub(crate) struct DoctorOptions {
 
 /// Show a service and a client at work.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder demo
+  anybinder demo --calls 100000")]
 pub(crate) struct DemoOptions {
     /// How many calls to make
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -295,10 +296,26 @@ pub(crate) enum Role {
 /// Print completions for a shell.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  anybinder completions bash > ~/.local/share/bash-completion/completions/anybinder")]
+Examples:
+  anybinder completions bash > ~/.local/share/bash-completion/completions/anybinder
+  anybinder completions fish > ~/.config/fish/completions/anybinder.fish")]
 pub(crate) struct CompletionsOptions {
     pub(crate) shell: Shell,
+}
+
+/// Print a manual page, in roff, or write all of them to a directory.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder man procview run | man -l -
+  anybinder man --dir ~/.local/share/man/man1 && man anybinder-run")]
+pub(crate) struct ManOptions {
+    /// The subcommand whose page to print [default: the program's own]
+    pub(crate) subcommand: Vec<String>,
+
+    /// Write the pages of the program and of all subcommands here
+    #[arg(long, value_name = "DIR", conflicts_with = "subcommand")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 /// [`Delivery`] as an option.

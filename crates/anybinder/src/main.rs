@@ -56,13 +56,13 @@ fn perform(command: Command) -> Result<ExitCode, Failure> {
         Command::DemoCast(options) => demo::play(&options),
         Command::Broker(options) => broker::run(&options),
         Command::Completions(options) => completions::run(&options),
-        Command::Man => man::run(),
+        Command::Man(options) => man::run(&options),
     }
 }
 
 /// Says so where there is no /proc, from which namespaces, mounts and clients are learned.
 fn require_proc(command: &Command) -> Result<(), Failure> {
-    let needs_none = matches!(command, Command::Completions(_) | Command::Man);
+    let needs_none = matches!(command, Command::Completions(_) | Command::Man(_));
     if needs_none || Path::new("/proc/self/stat").exists() {
         return Ok(());
     }

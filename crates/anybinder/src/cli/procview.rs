@@ -8,9 +8,7 @@ use clap::{Args, Subcommand};
 /// Show processes in the shape of /proc, for ps, pstree and all that reads it.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProcviewCommand {
-    /// Show processes at a directory
     Mount(ProcviewMountOptions),
-    /// Run a command that sees processes at /proc
     Run(ProcviewRunOptions),
 }
 
