@@ -148,7 +148,8 @@ pub(crate) struct RunOptions {
 Examples:
   sudo mkdir -p /dev/binderfs
   sudo anybinder mount /dev/binderfs
-  sudo anybinder mount /dev/binderfs --devices binder --mode 0666 --foreground
+  sudo anybinder mount /dev/binderfs --mode 0666 --links --stats
+  sudo anybinder mount /dev/binderfs --devices binder --foreground
   sudo umount /dev/binderfs
 
 SIGTERM and SIGINT unmount it, too.")]
@@ -172,6 +173,11 @@ pub(crate) struct MountOptions {
     /// Show what the driver does in binder_logs/, to everybody who can see the directory
     #[arg(long)]
     pub(crate) stats: bool,
+
+    /// Make /dev/NAME a symbolic link to each of the devices, for as long as it is mounted; what else
+    /// is there under that name stays
+    #[arg(long)]
+    pub(crate) links: bool,
 
     /// Take the place of a binderfs that is served there; those who use that keep it
     #[arg(long)]
@@ -407,6 +413,18 @@ mod tests {
             assert_eq!(options.command, ["ls", "-l", "--", "x"]);
         }
         assert!(Cli::try_parse_from(["anybinder", "run"]).is_err());
+    }
+
+    #[test]
+    fn the_unit_of_systemd_mounts_for_everybody_with_links_and_statistics() {
+        let unit = include_str!("../../../contrib/systemd/anybinder.service");
+        let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+        let Command::Mount(options) = Cli::parse_from(line.split(' ')).command else {
+            panic!("not parsed as mount");
+        };
+        assert!(options.foreground && options.links && options.stats && !options.replace);
+        assert_eq!((options.dir, options.mode), ("/dev/binderfs".into(), 0o666));
+        assert!(unit.contains("\nBefore=waydroid-container.service\n"));
     }
 
     #[test]

@@ -22,8 +22,9 @@ pub(crate) enum Place {
 
 /// Starts a process that mounts binderfs at `dir` and serves it until it is unmounted.
 ///
-/// `prepare` runs in that process before anything else, while it has one thread, and `attend` when
-/// the file system is mounted. Returns once that answers; the child is the caller's to wait for.
+/// `prepare` runs in that process before anything else, while it has one thread, `attend` when the
+/// file system is mounted, and `conclude` when it is no more. Returns once it answers; the child is
+/// the caller's to wait for.
 ///
 /// # Errors
 ///
@@ -34,12 +35,18 @@ pub(crate) fn start(
     options: &Options,
     prepare: impl FnOnce() -> Result<(), Failure>,
     attend: impl FnOnce(&Session) -> Result<(), Failure>,
+    conclude: impl FnOnce(),
 ) -> Result<Child, Failure> {
     let mounted = || {
         prepare()?;
         let session = mount(dir, place, options)?;
         attend(&session)?;
         Ok(session)
+    };
+    let serve = |session| {
+        let served = serve(session);
+        conclude();
+        served
     };
     in_background(mounted, serve, || answers(dir, options))
 }

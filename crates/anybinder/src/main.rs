@@ -12,6 +12,7 @@ mod doctor;
 mod driver;
 mod failure;
 mod inspect;
+mod links;
 mod man;
 mod mount;
 mod mounts;

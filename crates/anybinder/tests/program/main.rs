@@ -6,6 +6,7 @@ mod caller;
 mod command_line;
 mod inspect;
 mod limits;
+mod links;
 mod logs;
 mod memory;
 mod mount;
