@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use binder_bench::Bench;
 use binder_fuse::{DEVICES_MAX, Delivery, DeviceSpec, NAME_MAX_BYTES};
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 pub(crate) use inspect::{
@@ -136,7 +136,8 @@ pub(crate) struct RunOptions {
     pub(crate) proc: bool,
 
     /// The command and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD",
+          value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -155,7 +156,7 @@ Examples:
 SIGTERM and SIGINT unmount it, too.")]
 pub(crate) struct MountOptions {
     /// The directory
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
 
     #[command(flatten)]
@@ -320,7 +321,7 @@ pub(crate) struct ManOptions {
     pub(crate) subcommand: Vec<String>,
 
     /// Write the pages of the program and of all subcommands here
-    #[arg(long, value_name = "DIR", conflicts_with = "subcommand")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "subcommand")]
     pub(crate) dir: Option<PathBuf>,
 }
 

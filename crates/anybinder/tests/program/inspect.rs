@@ -73,6 +73,28 @@ fn completions_and_the_manual_know_every_subcommand() {
 }
 
 #[test]
+fn bash_offers_commands_after_the_separator_of_run() {
+    let offered = |line: &str| {
+        // In the last word of the line, as the shell calls a completion.
+        let script = "eval \"$($0 completions bash)\"
+            COMP_WORDS=($1) COMP_CWORD=$(($(set -- $1; echo $#) - 1))
+            _anybinder_or_command anybinder \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD - 1]}\"
+            echo \" ${COMPREPLY[*]} \"";
+        let bash = ["--norc", "-c", script, PROGRAM, line];
+        let outcome = finish(Command::new("bash").args(bash));
+        assert_eq!((outcome.code(), &*outcome.stderr), (0, ""));
+        outcome.stdout
+    };
+    for line in ["run -- unsh", "run --proc -- unsh", "procview run --scenario -- unsh"] {
+        let line = format!("anybinder {line}");
+        assert!(offered(&line).contains(" unshare "), "{line}: {}", offered(&line));
+    }
+    assert!(offered("anybinder run --no-sec").contains(" --no-seccomp "));
+    assert!(offered("anybinder moun").contains(" mount "));
+    assert!(!offered("anybinder mount -- unsh").contains("unshare"));
+}
+
+#[test]
 fn the_help_of_each_subcommand_shows_its_two_commonest_uses() {
     for line in
         ["", "run", "mount", "procview mount", "procview run", "doctor", "demo", "ps", "top"]
