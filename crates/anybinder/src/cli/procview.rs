@@ -7,6 +7,10 @@ use clap::{Args, Subcommand, ValueHint};
 
 /// Show processes in the shape of /proc, for ps, pstree and all that reads it.
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  anybinder procview run --scenario pstree -p
+  sudo anybinder procview mount /mnt/proc")]
 pub(crate) enum ProcviewCommand {
     Mount(ProcviewMountOptions),
     Run(ProcviewRunOptions),

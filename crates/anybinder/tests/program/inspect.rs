@@ -99,7 +99,17 @@ fn the_help_of_each_subcommand_shows_its_two_commonest_uses() {
     for line in
         ["", "run", "mount", "procview mount", "procview run", "doctor", "demo", "ps", "top"]
             .into_iter()
-            .chain(["state", "stats", "transactions", "log", "bench ping", "completions", "man"])
+            .chain([
+                "state",
+                "stats",
+                "transactions",
+                "log",
+                "bench",
+                "bench ping",
+                "procview",
+                "completions",
+                "man",
+            ])
     {
         let outcome = finish(Command::new(PROGRAM).args(line.split_whitespace()).arg("--help"));
         let (_, examples) = outcome.stdout.split_once("\nExamples:\n").unwrap_or_default();
