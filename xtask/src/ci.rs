@@ -1,5 +1,6 @@
 //! `cargo xtask ci`: everything that must pass before a push.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::workspace::{cargo, root, succeed};
@@ -15,10 +16,26 @@ pub(crate) fn run() -> Result<(), Failure> {
     check::run()?;
     // The program first: tests start it.
     succeed(&mut cargo(&["build", "--package", "anybinder"]))?;
+    try_static_build()?;
     let elsewhere = WITH_A_DEVICE.iter().flat_map(|package| ["--exclude", package]);
     succeed(cargo(&["test", "--workspace"]).args(elsewhere))?;
     test_with_a_device()?;
     check_interleavings()
+}
+
+/// Where no library of the system is linked: the program runs on any distribution.
+const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
+
+/// Builds the program for [`STATIC_TARGET`] and has a service answer a client with it.
+fn try_static_build() -> Result<(), Failure> {
+    succeed(&mut cargo(&["build", "--package", "anybinder", "--target", STATIC_TARGET]))?;
+    let program = target_dir().join(STATIC_TARGET).join("debug/anybinder");
+    succeed(Command::new(program).args(["demo", "--calls", "100"]))
+}
+
+/// Where cargo puts what it builds.
+fn target_dir() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
 /// Packages with tests that need a device.
@@ -26,8 +43,7 @@ const WITH_A_DEVICE: [&str; 2] = ["binder-bench", "conformance"];
 
 /// Runs the tests that need a device, in a world that has one.
 fn test_with_a_device() -> Result<(), Failure> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let mut command = Command::new(root().join(target).join("debug/anybinder"));
+    let mut command = Command::new(target_dir().join("debug/anybinder"));
     command.current_dir(root()).args(["run", "--", env!("CARGO"), "test"]);
     command.args(WITH_A_DEVICE.iter().flat_map(|package| ["--package", package]));
     command.env("ANYBINDER_TEST_KILLS", "1000");

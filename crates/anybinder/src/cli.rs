@@ -8,9 +8,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use binder_bench::Bench;
-use binder_fuse::{DEVICES_MAX, Delivery, DeviceSpec};
+use binder_fuse::{DEVICES_MAX, Delivery, DeviceSpec, NAME_MAX_BYTES};
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 pub(crate) use inspect::{
@@ -38,23 +38,26 @@ impl Cli {
     /// Reads the command line. One that asks for what cannot be ends the program, with a usage error.
     pub(crate) fn parse_and_check() -> Self {
         let cli = Self::parse();
-        if let Some(name) = cli.command.device_named_twice() {
-            let words = format!("the device '{name}' is named twice");
-            Self::command().error(ErrorKind::ValueValidation, words).exit();
+        if let Err((subcommand, words)) = cli.command.check_devices() {
+            let mut command = Self::command();
+            command.build();
+            let command = command.find_subcommand_mut(subcommand).expect("it was given");
+            command.error(ErrorKind::ValueValidation, words).exit();
         }
         cli
     }
 }
 
 impl Command {
-    fn device_named_twice(&self) -> Option<&str> {
-        let devices = match self {
-            Self::Run(options) => &options.devices,
-            Self::Mount(options) => &options.devices,
-            _ => return None,
+    /// Says what is wrong with the devices asked for, which no option shows by itself, and for which
+    /// subcommand.
+    fn check_devices(&self) -> Result<(), (&'static str, String)> {
+        let (subcommand, devices, most) = match self {
+            Self::Run(options) => ("run", &options.devices, DEVICES_MAX),
+            Self::Mount(options) => ("mount", &options.devices, options.max),
+            _ => return Ok(()),
         };
-        let is_named_before = |(at, name): &(usize, &String)| devices[..*at].contains(name);
-        devices.iter().enumerate().find(is_named_before).map(|(_, name)| name.as_str())
+        devices.check(most).map_err(|words| (subcommand, words))
     }
 }
 
@@ -74,16 +77,11 @@ Exit status: 0 done, 1 failed, 2 wrong usage; `run` exits as its command does.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a command in a private binder world
     Run(RunOptions),
-    /// Serve binderfs at a directory, for everybody who can see it
     Mount(MountOptions),
-    /// Show processes in the shape of /proc
     #[command(subcommand)]
     Procview(ProcviewCommand),
-    /// Tell what this machine offers and which way will be used
     Doctor(DoctorOptions),
-    /// Show a service and a client at work
     Demo(DemoOptions),
     Ps(PsOptions),
     Top(TopOptions),
@@ -100,10 +98,8 @@ pub(crate) enum Command {
     /// Lends files to processes of a user
     #[command(hide = true)]
     Broker(BrokerOptions),
-    /// Print completions for a shell
     Completions(CompletionsOptions),
-    /// Print the manual page, in roff
-    Man,
+    Man(ManOptions),
 }
 
 /// Run a command in a private binder world.
@@ -120,9 +116,8 @@ Examples:
 Exit status: that of the command, 128 and the signal if one ended it, 126 if it cannot be executed,
 127 if it does not exist, 1 if there is no world to run it in.")]
 pub(crate) struct RunOptions {
-    /// A device in the world, instead of binder, hwbinder and vndbinder; may be repeated
-    #[arg(long = "device", value_name = "NAME", value_parser = device_name)]
-    pub(crate) devices: Vec<String>,
+    #[command(flatten)]
+    pub(crate) devices: DeviceOptions,
 
     /// How received data reaches the memory of a process
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
@@ -141,12 +136,8 @@ pub(crate) struct RunOptions {
     pub(crate) proc: bool,
 
     /// The command and its arguments
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "CMD"
-    )]
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD",
+          value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -158,19 +149,18 @@ pub(crate) struct RunOptions {
 Examples:
   sudo mkdir -p /dev/binderfs
   sudo anybinder mount /dev/binderfs
-  sudo anybinder mount /dev/binderfs --devices binder --mode 0666 --foreground
+  sudo anybinder mount /dev/binderfs --mode 0666 --links --stats
+  sudo anybinder mount /dev/binderfs --devices binder --foreground
   sudo umount /dev/binderfs
 
 SIGTERM and SIGINT unmount it, too.")]
 pub(crate) struct MountOptions {
     /// The directory
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
 
-    /// The devices in it
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = device_name,
-          default_value = "binder,hwbinder,vndbinder")]
-    pub(crate) devices: Vec<String>,
+    #[command(flatten)]
+    pub(crate) devices: DeviceOptions,
 
     /// The permissions of the devices, in octal
     #[arg(long, value_name = "MODE", value_parser = octal_mode, default_value = "0600")]
@@ -184,6 +174,11 @@ pub(crate) struct MountOptions {
     /// Show what the driver does in binder_logs/, to everybody who can see the directory
     #[arg(long)]
     pub(crate) stats: bool,
+
+    /// Make /dev/NAME a symbolic link to each of the devices, for as long as it is mounted; what else
+    /// is there under that name stays
+    #[arg(long)]
+    pub(crate) links: bool,
 
     /// Take the place of a binderfs that is served there; those who use that keep it
     #[arg(long)]
@@ -199,6 +194,35 @@ pub(crate) struct MountOptions {
 
     #[command(flatten)]
     pub(crate) clients: ClientOptions,
+}
+
+/// The devices of a binderfs.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DeviceOptions {
+    /// The devices in it, with commas between their names; may be repeated
+    #[arg(long = "devices", visible_alias = "device", value_delimiter = ',', value_name = "NAMES",
+          value_parser = device_name, default_value = "binder,hwbinder,vndbinder")]
+    pub(crate) names: Vec<String>,
+}
+
+impl DeviceOptions {
+    /// Says what is wrong with them where there may be `most`.
+    fn check(&self, most: u32) -> Result<(), String> {
+        let names = &self.names;
+        let is_named_before = |(at, name): &(usize, &String)| names[..*at].contains(name);
+        if let Some((_, name)) = names.iter().enumerate().find(is_named_before) {
+            return Err(format!("the device '{name}' is named twice"));
+        }
+        if names.len() > usize::try_from(most).unwrap_or(usize::MAX) {
+            return Err(format!(
+                "--max {most} leaves no room for the {} devices {}: allow as many, or name fewer by \
+                 --devices",
+                names.len(),
+                names.join(",")
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// How the driver sees its clients.
@@ -233,6 +257,10 @@ impl ClientOptions {
 ///
 /// Everything is really tried, in a world that is thrown away. Exits with 0 if `run` would work.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder doctor
+  anybinder doctor --json | jq 'select(.found == false) | .advice'")]
 pub(crate) struct DoctorOptions {
     /// Print one JSON object per line
     #[arg(long)]
@@ -241,6 +269,10 @@ pub(crate) struct DoctorOptions {
 
 /// Show a service and a client at work.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder demo
+  anybinder demo --calls 100000")]
 pub(crate) struct DemoOptions {
     /// How many calls to make
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -271,10 +303,26 @@ pub(crate) enum Role {
 /// Print completions for a shell.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  anybinder completions bash > ~/.local/share/bash-completion/completions/anybinder")]
+Examples:
+  anybinder completions bash > ~/.local/share/bash-completion/completions/anybinder
+  anybinder completions fish > ~/.config/fish/completions/anybinder.fish")]
 pub(crate) struct CompletionsOptions {
     pub(crate) shell: Shell,
+}
+
+/// Print a manual page, in roff, or write all of them to a directory.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder man procview run | man -l -
+  anybinder man --dir ~/.local/share/man/man1 && man anybinder-run")]
+pub(crate) struct ManOptions {
+    /// The subcommand whose page to print [default: the program's own]
+    pub(crate) subcommand: Vec<String>,
+
+    /// Write the pages of the program and of all subcommands here
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "subcommand")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 /// [`Delivery`] as an option.
@@ -314,8 +362,16 @@ pub(crate) fn driver_options(
 fn device_name(name: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let reserved = ["binderfs", "binder-control", "features", "binder_logs"];
-    if name.is_empty() || name.len() > 255 || name.starts_with('.') || !name.bytes().all(is_plain) {
-        return Err("a device name consists of letters, digits, '-', '_' and '.'".into());
+    let len = name.len();
+    if len > NAME_MAX_BYTES {
+        return Err(format!("it has {len} bytes, and a device name {NAME_MAX_BYTES} at most"));
+    }
+    if name.is_empty() || name.starts_with('.') || !name.bytes().all(is_plain) {
+        return Err(
+            "a device name consists of letters, digits, '-', '_' and '.', the last not at \
+                    its beginning"
+                .into(),
+        );
     }
     if reserved.contains(&name) {
         return Err("binderfs uses this name itself".into());
@@ -354,10 +410,22 @@ mod tests {
             let Command::Run(options) = Cli::parse_from(line.split(' ')).command else {
                 panic!("not parsed as run");
             };
-            assert_eq!(options.devices, ["a"]);
+            assert_eq!(options.devices.names, ["a"]);
             assert_eq!(options.command, ["ls", "-l", "--", "x"]);
         }
         assert!(Cli::try_parse_from(["anybinder", "run"]).is_err());
+    }
+
+    #[test]
+    fn the_unit_of_systemd_mounts_for_everybody_with_links_and_statistics() {
+        let unit = include_str!("../../../contrib/systemd/anybinder.service");
+        let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+        let Command::Mount(options) = Cli::parse_from(line.split(' ')).command else {
+            panic!("not parsed as mount");
+        };
+        assert!(options.foreground && options.links && options.stats && !options.replace);
+        assert_eq!((options.dir, options.mode), ("/dev/binderfs".into(), 0o666));
+        assert!(unit.contains("\nBefore=waydroid-container.service\n"));
     }
 
     #[test]
@@ -365,7 +433,7 @@ mod tests {
         let mount = |words: &[&str]| {
             let line = ["anybinder", "mount", "/x"].iter().chain(words);
             match Cli::try_parse_from(line).map(|cli| cli.command) {
-                Ok(Command::Mount(options)) => Some((options.devices, options.mode)),
+                Ok(Command::Mount(options)) => Some((options.devices.names, options.mode)),
                 _ => None,
             }
         };

@@ -13,6 +13,7 @@ use binder_os::{BinderClient, FuseDevice, seccomp};
 use serde::Serialize;
 
 use crate::cli::{DeliveryChoice, DoctorOptions, driver_options};
+use crate::driver;
 use crate::failure::{Failure, NAMESPACES_ADVICE, failed};
 use crate::run::DEVICE_MODE;
 use crate::world::{Privacy, World};
@@ -74,11 +75,7 @@ impl Machine {
     fn examine() -> Self {
         let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
         Self {
-            fuse: FuseDevice::open().map(drop).map_err(|error| {
-                let advice = "load the module with `sudo modprobe fuse`, pass --device /dev/fuse \
-                              to a container, or `sudo chmod 0666 /dev/fuse`";
-                Failure::new("opening /dev/fuse", error).advise(advice)
-            }),
+            fuse: FuseDevice::open().map(drop).map_err(|error| driver::without_fuse(&error)),
             mounts: try_world(Privacy::Mount, DeliveryChoice::Store),
             passthrough: try_world(Privacy::Mount, DeliveryChoice::Passthrough),
             user_namespace: try_world(Privacy::UserAndMount, DeliveryChoice::Store),

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 use std::fs;
-use std::io::{PipeWriter, Read, Write};
+use std::io::{self, ErrorKind, PipeWriter, Read, Write};
 use std::path::Path;
 
 use binder_fuse::{MountError, Options, Session};
@@ -22,8 +22,9 @@ pub(crate) enum Place {
 
 /// Starts a process that mounts binderfs at `dir` and serves it until it is unmounted.
 ///
-/// `prepare` runs in that process before anything else, while it has one thread, and `attend` when
-/// the file system is mounted. Returns once that answers; the child is the caller's to wait for.
+/// `prepare` runs in that process before anything else, while it has one thread, `attend` when the
+/// file system is mounted, and `conclude` when it is no more. Returns once it answers; the child is
+/// the caller's to wait for.
 ///
 /// # Errors
 ///
@@ -34,12 +35,18 @@ pub(crate) fn start(
     options: &Options,
     prepare: impl FnOnce() -> Result<(), Failure>,
     attend: impl FnOnce(&Session) -> Result<(), Failure>,
+    conclude: impl FnOnce(),
 ) -> Result<Child, Failure> {
     let mounted = || {
         prepare()?;
         let session = mount(dir, place, options)?;
         attend(&session)?;
         Ok(session)
+    };
+    let serve = |session| {
+        let served = serve(session);
+        conclude();
+        served
     };
     in_background(mounted, serve, || answers(dir, options))
 }
@@ -55,8 +62,7 @@ pub(crate) fn in_background<S>(
     serve: impl FnOnce(S) -> Result<(), Failure>,
     answers: impl FnOnce() -> bool,
 ) -> Result<Child, Failure> {
-    let (mut report, reporter) =
-        std::io::pipe().map_err(failed("creating a pipe to the driver"))?;
+    let (mut report, reporter) = io::pipe().map_err(failed("creating a pipe to the driver"))?;
     let child = match processes::fork().map_err(failed("starting the driver's process"))? {
         Fork::Child => {
             drop(report);
@@ -81,10 +87,21 @@ pub(crate) fn in_background<S>(
 /// What the driver's process writes to the pipe when the file system is mounted.
 const MOUNTED: &[u8] = b"mounted";
 
-/// What helps where /dev/fuse cannot be opened.
-pub(crate) const FUSE_ADVICE: &str = "\
-load the module with `sudo modprobe fuse`; in a container pass --device /dev/fuse; if it exists, \
-give yourself access with `sudo chmod 0666 /dev/fuse`, the mode that most systems use";
+/// The failure to open /dev/fuse, with what helps against it.
+pub(crate) fn without_fuse(error: &io::Error) -> Failure {
+    let advice = match error.kind() {
+        ErrorKind::PermissionDenied => {
+            "give yourself access with `sudo chmod 0666 /dev/fuse`, the mode that most systems use; in \
+             a container pass --device /dev/fuse"
+        }
+        ErrorKind::InvalidInput => {
+            "put the device there: `sudo rm /dev/fuse; sudo mknod -m 0666 /dev/fuse c 10 229`; in a \
+             container pass --device /dev/fuse"
+        }
+        _ => "load the module with `sudo modprobe fuse`; in a container pass --device /dev/fuse",
+    };
+    Failure::new("opening /dev/fuse", error).advise(advice)
+}
 
 /// The life of the driver's process; returns its exit status.
 fn live<S>(
@@ -141,7 +158,7 @@ fn answers(dir: &Path, options: &Options) -> bool {
 
 fn describe(error: &MountError) -> Failure {
     match error {
-        MountError::Open(source) => Failure::new("opening /dev/fuse", source).advise(FUSE_ADVICE),
+        MountError::Open(source) => without_fuse(source),
         MountError::Mount { dir, source } => {
             let advice = if Path::new(dir).is_dir() {
                 "mounting needs root, or the private world that `anybinder run` makes"

@@ -12,6 +12,7 @@ mod doctor;
 mod driver;
 mod failure;
 mod inspect;
+mod links;
 mod man;
 mod mount;
 mod mounts;
@@ -21,16 +22,26 @@ mod top;
 mod world;
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::ExitCode;
 
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, Command};
+use crate::failure::Failure;
 
 fn main() -> ExitCode {
     let cli = Cli::parse_and_check();
     log_to_stderr(cli.verbose);
-    let done = match cli.command {
+    let done = require_proc(&cli.command).and_then(|()| perform(cli.command));
+    done.unwrap_or_else(|failure| {
+        failure.print();
+        ExitCode::FAILURE
+    })
+}
+
+fn perform(command: Command) -> Result<ExitCode, Failure> {
+    match command {
         Command::Run(options) => run::run(&options),
         Command::Mount(options) => mount::run(&options),
         Command::Procview(command) => procview::run(&command),
@@ -46,12 +57,18 @@ fn main() -> ExitCode {
         Command::DemoCast(options) => demo::play(&options),
         Command::Broker(options) => broker::run(&options),
         Command::Completions(options) => completions::run(&options),
-        Command::Man => man::run(),
-    };
-    done.unwrap_or_else(|failure| {
-        failure.print();
-        ExitCode::FAILURE
-    })
+        Command::Man(options) => man::run(&options),
+    }
+}
+
+/// Says so where there is no /proc, from which namespaces, mounts and clients are learned.
+fn require_proc(command: &Command) -> Result<(), Failure> {
+    let needs_none = matches!(command, Command::Completions(_) | Command::Man(_));
+    if needs_none || Path::new("/proc/self/stat").exists() {
+        return Ok(());
+    }
+    let answer = "this process is not to be found there: the kernel's /proc is not mounted";
+    Err(Failure::new("looking at /proc", answer).advise("sudo mount -t proc proc /proc"))
 }
 
 /// Sends log lines to stderr: warnings, or more by `--verbose`, or as RUST_LOG says.

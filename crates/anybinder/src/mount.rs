@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::{fs, thread};
 
-use binder_fuse::Session;
+use binder_fuse::{Options, Session};
 use binder_os::namespaces;
 use binder_os::proc_files::Device;
 use binder_os::processes::{Signal, Stream};
@@ -14,6 +14,7 @@ use binder_os::signals::SignalStream;
 use crate::cli::{self, MountOptions};
 use crate::driver::{self, Place};
 use crate::failure::{Failure, failed};
+use crate::links::{self, Links};
 use crate::mounts::{self, Standing};
 
 pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
@@ -22,39 +23,60 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
         let dir = options.dir.display();
         Failure::new(format!("looking for {dir}"), error).advise(format!("mkdir -p {dir}"))
     })?;
-    let driver_options = cli::driver_options(&options.devices, options.mode, options.delivery);
-    let driver_options = binder_fuse::Options {
+    let driver_options =
+        cli::driver_options(&options.devices.names, options.mode, options.delivery);
+    let driver_options = Options {
         devices_max: options.max,
         statistics: options.stats,
         ..options.clients.apply(driver_options)
     };
     let place = place_at(&dir, options.replace)?;
-    let own = OwnMount { dir: dir.clone(), device: Arc::default() };
-    let device = Arc::clone(&own.device);
+    let links = if options.links {
+        Links::make(Path::new(links::DEV), &dir, &options.devices.names)?
+    } else {
+        Links::default()
+    };
+    let own = OwnMount { dir, device: Arc::default(), links: links.clone() };
+    let served = if options.foreground {
+        serve_here(own, place, &driver_options)
+    } else {
+        serve_in_background(own, place, &driver_options)
+    };
+    if served.is_err() {
+        links.remove();
+    }
+    served.map(|()| ExitCode::SUCCESS)
+}
+
+/// Mounts and serves in this process; returns when it is unmounted.
+fn serve_here(own: OwnMount, place: Place, options: &Options) -> Result<(), Failure> {
+    own.clone().unmount_on_signals()?;
+    let session = driver::mount(&own.dir, place, options)?;
+    own.is_mounted_as(&session);
+    tell_supervisor();
+    driver::serve(session)?;
+    own.links.remove();
+    Ok(())
+}
+
+/// Mounts and serves in a process of its own; returns when it answers.
+fn serve_in_background(own: OwnMount, place: Place, options: &Options) -> Result<(), Failure> {
+    let detach = || {
+        driver::leave_terminal(
+            &[Stream::Input, Stream::Output, Stream::Error],
+            driver::DRIVER_NAME,
+        )?;
+        std::env::set_current_dir("/").map_err(failed("changing to /"))?;
+        own.clone().unmount_on_signals()
+    };
     let attend = |session: &Session| {
-        // Nobody else has set it.
-        let _ = device.set(session.device());
+        own.is_mounted_as(session);
         Ok(())
     };
-    if options.foreground {
-        own.unmount_on_signals()?;
-        let session = driver::mount(&dir, place, &driver_options)?;
-        attend(&session)?;
-        tell_supervisor();
-        driver::serve(session)?;
-    } else {
-        let detach = || {
-            driver::leave_terminal(
-                &[Stream::Input, Stream::Output, Stream::Error],
-                driver::DRIVER_NAME,
-            )?;
-            std::env::set_current_dir("/").map_err(failed("changing to /"))?;
-            own.unmount_on_signals()
-        };
-        let driver = driver::start(&dir, place, &driver_options, detach, attend)?;
-        tracing::info!(dir = %dir.display(), pid = driver.pid(), "binderfs answers");
-    }
-    Ok(ExitCode::SUCCESS)
+    let conclude = || own.links.remove();
+    let driver = driver::start(&own.dir, place, options, detach, attend, conclude)?;
+    tracing::info!(dir = %own.dir.display(), pid = driver.pid(), "binderfs answers");
+    Ok(())
 }
 
 /// Decides what becomes of a binderfs that is mounted at `dir` already.
@@ -89,13 +111,21 @@ fn tell_supervisor() {
 }
 
 /// The mount that this process serves.
+#[derive(Debug, Clone)]
 pub(crate) struct OwnMount {
     pub(crate) dir: PathBuf,
     /// Known once it is mounted.
     pub(crate) device: Arc<OnceLock<Device>>,
+    /// What goes with it.
+    pub(crate) links: Links,
 }
 
 impl OwnMount {
+    fn is_mounted_as(&self, session: &Session) {
+        // Nobody else has set it.
+        let _ = self.device.set(session.device());
+    }
+
     /// Takes SIGTERM and SIGINT as the wish to unmount and end.
     ///
     /// Must come before other threads, which would otherwise die of them.
@@ -113,9 +143,15 @@ impl OwnMount {
 
     /// Unmounts it and returns the exit status. A mount that has taken its place stays.
     fn unmount(&self) -> i32 {
-        let Some(&device) = self.device.get() else { return 0 };
+        let Some(&device) = self.device.get() else {
+            self.links.remove();
+            return 0;
+        };
         match namespaces::unmount_only(&self.dir, device) {
-            Ok(true) => 0,
+            Ok(true) => {
+                self.links.remove();
+                0
+            }
             Ok(false) => {
                 tracing::info!(dir = %self.dir.display(), "another has taken its place");
                 0

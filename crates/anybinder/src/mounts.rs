@@ -36,8 +36,7 @@ pub(crate) fn of_binderfs() -> io::Result<Vec<PathBuf>> {
 ///
 /// As reading /proc/self/mounts.
 pub(crate) fn standing_at(dir: &Path) -> io::Result<Standing> {
-    let ours = places(&fs::read_to_string("/proc/self/mounts")?, &KINDS[..1]);
-    if !ours.iter().any(|place| place == dir) {
+    if !is_ours(dir)? {
         return Ok(Standing::Free);
     }
     // Attributes may be remembered by the kernel; this asks the driver.
@@ -45,6 +44,16 @@ pub(crate) fn standing_at(dir: &Path) -> io::Result<Standing> {
         Err(error) if is_gone(&error) => Standing::Abandoned,
         Ok(_) | Err(_) => Standing::Served,
     })
+}
+
+/// Whether a binderfs of ours is mounted at `dir`, served or not.
+///
+/// # Errors
+///
+/// As reading /proc/self/mounts.
+pub(crate) fn is_ours(dir: &Path) -> io::Result<bool> {
+    let ours = places(&fs::read_to_string("/proc/self/mounts")?, &KINDS[..1]);
+    Ok(ours.iter().any(|place| place == dir))
 }
 
 fn is_gone(error: &io::Error) -> bool {

@@ -17,6 +17,7 @@ use crate::cli::{ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, Show
 use crate::driver;
 use crate::failure::{Failure, failed};
 use crate::inspect::{self, Users};
+use crate::links::Links;
 use crate::mount::OwnMount;
 use crate::world::World;
 
@@ -43,7 +44,8 @@ fn mount(options: &ProcviewMountOptions) -> Result<ExitCode, Failure> {
     }
     let shown = Shown::find(&options.shown)?;
     let device = Arc::default();
-    let own = OwnMount { dir: dir.clone(), device: Arc::clone(&device) };
+    let links = Links::default();
+    let own = OwnMount { dir: dir.clone(), device: Arc::clone(&device), links };
     let show = || {
         let (session, mount) = shown.session()?;
         // Nobody else has set it.
@@ -205,9 +207,7 @@ const MOUNT_ADVICE: &str =
 
 fn describe(error: &MountError) -> Failure {
     match error {
-        MountError::Open(source) => {
-            Failure::new("opening /dev/fuse", source).advise(driver::FUSE_ADVICE)
-        }
+        MountError::Open(source) => driver::without_fuse(source),
         MountError::Create(source) => Failure::new("making the view", source).advise(MOUNT_ADVICE),
     }
 }

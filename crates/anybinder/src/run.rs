@@ -7,18 +7,12 @@ use crate::failure::Failure;
 use crate::procview::Shown;
 use crate::world::{Supervision, World};
 
-/// The devices of a world that names none.
-const DEVICES: [&str; 3] = ["binder", "hwbinder", "vndbinder"];
-
 /// Everybody inside is the same user, so nobody is kept out.
 pub(crate) const DEVICE_MODE: u32 = 0o666;
 
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
-    let devices = match &options.devices[..] {
-        [] => DEVICES.map(String::from).to_vec(),
-        named => named.to_vec(),
-    };
-    let driver_options = cli::driver_options(&devices, DEVICE_MODE, options.delivery);
+    let devices = &options.devices.names;
+    let driver_options = cli::driver_options(devices, DEVICE_MODE, options.delivery);
     // All that there is to see is of one user, who may see it.
     let driver_options =
         binder_fuse::Options { statistics: true, ..options.clients.apply(driver_options) };

@@ -131,9 +131,8 @@ impl World {
             watch(watched, namespaces, this)
         };
         let place = Path::new(BINDERFS_DIR);
-        let driver = driver::start(place, Place::Free, options, prepare, |session| {
-            supervise(supervisors, session, options)
-        })?;
+        let attend = |session: &Session| supervise(supervisors, session, options);
+        let driver = driver::start(place, Place::Free, options, prepare, attend, || {})?;
         let supervision = supervision.take().expect("only the driver has taken its own");
         Ok(Self { namespaces, driver, lifeline: lifeline.take(), supervision, signals })
     }

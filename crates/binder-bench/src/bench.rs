@@ -20,6 +20,10 @@ use crate::transports::{self, TransportsOptions};
 
 /// What can be measured.
 #[derive(Debug, Clone, clap::Subcommand)]
+#[command(after_help = "\
+Examples:
+  anybinder bench ping
+  anybinder bench throughput")]
 pub enum Bench {
     /// Time round trips through a device, beside a futex and a Unix socket
     Ping(PingOptions),

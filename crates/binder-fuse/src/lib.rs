@@ -53,7 +53,7 @@ mod wire;
 
 pub use binder_core::{Limits, Resource};
 pub use mapping::Route;
-pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
+pub use options::{DEVICES_MAX, Delivery, DeviceSpec, NAME_MAX_BYTES, Options};
 pub use pids::Pids;
 pub use session::{MountError, ServeError, Session};
 pub use supervisor::Supervisor;

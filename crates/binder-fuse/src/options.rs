@@ -7,6 +7,9 @@ use binder_core::Limits;
 /// As many devices as a mount may have (`max=`), and has unless it is limited.
 pub const DEVICES_MAX: u32 = 1 << 20;
 
+/// The longest name of a device.
+pub const NAME_MAX_BYTES: usize = 255;
+
 const EPERM: i32 = 1;
 const EINVAL: i32 = 22;
 

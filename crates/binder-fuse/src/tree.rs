@@ -18,7 +18,7 @@ use slab::Slab;
 use crate::driver::DeviceId;
 use crate::logs::{LOGS_NAME, LogFile, Logs};
 use crate::mapping::BUFFER_BYTES;
-use crate::options::DEVICES_MAX;
+use crate::options::{DEVICES_MAX, NAME_MAX_BYTES};
 
 const CONTROL: u64 = 2;
 const FEATURES: u64 = 3;
@@ -28,8 +28,6 @@ const FIRST_DEVICE_INODE: u64 = 1 << 16;
 const S_IFDIR: u32 = 0o040_000;
 const S_IFREG: u32 = 0o100_000;
 const PERMISSION_BITS: u32 = 0o7777;
-
-const NAME_MAX_BYTES: usize = 255;
 
 /// How long the kernel may keep what it was told of an inode. Names of devices are asked for at
 /// every open; their inodes are new ones then, and so are their attributes.

@@ -318,13 +318,14 @@ impl BinderDevice {
         argument: &mut T,
     ) -> io::Result<()> {
         assert_eq!(payload_len(request), size_of::<T>(), "the argument of this request");
+        let request = request as libc::Ioctl;
         // SAFETY: a binder request reads and writes as many bytes behind its argument as its
         // number tells, which is the size of `T`, where any bytes are valid. Of the addresses
         // inside, BINDER_WRITE_READ reads the commands and writes the returns, each within the
         // length given, and both are live in `write_read`. Addresses inside the commands are only
         // read from, and fault if they are wrong.
         let result =
-            unsafe { libc::ioctl(self.file.as_raw_fd(), request as _, ptr::from_mut(argument)) };
+            unsafe { libc::ioctl(self.file.as_raw_fd(), request, ptr::from_mut(argument)) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }

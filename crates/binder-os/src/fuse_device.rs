@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::opcode;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags};
@@ -23,6 +23,9 @@ pub const READ_BUFFER_MIN_BYTES: usize = 8192;
 /// Messages up to this length, the answer to `BINDER_WRITE_READ` among them, go out in one piece:
 /// copying so little costs less than having the kernel look up a second range of memory.
 const ONE_PIECE_BYTES: usize = 80;
+
+/// The number of /dev/fuse among character devices, the same on every Linux.
+const FUSE_NUMBER: (u32, u32) = (10, 229);
 
 /// An open /dev/fuse: one file system, once mounted.
 ///
@@ -103,10 +106,17 @@ impl FuseDevice {
     /// # Errors
     ///
     /// As open(2): `NotFound` without the fuse module, `PermissionDenied` where the node is closed
-    /// to this user.
+    /// to this user. `InvalidInput` if another file lies there.
     pub fn open() -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
-        Ok(Self { fd: rustix::fs::open("/dev/fuse", flags, Mode::empty())? })
+        let fd = rustix::fs::open("/dev/fuse", flags, Mode::empty())?;
+        let stat = rustix::fs::fstat(&fd)?;
+        let is_device = FileType::from_raw_mode(stat.st_mode).is_char_device();
+        if is_device && stat.st_rdev == rustix::fs::makedev(FUSE_NUMBER.0, FUSE_NUMBER.1) {
+            return Ok(Self { fd });
+        }
+        let words = "it is another file than the character device 10:229, which FUSE has";
+        Err(io::Error::new(io::ErrorKind::InvalidInput, words))
     }
 
     /// Mounts the file system, without a place, and returns; requests wait for

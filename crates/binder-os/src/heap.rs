@@ -1,6 +1,9 @@
 //! The heap of this process: what the allocator keeps of it, and gives back.
 
-#![expect(unsafe_code, reason = "the allocator's settings have no safe wrapper")]
+#![cfg_attr(
+    target_env = "gnu",
+    expect(unsafe_code, reason = "the allocator's settings have no safe wrapper")
+)]
 
 use std::{io, thread};
 

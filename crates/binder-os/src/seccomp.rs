@@ -16,6 +16,7 @@ use std::time::Duration;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{self, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+use rustix::ioctl::opcode;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags,
@@ -132,7 +133,7 @@ const ADD_AND_ANSWER: u32 = libc::SECCOMP_ADDFD_FLAG_SEND as u32;
 
 /// `SECCOMP_IOCTL_NOTIF_SET_FLAGS`, with its one flag: whoever is told of a call is woken where the
 /// caller runs, who is about to sleep (Linux 6.6).
-const SET_FLAGS: libc::c_ulong = 0x4008_2104;
+const SET_FLAGS: libc::Ioctl = opcode::write::<u64>(b'!', 4) as libc::Ioctl;
 const SYNC_WAKE_UP: u64 = 1;
 
 /// By these bytes a listener is handed over.

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 /// Where to look, and how to tell.
 #[derive(Debug, Args)]
 pub(crate) struct InspectOptions {
     /// The binderfs to look into, by its directory [default: the one that is mounted]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
 
     /// Print one JSON object per line

@@ -3,14 +3,16 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
 
 /// Show processes in the shape of /proc, for ps, pstree and all that reads it.
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  anybinder procview run --scenario pstree -p
+  sudo anybinder procview mount /mnt/proc")]
 pub(crate) enum ProcviewCommand {
-    /// Show processes at a directory
     Mount(ProcviewMountOptions),
-    /// Run a command that sees processes at /proc
     Run(ProcviewRunOptions),
 }
 
@@ -29,7 +31,7 @@ Examples:
 SIGTERM and SIGINT unmount it, too.")]
 pub(crate) struct ProcviewMountOptions {
     /// The directory
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
 
     #[command(flatten)]
@@ -59,12 +61,8 @@ pub(crate) struct ProcviewRunOptions {
     pub(crate) shown: ShownOptions,
 
     /// The command and its arguments
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "CMD"
-    )]
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD",
+          value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -87,7 +85,8 @@ pub(crate) struct ShownOptions {
     pub(crate) innermost: bool,
 
     /// The binderfs whose users are shown; needed where there are several
-    #[arg(long, visible_alias = "dir", value_name = "DIR", conflicts_with = "scenario")]
+    #[arg(long, visible_alias = "dir", value_name = "DIR", value_hint = ValueHint::DirPath,
+          conflicts_with = "scenario")]
     pub(crate) binderfs: Option<PathBuf>,
 
     /// Show all processes of the machine

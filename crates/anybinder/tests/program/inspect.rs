@@ -71,3 +71,84 @@ fn completions_and_the_manual_know_every_subcommand() {
         }
     }
 }
+
+#[test]
+fn bash_offers_commands_after_the_separator_of_run() {
+    let offered = |line: &str| {
+        // In the last word of the line, as the shell calls a completion.
+        let script = "eval \"$($0 completions bash)\"
+            COMP_WORDS=($1) COMP_CWORD=$(($(set -- $1; echo $#) - 1))
+            _anybinder_or_command anybinder \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD - 1]}\"
+            echo \" ${COMPREPLY[*]} \"";
+        let bash = ["--norc", "-c", script, PROGRAM, line];
+        let outcome = finish(Command::new("bash").args(bash));
+        assert_eq!((outcome.code(), &*outcome.stderr), (0, ""));
+        outcome.stdout
+    };
+    for line in ["run -- unsh", "run --proc -- unsh", "procview run --scenario -- unsh"] {
+        let line = format!("anybinder {line}");
+        assert!(offered(&line).contains(" unshare "), "{line}: {}", offered(&line));
+    }
+    assert!(offered("anybinder run --no-sec").contains(" --no-seccomp "));
+    assert!(offered("anybinder moun").contains(" mount "));
+    assert!(!offered("anybinder mount -- unsh").contains("unshare"));
+}
+
+#[test]
+fn the_help_of_each_subcommand_shows_its_two_commonest_uses() {
+    for line in
+        ["", "run", "mount", "procview mount", "procview run", "doctor", "demo", "ps", "top"]
+            .into_iter()
+            .chain([
+                "state",
+                "stats",
+                "transactions",
+                "log",
+                "bench",
+                "bench ping",
+                "procview",
+                "completions",
+                "man",
+            ])
+    {
+        let outcome = finish(Command::new(PROGRAM).args(line.split_whitespace()).arg("--help"));
+        let (_, examples) = outcome.stdout.split_once("\nExamples:\n").unwrap_or_default();
+        let uses = examples.lines().take_while(|use_of_it| use_of_it.starts_with("  "));
+        let called = format!("anybinder {line}");
+        assert!(
+            uses.filter(|line| line.contains(called.trim_end())).count() >= 2,
+            "{line}: {outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn every_page_that_the_manual_names_is_there() {
+    let dir = std::env::temp_dir().join(format!("anybinder-man-{}", std::process::id()));
+    let written = finish(Command::new(PROGRAM).args(["man", "--dir"]).arg(&dir));
+    assert_eq!(written.code(), 0, "{written:?}");
+    let pages: Vec<_> = std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap()).collect();
+    let mut named = 0;
+    for page in &pages {
+        let text = std::fs::read_to_string(page.path()).unwrap().replace('\\', "");
+        for name in text.split_whitespace().filter_map(|word| word.strip_suffix("(1)")) {
+            named += 1;
+            assert!(dir.join(format!("{name}.1")).exists(), "{name}, of {:?}", page.path());
+        }
+        assert!(!text.contains("demo-cast"), "{text}");
+        let subcommand = page.file_name().into_string().unwrap();
+        let words = subcommand.trim_end_matches(".1").split('-').skip(1);
+        // One subcommand has a name of two words, and a page like any other.
+        let words = if subcommand.contains("find-bit") {
+            vec!["bench", "find-bit"]
+        } else {
+            words.collect()
+        };
+        let printed = finish(Command::new(PROGRAM).arg("man").args(words));
+        assert_eq!((printed.code(), printed.stdout.replace('\\', "")), (0, text));
+    }
+    assert_eq!(named + 1, pages.len(), "each is named once, by the one above it");
+    std::fs::remove_dir_all(&dir).unwrap();
+    let none = finish(Command::new(PROGRAM).args(["man", "nothing"]));
+    assert!(none.code() == 1 && none.stderr.contains("there is no 'nothing'"), "{none:?}");
+}

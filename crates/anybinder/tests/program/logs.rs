@@ -173,12 +173,13 @@ fn what_goes_wrong_is_told_and_followed() {
         assert_eq!(event["seq"], code - 11);
         assert_eq!((&event["error"], &event["code"]), (&"BR_DEAD_REPLY".into(), &code.into()));
         assert_eq!((&event["device"], &event["handle"]), (&"hwbinder".into(), &0.into()));
+        assert_eq!(event["reason"], "no context manager");
     }
     follower.signal("TERM");
     assert_eq!(follower.finish().code(), 143);
     let text = world.ask(&["log"]);
     assert_eq!(text.lines().count(), 2, "{text}");
-    assert!(text.contains("-> handle 0  code 12  4 bytes  BR_DEAD_REPLY (invalid argument)"));
+    assert!(text.contains("-> handle 0  code 12  4 bytes  BR_DEAD_REPLY (no context manager)"));
     assert_eq!(world.file("failed_transaction_log").lines().count(), 2);
 }
 

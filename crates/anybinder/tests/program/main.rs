@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod caller;
+mod command_line;
 mod inspect;
 mod limits;
+mod links;
 mod logs;
 mod memory;
 mod mount;

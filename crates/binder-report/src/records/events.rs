@@ -2,8 +2,8 @@
 
 use alloc::string::{String, ToString};
 
-use binder_core::{Report, SendEnd};
-use binder_uapi::name_of;
+use binder_core::{Report, SendEnd, TransactionKind};
+use binder_uapi::{BR_DEAD_REPLY, name_of};
 use serde::{Deserialize, Serialize};
 
 use super::Kind;
@@ -21,7 +21,8 @@ pub struct EventRecord {
     pub error: String,
     /// The cause, as a positive number, if there is one besides.
     pub errno: Option<i32>,
-    /// The limit that it has met, or what was in the way of the delivery of what had been accepted.
+    /// The limit that it has met, that there was no context manager to take it, or what was in the
+    /// way of the delivery of what had been accepted.
     pub reason: Option<String>,
     /// The debug id of the transaction.
     pub id: u32,
@@ -65,6 +66,9 @@ impl EventRecord {
             },
             reason: match send.end {
                 SendEnd::Undelivered { reason, .. } => Some(reason.into()),
+                SendEnd::Refused { .. } if lacks_manager(report) => {
+                    Some("no context manager".into())
+                }
                 SendEnd::Refused { excess, .. } => excess.map(|excess| excess.to_string()),
                 SendEnd::Accepted | SendEnd::Incomplete => None,
             },
@@ -81,4 +85,13 @@ impl EventRecord {
             data_bytes: send.data_size,
         }
     }
+}
+
+/// Whether a call to handle 0 has found nobody behind that.
+fn lacks_manager(report: &Report) -> bool {
+    let Report { error, send } = report;
+    *error == BR_DEAD_REPLY
+        && send.kind != TransactionKind::Reply
+        && send.handle == 0
+        && send.to_pid == 0
 }

@@ -1,0 +1,70 @@
+//! Symbolic links to the devices of a binderfs, where programs look that know nothing of binderfs.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, failed};
+use crate::mounts;
+
+/// Where Android's programs look for their devices.
+pub(crate) const DEV: &str = "/dev";
+
+/// Links to devices of one binderfs; none by default.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Links {
+    /// Where the binderfs is mounted.
+    binderfs: PathBuf,
+    /// Each link, and where it leads.
+    links: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Links {
+    /// Makes a link in `dev` to each of `devices` in the directory `binderfs`, before that is mounted
+    /// or after. What lies in the place of a link stays, whatever it is, and the log says so.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] when the system refuses a link; those made before are removed.
+    pub(crate) fn make(dev: &Path, binderfs: &Path, devices: &[String]) -> Result<Self, Failure> {
+        let mut made = Self { binderfs: binderfs.to_owned(), links: Vec::new() };
+        for device in devices {
+            let (link, target) = (dev.join(device), binderfs.join(device));
+            match symlink(&target, &link) {
+                Ok(()) => made.links.push((link, target)),
+                // As a driver leaves it that was killed.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && leads(&link, &target) => {
+                    made.links.push((link, target));
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    let (link, device) = (link.display(), target.display());
+                    tracing::warn!(%link, %device, "not linked: something else is there, and stays");
+                }
+                Err(error) => {
+                    made.remove();
+                    return Err(failed(&format!("linking {}", link.display()))(error));
+                }
+            }
+        }
+        Ok(made)
+    }
+
+    /// Removes the links that still lead to the devices, unless another binderfs is mounted there.
+    pub(crate) fn remove(&self) {
+        if self.links.is_empty() || mounts::is_ours(&self.binderfs).unwrap_or(true) {
+            return;
+        }
+        for (link, target) in &self.links {
+            if leads(link, target)
+                && let Err(error) = fs::remove_file(link)
+            {
+                tracing::warn!(link = %link.display(), %error, "a link to a device stays");
+            }
+        }
+    }
+}
+
+fn leads(link: &Path, target: &Path) -> bool {
+    fs::read_link(link).is_ok_and(|found| found == target)
+}
