@@ -174,6 +174,16 @@ pub enum Ending {
         /// How many may.
         limit: usize,
     },
+    /// More than the peer's share of what a server holds for all its peers together.
+    #[error("{wanted} {what} for one peer, whose share is {share}")]
+    OverShare {
+        /// What it is that is held.
+        what: &'static str,
+        /// How much it would be.
+        wanted: usize,
+        /// How much the peer may have.
+        share: usize,
+    },
     /// More objects than the session may hold.
     #[error("{count} objects in one session")]
     TooManyObjects {

@@ -101,6 +101,12 @@ impl<F> Inbox<F> {
         files.into_iter().for_each(|file| self.files.push_back(file));
     }
 
+    /// Returns how many descriptors have arrived whose message has not.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.files.len()
+    }
+
     /// Returns the bytes that have arrived and are no message yet.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {

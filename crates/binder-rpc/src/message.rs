@@ -117,6 +117,18 @@ pub enum Message<F> {
     },
 }
 
+impl<F> Message<F> {
+    /// Returns how many descriptors came with it.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        match self {
+            Self::Transact(transaction) => transaction.body.files.len(),
+            Self::Reply(reply) => reply.body.files.len(),
+            Self::DecStrong { .. } => 0,
+        }
+    }
+}
+
 /// A message's parts, still in the stream.
 pub(crate) enum Parts<'a> {
     Transact { header: &'a wire::TransactionHeader, parcel: Parcel<'a> },

@@ -97,7 +97,12 @@ impl Shared {
         address: Address,
         transaction: Transaction<OwnedFd>,
     ) -> Result<(), Ending> {
-        let accepted = self.table().session.accept_oneway(address, transaction)?;
+        let accepted = {
+            let mut table = self.table();
+            let accepted = table.session.accept_oneway(address, transaction)?;
+            table.charge_queue()?;
+            accepted
+        };
         let (mut object, mut transaction) = match accepted {
             Oneway::Run(object, transaction) => (object, transaction),
             Oneway::Wait(queued) => {
@@ -119,7 +124,12 @@ impl Shared {
             if let Err(status) = served {
                 tracing::debug!(%status, code = transaction.code, "a one-way call failed");
             }
-            let next = self.table().session.oneway_ran(address);
+            let next = {
+                let mut table = self.table();
+                let next = table.session.oneway_ran(address);
+                table.charge_queue()?;
+                next
+            };
             match next {
                 Ok(next) => (object, transaction) = next,
                 Err(released) => {

@@ -300,8 +300,8 @@ fn begin(target: &Target<'_>, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> 
         max_threads: u32::try_from(wishes.incoming).unwrap_or(u32::MAX),
         root: None,
     };
-    let session = Shared::new(terms, peer);
-    session.watch(connection.link());
+    let session = Shared::new(terms, peer, connection.link().account());
+    session.watch(connection.link())?;
     session.pool.announce();
     session.hand_on(connection, Place::Last);
     Ok(session)
@@ -359,7 +359,7 @@ fn join(
     deadline.secure(&link)?;
     let terms = &session.terms;
     let mut connection = Box::new(Connection::new(Arc::new(link), terms.limits));
-    session.watch(connection.link());
+    session.watch(connection.link())?;
     let (version, fd_mode) = (terms.version, terms.fd_mode);
     handshake::open_joining(&mut connection, deadline, version, direction, fd_mode, id)?;
     Ok(connection)

@@ -5,6 +5,8 @@ mod bad_peers;
 mod calls;
 mod handed_over;
 mod lifetimes;
+mod quotas;
+mod raw;
 mod reasons;
 mod service;
 mod socket_files;
