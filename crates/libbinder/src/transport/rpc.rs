@@ -30,6 +30,7 @@ mod tls;
 
 pub use binder_rpc::handshake::{FdMode as FileDescriptorTransportMode, HandshakeError};
 pub use binder_rpc::{Ending, Limits, Version as ProtocolVersion};
+pub use endpoint::PeerAddress;
 pub use error::RpcError;
 pub use server::RpcServer;
 pub use session::RpcSession;

@@ -33,9 +33,6 @@ pub enum RpcError {
     /// TLS did not come about: a certificate is missing, not trusted, expired, or of another name.
     #[error("TLS: {0}")]
     Tls(String),
-    /// Descriptors were to travel over something else than a Unix socket.
-    #[error("descriptors travel over Unix sockets only, and this is none")]
-    NoUnixSocket,
     /// More connections were wished for than a session may have.
     #[error(
         "{incoming} connections for the server's calls: a session has {limit} in all, one of them \
@@ -78,9 +75,7 @@ impl From<RpcError> for StatusCode {
             RpcError::TimedOut { .. } => Self::TIMED_OUT,
             RpcError::Ended(_) => Self::DEAD_OBJECT,
             RpcError::Tls(_) => Self::PERMISSION_DENIED,
-            RpcError::NoUnixSocket
-            | RpcError::TooManyConnections { .. }
-            | RpcError::NoConnection => Self::BAD_VALUE,
+            RpcError::TooManyConnections { .. } | RpcError::NoConnection => Self::BAD_VALUE,
             RpcError::IsSetUp | RpcError::WithinCall => Self::INVALID_OPERATION,
             RpcError::NoRoot(status) => status,
         }

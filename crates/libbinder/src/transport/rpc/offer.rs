@@ -1,15 +1,58 @@
 //! What a server offers its clients.
 
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use binder_rpc::handshake::FdMode;
 use binder_rpc::{Limits, Version};
 
+use super::endpoint::PeerAddress;
 use super::quota::{self, Capacity, Quota, Resource};
+use crate::SpIBinder;
+
+/// What makes the root object of each session.
+pub(super) type MakeRoot = dyn Fn(&PeerAddress) -> Option<SpIBinder> + Send + Sync;
+
+/// What a server gives its clients.
+#[derive(Clone)]
+pub(super) enum Root {
+    /// The same object to all.
+    Shared(SpIBinder),
+    /// To each session one of its own.
+    PerSession(Arc<MakeRoot>),
+}
+
+impl Root {
+    /// Returns the root object of a new session.
+    pub(super) fn for_session(&self, peer: &PeerAddress) -> Option<SpIBinder> {
+        match self {
+            Self::Shared(object) => Some(object.clone()),
+            Self::PerSession(make) => {
+                let made = catch_unwind(AssertUnwindSafe(|| make(peer)));
+                made.unwrap_or_else(|_| {
+                    tracing::error!(?peer, "what makes root objects panicked");
+                    None
+                })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Root {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shared(object) => f.debug_tuple("Shared").field(object).finish(),
+            Self::PerSession(_) => f.debug_tuple("PerSession").finish_non_exhaustive(),
+        }
+    }
+}
 
 /// What clients may ask.
 #[derive(Clone, Debug)]
 pub(super) struct Offer {
+    pub(super) root: Root,
     pub(super) version: Version,
     pub(super) limits: Limits,
     pub(super) fd_modes: Vec<FdMode>,
@@ -22,9 +65,10 @@ pub(super) struct Offer {
     pub(super) timeout: Duration,
 }
 
-impl Default for Offer {
-    fn default() -> Self {
+impl Offer {
+    pub(super) fn new(root: SpIBinder) -> Self {
         Self {
+            root: Root::Shared(root),
             version: Version::NEWEST,
             limits: Limits::default(),
             fd_modes: vec![FdMode::None],
@@ -36,9 +80,7 @@ impl Default for Offer {
             timeout: Duration::from_secs(10),
         }
     }
-}
 
-impl Offer {
     /// Returns how many connections a client is told of: no more than it will get.
     pub(super) fn granted_threads(&self) -> u32 {
         let most = u32::try_from(self.limits.max_connections).unwrap_or(u32::MAX);

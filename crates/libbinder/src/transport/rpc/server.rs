@@ -17,10 +17,10 @@ use binder_rpc::handshake::{FdMode, HandshakeError, Opening};
 use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version};
 
 use super::connection::Connection;
-use super::endpoint::{Connected, Listener};
+use super::endpoint::{Connected, Listener, PeerAddress};
 use super::error::RpcError;
 use super::handshake::{self, Deadline};
-use super::offer::Offer;
+use super::offer::{Offer, Root};
 use super::peer::Peer;
 use super::pool::Place;
 use super::quota::{Account, Quota, Resource};
@@ -45,7 +45,6 @@ pub struct RpcServer {
 struct Inner {
     /// Until the server is shut down.
     listener: Mutex<Option<Arc<Listener>>>,
-    root: SpIBinder,
     offer: Mutex<Offer>,
     quota: Arc<Quota>,
     state: Mutex<State>,
@@ -146,14 +145,22 @@ impl RpcServer {
     fn new(root: SpIBinder, listener: Listener) -> Self {
         let inner = Inner {
             listener: Mutex::new(Some(Arc::new(listener))),
-            root,
-            offer: Mutex::default(),
+            offer: Mutex::new(Offer::new(root)),
             quota: Quota::new(),
             state: Mutex::default(),
             changed: Condvar::new(),
             is_closing: AtomicBool::new(false),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// Gives each session a root object of its own, which `make` makes when the session begins; a client
+    /// for which it makes none has no root object.
+    pub fn set_per_session_root_object(
+        &self,
+        make: impl Fn(&PeerAddress) -> Option<SpIBinder> + Send + Sync + 'static,
+    ) {
+        self.inner.offer().root = Root::PerSession(Arc::new(make));
     }
 
     /// Says how descriptors may travel: not at all, if nothing is said.
@@ -343,11 +350,11 @@ impl Inner {
     /// Gives a connection a thread, if its peer may have one more.
     fn begin(self: &Arc<Self>, mut connected: Connected) {
         self.offer().set_capacities(&self.quota);
-        let account = Account::of_peer(&self.quota, connected.origin);
+        let account = Account::of_peer(&self.quota, connected.address.origin());
         let mut charge = account.charge(Resource::Connections);
         if let Err(reason) = charge.set(1) {
             let caller = connected.peer.caller();
-            let (pid, uid, peer) = (caller.pid, caller.uid, connected.origin);
+            let (pid, uid, peer) = (caller.pid, caller.uid, connected.address);
             tracing::warn!(%reason, ?peer, pid, uid, "a connection was refused: there are too many");
             return;
         }
@@ -373,7 +380,7 @@ impl Inner {
     }
 
     /// Opens a connection and serves it to its end.
-    fn run(&self, Connected { link, peer, .. }: Connected) {
+    fn run(&self, Connected { link, peer, address }: Connected) {
         let offer = self.offer().clone();
         let link = Arc::new(link);
         {
@@ -396,7 +403,7 @@ impl Inner {
             }
         };
         let connection = Box::new(Connection::new(link, offer.limits));
-        match self.open(connection, peer, &deadline, &offer) {
+        match self.open(connection, (peer, address), &deadline, &offer) {
             Ok(Some((session, connection))) => {
                 let ending = session.serve_connection(connection);
                 // One of several connections may be closed; a fault on one ends them all.
@@ -424,7 +431,7 @@ impl Inner {
     fn open(
         &self,
         mut connection: Box<Connection>,
-        peer: Peer,
+        peer: (Peer, PeerAddress),
         deadline: &Deadline,
         offer: &Offer,
     ) -> Result<Option<Served>, RpcError> {
@@ -441,7 +448,7 @@ impl Inner {
     fn open_new(
         &self,
         mut connection: Box<Connection>,
-        peer: Peer,
+        (peer, address): (Peer, PeerAddress),
         offer: &Offer,
         deadline: &Deadline,
         opening: &Opening,
@@ -453,8 +460,9 @@ impl Inner {
             version,
             limits: offer.limits,
             fd_mode: opening.fd_mode,
+            passes_files: Terms::pass_files(connection.link(), opening.fd_mode, version),
             max_threads: offer.granted_threads(),
-            root: Some(self.root.clone()),
+            root: offer.root.for_session(&address),
         };
         let session = Shared::new(terms, peer, connection.link().account());
         session.watch(connection.link())?;

@@ -64,7 +64,9 @@ impl RpcSession {
         self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says how descriptors travel; the server must offer it. Not at all, if nothing is said.
+    /// Says how descriptors travel; the server must offer it. Not at all, if nothing is said. Over another
+    /// socket than a Unix one, and in version 0, calls with descriptors fail with
+    /// [`StatusCode::BAD_VALUE`] even if it is said.
     pub fn set_file_descriptor_transport_mode(&self, mode: FdMode) {
         self.wishes().fd_mode = mode;
     }
@@ -275,9 +277,6 @@ impl RpcSession {
 fn begin(target: &Target<'_>, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
     let deadline = Deadline::start(wishes.timeout);
     let Connected { link, peer, .. } = target.connect(&deadline)?;
-    if wishes.fd_mode == FdMode::Unix && !link.passes_files() {
-        return Err(RpcError::NoUnixSocket);
-    }
     #[cfg(feature = "tls")]
     let peer = match deadline.secure(&link)? {
         None => peer,
@@ -297,6 +296,7 @@ fn begin(target: &Target<'_>, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> 
         version,
         limits: wishes.limits,
         fd_mode: wishes.fd_mode,
+        passes_files: Terms::pass_files(connection.link(), wishes.fd_mode, version),
         max_threads: u32::try_from(wishes.incoming).unwrap_or(u32::MAX),
         root: None,
     };

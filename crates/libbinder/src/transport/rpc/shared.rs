@@ -31,10 +31,19 @@ pub(super) struct Terms {
     pub(super) version: Version,
     pub(super) limits: Limits,
     pub(super) fd_mode: FdMode,
+    /// Whether descriptors can travel so: over Unix sockets, and from version 1 on.
+    pub(super) passes_files: bool,
     /// How many connections this side answers on.
     pub(super) max_threads: u32,
     /// What a server gives to this peer.
     pub(super) root: Option<SpIBinder>,
+}
+
+impl Terms {
+    /// Returns whether descriptors can travel in a session with these sockets.
+    pub(super) fn pass_files(link: &Link, fd_mode: FdMode, version: Version) -> bool {
+        fd_mode == FdMode::Unix && version.has_positions() && link.passes_files()
+    }
 }
 
 /// A session.
@@ -208,7 +217,7 @@ impl Shared {
     ///
     /// [`HandshakeError::TooManyConnections`] if the session has as many as it may have.
     pub(super) fn watch(&self, link: &Arc<Link>) -> Result<(), HandshakeError> {
-        if self.terms.fd_mode != FdMode::Unix {
+        if !self.terms.passes_files {
             link.refuse_files();
         }
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,6 +5,7 @@ mod bad_peers;
 mod calls;
 mod handed_over;
 mod lifetimes;
+mod one_call;
 mod quotas;
 mod raw;
 mod reasons;

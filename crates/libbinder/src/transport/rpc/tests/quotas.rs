@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use binder_rpc::handshake::{self, FdMode};
 use binder_rpc::{Direction, SessionId, Version, special};
 
-use super::raw::{Raw, call_bytes};
+use super::raw::{Raw, call_bytes, call_with_files};
 use super::service::*;
 use crate::transport::rpc::RpcSession;
 
@@ -88,18 +88,6 @@ fn oneways_of_all_sessions_wait_within_one_bound() {
     first.ping();
 }
 
-/// Returns a call with a parcel of that many descriptors, which nobody reads.
-fn call_with_files(count: usize) -> Vec<u8> {
-    let mut call = call_bytes([0, 0], 0, 0);
-    call[24..28].copy_from_slice(&special::GET_MAX_THREADS.to_le_bytes());
-    let bytes = |number: usize| u32::try_from(number).expect("small").to_le_bytes();
-    call[4..8].copy_from_slice(&bytes(40 + count * 12));
-    call[40..44].copy_from_slice(&bytes(count * 8));
-    (0..count).for_each(|place| call.extend([bytes(2), bytes(place)].concat()));
-    (0..count).for_each(|place| call.extend(bytes(place * 8)));
-    call
-}
-
 #[test]
 fn descriptors_of_unfinished_messages_wait_within_one_bound() {
     let (_view, server, name) = start(|server| {
@@ -109,11 +97,14 @@ fn descriptors_of_unfinished_messages_wait_within_one_bound() {
     let file = fs::File::open("/dev/null").expect("it is everywhere");
     let begin = |count: usize| {
         let mut raw = Raw::open_with(&name, FdMode::Unix);
-        raw.send_files(&call_with_files(count)[..20], &vec![file.as_fd(); count]);
+        raw.send_files(
+            &call_with_files([0, 0], special::GET_MAX_THREADS, count)[..20],
+            &vec![file.as_fd(); count],
+        );
         raw
     };
     let go_on = |raw: &mut Raw, count: usize| {
-        raw.send(&call_with_files(count)[20..]);
+        raw.send(&call_with_files([0, 0], special::GET_MAX_THREADS, count)[20..]);
         raw.receive(16 + 20 + 4);
     };
     // One user may have 12 of them.

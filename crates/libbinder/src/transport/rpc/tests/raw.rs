@@ -93,3 +93,15 @@ pub(super) fn call_bytes(address: [u32; 2], flags: u32, order: u64) -> Vec<u8> {
     let head = words(&[0, 40, 0, 0, address[0], address[1], ECHO, flags]);
     [&head[..], &order, &words(&[0, 0, 0, 0])].concat()
 }
+
+/// Returns a call with a parcel of that many descriptors, which nobody reads.
+pub(super) fn call_with_files(address: [u32; 2], code: u32, count: usize) -> Vec<u8> {
+    let mut call = call_bytes(address, 0, 0);
+    call[24..28].copy_from_slice(&code.to_le_bytes());
+    let bytes = |number: usize| u32::try_from(number).expect("small").to_le_bytes();
+    call[4..8].copy_from_slice(&bytes(40 + count * 12));
+    call[40..44].copy_from_slice(&bytes(count * 8));
+    (0..count).for_each(|place| call.extend([bytes(2), bytes(place)].concat()));
+    (0..count).for_each(|place| call.extend(bytes(place * 8)));
+    call
+}

@@ -10,9 +10,7 @@ use tracing::span;
 
 use super::service::*;
 use crate::StatusCode;
-use crate::transport::rpc::{
-    FileDescriptorTransportMode, HandshakeError, RpcError, RpcServer, RpcSession,
-};
+use crate::transport::rpc::{HandshakeError, RpcError, RpcServer, RpcSession};
 
 /// Takes down what this thread logs.
 #[derive(Clone, Default)]
@@ -57,19 +55,6 @@ fn a_call_that_is_too_long_is_logged_with_its_length() {
     });
     let log = log.0.lock().expect("no panic");
     assert!(log.contains("a message of 700") && log.contains("at most 614400 are sent"), "{log}");
-}
-
-#[test]
-fn descriptors_over_tcp_are_refused_by_the_client() {
-    let view = service();
-    let local = std::net::IpAddr::from([127, 0, 0, 1]);
-    let server = RpcServer::new_inet(view.binder.clone(), local, 0).expect("a port");
-    server.start().expect("a thread");
-    let port = server.inet_address().expect("TCP").port();
-    let session = RpcSession::new();
-    session.set_file_descriptor_transport_mode(FileDescriptorTransportMode::Unix);
-    let refused = session.connect_inet("127.0.0.1", port);
-    assert!(matches!(refused, Err(RpcError::NoUnixSocket)), "{refused:?}");
 }
 
 #[test]
