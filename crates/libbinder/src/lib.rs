@@ -88,6 +88,11 @@
 //!   there is a name below `/dev/socket`. Instead of `new_bound_socket_with_factory` there is
 //!   [`set_per_session_root_object`](transport::rpc::RpcServer::set_per_session_root_object).
 //!
+//! # What is logged
+//!
+//! Warnings are events of the crate `tracing`. A program without a subscriber hears them if it has a logger of
+//! the crate `log` (`env_logger::init()`), and with neither not at all.
+//!
 //! # Features
 //!
 //! - `tokio`: calls that are awaited and services that await, in `binder_tokio`. Without it the crate
