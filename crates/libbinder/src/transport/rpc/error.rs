@@ -27,6 +27,14 @@ pub enum RpcError {
         /// How long it had.
         seconds: f32,
     },
+    /// The other side closed a connection while the session was set up, without a word: it has gone, it
+    /// refuses us, or it does not understand us.
+    #[error(
+        "the server closed a connection while the session was set up: it has no room for us or does not \
+         offer how descriptors are to travel (its log tells), it speaks something older than version 0 of \
+         the protocol, as Android 12 does, or it has gone"
+    )]
+    ClosedAtOpening,
     /// The session ended while it was set up.
     #[error("the session ended: {0}")]
     Ended(#[from] Ending),
@@ -73,7 +81,7 @@ impl From<RpcError> for StatusCode {
             }
             RpcError::Handshake(_) => Self::BAD_VALUE,
             RpcError::TimedOut { .. } => Self::TIMED_OUT,
-            RpcError::Ended(_) => Self::DEAD_OBJECT,
+            RpcError::Ended(_) | RpcError::ClosedAtOpening => Self::DEAD_OBJECT,
             RpcError::Tls(_) => Self::PERMISSION_DENIED,
             RpcError::TooManyConnections { .. } | RpcError::NoConnection => Self::BAD_VALUE,
             RpcError::IsSetUp | RpcError::WithinCall => Self::INVALID_OPERATION,

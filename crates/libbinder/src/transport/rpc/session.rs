@@ -9,6 +9,8 @@ use std::time::Duration;
 use binder_rpc::handshake::FdMode;
 use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version, special};
 
+use rustix::io::Errno;
+
 use super::connection::Connection;
 use super::endpoint::{Connected, Target, unix_address};
 use super::error::RpcError;
@@ -237,8 +239,8 @@ impl RpcSession {
         if incoming >= limit {
             return Err(RpcError::TooManyConnections { incoming, limit });
         }
-        let keeper = Keeper::new(begin(target, &wishes)?);
-        let root = complete(target, &wishes, keeper.session())?;
+        let keeper = Keeper::new(begin(target, &wishes).map_err(closed_at_opening)?);
+        let root = complete(target, &wishes, keeper.session()).map_err(closed_at_opening)?;
         self.keeper.set(keeper).map_err(|_| RpcError::IsSetUp)?;
         Ok(root)
     }
@@ -270,6 +272,18 @@ impl RpcSession {
         if let Some(session) = self.session() {
             session.end(Ending::ShutDown);
         }
+    }
+}
+
+/// Says of a connection that was closed what that is likely to mean while a session is set up.
+fn closed_at_opening(error: RpcError) -> RpcError {
+    const RESET: [i32; 2] = [Errno::CONNRESET.raw_os_error(), Errno::PIPE.raw_os_error()];
+    match error {
+        RpcError::Ended(Ending::Closed) => RpcError::ClosedAtOpening,
+        RpcError::Ended(Ending::Socket { errno }) if RESET.contains(&errno) => {
+            RpcError::ClosedAtOpening
+        }
+        error => error,
     }
 }
 

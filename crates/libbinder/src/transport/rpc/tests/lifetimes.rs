@@ -180,7 +180,7 @@ fn more_connections_than_a_server_grants_are_refused() {
     let session = RpcSession::new();
     session.set_max_outgoing_connections(1);
     session.set_max_incoming_threads(3);
-    assert!(matches!(session.connect_unix(&name), Err(RpcError::Ended(Ending::Closed))));
+    assert!(matches!(session.connect_unix(&name), Err(RpcError::ClosedAtOpening)));
     let (_session, root) = connect(&name, |session| {
         session.set_max_outgoing_connections(2);
         session.set_max_incoming_threads(1);

@@ -5,12 +5,17 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use binder_rpc::handshake::{self, FdMode};
+use binder_rpc::{Direction, Version};
 use tracing::field::{Field, Visit};
 use tracing::span;
 
+use super::raw::call_bytes;
 use super::service::*;
 use crate::StatusCode;
-use crate::transport::rpc::{HandshakeError, RpcError, RpcServer, RpcSession};
+use crate::transport::rpc::connection::Connection;
+use crate::transport::rpc::handshake::{Deadline, accept_new, read_opening};
+use crate::transport::rpc::{HandshakeError, Limits, RpcError, RpcServer, RpcSession};
 
 /// Takes down what this thread logs.
 #[derive(Clone, Default)]
@@ -88,6 +93,48 @@ fn a_server_that_speaks_tls_is_called_that() {
     let refused = RpcSession::new().connect_inet("127.0.0.1", port);
     assert!(matches!(refused, Err(RpcError::Handshake(HandshakeError::Tls))), "{refused:?}");
     server.join().expect("no panic");
+}
+
+#[test]
+fn a_server_that_is_older_than_version_0_is_called_that() {
+    use std::io::{Read, Write};
+    // One takes the version for a session that it does not know, another the greeting for a message.
+    for is_answered in [false, true] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("a port").port();
+        let server = std::thread::spawn(move || {
+            let (mut socket, _) = listener.accept().expect("a client");
+            socket.read_exact(&mut [0; 4]).expect("an opening");
+            if is_answered {
+                socket.write_all(&[0; 8]).expect("an open socket");
+                socket.read_exact(&mut [0; 20 + 16]).expect("a greeting and a message");
+            }
+        });
+        let refused = RpcSession::new().connect_inet("127.0.0.1", port);
+        let error = refused.expect_err("it is closed");
+        assert!(matches!(error, RpcError::ClosedAtOpening), "{error:?}");
+        assert!(error.to_string().contains("older than version 0"), "{error}");
+        assert_eq!(StatusCode::from(error), StatusCode::DEAD_OBJECT);
+        server.join().expect("no panic");
+    }
+}
+
+#[test]
+fn a_client_that_is_older_than_version_0_is_called_that_in_the_log() {
+    // A client of Android 12 begins with the session -1. One of before the greetings calls at once.
+    let header = handshake::open(Version::V0, Direction::Outgoing, FdMode::None, None);
+    let calls_at_once = [&header[..16], &call_bytes([0, 0], 0, 0)].concat();
+    for opening in [vec![0xff; 4], calls_at_once] {
+        let (near, far) = std::os::unix::net::UnixStream::pair().expect("a pair");
+        let link = super::super::link::Link::new(far.into(), true);
+        let mut connection = Connection::new(Arc::new(link), Limits::default());
+        std::io::Write::write_all(&mut &near, &opening).expect("room");
+        let deadline = Deadline::start(SOON);
+        let opened = read_opening(&mut connection, &deadline)
+            .and_then(|_| accept_new(&mut connection, &deadline, Version::V0));
+        let error = opened.expect_err("it is too old").to_string();
+        assert!(error.contains("older than version 0") && error.contains("Android 12"), "{error}");
+    }
 }
 
 #[test]
