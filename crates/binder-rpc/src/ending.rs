@@ -81,37 +81,13 @@ pub enum Ending {
         /// What there is.
         left: usize,
     },
-    /// A list of positions that is no row of words, or not allowed.
+    /// A list of positions that is no row of words.
     #[error("{bytes} bytes of object positions after a parcel of {parcel} bytes")]
     BadPositions {
         /// The length of the list.
         bytes: usize,
         /// The length of the parcel.
         parcel: usize,
-    },
-    /// A position outside the parcel, or not after the one before it.
-    #[error("object position {position} in a parcel of {parcel} bytes")]
-    BadPosition {
-        /// The position.
-        position: u32,
-        /// The length of the parcel.
-        parcel: usize,
-    },
-    /// A listed object of a kind that the version does not list.
-    #[error("an object of kind {kind} at position {position}")]
-    WrongObject {
-        /// Where it lies in the parcel.
-        position: u32,
-        /// Its first word.
-        kind: u32,
-    },
-    /// Descriptors that a message announced did not come with it.
-    #[error("a message lists {listed} descriptors, {received} came")]
-    MissingDescriptors {
-        /// What the message lists.
-        listed: usize,
-        /// What had come.
-        received: usize,
     },
     /// Descriptors that no message announced.
     #[error("{count} descriptors came with no message to claim them")]
@@ -173,6 +149,16 @@ pub enum Ending {
         files: usize,
         /// How many may.
         limit: usize,
+    },
+    /// More than the peer's share of what a server holds for all its peers together.
+    #[error("{wanted} {what} for one peer, whose share is {share}")]
+    OverShare {
+        /// What it is that is held.
+        what: &'static str,
+        /// How much it would be.
+        wanted: usize,
+        /// How much the peer may have.
+        share: usize,
     },
     /// More objects than the session may hold.
     #[error("{count} objects in one session")]

@@ -78,6 +78,10 @@ impl<L: Clone, F> Exports<L, F> {
         self.by_number.len()
     }
 
+    pub(crate) fn queued(&self) -> (usize, usize) {
+        (self.queued_bytes, self.queued_files)
+    }
+
     pub(crate) fn knows(&self, id: u64) -> bool {
         self.by_id.contains_key(&id)
     }

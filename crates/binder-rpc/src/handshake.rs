@@ -10,10 +10,13 @@ use alloc::vec::Vec;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::wire::{
-    ConnectionHeader, ConnectionInit, INIT_MAGIC, NewSessionResponse, OPTION_INCOMING,
-    SESSION_ID_BYTES,
+    COMMAND_DEC_STRONG, COMMAND_TRANSACT, ConnectionHeader, ConnectionInit, INIT_MAGIC,
+    NewSessionResponse, OPTION_INCOMING, SESSION_ID_BYTES,
 };
 use crate::{Direction, SessionId, Version};
+
+/// The word with which clients begin that know no versions: the session -1, which is a new one.
+const NEW_SESSION_BEFORE_VERSIONS: u32 = u32::MAX;
 
 /// Words from here on are no version that any client offers.
 const NO_VERSION: u32 = 0xf000_0001;
@@ -33,7 +36,14 @@ pub enum FdMode {
 /// What a connection's opening got wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// The client offers a word that is no version; Android 12 begins so, and has no versions.
+    /// The other side begins as they did before there were versions and greetings: with the session -1, or
+    /// with a call instead of a greeting.
+    #[error(
+        "the other side speaks something older than version 0 of the protocol, it seems: Android 12's, \
+         which has no versions"
+    )]
+    BeforeVersions,
+    /// The client offers a word that is no version.
     #[error("{0:#x} is no version of the protocol")]
     WrongVersion(u32),
     /// The other side speaks TLS, and this side does not.
@@ -91,6 +101,9 @@ pub struct Opening {
 pub fn read_header(bytes: &[u8]) -> Result<Option<(Opening, usize)>, HandshakeError> {
     refuse_tls(bytes)?;
     let offered = bytes.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+    if offered == NEW_SESSION_BEFORE_VERSIONS {
+        return Err(HandshakeError::BeforeVersions);
+    }
     if offered >= NO_VERSION {
         return Err(HandshakeError::WrongVersion(offered));
     }
@@ -133,11 +146,14 @@ fn refuse_tls(bytes: &[u8]) -> Result<(), HandshakeError> {
 ///
 /// # Errors
 ///
-/// [`HandshakeError::BadInit`] if it is none.
+/// [`HandshakeError::BadInit`] if it is none, [`HandshakeError::BeforeVersions`] if it is a message.
 pub fn read_init(bytes: &[u8]) -> Result<Option<usize>, HandshakeError> {
     match ConnectionInit::ref_from_prefix(bytes) {
         Ok((init, _)) if init.magic == INIT_MAGIC => Ok(Some(size_of::<ConnectionInit>())),
-        Ok((init, _)) => Err(HandshakeError::BadInit(init.magic)),
+        Ok((init, _)) => Err(match u32::from_le_bytes(init.magic) {
+            COMMAND_TRANSACT..=COMMAND_DEC_STRONG => HandshakeError::BeforeVersions,
+            _ => HandshakeError::BadInit(init.magic),
+        }),
         Err(_) => Ok(None),
     }
 }

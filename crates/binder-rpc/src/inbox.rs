@@ -1,5 +1,6 @@
 //! The bytes that arrive on a connection.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -8,7 +9,9 @@ use zerocopy::FromBytes;
 
 use crate::message::{Parcel, Parts, split};
 use crate::wire::{COMMAND_DEC_STRONG, WireHeader};
-use crate::{Address, Body, Ending, Limits, MAX_FILES, Message, Reply, Transaction, Version};
+use crate::{
+    Address, BadParcel, Body, Ending, Limits, MAX_FILES, Message, Reply, Transaction, Version,
+};
 
 /// The least room for a read.
 const LEAST_BYTES: usize = 16 << 10;
@@ -101,6 +104,12 @@ impl<F> Inbox<F> {
         files.into_iter().for_each(|file| self.files.push_back(file));
     }
 
+    /// Returns how many descriptors have arrived whose message has not.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.files.len()
+    }
+
     /// Returns the bytes that have arrived and are no message yet.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
@@ -174,13 +183,13 @@ impl<F> Inbox<F> {
                 let (address, async_number) =
                     (Address::parse(header.address)?, header.async_number.get());
                 let place = place(&parcel, end);
-                let lists = take_lists(&parcel, &mut self.files)?;
+                let lists = take_lists(&parcel, &mut self.files);
                 let body = self.take_body(place, lists, end);
                 Message::Transact(Transaction { address, code, flags, async_number, body })
             }
             Parts::Reply { status, parcel } => {
                 let place = place(&parcel, end);
-                let lists = take_lists(&parcel, &mut self.files)?;
+                let lists = take_lists(&parcel, &mut self.files);
                 Message::Reply(Reply { status, body: self.take_body(place, lists, end) })
             }
             Parts::DecStrong(parts) => {
@@ -195,18 +204,18 @@ impl<F> Inbox<F> {
     /// copy.
     #[inline(always)]
     fn take_body(&mut self, place: Range<usize>, lists: Lists<F>, end: usize) -> Body<F> {
-        let Lists { positions, files } = lists;
+        let Lists { positions, files, bad } = lists;
         if end < self.buffer.len() {
             self.start = end;
             let mut buffer = (self.take_empty)();
             buffer.extend_from_slice(&self.buffer[place]);
-            return Body { buffer, start: 0, positions, files };
+            return Body { buffer, start: 0, positions, files, bad };
         }
         self.start = 0;
         self.usual_bytes = self.usual_bytes.max(end.next_multiple_of(STEP_BYTES)).min(MOST_BYTES);
         let mut buffer = core::mem::take(&mut self.buffer);
         buffer.truncate(place.end);
-        Body { buffer, start: place.start, positions, files }
+        Body { buffer, start: place.start, positions, files, bad }
     }
 
     /// Refuses descriptors that came with bytes of which nothing is left, and more than the message can
@@ -230,19 +239,24 @@ fn place(parcel: &Parcel<'_>, end: usize) -> Range<usize> {
 struct Lists<F> {
     positions: Vec<u32>,
     files: Vec<F>,
+    bad: Option<Box<BadParcel>>,
 }
 
 #[inline(always)]
-fn take_lists<F>(parcel: &Parcel<'_>, files: &mut VecDeque<F>) -> Result<Lists<F>, Ending> {
-    if parcel.descriptors > files.len() {
-        let received = files.len();
-        return Err(Ending::MissingDescriptors { listed: parcel.descriptors, received });
+fn take_lists<F>(parcel: &Parcel<'_>, files: &mut VecDeque<F>) -> Lists<F> {
+    if parcel.positions.is_empty() && parcel.bad.is_none() {
+        return Lists { positions: Vec::new(), files: Vec::new(), bad: None };
     }
-    if parcel.positions.is_empty() {
-        return Ok(Lists { positions: Vec::new(), files: Vec::new() });
+    let (listed, received) = (parcel.descriptors, files.len());
+    let missing = (listed > received).then_some(BadParcel::MissingDescriptors { listed, received });
+    let mut files: Vec<F> = files.drain(..listed.min(received)).collect();
+    if parcel.bad.is_some() {
+        // Nobody knows where they belong.
+        files.clear();
     }
-    Ok(Lists {
+    Lists {
         positions: parcel.positions.iter().map(|position| position.get()).collect(),
-        files: files.drain(..parcel.descriptors).collect(),
-    })
+        files,
+        bad: parcel.bad.or(missing).map(Box::new),
+    }
 }

@@ -35,7 +35,7 @@ pub use exports::{Oneway, Queued, Released};
 pub use imports::Release;
 pub use inbox::{Inbox, Partial};
 pub use limits::{Limits, MAX_FILES};
-pub use message::{Body, Listed, Message, Reply, Transaction};
+pub use message::{BadParcel, Body, Listed, Message, Reply, Transaction};
 pub use session::{Entered, Refusal, Remains, Session, Start};
 pub use turns::{Direction, Turn, Turns};
 pub use version::{UnknownVersion, Version};

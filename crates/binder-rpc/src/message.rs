@@ -1,5 +1,6 @@
 //! A message, read from its bytes.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use zerocopy::little_endian::U32;
@@ -9,6 +10,37 @@ use crate::address::BadAddress;
 use crate::special::{BINDER, DESCRIPTOR};
 use crate::wire::{self, COMMAND_DEC_STRONG, COMMAND_REPLY, COMMAND_TRANSACT, WireHeader};
 use crate::{Address, Ending, Version};
+
+/// What is wrong with the objects that a message lists. The stream is in step, so only this call fails,
+/// with `BAD_VALUE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadParcel {
+    /// A position outside the parcel, or not after the one before it.
+    #[error("object position {position} in a parcel of {parcel} bytes")]
+    Position {
+        /// The position.
+        position: u32,
+        /// The length of the parcel.
+        parcel: usize,
+    },
+    /// A listed object of a kind that the version does not list.
+    #[error("an object of kind {kind} at position {position}")]
+    Object {
+        /// Where it lies in the parcel.
+        position: u32,
+        /// Its first word.
+        kind: u32,
+    },
+    /// Descriptors that are listed and did not come: the system drops those that are sent over another
+    /// socket than a Unix one.
+    #[error("a message lists {listed} descriptors, {received} came")]
+    MissingDescriptors {
+        /// What the message lists.
+        listed: usize,
+        /// What had come.
+        received: usize,
+    },
+}
 
 /// A parcel as it came, with descriptors of the front end's type `F`.
 #[derive(Debug)]
@@ -21,11 +53,14 @@ pub struct Body<F> {
     pub positions: Vec<u32>,
     /// The descriptors that came with it.
     pub files: Vec<F>,
+    /// Why the parcel must not be read.
+    pub bad: Option<Box<BadParcel>>,
 }
 
 impl<F> Default for Body<F> {
     fn default() -> Self {
-        Self { buffer: Vec::new(), start: 0, positions: Vec::new(), files: Vec::new() }
+        let (buffer, positions, files) = (Vec::new(), Vec::new(), Vec::new());
+        Self { buffer, start: 0, positions, files, bad: None }
     }
 }
 
@@ -117,6 +152,18 @@ pub enum Message<F> {
     },
 }
 
+impl<F> Message<F> {
+    /// Returns how many descriptors came with it.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        match self {
+            Self::Transact(transaction) => transaction.body.files.len(),
+            Self::Reply(reply) => reply.body.files.len(),
+            Self::DecStrong { .. } => 0,
+        }
+    }
+}
+
 /// A message's parts, still in the stream.
 pub(crate) enum Parts<'a> {
     Transact { header: &'a wire::TransactionHeader, parcel: Parcel<'a> },
@@ -129,8 +176,9 @@ pub(crate) enum Parts<'a> {
 pub(crate) struct Parcel<'a> {
     pub(crate) data: &'a [u8],
     pub(crate) positions: &'a [U32],
-    /// How many descriptors the positions announce.
+    /// How many descriptors the positions announce; if they are bad, at most.
     pub(crate) descriptors: usize,
+    pub(crate) bad: Option<BadParcel>,
     /// What follows the positions and is not read.
     pub(crate) unread_bytes: usize,
 }
@@ -199,17 +247,24 @@ fn split_parcel(bytes: U32, rest: &[u8], version: Version) -> Result<Parcel<'_>,
         .ok_or(Ending::ParcelBeyondBody { parcel: bytes, left: rest.len() })?;
     let positions = <[U32]>::ref_from_bytes(list)
         .map_err(|_| Ending::BadPositions { bytes: list.len(), parcel: data.len() })?;
-    let descriptors = count_descriptors(data, positions, version)?;
-    Ok(Parcel { data, positions, descriptors, unread_bytes: 0 })
+    Ok(match count_descriptors(data, positions, version) {
+        Ok(descriptors) => Parcel { data, positions, descriptors, bad: None, unread_bytes: 0 },
+        Err(bad) => Parcel {
+            descriptors: positions.len(),
+            bad: Some(bad),
+            unread_bytes: rest.len(),
+            ..Parcel::default()
+        },
+    })
 }
 
 /// Checks every listed object, and counts the descriptors among them.
-fn count_descriptors(data: &[u8], positions: &[U32], version: Version) -> Result<usize, Ending> {
+fn count_descriptors(data: &[u8], positions: &[U32], version: Version) -> Result<usize, BadParcel> {
     let mut descriptors = 0;
     let mut next = 0;
     for position in positions {
         let position = position.get();
-        let bad = Ending::BadPosition { position, parcel: data.len() };
+        let bad = BadParcel::Position { position, parcel: data.len() };
         let Some(at) = usize::try_from(position).ok().filter(|&at| at >= next) else {
             return Err(bad);
         };
@@ -228,7 +283,7 @@ fn count_descriptors(data: &[u8], positions: &[U32], version: Version) -> Result
             BINDER if version.lists_binders() && rest.len() >= size_of::<u64>() => {}
             DESCRIPTOR => return Err(bad),
             BINDER if version.lists_binders() => return Err(bad),
-            kind => return Err(Ending::WrongObject { position, kind }),
+            kind => return Err(BadParcel::Object { position, kind }),
         }
         if version.lists_binders() {
             next = at + 1;

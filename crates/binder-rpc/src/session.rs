@@ -166,6 +166,12 @@ impl<L: Clone, P, F> Session<L, P, F> {
         self.exports.receive_oneway(address, transaction, &self.limits)
     }
 
+    /// Returns the bytes and the descriptors of the one-way calls that wait.
+    #[must_use]
+    pub fn queued(&self) -> (usize, usize) {
+        self.exports.queued()
+    }
+
     /// Takes down that a call has run; what follows goes before its answer.
     pub fn answered(&mut self, address: Address) -> Released<L> {
         if self.ended.is_some() {

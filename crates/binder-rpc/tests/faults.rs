@@ -2,8 +2,8 @@
 
 use binder_rpc::handshake::{self, HandshakeError};
 use binder_rpc::{
-    Address, BadAddress, Body, Direction, Ending, Entered, Inbox, Limits, Message, Oneway, Refusal,
-    Release, Role, Session, Transaction, Turns, Version, encode, special,
+    Address, BadAddress, BadParcel, Body, Direction, Ending, Entered, Inbox, Limits, Message,
+    Oneway, Refusal, Release, Reply, Role, Session, Transaction, Turns, Version, encode, special,
 };
 
 type Side = Session<&'static str, u32, u32>;
@@ -47,6 +47,21 @@ fn fault(bytes: &[u8], files: u32, version: Version) -> Ending {
     }
 }
 
+/// Reads a message whose parcel is bad; the stream is in step after it.
+fn bad_parcel(bytes: &[u8], files: u32, version: Version) -> BadParcel {
+    let mut inbox = Inbox::default();
+    inbox.room().extend_from_slice(bytes);
+    inbox.room().extend_from_slice(&message(2, &[0; 16]));
+    inbox.add_files(0..files);
+    let read = inbox.next(version, &Limits::default());
+    let Ok(Some(Message::Reply(Reply { status: 0, body }))) = read else {
+        panic!("read {read:?}");
+    };
+    let next: Result<Option<Message<u32>>, _> = inbox.next(version, &Limits::default());
+    assert!(matches!(next, Ok(Some(Message::DecStrong { .. }))), "{next:?}");
+    *body.bad.expect("a bad parcel")
+}
+
 #[test]
 fn a_message_of_no_known_form_ends_the_session() {
     let v1 = Version::V1;
@@ -83,21 +98,21 @@ fn a_listed_object_is_where_the_list_says() {
         let bytes = u32::try_from(parcel.len() * 4).expect("short");
         reply(bytes, &[words(parcel), words(positions)].concat())
     };
-    let bad = |position| Ending::BadPosition { position, parcel: 8 };
-    assert_eq!(fault(&with(&[2, 0], &[8]), 1, Version::V1), bad(8));
-    assert_eq!(fault(&with(&[2, 0], &[4]), 1, Version::V1), bad(4));
-    assert_eq!(fault(&with(&[2, 0], &[u32::MAX]), 1, Version::V1), bad(u32::MAX));
+    let bad = |position| BadParcel::Position { position, parcel: 8 };
+    assert_eq!(bad_parcel(&with(&[2, 0], &[8]), 1, Version::V1), bad(8));
+    assert_eq!(bad_parcel(&with(&[2, 0], &[4]), 1, Version::V1), bad(4));
+    assert_eq!(bad_parcel(&with(&[2, 0], &[u32::MAX]), 1, Version::V1), bad(u32::MAX));
     assert_eq!(
-        fault(&with(&[1, 3, 0], &[0]), 0, Version::V1),
-        Ending::WrongObject { position: 0, kind: 1 }
+        bad_parcel(&with(&[1, 3, 0], &[0]), 0, Version::V1),
+        BadParcel::Object { position: 0, kind: 1 }
     );
     // A binder needs room for its address.
-    assert_eq!(fault(&with(&[1, 3], &[0]), 0, Version::V2), bad(0));
+    assert_eq!(bad_parcel(&with(&[1, 3], &[0]), 0, Version::V2), bad(0));
     let two = with(&[2, 0, 0, 2, 1, 0], &[12, 0]);
-    assert_eq!(fault(&two, 2, Version::V2), Ending::BadPosition { position: 0, parcel: 24 });
+    assert_eq!(bad_parcel(&two, 2, Version::V2), BadParcel::Position { position: 0, parcel: 24 });
     assert_eq!(
-        fault(&with(&[2, 0, 0, 2, 1, 0], &[0, 12]), 1, Version::V1),
-        Ending::MissingDescriptors { listed: 2, received: 1 }
+        bad_parcel(&with(&[2, 0, 0, 2, 1, 0], &[0, 12]), 1, Version::V1),
+        BadParcel::MissingDescriptors { listed: 2, received: 1 }
     );
 }
 
@@ -328,7 +343,8 @@ fn a_wrong_opening_is_refused() {
     }
     // Android 12 begins with the session -1, and sends no more before it is answered.
     let error = handshake::read_header(&[0xff; 4]).expect_err("no version");
-    assert_eq!(error, HandshakeError::WrongVersion(u32::MAX));
+    assert_eq!(error, HandshakeError::BeforeVersions);
+    assert_eq!(handshake::read_init(&[0; 8]), Err(HandshakeError::BeforeVersions));
     assert!(matches!(handshake::read_init(b"oops0000"), Err(HandshakeError::BadInit(_))));
     let too_new = handshake::read_response(&handshake::response(Version::V2), Version::V1);
     assert_eq!(too_new, Err(HandshakeError::AnswerTooNew { answered: 2, offered: 1 }));

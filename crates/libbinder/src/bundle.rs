@@ -81,6 +81,13 @@ impl PersistableBundle {
         self.values.iter().map(|(key, value)| (key.as_str(), value.kind()))
     }
 
+    /// The names that have a value of that type, by name.
+    #[must_use]
+    pub fn keys_for_type(&self, value_type: ValueType) -> Vec<String> {
+        let of_type = self.iter().filter(|(_, kind)| *kind == value_type);
+        of_type.map(|(key, _)| key.to_owned()).collect()
+    }
+
     fn insert(&mut self, key: &str, value: Value) -> Result<(), NulError> {
         CString::new(key)?;
         self.values.insert(key.to_owned(), value);
@@ -149,8 +156,7 @@ macro_rules! values {
 
                 #[doc = concat!("The names that have ", $doc, ".")]
                 pub fn $keys(&self) -> impl Iterator<Item = String> {
-                    let named = self.iter().filter(|(_, kind)| *kind == ValueType::$kind);
-                    named.map(|(key, _)| key.to_owned())
+                    self.keys_for_type(ValueType::$kind).into_iter()
                 }
             )*
         }

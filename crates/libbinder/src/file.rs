@@ -85,6 +85,16 @@ impl SerializeOption for ParcelFileDescriptor {
 }
 
 impl Deserialize for ParcelFileDescriptor {
+    type UninitType = Option<Self>;
+
+    fn uninit() -> Self::UninitType {
+        None
+    }
+
+    fn from_init(value: Self) -> Self::UninitType {
+        Some(value)
+    }
+
     fn deserialize(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
         Self::deserialize_option(parcel)?.ok_or(StatusCode::UNEXPECTED_NULL)
     }

@@ -76,6 +76,7 @@
 //! - [`StatusCode`] and [`ExceptionCode`] have the names, but unknown numbers become
 //!   [`StatusCode::UNKNOWN_ERROR`] and [`ExceptionCode::TRANSACTION_FAILED`].
 //! - [`ParcelableHolder`] is that of AIDL 14, which takes its stability as an argument.
+//! - A [`BorrowedParcel`](binder_impl::BorrowedParcel) is lent as a reference, not by value.
 //! - Nothing of C lies beneath: there is no `AsNative`, and `binder_impl` has no `InterfaceClass`,
 //!   `AssociateClass` or `status_t`. [`ConnectionInfo`] has Rust's addresses instead of C's.
 //! - What are the crates `rpcbinder` and `binder_tokio` there are modules here: [`transport::rpc`] and
@@ -84,8 +85,13 @@
 //!   [`RpcError`](transport::rpc::RpcError), which says more than an `io::Error`. `new_vsock` returns
 //!   the server alone, whose `vsock_port` is the port that the system chose. `setup_preconnected_client`
 //!   takes sockets (`OwnedFd`), whose numbers it takes there, and `setup_unix_domain_client` a path, which
-//!   there is a name below `/dev/socket`. There is no `new_bound_socket_with_factory`: every session gets
-//!   the same root object.
+//!   there is a name below `/dev/socket`. Instead of `new_bound_socket_with_factory` there is
+//!   [`set_per_session_root_object`](transport::rpc::RpcServer::set_per_session_root_object).
+//!
+//! # What is logged
+//!
+//! Warnings are events of the crate `tracing`. A program without a subscriber hears them if it has a logger of
+//! the crate `log` (`env_logger::init()`), and with neither not at all.
 //!
 //! # Features
 //!

@@ -345,6 +345,16 @@ macro_rules! declare_binder_enum {
         }
 
         impl $crate::binder_impl::Deserialize for $name {
+            type UninitType = Self;
+
+            fn uninit() -> Self::UninitType {
+                <Self as ::std::default::Default>::default()
+            }
+
+            fn from_init(value: Self) -> Self::UninitType {
+                value
+            }
+
             fn deserialize(
                 parcel: &$crate::binder_impl::BorrowedParcel<'_>,
             ) -> ::std::result::Result<Self, $crate::StatusCode> {
@@ -420,6 +430,16 @@ macro_rules! impl_deserialize_for_parcelable {
         where
             Self: $crate::Parcelable + Default,
         {
+            type UninitType = Self;
+
+            fn uninit() -> Self::UninitType {
+                <Self as ::std::default::Default>::default()
+            }
+
+            fn from_init(value: Self) -> Self::UninitType {
+                value
+            }
+
             fn deserialize(
                 parcel: &$crate::binder_impl::BorrowedParcel<'_>,
             ) -> ::std::result::Result<Self, $crate::StatusCode> {
@@ -515,6 +535,16 @@ macro_rules! impl_deserialize_for_unstructured_parcelable {
         where
             Self: $crate::binder_impl::UnstructuredParcelable,
         {
+            type UninitType = ::std::option::Option<Self>;
+
+            fn uninit() -> Self::UninitType {
+                ::std::option::Option::None
+            }
+
+            fn from_init(value: Self) -> Self::UninitType {
+                ::std::option::Option::Some(value)
+            }
+
             fn deserialize(
                 parcel: &$crate::binder_impl::BorrowedParcel<'_>,
             ) -> ::std::result::Result<Self, $crate::StatusCode> {

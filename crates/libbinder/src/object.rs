@@ -9,7 +9,7 @@ use crate::interface::{
     DUMP_TRANSACTION, EXTENSION_TRANSACTION, INTERFACE_TRANSACTION, PING_TRANSACTION,
     TransactionCode, TransactionFlags,
 };
-use crate::parcel::{BorrowedParcel, Parcel};
+use crate::parcel::{BorrowedParcel, Parcel, Place};
 use crate::transport::{LocalObject, RemoteObject, serve_parcel};
 use crate::{DeathRecipient, FromIBinder, Stability, StatusCode, Strong};
 
@@ -134,7 +134,7 @@ impl SpIBinder {
         }
     }
 
-    fn place(&self) -> (bool, usize) {
+    fn place(&self) -> Place {
         match &self.object {
             Object::Local(object) => (false, Arc::as_ptr(object).addr()),
             Object::Remote(object) => (true, Arc::as_ptr(object).addr()),
@@ -209,7 +209,8 @@ pub trait IBinderInternal: IBinder {
     ///
     /// # Errors
     ///
-    /// The transport's, or the status that the object answered with.
+    /// The transport's, or the status that the object answered with; [`StatusCode::BAD_VALUE`] for a
+    /// parcel that was prepared for a call of another object.
     fn submit_transact(
         &self,
         code: TransactionCode,
@@ -286,6 +287,7 @@ impl IBinderInternal for SpIBinder {
             Some(descriptor) => parcel.write_interface_token(descriptor)?,
             None => parcel.write_interface_token(&self.interface_descriptor()?)?,
         }
+        parcel.prepare_for(self.place());
         Ok(parcel)
     }
 
@@ -295,6 +297,9 @@ impl IBinderInternal for SpIBinder {
         data: Parcel,
         flags: TransactionFlags,
     ) -> Result<Parcel, StatusCode> {
+        if data.is_for_another(self.place()) {
+            return Err(StatusCode::BAD_VALUE);
+        }
         #[cfg(feature = "tokio")]
         let data = match crate::binder_tokio::defer(self, code, data, flags) {
             // Nobody looks at this: the call is made, and answered, later.
@@ -306,6 +311,60 @@ impl IBinderInternal for SpIBinder {
             Object::Remote(object) => object.submit_transact(code, data, flags),
         }
     }
+}
+
+/// As the object; without one, all fail with [`StatusCode::UNEXPECTED_NULL`].
+impl IBinder for Option<SpIBinder> {
+    fn link_to_death(&self, recipient: &DeathRecipient) -> Result<(), StatusCode> {
+        there(self)?.link_to_death(recipient)
+    }
+
+    fn unlink_to_death(&self, recipient: &DeathRecipient) -> Result<(), StatusCode> {
+        there(self)?.unlink_to_death(recipient)
+    }
+
+    fn ping_binder(&self) -> Result<(), StatusCode> {
+        there(self)?.ping_binder()
+    }
+}
+
+/// As the object; without one, all fail with [`StatusCode::UNEXPECTED_NULL`], and it is not alive.
+impl IBinderInternal for Option<SpIBinder> {
+    fn is_binder_alive(&self) -> bool {
+        self.as_ref().is_some_and(SpIBinder::is_binder_alive)
+    }
+
+    fn set_requesting_sid(&mut self, enable: bool) {
+        if let Some(object) = self {
+            object.set_requesting_sid(enable);
+        }
+    }
+
+    fn dump<F: AsFd>(&self, file: &F, args: &[&str]) -> Result<(), StatusCode> {
+        there(self)?.dump(file, args)
+    }
+
+    fn get_extension(&self) -> Result<Option<SpIBinder>, StatusCode> {
+        there(self)?.get_extension()
+    }
+
+    fn prepare_transact(&self) -> Result<Parcel, StatusCode> {
+        there(self)?.prepare_transact()
+    }
+
+    fn submit_transact(
+        &self,
+        code: TransactionCode,
+        data: Parcel,
+        flags: TransactionFlags,
+    ) -> Result<Parcel, StatusCode> {
+        there(self)?.submit_transact(code, data, flags)
+    }
+}
+
+/// The object, if there is one.
+fn there(object: &Option<SpIBinder>) -> Result<&SpIBinder, StatusCode> {
+    object.as_ref().ok_or(StatusCode::UNEXPECTED_NULL)
 }
 
 impl PartialEq for SpIBinder {
@@ -366,7 +425,7 @@ impl WpIBinder {
         Some(SpIBinder { object, descriptor: self.descriptor })
     }
 
-    fn place(&self) -> (bool, usize) {
+    fn place(&self) -> Place {
         match &self.object {
             WeakObject::Local(object) => (false, object.as_ptr().addr()),
             WeakObject::Remote(object) => (true, object.as_ptr().addr()),

@@ -47,8 +47,13 @@ pub struct BorrowedParcel<'a> {
     is_sensitive: bool,
     /// Whether the names in it are the receiver's by now.
     is_sent: bool,
+    /// The object for whose call it was prepared, by its place in memory; of others, none.
+    prepared_for: Option<Place>,
     lent: PhantomData<&'a mut ()>,
 }
+
+/// Where an object is: whether elsewhere, and the address of it or of its proxy.
+pub(crate) type Place = (bool, usize);
 
 /// Bytes that a transport received, where they lie; dropping them frees the place.
 pub trait ReceivedBytes: Send {
@@ -216,8 +221,24 @@ impl BorrowedParcel<'_> {
             depth: Cell::new(0),
             is_sensitive: false,
             is_sent: false,
+            prepared_for: None,
             lent: PhantomData,
         }
+    }
+
+    /// Notes for whose call it is.
+    pub(crate) fn prepare_for(&mut self, object: Place) {
+        self.prepared_for = Some(object);
+    }
+
+    /// Whether it was prepared for a call of another object.
+    pub(crate) fn is_for_another(&self, object: Place) -> bool {
+        self.prepared_for.is_some_and(|prepared_for| prepared_for != object)
+    }
+
+    /// The same parcel, lent on for a shorter time.
+    pub fn reborrow(&mut self) -> &mut Self {
+        self
     }
 
     /// How binders, files and tokens look in it.

@@ -27,6 +27,22 @@ pub trait Serialize {
 
 /// Can be read from a parcel.
 pub trait Deserialize: Sized {
+    /// What stands in a place that a value will have: `Self` if that has a default, else `Option<Self>`.
+    type UninitType;
+
+    /// That both are as large, and aligned alike: else naming this does not compile.
+    const ASSERT_UNINIT_SIZE_AND_ALIGNMENT: bool = {
+        assert!(size_of::<Self>() == size_of::<Self::UninitType>(), "they differ in size");
+        assert!(align_of::<Self>() == align_of::<Self::UninitType>(), "they differ in alignment");
+        true
+    };
+
+    /// The default, or nothing.
+    fn uninit() -> Self::UninitType;
+
+    /// A value that is there.
+    fn from_init(value: Self) -> Self::UninitType;
+
     /// Reads a value where the parcel stands.
     ///
     /// # Errors

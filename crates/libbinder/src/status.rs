@@ -205,6 +205,16 @@ impl Serialize for Status {
 }
 
 impl Deserialize for Status {
+    type UninitType = Option<Self>;
+
+    fn uninit() -> Self::UninitType {
+        None
+    }
+
+    fn from_init(value: Self) -> Self::UninitType {
+        Some(value)
+    }
+
     fn deserialize(parcel: &BorrowedParcel<'_>) -> std::result::Result<Self, StatusCode> {
         let outcome = parcel.read_with(|reader| Outcome::read(reader))?;
         let code = match outcome {

@@ -230,6 +230,16 @@ impl<I: FromIBinder + SerializeOption + ?Sized> SerializeOption for Strong<I> {
 impl<I: FromIBinder + Serialize + ?Sized> SerializeArray for Strong<I> {}
 
 impl<I: FromIBinder + ?Sized> Deserialize for Strong<I> {
+    type UninitType = Option<Self>;
+
+    fn uninit() -> Self::UninitType {
+        None
+    }
+
+    fn from_init(value: Self) -> Self::UninitType {
+        Some(value)
+    }
+
     fn deserialize(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
         FromIBinder::try_from(SpIBinder::deserialize(parcel)?)
     }

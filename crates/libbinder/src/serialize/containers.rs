@@ -39,6 +39,16 @@ impl<T: SerializeOption + ?Sized> SerializeOption for Box<T> {
 impl<T: SerializeOption> SerializeArray for Box<T> {}
 
 impl<T: Deserialize> Deserialize for Box<T> {
+    type UninitType = Option<Self>;
+
+    fn uninit() -> Self::UninitType {
+        None
+    }
+
+    fn from_init(value: Self) -> Self::UninitType {
+        Some(value)
+    }
+
     fn deserialize(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
         T::deserialize(parcel).map(Self::new)
     }
@@ -61,6 +71,16 @@ impl<T: SerializeOption> Serialize for Option<T> {
 impl<T: SerializeOption> SerializeArray for Option<T> {}
 
 impl<T: DeserializeOption> Deserialize for Option<T> {
+    type UninitType = Self;
+
+    fn uninit() -> Self::UninitType {
+        Self::default()
+    }
+
+    fn from_init(value: Self) -> Self::UninitType {
+        value
+    }
+
     fn deserialize(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
         T::deserialize_option(parcel)
     }
@@ -106,6 +126,16 @@ impl<T: SerializeArray> SerializeOption for Vec<T> {
 }
 
 impl<T: DeserializeArray> Deserialize for Vec<T> {
+    type UninitType = Self;
+
+    fn uninit() -> Self::UninitType {
+        Self::default()
+    }
+
+    fn from_init(value: Self) -> Self::UninitType {
+        value
+    }
+
     fn deserialize(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
         T::deserialize_array(parcel)?.ok_or(StatusCode::UNEXPECTED_NULL)
     }
@@ -135,6 +165,16 @@ impl<T: SerializeArray, const N: usize> SerializeOption for [T; N] {
 }
 
 impl<T: DeserializeArray, const N: usize> Deserialize for [T; N] {
+    type UninitType = [T::UninitType; N];
+
+    fn uninit() -> Self::UninitType {
+        std::array::from_fn(|_| T::uninit())
+    }
+
+    fn from_init(value: Self) -> Self::UninitType {
+        value.map(T::from_init)
+    }
+
     fn deserialize(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
         Self::deserialize_option(parcel)?.ok_or(StatusCode::UNEXPECTED_NULL)
     }

@@ -25,6 +25,16 @@ macro_rules! numbers {
         }
 
         impl Deserialize for $type {
+            type UninitType = Self;
+
+            fn uninit() -> Self::UninitType {
+                Self::default()
+            }
+
+            fn from_init(value: Self) -> Self::UninitType {
+                value
+            }
+
             fn deserialize(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
                 parcel.read_with(|reader| ::parcel::Element::read(reader))
             }
@@ -41,6 +51,33 @@ macro_rules! numbers {
 }
 
 numbers!(bool i8 u8 u16 i32 u32 i64 u64 f32 f64);
+
+/// On the wire, and in Java, such a number is a character.
+impl Serialize for i16 {
+    fn serialize(&self, parcel: &mut BorrowedParcel<'_>) -> Result<(), StatusCode> {
+        self.cast_unsigned().serialize(parcel)
+    }
+}
+
+impl SerializeArray for i16 {}
+
+impl Deserialize for i16 {
+    type UninitType = Self;
+
+    fn uninit() -> Self::UninitType {
+        Self::default()
+    }
+
+    fn from_init(value: Self) -> Self::UninitType {
+        value
+    }
+
+    fn deserialize(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
+        u16::deserialize(parcel).map(u16::cast_signed)
+    }
+}
+
+impl DeserializeArray for i16 {}
 
 impl Serialize for str {
     fn serialize(&self, parcel: &mut BorrowedParcel<'_>) -> Result<(), StatusCode> {
@@ -83,6 +120,16 @@ impl SerializeOption for String {
 }
 
 impl Deserialize for String {
+    type UninitType = Self;
+
+    fn uninit() -> Self::UninitType {
+        Self::default()
+    }
+
+    fn from_init(value: Self) -> Self::UninitType {
+        value
+    }
+
     fn deserialize(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
         Self::deserialize_option(parcel)?.ok_or(StatusCode::UNEXPECTED_NULL)
     }
@@ -114,6 +161,16 @@ impl SerializeOption for SpIBinder {
 }
 
 impl Deserialize for SpIBinder {
+    type UninitType = Option<Self>;
+
+    fn uninit() -> Self::UninitType {
+        None
+    }
+
+    fn from_init(value: Self) -> Self::UninitType {
+        Some(value)
+    }
+
     fn deserialize(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
         parcel.read_binder()?.ok_or(StatusCode::UNEXPECTED_NULL)
     }

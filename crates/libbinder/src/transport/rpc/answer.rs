@@ -63,7 +63,10 @@ impl Shared {
             Some(address) => connection = self.answer_call(connection, address, transaction)?,
             None => {
                 self.ending().map_or(Ok(()), Err)?;
-                let reply = self.answer_special(&transaction);
+                let reply = match &transaction.body.bad {
+                    None => self.answer_special(&transaction),
+                    Some(bad) => Err(self.refuse(bad)),
+                };
                 if !transaction.is_oneway() {
                     self.reply(&mut connection, None, reply)?;
                 }
@@ -83,7 +86,7 @@ impl Shared {
         let data = self.received(transaction.body, Tell::Soon)?;
         let caller = self.peer.caller();
         let (connection, reply) = serving(self, Some(connection), || {
-            serve(&object, caller, transaction.code, data, transaction.flags)
+            serve(&object, caller, transaction.code, data?, transaction.flags)
         });
         // Without a connection, a call within this one has ended the session.
         let mut connection = connection.ok_or_else(|| self.ending().unwrap_or(Ending::Closed))?;
@@ -97,7 +100,12 @@ impl Shared {
         address: Address,
         transaction: Transaction<OwnedFd>,
     ) -> Result<(), Ending> {
-        let accepted = self.table().session.accept_oneway(address, transaction)?;
+        let accepted = {
+            let mut table = self.table();
+            let accepted = table.session.accept_oneway(address, transaction)?;
+            table.charge_queue()?;
+            accepted
+        };
         let (mut object, mut transaction) = match accepted {
             Oneway::Run(object, transaction) => (object, transaction),
             Oneway::Wait(queued) => {
@@ -114,12 +122,17 @@ impl Shared {
             // Nobody waits, so nobody may be held to account by number.
             caller.pid = 0;
             let (_, served) = serving(self, None, || {
-                serve(&object, caller, transaction.code, data, transaction.flags)
+                serve(&object, caller, transaction.code, data?, transaction.flags)
             });
             if let Err(status) = served {
                 tracing::debug!(%status, code = transaction.code, "a one-way call failed");
             }
-            let next = self.table().session.oneway_ran(address);
+            let next = {
+                let mut table = self.table();
+                let next = table.session.oneway_ran(address);
+                table.charge_queue()?;
+                next
+            };
             match next {
                 Ok(next) => (object, transaction) = next,
                 Err(released) => {

@@ -149,7 +149,7 @@ impl Shared {
         match reply.status {
             0 => {
                 let received = self.received(reply.body, Tell::WithNext);
-                self.fail(received).ok_or(StatusCode::DEAD_OBJECT)
+                self.fail(received).ok_or(StatusCode::DEAD_OBJECT)?
             }
             status => Err(StatusCode::from_code(status)),
         }

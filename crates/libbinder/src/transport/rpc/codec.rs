@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use binder_rpc::handshake::FdMode;
-use binder_rpc::{Address, Body, Ending, Listed, Version};
+use binder_rpc::{Address, BadParcel, Body, Ending, Listed, Version};
 
 use super::error::status_of;
 use super::proxy::RpcProxy;
@@ -65,20 +65,22 @@ impl ObjectCodec for Shared {
 
     fn allow_files(&self) -> Result<(), StatusCode> {
         match self.terms.fd_mode {
-            FdMode::Unix if self.terms.version.has_positions() => Ok(()),
-            FdMode::Unix | FdMode::None | FdMode::Trusty => Err(StatusCode::FDS_NOT_ALLOWED),
+            FdMode::Unix if self.terms.passes_files => Ok(()),
+            FdMode::Unix => Err(StatusCode::BAD_VALUE),
+            FdMode::None | FdMode::Trusty => Err(StatusCode::FDS_NOT_ALLOWED),
         }
     }
 }
 
 impl Shared {
-    /// Makes a parcel of what came, with the objects that were listed.
+    /// Makes a parcel of what came, with the objects that were listed; or says with what a call fails
+    /// that brought a bad one.
     #[inline(always)]
     pub(super) fn received(
         self: &Arc<Self>,
         mut body: Body<OwnedFd>,
         tell: Tell,
-    ) -> Result<Parcel, Ending> {
+    ) -> Result<Result<Parcel, StatusCode>, Ending> {
         let mut objects = Vec::new();
         if !body.positions.is_empty() {
             let mut files: Vec<_> = body.files.drain(..).map(Some).collect();
@@ -101,7 +103,16 @@ impl Shared {
             }
         }
         let codec = Arc::<Self>::clone(self);
-        Ok(Parcel::received_into(codec, body.buffer, body.start, objects))
+        let parcel = Parcel::received_into(codec, body.buffer, body.start, objects);
+        // A bad one that is dropped gives back what it names.
+        Ok(body.bad.map_or(Ok(parcel), |bad| Err(self.refuse(&bad))))
+    }
+
+    /// Refuses a bad parcel.
+    pub(super) fn refuse(&self, bad: &BadParcel) -> StatusCode {
+        let caller = self.peer.caller();
+        tracing::warn!(reason = %bad, pid = caller.pid, uid = caller.uid, "a parcel was refused");
+        StatusCode::BAD_VALUE
     }
 
     /// Writes the positions that the version lists into `to`, and returns how many there are.

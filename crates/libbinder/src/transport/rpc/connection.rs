@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use binder_rpc::{Direction, Ending, Inbox, Limits, Message, Partial, Turns, Version};
 
 use super::link::{Link, Patience};
+use super::quota::{Charge, Resource};
 use crate::transport::take_buffer;
 
 /// How often room is tried for, before a peer that makes none is given up.
@@ -28,6 +29,8 @@ pub(super) struct Connection {
     link: Arc<Link>,
     inbox: Inbox<OwnedFd>,
     files: Vec<OwnedFd>,
+    /// Descriptors that have come and are with no call that runs or waits.
+    held_files: Charge,
     /// Messages that came while we had the turn.
     early: VecDeque<Message<OwnedFd>>,
     pub(super) turns: Turns,
@@ -59,10 +62,12 @@ pub(super) enum WaitFor {
 impl Connection {
     /// Takes a link on which nothing has been said yet.
     pub(super) fn new(link: Arc<Link>, limits: Limits) -> Self {
+        let held_files = link.account().charge(Resource::Files);
         Self {
             link,
             inbox: Inbox::new(take_buffer),
             files: Vec::new(),
+            held_files,
             early: VecDeque::new(),
             turns: Turns::new(Direction::Outgoing),
             version: Version::NEWEST,
@@ -120,8 +125,17 @@ impl Connection {
         if received.is_end {
             return Err(self.inbox.closed());
         }
-        self.inbox.add_files(self.files.drain(..));
+        if !self.files.is_empty() {
+            self.inbox.add_files(self.files.drain(..));
+            self.charge_files()?;
+        }
         Ok(())
+    }
+
+    /// Charges the peer with the descriptors that have come and that no call has.
+    fn charge_files(&mut self) -> Result<(), Ending> {
+        let early: usize = self.early.iter().map(Message::files).sum();
+        Ok(self.held_files.set(self.inbox.files() + early)?)
     }
 
     /// Receives once if there is something; says whether there was.
@@ -135,6 +149,7 @@ impl Connection {
     /// Returns the next message if it has come.
     pub(super) fn arrived(&mut self) -> Result<Option<Message<OwnedFd>>, Ending> {
         if let Some(message) = self.early.pop_front() {
+            self.charge_files()?;
             return Ok(Some(message));
         }
         if self.inbox.is_empty() {
@@ -144,6 +159,9 @@ impl Connection {
         let message = self.inbox.next(self.version, &self.limits);
         if let Ok(Some(_)) = message {
             self.within_since = None;
+            if self.held_files.amount() > 0 {
+                self.charge_files()?;
+            }
         }
         message
     }

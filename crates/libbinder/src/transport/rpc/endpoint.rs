@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
-use std::net::{IpAddr, Ipv6Addr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::net::{SocketAddr as UnixAddr, UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ use super::socket_file::SocketFile;
 
 /// Where a client connects to.
 pub(super) enum Target<'a> {
-    Unix(SocketAddr),
+    Unix(UnixAddr),
     Inet(String, u16),
     #[cfg(feature = "tls")]
     Tls(String, u16, std::sync::Arc<rustls::ClientConfig>),
@@ -47,7 +47,43 @@ const BACKLOG: i32 = 128;
 pub(super) struct Connected {
     pub(super) link: Link,
     pub(super) peer: Peer,
-    pub(super) origin: Origin,
+    pub(super) address: PeerAddress,
+}
+
+/// Where a peer of a server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PeerAddress {
+    /// On this machine, by the system's word.
+    Process {
+        /// Its number.
+        pid: i32,
+        /// Its user.
+        uid: u32,
+    },
+    /// At an address of a network.
+    Inet(SocketAddr),
+    /// On a virtual machine, or the host of one.
+    Vsock {
+        /// The machine.
+        cid: u32,
+        /// The port there.
+        port: u32,
+    },
+    /// Somebody else made the connection.
+    Unknown,
+}
+
+impl PeerAddress {
+    /// Returns to whom a connection from there is charged.
+    pub(super) fn origin(self) -> Origin {
+        match self {
+            Self::Process { uid, .. } => Origin::User(uid),
+            Self::Inet(address) => Origin::inet(address.ip()),
+            Self::Vsock { cid, .. } => Origin::Machine(cid),
+            Self::Unknown => Origin::Unknown,
+        }
+    }
 }
 
 /// To whom a connection is charged.
@@ -71,12 +107,13 @@ impl Origin {
 
 fn unix(socket: OwnedFd) -> Connected {
     let peer = Peer::of_unix_socket(&socket);
-    let origin = Origin::User(peer.caller().uid);
-    Connected { link: Link::new(socket, true), peer, origin }
+    let caller = peer.caller();
+    let address = PeerAddress::Process { pid: caller.pid, uid: caller.uid };
+    Connected { link: Link::new(socket, true), peer, address }
 }
 
-fn stream(socket: OwnedFd, origin: Origin) -> Connected {
-    Connected { link: Link::new(socket, false), peer: Peer::elsewhere(None), origin }
+fn stream(socket: OwnedFd, address: PeerAddress) -> Connected {
+    Connected { link: Link::new(socket, false), peer: Peer::elsewhere(None), address }
 }
 
 /// Looks at a socket that somebody else made; waiting on it blocks from here on.
@@ -93,13 +130,13 @@ fn any(socket: OwnedFd) -> Result<Connected, RpcError> {
     Ok(match family_of(&socket)? {
         AddressFamily::UNIX => unix(socket),
         AddressFamily::INET | AddressFamily::INET6 => {
-            stream(set_up_tcp(socket.into())?, Origin::Unknown)
+            stream(set_up_tcp(socket.into())?, PeerAddress::Unknown)
         }
-        _ => stream(socket, Origin::Unknown),
+        _ => stream(socket, PeerAddress::Unknown),
     })
 }
 
-fn connect_unix(address: &SocketAddr, deadline: &Deadline) -> Result<OwnedFd, RpcError> {
+fn connect_unix(address: &UnixAddr, deadline: &Deadline) -> Result<OwnedFd, RpcError> {
     let connected = || {
         let address = match (address.as_pathname(), address.as_abstract_name()) {
             (Some(path), _) => SocketAddrUnix::new(path)?,
@@ -152,12 +189,12 @@ fn set_up_tcp(stream: TcpStream) -> Result<OwnedFd, RpcError> {
 }
 
 /// Returns the address of a path, or of a name in the abstract namespace if it begins with NUL.
-pub(super) fn unix_address(path: &Path) -> Result<SocketAddr, RpcError> {
+pub(super) fn unix_address(path: &Path) -> Result<UnixAddr, RpcError> {
     match path.as_os_str().as_bytes() {
         // The system would choose a name that nobody knows.
         [] => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty")),
-        [0, name @ ..] => SocketAddr::from_abstract_name(name),
-        _ => SocketAddr::from_pathname(path),
+        [0, name @ ..] => UnixAddr::from_abstract_name(name),
+        _ => UnixAddr::from_pathname(path),
     }
     .map_err(RpcError::system("use the name of a socket"))
 }
@@ -168,18 +205,19 @@ impl Target<'_> {
         match self {
             Self::Unix(address) => Ok(unix(connect_unix(address, deadline)?)),
             Self::Inet(host, port) => {
-                Ok(stream(connect_inet(host, *port, deadline)?, Origin::Unknown))
+                Ok(stream(connect_inet(host, *port, deadline)?, PeerAddress::Unknown))
             }
             #[cfg(feature = "tls")]
             Self::Tls(host, port, config) => {
                 let tls = super::tls::Tls::connect(std::sync::Arc::clone(config), host)?;
                 let link = Link::with_tls(connect_inet(host, *port, deadline)?, tls);
-                Ok(Connected { link, peer: Peer::elsewhere(None), origin: Origin::Unknown })
+                let address = PeerAddress::Unknown;
+                Ok(Connected { link, peer: Peer::elsewhere(None), address })
             }
             Self::Vsock(cid, port) => {
                 let socket = vsock::VsockStream::connect_with_cid_port(*cid, *port);
                 let socket = socket.map_err(RpcError::system("connect over vsock"))?;
-                Ok(stream(socket.into(), Origin::Machine(*cid)))
+                Ok(stream(socket.into(), PeerAddress::Unknown))
             }
             Self::Bootstrap(socket) => {
                 let pair = UnixStream::pair();
@@ -238,7 +276,8 @@ impl VsockPort {
             }
             match self.listener.accept() {
                 Ok((socket, from)) if self.only.is_none_or(|only| only == from.cid()) => {
-                    return Ok(Some(stream(socket.into(), Origin::Machine(from.cid()))));
+                    let address = PeerAddress::Vsock { cid: from.cid(), port: from.port() };
+                    return Ok(Some(stream(socket.into(), address)));
                 }
                 Ok((_, from)) => {
                     let cid = from.cid();
@@ -325,7 +364,7 @@ impl Listener {
             Self::Inet(listener) => {
                 let (stream, from) =
                     listener.accept().map_err(RpcError::system("accept a connection"))?;
-                Ok(Some(self::stream(set_up_tcp(stream)?, Origin::inet(from.ip()))))
+                Ok(Some(self::stream(set_up_tcp(stream)?, PeerAddress::Inet(from))))
             }
             #[cfg(feature = "tls")]
             Self::Tls(listener, config) => {
@@ -333,8 +372,8 @@ impl Listener {
                     listener.accept().map_err(RpcError::system("accept a connection"))?;
                 let tls = super::tls::Tls::accept(std::sync::Arc::clone(config))?;
                 let link = Link::with_tls(set_up_tcp(stream)?, tls);
-                let origin = Origin::inet(from.ip());
-                Ok(Some(Connected { link, peer: Peer::elsewhere(None), origin }))
+                let address = PeerAddress::Inet(from);
+                Ok(Some(Connected { link, peer: Peer::elsewhere(None), address }))
             }
             Self::Vsock(port) => port.accept().map_err(RpcError::system("accept a connection")),
             Self::Bootstrap(link) => accept_bootstrap(link),

@@ -27,15 +27,20 @@ pub enum RpcError {
         /// How long it had.
         seconds: f32,
     },
+    /// The other side closed a connection while the session was set up, without a word: it has gone, it
+    /// refuses us, or it does not understand us.
+    #[error(
+        "the server closed a connection while the session was set up: it has no room for us or does not \
+         offer how descriptors are to travel (its log tells), it speaks something older than version 0 of \
+         the protocol, as Android 12 does, or it has gone"
+    )]
+    ClosedAtOpening,
     /// The session ended while it was set up.
     #[error("the session ended: {0}")]
     Ended(#[from] Ending),
     /// TLS did not come about: a certificate is missing, not trusted, expired, or of another name.
     #[error("TLS: {0}")]
     Tls(String),
-    /// Descriptors were to travel over something else than a Unix socket.
-    #[error("descriptors travel over Unix sockets only, and this is none")]
-    NoUnixSocket,
     /// More connections were wished for than a session may have.
     #[error(
         "{incoming} connections for the server's calls: a session has {limit} in all, one of them \
@@ -76,11 +81,9 @@ impl From<RpcError> for StatusCode {
             }
             RpcError::Handshake(_) => Self::BAD_VALUE,
             RpcError::TimedOut { .. } => Self::TIMED_OUT,
-            RpcError::Ended(_) => Self::DEAD_OBJECT,
+            RpcError::Ended(_) | RpcError::ClosedAtOpening => Self::DEAD_OBJECT,
             RpcError::Tls(_) => Self::PERMISSION_DENIED,
-            RpcError::NoUnixSocket
-            | RpcError::TooManyConnections { .. }
-            | RpcError::NoConnection => Self::BAD_VALUE,
+            RpcError::TooManyConnections { .. } | RpcError::NoConnection => Self::BAD_VALUE,
             RpcError::IsSetUp | RpcError::WithinCall => Self::INVALID_OPERATION,
             RpcError::NoRoot(status) => status,
         }

@@ -16,6 +16,8 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, Shutdown, recv, recvmsg, send, sendmsg, shutdown,
 };
 
+use super::quota::{Account, Charge, Resource};
+
 /// What a read brought.
 #[derive(Debug)]
 pub(super) struct Received {
@@ -38,6 +40,8 @@ pub(super) enum Patience {
 #[derive(Debug)]
 pub(super) struct Link {
     socket: OwnedFd,
+    /// Dropped after the socket.
+    charge: Charge,
     passes_files: AtomicBool,
     #[cfg(feature = "tls")]
     tls: Option<Box<super::tls::Tls>>,
@@ -48,6 +52,7 @@ impl Link {
     pub(super) fn new(socket: OwnedFd, passes_files: bool) -> Self {
         Self {
             socket,
+            charge: Account::default().charge(Resource::Connections),
             passes_files: AtomicBool::new(passes_files),
             #[cfg(feature = "tls")]
             tls: None,
@@ -57,7 +62,17 @@ impl Link {
     /// Takes a socket on which TLS is to be spoken; no descriptors come there.
     #[cfg(feature = "tls")]
     pub(super) fn with_tls(socket: OwnedFd, tls: super::tls::Tls) -> Self {
-        Self { socket, passes_files: AtomicBool::new(false), tls: Some(Box::new(tls)) }
+        Self { tls: Some(Box::new(tls)), ..Self::new(socket, false) }
+    }
+
+    /// Holds a server's charge for this socket until that is closed.
+    pub(super) fn hold(&mut self, charge: Charge) {
+        self.charge = charge;
+    }
+
+    /// Returns who is charged for what comes here.
+    pub(super) fn account(&self) -> &Account {
+        self.charge.account()
     }
 
     /// Returns the TLS that is spoken, if any is.

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::io;
 use std::mem;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -18,11 +17,13 @@ use binder_rpc::handshake::{FdMode, HandshakeError, Opening};
 use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version};
 
 use super::connection::Connection;
-use super::endpoint::{Connected, Listener, Origin};
+use super::endpoint::{Connected, Listener, PeerAddress};
 use super::error::RpcError;
 use super::handshake::{self, Deadline};
+use super::offer::{Offer, Root};
 use super::peer::Peer;
 use super::pool::Place;
+use super::quota::{Account, Quota, Resource};
 use super::shared::{Shared, Terms};
 use crate::{SpIBinder, StatusCode};
 
@@ -44,39 +45,11 @@ pub struct RpcServer {
 struct Inner {
     /// Until the server is shut down.
     listener: Mutex<Option<Arc<Listener>>>,
-    root: SpIBinder,
     offer: Mutex<Offer>,
+    quota: Arc<Quota>,
     state: Mutex<State>,
     changed: Condvar,
     is_closing: AtomicBool,
-}
-
-/// What clients may ask.
-#[derive(Clone, Debug)]
-struct Offer {
-    version: Version,
-    limits: Limits,
-    fd_modes: Vec<FdMode>,
-    max_threads: u32,
-    max_connections: usize,
-    /// Three quarters of those, if nothing is said.
-    max_connections_per_peer: Option<usize>,
-    timeout: Duration,
-}
-
-impl Offer {
-    /// Returns how many connections a client is told of: no more than it will get.
-    fn granted_threads(&self) -> u32 {
-        let most = u32::try_from(self.limits.max_connections).unwrap_or(u32::MAX);
-        self.max_threads.min(most).max(1)
-    }
-
-    /// Returns how many connections one peer may have: not all, unless that was said.
-    fn connections_per_peer(&self) -> usize {
-        let total = self.max_connections;
-        let most = (total - total / 4).min(total.saturating_sub(1)).max(1);
-        self.max_connections_per_peer.unwrap_or(most)
-    }
 }
 
 #[derive(Debug, Default)]
@@ -85,8 +58,8 @@ struct State {
     /// Connections whose handshake is not done, to be closed with the server.
     opening: Vec<Weak<super::link::Link>>,
     accepting: Option<thread::JoinHandle<()>>,
-    /// Whose the connections are that have a thread of ours, in their handshake or served.
-    threads_of: HashMap<Origin, usize>,
+    /// Those of connections, in their handshake or served.
+    threads: usize,
 }
 
 impl RpcServer {
@@ -170,24 +143,24 @@ impl RpcServer {
     }
 
     fn new(root: SpIBinder, listener: Listener) -> Self {
-        let offer = Offer {
-            version: Version::NEWEST,
-            limits: Limits::default(),
-            fd_modes: vec![FdMode::None],
-            max_threads: 1,
-            max_connections: 1_024,
-            max_connections_per_peer: None,
-            timeout: Duration::from_secs(10),
-        };
         let inner = Inner {
             listener: Mutex::new(Some(Arc::new(listener))),
-            root,
-            offer: Mutex::new(offer),
+            offer: Mutex::new(Offer::new(root)),
+            quota: Quota::new(),
             state: Mutex::default(),
             changed: Condvar::new(),
             is_closing: AtomicBool::new(false),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// Gives each session a root object of its own, which `make` makes when the session begins; a client
+    /// for which it makes none has no root object.
+    pub fn set_per_session_root_object(
+        &self,
+        make: impl Fn(&PeerAddress) -> Option<SpIBinder> + Send + Sync + 'static,
+    ) {
+        self.inner.offer().root = Root::PerSession(Arc::new(make));
     }
 
     /// Says how descriptors may travel: not at all, if nothing is said.
@@ -200,16 +173,30 @@ impl RpcServer {
         self.inner.offer().max_threads = u32::try_from(threads).unwrap_or(u32::MAX).max(1);
     }
 
-    /// Says how many connections all clients may have together; 1024 if nothing is said.
+    /// Says how many connections all clients may have together, in both directions; 1024 if nothing is
+    /// said. There are never more than three eighths of what this process may open (`RLIMIT_NOFILE`).
     pub fn set_max_connections(&self, connections: usize) {
         self.inner.offer().max_connections = connections;
     }
 
     /// Says how many of them one peer may have: a user of this machine, an address (of IPv6, all with
-    /// the same first half), a virtual machine. Three quarters of all if nothing is said, so that none
-    /// keeps the others out.
+    /// the same first half), a virtual machine. Three quarters of what the others leave if nothing is
+    /// said, so that none keeps the next one out.
     pub fn set_max_connections_per_peer(&self, connections: usize) {
         self.inner.offer().max_connections_per_peer = Some(connections);
+    }
+
+    /// Says how many bytes of one-way calls may wait for earlier ones, of all clients together; 64 MiB if
+    /// nothing is said. One peer may have three quarters of what the others leave.
+    pub fn set_max_queued_bytes(&self, bytes: usize) {
+        self.inner.offer().max_queued_bytes = bytes;
+    }
+
+    /// Says how many descriptors may wait, of all clients together: with one-way calls, or for the rest of
+    /// their message. 512 if nothing is said, and never more than three eighths of what this process may
+    /// open. One peer may have three quarters of what the others leave.
+    pub fn set_max_queued_files(&self, files: usize) {
+        self.inner.offer().max_queued_files = files;
     }
 
     /// Says which version is spoken at most.
@@ -251,6 +238,12 @@ impl RpcServer {
         self.inner.state().sessions.len()
     }
 
+    /// Returns how many connections there are, in both directions, and those that are being opened.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.inner.quota.held(Resource::Connections)
+    }
+
     /// Accepts clients with a thread of its own.
     ///
     /// # Errors
@@ -285,7 +278,7 @@ impl RpcServer {
         // It does not panic; if it did, it would not be accepting either.
         let _ = accepting.map(thread::JoinHandle::join);
         let mut state = self.inner.state();
-        while !state.threads_of.is_empty() {
+        while state.threads > 0 {
             state = self.inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         Ok(())
@@ -354,63 +347,40 @@ impl Inner {
         }
     }
 
-    /// Gives a connection a thread.
-    fn begin(self: &Arc<Self>, connected: Connected) {
-        let origin = connected.origin;
-        let (limit, limit_of_peer) = {
-            let offer = self.offer();
-            (offer.max_connections, offer.connections_per_peer())
-        };
-        {
-            let mut state = self.state();
-            let threads: usize = state.threads_of.values().sum();
-            let threads_of_peer = state.threads_of.get(&origin).copied().unwrap_or(0);
-            if threads >= limit || threads_of_peer >= limit_of_peer {
-                drop(state);
-                let caller = connected.peer.caller();
-                let (pid, uid) = (caller.pid, caller.uid);
-                tracing::warn!(
-                    threads,
-                    limit,
-                    threads_of_peer,
-                    limit_of_peer,
-                    ?origin,
-                    pid,
-                    uid,
-                    "a connection was refused: there are too many"
-                );
-                return;
-            }
-            state.threads_of.insert(origin, threads_of_peer + 1);
+    /// Gives a connection a thread, if its peer may have one more.
+    fn begin(self: &Arc<Self>, mut connected: Connected) {
+        self.offer().set_capacities(&self.quota);
+        let account = Account::of_peer(&self.quota, connected.address.origin());
+        let mut charge = account.charge(Resource::Connections);
+        if let Err(reason) = charge.set(1) {
+            let caller = connected.peer.caller();
+            let (pid, uid, peer) = (caller.pid, caller.uid, connected.address);
+            tracing::warn!(%reason, ?peer, pid, uid, "a connection was refused: there are too many");
+            return;
         }
+        connected.link.hold(charge);
+        self.state().threads += 1;
         let inner = Arc::clone(self);
         let thread = thread::Builder::new().name("rpc-server".to_owned());
         let spawned = thread.spawn(move || {
             SERVES.set(Arc::as_ptr(&inner));
             inner.run(connected);
-            inner.finish_thread(origin);
+            inner.finish_thread();
         });
         if let Err(error) = spawned {
             tracing::warn!(%error, "a connection was refused: no thread");
-            self.finish_thread(origin);
+            self.finish_thread();
         }
     }
 
-    fn finish_thread(&self, origin: Origin) {
+    fn finish_thread(&self) {
         // Under the lock, so that who waits for it does not miss it.
-        let mut state = self.state();
-        if let Entry::Occupied(mut threads) = state.threads_of.entry(origin) {
-            *threads.get_mut() -= 1;
-            if *threads.get() == 0 {
-                threads.remove();
-            }
-        }
-        drop(state);
+        self.state().threads -= 1;
         self.changed.notify_all();
     }
 
     /// Opens a connection and serves it to its end.
-    fn run(&self, Connected { link, peer, .. }: Connected) {
+    fn run(&self, Connected { link, peer, address }: Connected) {
         let offer = self.offer().clone();
         let link = Arc::new(link);
         {
@@ -433,7 +403,7 @@ impl Inner {
             }
         };
         let connection = Box::new(Connection::new(link, offer.limits));
-        match self.open(connection, peer, &deadline, &offer) {
+        match self.open(connection, (peer, address), &deadline, &offer) {
             Ok(Some((session, connection))) => {
                 let ending = session.serve_connection(connection);
                 // One of several connections may be closed; a fault on one ends them all.
@@ -461,7 +431,7 @@ impl Inner {
     fn open(
         &self,
         mut connection: Box<Connection>,
-        peer: Peer,
+        peer: (Peer, PeerAddress),
         deadline: &Deadline,
         offer: &Offer,
     ) -> Result<Option<Served>, RpcError> {
@@ -478,7 +448,7 @@ impl Inner {
     fn open_new(
         &self,
         mut connection: Box<Connection>,
-        peer: Peer,
+        (peer, address): (Peer, PeerAddress),
         offer: &Offer,
         deadline: &Deadline,
         opening: &Opening,
@@ -490,11 +460,12 @@ impl Inner {
             version,
             limits: offer.limits,
             fd_mode: opening.fd_mode,
+            passes_files: Terms::pass_files(connection.link(), opening.fd_mode, version),
             max_threads: offer.granted_threads(),
-            root: Some(self.root.clone()),
+            root: offer.root.for_session(&address),
         };
-        let session = Shared::new(terms, peer);
-        session.watch(connection.link());
+        let session = Shared::new(terms, peer, connection.link().account());
+        session.watch(connection.link())?;
         session.begin_serving();
         let id = new_id()?;
         session.set_id(id);
@@ -519,11 +490,7 @@ impl Inner {
             }
             return Err(HandshakeError::UnknownSession.into());
         };
-        let connections = session.connections();
-        if connections >= session.terms.limits.max_connections {
-            return Err(HandshakeError::TooManyConnections(connections).into());
-        }
-        session.watch(connection.link());
+        session.watch(connection.link())?;
         let version = session.terms.version;
         match opening.direction {
             Direction::Incoming => {

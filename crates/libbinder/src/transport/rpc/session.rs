@@ -9,6 +9,8 @@ use std::time::Duration;
 use binder_rpc::handshake::FdMode;
 use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version, special};
 
+use rustix::io::Errno;
+
 use super::connection::Connection;
 use super::endpoint::{Connected, Target, unix_address};
 use super::error::RpcError;
@@ -64,7 +66,9 @@ impl RpcSession {
         self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says how descriptors travel; the server must offer it. Not at all, if nothing is said.
+    /// Says how descriptors travel; the server must offer it. Not at all, if nothing is said. Over another
+    /// socket than a Unix one, and in version 0, calls with descriptors fail with
+    /// [`StatusCode::BAD_VALUE`] even if it is said.
     pub fn set_file_descriptor_transport_mode(&self, mode: FdMode) {
         self.wishes().fd_mode = mode;
     }
@@ -235,8 +239,8 @@ impl RpcSession {
         if incoming >= limit {
             return Err(RpcError::TooManyConnections { incoming, limit });
         }
-        let keeper = Keeper::new(begin(target, &wishes)?);
-        let root = complete(target, &wishes, keeper.session())?;
+        let keeper = Keeper::new(begin(target, &wishes).map_err(closed_at_opening)?);
+        let root = complete(target, &wishes, keeper.session()).map_err(closed_at_opening)?;
         self.keeper.set(keeper).map_err(|_| RpcError::IsSetUp)?;
         Ok(root)
     }
@@ -271,13 +275,22 @@ impl RpcSession {
     }
 }
 
+/// Says of a connection that was closed what that is likely to mean while a session is set up.
+fn closed_at_opening(error: RpcError) -> RpcError {
+    const RESET: [i32; 2] = [Errno::CONNRESET.raw_os_error(), Errno::PIPE.raw_os_error()];
+    match error {
+        RpcError::Ended(Ending::Closed) => RpcError::ClosedAtOpening,
+        RpcError::Ended(Ending::Socket { errno }) if RESET.contains(&errno) => {
+            RpcError::ClosedAtOpening
+        }
+        error => error,
+    }
+}
+
 /// Makes the first connection.
 fn begin(target: &Target<'_>, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
     let deadline = Deadline::start(wishes.timeout);
     let Connected { link, peer, .. } = target.connect(&deadline)?;
-    if wishes.fd_mode == FdMode::Unix && !link.passes_files() {
-        return Err(RpcError::NoUnixSocket);
-    }
     #[cfg(feature = "tls")]
     let peer = match deadline.secure(&link)? {
         None => peer,
@@ -297,11 +310,12 @@ fn begin(target: &Target<'_>, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> 
         version,
         limits: wishes.limits,
         fd_mode: wishes.fd_mode,
+        passes_files: Terms::pass_files(connection.link(), wishes.fd_mode, version),
         max_threads: u32::try_from(wishes.incoming).unwrap_or(u32::MAX),
         root: None,
     };
-    let session = Shared::new(terms, peer);
-    session.watch(connection.link());
+    let session = Shared::new(terms, peer, connection.link().account());
+    session.watch(connection.link())?;
     session.pool.announce();
     session.hand_on(connection, Place::Last);
     Ok(session)
@@ -359,7 +373,7 @@ fn join(
     deadline.secure(&link)?;
     let terms = &session.terms;
     let mut connection = Box::new(Connection::new(Arc::new(link), terms.limits));
-    session.watch(connection.link());
+    session.watch(connection.link())?;
     let (version, fd_mode) = (terms.version, terms.fd_mode);
     handshake::open_joining(&mut connection, deadline, version, direction, fd_mode, id)?;
     Ok(connection)

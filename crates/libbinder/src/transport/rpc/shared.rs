@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 
-use binder_rpc::handshake::FdMode;
+use binder_rpc::handshake::{FdMode, HandshakeError};
 use binder_rpc::{
     Address, Ending, Entered, Limits, Message, Release, Released, Role, Session, SessionId,
     Version, encode,
@@ -19,6 +19,7 @@ use super::link::Link;
 use super::peer::Peer;
 use super::pool::{Place, Pool};
 use super::proxy::RpcProxy;
+use super::quota::{Account, Charge, OverShare, Resource};
 use super::reader;
 use crate::transport::LocalObject;
 use crate::{SpIBinder, StatusCode, death};
@@ -30,10 +31,19 @@ pub(super) struct Terms {
     pub(super) version: Version,
     pub(super) limits: Limits,
     pub(super) fd_mode: FdMode,
+    /// Whether descriptors can travel so: over Unix sockets, and from version 1 on.
+    pub(super) passes_files: bool,
     /// How many connections this side answers on.
     pub(super) max_threads: u32,
     /// What a server gives to this peer.
     pub(super) root: Option<SpIBinder>,
+}
+
+impl Terms {
+    /// Returns whether descriptors can travel in a session with these sockets.
+    pub(super) fn pass_files(link: &Link, fd_mode: FdMode, version: Version) -> bool {
+        fd_mode == FdMode::Unix && version.has_positions() && link.passes_files()
+    }
 }
 
 /// A session.
@@ -64,9 +74,19 @@ pub(super) struct Table {
     releases: Vec<Release>,
     /// Whether the last object is gone; the session ends when that has been sent.
     is_last: bool,
+    /// What the one-way calls hold that wait.
+    queued_bytes: Charge,
+    queued_files: Charge,
 }
 
 impl Table {
+    /// Charges the peer with the one-way calls that wait.
+    pub(super) fn charge_queue(&mut self) -> Result<(), OverShare> {
+        let (bytes, files) = self.session.queued();
+        self.queued_bytes.set(bytes)?;
+        self.queued_files.set(files)
+    }
+
     /// Adds to what is to be given back.
     fn owe(&mut self, release: Release) {
         match self.releases.binary_search_by_key(&release.address, |it| it.address) {
@@ -144,12 +164,15 @@ impl Drop for Keeper {
 }
 
 impl Shared {
-    pub(super) fn new(terms: Terms, peer: Peer) -> Arc<Self> {
+    /// Makes a session; `account` is charged with what it holds for its peer.
+    pub(super) fn new(terms: Terms, peer: Peer, account: &Account) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             table: Mutex::new(Table {
                 session: Session::new(terms.role, terms.version, terms.limits),
                 releases: Vec::new(),
                 is_last: false,
+                queued_bytes: account.charge(Resource::OnewayBytes),
+                queued_files: account.charge(Resource::Files),
             }),
             has_releases: AtomicBool::new(false),
             retired: Retired::default(),
@@ -189,23 +212,25 @@ impl Shared {
     }
 
     /// Takes down a socket, to be closed when the session ends.
-    pub(super) fn watch(&self, link: &Arc<Link>) {
-        if self.terms.fd_mode != FdMode::Unix {
+    ///
+    /// # Errors
+    ///
+    /// [`HandshakeError::TooManyConnections`] if the session has as many as it may have.
+    pub(super) fn watch(&self, link: &Arc<Link>) -> Result<(), HandshakeError> {
+        if !self.terms.passes_files {
             link.refuse_files();
         }
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         links.retain(|link| link.strong_count() > 0);
+        if links.len() >= self.terms.limits.max_connections {
+            return Err(HandshakeError::TooManyConnections(links.len()));
+        }
         links.push(Arc::downgrade(link));
         drop(links);
         if self.ending().is_some() {
             link.close();
         }
-    }
-
-    /// Returns how many sockets the session has.
-    pub(super) fn connections(&self) -> usize {
-        let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        links.iter().filter(|link| link.strong_count() > 0).count()
+        Ok(())
     }
 
     /// Returns on how many connections the peer may call.
@@ -230,7 +255,14 @@ impl Shared {
 
     /// Ends the session, once: closes its sockets, tells of the death of the peer's objects.
     pub(super) fn end(&self, reason: Ending) {
-        let Some(remains) = self.table().session.end(reason.clone()) else {
+        let remains = {
+            let mut table = self.table();
+            let remains = table.session.end(reason.clone());
+            // Nothing waits any more, and less is never refused.
+            let _ = table.charge_queue();
+            remains
+        };
+        let Some(remains) = remains else {
             // Of what came last. Nobody waits for a connection any more.
             return self.drop_retired();
         };

@@ -7,56 +7,10 @@ use std::time::Duration;
 use binder_rpc::handshake;
 use binder_rpc::{Direction, Version, encode};
 
+use super::raw::{Raw, call_bytes};
 use super::service::*;
 use crate::SpIBinder;
-use crate::transport::rpc::endpoint::unix_address;
 use crate::transport::rpc::{Ending, Limits, RpcError, RpcServer, RpcSession};
-
-/// A socket that speaks for itself.
-struct Raw(UnixStream);
-
-impl Raw {
-    fn connect(name: &str) -> Self {
-        let address = unix_address(name.as_ref()).expect("a name");
-        let socket = UnixStream::connect_addr(&address).expect("a server");
-        socket.set_read_timeout(Some(SOON)).expect("a timeout");
-        socket.set_write_timeout(Some(SOON)).expect("a timeout");
-        Self(socket)
-    }
-
-    /// Begins a session, in version 1.
-    fn open(name: &str) -> Self {
-        let mut raw = Self::connect(name);
-        let mode = handshake::FdMode::None;
-        raw.send(&handshake::open(Version::V1, Direction::Outgoing, mode, None));
-        let mut response = [0; 8];
-        raw.0.read_exact(&mut response).expect("an answer");
-        assert_eq!(response, [1, 0, 0, 0, 0, 0, 0, 0]);
-        raw
-    }
-
-    fn send(&mut self, bytes: &[u8]) {
-        // The server may have closed before all was sent.
-        let _ = self.0.write_all(bytes);
-    }
-
-    /// Waits until the server has closed the connection.
-    fn wait_for_the_end(mut self) {
-        let mut rest = Vec::new();
-        match self.0.read_to_end(&mut rest) {
-            Ok(_) => {}
-            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
-        }
-    }
-}
-
-fn call_bytes(address: [u32; 2], flags: u32, order: u64) -> Vec<u8> {
-    let words =
-        |words: &[u32]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
-    let order = order.to_le_bytes();
-    let head = words(&[0, 40, 0, 0, address[0], address[1], ECHO, flags]);
-    [&head[..], &order, &words(&[0, 0, 0, 0])].concat()
-}
 
 /// Runs against a server that another client uses before and after.
 fn beside_another(set_up: impl FnOnce(&RpcServer), misbehave: impl FnOnce(&str, &SpIBinder)) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::service::*;
 use crate::binder_impl::{Binder, BorrowedParcel, Remotable, TransactionCode};
 use crate::test_object;
-use crate::transport::rpc::{Ending, Limits, RpcError, RpcServer, RpcSession};
+use crate::transport::rpc::{Ending, Limits, PeerAddress, RpcError, RpcServer, RpcSession};
 use crate::{DeathRecipient, IBinder, Interface as _, SpIBinder, StatusCode};
 
 #[test]
@@ -180,7 +180,7 @@ fn more_connections_than_a_server_grants_are_refused() {
     let session = RpcSession::new();
     session.set_max_outgoing_connections(1);
     session.set_max_incoming_threads(3);
-    assert!(matches!(session.connect_unix(&name), Err(RpcError::Ended(Ending::Closed))));
+    assert!(matches!(session.connect_unix(&name), Err(RpcError::ClosedAtOpening)));
     let (_session, root) = connect(&name, |session| {
         session.set_max_outgoing_connections(2);
         session.set_max_incoming_threads(1);
@@ -340,4 +340,42 @@ fn an_ending_thread_may_call_in_vain_and_drop_what_it_has() {
     view.wait_until_childless();
     wait_until(|| session.objects() == (0, 1));
     assert_eq!(root.ping_binder(), Ok(()));
+}
+
+#[test]
+fn each_session_may_have_a_root_object_of_its_own() {
+    let view = service();
+    let local = std::net::IpAddr::from([127, 0, 0, 1]);
+    let server = RpcServer::new_inet(view.binder.clone(), local, 0).expect("a port");
+    let (saw, seen) = channel();
+    server.set_per_session_root_object(move |peer| {
+        let PeerAddress::Inet(address) = *peer else { panic!("{peer:?} is not of TCP") };
+        let (make, made) = channel();
+        saw.send((address, made)).expect("the test listens");
+        // Each tells when it is dropped.
+        Some(test_object::new(move || make.send(()).expect("the test listens")))
+    });
+    server.start().expect("a thread");
+    let port = server.inet_address().expect("TCP").port();
+    let begin = || {
+        let session = RpcSession::new();
+        let root = session.connect_inet("127.0.0.1", port).expect("a server");
+        let (address, dropped) = seen.recv_timeout(SOON).expect("it was asked");
+        assert_eq!(address.ip(), local);
+        (session, root, address, dropped)
+    };
+    let (first, second) = (begin(), begin());
+    assert_ne!(first.2, second.2);
+    drop((first.0, first.1));
+    assert_eq!(first.3.recv_timeout(SOON), Ok(()));
+    assert!(second.3.try_recv().is_err(), "it is of another session");
+    assert_eq!(second.1.ping_binder(), Ok(()));
+
+    server.set_per_session_root_object(|_| None);
+    let refused = RpcSession::new().connect_inet("127.0.0.1", port);
+    assert!(matches!(refused, Err(RpcError::NoRoot(StatusCode::NAME_NOT_FOUND))), "{refused:?}");
+    server.set_per_session_root_object(|_| panic!("as a test wants it"));
+    let refused = RpcSession::new().connect_inet("127.0.0.1", port);
+    assert!(matches!(refused, Err(RpcError::NoRoot(StatusCode::NAME_NOT_FOUND))), "{refused:?}");
+    server.shutdown().expect("from outside of calls");
 }

@@ -5,14 +5,17 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use binder_rpc::handshake::{self, FdMode};
+use binder_rpc::{Direction, Version};
 use tracing::field::{Field, Visit};
 use tracing::span;
 
+use super::raw::call_bytes;
 use super::service::*;
 use crate::StatusCode;
-use crate::transport::rpc::{
-    FileDescriptorTransportMode, HandshakeError, RpcError, RpcServer, RpcSession,
-};
+use crate::transport::rpc::connection::Connection;
+use crate::transport::rpc::handshake::{Deadline, accept_new, read_opening};
+use crate::transport::rpc::{HandshakeError, Limits, RpcError, RpcServer, RpcSession};
 
 /// Takes down what this thread logs.
 #[derive(Clone, Default)]
@@ -60,19 +63,6 @@ fn a_call_that_is_too_long_is_logged_with_its_length() {
 }
 
 #[test]
-fn descriptors_over_tcp_are_refused_by_the_client() {
-    let view = service();
-    let local = std::net::IpAddr::from([127, 0, 0, 1]);
-    let server = RpcServer::new_inet(view.binder.clone(), local, 0).expect("a port");
-    server.start().expect("a thread");
-    let port = server.inet_address().expect("TCP").port();
-    let session = RpcSession::new();
-    session.set_file_descriptor_transport_mode(FileDescriptorTransportMode::Unix);
-    let refused = session.connect_inet("127.0.0.1", port);
-    assert!(matches!(refused, Err(RpcError::NoUnixSocket)), "{refused:?}");
-}
-
-#[test]
 fn more_connections_than_a_session_may_have_are_refused_by_the_client() {
     let (_view, _server, name) = start(|server| server.set_max_threads(100));
     let session = RpcSession::new();
@@ -103,6 +93,48 @@ fn a_server_that_speaks_tls_is_called_that() {
     let refused = RpcSession::new().connect_inet("127.0.0.1", port);
     assert!(matches!(refused, Err(RpcError::Handshake(HandshakeError::Tls))), "{refused:?}");
     server.join().expect("no panic");
+}
+
+#[test]
+fn a_server_that_is_older_than_version_0_is_called_that() {
+    use std::io::{Read, Write};
+    // One takes the version for a session that it does not know, another the greeting for a message.
+    for is_answered in [false, true] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("a port").port();
+        let server = std::thread::spawn(move || {
+            let (mut socket, _) = listener.accept().expect("a client");
+            socket.read_exact(&mut [0; 4]).expect("an opening");
+            if is_answered {
+                socket.write_all(&[0; 8]).expect("an open socket");
+                socket.read_exact(&mut [0; 20 + 16]).expect("a greeting and a message");
+            }
+        });
+        let refused = RpcSession::new().connect_inet("127.0.0.1", port);
+        let error = refused.expect_err("it is closed");
+        assert!(matches!(error, RpcError::ClosedAtOpening), "{error:?}");
+        assert!(error.to_string().contains("older than version 0"), "{error}");
+        assert_eq!(StatusCode::from(error), StatusCode::DEAD_OBJECT);
+        server.join().expect("no panic");
+    }
+}
+
+#[test]
+fn a_client_that_is_older_than_version_0_is_called_that_in_the_log() {
+    // A client of Android 12 begins with the session -1. One of before the greetings calls at once.
+    let header = handshake::open(Version::V0, Direction::Outgoing, FdMode::None, None);
+    let calls_at_once = [&header[..16], &call_bytes([0, 0], 0, 0)].concat();
+    for opening in [vec![0xff; 4], calls_at_once] {
+        let (near, far) = std::os::unix::net::UnixStream::pair().expect("a pair");
+        let link = super::super::link::Link::new(far.into(), true);
+        let mut connection = Connection::new(Arc::new(link), Limits::default());
+        std::io::Write::write_all(&mut &near, &opening).expect("room");
+        let deadline = Deadline::start(SOON);
+        let opened = read_opening(&mut connection, &deadline)
+            .and_then(|_| accept_new(&mut connection, &deadline, Version::V0));
+        let error = opened.expect_err("it is too old").to_string();
+        assert!(error.contains("older than version 0") && error.contains("Android 12"), "{error}");
+    }
 }
 
 #[test]

@@ -1,0 +1,101 @@
+//! What a server offers its clients.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use binder_rpc::handshake::FdMode;
+use binder_rpc::{Limits, Version};
+
+use super::endpoint::PeerAddress;
+use super::quota::{self, Capacity, Quota, Resource};
+use crate::SpIBinder;
+
+/// What makes the root object of each session.
+pub(super) type MakeRoot = dyn Fn(&PeerAddress) -> Option<SpIBinder> + Send + Sync;
+
+/// What a server gives its clients.
+#[derive(Clone)]
+pub(super) enum Root {
+    /// The same object to all.
+    Shared(SpIBinder),
+    /// To each session one of its own.
+    PerSession(Arc<MakeRoot>),
+}
+
+impl Root {
+    /// Returns the root object of a new session.
+    pub(super) fn for_session(&self, peer: &PeerAddress) -> Option<SpIBinder> {
+        match self {
+            Self::Shared(object) => Some(object.clone()),
+            Self::PerSession(make) => {
+                let made = catch_unwind(AssertUnwindSafe(|| make(peer)));
+                made.unwrap_or_else(|_| {
+                    tracing::error!(?peer, "what makes root objects panicked");
+                    None
+                })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Root {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shared(object) => f.debug_tuple("Shared").field(object).finish(),
+            Self::PerSession(_) => f.debug_tuple("PerSession").finish_non_exhaustive(),
+        }
+    }
+}
+
+/// What clients may ask.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    pub(super) root: Root,
+    pub(super) version: Version,
+    pub(super) limits: Limits,
+    pub(super) fd_modes: Vec<FdMode>,
+    pub(super) max_threads: u32,
+    pub(super) max_connections: usize,
+    /// Three quarters of what others leave, if nothing is said.
+    pub(super) max_connections_per_peer: Option<usize>,
+    pub(super) max_queued_bytes: usize,
+    pub(super) max_queued_files: usize,
+    pub(super) timeout: Duration,
+}
+
+impl Offer {
+    pub(super) fn new(root: SpIBinder) -> Self {
+        Self {
+            root: Root::Shared(root),
+            version: Version::NEWEST,
+            limits: Limits::default(),
+            fd_modes: vec![FdMode::None],
+            max_threads: 1,
+            max_connections: 1_024,
+            max_connections_per_peer: None,
+            max_queued_bytes: 64 << 20,
+            max_queued_files: 512,
+            timeout: Duration::from_secs(10),
+        }
+    }
+
+    /// Returns how many connections a client is told of: no more than it will get.
+    pub(super) fn granted_threads(&self) -> u32 {
+        let most = u32::try_from(self.limits.max_connections).unwrap_or(u32::MAX);
+        self.max_threads.min(most).max(1)
+    }
+
+    /// Tells how much all clients may hold, by what this process may open now.
+    pub(super) fn set_capacities(&self, quota: &Quota) {
+        let descriptors = quota::share_of_descriptors();
+        let connections =
+            Capacity { total: self.max_connections, per_peer: self.max_connections_per_peer };
+        let bytes = Capacity { total: self.max_queued_bytes, per_peer: None };
+        let files = Capacity { total: self.max_queued_files, per_peer: None };
+        quota.set_capacity(Resource::Connections, connections.within(descriptors));
+        quota.set_capacity(Resource::OnewayBytes, bytes);
+        quota.set_capacity(Resource::Files, files.within(descriptors));
+    }
+}

@@ -1,0 +1,279 @@
+//! What the peers of a server hold of it, and each one's share.
+//!
+//! Sockets, bytes and descriptors are charged when they come, and given back when the socket is closed,
+//! the call runs or the session ends: a [`Charge`] that is dropped holds nothing.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use binder_rpc::Ending;
+use rustix::process::{Resource as SystemResource, getrlimit};
+
+use super::endpoint::Origin;
+
+/// What a server has a limited amount of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resource {
+    /// Sockets, in either direction and also before they belong to a session.
+    Connections,
+    /// The bytes of one-way calls that wait for an earlier one.
+    OnewayBytes,
+    /// Descriptors that have come and that no service has yet: of messages of which a part is missing,
+    /// and of one-way calls that wait.
+    Files,
+}
+
+impl Resource {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Connections => "connections",
+            Self::OnewayBytes => "bytes of one-way calls that wait",
+            Self::Files => "descriptors that wait",
+        }
+    }
+}
+
+/// How much of something a server has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Capacity {
+    pub(super) total: usize,
+    /// What one peer may have, if that was said: else three quarters of what the others leave.
+    pub(super) per_peer: Option<usize>,
+}
+
+impl Capacity {
+    /// Returns how much one peer may have while the others have `others`: not all that is left, so
+    /// that there is something for the next.
+    fn share(self, others: usize) -> usize {
+        let room = self.total.saturating_sub(others);
+        let share = self.per_peer.unwrap_or_else(|| {
+            let most = room - room / 4;
+            most.min(room.saturating_sub(1)).max(1)
+        });
+        share.min(room)
+    }
+
+    /// Returns this, but no more than so many descriptors.
+    pub(super) fn within(self, descriptors: usize) -> Self {
+        Self { total: self.total.min(descriptors), ..self }
+    }
+}
+
+/// Returns how many descriptors a server keeps for one purpose: three eighths of what this process may
+/// open by now, so that its sockets and the descriptors that its peers send leave a quarter to the
+/// program.
+pub(super) fn share_of_descriptors() -> usize {
+    let limit = getrlimit(SystemResource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(limit / 8 * 3).unwrap_or(usize::MAX)
+}
+
+/// One resource: who holds how much.
+#[derive(Debug)]
+struct Ledger {
+    capacity: Capacity,
+    held: usize,
+    held_by: HashMap<Origin, usize>,
+}
+
+impl Ledger {
+    fn new() -> Self {
+        let capacity = Capacity { total: usize::MAX, per_peer: None };
+        Self { capacity, held: 0, held_by: HashMap::new() }
+    }
+
+    fn add(&mut self, resource: Resource, origin: Origin, more: usize) -> Result<(), OverShare> {
+        let own = self.held_by.get(&origin).copied().unwrap_or(0);
+        let (wanted, others) = (own.saturating_add(more), self.held - own);
+        let share = self.capacity.share(others);
+        if wanted > share {
+            let total = self.capacity.total;
+            return Err(OverShare { resource, wanted, share, others, total });
+        }
+        self.held += more;
+        self.held_by.insert(origin, wanted);
+        Ok(())
+    }
+
+    fn give_back(&mut self, origin: Origin, less: usize) {
+        self.held -= less;
+        if let Entry::Occupied(mut own) = self.held_by.entry(origin) {
+            *own.get_mut() -= less;
+            if *own.get() == 0 {
+                own.remove();
+            }
+        }
+    }
+}
+
+/// Why something is not held for a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{wanted} {} of one peer: it may have {share} of the server's {total} while others have {others}",
+    resource.words()
+)]
+pub(super) struct OverShare {
+    resource: Resource,
+    wanted: usize,
+    share: usize,
+    others: usize,
+    total: usize,
+}
+
+impl From<OverShare> for Ending {
+    fn from(over: OverShare) -> Self {
+        Self::OverShare { what: over.resource.words(), wanted: over.wanted, share: over.share }
+    }
+}
+
+/// What all peers of a server hold.
+#[derive(Debug)]
+pub(super) struct Quota(Mutex<[Ledger; 3]>);
+
+impl Quota {
+    /// Makes one without limits.
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new([Ledger::new(), Ledger::new(), Ledger::new()])))
+    }
+
+    fn ledgers(&self) -> MutexGuard<'_, [Ledger; 3]> {
+        // Nothing panics between two changes that belong together.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says how much there is of something; what is held stays held.
+    pub(super) fn set_capacity(&self, resource: Resource, capacity: Capacity) {
+        self.ledgers()[resource as usize].capacity = capacity;
+    }
+
+    /// Returns how much is held of something.
+    pub(super) fn held(&self, resource: Resource) -> usize {
+        self.ledgers()[resource as usize].held
+    }
+}
+
+/// To whom a charge goes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Account(Option<(Arc<Quota>, Origin)>);
+
+impl Account {
+    /// The account of a server's peer. What is none of a server's goes to the default account, which
+    /// has no limit.
+    pub(super) fn of_peer(quota: &Arc<Quota>, origin: Origin) -> Self {
+        Self(Some((Arc::clone(quota), origin)))
+    }
+
+    /// Opens a charge of nothing.
+    pub(super) fn charge(&self, resource: Resource) -> Charge {
+        Charge { account: self.clone(), resource, amount: 0 }
+    }
+}
+
+/// What is held for a peer, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Charge {
+    account: Account,
+    resource: Resource,
+    amount: usize,
+}
+
+impl Charge {
+    /// Returns what is held.
+    pub(super) fn amount(&self) -> usize {
+        self.amount
+    }
+
+    pub(super) fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Holds that much instead. Less is never refused.
+    ///
+    /// # Errors
+    ///
+    /// [`OverShare`] if it is more than the peer may have; what was held stays held.
+    pub(super) fn set(&mut self, amount: usize) -> Result<(), OverShare> {
+        if amount == self.amount {
+            return Ok(());
+        }
+        if let Account(Some((quota, origin))) = &self.account {
+            let ledger = &mut quota.ledgers()[self.resource as usize];
+            match amount.checked_sub(self.amount) {
+                Some(more) => ledger.add(self.resource, *origin, more)?,
+                None => ledger.give_back(*origin, self.amount - amount),
+            }
+        }
+        self.amount = amount;
+        Ok(())
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        let given_back = self.set(0);
+        debug_assert!(given_back.is_ok(), "less is never refused");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PEERS: [Origin; 3] = [Origin::User(1), Origin::User(2), Origin::User(3)];
+
+    /// Takes one at a time for a peer, until that is refused; returns what it has.
+    fn fill(quota: &Arc<Quota>, origin: Origin) -> Charge {
+        let mut charge = Account::of_peer(quota, origin).charge(Resource::Connections);
+        while charge.set(charge.amount() + 1).is_ok() {}
+        charge
+    }
+
+    fn quota_of(total: usize, per_peer: Option<usize>) -> Arc<Quota> {
+        let quota = Quota::new();
+        quota.set_capacity(Resource::Connections, Capacity { total, per_peer });
+        quota
+    }
+
+    #[test]
+    fn each_peer_leaves_some_to_the_next() {
+        let quota = quota_of(64, None);
+        let charges = PEERS.map(|peer| fill(&quota, peer));
+        assert_eq!(charges.each_ref().map(Charge::amount), [48, 12, 3]);
+        assert_eq!(quota.held(Resource::Connections), 63);
+        assert_eq!(quota.held(Resource::Files), 0);
+    }
+
+    #[test]
+    fn what_is_dropped_is_free_again() {
+        let quota = quota_of(8, None);
+        drop(fill(&quota, PEERS[0]));
+        assert_eq!(quota.held(Resource::Connections), 0);
+        assert!(quota.ledgers()[0].held_by.is_empty());
+        assert_eq!(fill(&quota, PEERS[1]).amount(), 6);
+    }
+
+    #[test]
+    fn a_peer_may_have_all_if_that_is_said() {
+        let quota = quota_of(8, Some(20));
+        let all = fill(&quota, PEERS[0]);
+        assert_eq!(all.amount(), 8);
+        let refused = Account::of_peer(&quota, PEERS[1]).charge(Resource::Connections).set(1);
+        let words = refused.expect_err("none is left").to_string();
+        let expected =
+            "1 connections of one peer: it may have 0 of the server's 8 while others have 8";
+        assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn of_little_the_first_gets_one() {
+        assert_eq!(fill(&quota_of(1, None), PEERS[0]).amount(), 1);
+        assert_eq!(fill(&quota_of(2, None), PEERS[0]).amount(), 1);
+        assert_eq!(fill(&quota_of(0, None), PEERS[0]).amount(), 0);
+    }
+
+    #[test]
+    fn what_no_server_has_is_not_limited() {
+        let mut charge = Account::default().charge(Resource::Files);
+        assert_eq!(charge.set(usize::MAX), Ok(()));
+    }
+}

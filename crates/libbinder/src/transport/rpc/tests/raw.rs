@@ -1,0 +1,107 @@
+//! A peer that says what it likes.
+
+use std::io::{IoSlice, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
+
+use binder_rpc::{Direction, Version, handshake, special};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+
+use super::service::{ECHO, SOON};
+use crate::transport::rpc::endpoint::unix_address;
+
+/// A socket that speaks for itself.
+pub(super) struct Raw(pub(super) UnixStream);
+
+impl Raw {
+    pub(super) fn connect(name: &str) -> Self {
+        let address = unix_address(name.as_ref()).expect("a name");
+        let socket = UnixStream::connect_addr(&address).expect("a server");
+        socket.set_read_timeout(Some(SOON)).expect("a timeout");
+        socket.set_write_timeout(Some(SOON)).expect("a timeout");
+        Self(socket)
+    }
+
+    /// Begins a session, in version 1.
+    pub(super) fn open(name: &str) -> Self {
+        Self::open_with(name, handshake::FdMode::None)
+    }
+
+    /// Begins a session, in version 1, in which descriptors may travel so.
+    pub(super) fn open_with(name: &str, mode: handshake::FdMode) -> Self {
+        let mut raw = Self::connect(name);
+        raw.send(&handshake::open(Version::V1, Direction::Outgoing, mode, None));
+        let mut response = [0; 8];
+        raw.0.read_exact(&mut response).expect("an answer");
+        assert_eq!(response, [1, 0, 0, 0, 0, 0, 0, 0]);
+        raw
+    }
+
+    pub(super) fn send(&mut self, bytes: &[u8]) {
+        // The server may have closed before all was sent.
+        let _ = self.0.write_all(bytes);
+    }
+
+    /// Sends bytes, and descriptors with the first of them.
+    pub(super) fn send_files(&mut self, bytes: &[u8], files: &[BorrowedFd<'_>]) {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(253))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        assert!(ancillary.push(SendAncillaryMessage::ScmRights(files)), "there is space");
+        let sent = sendmsg(&self.0, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL);
+        assert_eq!(sent, Ok(bytes.len()));
+    }
+
+    /// Receives a message of this length.
+    pub(super) fn receive(&mut self, bytes: usize) -> Vec<u8> {
+        let mut message = vec![0; bytes];
+        self.0.read_exact(&mut message).expect("a message");
+        message
+    }
+
+    /// Asks for the root object, by which it is sent once.
+    pub(super) fn ask_for_root(&mut self) {
+        let mut root = call_bytes([0, 0], 0, 0);
+        root[24..28].copy_from_slice(&special::GET_ROOT.to_le_bytes());
+        self.send(&root);
+        self.receive(16 + 20 + 16);
+    }
+
+    /// Waits for the answer to a ping.
+    pub(super) fn ping(&mut self) {
+        let mut ping = call_bytes([0, 0], 0, 0);
+        ping[24..28].copy_from_slice(&special::GET_MAX_THREADS.to_le_bytes());
+        self.send(&ping);
+        self.receive(16 + 20 + 4);
+    }
+
+    /// Waits until the server has closed the connection.
+    pub(super) fn wait_for_the_end(mut self) {
+        let mut rest = Vec::new();
+        match self.0.read_to_end(&mut rest) {
+            Ok(_) => {}
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
+        }
+    }
+}
+
+/// Returns the bytes of a call without a parcel.
+pub(super) fn call_bytes(address: [u32; 2], flags: u32, order: u64) -> Vec<u8> {
+    let words =
+        |words: &[u32]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
+    let order = order.to_le_bytes();
+    let head = words(&[0, 40, 0, 0, address[0], address[1], ECHO, flags]);
+    [&head[..], &order, &words(&[0, 0, 0, 0])].concat()
+}
+
+/// Returns a call with a parcel of that many descriptors, which nobody reads.
+pub(super) fn call_with_files(address: [u32; 2], code: u32, count: usize) -> Vec<u8> {
+    let mut call = call_bytes(address, 0, 0);
+    call[24..28].copy_from_slice(&code.to_le_bytes());
+    let bytes = |number: usize| u32::try_from(number).expect("small").to_le_bytes();
+    call[4..8].copy_from_slice(&bytes(40 + count * 12));
+    call[40..44].copy_from_slice(&bytes(count * 8));
+    (0..count).for_each(|place| call.extend([bytes(2), bytes(place)].concat()));
+    (0..count).for_each(|place| call.extend(bytes(place * 8)));
+    call
+}
