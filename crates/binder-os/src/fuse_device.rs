@@ -360,7 +360,8 @@ mod tests {
             let device = Arc::new(FuseDevice::open().unwrap());
             device.mount(&options()).unwrap().attach(Path::new("/mnt")).unwrap();
             let mounts = std::fs::read_to_string("/proc/thread-self/mounts").unwrap();
-            let line = mounts.lines().find(|line| line.starts_with("anybinder /mnt ")).unwrap();
+            // The last is the uppermost: there may be one of the machine's below it.
+            let line = mounts.lines().rfind(|line| line.starts_with("anybinder /mnt ")).unwrap();
             for option in ["fuse.anybinder", "nosuid", "nodev", "noexec", "max_read=4096"] {
                 assert!(line.contains(option), "{option} is missing from {line}");
             }
