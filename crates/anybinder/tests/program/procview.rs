@@ -111,6 +111,30 @@ fn a_view_ends_with_those_who_see_it() {
 }
 
 #[test]
+fn there_may_be_more_processes_than_files_that_may_be_open() {
+    for caller in Caller::all() {
+        // Each is looked at and kept by the kernel, in the second round as in the first.
+        let script = "for i in $(seq 100); do
+                 sleep 1000 & all=\"$all $!\"; files=\"$files /proc/$!/task/$!/status\"
+             done
+             for round in 1 2; do
+                 ps -e -o ppid= | grep -c \"^ *$$\\$\"; cat /proc/self/comm
+                 cat $files | grep -c ^Pid:
+             done; kill $all";
+        let arguments = ["procview", "run", "--all", "--", "bash", "-c", script];
+        let outcome = finish(&mut caller.command_with_files(32, &arguments));
+        // The shell's other children are of the pipe.
+        let told: Vec<&str> = outcome.stdout.split_whitespace().collect();
+        assert_eq!(told.len(), 6, "{caller:?}: {outcome:?}");
+        for round in told.chunks(3) {
+            assert!(round[0].parse::<u32>().unwrap() >= 100, "{caller:?}: {outcome:?}");
+            assert_eq!(round[1..], ["cat", "100"], "{caller:?}: {outcome:?}");
+        }
+        assert_eq!(outcome.stderr, "", "{caller:?}");
+    }
+}
+
+#[test]
 fn a_world_with_proc_shows_itself_and_nobody_else() {
     for caller in Caller::all() {
         let script = "ps -e -o comm= | sort | uniq | tr '\\n' ' '; echo

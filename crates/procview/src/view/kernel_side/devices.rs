@@ -7,15 +7,16 @@ use std::io;
 
 use binder_os::{BINDERFS_TYPE, ProcDir};
 
+use crate::errno::found;
+
 /// What the kernel adds to the path of a file that has lost its name.
 const DELETED: &[u8] = b" (deleted)";
 
 /// Where descriptor `fd` of a process leads, of which the kernel says `target`.
-pub(super) fn target_of(process: &ProcDir, fd: u32, target: Vec<u8>) -> Vec<u8> {
-    match target.strip_suffix(DELETED) {
-        Some(path) if is_device(process, fd, path).unwrap_or(false) => path.to_vec(),
-        _ => target,
-    }
+pub(super) fn target_of(process: &ProcDir, fd: u32, target: Vec<u8>) -> io::Result<Vec<u8>> {
+    let Some(path) = target.strip_suffix(DELETED) else { return Ok(target) };
+    let is_device = found(is_device(process, fd, path))?.unwrap_or(false);
+    Ok(if is_device { path.to_vec() } else { target })
 }
 
 /// Whether a descriptor is of a device that is at `path` in its binderfs.
