@@ -106,9 +106,12 @@ impl Membership for Users {
         fs::symlink_metadata(self.logs.join(pid.to_string())).is_ok()
     }
 
-    fn list(&self) -> Vec<u32> {
-        let names = fs::read_dir(&self.logs).into_iter().flatten().flatten();
-        names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    fn list(&self) -> io::Result<Vec<u32>> {
+        let mut users = Vec::new();
+        for entry in fs::read_dir(&self.logs)? {
+            users.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+        }
+        Ok(users)
     }
 }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use binder_os::BINDERFS_TYPE;
+
 /// What stands at a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
@@ -16,7 +18,7 @@ pub(crate) enum Standing {
 }
 
 /// The types of our binderfs and of the kernel's.
-const KINDS: [&str; 2] = ["fuse.anybinder", "binder"];
+const KINDS: [&str; 2] = [BINDERFS_TYPE, "binder"];
 
 /// The places of all mounts of binderfs, ours and the kernel's.
 ///
@@ -103,9 +105,9 @@ mod tests {
     #[test]
     fn mounts_of_binderfs_are_found_among_others() {
         let mounts = "proc /proc proc rw 0 0\n\
-                      anybinder /mnt/a\\040b fuse.anybinder rw,nosuid 0 0\n\
+                      anybinder /mnt/a\\040b fuse.anybinder.binder rw,nosuid 0 0\n\
                       binder /mnt/kernel binder rw 0 0\n\
-                      anybinder /mnt/a\\040b fuse.anybinder rw 0 0\n\
+                      anybinder /mnt/a\\040b fuse.anybinder.binder rw 0 0\n\
                       sshfs /mnt/other fuse.sshfs rw 0 0\n";
         assert_eq!(places(mounts, &KINDS), ["/mnt/a b", "/mnt/kernel"].map(PathBuf::from));
         assert_eq!(places(mounts, &KINDS[..1]), [PathBuf::from("/mnt/a b")]);

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::ProcessKey;
 use binder_os::{
-    DetachedMount, FuseDevice, Mapping, MountOptions, ReadError, ThreadWatch, proc_files,
+    BINDERFS_TYPE, DetachedMount, FuseDevice, Mapping, MountOptions, ReadError, ThreadWatch,
+    proc_files,
 };
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{FUSE_IOCTL_COMPAT, FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
@@ -219,7 +220,7 @@ impl Session {
         }
         let mount_options = MountOptions {
             source: source.into(),
-            subtype: "anybinder".into(),
+            kind: BINDERFS_TYPE.into(),
             user_id: uid,
             group_id: gid,
             allow_other: true,

@@ -35,13 +35,19 @@ pub struct FuseDevice {
     fd: OwnedFd,
 }
 
+/// The type of the binderfs that we serve, as /proc/mounts shows it.
+///
+/// mount(8) hands a remount to the program `mount.TYPE`, or to the one that is named so up to the last dot.
+/// With one dot only that were libfuse's `mount.fuse`, which executes the subtype.
+pub const BINDERFS_TYPE: &str = "fuse.anybinder.binder";
+
 /// How a FUSE file system is mounted.
 #[derive(Debug, Clone)]
 pub struct MountOptions {
     /// The source shown in /proc/mounts.
     pub source: Vec<u8>,
-    /// The part of the type there that comes after `fuse.`.
-    pub subtype: String,
+    /// The type shown there: `fuse.` and more.
+    pub kind: String,
     /// The owner of the mount, as the caller's user namespace numbers it.
     pub user_id: u32,
     /// The group of the mount, likewise.
@@ -134,7 +140,7 @@ impl FuseDevice {
         use rustix::mount::{fsconfig_create, fsconfig_set_flag, fsconfig_set_string};
         let context = rustix::mount::fsopen("fuse", FsOpenFlags::FSOPEN_CLOEXEC)?;
         let words = [
-            ("subtype", options.subtype.clone()),
+            ("subtype", options.kind.trim_start_matches("fuse.").to_owned()),
             ("fd", self.fd.as_raw_fd().to_string()),
             ("rootmode", "40000".to_owned()),
             ("user_id", options.user_id.to_string()),
@@ -345,7 +351,7 @@ mod tests {
     fn options() -> MountOptions {
         MountOptions {
             source: b"anybinder".into(),
-            subtype: "anybinder".into(),
+            kind: BINDERFS_TYPE.into(),
             user_id: 0,
             group_id: 0,
             allow_other: true,
@@ -370,8 +376,9 @@ mod tests {
             let device = Arc::new(FuseDevice::open().unwrap());
             device.mount(&options()).unwrap().attach(Path::new("/mnt")).unwrap();
             let mounts = std::fs::read_to_string("/proc/thread-self/mounts").unwrap();
-            let line = mounts.lines().find(|line| line.starts_with("anybinder /mnt ")).unwrap();
-            for option in ["fuse.anybinder", "nosuid", "nodev", "noexec", "max_read=4096"] {
+            // The last is the uppermost: there may be one of the machine's below it.
+            let line = mounts.lines().rfind(|line| line.starts_with("anybinder /mnt ")).unwrap();
+            for option in [BINDERFS_TYPE, "nosuid", "nodev", "noexec", "max_read=4096"] {
                 assert!(line.contains(option), "{option} is missing from {line}");
             }
 

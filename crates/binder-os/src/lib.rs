@@ -41,7 +41,9 @@ pub use client_memory::{ClientMemory, Fault, PinnedMemory};
 pub use client_thread::ClientThread;
 pub use conversation::Conversation;
 pub use delivery::Delivery;
-pub use fuse_device::{BackingId, DetachedMount, FuseDevice, MountOptions, ReadError, Written};
+pub use fuse_device::{
+    BINDERFS_TYPE, BackingId, DetachedMount, FuseDevice, MountOptions, ReadError, Written,
+};
 pub use leash::Leash;
 pub use mapping::{Mapping, OutOfBounds};
 pub use memory_pressure::MemoryPressure;

@@ -41,6 +41,32 @@ impl Errno {
     }
 }
 
+impl Errno {
+    /// Why nothing was found: there is nothing, unless we were short of something.
+    pub(crate) fn absent(error: io::Error) -> Self {
+        if is_shortage(&error) { error.into() } else { Self::NoEnt }
+    }
+}
+
+/// Whether we could not look, because there are too many open files, or no memory (`ENOMEM`, `ENFILE`,
+/// `EMFILE`).
+fn is_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(12 | 23 | 24))
+}
+
+/// What was found, if it is there.
+///
+/// # Errors
+///
+/// A shortage: nobody can say whether it is there.
+pub(crate) fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(it) => Ok(Some(it)),
+        Err(error) if is_shortage(&error) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
 impl From<io::Error> for Errno {
     fn from(error: io::Error) -> Self {
         match error.raw_os_error() {

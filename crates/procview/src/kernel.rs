@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use binder_os::ProcDir;
 use binder_os::proc_files::split_stat;
+use binder_os::{ProcDir, processes};
 
+use crate::errno::found;
 use crate::node::SERIAL_MAX;
 
 /// Which of the kernel's processes belong to a view. Whoever reads sees itself in any case.
@@ -29,7 +30,11 @@ pub trait Membership: Send + Sync {
     fn contains(&self, pid: u32) -> bool;
 
     /// All who belong to it.
-    fn list(&self) -> Vec<u32>;
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be found out.
+    fn list(&self) -> io::Result<Vec<u32>>;
 }
 
 /// The kernel's processes.
@@ -47,6 +52,8 @@ struct Slots {
     slots: HashMap<u32, Slot>,
     by_place: HashMap<Place, u32>,
     next: u32,
+    /// Those whose directories were opened since idle ones were closed.
+    opened: Vec<u32>,
     /// From so many on, the dead are looked for.
     full: usize,
 }
@@ -66,11 +73,20 @@ struct Slot {
     place: Place,
     /// The process; of a process, itself.
     tgid: u32,
-    /// It stays that process's when the number goes to another.
-    dir: Arc<ProcDir>,
+    dir: SlotDir,
     /// Whether it is one of those [below](Members::Below), once somebody has asked.
     is_below: Option<bool>,
     lookups: u64,
+}
+
+/// The directory of what is in a slot.
+enum SlotDir {
+    /// It stays that process's when the number goes to another.
+    Open(Arc<ProcDir>),
+    /// There were too many. Whoever has the number is the same if it started at this tick of the clock.
+    Closed { started: u64 },
+    /// Closed, and the process is gone.
+    Ended,
 }
 
 /// A process, or a thread, that keeps its slot for as long as somebody has this.
@@ -102,38 +118,38 @@ impl Kernel {
     }
 
     /// The process of thread `tid`, if we see it.
-    pub(crate) fn tgid_of(&self, tid: u32) -> Option<u32> {
+    pub(crate) fn tgid_of(&self, tid: u32) -> io::Result<Option<u32>> {
         if tid == 0 {
-            return None;
+            return Ok(None);
         }
-        Some(self.adopt(tid).ok()?.tgid)
+        Ok(found(self.adopt(tid))?.map(|adopted| adopted.tgid))
     }
 
     /// Whether process or thread `number` may be seen by process `reader`.
-    pub(crate) fn shows(&self, number: u32, reader: Option<u32>) -> bool {
+    pub(crate) fn shows(&self, number: u32, reader: Option<u32>) -> io::Result<bool> {
         if let Members::All = self.members {
-            return number != 0;
+            return Ok(number != 0);
         }
-        let Some(tgid) = self.tgid_of(number) else { return false };
+        let Some(tgid) = self.tgid_of(number)? else { return Ok(false) };
         if reader == Some(tgid) {
-            return true;
+            return Ok(true);
         }
         self.has(tgid)
     }
 
-    fn has(&self, tgid: u32) -> bool {
+    fn has(&self, tgid: u32) -> io::Result<bool> {
         match &self.members {
-            Members::Nobody => false,
-            Members::All => true,
+            Members::Nobody => Ok(false),
+            Members::All => Ok(true),
             Members::Below(ancestor) => self.is_below(tgid, *ancestor),
-            Members::Told(membership) => membership.contains(tgid),
+            Members::Told(membership) => Ok(membership.contains(tgid)),
         }
     }
 
     /// The number of a process as `reader` sees it: 0 if it does not, as a process outside of the
     /// reader's namespace is told of.
-    pub(crate) fn as_seen(&self, number: u32, reader: Option<u32>) -> u32 {
-        if self.shows(number, reader) { number } else { 0 }
+    pub(crate) fn as_seen(&self, number: u32, reader: Option<u32>) -> io::Result<u32> {
+        Ok(if self.shows(number, reader)? { number } else { 0 })
     }
 
     /// Who is told for a parent that is not seen. A tree is drawn from 1, so what is shown of the
@@ -153,9 +169,13 @@ impl Kernel {
             Members::All => return self.proc.numbers("."),
             Members::Below(ancestor) => self.below(*ancestor)?,
             Members::Told(membership) => {
-                let mut told = membership.list();
-                told.retain(|pid| self.tgid_of(*pid) == Some(*pid));
-                told
+                let mut processes = Vec::new();
+                for pid in found(membership.list())?.unwrap_or_default() {
+                    if self.tgid_of(pid)? == Some(pid) {
+                        processes.push(pid);
+                    }
+                }
+                processes
             }
         };
         list.extend(reader);
@@ -166,67 +186,82 @@ impl Kernel {
 
     fn below(&self, ancestor: u32) -> io::Result<Vec<u32>> {
         let all = self.proc.numbers(".")?;
-        let parent = |pid: &u32| {
-            let stat = self.proc.read(format!("{pid}/stat")).ok()?;
-            Some((*pid, parent_in(&stat)?))
-        };
-        let parents: HashMap<u32, u32> = all.iter().filter_map(parent).collect();
-        let is_below = |pid: &u32| {
-            let mut at = *pid;
+        let mut parents = HashMap::new();
+        for pid in &all {
+            let stat = found(self.proc.read(format!("{pid}/stat")))?;
+            if let Some(parent) = stat.and_then(|stat| parent_in(&stat)) {
+                parents.insert(*pid, parent);
+            }
+        }
+        let is_below = |pid: u32| {
+            let mut at = pid;
             // The bound is for a line that changed meanwhile.
             for _ in 0..=parents.len() {
                 match parents.get(&at) {
-                    _ if at == ancestor => return true,
-                    Some(0) => return false,
+                    _ if at == ancestor => return Ok(true),
+                    Some(0) => return Ok(false),
                     Some(parent) => at = *parent,
                     None => break,
                 }
             }
-            at != *pid && self.is_below(*pid, ancestor)
+            Ok::<_, io::Error>(at != pid && self.is_below(pid, ancestor)?)
         };
-        Ok(all.into_iter().filter(is_below).collect())
+        let mut below = Vec::new();
+        for pid in all {
+            if is_below(pid)? {
+                below.push(pid);
+            }
+        }
+        Ok(below)
     }
 
     /// Whether a process is `ancestor` or below it. Each process is asked once in its life.
-    fn is_below(&self, pid: u32, ancestor: u32) -> bool {
+    fn is_below(&self, pid: u32, ancestor: u32) -> io::Result<bool> {
         for _ in 0..LINE_TRIES {
             let mut line = Vec::new();
-            let Some(answer) = self.follow(pid, ancestor, &mut line) else {
+            let Some(answer) = self.follow(pid, ancestor, &mut line)? else {
                 if line.is_empty() {
-                    return false;
+                    return Ok(false);
                 }
                 // An ancestor has ended on the way.
                 continue;
             };
             // One may have, and its number gone to another.
-            if line.iter().all(|step| parent_of(&step.child.dir) == Some(step.parent)) {
+            let mut is_same = true;
+            for step in &line {
+                is_same &= parent_of(&step.child.dir)? == Some(step.parent);
+            }
+            if is_same {
                 let mut slots = self.slots();
                 for Step { child, .. } in &line {
                     if let Some(slot) = slots.slots.get_mut(&child.slot) {
                         slot.is_below = Some(answer);
                     }
                 }
-                return answer;
+                return Ok(answer);
             }
         }
-        false
+        Ok(false)
     }
 
     /// Follows the parents of a process until one is known to be below `ancestor`, or not; `None` if
     /// somebody is gone.
-    fn follow(&self, pid: u32, ancestor: u32, line: &mut Vec<Step>) -> Option<bool> {
+    fn follow(&self, pid: u32, ancestor: u32, line: &mut Vec<Step>) -> io::Result<Option<bool>> {
         let mut at = pid;
         loop {
             if at == ancestor || at <= 1 {
-                return Some(at == ancestor);
+                return Ok(Some(at == ancestor));
             }
-            let child = self.adopt(at).ok()?;
-            let known = self.slots().slots.get(&child.slot)?.is_below;
-            if known.is_some() {
-                return known;
+            let Some(child) = found(self.adopt(at))? else { return Ok(None) };
+            let known = self.slots().slots.get(&child.slot).map(|slot| slot.is_below);
+            match known {
+                Some(None) => {}
+                Some(known) => return Ok(known),
+                None => return Ok(None),
             }
-            at = parent_of(&child.dir)?;
-            line.push(Step { child, parent: at });
+            let Some(parent) = parent_of(&child.dir)? else { return Ok(None) };
+            at = parent;
+            line.push(Step { child, parent });
         }
     }
 
@@ -249,27 +284,30 @@ impl Kernel {
     ) -> io::Result<Adopted> {
         let mut slots = self.slots();
         if let Some(&at) = slots.by_place.get(&place)
-            && let Some(slot) = slots.slots.get(&at).filter(|slot| slot.lives())
+            && let Some((slot, dir)) = slots.open(at, &self.proc)?
+            && dir.stat("stat").is_ok()
         {
-            return Ok(Adopted { slot: at, tgid: slot.tgid, dir: slot.dir.clone() });
+            return Ok(Adopted { slot: at, tgid: slot.tgid, dir });
         }
         if slots.slots.len() >= slots.full {
-            slots.sweep();
+            slots.sweep(&self.proc);
         }
+        slots.make_room();
         let dir = Arc::new(open()?);
         let tgid = dir.tgid()?;
         let at = slots.free();
-        let slot = Slot { place, tgid, dir: dir.clone(), is_below: None, lookups: 0 };
+        let held = SlotDir::Open(dir.clone());
+        let slot = Slot { place, tgid, dir: held, is_below: None, lookups: 0 };
         slots.slots.insert(at, slot);
         slots.by_place.insert(place, at);
+        slots.opened.push(at);
         Ok(Adopted { slot: at, tgid, dir })
     }
 
     /// The directory of what is in a slot, and its number; `None` if it has ended.
-    pub(crate) fn dir(&self, slot: u32) -> Option<(u32, Arc<ProcDir>)> {
-        let slots = self.slots();
-        let slot = slots.slots.get(&slot)?;
-        Some((slot.place.number(), slot.dir.clone()))
+    pub(crate) fn dir(&self, slot: u32) -> io::Result<Option<(u32, Arc<ProcDir>)>> {
+        let mut slots = self.slots();
+        Ok(slots.open(slot, &self.proc)?.map(|(slot, dir)| (slot.place.number(), dir)))
     }
 
     /// The kernel learns of a file of what is in a slot; false if that has been given up meanwhile,
@@ -300,14 +338,29 @@ impl Kernel {
     }
 }
 
-/// The parent of the process that a directory is of.
-fn parent_of(dir: &ProcDir) -> Option<u32> {
-    parent_in(&dir.read("stat").ok()?)
+/// The parent of the process that a directory is of; `None` if it has ended.
+fn parent_of(dir: &ProcDir) -> io::Result<Option<u32>> {
+    Ok(found(dir.read("stat"))?.and_then(|stat| parent_in(&stat)))
 }
 
 fn parent_in(stat: &[u8]) -> Option<u32> {
     let (_, rest) = split_stat(stat)?;
     rest.split(|byte| *byte == b' ').nth(1).and_then(number)
+}
+
+/// When a process or a thread started, in ticks of the clock; `None` if it has ended.
+fn start_of(dir: &ProcDir) -> io::Result<Option<u64>> {
+    let Some(stat) = found(dir.read("stat"))? else { return Ok(None) };
+    let start = |rest: &[u8]| {
+        let word = rest.split(|byte| *byte == b' ').nth(19)?;
+        std::str::from_utf8(word).ok()?.parse().ok()
+    };
+    Ok(split_stat(&stat).and_then(|(_, rest)| start(rest)))
+}
+
+/// How many directories may be open: others of this process's files need room, too.
+fn open_max() -> usize {
+    usize::try_from(processes::open_file_limit() / 2).unwrap_or(usize::MAX)
 }
 
 impl Slots {
@@ -322,9 +375,44 @@ impl Slots {
         }
     }
 
+    /// A slot and its directory, which is opened if it was closed; `None` if the process has ended.
+    fn open(&mut self, at: u32, proc: &ProcDir) -> io::Result<Option<(&Slot, Arc<ProcDir>)>> {
+        let is_closed = |slot: &Slot| matches!(slot.dir, SlotDir::Closed { .. });
+        if self.slots.get(&at).is_some_and(is_closed) {
+            self.make_room();
+            self.opened.push(at);
+        }
+        let Some(slot) = self.slots.get_mut(&at) else { return Ok(None) };
+        if let SlotDir::Closed { started } = slot.dir {
+            let dir = found(proc.dir(slot.path()))?;
+            let start = dir.as_ref().map(start_of).transpose()?.flatten();
+            slot.dir = match dir {
+                Some(dir) if start == Some(started) => SlotDir::Open(Arc::new(dir)),
+                _ => SlotDir::Ended,
+            };
+        }
+        match &slot.dir {
+            SlotDir::Open(dir) => Ok(Some((slot, dir.clone()))),
+            SlotDir::Closed { .. } | SlotDir::Ended => Ok(None),
+        }
+    }
+
+    /// Sees to it that one more directory may be opened.
+    fn make_room(&mut self) {
+        if self.opened.len() >= open_max() {
+            self.close_idle();
+        }
+    }
+
+    /// Closes the directories with which nobody deals at this moment.
+    fn close_idle(&mut self) {
+        let Self { slots, opened, .. } = self;
+        opened.retain(|at| slots.get_mut(at).is_some_and(Slot::stays_open));
+    }
+
     /// Gives up the dead, and what nobody knows.
-    fn sweep(&mut self) {
-        self.slots.retain(|_, slot| !slot.is_idle() && (slot.is_held() || slot.lives()));
+    fn sweep(&mut self, proc: &ProcDir) {
+        self.slots.retain(|_, slot| !slot.is_idle() && (slot.is_held() || slot.lives(proc)));
         let Self { slots, by_place, .. } = self;
         by_place.retain(|_, at| slots.contains_key(at));
         self.full = SLOTS_BEFORE_SWEEP.max(2 * self.slots.len());
@@ -342,7 +430,7 @@ impl Place {
 impl Slot {
     /// Whether somebody deals with it at this moment.
     fn is_held(&self) -> bool {
-        Arc::strong_count(&self.dir) > 1
+        matches!(&self.dir, SlotDir::Open(dir) if Arc::strong_count(dir) > 1)
     }
 
     /// Whether nobody does, and the kernel does not know of it either.
@@ -350,8 +438,32 @@ impl Slot {
         self.lookups == 0 && !self.is_held()
     }
 
-    fn lives(&self) -> bool {
-        self.dir.stat("stat").is_ok()
+    /// Of one whose directory is closed, the number may be another's by now.
+    fn lives(&self, proc: &ProcDir) -> bool {
+        match &self.dir {
+            SlotDir::Open(dir) => dir.stat("stat").is_ok(),
+            SlotDir::Closed { .. } => proc.stat(self.path()).is_ok(),
+            SlotDir::Ended => false,
+        }
+    }
+
+    /// Closes its directory, unless somebody deals with it.
+    fn stays_open(&mut self) -> bool {
+        let is_held = self.is_held();
+        let SlotDir::Open(dir) = &self.dir else { return false };
+        if is_held {
+            return true;
+        }
+        let Ok(start) = start_of(dir) else { return true };
+        self.dir = start.map_or(SlotDir::Ended, |started| SlotDir::Closed { started });
+        false
+    }
+
+    fn path(&self) -> String {
+        match self.place {
+            Place::Root(number) => number.to_string(),
+            Place::Task(tid) => format!("{}/task/{tid}", self.tgid),
+        }
     }
 }
 
@@ -375,7 +487,7 @@ mod tests {
         let thread = kernel.adopt_thread(&process.dir, this).unwrap();
         assert_ne!(process.slot, thread.slot);
         assert_eq!(kernel.adopt(this).unwrap().slot, process.slot);
-        assert_eq!(kernel.dir(process.slot).unwrap().0, this);
+        assert_eq!(kernel.dir(process.slot).unwrap().unwrap().0, this);
     }
 
     #[test]
@@ -386,12 +498,50 @@ mod tests {
         assert!(kernel.remember(slot));
         // The kernel forgets it, and the dead are looked for, while its name is being found again.
         kernel.forget(slot, 1);
-        kernel.slots().sweep();
-        assert!(kernel.dir(slot).is_some() && kernel.remember(slot));
+        kernel.slots().sweep(kernel.proc());
+        assert!(kernel.dir(slot).unwrap().is_some() && kernel.remember(slot));
         drop(adopted);
-        kernel.slots().sweep();
-        assert!(kernel.dir(slot).is_some());
+        kernel.slots().sweep(kernel.proc());
+        assert!(kernel.dir(slot).unwrap().is_some());
         kernel.forget(slot, 1);
-        assert!(kernel.dir(slot).is_none() && !kernel.remember(slot));
+        assert!(kernel.dir(slot).unwrap().is_none() && !kernel.remember(slot));
+    }
+
+    #[test]
+    fn a_directory_that_was_closed_is_opened_again_for_the_same_process_alone() {
+        let (kernel, this) = kernel();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let adopt = |pid| {
+            let process = kernel.adopt(pid).unwrap();
+            let thread = kernel.adopt_thread(&process.dir, pid).unwrap();
+            assert!(kernel.remember(process.slot) && kernel.remember(thread.slot));
+            [process.slot, thread.slot]
+        };
+        let [ours, theirs] = [this, child.id()].map(adopt);
+        let closed = |slot: &u32| matches!(kernel.slots().slots[slot].dir, SlotDir::Closed { .. });
+        let held = kernel.dir(ours[0]).unwrap();
+        kernel.slots().close_idle();
+        assert!(!closed(&ours[0]), "somebody deals with it");
+        drop(held);
+        kernel.slots().close_idle();
+        assert!(ours.iter().chain(&theirs).all(closed));
+        kernel.slots().sweep(kernel.proc());
+        for (pid, slots) in [(this, ours), (child.id(), theirs)] {
+            for slot in slots {
+                let (number, dir) = kernel.dir(slot).unwrap().unwrap();
+                assert_eq!((number, dir.tgid().unwrap()), (pid, pid));
+            }
+            assert_eq!(kernel.adopt(pid).unwrap().slot, slots[0]);
+        }
+        // As if the number had come to another.
+        for slot in ours {
+            kernel.slots().slots.get_mut(&slot).unwrap().dir = SlotDir::Closed { started: 1 };
+            assert!(kernel.dir(slot).unwrap().is_none());
+        }
+        assert_ne!(kernel.adopt(this).unwrap().slot, ours[0]);
+        kernel.slots().close_idle();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(theirs.iter().all(|slot| kernel.dir(*slot).unwrap().is_none()));
     }
 }

@@ -119,7 +119,7 @@ impl Session {
         let (user_id, group_id) = binder_os::processes::user();
         let options = MountOptions {
             source: b"procview".into(),
-            subtype: "procview".into(),
+            kind: "fuse.procview".into(),
             user_id,
             group_id,
             allow_other: true,

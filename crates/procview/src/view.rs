@@ -144,15 +144,15 @@ impl View {
             if let Some(task) = self.namespace.get_pid(nr) {
                 return Ok(Some(self.found_task(&task, What::Dir)));
             }
-            let reader = self.kernel.tgid_of(caller.tid);
-            if self.kernel.shows(nr, reader) {
-                let process = self.kernel.adopt(nr).map_err(|_| Errno::NoEnt)?;
+            let reader = self.kernel.tgid_of(caller.tid)?;
+            if self.kernel.shows(nr, reader)? {
+                let process = self.kernel.adopt(nr).map_err(Errno::absent)?;
                 return self.found_of_kernel(process.slot, What::Dir, caller).map(Some);
             }
             return Err(Errno::NoEnt);
         }
         if let Some(nr) = name.strip_prefix(b".").and_then(process_number) {
-            let reader = self.kernel.tgid_of(caller.tid);
+            let reader = self.kernel.tgid_of(caller.tid)?;
             let process = self.kernel.adopt(reader.filter(|it| *it == nr).ok_or(Errno::NoEnt)?)?;
             return self.found_of_kernel(process.slot, What::Dir, caller).map(Some);
         }
@@ -262,7 +262,7 @@ impl View {
     /// By which name a reader finds itself: its number, or one that is not listed where the table
     /// has that number for another.
     fn name_of_reader(&self, caller: Caller) -> Result<String, Errno> {
-        let tgid = self.kernel.tgid_of(caller.tid).ok_or(Errno::NoEnt)?;
+        let tgid = self.kernel.tgid_of(caller.tid)?.ok_or(Errno::NoEnt)?;
         let is_anothers = self.namespace.get_pid(tgid).is_some();
         Ok(if is_anothers { format!(".{tgid}") } else { tgid.to_string() })
     }
@@ -333,7 +333,7 @@ impl View {
         let kernels = match self.keeping {
             // What is listed is kept, for all: nobody may be there for one reader alone.
             Keeping::Kept => Vec::new(),
-            Keeping::Asked => self.kernel.list(self.kernel.tgid_of(caller.tid))?,
+            Keeping::Asked => self.kernel.list(self.kernel.tgid_of(caller.tid)?)?,
         };
         let mut kernels = kernels.into_iter().skip_while(|nr| *nr < first).peekable();
         let mut next = first;

@@ -84,8 +84,9 @@ impl Caller {
         match self {
             Self::Ordinary if is_root() => in_mounts(AS_ORDINARY, program, arguments),
             Self::Root | Self::Ordinary => {
-                let mut command = Command::new(program);
-                command.args(arguments);
+                // A shell that starts the tests in the background has them ignore two signals.
+                let mut command = Command::new("env");
+                command.args(["--default-signal=INT,QUIT", program]).args(arguments);
                 command
             }
         }
@@ -101,7 +102,8 @@ pub(crate) fn without_fuse(arguments: &[&str]) -> Option<Command> {
 /// is one process.
 pub(crate) fn in_mounts(script: &str, program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-ec", script, "sh", program]).args(arguments);
+    command.args(["--mount", "env", "--default-signal=INT,QUIT"]);
+    command.args(["sh", "-ec", script, "sh", program]).args(arguments);
     command
 }
 

@@ -1,5 +1,6 @@
 //! `procview`, and `run --proc`: what ps, pstree and their like find there.
 
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 use crate::caller::{Caller, PROGRAM, finish, in_mounts};
@@ -93,16 +94,43 @@ fn the_innermost_namespace_sees_its_own() {
 #[test]
 fn a_view_ends_with_those_who_see_it() {
     for caller in Caller::all() {
-        let script = format!("exit 7 # {}", std::process::id());
+        // Whose the processes are; the number of this one may occur in other pid namespaces as well.
+        let namespace = std::fs::metadata("/proc/self/ns/pid").unwrap().ino();
+        let mark = format!("of {namespace}-{}", std::process::id());
+        let script = format!("exit 7 # {mark}");
         let arguments = ["procview", "run", "--scenario=9", "--", "sh", "-c", &*script];
         assert_eq!(finish(&mut caller.command(&arguments)).code(), 7);
-        let none = ["procview", "run", "--scenario=9", "--", "/no/such/program"];
+        let none = ["procview", "run", "--scenario=9", "--", "/no/such/program", &*mark];
         assert_eq!(finish(&mut caller.command(&none)).code(), 127);
         crate::caller::wait_until(|| {
-            let pattern = format!("procview run .*{}", std::process::id());
+            let pattern = format!("procview run .* {mark}$");
             let found = Command::new("pgrep").args(["-f", &pattern]).output().unwrap();
             found.stdout.is_empty()
         });
+    }
+}
+
+#[test]
+fn there_may_be_more_processes_than_files_that_may_be_open() {
+    for caller in Caller::all() {
+        // Each is looked at and kept by the kernel, in the second round as in the first.
+        let script = "for i in $(seq 100); do
+                 sleep 1000 & all=\"$all $!\"; files=\"$files /proc/$!/task/$!/status\"
+             done
+             for round in 1 2; do
+                 ps -e -o ppid= | grep -c \"^ *$$\\$\"; cat /proc/self/comm
+                 cat $files | grep -c ^Pid:
+             done; kill $all";
+        let arguments = ["procview", "run", "--all", "--", "bash", "-c", script];
+        let outcome = finish(&mut caller.command_with_files(32, &arguments));
+        // The shell's other children are of the pipe.
+        let told: Vec<&str> = outcome.stdout.split_whitespace().collect();
+        assert_eq!(told.len(), 6, "{caller:?}: {outcome:?}");
+        for round in told.chunks(3) {
+            assert!(round[0].parse::<u32>().unwrap() >= 100, "{caller:?}: {outcome:?}");
+            assert_eq!(round[1..], ["cat", "100"], "{caller:?}: {outcome:?}");
+        }
+        assert_eq!(outcome.stderr, "", "{caller:?}");
     }
 }
 
@@ -188,18 +216,19 @@ fn who_reads_again_asks_nobody() {
         return eprintln!("skipped: mounting needs root");
     }
     // As ps and pstree read; a server that is stopped answers nobody.
-    let script = "mount -t tmpfs tmpfs /mnt; mkdir /mnt/proc-$$; cd /mnt
-        $1 procview mount proc-$$ --scenario=50
-        server=$(pgrep -f \"procview mount proc-$$\")
+    let script = "mount -t tmpfs tmpfs /mnt; mkdir /mnt/proc; cd /mnt
+        server() { pgrep --ns $$ --nslist mnt -f \"^$1 procview mount\"; }
+        $1 procview mount proc --scenario=50
+        server=$(server $1)
         look() { timeout 10 sh -c '
             for pid in 1 7 50; do
                 cat $1/$pid/stat $1/$pid/status $1/$pid/cmdline $1/$pid/environ
                 cat $1/$pid/ctty 2>&1; ls -ldi $1/$pid; ls -ai $1/$pid/task
                 stat -L -c %i $1/$pid/ns/pid $1/$pid/ns/net; readlink $1/$pid/exe
-            done; ls -a $1; stat -c %s $1/1/stat' look proc-$$; }
+            done; ls -a $1; stat -c %s $1/1/stat' look proc; }
         look > first; look > again; kill -s STOP $server
         look > third; echo $?; kill -s CONT $server
-        grep -c State: third; cmp first third && cmp again third && umount proc-$$";
+        grep -c State: third; cmp first third && cmp again third && umount proc";
     let outcome = finish(&mut in_mounts(script, PROGRAM, &[]));
     assert!(outcome.status.success(), "{outcome:?}");
     assert_eq!(outcome.stdout, "0\n3\n");
@@ -210,17 +239,18 @@ fn a_directory_shows_it_until_it_is_unmounted() {
     if !Caller::all().contains(&Caller::Root) {
         return eprintln!("skipped: mounting needs root");
     }
-    let script = "mount -t tmpfs tmpfs /mnt; mkdir /mnt/proc-$$; cd /mnt
-        $1 procview mount proc-$$ --scenario=50
-        ls proc-$$ | grep -c '^[0-9]'
-        server=$(pgrep -f \"procview mount proc-$$\")
-        cat proc-$$/1/comm; cat /proc/$server/comm
-        umount proc-$$
+    let script = "mount -t tmpfs tmpfs /mnt; mkdir /mnt/proc; cd /mnt
+        server() { pgrep --ns $$ --nslist mnt -f \"^$1 procview mount\"; }
+        $1 procview mount proc --scenario=50
+        ls proc | grep -c '^[0-9]'
+        server=$(server $1)
+        cat proc/1/comm; cat /proc/$server/comm
+        umount proc
         while [ -e /proc/$server ]; do sleep 0.01; done
-        $1 procview mount proc-$$ --all
-        test -e proc-$$/1/stat && test -e proc-$$/self/exe && echo all
-        kill -s TERM $(pgrep -f \"procview mount proc-$$\")
-        while grep -q proc-$$ /proc/self/mounts; do sleep 0.01; done
+        $1 procview mount proc --all; server=$(server $1)
+        test -e proc/1/stat && test -e proc/self/exe && echo all
+        kill -s TERM $server
+        while [ -e /proc/$server ]; do sleep 0.01; done; ls proc
         $1 procview mount nowhere --all || true";
     let outcome = finish(&mut in_mounts(script, PROGRAM, &[]));
     assert!(outcome.status.success(), "{outcome:?}");

@@ -137,8 +137,12 @@ fn what_the_command_leaves_running_ends_with_it() {
 #[test]
 fn nothing_survives_the_kill_signal() {
     for caller in Caller::all() {
-        let script = "setsid sleep 1000 & echo $!; exec 3</dev/binder; echo open; wait";
+        let script = "grep ' /dev/binderfs ' /proc/self/mountinfo | tail -n 1 | cut -d ' ' -f 3-5
+            setsid sleep 1000 & echo $!; exec 3</dev/binder; echo open; wait";
         let mut running = Running::start(&mut caller.run_script(script));
+        // The device number, the directory shown and its place: nobody else's mount has all three.
+        let mount = running.line();
+        assert!(mount.ends_with(" / /dev/binderfs"), "{mount}");
         let sleeper: u32 = running.line().parse().unwrap();
         assert_eq!(running.line(), "open");
         let mut inside = children(running.pid());
@@ -148,7 +152,8 @@ fn nothing_survives_the_kill_signal() {
         let outcome = running.finish();
         assert_eq!(outcome.code(), 137, "{outcome:?}");
         wait_until(|| inside.iter().all(|pid| state(*pid).is_none()));
-        assert!(!std::fs::read_to_string("/proc/mounts").unwrap().contains("fuse.anybinder"));
+        let left = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        assert!(!left.contains(&format!(" {mount} ")), "{mount} is left: {left}");
     }
 }
 

@@ -78,7 +78,7 @@ impl View {
     }
 
     fn process_dir(&self, slot: u32) -> Result<(u32, Arc<ProcDir>), Errno> {
-        self.kernel.dir(slot).ok_or(Errno::Srch)
+        self.kernel.dir(slot)?.ok_or(Errno::Srch)
     }
 
     pub(super) fn kernel_entry(&self, nr: u32) -> Option<Found> {
@@ -118,7 +118,7 @@ impl View {
         name: &[u8],
         caller: Caller,
     ) -> Result<Option<Found>, Errno> {
-        let (_, dir) = self.process_dir(slot).map_err(|_| Errno::NoEnt)?;
+        let (_, dir) = self.kernel.dir(slot)?.ok_or(Errno::NoEnt)?;
         let inner = match what {
             What::Dir | What::ThreadDir => match name {
                 b"task" if what == What::Dir => What::TaskDir,
@@ -133,7 +133,7 @@ impl View {
             },
             What::TaskDir => {
                 let tid = process_number(name).ok_or(Errno::NoEnt)?;
-                let thread = self.kernel.adopt_thread(&dir, tid).map_err(|_| Errno::NoEnt)?;
+                let thread = self.kernel.adopt_thread(&dir, tid).map_err(Errno::absent)?;
                 return self.found_of_kernel(thread.slot, What::ThreadDir, caller).map(Some);
             }
             What::NsDir => {
@@ -210,11 +210,18 @@ impl View {
             _ => return Ok(bytes),
         };
         let adopter = self.kernel.adopter();
-        let tgid = self.kernel.tgid_of(caller.tid);
+        let tgid = self.kernel.tgid_of(caller.tid)?;
         // Group and session are mostly the same, and often the process's own.
         let mut seen_as = HashMap::from([(own, own)]);
-        let as_seen =
-            |number| *seen_as.entry(number).or_insert_with(|| self.kernel.as_seen(number, tgid));
+        let mut failure = None;
+        let mut look = |number| {
+            let seen = self.kernel.as_seen(number, tgid);
+            seen.unwrap_or_else(|error| {
+                failure = Some(error);
+                0
+            })
+        };
+        let as_seen = |number| *seen_as.entry(number).or_insert_with(|| look(number));
         let is_owner = || {
             let owner = dir.stat(text.name()).map_err(gone)?.uid;
             Ok::<_, Errno>(caller.uid == 0 || caller.uid == owner)
@@ -224,9 +231,13 @@ impl View {
             false if text == Text::Status || is_owner()? => Reader::Owner,
             false => Reader::Other,
         };
-        match text {
-            Text::Status => Ok(seen::status(&bytes, reader, adopter, as_seen)),
-            _ => seen::stat(&bytes, reader, adopter, as_seen).ok_or(Errno::Io),
+        let told = match text {
+            Text::Status => Some(seen::status(&bytes, reader, adopter, as_seen)),
+            _ => seen::stat(&bytes, reader, adopter, as_seen),
+        };
+        match failure {
+            Some(error) => Err(error.into()),
+            None => told.ok_or(Errno::Io),
         }
     }
 
@@ -248,7 +259,7 @@ impl View {
         }
         let target = dir.read_link(path_of(what))?;
         Ok(match what {
-            What::Fd(fd) => devices::target_of(&dir, fd, target),
+            What::Fd(fd) => devices::target_of(&dir, fd, target)?,
             _ => target,
         })
     }
@@ -260,7 +271,7 @@ impl View {
         offset: u64,
         push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
     ) -> Result<(), Errno> {
-        let (_, dir) = self.process_dir(slot).map_err(|_| Errno::NoEnt)?;
+        let (_, dir) = self.kernel.dir(slot)?.ok_or(Errno::NoEnt)?;
         let kind = |what: What| match what {
             What::Text(_) | What::FdInfo(_) => S_IFREG,
             What::Link(_) | What::Ns(_) | What::Fd(_) => S_IFLNK,
@@ -286,7 +297,7 @@ impl View {
                 entries.extend(names.map(|(name, what)| (name.to_owned(), what)));
             }
             What::TaskDir => {
-                let threads = dir.numbers("task").map_err(|_| Errno::NoEnt)?;
+                let threads = dir.numbers("task").map_err(Errno::absent)?;
                 entries.extend(threads.iter().map(|tid| (tid.to_string(), What::ThreadDir)));
             }
             What::NsDir => {
@@ -322,7 +333,10 @@ impl View {
             What::Text(_) | What::FdInfo(_) => self.text_of_kernel(slot, what, caller),
             _ => self.read_link_of_kernel(slot, what, caller),
         };
-        let bytes = bytes.map_err(|_| Errno::NoEnt)?;
+        let bytes = bytes.map_err(|errno| match errno {
+            Errno::Other(raw) => Errno::absent(io::Error::from_raw_os_error(raw)),
+            _ => Errno::NoEnt,
+        })?;
         let mut snapshots = self.snapshots();
         let nth = snapshots.next;
         snapshots.next = nth.wrapping_add(1);

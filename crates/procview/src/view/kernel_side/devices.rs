@@ -5,20 +5,18 @@
 
 use std::io;
 
-use binder_os::ProcDir;
+use binder_os::{BINDERFS_TYPE, ProcDir};
+
+use crate::errno::found;
 
 /// What the kernel adds to the path of a file that has lost its name.
 const DELETED: &[u8] = b" (deleted)";
 
-/// The type of a binderfs of ours.
-const BINDERFS: &[u8] = b"fuse.anybinder";
-
 /// Where descriptor `fd` of a process leads, of which the kernel says `target`.
-pub(super) fn target_of(process: &ProcDir, fd: u32, target: Vec<u8>) -> Vec<u8> {
-    match target.strip_suffix(DELETED) {
-        Some(path) if is_device(process, fd, path).unwrap_or(false) => path.to_vec(),
-        _ => target,
-    }
+pub(super) fn target_of(process: &ProcDir, fd: u32, target: Vec<u8>) -> io::Result<Vec<u8>> {
+    let Some(path) = target.strip_suffix(DELETED) else { return Ok(target) };
+    let is_device = found(is_device(process, fd, path))?.unwrap_or(false);
+    Ok(if is_device { path.to_vec() } else { target })
 }
 
 /// Whether a descriptor is of a device that is at `path` in its binderfs.
@@ -41,7 +39,7 @@ fn is_binderfs(mountinfo: &[u8], mount: &[u8]) -> bool {
         let mut words = line.split(|byte| *byte == b' ');
         // Behind a single dash, for what is before is more or less.
         words.next() == Some(mount) && words.find(|word| *word == b"-").is_some() && {
-            words.next() == Some(BINDERFS)
+            words.next() == Some(BINDERFS_TYPE.as_bytes())
         }
     })
 }
@@ -57,8 +55,8 @@ mod tests {
     #[test]
     fn a_mount_is_found_by_its_number_and_known_by_its_type() {
         let mounts = b"36 35 98:0 / /mnt1 rw - ext3 /dev/root rw\n\
-                       37 35 0:49 / /dev/fuse.anybinder rw shared:1 master:2 - fuse.anybinder a rw\n\
-                       7 35 0:50 / /x rw - fuse.other fuse.anybinder rw\n";
+                       37 35 0:49 / /dev/fuse.anybinder rw shared:1 master:2 - fuse.anybinder.binder a rw\n\
+                       7 35 0:50 / /x rw - fuse.other fuse.anybinder.binder rw\n";
         assert!(is_binderfs(mounts, b"37"));
         for other in [&b"36"[..], b"7", b"3", b"35", b""] {
             assert!(!is_binderfs(mounts, other), "{other:?}");
