@@ -12,6 +12,7 @@ mod doctor;
 mod driver;
 mod failure;
 mod inspect;
+mod log;
 mod man;
 mod mount;
 mod mounts;
@@ -20,16 +21,13 @@ mod run;
 mod top;
 mod world;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
-
-use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, Command};
 
 fn main() -> ExitCode {
     let cli = Cli::parse_and_check();
-    log_to_stderr(cli.verbose);
+    log::start(cli.verbose);
     let done = match cli.command {
         Command::Run(options) => run::run(&options),
         Command::Mount(options) => mount::run(&options),
@@ -48,24 +46,10 @@ fn main() -> ExitCode {
         Command::Completions(options) => completions::run(&options),
         Command::Man => man::run(),
     };
-    done.unwrap_or_else(|failure| {
+    let status = done.unwrap_or_else(|failure| {
         failure.print();
         ExitCode::FAILURE
-    })
-}
-
-/// Sends log lines to stderr: warnings, or more by `--verbose`, or as RUST_LOG says.
-fn log_to_stderr(verbose: u8) {
-    let level = match verbose {
-        0 => "warn",
-        1 => "info",
-        2 => "debug",
-        3.. => "trace",
-    };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .init();
+    });
+    log::flush();
+    status
 }

@@ -25,6 +25,7 @@ use binder_os::signals::{self, Sender, SignalMask, SignalStream};
 
 use crate::driver::{self, Place};
 use crate::failure::{Failure, failed};
+use crate::log;
 use crate::procview::View;
 
 /// A world whose driver answers.
@@ -273,7 +274,7 @@ fn watch(
         // Nothing is ever written; whatever this returns, the pipe has served.
         let _ = watched.read(&mut [0]);
         end_all(namespaces, maker);
-        std::process::exit(0);
+        log::exit(0);
     };
     let started = thread::Builder::new().name("lifeline".into()).spawn(watch);
     started.map(drop).map_err(failed("starting a thread"))

@@ -11,3 +11,4 @@ mod mount;
 mod procview;
 mod run;
 mod signals;
+mod stderr;

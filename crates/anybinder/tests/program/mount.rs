@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::caller::{Caller, PROGRAM, finish, in_mounts};
 
 /// Runs a script in a mount namespace of its own, with DIR and PROGRAM set, where root may mount.
-fn in_private_mounts(script: &str) -> Option<String> {
+pub(crate) fn in_private_mounts(script: &str) -> Option<String> {
     if !Caller::all().contains(&Caller::Root) {
         eprintln!("skipped: mounting needs root");
         return None;
