@@ -154,6 +154,8 @@ fn describe(error: &MountError) -> Failure {
         }
         MountError::Create(source) => Failure::new("making a binderfs", source),
         MountError::Name { .. } => Failure::new("creating the devices", error),
+        MountError::Descriptors { least, .. } => Failure::new("serving binder", error)
+            .advise(format!("`ulimit -Hn {least}`, or more, as root; of a service, LimitNOFILE=")),
     }
 }
 
