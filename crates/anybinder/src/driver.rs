@@ -10,6 +10,7 @@ use binder_os::heap;
 use binder_os::processes::{self, Child, Fork, Stream};
 
 use crate::failure::{Failure, failed};
+use crate::log;
 
 /// What is at the directory where binderfs is to be mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub(crate) fn in_background<S>(
     let child = match processes::fork().map_err(failed("starting the driver's process"))? {
         Fork::Child => {
             drop(report);
-            std::process::exit(live(mount(), serve, reporter));
+            log::exit(live(mount(), serve, reporter));
         }
         Fork::Parent(child) => child,
     };
@@ -128,6 +129,7 @@ fn live<S>(
 
 /// Mounts binderfs at `dir` in this process.
 pub(crate) fn mount(dir: &Path, place: Place, options: &Options) -> Result<Session, Failure> {
+    log::write_in_background()?;
     // Every client that is met costs a few descriptors.
     if let Err(error) = processes::raise_open_file_limit() {
         tracing::warn!(%error, "the limit of open files stays as it is");
@@ -169,6 +171,8 @@ fn describe(error: &MountError) -> Failure {
         }
         MountError::Create(source) => Failure::new("making a binderfs", source),
         MountError::Name { .. } => Failure::new("creating the devices", error),
+        MountError::Descriptors { least, .. } => Failure::new("serving binder", error)
+            .advise(format!("`ulimit -Hn {least}`, or more, as root; of a service, LimitNOFILE=")),
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt::Display;
 
 use binder_os::namespaces::SetupError;
 
+use crate::log;
+
 /// Why a subcommand could not do its work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{tried}: {answer}")]
@@ -34,10 +36,11 @@ impl Failure {
 
     /// Writes the failure to stderr.
     pub(crate) fn print(&self) {
-        eprintln!("anybinder: {self}");
-        if !self.advice.is_empty() {
-            eprintln!("  try: {}", self.advice);
-        }
+        let advice = match &*self.advice {
+            "" => String::new(),
+            advice => format!("\n  try: {advice}"),
+        };
+        log::tell(format_args!("anybinder: {self}{advice}"));
     }
 
     /// Puts the failure into bytes, for a pipe.

@@ -13,6 +13,7 @@ mod driver;
 mod failure;
 mod inspect;
 mod links;
+mod log;
 mod man;
 mod mount;
 mod mounts;
@@ -21,23 +22,22 @@ mod run;
 mod top;
 mod world;
 
-use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
-
-use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
     let cli = Cli::parse_and_check();
-    log_to_stderr(cli.verbose);
+    log::start(cli.verbose);
     let done = require_proc(&cli.command).and_then(|()| perform(cli.command));
-    done.unwrap_or_else(|failure| {
+    let status = done.unwrap_or_else(|failure| {
         failure.print();
         ExitCode::FAILURE
-    })
+    });
+    log::flush();
+    status
 }
 
 fn perform(command: Command) -> Result<ExitCode, Failure> {
@@ -69,20 +69,4 @@ fn require_proc(command: &Command) -> Result<(), Failure> {
     }
     let answer = "this process is not to be found there: the kernel's /proc is not mounted";
     Err(Failure::new("looking at /proc", answer).advise("sudo mount -t proc proc /proc"))
-}
-
-/// Sends log lines to stderr: warnings, or more by `--verbose`, or as RUST_LOG says.
-fn log_to_stderr(verbose: u8) {
-    let level = match verbose {
-        0 => "warn",
-        1 => "info",
-        2 => "debug",
-        3.. => "trace",
-    };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .init();
 }

@@ -15,6 +15,7 @@ use crate::cli::{self, MountOptions};
 use crate::driver::{self, Place};
 use crate::failure::{Failure, failed};
 use crate::links::{self, Links};
+use crate::log;
 use crate::mounts::{self, Standing};
 
 pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
@@ -135,7 +136,7 @@ impl OwnMount {
         let wait = move || {
             let arrived = signals.next();
             tracing::info!(?arrived, "unmounting");
-            std::process::exit(self.unmount());
+            log::exit(self.unmount());
         };
         let started = thread::Builder::new().name("signals".into()).spawn(wait);
         started.map(drop).map_err(failed("starting a thread"))

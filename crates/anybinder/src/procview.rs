@@ -18,6 +18,7 @@ use crate::driver;
 use crate::failure::{Failure, failed};
 use crate::inspect::{self, Users};
 use crate::links::Links;
+use crate::log;
 use crate::mount::OwnMount;
 use crate::world::World;
 
@@ -147,7 +148,7 @@ impl Shown {
                 }
                 // Nobody's child, so that no command finds one that it has not started.
                 match processes::fork() {
-                    Ok(Fork::Child) => std::process::exit(live(session)),
+                    Ok(Fork::Child) => log::exit(live(session)),
                     Ok(Fork::Parent(_)) => std::process::exit(0),
                     Err(_) => std::process::exit(1),
                 }
@@ -191,6 +192,7 @@ fn live(session: Session) -> i32 {
 }
 
 fn serve(session: Session) -> Result<(), Failure> {
+    log::write_in_background()?;
     if let Err(error) = processes::raise_open_file_limit() {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }

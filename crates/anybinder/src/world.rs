@@ -1,10 +1,12 @@
 //! A private binder world: namespaces, a /dev, a driver, one command, and the end of all of it.
 //!
 //! Three processes. *This* one enters the namespaces and waits; the *driver* serves /dev/binderfs;
-//! the *command* is what it is all for. A pipe from this process to the driver carries nothing: it
-//! breaks when this process ends, however that comes about, and then the driver kills everything
-//! inside the namespaces and ends as well. With the last process the namespaces go, and with them
-//! the mounts. So nothing is left even after SIGKILL, and there is one way to clean up, not two.
+//! the *command* is what it is all for. In the end this process kills all of its descendants, who come to it
+//! when their parents end, and tells the driver by a pipe to end as well. With the last process the
+//! namespaces go, and with them the mounts.
+//!
+//! Should this process be killed, the pipe breaks without a word, and the driver kills everything inside
+//! the namespaces. That takes a look at every process of the machine. So nothing is left even after SIGKILL.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -25,13 +27,14 @@ use binder_os::signals::{self, Sender, SignalMask, SignalStream};
 
 use crate::driver::{self, Place};
 use crate::failure::{Failure, failed};
+use crate::log;
 use crate::procview::View;
 
 /// A world whose driver answers.
 pub(crate) struct World {
     namespaces: PrivateNamespaces,
     driver: Child,
-    /// Breaks when dropped, or with this process; see the module.
+    /// Breaks with this process; see the module.
     lifeline: Option<PipeWriter>,
     /// Where the driver waits to be asked about system calls of the command.
     supervision: UnixStream,
@@ -65,6 +68,9 @@ pub(crate) enum Supervision {
     /// It is not.
     None,
 }
+
+/// What the driver is told when everything else has ended.
+const DONE: &[u8] = b"!";
 
 /// In this variable the processes inside find the number of their driver's process.
 pub(crate) const DRIVER_PID: &str = "ANYBINDER_DAEMON_PID";
@@ -218,13 +224,21 @@ impl World {
         Ok(None)
     }
 
-    /// Ends everything inside.
+    /// Ends everything inside that this process has started.
     pub(crate) fn close(self) {
-        drop(self.lifeline);
+        let is_done = processes::end_children(Some(self.driver.pid())).is_ok();
+        let mut lifeline = self.lifeline;
+        if is_done && let Some(lifeline) = &mut lifeline {
+            // A driver that has ended does not need to be told.
+            let _ = lifeline.write_all(DONE);
+        }
+        drop(lifeline);
         // The driver has been waited for if it is what failed, and then this changes nothing.
         let _ = self.driver.wait();
-        end_all(self.namespaces, std::process::id());
-        while let Ok(Some(_)) = processes::next_change() {}
+        // What the driver has started.
+        if processes::end_children(None).is_err() {
+            end_all(self.namespaces, std::process::id());
+        }
     }
 }
 
@@ -269,16 +283,17 @@ fn watch(
     maker: u32,
 ) -> Result<(), Failure> {
     let watch = move || {
-        // Nothing is ever written; whatever this returns, the pipe has served.
-        let _ = watched.read(&mut [0]);
-        end_all(namespaces, maker);
-        std::process::exit(0);
+        // Whatever else this returns, the maker is gone.
+        if !watched.read(&mut [0]).is_ok_and(|len| len == DONE.len()) {
+            end_all(namespaces, maker);
+        }
+        log::exit(0);
     };
     let started = thread::Builder::new().name("lifeline".into()).spawn(watch);
     started.map(drop).map_err(failed("starting a thread"))
 }
 
-/// Kills all processes in `namespaces` and below `maker`, except for us and `maker`.
+/// Kills all processes in `namespaces`, except for us and `maker`.
 fn end_all(namespaces: PrivateNamespaces, maker: u32) {
     while namespaces.kill_members(maker).is_ok_and(|killed| killed > 0) {
         // Killed processes need a moment to go.

@@ -18,10 +18,12 @@ use crate::descriptors::{PER_FILE, PER_MEMORY, PER_THREAD};
 use crate::diversion::Divertible;
 use crate::files::HeldFile;
 use crate::mapping::ReceiveBuffer;
+use crate::open_mode::OpenMode;
 use crate::pids::Pids;
 use crate::reach::Way;
 use crate::read_ahead::Habits;
 use crate::runners::Runners;
+use crate::search_time::SearchTime;
 use crate::served;
 use crate::supply::{Payer, Permit};
 
@@ -125,8 +127,7 @@ pub(crate) struct Client {
     looked_at: Option<Instant>,
     /// Held by a look that is under way.
     look: Arc<()>,
-    /// `O_NONBLOCK`, as far as it is known: the kernel does not tell of later changes.
-    pub(crate) is_nonblocking: bool,
+    pub(crate) open_mode: OpenMode,
     /// Whom to notify when poll(2) may have something new.
     pub(crate) poll_handle: Option<u64>,
 }
@@ -155,7 +156,7 @@ impl Client {
             is_known_unmapped: false,
             looked_at: None,
             look: Arc::default(),
-            is_nonblocking,
+            open_mode: OpenMode::new(is_nonblocking),
             poll_handle: None,
         }
     }
@@ -412,13 +413,14 @@ fn uids_of(pid: u32) -> UidMap {
 pub(crate) struct Clients {
     device: Arc<FuseDevice>,
     runners: Arc<Runners>,
+    search_time: SearchTime,
     /// By the slot of their process.
     by_slot: Vec<Option<(ProcessKey, Client)>>,
 }
 
 impl Clients {
     pub(crate) fn new(device: Arc<FuseDevice>, runners: Arc<Runners>) -> Self {
-        Self { device, runners, by_slot: Vec::new() }
+        Self { device, runners, search_time: SearchTime::default(), by_slot: Vec::new() }
     }
 
     pub(crate) fn insert(&mut self, process: ProcessKey, client: Client) {
@@ -509,11 +511,23 @@ impl Clients {
 
 impl ClientMemory for Clients {
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
+        let start = Instant::now();
+        let uid = self.get(process)?.payer().uid;
+        if self.search_time.is_spent(uid, start) {
+            tracing::debug!(
+                uid,
+                "a mapping is not looked for: others must not wait for that again"
+            );
+            return None;
+        }
         let client = self.get_mut(process)?;
-        client.locate_mapping().unwrap_or_else(|error| {
+        let found = client.locate_mapping().unwrap_or_else(|error| {
             tracing::warn!(%error, pid = client.pid, "a mapping could not be looked for");
             None
-        })
+        });
+        let end = Instant::now();
+        self.search_time.note(uid, end.duration_since(start), found.is_some(), end);
+        found
     }
 
     fn store(&mut self, to: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault> {

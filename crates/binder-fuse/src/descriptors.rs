@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use binder_core::{Amounts, Limits, Resource};
 use binder_os::{proc_files, processes};
 
+use crate::session::MountError;
 use crate::supply::Supply;
 
 /// What a process takes that has a device open: its directory in /proc, and its pidfd.
@@ -19,6 +20,20 @@ pub(crate) const PER_FILE: u32 = 1;
 const RESERVED: u64 = 64;
 /// Of the mappings that the kernel allows, this part stays for the daemon itself.
 const RESERVED_MAPPINGS: u64 = 8;
+
+/// With fewer than so many a process could not open a device, of which it gets a quarter at most, or only
+/// to fail at its first calls.
+const LEAST: u64 = 2 * RESERVED;
+
+/// Checks that there are descriptors enough to serve anybody.
+///
+/// # Errors
+///
+/// [`MountError::Descriptors`] if not.
+pub(crate) fn check() -> Result<(), MountError> {
+    let limit = processes::open_file_limit();
+    if limit < LEAST { Err(MountError::Descriptors { limit, least: LEAST }) } else { Ok(()) }
+}
 
 /// As many descriptors as this process may open.
 pub(crate) fn descriptors() -> Arc<Supply> {

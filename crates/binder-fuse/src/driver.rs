@@ -228,8 +228,8 @@ impl Driver {
                 self.end_interrupted();
                 found(self.sleepers());
             }
-            Job::SetNonblocking { device, process, is_nonblocking } => {
-                self.set_nonblocking(device, process, is_nonblocking);
+            Job::SetNonblocking { device, process, found } => {
+                self.set_nonblocking(device, process, found);
             }
             Job::EndThread(name) => self.end_thread(name),
             Job::EndProcess { pid } => self.end_process(pid),
@@ -308,7 +308,8 @@ impl Driver {
             tracing::debug!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
             return Err(Errno::EINVAL);
         }
-        let waits = if client.is_nonblocking { Waits::Never } else { Waits::UntilReady };
+        let waits =
+            if client.open_mode.is_nonblocking() { Waits::Never } else { Waits::UntilReady };
         let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
         if let Begun::New { follows_another } = begun {
             self.begin_thread(asker.device, &caller, follows_another);

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use binder_os::{heap, proc_files, processes};
 
-use crate::driver::{Job, O_NONBLOCK, Sleeper};
+use crate::driver::{Job, Sleeper};
 use crate::readers;
 use crate::session::Shared;
 
@@ -312,11 +312,10 @@ fn look_at_sleepers(shared: &Shared) -> u32 {
     sleepers.sort_unstable_by_key(|sleeper| sleeper.pid);
     for of_process in sleepers.chunk_by(|one, other| one.pid == other.pid) {
         let files = of_process.iter().map(|sleeper| sleeper.file);
-        let flags = proc_files::file_flags(of_process[0].pid, files).unwrap_or_default();
+        let open = proc_files::open_files(of_process[0].pid, files).unwrap_or_default();
         for &Sleeper { device, process, file, .. } in of_process {
-            if let Some(flags) = flags.get(&file) {
-                let is_nonblocking = flags & O_NONBLOCK != 0;
-                shared.submit(Job::SetNonblocking { device, process, is_nonblocking });
+            if let Some(found) = open.get(&file).copied() {
+                shared.submit(Job::SetNonblocking { device, process, found: Some(found) });
             }
         }
     }

@@ -21,6 +21,7 @@ use crate::supervisor::{Attendant, Outcome, Waiting};
 const EPERM: i32 = 1;
 const EFAULT: i32 = 14;
 const EINVAL: i32 = 22;
+const EMFILE: i32 = 24;
 const ENOSPC: i32 = 28;
 
 const MS_RDONLY: u32 = 1;
@@ -211,6 +212,7 @@ impl Mounts {
                 | MountError::Create(source)
                 | MountError::Mount { source, .. } => errno(&source),
                 MountError::Name { .. } => EINVAL,
+                MountError::Descriptors { .. } => EMFILE,
             })?;
         self.register(&session, view.user_namespace(), statistics);
         let mounts = self.clone();

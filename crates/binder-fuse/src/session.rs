@@ -26,6 +26,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::acquaintances::Acquaintances;
 use crate::alarm::{Alarm, Sleeper};
 use crate::brokers::Brokers;
+use crate::descriptors;
 use crate::diversion::Diversions;
 use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
 use crate::errand::WARNING_INTERVAL;
@@ -79,6 +80,14 @@ pub enum MountError {
         name: String,
         /// Why not.
         reason: &'static str,
+    },
+    /// Nobody could open a device.
+    #[error("this process may have {limit} files open, and needs {least} to serve anybody")]
+    Descriptors {
+        /// How many it may.
+        limit: u64,
+        /// How many it must.
+        least: u64,
     },
 }
 
@@ -167,7 +176,10 @@ impl Session {
         let made = Self::detached(options, binder_os::processes::user(), b"anybinder");
         let (session, mount) = made.map_err(|error| match error {
             MountError::Create(source) => failed(source),
-            MountError::Open(_) | MountError::Mount { .. } | MountError::Name { .. } => error,
+            MountError::Open(_)
+            | MountError::Mount { .. }
+            | MountError::Name { .. }
+            | MountError::Descriptors { .. } => error,
         })?;
         attach(&mount, dir).map_err(failed)?;
         Ok(session)
@@ -184,6 +196,7 @@ impl Session {
         owner: (u32, u32),
         source: &[u8],
     ) -> Result<(Self, DetachedMount), MountError> {
+        descriptors::check()?;
         let fuse = Arc::new(FuseDevice::open().map_err(MountError::Open)?);
         let (uid, gid) = owner;
         let mut tree = Tree::new(uid, gid);

@@ -18,7 +18,7 @@ use crate::processes;
 
 /// The namespaces that this process entered, known to differ from those it came from.
 ///
-/// The proof matters: [`members`](Self::members) are processes to be ended, and the namespaces of
+/// The proof matters: the [members](Self::kill_members) are processes to be ended, and the namespaces of
 /// the host have many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrivateNamespaces {
@@ -78,34 +78,22 @@ pub fn enter_user_and_mount_namespace(uid: u32, gid: u32) -> Result<PrivateNames
 }
 
 impl PrivateNamespaces {
-    /// Returns the processes inside, other than the caller: all whose mount namespace is ours, and
-    /// all in our user namespace or below it, whatever they mount.
+    /// Sends SIGKILL to every process inside, except for the caller and for `spared`: to all whose mount
+    /// namespace is ours, and to all in our user namespace or below it, whatever they mount. Returns how
+    /// many there were; repeat until that is 0, because they may fork meanwhile.
     ///
-    /// Processes that we may not inspect and zombies are left out.
-    ///
-    /// # Errors
-    ///
-    /// As reading /proc.
-    pub fn members(&self) -> io::Result<Vec<u32>> {
-        let members = processes::all()?.filter(|&pid| self.holds(pid) && processes::is_alive(pid));
-        Ok(members.collect())
-    }
-
-    /// Sends SIGKILL to every process inside, and to every descendant of the process `ancestor`
-    /// wherever that is now, except for the caller and for `ancestor` itself. Returns how many
-    /// there were; repeat until that is 0, because they may fork meanwhile.
+    /// This looks at every process of the machine. Those that we may not inspect are left out, as zombies are.
     ///
     /// # Errors
     ///
     /// As reading /proc.
-    pub fn kill_members(&self, ancestor: u32) -> io::Result<usize> {
+    pub fn kill_members(&self, spared: u32) -> io::Result<usize> {
         let mut killed = 0;
         for pid in processes::all()? {
             // The descriptor comes first: should the number go to another process while we look,
             // the one that we hold is dead and takes no signal.
             let Ok(process) = processes::pidfd(pid) else { continue };
-            let belongs = self.holds(pid) || processes::descends_from(pid, ancestor);
-            let is_due = pid != ancestor && belongs && processes::is_alive(pid);
+            let is_due = pid != spared && self.holds(pid) && processes::is_alive(pid);
             if is_due && processes::kill(&process).is_ok() {
                 killed += 1;
             }

@@ -256,18 +256,26 @@ pub fn find_mapping(tgid: u32, tid: u32, file: FileId) -> io::Result<Option<(u64
     }
 }
 
-/// Returns the flags (O_NONBLOCK and so on) of process `tgid`'s first descriptor of each of `files`
-/// that it has open.
+/// A file that a process has open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenFile {
+    /// The descriptor.
+    pub number: u32,
+    /// Its flags, O_NONBLOCK and so on.
+    pub flags: u32,
+}
+
+/// Returns how process `tgid` has each of `files` open, by its first descriptor of that.
 ///
 /// To find one file or many takes one walk through its descriptors, up to the last that is wanted.
 ///
 /// # Errors
 ///
 /// `NotFound` if the process has ended, `PermissionDenied` if we may not inspect it.
-pub fn file_flags(
+pub fn open_files(
     tgid: u32,
     files: impl IntoIterator<Item = FileId>,
-) -> io::Result<HashMap<FileId, u32>> {
+) -> io::Result<HashMap<FileId, OpenFile>> {
     let mut wanted: HashSet<FileId> = files.into_iter().collect();
     let mut found = HashMap::with_capacity(wanted.len());
     let dir = open_dir(&format!("/proc/{tgid}/fd"))?;
@@ -281,18 +289,34 @@ pub fn file_flags(
         if !wanted.contains(&file) {
             continue;
         }
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Ok(info) = fs::read(format!("/proc/{tgid}/fdinfo/{name}")) else { continue };
-        let flags = str::from_utf8(field(&info, b"flags:")?.trim_ascii()).ok();
-        let flags = flags.and_then(|octal| u32::from_str_radix(octal, 8).ok());
-        let flags = flags.ok_or_else(malformed)?;
-        // A descriptor that only names the file is no open of it.
-        if flags & OFlags::PATH.bits() == 0 {
+        let number = number(entry.file_name().to_bytes())?;
+        if let Some(open) = open_as(tgid, number)? {
             wanted.remove(&file);
-            found.insert(file, flags);
+            found.insert(file, open);
         }
     }
     Ok(found)
+}
+
+/// Returns how process `tgid` has `file` open, if its descriptor `number` is that file.
+///
+/// However many descriptors the process has, this looks at one.
+///
+/// # Errors
+///
+/// As [`open_files`]; `NotFound` also if there is no such descriptor.
+pub fn open_file(tgid: u32, number: u32, file: FileId) -> io::Result<Option<OpenFile>> {
+    let found = cached_id(rustix::fs::CWD, format!("/proc/{tgid}/fd/{number}"))?;
+    if found == file { open_as(tgid, number) } else { Ok(None) }
+}
+
+/// Returns what a descriptor is; `None` if it was closed, or only names a file, which is no open of it.
+fn open_as(tgid: u32, number: u32) -> io::Result<Option<OpenFile>> {
+    let Ok(info) = fs::read(format!("/proc/{tgid}/fdinfo/{number}")) else { return Ok(None) };
+    let flags = str::from_utf8(field(&info, b"flags:")?.trim_ascii()).ok();
+    let flags = flags.and_then(|octal| u32::from_str_radix(octal, 8).ok());
+    let flags = flags.ok_or_else(malformed)?;
+    Ok((flags & OFlags::PATH.bits() == 0).then_some(OpenFile { number, flags }))
 }
 
 /// The walk through the lines of /proc/PID/maps.

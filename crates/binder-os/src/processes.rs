@@ -118,6 +118,42 @@ pub fn next_change() -> io::Result<Option<(u32, Change)>> {
     }
 }
 
+/// Ends all children but `spared` with SIGKILL, and collects them. Descendants end as well where this
+/// process [adopts](adopt_orphans) them: they become children when their parents end.
+///
+/// A child's number is its own until it is collected, so this can meet nobody else; nor does it look at
+/// anybody else.
+///
+/// # Errors
+///
+/// As reading /proc/self/task/TID/children, which some kernels do not have, and as waitpid(2).
+pub fn end_children(spared: Option<u32>) -> io::Result<()> {
+    loop {
+        let mut children = children()?;
+        children.retain(|child| Some(child.pid()) != spared);
+        if children.is_empty() {
+            return Ok(());
+        }
+        for child in children {
+            child.signal(Signal::KILL)?;
+        }
+        // One of them ends soon; of the others, whoever has ended by then.
+        rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::empty()))?;
+        while next_change()?.is_some() {}
+    }
+}
+
+/// Lists the children of this process that were not collected yet.
+fn children() -> io::Result<Vec<Child>> {
+    let mut children = Vec::new();
+    for task in fs::read_dir("/proc/self/task")? {
+        let list = fs::read_to_string(task?.path().join("children"))?;
+        let pids = list.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
+        children.extend(pids.map(|pid| Child { pid }));
+    }
+    Ok(children)
+}
+
 impl Change {
     fn of(status: rustix::process::WaitStatus) -> Option<Self> {
         if let Some(code) = status.exit_status() {
@@ -212,25 +248,10 @@ pub(crate) fn all() -> io::Result<impl Iterator<Item = u32>> {
 
 /// Returns whether process `pid` runs or may run again: zombies only wait to be collected.
 pub(crate) fn is_alive(pid: u32) -> bool {
-    state_and_parent(pid).is_some_and(|(state, _)| !matches!(state, b'Z' | b'X'))
-}
-
-/// Returns whether process `pid` is a child of `ancestor`, or a child's child, and so on.
-pub(crate) fn descends_from(pid: u32, ancestor: u32) -> bool {
-    let parent_of = |pid| state_and_parent(pid).map(|(_, parent)| parent);
-    // The chain ends at 0; the bound is for one that changes under our eyes.
-    let parents = std::iter::successors(parent_of(pid), |&pid| parent_of(pid)).take(1 << 16);
-    parents.take_while(|&pid| pid != 0).any(|pid| pid == ancestor)
-}
-
-/// Reads the state letter and the parent of a process.
-fn state_and_parent(pid: u32) -> Option<(u8, u32)> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return false };
     // The name, in parentheses, may hold anything, parentheses too.
-    let after_name = stat.iter().rposition(|&byte| byte == b')')? + 1;
-    let mut words = str::from_utf8(&stat[after_name..]).ok()?.split_ascii_whitespace();
-    let state = *words.next()?.as_bytes().first()?;
-    Some((state, words.next()?.parse().ok()?))
+    let after_name = stat.rsplit(|&byte| byte == b')').next().unwrap_or_default();
+    after_name.trim_ascii().first().is_some_and(|state| !matches!(state, b'Z' | b'X'))
 }
 
 /// Has the kernel send `signal` to this process when the thread that created it ends.

@@ -26,7 +26,7 @@ use binder_os::processes::{self, Change, Child, Fork, Signal};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
-const CASES: [(&str, fn()); 15] = [
+const CASES: [(&str, fn()); 16] = [
     ("a_user_takes_files_from_a_broker", a_user_takes_files_from_a_broker),
     ("fork_is_refused_among_threads", fork_is_refused_among_threads),
     ("forks_are_counted_from_where_it_was_asked", forks_are_counted_from_where_it_was_asked),
@@ -38,6 +38,7 @@ const CASES: [(&str, fn()); 15] = [
     ("the_open_file_limit_rises", the_open_file_limit_rises),
     ("the_members_of_a_mount_namespace_end", || members_end(Way::Mount)),
     ("the_members_of_a_user_namespace_end", || members_end(Way::User)),
+    ("descendants_end_and_nobody_else", descendants_end),
     ("a_trapped_call_is_answered", a_trapped_call_is_answered),
     ("root_gets_a_private_dev", || a_new_dev(Way::Mount)),
     ("root_gets_a_private_dev_in_a_user_namespace", || a_new_dev(Way::User)),
@@ -325,7 +326,8 @@ fn become_ordinary() {
 
 fn members_end(way: Way) {
     let Some(namespaces) = way.enter() else { return };
-    assert_eq!(namespaces.members().unwrap(), [0; 0]);
+    let this = std::process::id();
+    assert_eq!(namespaces.kill_members(this).unwrap(), 0);
 
     let inside = fork(sleep_for_ever);
     let deeper = fork(|| {
@@ -335,21 +337,45 @@ fn members_end(way: Way) {
     });
     let mounts = |pid| fs::metadata(format!("/proc/{pid}/ns/mnt")).unwrap().ino();
     wait_until(|| mounts(deeper.pid()) != mounts(inside.pid()));
-    let mut expected = BTreeSet::from([inside.pid()]);
-    if way != Way::Mount {
-        expected.insert(deeper.pid());
-    }
-    assert_eq!(BTreeSet::from_iter(namespaces.members().unwrap()), expected);
-
-    // From a child, as the driver does it: its parent is spared, its siblings are not.
-    let this = std::process::id();
+    // From a child, as the driver does it: its parent is spared.
+    let expected = if way == Way::Mount { 1 } else { 2 };
     let driver = fork(|| {
-        assert_eq!(namespaces.kill_members(this).unwrap(), 2);
+        assert_eq!(namespaces.kill_members(this).unwrap(), expected);
         wait_until(|| namespaces.kill_members(this).unwrap() == 0);
     });
     assert_eq!(driver.wait().unwrap(), Change::Exited(0));
     assert_eq!(inside.wait().unwrap(), Change::Killed(9));
+    if expected == 1 {
+        deeper.signal(Signal::KILL).unwrap();
+    }
     assert_eq!(deeper.wait().unwrap(), Change::Killed(9));
+}
+
+fn descendants_end() {
+    processes::adopt_orphans().unwrap();
+    let spared = fork(sleep_for_ever);
+    let (mut watched, held) = io::pipe().unwrap();
+    for _ in 0..3 {
+        fork(|| {
+            // One that forks further, in a session of its own, and one that has left its parent.
+            fork(|| {
+                processes::leave_session().unwrap();
+                fork(sleep_for_ever);
+                sleep_for_ever();
+            });
+            fork(|| {
+                fork(sleep_for_ever);
+            });
+            sleep_for_ever();
+        });
+    }
+    drop(held);
+    processes::end_children(Some(spared.pid())).unwrap();
+    assert_eq!(watched.read(&mut [0]).unwrap(), 0, "nobody holds the other end");
+    spared.signal(Signal::STOP).unwrap();
+    assert_eq!(next_change(), (spared.pid(), Change::Stopped(19)), "it lives");
+    processes::end_children(None).unwrap();
+    assert_eq!(processes::next_change().unwrap(), None);
 }
 
 fn a_new_dev(way: Way) {

@@ -80,7 +80,8 @@ impl Caller {
         self.wrap("sh", &[&["-c", &script, PROGRAM], arguments].concat())
     }
 
-    fn wrap(self, program: &str, arguments: &[&str]) -> Command {
+    /// Any program, as this caller would start it.
+    pub(crate) fn wrap(self, program: &str, arguments: &[&str]) -> Command {
         match self {
             Self::Ordinary if is_root() => in_mounts(AS_ORDINARY, program, arguments),
             Self::Root | Self::Ordinary => {

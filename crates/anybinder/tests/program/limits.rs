@@ -27,6 +27,21 @@ echo "$opened"
 }
 
 #[test]
+fn with_too_few_files_for_anybody_a_world_does_not_start_and_with_as_many_as_it_says_it_serves() {
+    let call = [PROGRAM, "demo-cast", "director", "5"];
+    for caller in Caller::all() {
+        let few = finish(&mut caller.command_with_files(64, &["run", "--", "echo", "started"]));
+        assert_eq!((few.code(), &*few.stdout), (1, ""), "{caller:?}: {few:?}");
+        let needed = "this process may have 64 files open, and needs 128 to serve anybody";
+        assert!(few.stderr.contains(needed), "{caller:?}: {few:?}");
+        assert!(few.stderr.contains("try: `ulimit -Hn 128`"), "{caller:?}: {few:?}");
+        let arguments = [&["run", "--"], &call[..]].concat();
+        let enough = finish(&mut caller.command_with_files(128, &arguments));
+        assert_eq!(enough.code(), 0, "{caller:?}: {enough:?}");
+    }
+}
+
+#[test]
 fn opens_that_were_closed_can_be_made_again() {
     let script = r#"
 for round in 1 2 3 4 5 6; do

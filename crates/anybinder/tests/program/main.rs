@@ -13,3 +13,4 @@ mod mount;
 mod procview;
 mod run;
 mod signals;
+mod stderr;

@@ -135,6 +135,27 @@ fn what_the_command_leaves_running_ends_with_it() {
 }
 
 #[test]
+fn the_processes_of_the_machine_cost_a_world_nothing() {
+    // The shell has collected the world, and what the world has collected, when it counts their reads.
+    let script = "\"$0\" run -- true && sed -n 's/^syscr: //p' /proc/$$/io";
+    let reads = |caller: Caller| {
+        let outcome = finish(&mut caller.wrap("sh", &["-c", script, PROGRAM]));
+        outcome.stdout.trim_end().parse::<i64>().unwrap_or_else(|_| panic!("{outcome:?}"))
+    };
+    for caller in Caller::all() {
+        let alone = reads(*caller);
+        let sleep = |_| std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let mut sleepers = (0..200).map(sleep).collect::<Vec<_>>();
+        let among_many = reads(*caller);
+        for sleeper in &mut sleepers {
+            sleeper.kill().unwrap();
+            sleeper.wait().unwrap();
+        }
+        assert!(among_many < alone + 100, "{caller:?}: {alone}, and {among_many} among 200 others");
+    }
+}
+
+#[test]
 fn nothing_survives_the_kill_signal() {
     for caller in Caller::all() {
         let script = "grep ' /dev/binderfs ' /proc/self/mountinfo | tail -n 1 | cut -d ' ' -f 3-5

@@ -2,6 +2,7 @@
 
 use binder_core::{Errno, Opener, ProcessKey};
 use binder_os::ThreadStatus;
+use binder_os::proc_files::OpenFile;
 
 use super::DeviceId;
 use crate::client::Client;
@@ -88,10 +89,11 @@ pub(crate) enum Job {
     ListSleepers {
         found: Sleepers,
     },
+    /// A process was looked at for how it has its file open.
     SetNonblocking {
         device: DeviceId,
         process: ProcessKey,
-        is_nonblocking: bool,
+        found: Option<OpenFile>,
     },
     /// Gives pages back that have been idle while so many turns ended, and says whether there are
     /// more.

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use binder_core::{Errno, ProcessKey};
-use binder_os::proc_files;
+use binder_os::proc_files::{self, OpenFile};
 
-use super::{Device, DeviceId, Driver, O_NONBLOCK, Sleeper};
+use super::{DeviceId, Driver, Job, Sleeper};
 
 impl Driver {
     /// Lists the files of reads that have slept through a round, once each.
@@ -30,11 +30,11 @@ impl Driver {
         &mut self,
         device: DeviceId,
         process: ProcessKey,
-        is_nonblocking: bool,
+        found: Option<OpenFile>,
     ) {
         let Some(client) = self.devices[device].clients.get_mut(process) else { return };
-        client.is_nonblocking = is_nonblocking;
-        if !is_nonblocking {
+        client.open_mode.note(found);
+        if !client.open_mode.is_nonblocking() {
             return;
         }
         for call in self.devices[device].calls.take_asleep_of(process) {
@@ -42,15 +42,23 @@ impl Driver {
         }
         self.carry_out_effects(device);
     }
-}
 
-impl Device {
-    /// Whether `O_NONBLOCK`, known to have been set, is set no longer.
-    pub(super) fn has_become_blocking(&mut self, process: ProcessKey) -> bool {
-        let Some(client) = self.clients.get_mut(process) else { return false };
-        let flags = proc_files::file_flags(client.pid, [client.file]).unwrap_or_default();
-        let is_blocking = flags.get(&client.file).is_some_and(|flags| flags & O_NONBLOCK == 0);
-        client.is_nonblocking = !is_blocking;
-        is_blocking
+    /// Whether a read of a file that was non-blocking may sleep: `O_NONBLOCK` is set no longer, or it takes
+    /// a look at all that the process has open to tell. A runner looks, for others must not wait for that,
+    /// and ends the sleep if it has to.
+    pub(super) fn may_sleep(&mut self, device: DeviceId, process: ProcessKey) -> bool {
+        let Some(client) = self.devices[device].clients.get_mut(process) else { return false };
+        let (payer, file) = (client.payer(), client.file);
+        if let Some(is_nonblocking) = client.open_mode.look(client.pid, file) {
+            return !is_nonblocking;
+        }
+        if client.open_mode.begin_search() {
+            self.runners.run(payer, move |shared| {
+                let found = proc_files::open_files(payer.pid, [file]).unwrap_or_default();
+                let found = found.get(&file).copied();
+                shared.submit(Job::SetNonblocking { device, process, found });
+            });
+        }
+        true
     }
 }

@@ -147,15 +147,16 @@ impl Driver {
     fn run_commands(&mut self, mut call: Call, commands: &mut Commands) {
         let Call { asker, request, .. } = &mut call;
         let state = &mut self.devices[asker.device];
-        let is_nonblocking =
-            state.clients.get(asker.process).is_some_and(|client| client.is_nonblocking);
+        let client = state.clients.get(asker.process);
+        let is_nonblocking = client.is_some_and(|client| client.open_mode.is_nonblocking());
         let waits = if is_nonblocking { Waits::Never } else { Waits::UntilReady };
         let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
         let mut outcome = state.context.write_read(&caller, request, commands, &mut state.clients);
-        if matches!(outcome, Err(Errno::EAGAIN)) && state.has_become_blocking(asker.process) {
+        if matches!(outcome, Err(Errno::EAGAIN)) && self.may_sleep(asker.device, asker.process) {
             // The request shows what was done: the repetition only reads.
             let caller = Caller { waits: Waits::UntilReady, ..caller };
             let mut none = Commands::none(request);
+            let state = &mut self.devices[asker.device];
             outcome = state.context.write_read(&caller, request, &mut none, &mut state.clients);
         }
         self.go_on_after(call, outcome);

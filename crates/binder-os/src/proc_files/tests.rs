@@ -1,6 +1,6 @@
 //! Against this very process and its children.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
@@ -140,7 +140,7 @@ fn flags_are_those_of_the_moment() {
     let file = new_file(PAGE);
     let id = id_of(&file);
     let is_nonblocking = || {
-        let flags = file_flags(own_pid(), [id]).unwrap()[&id];
+        let flags = open_files(own_pid(), [id]).unwrap()[&id].flags;
         OFlags::from_bits_retain(flags).contains(OFlags::NONBLOCK)
     };
     assert!(!is_nonblocking());
@@ -149,7 +149,7 @@ fn flags_are_those_of_the_moment() {
     rustix::fs::fcntl_setfl(&file, OFlags::empty()).unwrap();
     assert!(!is_nonblocking());
     drop(file);
-    assert!(file_flags(own_pid(), [id]).unwrap().is_empty());
+    assert!(open_files(own_pid(), [id]).unwrap().is_empty());
 }
 
 #[test]
@@ -157,13 +157,28 @@ fn the_flags_of_many_files_are_found_together() {
     let files: Vec<File> = (0..20).map(|_| new_file(PAGE)).collect();
     let ids: Vec<FileId> = files.iter().map(id_of).collect();
     rustix::fs::fcntl_setfl(&files[7], OFlags::NONBLOCK).unwrap();
-    let found = file_flags(own_pid(), ids.iter().copied()).unwrap();
+    let found = open_files(own_pid(), ids.iter().copied()).unwrap();
     let nonblocking: Vec<bool> = ids
         .iter()
-        .map(|id| OFlags::from_bits_retain(found[id]).contains(OFlags::NONBLOCK))
+        .map(|id| OFlags::from_bits_retain(found[id].flags).contains(OFlags::NONBLOCK))
         .collect();
     let wanted: Vec<bool> = (0..20).map(|number| number == 7).collect();
     assert_eq!(nonblocking, wanted);
+}
+
+#[test]
+fn a_descriptor_is_looked_at_alone() {
+    let file = new_file(PAGE);
+    let id = id_of(&file);
+    let number = u32::try_from(file.as_raw_fd()).unwrap();
+    let look = |number| open_file(own_pid(), number, id);
+    let found = look(number).unwrap().unwrap();
+    assert_eq!(Some(&found), open_files(own_pid(), [id]).unwrap().get(&id));
+    let other = new_file(PAGE);
+    assert_eq!(look(u32::try_from(other.as_raw_fd()).unwrap()).unwrap(), None);
+    drop(file);
+    // Another test may have come to the number.
+    assert!(look(number).is_ok_and(|it| it.is_none()) || look(number).is_err());
 }
 
 #[test]
