@@ -180,11 +180,15 @@ impl<F> Inbox<F> {
         Ok(Some(match split(header, body, version)? {
             Parts::Transact { header, parcel } => {
                 let (code, flags) = (header.code.get(), header.flags.get());
-                let (address, async_number) =
-                    (Address::parse(header.address)?, header.async_number.get());
+                let (target, async_number) =
+                    (Address::parse(header.address), header.async_number.get());
                 let place = place(&parcel, end);
                 let lists = take_lists(&parcel, &mut self.files);
-                let body = self.take_body(place, lists, end);
+                let mut body = self.take_body(place, lists, end);
+                let address = target.unwrap_or_else(|bad| {
+                    body.bad = Some(Box::new(bad.into()));
+                    None
+                });
                 Message::Transact(Transaction { address, code, flags, async_number, body })
             }
             Parts::Reply { status, parcel } => {

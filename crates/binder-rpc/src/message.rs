@@ -11,7 +11,7 @@ use crate::special::{BINDER, DESCRIPTOR};
 use crate::wire::{self, COMMAND_DEC_STRONG, COMMAND_REPLY, COMMAND_TRANSACT, WireHeader};
 use crate::{Address, Ending, Version};
 
-/// What is wrong with the objects that a message lists. The stream is in step, so only this call fails,
+/// What is wrong with the objects that a message names. The stream is in step, so only this call fails,
 /// with `BAD_VALUE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadParcel {
@@ -31,6 +31,9 @@ pub enum BadParcel {
         /// Its first word.
         kind: u32,
     },
+    /// A call to an address with options of neither side.
+    #[error(transparent)]
+    Address(#[from] BadAddress),
     /// Descriptors that are listed and did not come: the system drops those that are sent over another
     /// socket than a Unix one.
     #[error("a message lists {listed} descriptors, {received} came")]
@@ -107,7 +110,7 @@ pub enum Listed {
 /// A call.
 #[derive(Debug)]
 pub struct Transaction<F> {
-    /// The object; `None` is the special target.
+    /// The object; `None` is the special target, or a [bad](Body::bad) one.
     pub address: Option<Address>,
     /// The method.
     pub code: u32,

@@ -155,7 +155,12 @@ fn an_address_is_one_of_either_side() {
     call[0] = 4;
     call[4] = 9;
     let bad = BadAddress { options: 4, number: 9 };
-    assert_eq!(fault(&message(0, &call), 0, Version::V1), Ending::BadAddress(bad));
+    let read = read_with(&message(0, &call), 0, Version::V1);
+    let Ok(Some(Message::Transact(Transaction { address: None, body, .. }))) = read else {
+        panic!("read {read:?}");
+    };
+    assert_eq!(body.bad.as_deref(), Some(&BadParcel::Address(bad)));
+    assert_eq!(fault(&message(2, &call[..16]), 0, Version::V1), Ending::BadAddress(bad));
     for owner in [Role::Client, Role::Server] {
         let address = Address { owner, number: 7 };
         assert_eq!(Address::from_word(address.word()), Ok(address));

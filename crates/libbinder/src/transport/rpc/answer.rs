@@ -65,7 +65,7 @@ impl Shared {
                 self.ending().map_or(Ok(()), Err)?;
                 let reply = match &transaction.body.bad {
                     None => self.answer_special(&transaction),
-                    Some(bad) => Err(self.refuse(bad)),
+                    Some(bad) => Err(self.refuse(&**bad)),
                 };
                 if !transaction.is_oneway() {
                     self.reply(&mut connection, None, reply)?;
@@ -82,15 +82,18 @@ impl Shared {
         address: Address,
         transaction: Transaction<OwnedFd>,
     ) -> Result<Box<Connection>, Ending> {
-        let object = self.table().session.accept(address)?;
+        let accepted = self.table().session.accept(address);
+        let object = self.named(accepted)?;
+        // Who is unknown has nothing to be given back.
+        let called = object.is_ok().then_some(address);
         let data = self.received(transaction.body, Tell::Soon)?;
         let caller = self.peer.caller();
         let (connection, reply) = serving(self, Some(connection), || {
-            serve(&object, caller, transaction.code, data?, transaction.flags)
+            serve(&object?, caller, transaction.code, data?, transaction.flags)
         });
         // Without a connection, a call within this one has ended the session.
         let mut connection = connection.ok_or_else(|| self.ending().unwrap_or(Ending::Closed))?;
-        self.reply(&mut connection, Some(address), reply)?;
+        self.reply(&mut connection, called, reply)?;
         Ok(connection)
     }
 
@@ -102,9 +105,12 @@ impl Shared {
     ) -> Result<(), Ending> {
         let accepted = {
             let mut table = self.table();
-            let accepted = table.session.accept_oneway(address, transaction)?;
+            let accepted = table.session.accept_oneway(address, transaction);
             table.charge_queue()?;
             accepted
+        };
+        let Ok(accepted) = self.named(accepted)? else {
+            return Ok(());
         };
         let (mut object, mut transaction) = match accepted {
             Oneway::Run(object, transaction) => (object, transaction),

@@ -1,10 +1,11 @@
 //! How a session names objects in its parcels.
 
+use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use binder_rpc::handshake::FdMode;
-use binder_rpc::{Address, BadParcel, Body, Ending, Listed, Version};
+use binder_rpc::{Address, Body, Ending, Listed, Version};
 
 use super::error::status_of;
 use super::proxy::RpcProxy;
@@ -60,7 +61,7 @@ impl ObjectCodec for Shared {
         };
         let address = Address::from_word(word).map_err(Ending::from);
         let entered = address.and_then(|address| self.enter(address, Tell::Soon));
-        self.fail(entered).ok_or(StatusCode::BAD_VALUE)
+        self.fail(self.named(entered)).unwrap_or(Err(StatusCode::BAD_VALUE))
     }
 
     fn allow_files(&self) -> Result<(), StatusCode> {
@@ -81,15 +82,24 @@ impl Shared {
         mut body: Body<OwnedFd>,
         tell: Tell,
     ) -> Result<Result<Parcel, StatusCode>, Ending> {
-        let mut objects = Vec::new();
+        let (mut objects, mut refused) = (Vec::new(), None);
         if !body.positions.is_empty() {
             let mut files: Vec<_> = body.files.drain(..).map(Some).collect();
             for (position, listed) in body.objects() {
-                let held = match listed? {
-                    Listed::Binder(address) => {
-                        Held::Binder { binder: self.enter(address, tell)?, name: None }
+                let listed = self.named(listed.map_err(Ending::from))?;
+                let held = match listed {
+                    Ok(Listed::Binder(address)) => match self.named(self.enter(address, tell))? {
+                        Ok(binder) => Held::Binder { binder, name: None },
+                        Err(status) => {
+                            refused = Some(status);
+                            continue;
+                        }
+                    },
+                    Err(status) => {
+                        refused = Some(status);
+                        continue;
                     }
-                    Listed::File(index) => {
+                    Ok(Listed::File(index)) => {
                         let place = usize::try_from(index).ok();
                         match place.and_then(|index| files.get_mut(index)).and_then(Option::take) {
                             Some(file) => Held::File(file),
@@ -105,13 +115,30 @@ impl Shared {
         let codec = Arc::<Self>::clone(self);
         let parcel = Parcel::received_into(codec, body.buffer, body.start, objects);
         // A bad one that is dropped gives back what it names.
-        Ok(body.bad.map_or(Ok(parcel), |bad| Err(self.refuse(&bad))))
+        let refused = refused.or_else(|| body.bad.map(|bad| self.refuse(&*bad)));
+        Ok(refused.map_or(Ok(parcel), Err))
     }
 
-    /// Refuses a bad parcel.
-    pub(super) fn refuse(&self, bad: &BadParcel) -> StatusCode {
+    /// Takes a name that means nothing here for an error of its call alone. Names that the peer gives its
+    /// own objects are its own.
+    pub(super) fn named<T>(
+        &self,
+        found: Result<T, Ending>,
+    ) -> Result<Result<T, StatusCode>, Ending> {
+        match found {
+            Ok(found) => Ok(Ok(found)),
+            Err(wrong @ Ending::BadAddress(_)) => Ok(Err(self.refuse(&wrong))),
+            Err(Ending::UnknownAddress(address)) if address.owner == self.terms.role => {
+                Ok(Err(self.refuse(&Ending::UnknownAddress(address))))
+            }
+            Err(ending) => Err(ending),
+        }
+    }
+
+    /// Refuses a call that names objects wrongly.
+    pub(super) fn refuse(&self, reason: &dyn fmt::Display) -> StatusCode {
         let caller = self.peer.caller();
-        tracing::warn!(reason = %bad, pid = caller.pid, uid = caller.uid, "a parcel was refused");
+        tracing::warn!(%reason, pid = caller.pid, uid = caller.uid, "a parcel was refused");
         StatusCode::BAD_VALUE
     }
 

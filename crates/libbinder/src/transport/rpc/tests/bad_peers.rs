@@ -78,10 +78,8 @@ fn a_client_that_does_not_open_is_closed_in_time() {
 }
 
 #[test]
-fn a_call_of_an_unknown_object_ends_the_session() {
-    ends_its_session(&call_bytes([3, 9], 0, 0));
+fn a_call_of_the_callers_own_object_ends_the_session() {
     ends_its_session(&call_bytes([1, 0], 0, 0));
-    ends_its_session(&call_bytes([7, 0], 0, 0));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 
 use binder_rpc::{encode, handshake};
 
-use super::raw::{Raw, call_with_files};
+use super::raw::{Raw, call_bytes, call_with_files};
 use super::service::*;
 use crate::transport::rpc::{
     FileDescriptorTransportMode as FdMode, Limits, ProtocolVersion as Version, RpcServer,
@@ -55,8 +55,6 @@ fn a_call_with_files_in_version_0_is_a_bad_value() {
 
 /// Reads an answer that is a status alone, of version 1.
 fn read_status(raw: &mut Raw) -> i32 {
-    // What is given back with it.
-    raw.receive(16 + 16);
     let answer = raw.receive(16 + 20);
     i32::from_le_bytes(answer[16..20].try_into().expect("four bytes"))
 }
@@ -67,11 +65,52 @@ fn a_call_whose_files_were_dropped_on_the_way_is_answered_and_the_session_goes_o
     let mut raw = Raw::open_with(&name, FdMode::Unix);
     raw.ask_for_root();
     raw.send(&call_with_files([3, 0], FILE, 2));
+    // What is given back comes before.
+    raw.receive(16 + 16);
     assert_eq!(read_status(&mut raw), StatusCode::BAD_VALUE.code());
     let mut misplaced = call_with_files([3, 0], FILE, 1);
     let end = misplaced.len();
     misplaced[end - 4..].copy_from_slice(&77_u32.to_le_bytes());
     raw.send(&misplaced);
+    raw.receive(16 + 16);
+    assert_eq!(read_status(&mut raw), StatusCode::BAD_VALUE.code());
+    raw.ping();
+    assert_eq!(server.sessions(), 1);
+}
+
+#[test]
+fn a_call_of_an_unknown_object_is_answered_and_the_session_goes_on() {
+    let (_view, server, name) = start(|_| {});
+    let mut raw = Raw::open(&name);
+    for address in [[3, 9], [7, 0]] {
+        raw.send(&call_bytes(address, 0, 0));
+        assert_eq!(read_status(&mut raw), StatusCode::BAD_VALUE.code());
+        // Nobody waits for the answer to this one.
+        raw.send(&call_bytes(address, 1, 0));
+    }
+    raw.ping();
+    assert_eq!(server.sessions(), 1);
+}
+
+#[test]
+fn a_parcel_with_an_unknown_object_fails_its_call_alone() {
+    let (_view, server, name) = start(|_| {});
+    let mut raw = Raw::open(&name);
+    raw.ask_for_root();
+    // The binders of version 1 are not listed, but found as the service reads them.
+    let mut call = call_bytes([3, 0], 0, 0);
+    call[24..28].copy_from_slice(&RETURN.to_le_bytes());
+    let text = DESCRIPTOR.encode_utf16();
+    let mut token = words(&[u32::try_from(text.clone().count()).expect("short")]);
+    token.extend(text.flat_map(u16::to_le_bytes));
+    token.resize((token.len() + 2).next_multiple_of(4), 0);
+    let parcel = [token, words(&[1, 3, 9, 12])].concat();
+    let bytes = u32::try_from(parcel.len()).expect("short");
+    call[4..8].copy_from_slice(&(40 + bytes).to_le_bytes());
+    call[40..44].copy_from_slice(&bytes.to_le_bytes());
+    call.extend(parcel);
+    raw.send(&call);
+    raw.receive(16 + 16);
     assert_eq!(read_status(&mut raw), StatusCode::BAD_VALUE.code());
     raw.ping();
     assert_eq!(server.sessions(), 1);
