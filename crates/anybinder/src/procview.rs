@@ -97,6 +97,7 @@ pub(crate) enum Shown {
 
 impl Shown {
     fn find(options: &ShownOptions) -> Result<Self, Failure> {
+        require_processes()?;
         if let Some(processes) = options.scenario {
             let (levels, innermost) = (options.levels, options.innermost);
             let scenario = Scenario { processes, levels, ..Scenario::default() };
@@ -164,6 +165,32 @@ impl Shown {
             }
         }
     }
+}
+
+/// Finds out whether a view of processes can be made here.
+///
+/// # Errors
+///
+/// [`Failure`] if /proc is a scenario's view.
+pub(crate) fn require_processes() -> Result<(), Failure> {
+    let proc = ProcDir::open().map_err(failed("opening /proc"))?;
+    if lists_reader(&proc).map_err(failed("looking for this process in /proc"))? {
+        return Ok(());
+    }
+    let answer = "/proc shows a scenario here, and none of the processes that run";
+    let advice = "start it outside of `procview run --scenario`";
+    Err(Failure::new("making a view of processes", answer).advise(advice))
+}
+
+/// Whether a listing has who reads it, as of the kernel's /proc and of views of its processes. The server of a
+/// view finds nobody in a scenario, not even its readers.
+fn lists_reader(proc: &ProcDir) -> io::Result<bool> {
+    // In a scenario `self` may be a number that is listed only under another name.
+    let own = String::from_utf8_lossy(&proc.read_link("self")?).parse();
+    Ok(match own {
+        Ok(own) => proc.numbers(".")?.contains(&own),
+        Err(_) => false,
+    })
 }
 
 /// A view that is served, and that nobody sees yet.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::cli::{self, RunOptions};
 use crate::failure::Failure;
-use crate::procview::Shown;
+use crate::procview::{self, Shown};
 use crate::world::{Supervision, World};
 
 /// Everybody inside is the same user, so nobody is kept out.
@@ -17,6 +17,9 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let driver_options =
         binder_fuse::Options { statistics: true, ..options.clients.apply(driver_options) };
     let supervision = if options.no_seccomp { Supervision::None } else { Supervision::Full };
+    if options.proc {
+        procview::require_processes()?;
+    }
     let namespaces = World::privacy()?;
     // Before the world, whose driver looks for the end of everybody who shares its pipes.
     let view = options.proc.then(|| Shown::Below(std::process::id()).serve_apart()).transpose()?;

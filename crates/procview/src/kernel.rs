@@ -93,7 +93,7 @@ enum SlotDir {
 pub(crate) struct Adopted {
     pub(crate) slot: u32,
     tgid: u32,
-    dir: Arc<ProcDir>,
+    pub(crate) dir: Arc<ProcDir>,
 }
 
 /// A child, and its parent as it was found to be.

@@ -12,6 +12,7 @@ mod errno;
 mod files;
 mod kernel;
 mod machine;
+mod net;
 mod node;
 mod render;
 mod scenario;

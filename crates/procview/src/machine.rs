@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use binder_os::ProcDir;
 
+use crate::net::NetFile;
 use crate::render::TICKS_PER_SECOND;
 use crate::table::Table;
 
@@ -44,7 +45,7 @@ pub(crate) enum MachineFile {
     OsRelease,
     OsType,
     Hostname,
-    NetUnix,
+    Net(NetFile),
 }
 
 /// A directory that is not a process's.
@@ -56,7 +57,7 @@ pub(crate) enum MachineDir {
 }
 
 impl MachineFile {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 25] = [
         Self::Uptime,
         Self::Stat,
         Self::Meminfo,
@@ -69,7 +70,19 @@ impl MachineFile {
         Self::OsRelease,
         Self::OsType,
         Self::Hostname,
-        Self::NetUnix,
+        Self::Net(NetFile::Tcp),
+        Self::Net(NetFile::Tcp6),
+        Self::Net(NetFile::Udp),
+        Self::Net(NetFile::Udp6),
+        Self::Net(NetFile::Raw),
+        Self::Net(NetFile::Raw6),
+        Self::Net(NetFile::Unix),
+        Self::Net(NetFile::Netlink),
+        Self::Net(NetFile::Packet),
+        Self::Net(NetFile::Dev),
+        Self::Net(NetFile::Route),
+        Self::Net(NetFile::Arp),
+        Self::Net(NetFile::IfInet6),
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -86,7 +99,7 @@ impl MachineFile {
             Self::OsRelease => "osrelease",
             Self::OsType => "ostype",
             Self::Hostname => "hostname",
-            Self::NetUnix => "unix",
+            Self::Net(file) => file.name(),
         }
     }
 
@@ -96,7 +109,7 @@ impl MachineFile {
             Self::PidMax | Self::OsRelease | Self::OsType | Self::Hostname => {
                 Some(MachineDir::Kernel)
             }
-            Self::NetUnix => Some(MachineDir::Net),
+            Self::Net(_) => Some(MachineDir::Net),
             _ => None,
         }
     }
@@ -191,9 +204,7 @@ pub(crate) fn render(table: &Table, file: MachineFile, up: Duration, pid_max: u3
         MachineFile::OsType => b"Linux\n".to_vec(),
         MachineFile::Hostname => machine.hostname.clone(),
         // Nobody's sockets: whoever looks for their names finds that there are none.
-        MachineFile::NetUnix => {
-            b"Num       RefCount Protocol Flags    Type St Inode Path\n".to_vec()
-        }
+        MachineFile::Net(file) => file.header().into_bytes(),
     }
 }
 

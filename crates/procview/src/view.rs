@@ -30,7 +30,7 @@ const FOREVER: Duration = Duration::from_secs(1 << 30);
 /// The link to the mounts of whoever reads it.
 const MOUNTS: &str = "mounts";
 
-/// The directory that is ours beside the kernel's processes, too: the kernel's tells of all.
+/// The directory that is ours beside the kernel's processes, too: what is in it is each reader's own.
 const NET: MachineDir = MachineDir::Net;
 
 /// No name of a reader is as long.
@@ -196,9 +196,9 @@ impl View {
     pub(crate) fn attr(&self, node: Node) -> Result<Attr, Errno> {
         let (mode, size) = match node {
             Node::Root | Node::MachineDir(_) => (S_IFDIR | 0o555, 0),
-            Node::MachineFile(_) => (S_IFREG | 0o444, self.kept_text(node)?.len()),
+            Node::MachineFile(_) => (S_IFREG | 0o444, self.size_of(self.kept_text(node)?.len())),
             Node::SelfLink(_) | Node::ThreadSelfLink(_) => {
-                (S_IFLNK | 0o777, self.link_size(LINK_BOUND))
+                (S_IFLNK | 0o777, self.size_of(LINK_BOUND))
             }
             Node::NsFile(..) => (S_IFREG | 0o444, 0),
             Node::Task(serial, what) => return self.attr_of_task(serial, what),
@@ -214,9 +214,9 @@ impl View {
         Ok(Attr { ino, nlink: links, ..self.plain_attr(mode, size) })
     }
 
-    /// The size of a link that leads so far. Where the kernel keeps links, those before 6.14 cut them
-    /// there; its own /proc says 0.
-    fn link_size(&self, len: usize) -> usize {
+    /// The size of a file that is so long, or of a link that leads so far. Where the kernel keeps links, those
+    /// before 6.14 cut them there; its own /proc says 0.
+    fn size_of(&self, len: usize) -> usize {
         match self.keeping {
             Keeping::Kept => len,
             Keeping::Asked => 0,
@@ -368,6 +368,9 @@ impl View {
     /// What is in a file, anew.
     pub(crate) fn text(&self, node: Node, caller: Caller) -> Result<Arc<Vec<u8>>, Errno> {
         match node {
+            Node::MachineFile(MachineFile::Net(file)) if self.keeping == Keeping::Asked => {
+                self.net_of_reader(file, caller).map(Arc::new)
+            }
             Node::MachineFile(_) | Node::Task(_, What::Text(_)) => self.kept_text(node),
             Node::NsFile(..) => Ok(Arc::default()),
             Node::Snapshot(nth) => self.text_of_snapshot(nth),

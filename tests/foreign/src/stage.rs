@@ -72,10 +72,17 @@ impl Stage {
     #[must_use]
     pub fn new(target_dir: &Path, programs: &[&Path]) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let dir = env::temp_dir().join(format!("anybinder-foreign-{}-{number}", process::id()));
         let anybinder = build_anybinder(target_dir);
-        fs::create_dir(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
+        // Tests in another pid namespace, or killed ones, may have had our number.
+        let dir = loop {
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let dir = env::temp_dir().join(format!("anybinder-foreign-{}-{number}", process::id()));
+            match fs::create_dir(&dir) {
+                Ok(()) => break dir,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => panic!("{}: {error}", dir.display()),
+            }
+        };
         let stage = Self { dir };
         let_all_read(&stage.dir);
         stage.add(&anybinder);

@@ -111,6 +111,33 @@ fn a_view_ends_with_those_who_see_it() {
 }
 
 #[test]
+fn a_scenario_has_no_processes_for_another_view_and_that_is_told() {
+    for caller in Caller::all() {
+        // With few processes, and with so many that some have the numbers of ours.
+        for (scenario, inner) in [
+            ("--scenario=9", "procview run --all"),
+            ("--scenario=9", "procview run --scenario=5"),
+            ("--scenario=9", "run --proc"),
+            ("--scenario=40000", "procview run --all"),
+        ] {
+            let script = format!("{PROGRAM} {inner} -- ps -e");
+            let arguments = ["procview", "run", scenario, "--", "sh", "-c", &*script];
+            let outcome = finish(&mut caller.command(&arguments));
+            assert_eq!((outcome.code(), &*outcome.stdout), (1, ""), "{caller:?}: {outcome:?}");
+            for part in ["/proc shows a scenario here", "try: start it outside of"] {
+                assert!(outcome.stderr.contains(part), "{caller:?}, {inner}: {outcome:?}");
+            }
+        }
+    }
+    // Where the kernel's processes are shown there are some for another.
+    if Caller::all().contains(&Caller::Root) {
+        let script = format!("{PROGRAM} procview run --all -- ps -e -o comm=");
+        let told = output_of(Caller::Root, &["run", "--proc", "--", "sh", "-c", &script]);
+        assert!(told.contains("binder-driver"), "{told}");
+    }
+}
+
+#[test]
 fn there_may_be_more_processes_than_files_that_may_be_open() {
     for caller in Caller::all() {
         // Each is looked at and kept by the kernel, in the second round as in the first.

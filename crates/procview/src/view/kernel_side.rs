@@ -15,8 +15,9 @@ use super::{
     Caller, FOREVER, Found, Keeping, MOUNTS, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, View, descriptor,
     process_number,
 };
-use crate::errno::Errno;
+use crate::errno::{Errno, found};
 use crate::files::{Link, NsKind, Text};
+use crate::net::NetFile;
 use crate::node::{FD_MAX, Node, What};
 use seen::Reader;
 
@@ -386,6 +387,14 @@ impl View {
 
     pub(super) fn text_of_mirror(&self, nth: u32) -> Result<Vec<u8>, Errno> {
         Ok(self.kernel.proc().read(&*self.mirrored(nth)?)?)
+    }
+
+    /// A file of the network that the reader is in, as its own /proc/net has it.
+    pub(super) fn net_of_reader(&self, file: NetFile, caller: Caller) -> Result<Vec<u8>, Errno> {
+        let reader = self.kernel.adopt(caller.tid).map_err(Errno::absent)?;
+        let text = found(reader.dir.read(format!("net/{}", file.name())))?;
+        // A kernel may be without IPv6, for one.
+        Ok(text.map_or_else(|| file.header().into_bytes(), |text| file.without_addresses(text)))
     }
 
     pub(super) fn read_link_mirror(&self, nth: u32) -> Result<Vec<u8>, Errno> {

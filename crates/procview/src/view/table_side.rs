@@ -100,12 +100,12 @@ impl View {
             What::FdDir => (S_IFDIR | 0o500, task.process().facts().descriptors.len()),
             What::Fd(fd) => {
                 let target = task.process().facts().descriptors.get(&fd).map_or(0, Vec::len);
-                (S_IFLNK | 0o700, self.link_size(target))
+                (S_IFLNK | 0o700, self.size_of(target))
             }
             What::Text(text) => (S_IFREG | text.permissions(), text_len()),
             What::Link(link) => {
                 let target = self.seen(task).link(link).map_or(0, |target| target.len());
-                (S_IFLNK | 0o777, self.link_size(target))
+                (S_IFLNK | 0o777, self.size_of(target))
             }
             What::Ns(_) => (S_IFLNK | 0o777, 0),
         };

@@ -46,8 +46,6 @@ fn the_kernels_processes_are_told_of_as_they_are() {
         let label =
             |root: &Path| fs::read(root.join(&dir).join("attr/current")).map_err(|it| it.kind());
         assert_eq!(label(Path::new(DIR)), label(Path::new("/proc")));
-        let kernels = fs::read_to_string("/proc/net/unix").unwrap();
-        assert_eq!(read("net/unix").trim_end(), kernels.lines().next().unwrap());
         for link in ["exe", "cwd", "root", "fd/0", "ns/pid", "ns/user"] {
             let kernels = fs::read_link(Path::new("/proc").join(&dir).join(link)).unwrap();
             assert_eq!(fs::read_link(path(&dir).join(link)).unwrap(), kernels, "{link}");
@@ -87,6 +85,41 @@ fn the_kernels_processes_are_told_of_as_they_are() {
         assert_eq!(errno(fs::metadata(path(&dir))), ENOENT);
         assert_eq!(errno(open.read(&mut [0; 9])), ESRCH);
         drop(open);
+        view.close();
+    });
+}
+
+#[test]
+fn the_network_is_the_readers_own() {
+    in_private_mounts(|| {
+        let view = Mounted::of_kernel(Members::Below(std::process::id()));
+        let names = || fs::read_dir(path("net")).unwrap().map(|it| it.unwrap().file_name());
+        assert!(names().count() >= 13);
+        for name in names() {
+            // Others come and go: only what these have for all, and how it is laid out.
+            let kernels = fs::read_to_string(Path::new("/proc/net").join(&name)).unwrap();
+            let told = read(Path::new("net").join(&name));
+            assert_eq!(told.lines().next(), kernels.lines().next(), "{name:?}");
+        }
+        assert!(read("net/dev").contains(" lo:"));
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = format!("0100007F:{:04X}", listener.local_addr().unwrap().port());
+        let line = |text: &str| {
+            let line = text.lines().find(|line| line.contains(&port))?;
+            Some(line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        };
+        let told = line(&read("net/tcp")).unwrap();
+        let mut kernels = line(&fs::read_to_string("/proc/thread-self/net/tcp").unwrap()).unwrap();
+        kernels[11] = "0".repeat(16);
+        // But for its place among all.
+        assert_eq!(told[1..], kernels[1..]);
+        let mut elsewhere = Command::new("unshare");
+        let elsewhere = elsewhere.args(["--net", "cat"]).arg(path("net/tcp")).output().unwrap();
+        if elsewhere.status.success() {
+            assert_eq!(String::from_utf8(elsewhere.stdout).unwrap().lines().count(), 1);
+        } else {
+            eprintln!("skipped: no network namespace can be made");
+        }
         view.close();
     });
 }
