@@ -334,6 +334,7 @@ impl Client {
         }
         let others = self.threads.keys().copied().filter(|tid| *tid != self.pid);
         let threads = std::iter::once(self.pid).chain(others);
+        let (mut refused, mut is_unmapped) = (None, false);
         for tid in threads {
             match self.known.memory.pin(tid).and_then(|pinned| {
                 let found = proc_files::find_mapping(self.pid, tid, self.file)?;
@@ -343,11 +344,15 @@ impl Client {
                     self.buffer.set_place(pinned, base);
                     return Ok(Some(MappingArea { base, len_bytes }));
                 }
-                Ok(None) => {}
+                Ok(None) => is_unmapped = true,
                 // This thread has ended; another may live.
                 Err(error) if is_gone(&error) => {}
-                Err(error) => return Err(error),
+                // It may have as well: what /proc has of a first thread that has ended is root's.
+                Err(error) => refused = refused.or(Some(error)),
             }
+        }
+        if let Some(error) = refused.filter(|_| !is_unmapped) {
+            return Err(error);
         }
         // The search reads all that a process has mapped: not again at every send to it.
         self.is_known_unmapped = true;
