@@ -163,8 +163,7 @@ impl World {
                 if supervision == Supervision::Full
                     && let Err(error) = be_supervised(&self.supervision)
                 {
-                    // As in a world within a world, whose processes have a supervisor already.
-                    tracing::debug!(%error, "system calls of the command are not supervised");
+                    say_unsupervised(&error);
                 }
                 become_command(command, this, self.driver.pid(), &self.signals.mask_before())
             }
@@ -240,6 +239,20 @@ fn show(view: View) -> Result<(), Failure> {
 fn be_supervised(mut by: &UnixStream) -> io::Result<()> {
     seccomp::install()?.send(by)?;
     by.read(&mut [0]).map(drop)
+}
+
+/// In a fresh child: says what its user will miss.
+fn say_unsupervised(error: &io::Error) {
+    // As in a world within a world: the kernel asks one supervisor only.
+    let why = if error.kind() == io::ErrorKind::ResourceBusy {
+        "another supervisor has the system calls of the command already".to_owned()
+    } else {
+        format!("the system calls of the command have no supervisor ({error})")
+    };
+    let missing =
+        "ioctls without an argument fail here (EFAULT), and files are delivered more slowly";
+    // Whoever does not listen does without.
+    let _ = writeln!(io::stderr(), "anybinder: {why}: {missing}");
 }
 
 /// In the driver: waits to be told of system calls that FUSE does not pass on, and answers them.
