@@ -286,6 +286,9 @@ fn watch(
         // Nothing is ever written; whatever this returns, the pipe has served.
         let _ = watched.read(&mut [0]);
         end_all(namespaces, maker);
+        // Files of our own that clients have sent, and that we have open at this moment: to close them
+        // we would have to answer ourselves, which we cannot while we end.
+        let _ = namespaces::abort(Path::new(BINDERFS_DIR));
         std::process::exit(0);
     };
     let started = thread::Builder::new().name("lifeline".into()).spawn(watch);

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -56,6 +56,8 @@ type SharedBroker = Arc<Mutex<Broker>>;
 pub(crate) enum LendError {
     #[error("the receiver's namespaces are out of reach: {0}")]
     Namespaces(#[source] io::Error),
+    #[error("the driver has no room for their descriptors: {0}")]
+    NotOpened(#[source] io::Error),
     #[error("the driver was not told how to start a broker")]
     NoCommand,
     #[error(transparent)]
@@ -69,6 +71,7 @@ impl LendError {
     pub(crate) fn cause(&self) -> (i32, &'static str) {
         match self {
             Self::Namespaces(error) => (errno(error), "the receiver's namespaces are out of reach"),
+            Self::NotOpened(error) => (errno(error), "the driver has no room for more descriptors"),
             Self::NoCommand => (ENOSYS, "the driver was not told how to start a broker"),
             Self::Start(error) => error.cause(),
             Self::Lost(error) => (errno(error), "the broker ended, or is held up"),
@@ -104,11 +107,15 @@ impl Brokers {
     ) -> Result<Loan, LendError> {
         let place = Surroundings::of(tid).map_err(LendError::Namespaces)?;
         if self.own.is_some_and(|(own, ours)| ours == place && receiver.may_trace(&own)) {
-            let numbers = files.iter().map(HeldFile::number).collect();
-            return Ok(Loan { pid: std::process::id(), numbers, broker: None });
+            // Unless there are some that we do not have open.
+            if let Some(numbers) = files.iter().map(HeldFile::number).collect() {
+                return Ok(Loan { pid: std::process::id(), numbers, broker: None });
+            }
         }
         let users = (receiver.user, place);
-        let files: Vec<_> = files.iter().filter_map(HeldFile::fd).collect();
+        let opened = files.iter().map(HeldFile::open).collect::<io::Result<Vec<_>>>();
+        let opened = opened.map_err(LendError::NotOpened)?;
+        let files: Vec<_> = opened.iter().map(AsFd::as_fd).collect();
         let broker = self.broker(tid, users, None)?;
         // One that has ended, or that somebody holds up, is replaced.
         give(broker, &files).or_else(|(_, lost)| {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -22,7 +21,6 @@ use crate::pids::Pids;
 use crate::reach::Way;
 use crate::read_ahead::Habits;
 use crate::runners::Runners;
-use crate::served;
 use crate::supply::{Payer, Permit};
 
 /// How often a process with too many threads may have the ended ones among them looked for.
@@ -271,7 +269,6 @@ impl Client {
     }
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.
-    /// One that we serve ourselves is [not for us to hold](crate::served), and of no use to a receiver.
     fn take_file(&self, fd: u32, permit: Permit, runners: Arc<Runners>) -> Result<HeldFile, Errno> {
         let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
         let thread = self.threads.get(&self.caller).and_then(|known| known.thread.pidfd());
@@ -287,14 +284,10 @@ impl Client {
                 Errno::EPERM
             }
         })?;
-        let id = proc_files::id_of(file.as_fd());
-        // Whatever becomes of it, a runner closes it: what closing asks of us needs the driver.
-        let held = HeldFile::new(file, permit, self.payer(), runners);
-        if id.is_ok_and(|id| served::is_served(id.device)) {
-            tracing::debug!(pid = self.pid, "a file of this very file system was not taken");
-            return Err(Errno::EPERM);
-        }
-        Ok(held)
+        HeldFile::new(file, permit, self.payer(), runners).map_err(|error| {
+            tracing::debug!(%error, pid = self.pid, "a file of ours could not be in flight");
+            Errno::ENOMEM
+        })
     }
 
     /// Leave to hold another file, for which this one pays.
