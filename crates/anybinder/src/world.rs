@@ -168,8 +168,7 @@ impl World {
                 if supervision == Supervision::Full
                     && let Err(error) = be_supervised(&self.supervision)
                 {
-                    // As in a world within a world, whose processes have a supervisor already.
-                    tracing::debug!(%error, "system calls of the command are not supervised");
+                    say_unsupervised(&error);
                 }
                 become_command(command, this, self.driver.pid(), &self.signals.mask_before())
             }
@@ -255,6 +254,20 @@ fn be_supervised(mut by: &UnixStream) -> io::Result<()> {
     by.read(&mut [0]).map(drop)
 }
 
+/// In a fresh child: says what its user will miss.
+fn say_unsupervised(error: &io::Error) {
+    // As in a world within a world: the kernel asks one supervisor only.
+    let why = if error.kind() == io::ErrorKind::ResourceBusy {
+        "another supervisor has the system calls of the command already".to_owned()
+    } else {
+        format!("the system calls of the command have no supervisor ({error})")
+    };
+    let missing =
+        "ioctls without an argument fail here (EFAULT), and files are delivered more slowly";
+    // Whoever does not listen does without.
+    let _ = writeln!(io::stderr(), "anybinder: {why}: {missing}");
+}
+
 /// In the driver: waits to be told of system calls that FUSE does not pass on, and answers them.
 fn supervise(from: UnixStream, session: &Session, options: &Options) -> Result<(), Failure> {
     let supervisor =
@@ -287,6 +300,9 @@ fn watch(
         if !watched.read(&mut [0]).is_ok_and(|len| len == DONE.len()) {
             end_all(namespaces, maker);
         }
+        // Files of our own that clients have sent, and that we have open at this moment: to close them
+        // we would have to answer ourselves, which we cannot while we end.
+        let _ = namespaces::abort(Path::new(BINDERFS_DIR));
         log::exit(0);
     };
     let started = thread::Builder::new().name("lifeline".into()).spawn(watch);

@@ -6,17 +6,19 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use binder_os::broker::StartError;
 use binder_os::{Broker, Surroundings, ThreadStatus, UserAndGroup};
 
 use crate::files::HeldFile;
+use crate::strings::errno;
 
 /// As many brokers as run at the same time: users that receive files.
 const MAX_BROKERS: usize = 16;
-/// A user who ends his broker waits for so long until he gets another.
+/// Users whose broker does not start, and did not before, wait for so long until it is tried again.
 const RESTART_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The brokers of a session.
@@ -25,16 +27,60 @@ pub(crate) struct Brokers {
     command: Option<Vec<OsString>>,
     /// What we may do; `None` if that is unknown.
     own: Option<(ThreadStatus, Surroundings)>,
-    by_user: Mutex<HashMap<Users, Entry>>,
+    by_users: Mutex<HashMap<Users, Entry>>,
 }
 
-/// Whom a broker serves.
+/// Whom a broker serves. Namespaces that are gone leave their numbers to others, and a broker ends with
+/// its pid namespace: so one that is found by these may have ended.
 type Users = (UserAndGroup, Surroundings);
 
 struct Entry {
-    broker: Option<Arc<Mutex<Broker>>>,
-    started: Instant,
+    state: Arc<Mutex<State>>,
+    used: Instant,
 }
+
+/// What some users have. Who starts their broker holds the lock, so that none of them starts another.
+#[derive(Default)]
+enum State {
+    #[default]
+    Nothing,
+    Broker(SharedBroker),
+    /// It did not start, so many times in succession, and last then.
+    Failed(u32, Instant, StartError),
+}
+
+type SharedBroker = Arc<Mutex<Broker>>;
+
+/// Why files were not put where the receiver may take them.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LendError {
+    #[error("the receiver's namespaces are out of reach: {0}")]
+    Namespaces(#[source] io::Error),
+    #[error("the driver has no room for their descriptors: {0}")]
+    NotOpened(#[source] io::Error),
+    #[error("the driver was not told how to start a broker")]
+    NoCommand,
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error("the broker ended, or is held up: {0}")]
+    Lost(#[source] io::Error),
+}
+
+impl LendError {
+    /// The cause, as a number of the system's and in constant words.
+    pub(crate) fn cause(&self) -> (i32, &'static str) {
+        match self {
+            Self::Namespaces(error) => (errno(error), "the receiver's namespaces are out of reach"),
+            Self::NotOpened(error) => (errno(error), "the driver has no room for more descriptors"),
+            Self::NoCommand => (ENOSYS, "the driver was not told how to start a broker"),
+            Self::Start(error) => error.cause(),
+            Self::Lost(error) => (errno(error), "the broker ended, or is held up"),
+        }
+    }
+}
+
+/// Nobody does such a thing here.
+const ENOSYS: i32 = 38;
 
 /// Files where the receiver may take them, for as long as this lives.
 pub(crate) struct Loan {
@@ -42,14 +88,14 @@ pub(crate) struct Loan {
     pub(crate) pid: u32,
     /// The descriptors there.
     pub(crate) numbers: Vec<RawFd>,
-    broker: Option<Arc<Mutex<Broker>>>,
+    broker: Option<SharedBroker>,
 }
 
 impl Brokers {
     pub(crate) fn new(command: Option<Vec<OsString>>) -> Self {
         let own =
             ThreadStatus::own().and_then(|own| Ok((own, Surroundings::of(std::process::id())?)));
-        Self { command, own: own.ok(), by_user: Mutex::default() }
+        Self { command, own: own.ok(), by_users: Mutex::default() }
     }
 
     /// Puts `files` where thread `tid`, whose status is `receiver`, may take them.
@@ -58,63 +104,85 @@ impl Brokers {
         tid: u32,
         receiver: &ThreadStatus,
         files: &[HeldFile],
-    ) -> io::Result<Loan> {
-        let place = Surroundings::of(tid)?;
+    ) -> Result<Loan, LendError> {
+        let place = Surroundings::of(tid).map_err(LendError::Namespaces)?;
         if self.own.is_some_and(|(own, ours)| ours == place && receiver.may_trace(&own)) {
-            let numbers = files.iter().map(HeldFile::number).collect();
-            return Ok(Loan { pid: std::process::id(), numbers, broker: None });
+            // Unless there are some that we do not have open.
+            if let Some(numbers) = files.iter().map(HeldFile::number).collect() {
+                return Ok(Loan { pid: std::process::id(), numbers, broker: None });
+            }
         }
         let users = (receiver.user, place);
-        let files: Vec<_> = files.iter().filter_map(HeldFile::fd).collect();
-        // One that somebody has ended, or holds up, is replaced.
-        self.give(tid, users, &files).or_else(|_| self.give(tid, users, &files))
+        let opened = files.iter().map(HeldFile::open).collect::<io::Result<Vec<_>>>();
+        let opened = opened.map_err(LendError::NotOpened)?;
+        let files: Vec<_> = opened.iter().map(AsFd::as_fd).collect();
+        let broker = self.broker(tid, users, None)?;
+        // One that has ended, or that somebody holds up, is replaced.
+        give(broker, &files).or_else(|(_, lost)| {
+            let another = self.broker(tid, users, Some(&lost))?;
+            give(another, &files).map_err(|(error, _)| LendError::Lost(error))
+        })
     }
 
-    fn give(&self, tid: u32, users: Users, files: &[BorrowedFd<'_>]) -> io::Result<Loan> {
-        let shared = self.broker(tid, users)?;
-        let broker = lock(&shared);
-        let given = broker.give(files);
-        let pid = broker.pid();
-        drop(broker);
-        match given {
-            Ok(numbers) => Ok(Loan { pid, numbers, broker: Some(shared) }),
-            Err(error) => {
-                if let Some(entry) = lock(&self.by_user).get_mut(&users) {
-                    entry.broker = None;
-                }
-                Err(error)
-            }
-        }
-    }
-
-    fn broker(&self, tid: u32, users: Users) -> io::Result<Arc<Mutex<Broker>>> {
-        let Some(command) = &self.command else {
-            return Err(io::Error::other("the driver was not told how to start a broker"));
-        };
-        let mut by_user = lock(&self.by_user);
-        if let Some(Entry { broker, started }) = by_user.get(&users) {
-            if let Some(broker) = broker {
+    /// Returns the broker of `users`, of whom thread `tid` is one; but not the one that is `lost`.
+    fn broker(
+        &self,
+        tid: u32,
+        users: Users,
+        lost: Option<&SharedBroker>,
+    ) -> Result<SharedBroker, LendError> {
+        let command = self.command.as_ref().ok_or(LendError::NoCommand)?;
+        let state = self.state(users);
+        let mut state = lock(&state);
+        let failures = match &*state {
+            State::Broker(broker) if !lost.is_some_and(|lost| Arc::ptr_eq(lost, broker)) => {
                 return Ok(broker.clone());
             }
-            if started.elapsed() < RESTART_INTERVAL {
-                return Err(io::ErrorKind::WouldBlock.into());
+            State::Failed(2.., at, why) if at.elapsed() < RESTART_INTERVAL => {
+                return Err((*why).into());
             }
-        }
-        if by_user.len() >= MAX_BROKERS
-            && let Some(oldest) = by_user.iter().min_by_key(|(_, entry)| entry.started)
-        {
-            let oldest = *oldest.0;
-            by_user.remove(&oldest);
-        }
-        let started = Instant::now();
-        by_user.insert(users, Entry { broker: None, started });
+            State::Failed(failures, ..) => *failures,
+            State::Nothing | State::Broker(_) => 0,
+        };
         let (user, place) = users;
         let is_elsewhere = self.own.is_none_or(|(_, ours)| ours != place);
-        let beside = is_elsewhere.then_some(tid);
-        let broker = Arc::new(Mutex::new(Broker::start(command, user, beside)?));
-        tracing::info!(uid = user.uid, gid = user.gid, "a broker for files was started");
-        by_user.insert(users, Entry { broker: Some(broker.clone()), started });
-        Ok(broker)
+        let started = Broker::start(command, user, is_elsewhere.then_some(tid));
+        let broker = started.map(|broker| Arc::new(Mutex::new(broker)));
+        *state = match &broker {
+            Ok(broker) => State::Broker(broker.clone()),
+            Err(why) => State::Failed(failures.saturating_add(1), Instant::now(), *why),
+        };
+        if broker.is_ok() {
+            tracing::info!(uid = user.uid, gid = user.gid, "a broker for files was started");
+        }
+        Ok(broker?)
+    }
+
+    /// Returns what `users` have; those who have not asked for longest make room.
+    fn state(&self, users: Users) -> Arc<Mutex<State>> {
+        let mut by_users = lock(&self.by_users);
+        if by_users.len() >= MAX_BROKERS
+            && !by_users.contains_key(&users)
+            && let Some(idle) = by_users.iter().min_by_key(|(_, entry)| entry.used)
+        {
+            let idle = *idle.0;
+            by_users.remove(&idle);
+        }
+        let used = Instant::now();
+        let entry = by_users.entry(users).or_insert_with(|| Entry { state: Arc::default(), used });
+        entry.used = used;
+        entry.state.clone()
+    }
+}
+
+/// Gives `files` to a broker, which is returned if that fails.
+fn give(shared: SharedBroker, files: &[BorrowedFd<'_>]) -> Result<Loan, (io::Error, SharedBroker)> {
+    let broker = lock(&shared);
+    let (given, pid) = (broker.give(files), broker.pid());
+    drop(broker);
+    match given {
+        Ok(numbers) => Ok(Loan { pid, numbers, broker: Some(shared) }),
+        Err(error) => Err((error, shared)),
     }
 }
 

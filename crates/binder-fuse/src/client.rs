@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,6 @@ use crate::reach::Way;
 use crate::read_ahead::Habits;
 use crate::runners::Runners;
 use crate::search_time::SearchTime;
-use crate::served;
 use crate::supply::{Payer, Permit};
 
 /// How often a process with too many threads may have the ended ones among them looked for.
@@ -272,7 +270,6 @@ impl Client {
     }
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.
-    /// One that we serve ourselves is [not for us to hold](crate::served), and of no use to a receiver.
     fn take_file(&self, fd: u32, permit: Permit, runners: Arc<Runners>) -> Result<HeldFile, Errno> {
         let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
         let thread = self.threads.get(&self.caller).and_then(|known| known.thread.pidfd());
@@ -288,14 +285,10 @@ impl Client {
                 Errno::EPERM
             }
         })?;
-        let id = proc_files::id_of(file.as_fd());
-        // Whatever becomes of it, a runner closes it: what closing asks of us needs the driver.
-        let held = HeldFile::new(file, permit, self.payer(), runners);
-        if id.is_ok_and(|id| served::is_served(id.device)) {
-            tracing::debug!(pid = self.pid, "a file of this very file system was not taken");
-            return Err(Errno::EPERM);
-        }
-        Ok(held)
+        HeldFile::new(file, permit, self.payer(), runners).map_err(|error| {
+            tracing::debug!(%error, pid = self.pid, "a file of ours could not be in flight");
+            Errno::ENOMEM
+        })
     }
 
     /// Leave to hold another file, for which this one pays.
@@ -335,6 +328,7 @@ impl Client {
         }
         let others = self.threads.keys().copied().filter(|tid| *tid != self.pid);
         let threads = std::iter::once(self.pid).chain(others);
+        let (mut refused, mut is_unmapped) = (None, false);
         for tid in threads {
             match self.known.memory.pin(tid).and_then(|pinned| {
                 let found = proc_files::find_mapping(self.pid, tid, self.file)?;
@@ -344,11 +338,15 @@ impl Client {
                     self.buffer.set_place(pinned, base);
                     return Ok(Some(MappingArea { base, len_bytes }));
                 }
-                Ok(None) => {}
+                Ok(None) => is_unmapped = true,
                 // This thread has ended; another may live.
                 Err(error) if is_gone(&error) => {}
-                Err(error) => return Err(error),
+                // It may have as well: what /proc has of a first thread that has ended is root's.
+                Err(error) => refused = refused.or(Some(error)),
             }
+        }
+        if let Some(error) = refused.filter(|_| !is_unmapped) {
+            return Err(error);
         }
         // The search reads all that a process has mapped: not again at every send to it.
         self.is_known_unmapped = true;

@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -220,8 +221,8 @@ pub(crate) fn complete(
     let Diverted { asker, client, lent, home, request, errand, files } = diverted;
     let mut numbers = Vec::with_capacity(files.len());
     let mut failure = None;
-    for file in files.iter().filter_map(HeldFile::fd) {
-        match waiting.add(file) {
+    for file in &files {
+        match file.open().and_then(|file| waiting.add(file.as_fd())) {
             Ok(number) => numbers.push(number),
             Err(error) => {
                 failure = Some(error);

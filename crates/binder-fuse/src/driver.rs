@@ -44,6 +44,8 @@ pub(crate) type DeviceId = usize;
 
 /// What a request gets that met a bug.
 pub(crate) const EIO: i32 = 5;
+/// What nobody has open.
+pub(crate) const EBADF: i32 = 9;
 /// The bit of open(2) as the kernel shows it everywhere.
 pub(crate) const O_NONBLOCK: u32 = 0o4000;
 pub(crate) const EINTR: i32 = 4;

@@ -6,7 +6,6 @@
 //! thread goes on with the result. The driver is free in between.
 
 use std::fmt::Display;
-use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{self, SyncSender};
 use std::time::Duration;
@@ -19,6 +18,7 @@ use binder_os::{ClientMemory, ThreadStatus, seccomp};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
+use crate::brokers::LendError;
 use crate::calls::{Call, CallState};
 use crate::client::{Lent, Spare};
 use crate::diversion::{self, Begun, Divertible};
@@ -27,7 +27,6 @@ use crate::files::HeldFile;
 use crate::ioctl::Answer;
 use crate::reach::{self, Left};
 use crate::session::Shared;
-use crate::strings::errno;
 use crate::supervisor::Waiting;
 use crate::supply::Payer;
 use crate::wire::send;
@@ -324,7 +323,7 @@ fn find_out(shared: &Shared, asker: &Asker, status: &ThreadStatus, held: &mut He
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error("lending the files: {0}")]
-    Lend(#[from] io::Error),
+    Lend(#[from] LendError),
     #[error(transparent)]
     Install(#[from] InstallError),
 }
@@ -346,7 +345,7 @@ fn put(
 impl Failure {
     fn cause(&self) -> (i32, &'static str) {
         match self {
-            Self::Lend(error) => (errno(error), "the driver could not lend the files"),
+            Self::Lend(error) => error.cause(),
             Self::Install(error) => error.cause(),
         }
     }

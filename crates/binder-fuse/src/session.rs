@@ -364,8 +364,11 @@ impl Shared {
             Operation::SetAttr(change) => self.set_attr(unique, header.node, &change),
             Operation::Open { flags } => self.open(header, flags),
             Operation::Flush { fh, .. } => match self.process_of(fh) {
-                Some((device, process)) => self.take_turn(Job::Flush { unique, device, process }),
-                None => send(&self.fuse, &reply::empty(unique)),
+                // Not for a descriptor of ours: its client has closed nothing.
+                Some((device, process)) if !binder_os::processes::is_own(header.pid) => {
+                    self.take_turn(Job::Flush { unique, device, process });
+                }
+                Some(_) | None => send(&self.fuse, &reply::empty(unique)),
             },
             Operation::Release(release) => {
                 self.watch.note_close();

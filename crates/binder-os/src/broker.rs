@@ -16,24 +16,31 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, Shutdown, SocketFlags, SocketType,
 };
 use rustix::process::{DumpableBehavior, Gid, PTracer, Uid};
-use rustix::thread::{CapabilitySet, CapabilitySets};
+use rustix::thread::{CapabilitySet, CapabilitySets, ThreadNameSpaceType};
 
-use crate::processes::{self, Fork};
+use crate::client_thread;
+use crate::processes::{self, Child as Forked, Fork};
 use crate::thread_status::{Surroundings, ThreadStatus, UserAndGroup};
 
 /// As many files as go into one message; the kernel takes 253.
 const MAX_FILES_PER_MESSAGE: usize = 128;
 /// A broker that does not answer for so long is held up by somebody of its user.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
+/// One that has a program to execute first may take longer on a busy machine.
+const START_TIME: Duration = Duration::from_secs(5);
 
 /// Descriptors of the broker, by number.
 const NUMBER_BYTES: usize = size_of::<u32>();
+
+/// What a broker says that cannot start: the step at which it failed, and the errno.
+const REFUSAL_BYTES: usize = 2 * NUMBER_BYTES;
 
 /// A running broker. It ends when this is dropped.
 #[derive(Debug)]
@@ -51,14 +58,24 @@ impl Broker {
     ///
     /// # Errors
     ///
-    /// As executing the program.
+    /// [`StartError`].
     pub fn start<S: AsRef<OsStr>>(
+        command: &[S],
+        user: UserAndGroup,
+        beside: Option<u32>,
+    ) -> Result<Self, StartError> {
+        let mut broker = Self::execute(command, user, beside).map_err(StartError::not_executed)?;
+        broker.pid = broker.await_ready()?;
+        Ok(broker)
+    }
+
+    fn execute<S: AsRef<OsStr>>(
         command: &[S],
         user: UserAndGroup,
         beside: Option<u32>,
     ) -> io::Result<Self> {
         let [program, arguments @ ..] = command else {
-            return Err(io::ErrorKind::InvalidInput.into());
+            return Err(Errno::INVAL.into());
         };
         let (socket, its) = rustix::net::socketpair(
             AddressFamily::UNIX,
@@ -66,7 +83,7 @@ impl Broker {
             SocketFlags::CLOEXEC,
             None,
         )?;
-        set_socket_timeout(&socket, Timeout::Recv, Some(ANSWER_TIME))?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(START_TIME))?;
         set_socket_timeout(&socket, Timeout::Send, Some(ANSWER_TIME))?;
         let mut command = Command::new(program);
         // SAFETY: the closure makes one system call, and touches no memory.
@@ -81,10 +98,34 @@ impl Broker {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let mut broker = Self { process, pid: 0, socket };
-        let ready = broker.answer(1).map_err(|_| io::Error::other("the broker does not start"))?;
-        broker.pid = ready[0].cast_unsigned();
-        Ok(broker)
+        // With `command` goes our copy of the broker's end: a broker that ends is heard of at once.
+        Ok(Self { process, pid: 0, socket })
+    }
+
+    /// Waits until the broker says that it is ready, or why it is not. Returns its number, as its users
+    /// know it.
+    fn await_ready(&self) -> Result<u32, StartError> {
+        let mut bytes = [0; REFUSAL_BYTES];
+        let received = rustix::io::retry_on_intr(|| {
+            rustix::net::recv(&self.socket, &mut bytes[..], RecvFlags::empty())
+        });
+        let len = match received {
+            Ok((len, _)) => len,
+            Err(Errno::AGAIN) => return Err(StartError::Late),
+            Err(_) => return Err(StartError::Ended),
+        };
+        match numbers_of(&bytes[..len]).collect::<Vec<_>>()[..] {
+            [pid] => {
+                set_socket_timeout(&self.socket, Timeout::Recv, Some(ANSWER_TIME))
+                    .map_err(|errno| StartError::NotExecuted { errno })?;
+                Ok(pid.cast_unsigned())
+            }
+            [step, errno] => {
+                let step = Step::from_number(step).ok_or(StartError::Ended)?;
+                Err(StartError::Refused { step, errno: Errno::from_raw_os_error(errno) })
+            }
+            _ => Err(StartError::Ended),
+        }
     }
 
     /// Returns the number of the process, in the pid namespace of its users.
@@ -147,36 +188,154 @@ impl Drop for Broker {
     }
 }
 
+/// Why a broker did not start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// There was no process, or not its program.
+    #[error("the broker was not executed: {errno}")]
+    NotExecuted {
+        /// What the system answered.
+        errno: Errno,
+    },
+    /// It could not become a process beside its users.
+    #[error("{}: {errno}", .step.words())]
+    Refused {
+        /// What it tried.
+        step: Step,
+        /// What the system answered.
+        errno: Errno,
+    },
+    /// Somebody has ended it.
+    #[error("{ENDED}")]
+    Ended,
+    /// Somebody holds it up.
+    #[error("{LATE}")]
+    Late,
+}
+
+const ENDED: &str = "the broker ended before it was ready";
+const LATE: &str = "the broker did not get ready in time";
+
+impl StartError {
+    fn not_executed(error: io::Error) -> Self {
+        Self::NotExecuted { errno: Errno::from_io_error(&error).unwrap_or(Errno::IO) }
+    }
+
+    /// The cause, as a number of the system's and in constant words.
+    #[must_use]
+    pub fn cause(self) -> (i32, &'static str) {
+        let (errno, words) = match self {
+            Self::NotExecuted { errno } => (errno, "the broker was not executed"),
+            Self::Refused { step, errno } => (errno, step.words()),
+            Self::Ended => (Errno::PIPE, ENDED),
+            Self::Late => (Errno::TIMEDOUT, LATE),
+        };
+        (errno.raw_os_error(), words)
+    }
+}
+
+/// What a broker does before it holds files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Step {
+    /// Gives up the driver's groups.
+    Groups,
+    /// Finds the namespaces of its users.
+    Find,
+    /// Enters them.
+    Enter,
+    /// Finds out what its user is called there.
+    Identify,
+    /// Starts the process that is in them.
+    Fork,
+    /// Becomes its user.
+    Become,
+}
+
+impl Step {
+    const ALL: [Self; 6] =
+        [Self::Groups, Self::Find, Self::Enter, Self::Identify, Self::Fork, Self::Become];
+
+    fn from_number(number: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|step| *step as i32 == number)
+    }
+
+    /// What is said if it fails.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Groups => "the broker could not give up its groups",
+            Self::Find => "the broker could not find the receiver's namespaces",
+            Self::Enter => "the broker could not enter the receiver's namespaces",
+            Self::Identify => "the broker could not tell the receiver's user in its namespaces",
+            Self::Fork => "the broker could not start a process in the receiver's namespaces",
+            Self::Become => "the broker could not become the receiver's user",
+        }
+    }
+
+    fn failed<E: Into<io::Error>>(self) -> impl FnOnce(E) -> (Self, io::Error) {
+        move |error| (self, error.into())
+    }
+}
+
 /// The life of a broker, whose socket is its standard input: becomes a process of `user`, in the
-/// namespaces of thread `beside`, and holds files until the driver ends.
+/// namespaces of thread `beside`, and holds files until the driver ends. If it cannot, the driver is
+/// told why.
 ///
 /// # Errors
 ///
 /// As entering namespaces and giving up privileges, and as the socket.
 pub fn serve(user: UserAndGroup, beside: Option<u32>) -> io::Result<()> {
-    let is_other = rustix::process::getuid().as_raw() != user.uid;
-    // In a user namespace without other groups they cannot be given up, nor are they another's.
-    match rustix::thread::set_thread_groups(&[]) {
-        Err(errno) if is_other => return Err(errno.into()),
-        Ok(()) | Err(_) => {}
-    }
-    let Some(tid) = beside else { return hold(user) };
-    let kinds = Surroundings::of(tid)?.beyond(&Surroundings::of(std::process::id())?);
-    // Whoever rules there must not trace us while we are more than one of them.
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    rustix::thread::move_into_thread_name_spaces(processes::pidfd(tid)?.as_fd(), kinds)?;
-    // As numbered here: the reader's namespace decides.
-    let user = ThreadStatus::of(tid)?.user;
-    // Whoever enters a pid namespace stays outside; his children are in it.
-    match processes::fork()? {
-        Fork::Child => hold(user),
-        Fork::Parent(child) => child.wait().map(drop),
+    match prepare(user, beside) {
+        Ok(None) => hold(),
+        Ok(Some(holder)) => holder.wait().map(drop),
+        Err((step, error)) => {
+            let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO).raw_os_error();
+            let refusal = [step as i32, errno].map(i32::to_ne_bytes).concat();
+            rustix::net::send(io::stdin(), &refusal, SendFlags::NOSIGNAL)?;
+            Err(error)
+        }
     }
 }
 
-/// Holds files as a process of `user`.
-fn hold(user: UserAndGroup) -> io::Result<()> {
-    become_user(user)?;
+/// Becomes a process of `user`, in the namespaces of thread `beside`; or has a child that does, which is
+/// returned.
+fn prepare(user: UserAndGroup, beside: Option<u32>) -> Result<Option<Forked>, (Step, io::Error)> {
+    let is_other = rustix::process::getuid().as_raw() != user.uid;
+    // In a user namespace without other groups they cannot be given up, nor are they another's.
+    match rustix::thread::set_thread_groups(&[]) {
+        Err(errno) if is_other => return Err((Step::Groups, errno.into())),
+        Ok(()) | Err(_) => {}
+    }
+    let Some(tid) = beside else {
+        return become_user(user).map(|()| None).map_err(Step::Become.failed());
+    };
+    let (kinds, theirs) = find_namespaces(tid).map_err(Step::Find.failed())?;
+    // Whoever rules there must not trace us while we are more than one of them.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(Step::Enter.failed())?;
+    rustix::thread::move_into_thread_name_spaces(theirs.as_fd(), kinds)
+        .map_err(Step::Enter.failed())?;
+    // As numbered here: the reader's namespace decides.
+    let user = ThreadStatus::of(tid).map_err(Step::Identify.failed())?.user;
+    // Whoever enters a pid namespace stays outside; his children are in it.
+    match processes::fork().map_err(Step::Fork.failed())? {
+        Fork::Child => become_user(user).map(|()| None).map_err(Step::Become.failed()),
+        Fork::Parent(child) => Ok(Some(child)),
+    }
+}
+
+/// Finds the namespaces of thread `tid` that are not our own: which they are, and a pidfd that leads there.
+fn find_namespaces(tid: u32) -> io::Result<(ThreadNameSpaceType, OwnedFd)> {
+    let kinds = Surroundings::of(tid)?.beyond(&Surroundings::of(std::process::id())?);
+    // All threads of a process are in the same. Without pidfds of threads the first one's will do,
+    // unless that has ended.
+    let pidfd =
+        client_thread::pidfd(tid).or_else(|_| processes::pidfd(ThreadStatus::of(tid)?.tgid))?;
+    Ok((kinds, pidfd))
+}
+
+/// Holds files for others of our user.
+fn hold() -> io::Result<()> {
     let stdin = io::stdin();
     let socket = stdin.as_fd();
     let mut held: Vec<OwnedFd> = Vec::new();

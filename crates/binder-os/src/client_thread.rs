@@ -24,7 +24,7 @@ impl ClientThread {
     /// Finds thread `tid`, one of whose requests is unanswered, among those of a process.
     #[must_use]
     pub fn find(process: &ClientMemory, tid: u32) -> Option<Self> {
-        process.has_thread(tid).then(|| Self { tid, pidfd: open(tid).ok() })
+        process.has_thread(tid).then(|| Self { tid, pidfd: pidfd(tid).ok() })
     }
 
     /// The same, without a descriptor: every look at it is then one into /proc.
@@ -67,7 +67,8 @@ pub fn has_ended(pidfd: &OwnedFd) -> bool {
     ended.is_ok_and(|ended| ended > 0)
 }
 
-fn open(tid: u32) -> io::Result<OwnedFd> {
+/// Opens a pidfd of thread `tid`, where the kernel has such a thing.
+pub(crate) fn pidfd(tid: u32) -> io::Result<OwnedFd> {
     // SAFETY: the call takes no memory.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, tid, PIDFD_THREAD) };
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;

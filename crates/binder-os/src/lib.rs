@@ -16,6 +16,7 @@ pub mod delivery;
 pub mod fork_count;
 pub mod fuse_device;
 pub mod heap;
+pub mod in_flight;
 pub mod injection;
 pub mod leash;
 pub mod mapping;
@@ -44,6 +45,7 @@ pub use delivery::Delivery;
 pub use fuse_device::{
     BINDERFS_TYPE, BackingId, DetachedMount, FuseDevice, MountOptions, ReadError, Written,
 };
+pub use in_flight::FileInFlight;
 pub use leash::Leash;
 pub use mapping::{Mapping, OutOfBounds};
 pub use memory_pressure::MemoryPressure;

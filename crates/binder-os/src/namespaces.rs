@@ -121,6 +121,16 @@ pub fn mount_proc(dir: &Path) -> io::Result<()> {
     Ok(rustix::mount::mount("proc", dir, "proc", flags, None)?)
 }
 
+/// Has the file system at `dir` ask its server nothing more: who waits for an answer gets an error. It is
+/// unmounted, too, unless it is in use.
+///
+/// # Errors
+///
+/// As umount2(2) with `MNT_FORCE`; `ResourceBusy` if it stays.
+pub fn abort(dir: &Path) -> io::Result<()> {
+    Ok(rustix::mount::unmount(dir, UnmountFlags::FORCE | UnmountFlags::NOFOLLOW)?)
+}
+
 /// Detaches what is mounted at `dir`; it ends when its last user is gone.
 ///
 /// # Errors

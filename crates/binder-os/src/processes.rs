@@ -183,6 +183,12 @@ pub fn own_thread() -> u32 {
     NUMBER.with(|number| *number)
 }
 
+/// Whether a thread is one of this process.
+#[must_use]
+pub fn is_own(thread: u32) -> bool {
+    fs::exists(format!("/proc/self/task/{thread}")).unwrap_or(false)
+}
+
 /// How long the calling thread has run on a processor.
 #[must_use]
 pub fn own_thread_time() -> Duration {

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use binder_os::UserAndGroup;
-use binder_os::broker::{self, Broker};
+use binder_os::broker::{self, Broker, StartError, Step};
 use binder_os::client_files::{self, TakeError};
 use binder_os::fork_count;
 use binder_os::namespaces::{self, PrivateNamespaces};
@@ -50,8 +50,8 @@ fn main() -> ExitCode {
         && role == BROKER
     {
         let user = UserAndGroup { uid: uid.parse().unwrap(), gid: gid.parse().unwrap() };
-        broker::serve(user, beside.first().map(|tid| tid.parse().unwrap())).unwrap();
-        return ExitCode::SUCCESS;
+        let served = broker::serve(user, beside.first().map(|tid| tid.parse().unwrap()));
+        return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let filter = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
     let mut failures = 0;
@@ -141,8 +141,13 @@ fn a_user_takes_files_from_a_broker() {
     drop(broker);
     assert!(fs::metadata(format!("/proc/{pid}")).is_err());
     let nobody = UserAndGroup { uid, gid };
-    assert!(Broker::start(&["/nowhere/to/be/found"], nobody, None).is_err());
-    assert!(Broker::start(&["/bin/true"], nobody, None).is_err(), "it never says that it is ready");
+    let error = Broker::start(&["/nowhere/to/be/found"], nobody, None).unwrap_err();
+    assert_eq!(error, StartError::NotExecuted { errno: Errno::NOENT });
+    let error = Broker::start(&["/bin/true"], nobody, None).unwrap_err();
+    assert_eq!(error, StartError::Ended, "it never says that it is ready");
+    // The number of nobody: the largest that there can be is below it.
+    let error = Broker::start(&command, nobody, Some(1 << 30)).unwrap_err();
+    assert_eq!(error, StartError::Refused { step: Step::Find, errno: Errno::NOENT });
 }
 
 fn fork_is_refused_among_threads() {

@@ -36,6 +36,32 @@ fn files_go_with_calls_and_replies() {
     }
 }
 
+/// As any other file. Calls by the device are for its opener alone.
+#[test]
+fn files_of_the_driver_itself_go_with_calls() {
+    let stage = stage_with("own_files");
+    for &user in User::all() {
+        for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"]] {
+            let state = "/dev/binderfs/binder_logs/state";
+            let args = ["read", "/dev/binder", state, "/dev/binderfs/binder-control", "/bin/sh"];
+            let said = stage.run_in(user, world, "own_files", &args);
+            let mut lines: Vec<_> = said.lines().collect();
+            lines.sort_unstable();
+            let expected = [
+                "binder-control: taken",
+                "sh: taken",
+                "state: taken",
+                "the device: taken",
+                "the same, does not serve it",
+                "the same, does not serve it",
+                "the same, does not serve it",
+                "the same, does not serve it",
+            ];
+            assert_eq!(lines, expected, "as {user:?}, in {world:?}");
+        }
+    }
+}
+
 #[test]
 fn files_that_a_killed_sender_has_left_count_until_nobody_can_receive_them() {
     let stage = stage_with("left_files");

@@ -39,6 +39,27 @@ done"#;
     assert_eq!(told, once.repeat(2));
 }
 
+/// At any moment the driver has one of them open, to take it or to pass it on.
+#[test]
+fn a_world_ends_though_its_clients_send_files_of_its_own() {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let stage = Stage::of_c_program(place.parent().expect("it is cargo's target/tmp"), "own_files");
+    let script = r#"
+said=$(mktemp -u)
+mkfifo $said
+"$(dirname "$0")/own_files" flood /dev/binder >$said &
+read flooding <$said
+rm $said
+echo $flooding"#;
+    for &user in User::all() {
+        for world in [&[][..], &["--no-seccomp"]] {
+            for _ in 0..10 {
+                assert_eq!(stage.run_script(user, world, script), "flooding\n", "as {user:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_driver_ends_though_clients_have_sent_files_of_its_own() {
     if !is_root_to("mount a binderfs") {
@@ -63,7 +84,7 @@ has_ended() { ! test -e /proc/$driver; }
 for delivery in auto store; do
     "$here/anybinder" mount $dir --delivery $delivery --stats
     driver=$(pgrep -f "^$here/anybinder mount $dir ")
-    "$here/own_files" $dir/binder $dir/binder_logs/state $dir/binder-control $0 > $dir.told &
+    "$here/own_files" unread $dir/binder $dir/binder_logs/state $dir/binder-control $0 > $dir.told &
     until grep -q waiting $dir.told; do sleep 0.01; done
     kill -9 $driver
     soon grep -q answer $dir.told
@@ -74,7 +95,7 @@ for delivery in auto store; do
     umount $dir
 done"#;
     let told = stage.run_script(User::Myself, &[], script);
-    let once = "the device: refused\nstate: refused\nbinder-control: refused\nsh: taken\nwaiting\n\
+    let once = "the device: taken\nstate: taken\nbinder-control: taken\nsh: taken\nwaiting\n\
                 answer: Software caused connection abort\n";
     assert_eq!(told, once.repeat(2));
 }

@@ -117,6 +117,23 @@ fn worlds_nest() {
 }
 
 #[test]
+fn a_world_within_a_world_says_what_does_not_work_there() {
+    for caller in Caller::all() {
+        let said = |options: &str| {
+            let inner = format!("{PROGRAM} run {options} -- true");
+            let outcome = finish(&mut caller.run_script(&inner));
+            assert!(outcome.status.success(), "{outcome:?}");
+            outcome.stderr
+        };
+        let line = said("");
+        assert_eq!(line.lines().count(), 1, "{line}");
+        assert!(line.contains("ioctls without an argument fail here"), "{line}");
+        assert_eq!(said("--no-seccomp"), "", "who asks for none knows");
+        assert_eq!(finish(&mut caller.run_script("true")).stderr, "", "nothing is missing");
+    }
+}
+
+#[test]
 fn what_the_command_leaves_running_ends_with_it() {
     for caller in Caller::all() {
         let mut leavers = vec!["setsid sleep 1000", "sh -c 'sleep 1000 & wait'"];
