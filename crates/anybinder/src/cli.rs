@@ -214,7 +214,7 @@ pub(crate) struct ClientOptions {
 
     /// Limit what an open file, or a user (user-...), may make the driver keep: NAME=NUMBER, with the
     /// names threads, nodes, handles, deaths, freezes, calls, oneways, unread, descriptors; the same
-    /// after user-; and user-processes, user-opens, user-bytes
+    /// after user-; user-processes, user-opens, user-bytes; and all-bytes, of all users
     #[arg(long = "limit", value_name = "NAME=NUMBER", value_parser = Limit::parse,
           hide_short_help = true)]
     pub(crate) limits: Vec<Limit>,

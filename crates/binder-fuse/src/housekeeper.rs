@@ -238,6 +238,10 @@ fn keep(shared: &Arc<Shared>) {
             tracing::debug!("memory is short: what is idle goes back");
             reclaim_idle_pages(shared, IDLE_TURNS_IF_SHORT);
         }
+        // Clients of another mount need what is idle here.
+        if shared.budget.excess_bytes() > 0 {
+            reclaim_idle_pages(shared, 0);
+        }
         rounds_to_turn -= 1;
         if rounds_to_turn == 0 {
             rounds_to_turn = ROUNDS_TO_TURN;

@@ -29,6 +29,7 @@ mod housekeeper;
 mod ioctl;
 mod logs;
 mod mapping;
+mod memory;
 mod mounts;
 mod options;
 mod parked;
@@ -53,6 +54,7 @@ mod wire;
 
 pub use binder_core::{Limits, Resource};
 pub use mapping::Route;
+pub use memory::default_limits;
 pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
 pub use pids::Pids;
 pub use session::{MountError, ServeError, Session};

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use binder_core::Limits;
 
+use crate::memory;
+
 /// As many devices as a mount may have (`max=`), and has unless it is limited.
 pub const DEVICES_MAX: u32 = 1 << 20;
 
@@ -23,7 +25,8 @@ pub struct Options {
     pub statistics: bool,
     /// How receive buffers reach their clients.
     pub delivery: Delivery,
-    /// What one open file of a device may make the driver keep.
+    /// What open files of a device, and their users, may make the driver keep. That of all users counts as
+    /// the first binderfs of a process has it.
     pub limits: Limits,
     /// Starts a [broker](binder_os::broker), which receivers of files need that may do less than the
     /// driver. Without it they receive none.
@@ -65,7 +68,7 @@ impl Default for Options {
             is_read_only: false,
             statistics: false,
             delivery: Delivery::Auto,
-            limits: Limits::default(),
+            limits: memory::default_limits(),
             broker: None,
             security_label: "u:r:unlabeled:s0".into(),
             inherits_nice: false,

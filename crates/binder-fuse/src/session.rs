@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
-use binder_core::ProcessKey;
+use binder_core::{MemoryBudget, ProcessKey};
 use binder_os::{
     DetachedMount, FuseDevice, Mapping, MountOptions, ReadError, ThreadWatch, proc_files,
 };
@@ -32,6 +32,7 @@ use crate::events::FollowerId;
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::logs::LogFile;
 use crate::mapping::Route;
+use crate::memory;
 use crate::options::{Delivery, Options};
 use crate::pids::Pids;
 use crate::pressure::Listener;
@@ -122,6 +123,8 @@ pub(crate) struct Shared {
     files: Arc<RwLock<Slab<File>>>,
     pids: Arc<Pids>,
     pub(crate) driver: Turn<Driver, Job>,
+    /// Of the memory of receive buffers, for all mounts of the daemon.
+    pub(crate) budget: MemoryBudget,
     texts: logs::TextBudget,
     next_follower: AtomicU64,
     pub(crate) watch: Watch,
@@ -238,6 +241,7 @@ impl Session {
             files: Arc::default(),
             pids: Pids::of_this_process().map_err(MountError::Create)?,
             driver,
+            budget: memory::budget(options.limits.all_bytes),
             texts: logs::TextBudget::default(),
             next_follower: AtomicU64::new(0),
             watch: Watch::default(),
