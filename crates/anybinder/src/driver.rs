@@ -86,6 +86,11 @@ pub(crate) const FUSE_ADVICE: &str = "\
 load the module with `sudo modprobe fuse`; in a container pass --device /dev/fuse; if it exists, \
 give yourself access with `sudo chmod 0666 /dev/fuse`, the mode that most systems use";
 
+/// What helps where no thread may be real-time.
+pub(crate) const REALTIME_ADVICE: &str = "\
+run it as root, or allow it by `ulimit -r 1` (LimitRTPRIO=1 in systemd); where the processor time of \
+real-time threads is shared out to cgroups, give this one a part of cpu.rt_runtime_us";
+
 /// The life of the driver's process; returns its exit status.
 fn live<S>(
     mounted: Result<S, Failure>,
@@ -151,6 +156,9 @@ fn describe(error: &MountError) -> Failure {
             Failure::new(format!("mounting binderfs at {dir}"), source).advise(advice)
         }
         MountError::Create(source) => Failure::new("making a binderfs", source),
+        MountError::Scheduling(source) => {
+            Failure::new("making a thread real-time", source).advise(REALTIME_ADVICE)
+        }
         MountError::Name { .. } => Failure::new("creating the devices", error),
     }
 }

@@ -55,7 +55,7 @@ mod wire;
 pub use binder_core::{Limits, Resource};
 pub use mapping::Route;
 pub use memory::default_limits;
-pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options};
+pub use options::{DEVICES_MAX, Delivery, DeviceSpec, Options, Scheduling};
 pub use pids::Pids;
 pub use session::{MountError, ServeError, Session};
 pub use supervisor::Supervisor;

@@ -64,6 +64,9 @@ pub enum MountError {
     /// The kernel refuses the file system.
     #[error("binderfs cannot be made: {0}")]
     Create(#[source] io::Error),
+    /// No thread of this process may have a real-time priority.
+    #[error("requests cannot be read at a real-time priority: {0}")]
+    Scheduling(#[source] io::Error),
     /// The kernel refuses the mount.
     #[error("binderfs cannot be mounted at {dir}: {source}")]
     Mount {
@@ -114,6 +117,8 @@ pub struct Session {
 pub(crate) struct Shared {
     pub(crate) fuse: Arc<FuseDevice>,
     delivery: Delivery,
+    /// Whether the reader has a real-time priority, unless it runs for too long.
+    pub(crate) has_realtime_reader: bool,
     security_label: String,
     /// Chosen when the first device is opened.
     route: OnceLock<Route>,
@@ -169,7 +174,10 @@ impl Session {
         let made = Self::detached(options, binder_os::processes::user(), b"anybinder");
         let (session, mount) = made.map_err(|error| match error {
             MountError::Create(source) => failed(source),
-            MountError::Open(_) | MountError::Mount { .. } | MountError::Name { .. } => error,
+            MountError::Open(_)
+            | MountError::Scheduling(_)
+            | MountError::Mount { .. }
+            | MountError::Name { .. } => error,
         })?;
         attach(&mount, dir).map_err(failed)?;
         Ok(session)
@@ -187,6 +195,8 @@ impl Session {
         source: &[u8],
     ) -> Result<(Self, DetachedMount), MountError> {
         let fuse = Arc::new(FuseDevice::open().map_err(MountError::Open)?);
+        let has_realtime_reader =
+            options.scheduling.is_realtime().map_err(MountError::Scheduling)?;
         let (uid, gid) = owner;
         let mut tree = Tree::new(uid, gid);
         tree.limit_devices(options.devices_max);
@@ -234,6 +244,7 @@ impl Session {
         let shared = Shared {
             fuse,
             delivery: options.delivery,
+            has_realtime_reader,
             security_label: options.security_label.clone(),
             route: OnceLock::new(),
             served: Served::new(mount.device().map_err(MountError::Create)?),

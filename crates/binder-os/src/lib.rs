@@ -29,6 +29,7 @@ pub mod private_dev;
 pub mod proc_dir;
 pub mod proc_files;
 pub mod processes;
+pub mod realtime;
 pub mod seccomp;
 pub mod shared_page;
 pub mod signals;

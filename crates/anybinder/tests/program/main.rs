@@ -10,4 +10,5 @@ mod memory;
 mod mount;
 mod procview;
 mod run;
+mod scheduling;
 mod signals;
