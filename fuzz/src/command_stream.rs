@@ -4,6 +4,7 @@
 //! write buffer within the input, whose commands may point to data anywhere within it.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use binder_core::{
     Caller, CallerMemory, CapturedFile, Census, ClaimedAddr, ClientMemory, Commands, Context,
@@ -85,8 +86,8 @@ impl ClientMemory for Memory<'_> {
         if fd < DESCRIPTORS { Ok(CapturedFile::new(fd)) } else { Err(Errno::EBADF) }
     }
 
-    fn release(&mut self, of: ProcessKey, page: u32) {
-        self.clear(of, page * 4096, 4096);
+    fn release(&mut self, of: ProcessKey, pages: Range<u32>) {
+        self.clear(of, pages.start * 4096, (pages.end - pages.start) * 4096);
     }
 
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32) {
@@ -138,7 +139,7 @@ pub fn check(input: &[u8]) {
             3 => context.flush(process),
             4 => drop(context.poll(&caller)),
             5 => drop(context.node_debug_info(&caller, place)),
-            6 => while context.reclaim_idle_page(process, 0).is_some() {},
+            6 => drop(context.reclaim_idle_pages(0, usize::MAX, &mut memory)),
             _ => {
                 let mut request = BinderWriteRead {
                     write_size: u64::from(step[4]),

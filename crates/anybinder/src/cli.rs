@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use binder_bench::Bench;
-use binder_fuse::{DEVICES_MAX, Delivery, DeviceSpec, NAME_MAX_BYTES};
+use binder_fuse::{DEVICES_MAX, Delivery, DeviceSpec, NAME_MAX_BYTES, Scheduling};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -225,7 +225,7 @@ impl DeviceOptions {
     }
 }
 
-/// How the driver sees its clients.
+/// How the driver treats its clients.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ClientOptions {
     /// The security label of processes that have none, for services that ask for labels
@@ -236,9 +236,13 @@ pub(crate) struct ClientOptions {
     #[arg(long, hide_short_help = true)]
     pub(crate) inherit_nice: bool,
 
+    /// How the thread is scheduled that reads what clients ask for
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
+    pub(crate) scheduling: SchedulingChoice,
+
     /// Limit what an open file, or a user (user-...), may make the driver keep: NAME=NUMBER, with the
     /// names threads, nodes, handles, deaths, freezes, calls, oneways, unread, descriptors; the same
-    /// after user-; and user-processes, user-opens, user-bytes
+    /// after user-; user-processes, user-opens, user-bytes; and all-bytes, of all users
     #[arg(long = "limit", value_name = "NAME=NUMBER", value_parser = Limit::parse,
           hide_short_help = true)]
     pub(crate) limits: Vec<Limit>,
@@ -249,7 +253,9 @@ impl ClientOptions {
     pub(crate) fn apply(&self, options: binder_fuse::Options) -> binder_fuse::Options {
         let security_label = self.security_label.clone().unwrap_or(options.security_label);
         let limits = limits(&self.limits);
-        binder_fuse::Options { security_label, inherits_nice: self.inherit_nice, limits, ..options }
+        let scheduling = self.scheduling.into();
+        let inherits_nice = self.inherit_nice;
+        binder_fuse::Options { security_label, inherits_nice, limits, scheduling, ..options }
     }
 }
 
@@ -343,6 +349,28 @@ impl From<DeliveryChoice> for Delivery {
             DeliveryChoice::Auto => Self::Auto,
             DeliveryChoice::Passthrough => Self::Passthrough,
             DeliveryChoice::Store => Self::Store,
+        }
+    }
+}
+
+/// [`Scheduling`] as an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum SchedulingChoice {
+    /// At a real-time priority where that is allowed
+    #[default]
+    Auto,
+    /// At a real-time priority, or not at all
+    Realtime,
+    /// As other threads
+    Ordinary,
+}
+
+impl From<SchedulingChoice> for Scheduling {
+    fn from(choice: SchedulingChoice) -> Self {
+        match choice {
+            SchedulingChoice::Auto => Self::Auto,
+            SchedulingChoice::Realtime => Self::Realtime,
+            SchedulingChoice::Ordinary => Self::Ordinary,
         }
     }
 }

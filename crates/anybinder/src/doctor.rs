@@ -9,11 +9,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use binder_os::processes::{self, Fork, Stream};
-use binder_os::{BinderClient, FuseDevice, seccomp};
+use binder_os::{BinderClient, FuseDevice, realtime, seccomp};
 use serde::Serialize;
 
 use crate::cli::{DeliveryChoice, DoctorOptions, driver_options};
-use crate::driver;
+use crate::driver::{self, REALTIME_ADVICE};
 use crate::failure::{Failure, NAMESPACES_ADVICE, failed};
 use crate::run::DEVICE_MODE;
 use crate::world::{Privacy, World};
@@ -59,6 +59,8 @@ struct Machine {
     has_kernel_binder: bool,
     /// Having the driver asked about system calls that FUSE does not pass on.
     supervision: Result<(), Failure>,
+    /// Having the driver's reader at a real-time priority.
+    realtime: Result<(), Failure>,
     /// Yama's restriction; 0 if there is no Yama.
     ptrace_scope: u8,
 }
@@ -81,6 +83,7 @@ impl Machine {
             user_namespace: try_world(Privacy::UserAndMount, DeliveryChoice::Store),
             has_kernel_binder: has_kernel_binder(),
             supervision: try_supervision(),
+            realtime: try_realtime(),
             ptrace_scope: scope.ok().and_then(|scope| scope.trim().parse().ok()).unwrap_or(0),
         }
     }
@@ -116,6 +119,11 @@ impl Machine {
             self.seccomp_notify(),
             self.ptrace(),
             self.descriptors(),
+            tried(
+                "realtime",
+                &self.realtime,
+                "calls are read at a real-time priority, whatever else the machine does",
+            ),
             Self::verdict("run", self.way_of_run(), NAMESPACES_ADVICE),
             Self::verdict("mount", self.way_of_mount(), "run it as root"),
         ]
@@ -229,6 +237,15 @@ fn try_supervision() -> Result<(), Failure> {
             let advice = "use Linux 5.9 or later, outside of another world and of a container whose \
                           manager is asked already";
             Failure::new("having the driver asked about system calls", error).advise(advice)
+        })
+    })
+}
+
+/// Has a thread real-time in a process of its own, whose limits it changes.
+fn try_realtime() -> Result<(), Failure> {
+    in_child(|| {
+        realtime::probe().map_err(|error| {
+            Failure::new("making a thread real-time", error).advise(REALTIME_ADVICE)
         })
     })
 }

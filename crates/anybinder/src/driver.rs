@@ -104,6 +104,11 @@ pub(crate) fn without_fuse(error: &io::Error) -> Failure {
     Failure::new("opening /dev/fuse", error).advise(advice)
 }
 
+/// What helps where no thread may be real-time.
+pub(crate) const REALTIME_ADVICE: &str = "\
+run it as root, or allow it by `ulimit -r 1` (LimitRTPRIO=1 in systemd); where the processor time of \
+real-time threads is shared out to cgroups, give this one a part of cpu.rt_runtime_us";
+
 /// The life of the driver's process; returns its exit status.
 fn live<S>(
     mounted: Result<S, Failure>,
@@ -170,6 +175,9 @@ fn describe(error: &MountError) -> Failure {
             Failure::new(format!("mounting binderfs at {dir}"), source).advise(advice)
         }
         MountError::Create(source) => Failure::new("making a binderfs", source),
+        MountError::Scheduling(source) => {
+            Failure::new("making a thread real-time", source).advise(REALTIME_ADVICE)
+        }
         MountError::Name { .. } => Failure::new("creating the devices", error),
         MountError::Descriptors { least, .. } => Failure::new("serving binder", error)
             .advise(format!("`ulimit -Hn {least}`, or more, as root; of a service, LimitNOFILE=")),

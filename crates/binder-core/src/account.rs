@@ -141,6 +141,9 @@ pub struct Limits {
     pub per_file: Amounts,
     /// All open files of a user together.
     pub per_user: Amounts,
+    /// Bytes that the pages of the receive buffers of all users may have together, on all devices that
+    /// share a [budget](crate::MemoryBudget).
+    pub all_bytes: usize,
 }
 
 /// Far more than a program needs that works: a million objects, each way.
@@ -167,6 +170,7 @@ impl Default for Limits {
                 .with(Resource::Opens, 1 << 14)
                 // As much as 256 receive buffers that are full to the brim.
                 .with(Resource::Bytes, 1 << 30),
+            all_bytes: usize::MAX,
         }
     }
 }
@@ -194,15 +198,17 @@ pub enum Whose {
     Process(u32),
     /// A user, by the limit for all open files of his.
     User(u32),
+    /// All users together.
+    All,
 }
 
 impl fmt::Display for Excess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (who, id, prefix) = match self.whose {
-            Whose::Process(pid) => ("process", pid, ""),
-            Whose::User(uid) => ("user", uid, "user-"),
+        let prefix = match self.whose {
+            Whose::Process(pid) => write!(f, "process {pid} is at ").map(|()| "")?,
+            Whose::User(uid) => write!(f, "user {uid} is at ").map(|()| "user-")?,
+            Whose::All => write!(f, "all users are at ").map(|()| "all-")?,
         };
-        write!(f, "{who} {id} is at ")?;
         if self.caused_by.is_some() {
             write!(f, "1/{SHARE} of ")?;
         }

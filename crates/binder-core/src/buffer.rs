@@ -13,9 +13,10 @@ use crate::descriptors::FileInTransit;
 use crate::env::{ClientMemory, MappingArea};
 use crate::error::{Errno, Refusal};
 use crate::handle::ReferenceKey;
+use crate::memory_budget::MemoryBudget;
 use crate::node::{NodeKey, Strength};
 use crate::pages::{PAGE_BYTES, PageCounts, Pages};
-use crate::process::{Process, ProcessKey};
+use crate::process::ProcessKey;
 use crate::ranges::Ranges;
 use crate::thread::ThreadKey;
 use crate::transaction::TransactionKey;
@@ -145,7 +146,7 @@ pub(crate) struct Arena {
     base: u64,
     len_bytes: u32,
     ranges: Ranges,
-    pages: Pages,
+    pub(crate) pages: Pages,
     buffers: Buffers,
     /// What one-ways may still take of the area.
     oneway_room: u32,
@@ -157,22 +158,25 @@ pub(crate) struct Arena {
     ahead_bytes: u32,
     /// The process has the mapping still, as far as anybody knows.
     pub(crate) is_mapped: bool,
+    /// The context has it among those with idle pages.
+    pub(crate) is_listed_as_idle: bool,
 }
 
 impl Arena {
-    pub(crate) fn new(area: MappingArea) -> Self {
+    pub(crate) fn new(area: MappingArea, budget: MemoryBudget) -> Self {
         let len_bytes = u32::try_from(area.len_bytes).unwrap_or(u32::MAX).min(MAX_AREA_BYTES);
         Self {
             base: area.base,
             len_bytes,
             ranges: Ranges::new(len_bytes),
-            pages: Pages::default(),
+            pages: Pages::new(budget),
             buffers: Buffers::default(),
             oneway_room: len_bytes / 2,
             oneways: BTreeMap::new(),
             has_reported_spam: false,
             ahead_bytes: 0,
             is_mapped: true,
+            is_listed_as_idle: false,
         }
     }
 
@@ -329,11 +333,12 @@ impl Arena {
 
 impl Context {
     /// Finds room for a transaction in the receive buffer of a process, whose user pays for pages that
-    /// had no memory. If he may have no more, idle ones of the same buffer go back for them.
+    /// had no memory. If he may have no more, his idle ones go back for them; if all users together may
+    /// have no more, anyone's do.
     ///
     /// # Errors
     ///
-    /// As [`Arena::reserve`]; `ENOMEM` when the user may have no more memory. What refuses is the
+    /// As [`Arena::reserve`]; `ENOMEM` when the user, or all, may have no more memory. What refuses is the
     /// receiver's share, but it is the sender who is told: as when there is no handle left.
     pub(crate) fn reserve_paid(
         &mut self,
@@ -349,21 +354,14 @@ impl Context {
         if fresh == 0 {
             return Ok(reservation);
         }
-        let most = self.limits.per_user[Resource::Bytes];
         self.holdings_of(receiver)[Resource::Bytes] += fresh;
-        while self.holdings_of(receiver)[Resource::Bytes] > most {
-            if let Some(page) = self.reclaim_idle_page(receiver, 0) {
-                memory.release(receiver, page);
-                continue;
-            }
-            // The pages that were to be taken are idle then, and none else.
-            if let Some(arena) = &mut self.processes[receiver].arena {
-                arena.abort(reservation);
-            }
-            while self.reclaim_idle_page(receiver, 0).is_some() {}
-            return Err(self.exceed_for_user(receiver, Resource::Bytes).into());
+        let Err(whose) = self.keep_within_memory(receiver, memory) else { return Ok(reservation) };
+        // The pages that were to be taken are idle then, and no others of this receiver.
+        if let Some(arena) = &mut self.processes[receiver].arena {
+            arena.abort(reservation);
         }
-        Ok(reservation)
+        self.reclaim_idle_of(receiver, 0, usize::MAX, memory);
+        Err(self.exceed_memory(receiver, whose).into())
     }
 
     /// Handles `BC_FREE_BUFFER`; an address that is not a delivered buffer's is ignored.
@@ -426,6 +424,7 @@ impl Context {
         if let Some(arena) = &mut self.processes[process].arena {
             arena.retire(&buffer);
         }
+        self.note_idle(process);
     }
 
     /// Takes back what the objects in a buffer of `process` counted.
@@ -447,22 +446,6 @@ impl Context {
                     }
                 }
             }
-        }
-    }
-
-    /// Gives up the page of a process's mapping that has been idle longest, if it has been while so
-    /// many turns ended, counted from the start of the mapping. The caller releases its memory before
-    /// the next call.
-    pub fn reclaim_idle_page(&mut self, process: ProcessKey, least_turns: u32) -> Option<u32> {
-        let page = self.processes.get_mut(process)?.arena.as_mut()?.pages.reclaim(least_turns)?;
-        self.holdings_of(process)[Resource::Bytes] -= PAGE_BYTES as usize;
-        Some(page)
-    }
-
-    /// Ends the turn by which it is told for how long the pages of a process have been idle.
-    pub fn end_idle_turn(&mut self, process: ProcessKey) {
-        if let Some(Process { arena: Some(arena), .. }) = self.processes.get_mut(process) {
-            arena.pages.end_turn();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One Binder device: its processes, its context manager, the effects of the calls into it.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use binder_uapi::{BinderExtendedError, BinderNodeDebugInfo};
@@ -14,6 +14,7 @@ use crate::errand::PendingErrand;
 use crate::freeze_links::FreezeLink;
 use crate::handle::Reference;
 use crate::journal::Journal;
+use crate::memory_budget::MemoryBudget;
 use crate::node::{Node, NodeKey, OwnerView};
 use crate::process::{Process, ProcessKey};
 use crate::room::{ReservedRoom, RoomKey};
@@ -38,6 +39,10 @@ pub struct Context {
     pub(crate) limits: Limits,
     /// Those who have files open, or some on their way.
     pub(crate) users: BTreeMap<u32, User>,
+    /// Of the memory of receive buffers; shared with other devices.
+    pub(crate) budget: MemoryBudget,
+    /// Open files that may have idle pages, by user. One that has some is there.
+    pub(crate) with_idle: BTreeSet<(u32, ProcessKey)>,
     pub(crate) effects: VecDeque<Effect>,
     /// Memory for the returns of reads, kept from read to read.
     pub(crate) spare_returns: Vec<Vec<u8>>,
@@ -96,6 +101,12 @@ impl Context {
         Self { ids, ..self }
     }
 
+    /// The same, whose receive buffers have of the memory that other devices have, too.
+    #[must_use]
+    pub fn paying_from(self, budget: MemoryBudget) -> Self {
+        Self { budget, ..self }
+    }
+
     /// A device each of whose processes keeps to `limits`.
     pub fn with_limits(limits: Limits) -> Self {
         Self {
@@ -110,6 +121,8 @@ impl Context {
             freezes: Table::new(),
             limits,
             users: BTreeMap::new(),
+            budget: MemoryBudget::new(limits.all_bytes),
+            with_idle: BTreeSet::new(),
             effects: VecDeque::new(),
             spare_returns: Vec::new(),
             manager: None,

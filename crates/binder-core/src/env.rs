@@ -2,6 +2,7 @@
 //! files.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use binder_uapi::BinderTransactionDataSg;
 
@@ -105,9 +106,9 @@ pub trait ClientMemory {
     /// Overwrites `len` bytes at `offset` of `to`'s receive buffer with zeros, visibly at once.
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32);
 
-    /// Gives back the memory of a page of `of`'s receive buffer, counted from its start. It reads as
-    /// zeros until something is put there.
-    fn release(&mut self, of: ProcessKey, page: u32);
+    /// Gives back the memory of neighbouring pages of `of`'s receive buffer, counted from its start. They
+    /// read as zeros until something is put there.
+    fn release(&mut self, of: ProcessKey, pages: Range<u32>);
 
     /// Takes hold of the file behind descriptor `fd` of `from`, which stays open also when its
     /// process closes it; what that takes, `payer` pays for.
@@ -143,7 +144,7 @@ impl ClientMemory for Nowhere {
 
     fn clear(&mut self, _: ProcessKey, _: u32, _: u32) {}
 
-    fn release(&mut self, _: ProcessKey, _: u32) {}
+    fn release(&mut self, _: ProcessKey, _: Range<u32>) {}
 
     fn capture_file(
         &mut self,

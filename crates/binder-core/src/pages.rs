@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use crate::memory_budget::MemoryBudget;
+
 /// Bytes of a page: the unit in which memory comes and goes.
 pub(crate) const PAGE_BYTES: u32 = 4096;
 
@@ -17,12 +19,16 @@ enum Page {
 }
 
 /// The pages of one receive buffer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pages {
+    /// Pays for them.
+    budget: MemoryBudget,
     /// As long as the highest page that has memory, or longer.
     states: Vec<Page>,
     /// How many have memory.
     present: u32,
+    /// How many of these live buffers touch.
+    used: u32,
     /// The end of the highest page that was ever touched.
     high_watermark: u32,
     /// The turn that it is: only the distance of two counts, so it may start again at 0.
@@ -41,6 +47,20 @@ pub struct PageCounts {
 }
 
 impl Pages {
+    /// Pages without memory.
+    pub(crate) fn new(budget: MemoryBudget) -> Self {
+        Self {
+            budget,
+            states: Vec::new(),
+            present: 0,
+            used: 0,
+            high_watermark: 0,
+            turn: 0,
+            oldest_idle: None,
+            newest_idle: None,
+        }
+    }
+
     fn spanned(start: u32, len_bytes: u32) -> core::ops::Range<u32> {
         start / PAGE_BYTES..(start + len_bytes).div_ceil(PAGE_BYTES)
     }
@@ -52,32 +72,50 @@ impl Pages {
             self.states.resize(pages.end as usize, Page::Absent);
         }
         self.high_watermark = self.high_watermark.max(pages.end);
+        let (mut got, mut warm) = (0, 0);
         for page in pages {
             self.states[page as usize] = match self.states[page as usize] {
                 Page::Absent => {
-                    self.present += 1;
+                    got += 1;
                     Page::InUse(1)
                 }
                 Page::InUse(buffers) => Page::InUse(buffers + 1),
                 Page::Idle { older, newer, .. } => {
                     self.unlink(older, newer);
+                    warm += 1;
                     Page::InUse(1)
                 }
             };
+        }
+        self.present += got;
+        self.used += got + warm;
+        if got > 0 {
+            self.budget.add_present(bytes_of(got));
+        }
+        if got + warm > 0 {
+            self.budget.add_used(bytes_of(got + warm));
         }
     }
 
     /// Notes the end of a buffer over the range: pages that no other touches become idle.
     pub(crate) fn leave_range(&mut self, start: u32, len_bytes: u32) {
+        let mut left = 0;
         for page in Self::spanned(start, len_bytes) {
             self.states[page as usize] = match self.states[page as usize] {
-                Page::InUse(1) => self.link_newest(page),
+                Page::InUse(1) => {
+                    left += 1;
+                    self.link_newest(page)
+                }
                 Page::InUse(buffers) => Page::InUse(buffers - 1),
                 unused @ (Page::Absent | Page::Idle { .. }) => {
                     debug_assert!(false, "page {page} is left but was not in use");
                     unused
                 }
             };
+        }
+        self.used -= left;
+        if left > 0 {
+            self.budget.remove_used(bytes_of(left));
         }
     }
 
@@ -97,6 +135,7 @@ impl Pages {
         }
         self.states[page as usize] = Page::Absent;
         self.present -= 1;
+        self.budget.remove_present(bytes_of(1));
         if self.oldest_idle.is_none() {
             self.forget_absent();
         }
@@ -132,6 +171,11 @@ impl Pages {
         }
     }
 
+    /// Whether some have memory that no live buffer touches.
+    pub(crate) fn has_idle(&self) -> bool {
+        self.used < self.present
+    }
+
     /// How many pages have memory.
     pub(crate) fn present(&self) -> u32 {
         self.present
@@ -155,14 +199,55 @@ impl Pages {
     }
 }
 
+impl Drop for Pages {
+    fn drop(&mut self) {
+        self.budget.remove_present(bytes_of(self.present));
+        self.budget.remove_used(bytes_of(self.used));
+    }
+}
+
+/// What so many pages take.
+fn bytes_of(pages: u32) -> usize {
+    pages as usize * PAGE_BYTES as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn pages() -> Pages {
+        Pages::new(MemoryBudget::new(usize::MAX))
+    }
+
+    #[test]
+    fn a_budget_pays_for_pages_until_they_are_given_up_or_their_mapping_ends() {
+        let budget = MemoryBudget::new(2 * PAGE_BYTES as usize);
+        let spent = || {
+            [budget.present_bytes(), budget.used_bytes(), budget.excess_bytes()]
+                .map(|bytes| bytes / PAGE_BYTES as usize)
+        };
+        let (mut one, mut other) = (Pages::new(budget.clone()), Pages::new(budget.clone()));
+        one.use_range(0, 2 * PAGE_BYTES);
+        other.use_range(0, PAGE_BYTES + 1);
+        other.use_range(0, 8);
+        assert_eq!(spent(), [4, 4, 2]);
+        one.leave_range(0, 2 * PAGE_BYTES);
+        other.leave_range(0, 8);
+        assert_eq!(spent(), [4, 2, 2]);
+        one.use_range(0, 8);
+        assert_eq!(spent(), [4, 3, 2]);
+        assert_eq!((one.reclaim(0), one.has_idle()), (Some(1), false));
+        assert_eq!(spent(), [3, 3, 1]);
+        drop(other);
+        assert_eq!(spent(), [1, 1, 0]);
+        drop(one);
+        assert_eq!(spent(), [0, 0, 0]);
+    }
+
     // C176
     #[test]
     fn a_page_shared_by_two_buffers_becomes_idle_with_the_second() {
-        let mut pages = Pages::default();
+        let mut pages = pages();
         pages.use_range(0, 4000);
         pages.use_range(4000, 200);
         assert_eq!(pages.counts(), PageCounts { in_use: 2, idle: 0 });
@@ -175,7 +260,7 @@ mod tests {
     // C177
     #[test]
     fn only_idle_pages_are_reclaimed_the_longest_idle_first() {
-        let mut pages = Pages::default();
+        let mut pages = pages();
         for page in 0..4 {
             pages.use_range(page * PAGE_BYTES, PAGE_BYTES);
         }
@@ -191,7 +276,7 @@ mod tests {
 
     #[test]
     fn pages_that_were_used_lately_are_kept() {
-        let mut pages = Pages::default();
+        let mut pages = pages();
         for page in [0, 1] {
             pages.use_range(page * PAGE_BYTES, PAGE_BYTES);
             pages.leave_range(page * PAGE_BYTES, PAGE_BYTES);
@@ -212,7 +297,8 @@ mod tests {
 
     #[test]
     fn turns_are_counted_around_the_end_of_numbers() {
-        let mut pages = Pages { turn: u32::MAX, ..Pages::default() };
+        let mut pages = pages();
+        pages.turn = u32::MAX;
         pages.use_range(0, 8);
         pages.leave_range(0, 8);
         assert_eq!(pages.reclaim(1), None);

@@ -141,7 +141,8 @@ impl Context {
             return Err(Errno::ESRCH);
         }
         if state.arena.is_none() {
-            state.arena = memory.locate_mapping(process).map(Arena::new);
+            let area = memory.locate_mapping(process);
+            state.arena = area.map(|area| Arena::new(area, self.budget.clone()));
         }
         state.arena.as_mut().filter(|arena| arena.is_mapped).ok_or(Errno::ESRCH)
     }

@@ -61,6 +61,7 @@ impl Context {
             state.remains = Some(Box::new(remains));
             // The mapping goes with the file.
             self.holdings_of(process)[Resource::Bytes] -= bytes;
+            self.forget_idle(process);
             if self.manager.is_some_and(|node| self.nodes[node].owner == Some(process)) {
                 self.manager = None;
             }

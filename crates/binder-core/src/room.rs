@@ -92,6 +92,7 @@ impl Context {
             memory.clear(receiver, reservation.layout.start, reservation.layout.slot_len);
         }
         arena.abort(reservation);
+        self.note_idle(receiver);
     }
 
     /// Gives back what was reserved for commands that will not be run.

@@ -18,6 +18,9 @@ pub struct Key<T> {
 }
 
 impl<T> Key<T> {
+    /// No key comes before it.
+    pub(crate) const MIN: Self = Self { slot: 0, generation: 0, of: PhantomData };
+
     /// The key as one number, for maps and logs of a front end.
     pub fn to_u64(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.slot)

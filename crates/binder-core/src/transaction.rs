@@ -282,6 +282,7 @@ impl Context {
                 if let Some(arena) = &mut self.processes[draft.receiver].arena {
                     arena.abort(reservation);
                 }
+                self.note_idle(draft.receiver);
                 Err(cause.into())
             }
         }

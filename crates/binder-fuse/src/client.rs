@@ -492,16 +492,6 @@ impl Clients {
         found.map(|(process, _)| *process)
     }
 
-    /// Gives neighbouring pages of a receive buffer back to the system.
-    pub(crate) fn release_pages(&mut self, process: ProcessKey, pages: Range<u32>) {
-        let device = self.device.clone();
-        let Some(client) = self.get_mut(process) else { return };
-        let places = pages.start as usize..pages.end as usize;
-        if let Err(error) = client.buffer.release_pages(&device, places) {
-            tracing::warn!(%error, pid = client.pid, ?pages, "idle pages could not be given back");
-        }
-    }
-
     fn client(&mut self, process: ProcessKey) -> Result<&mut Client, CopyFault> {
         self.get_mut(process).ok_or(CopyFault)
     }
@@ -555,8 +545,13 @@ impl ClientMemory for Clients {
         }
     }
 
-    fn release(&mut self, of: ProcessKey, page: u32) {
-        self.release_pages(of, page..page + 1);
+    fn release(&mut self, of: ProcessKey, pages: Range<u32>) {
+        let device = self.device.clone();
+        let Some(client) = self.get_mut(of) else { return };
+        let places = pages.start as usize..pages.end as usize;
+        if let Err(error) = client.buffer.release_pages(&device, places) {
+            tracing::warn!(%error, pid = client.pid, ?pages, "idle pages could not be given back");
+        }
     }
 
     fn capture_file(

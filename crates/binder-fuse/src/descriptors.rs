@@ -52,7 +52,7 @@ pub(crate) fn affordable(limits: Limits) -> Limits {
     };
     let (per_file, per_user) =
         (at_most(limits.per_file, total / 8), at_most(limits.per_user, total / 4));
-    Limits { per_file, per_user }
+    Limits { per_file, per_user, ..limits }
 }
 
 /// As many receive buffers as this process may map: one for each open file.

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use binder_core::{
-    Caller, Commands, Context, DebugIds, Effect, Errno, Limits, Nice, Opener, ProcessKey, Release,
-    ThreadKey, Waits,
+    Caller, Commands, Context, DebugIds, Effect, Errno, Limits, MemoryBudget, Nice, Opener,
+    ProcessKey, Release, ThreadKey, Waits,
 };
 use binder_os::{FuseDevice, ThreadWatch, nice};
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
@@ -32,6 +32,7 @@ use crate::descriptors;
 use crate::diversion::Diversions;
 use crate::events::Events;
 use crate::ioctl::{Answer, Ioctl};
+use crate::memory;
 use crate::options::Options;
 use crate::reach::{Leftovers, Reach};
 use crate::runners::Runners;
@@ -64,6 +65,8 @@ pub(crate) struct Device {
 pub(crate) struct Driver {
     fuse: Arc<FuseDevice>,
     limits: Limits,
+    /// Of the memory of receive buffers.
+    budget: MemoryBudget,
     /// Of those who meet them.
     warnings: Warnings,
     pub(crate) devices: Vec<Device>,
@@ -106,6 +109,7 @@ impl Driver {
             events: Events::new(fuse.clone()),
             fuse,
             limits: descriptors::affordable(options.limits),
+            budget: memory::budget(options.limits.all_bytes),
             warnings: Warnings::one_in(LIMIT_INTERVAL),
             devices: Vec::new(),
             ending: VecDeque::new(),
@@ -131,7 +135,11 @@ impl Driver {
         let (unique, caller) = (job.answers(), self.caller_of(&job));
         // By reference, for it is large.
         let mut job = Some(job);
-        if catch_unwind(AssertUnwindSafe(|| self.run_unguarded(&mut job))).is_err() {
+        let guarded = AssertUnwindSafe(|| {
+            self.run_unguarded(&mut job);
+            self.keep_to_budget();
+        });
+        if catch_unwind(guarded).is_err() {
             tracing::error!(unique, "a request met a bug in the driver and was refused");
             if let Some((device, process)) = caller {
                 self.end_after_bug(device, process);
@@ -178,7 +186,9 @@ impl Driver {
             Job::AddDevice { device, name } => {
                 let clients = Clients::new(self.fuse.clone(), self.runners.clone());
                 let calls = Calls::default();
-                let context = Context::with_limits(self.limits).numbered_by(self.ids.clone());
+                let context = Context::with_limits(self.limits)
+                    .numbered_by(self.ids.clone())
+                    .paying_from(self.budget.clone());
                 let fresh = Device { name, context, clients, calls };
                 match self.devices.get_mut(device) {
                     // Nobody can come by the device that had this number.

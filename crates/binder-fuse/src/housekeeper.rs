@@ -35,6 +35,8 @@ pub(crate) const SPENT_AFTER: Duration = Duration::from_millis(500);
 const RECLAIMS: usize = 8;
 /// Rounds of a turn by which the idleness of pages is told.
 const ROUNDS_TO_TURN: u32 = 200;
+/// Rounds after which a reader has its real-time priority again that had run for too long.
+const ROUNDS_TO_PROMOTE: u32 = 100;
 /// Turns through which a page may be idle beside others that are used.
 const IDLE_TURNS: u32 = 2;
 /// The same while memory is short: what was used since the last turn ended is hot, and stays.
@@ -210,6 +212,7 @@ fn keep(shared: &Arc<Shared>) {
     let mut rounds_of_look = 0;
     let mut rounds_to_turn = ROUNDS_TO_TURN;
     let mut rounds_to_sleepers = 0;
+    let mut rounds_to_promote = ROUNDS_TO_PROMOTE;
     let mut rest_at = None;
     while watch.sleep(rest_at.take()) {
         let steps = watch.steps.load(Ordering::Acquire);
@@ -238,6 +241,15 @@ fn keep(shared: &Arc<Shared>) {
             tracing::debug!("memory is short: what is idle goes back");
             reclaim_idle_pages(shared, IDLE_TURNS_IF_SHORT);
         }
+        // Clients of another mount need what is idle here.
+        if shared.budget.excess_bytes() > 0 {
+            reclaim_idle_pages(shared, 0);
+        }
+        rounds_to_promote -= 1;
+        if rounds_to_promote == 0 {
+            rounds_to_promote = ROUNDS_TO_PROMOTE;
+            readers::promote(shared);
+        }
         rounds_to_turn -= 1;
         if rounds_to_turn == 0 {
             rounds_to_turn = ROUNDS_TO_TURN;
@@ -248,6 +260,7 @@ fn keep(shared: &Arc<Shared>) {
         quiet_rounds = if steps == seen { quiet_rounds + 1 } else { 0 };
         seen = steps;
         if quiet_rounds == ROUNDS_TO_REST {
+            readers::promote(shared);
             reclaim_idle_pages(shared, 0);
             end_idle_turn(shared);
             give_up_own();

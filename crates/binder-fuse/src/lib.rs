@@ -30,6 +30,7 @@ mod housekeeper;
 mod ioctl;
 mod logs;
 mod mapping;
+mod memory;
 mod mounts;
 mod open_mode;
 mod options;
@@ -55,7 +56,8 @@ mod wire;
 
 pub use binder_core::{Limits, Resource};
 pub use mapping::Route;
-pub use options::{DEVICES_MAX, Delivery, DeviceSpec, NAME_MAX_BYTES, Options};
+pub use memory::default_limits;
+pub use options::{DEVICES_MAX, Delivery, DeviceSpec, NAME_MAX_BYTES, Options, Scheduling};
 pub use pids::Pids;
 pub use session::{MountError, ServeError, Session};
 pub use supervisor::Supervisor;

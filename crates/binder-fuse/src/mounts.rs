@@ -210,6 +210,7 @@ impl Mounts {
             Session::detached(&options, owner(tid), source).map_err(|error| match error {
                 MountError::Open(source)
                 | MountError::Create(source)
+                | MountError::Scheduling(source)
                 | MountError::Mount { source, .. } => errno(&source),
                 MountError::Name { .. } => EINVAL,
                 MountError::Descriptors { .. } => EMFILE,

@@ -1,8 +1,12 @@
 //! What a binderfs is to have, and how that is asked for in the words of mount(2).
 
 use std::ffi::OsString;
+use std::io;
 
 use binder_core::Limits;
+use binder_os::realtime;
+
+use crate::memory;
 
 /// As many devices as a mount may have (`max=`), and has unless it is limited.
 pub const DEVICES_MAX: u32 = 1 << 20;
@@ -26,7 +30,8 @@ pub struct Options {
     pub statistics: bool,
     /// How receive buffers reach their clients.
     pub delivery: Delivery,
-    /// What one open file of a device may make the driver keep.
+    /// What open files of a device, and their users, may make the driver keep. That of all users counts as
+    /// the first binderfs of a process has it.
     pub limits: Limits,
     /// Starts a [broker](binder_os::broker), which receivers of files need that may do less than the
     /// driver. Without it they receive none.
@@ -36,6 +41,8 @@ pub struct Options {
     pub security_label: String,
     /// Whether threads that serve a call become as nice as the caller.
     pub inherits_nice: bool,
+    /// How the thread is scheduled that reads requests.
+    pub scheduling: Scheduling,
 }
 
 /// A device that exists from the start.
@@ -59,6 +66,39 @@ pub enum Delivery {
     Store,
 }
 
+/// How the thread is scheduled that reads requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Scheduling {
+    /// At a real-time priority where this process may have one.
+    #[default]
+    Auto,
+    /// At a real-time priority; what cannot have one is not mounted.
+    Realtime,
+    /// As others.
+    Ordinary,
+}
+
+impl Scheduling {
+    /// Whether the thread is to be a real-time thread.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot, where it must.
+    pub(crate) fn is_realtime(self) -> io::Result<bool> {
+        match self {
+            Self::Ordinary => Ok(false),
+            Self::Realtime => realtime::probe().map(|()| true),
+            Self::Auto => {
+                let probed = realtime::probe();
+                if let Err(error) = &probed {
+                    tracing::debug!(%error, "requests are read by an ordinary thread");
+                }
+                Ok(probed.is_ok())
+            }
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         let devices = ["binder", "hwbinder", "vndbinder"];
@@ -68,10 +108,11 @@ impl Default for Options {
             is_read_only: false,
             statistics: false,
             delivery: Delivery::Auto,
-            limits: Limits::default(),
+            limits: memory::default_limits(),
             broker: None,
             security_label: "u:r:unlabeled:s0".into(),
             inherits_nice: false,
+            scheduling: Scheduling::Auto,
         }
     }
 }

@@ -4,13 +4,16 @@
 //! But the one may be stuck: in client memory, say, a page of which may even be served by this very file
 //! system. The housekeeper then has another take its place, for good. Whoever comes back and finds
 //! itself replaced hands on what it has, and ends.
+//!
+//! Where it may, the reader has a real-time priority, so that clients do not wait for what else the machine does.
+//! One that runs on and on loses it ([`realtime`]), and has it again a second later.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
-use binder_os::{ReadError, processes};
+use binder_os::{ReadError, processes, realtime};
 
 use crate::housekeeper::{self, SPENT_AFTER};
 use crate::session::{ServeError, Shared};
@@ -70,6 +73,7 @@ fn follow(shared: &Arc<Shared>, step: u64) -> io::Result<()> {
             tracing::debug!(pid, "the memory of a client takes its time");
             kept.slow.begin_wait(pid);
         }
+        promote(&kept);
         let reading = catch_unwind(AssertUnwindSafe(|| kept.read_requests(step)));
         match reading {
             Ok(Some(result)) => kept.end.come(result.map_err(ServeError::Read)),
@@ -78,6 +82,19 @@ fn follow(shared: &Arc<Shared>, step: u64) -> io::Result<()> {
         }
     };
     thread::Builder::new().name("reader".into()).spawn(read).map(drop)
+}
+
+/// Gives the reader its real-time priority, or gives it back after it has run for too long.
+pub(crate) fn promote(shared: &Shared) {
+    let reader = shared.watch.reader();
+    if !shared.has_realtime_reader || realtime::is_realtime(reader).unwrap_or(true) {
+        return;
+    }
+    match realtime::promote(reader) {
+        Ok(()) => tracing::debug!(reader, "requests are read at a real-time priority"),
+        // It goes on as others do.
+        Err(error) => tracing::debug!(%error, reader, "the reader stays an ordinary thread"),
+    }
 }
 
 impl Shared {

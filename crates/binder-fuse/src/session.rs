@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
-use binder_core::ProcessKey;
+use binder_core::{MemoryBudget, ProcessKey};
 use binder_os::{
     BINDERFS_TYPE, DetachedMount, FuseDevice, Mapping, MountOptions, ReadError, ThreadWatch,
     proc_files,
@@ -34,6 +34,7 @@ use crate::events::FollowerId;
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::logs::LogFile;
 use crate::mapping::Route;
+use crate::memory;
 use crate::options::{Delivery, Options};
 use crate::pids::Pids;
 use crate::pressure::Listener;
@@ -65,6 +66,9 @@ pub enum MountError {
     /// The kernel refuses the file system.
     #[error("binderfs cannot be made: {0}")]
     Create(#[source] io::Error),
+    /// No thread of this process may have a real-time priority.
+    #[error("requests cannot be read at a real-time priority: {0}")]
+    Scheduling(#[source] io::Error),
     /// The kernel refuses the mount.
     #[error("binderfs cannot be mounted at {dir}: {source}")]
     Mount {
@@ -123,6 +127,8 @@ pub struct Session {
 pub(crate) struct Shared {
     pub(crate) fuse: Arc<FuseDevice>,
     delivery: Delivery,
+    /// Whether the reader has a real-time priority, unless it runs for too long.
+    pub(crate) has_realtime_reader: bool,
     security_label: String,
     /// Chosen when the first device is opened.
     route: OnceLock<Route>,
@@ -132,6 +138,8 @@ pub(crate) struct Shared {
     files: Arc<RwLock<Slab<File>>>,
     pids: Arc<Pids>,
     pub(crate) driver: Turn<Driver, Job>,
+    /// Of the memory of receive buffers, for all mounts of the daemon.
+    pub(crate) budget: MemoryBudget,
     texts: logs::TextBudget,
     next_follower: AtomicU64,
     pub(crate) watch: Watch,
@@ -177,6 +185,7 @@ impl Session {
         let (session, mount) = made.map_err(|error| match error {
             MountError::Create(source) => failed(source),
             MountError::Open(_)
+            | MountError::Scheduling(_)
             | MountError::Mount { .. }
             | MountError::Name { .. }
             | MountError::Descriptors { .. } => error,
@@ -198,6 +207,8 @@ impl Session {
     ) -> Result<(Self, DetachedMount), MountError> {
         descriptors::check()?;
         let fuse = Arc::new(FuseDevice::open().map_err(MountError::Open)?);
+        let has_realtime_reader =
+            options.scheduling.is_realtime().map_err(MountError::Scheduling)?;
         let (uid, gid) = owner;
         let mut tree = Tree::new(uid, gid);
         tree.limit_devices(options.devices_max);
@@ -245,6 +256,7 @@ impl Session {
         let shared = Shared {
             fuse,
             delivery: options.delivery,
+            has_realtime_reader,
             security_label: options.security_label.clone(),
             route: OnceLock::new(),
             served: Served::new(mount.device().map_err(MountError::Create)?),
@@ -252,6 +264,7 @@ impl Session {
             files: Arc::default(),
             pids: Pids::of_this_process().map_err(MountError::Create)?,
             driver,
+            budget: memory::budget(options.limits.all_bytes),
             texts: logs::TextBudget::default(),
             next_follower: AtomicU64::new(0),
             watch: Watch::default(),

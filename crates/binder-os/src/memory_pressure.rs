@@ -15,6 +15,8 @@ use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
 
+use crate::cgroups::Cgroups;
+
 /// Some task waited for memory for a tenth of two seconds, the shortest window that every user may
 /// ask for. The kernel overwrites the last byte.
 const TRIGGER: &[u8] = b"some 200000 2000000\0";
@@ -44,11 +46,11 @@ impl MemoryPressure {
     /// As eventfd(2).
     pub fn watch() -> io::Result<Self> {
         let groups = Cgroups::of_this_process().unwrap_or_default();
-        let trigger = groups.unified.iter().map(|group| group.join("memory.pressure"));
+        let trigger = groups.unified.iter().map(|group| group.dir.join("memory.pressure"));
         let trigger = trigger.chain([PathBuf::from("/proc/pressure/memory")]);
         let trigger = trigger.filter_map(|path| Source::trigger(&path).ok()).next();
-        let events = groups.unified.and_then(|group| Source::events(&group).ok());
-        let notices = groups.memory.and_then(|group| Source::notices(&group).ok());
+        let events = groups.unified.and_then(|group| Source::events(&group.dir).ok());
+        let notices = groups.memory.and_then(|group| Source::notices(&group.dir).ok());
         Ok(Self {
             sources: [trigger, events, notices].into_iter().flatten().collect(),
             stop: eventfd(0, EventfdFlags::CLOEXEC)?,
@@ -154,87 +156,11 @@ fn poll(watched: &mut [PollFd<'_>], timeout: Option<&Timespec>) -> io::Result<us
     Ok(rustix::io::retry_on_intr(|| rustix::event::poll(watched, timeout))?)
 }
 
-/// The directories of the cgroups that may limit the memory of a process.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Cgroups {
-    /// Of version 2.
-    unified: Option<PathBuf>,
-    /// Of version 1.
-    memory: Option<PathBuf>,
-}
-
-impl Cgroups {
-    fn of_this_process() -> io::Result<Self> {
-        let memberships = fs::read_to_string("/proc/self/cgroup")?;
-        Ok(Self::find(&memberships, &fs::read_to_string("/proc/self/mountinfo")?))
-    }
-
-    /// Reads the texts of cgroups(7) and of `/proc/PID/mountinfo`.
-    fn find(memberships: &str, mounts: &str) -> Self {
-        let of = |is_wanted: &dyn Fn(&str) -> bool| {
-            let mut groups = memberships.lines().map(|line| line.splitn(3, ':'));
-            groups.find_map(|mut parts| {
-                let (_, controllers, path) = (parts.next(), parts.next()?, parts.next()?);
-                is_wanted(controllers).then_some(path)
-            })
-        };
-        let has_memory = |words: &str| words.split(',').any(|word| word == "memory");
-        let unified = of(&str::is_empty)
-            .and_then(|path| directory(path, mounts, |kind, _| kind == "cgroup2"));
-        let memory = of(&has_memory).and_then(|path| {
-            directory(path, mounts, |kind, options| kind == "cgroup" && has_memory(options))
-        });
-        Self { unified, memory }
-    }
-}
-
-/// Where a cgroup is to be seen: `path` is its place in the hierarchy, of which a mount shows a part.
-fn directory(
-    path: &str,
-    mounts: &str,
-    is_of_hierarchy: impl Fn(&str, &str) -> bool,
-) -> Option<PathBuf> {
-    mounts.lines().find_map(|line| {
-        let (place, file_system) = line.split_once(" - ")?;
-        let (mut place, mut file_system) = (place.split(' ').skip(3), file_system.split(' '));
-        let (root, mount_point) = (place.next()?, place.next()?);
-        let (kind, options) = (file_system.next()?, file_system.nth(1)?);
-        if !is_of_hierarchy(kind, options) {
-            return None;
-        }
-        let below = Path::new(path).strip_prefix(root).ok()?;
-        Some(Path::new(mount_point).join(below))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::thread;
 
     use super::*;
-
-    const MOUNTS: &str = "\
-24 1 0:22 / /proc rw,nosuid - proc proc rw
-30 24 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
-31 24 0:27 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu
-32 24 0:28 /user.slice /sys/fs/cgroup/unified rw shared:4 - cgroup2 cgroup2 rw,nsdelegate
-";
-
-    #[test]
-    fn cgroups_are_found_where_they_are_mounted() {
-        let found = |memberships| Cgroups::find(memberships, MOUNTS);
-        let path = |path: &str| Some(PathBuf::from(path));
-        assert_eq!(
-            found("4:memory:/a/b\n1:cpu:/c\n0::/user.slice/d:e\n"),
-            Cgroups {
-                unified: path("/sys/fs/cgroup/unified/d:e"),
-                memory: path("/sys/fs/cgroup/memory/a/b"),
-            }
-        );
-        assert_eq!(found("1:cpu:/c\n0::/elsewhere\n"), Cgroups::default());
-        assert_eq!(found(""), Cgroups::default());
-        assert_eq!(Cgroups::find("0::/", ""), Cgroups::default());
-    }
 
     #[test]
     fn a_wait_can_be_ended() {

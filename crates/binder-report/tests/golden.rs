@@ -95,7 +95,8 @@ fn the_logs_of_a_busy_device() {
     };
     assert_golden("calls.json", &records::to_lines(records::calls(&device[0], &read)));
     assert_golden("processes.json", &records::to_lines(records::processes(&device)));
-    assert_golden("stats.json", &records::to_lines(records::stats_records(&device, &[])));
+    let memory = records::Memory { present_bytes: 8192, used_bytes: 4096, limit_bytes: 1 << 20 };
+    assert_golden("stats.json", &records::to_lines(records::stats_records(&device, &[], memory)));
     assert_golden("state.json", &records::to_lines(records::state_records(&device)));
     let event = records::EventRecord::new(1, 2, "binder", &core.poll_report().unwrap());
     let line = records::to_lines([&event]);

@@ -14,8 +14,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Commands, Context, Freeze, HeldPid, Limits, LogEntry, NamespaceId, Nice, Opener,
-    Patience, PidTable, ProcessKey, Report, Snapshot, ThreadKey, UidMap, Waits,
+    Census, Commands, Context, Freeze, HeldPid, Limits, LogEntry, MemoryBudget, NamespaceId, Nice,
+    Opener, Patience, PidTable, ProcessKey, Report, Snapshot, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{BINDER_FREEZE, BINDER_WRITE_READ, BinderWriteRead};
 use rustix::io::Errno;
@@ -119,7 +119,9 @@ impl CoreRig {
     /// A rig whose processes keep to `limits`.
     #[must_use]
     pub fn with_limits(limits: Limits) -> Self {
-        let contexts = [limits, limits].map(Context::with_limits);
+        let budget = MemoryBudget::new(limits.all_bytes);
+        let contexts =
+            [limits, limits].map(|limits| Context::with_limits(limits).paying_from(budget.clone()));
         Self { world: RefCell::new(World { contexts, ..World::default() }) }
     }
 
@@ -305,9 +307,9 @@ impl CoreRig {
 
     /// Gives back all pages of receive buffers that no live transaction touches.
     pub fn reclaim_idle_pages(&self) {
-        let World { contexts, files, .. } = &mut *self.world.borrow_mut();
-        for OpenFile { context, key, .. } in files {
-            while contexts[*context].reclaim_idle_page(*key, 0).is_some() {}
+        let World { contexts, memory, .. } = &mut *self.world.borrow_mut();
+        for (number, context) in contexts.iter_mut().enumerate() {
+            context.reclaim_idle_pages(0, usize::MAX, &mut memory.seen_by(number));
         }
     }
 

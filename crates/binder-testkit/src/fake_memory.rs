@@ -1,6 +1,7 @@
 //! The memory of clients that do not exist, with faults on order.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use binder_core::{
@@ -306,8 +307,8 @@ impl ClientMemory for SeenBy<'_> {
         self.memory.hosts[host.0].descriptors.capture(fd, &self.memory.captured)
     }
 
-    fn release(&mut self, of: ProcessKey, page: u32) {
-        self.clear(of, page * 4096, 4096);
+    fn release(&mut self, of: ProcessKey, pages: Range<u32>) {
+        self.clear(of, pages.start * 4096, (pages.end - pages.start) * 4096);
     }
 
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32) {

@@ -261,8 +261,8 @@ fn where_there_is_no_room_the_send_says_so() {
 
 #[test]
 fn a_room_is_paid_for_as_other_memory_is() {
-    let Limits { per_file, per_user } = Limits::default();
-    let limits = Limits { per_file, per_user: per_user.with(Resource::Bytes, 16 << 10) };
+    let Limits { per_user, .. } = Limits::default();
+    let limits = Limits { per_user: per_user.with(Resource::Bytes, 16 << 10), ..Limits::default() };
     let stage = Stage::new(Box::new(CoreRig::with_limits(limits)));
     let m = manager(&stage);
     let p = stage.party();

@@ -1,6 +1,6 @@
 //! What open files and users may make the driver keep, as a command line says it.
 
-use binder_fuse::{Limits, Resource};
+use binder_fuse::{Limits, Resource, default_limits};
 
 /// One limit, and what it is to be.
 #[derive(Debug, Clone, Copy)]
@@ -10,24 +10,26 @@ pub(crate) struct Limit {
 }
 
 /// Where a limit is kept.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    resource: Resource,
-    is_of_user: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    File(Resource),
+    User(Resource),
+    AllBytes,
 }
 
 /// What the names of limits begin with that are for all files of a user.
 const USER: &str = "user-";
+/// The limit of the bytes of all users.
+const ALL_BYTES: &str = "all-bytes";
 
 /// The limits by their names.
 fn places() -> impl Iterator<Item = (String, Place)> {
     let per_file = Resource::ALL.into_iter().filter(|resource| resource.is_limited_per_file());
-    let of_file =
-        |resource: Resource| (resource.name().to_owned(), Place { resource, is_of_user: false });
-    let of_user = |resource: Resource| {
-        (format!("{USER}{}", resource.name()), Place { resource, is_of_user: true })
-    };
-    per_file.map(of_file).chain(Resource::ALL.into_iter().map(of_user))
+    let of_file = |resource: Resource| (resource.name().to_owned(), Place::File(resource));
+    let of_user =
+        |resource: Resource| (format!("{USER}{}", resource.name()), Place::User(resource));
+    let of_each = per_file.map(of_file).chain(Resource::ALL.into_iter().map(of_user));
+    of_each.chain([(ALL_BYTES.to_owned(), Place::AllBytes)])
 }
 
 impl Limit {
@@ -44,19 +46,26 @@ impl Limit {
     }
 }
 
-/// The limits that are meant by these, the last of a name before all others.
+/// The limits that are meant by these, the last of a name before all others. What all users may have is no
+/// less than what is said of one, unless it is said itself.
 pub(crate) fn limits(wanted: &[Limit]) -> Limits {
-    let mut limits = Limits::default();
+    let mut limits = default_limits();
     for Limit { place, most } in wanted {
         *place.of(&mut limits) = *most;
+    }
+    if wanted.iter().all(|limit| limit.place != Place::AllBytes) {
+        limits.all_bytes = limits.all_bytes.max(limits.per_user[Resource::Bytes]);
     }
     limits
 }
 
 impl Place {
     fn of(self, limits: &mut Limits) -> &mut usize {
-        let amounts = if self.is_of_user { &mut limits.per_user } else { &mut limits.per_file };
-        &mut amounts[self.resource]
+        match self {
+            Self::File(resource) => &mut limits.per_file[resource],
+            Self::User(resource) => &mut limits.per_user[resource],
+            Self::AllBytes => &mut limits.all_bytes,
+        }
     }
 }
 
@@ -72,13 +81,25 @@ mod tests {
         let mut set = limits(&wanted);
         let read: Vec<usize> = places().map(|(_, place)| *place.of(&mut set)).collect();
         assert_eq!(read, (1..=wanted.len()).collect::<Vec<_>>());
-        assert_eq!(limits(&[]), Limits::default());
+        assert_eq!(limits(&[]), default_limits());
     }
 
     #[test]
     fn the_last_of_a_name_counts() {
         let wanted = ["nodes=7", "nodes=8"].map(|text| Limit::parse(text).unwrap());
         assert_eq!(limits(&wanted).per_file[Resource::Nodes], 8);
+    }
+
+    #[test]
+    fn all_users_may_have_what_one_may_unless_it_is_said() {
+        let all_bytes = |texts: &[&str]| {
+            let wanted: Vec<_> = texts.iter().map(|text| Limit::parse(text).unwrap()).collect();
+            limits(&wanted).all_bytes
+        };
+        let more = default_limits().all_bytes + 1;
+        assert_eq!(all_bytes(&[&format!("user-bytes={more}")]), more);
+        assert_eq!(all_bytes(&["user-bytes=1"]), more - 1);
+        assert_eq!(all_bytes(&["all-bytes=7", "user-bytes=8"]), 7);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use binder_report::records::{Share, StatsRecord};
+use binder_report::records::{Memory, Share, StatsRecord};
 
 use super::table::Table;
 use super::{Binderfs, print_records};
@@ -14,12 +14,18 @@ pub(crate) fn run(options: &StatsOptions) -> Result<ExitCode, Failure> {
     if let Some(wanted) = options.pid {
         records.retain(|record| match record {
             StatsRecord::Counter { pid, .. } => *pid == Some(wanted),
-            StatsRecord::Objects { .. } | StatsRecord::User { .. } | StatsRecord::Share(_) => false,
+            StatsRecord::Objects { .. }
+            | StatsRecord::User { .. }
+            | StatsRecord::Share(_)
+            | StatsRecord::Memory(_) => false,
         });
     }
     let shown = |record: &StatsRecord| match record {
         StatsRecord::Counter { pid, .. } => *pid == options.pid,
-        StatsRecord::Objects { .. } | StatsRecord::User { .. } | StatsRecord::Share(_) => true,
+        StatsRecord::Objects { .. }
+        | StatsRecord::User { .. }
+        | StatsRecord::Share(_)
+        | StatsRecord::Memory(_) => true,
     };
     let if_empty = match options.pid {
         Some(_) => "This process has given no command.",
@@ -58,6 +64,14 @@ fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
                 used.to_string(),
                 limit.to_string(),
             ]),
+            StatsRecord::Memory(Memory { present_bytes, used_bytes, limit_bytes }) => {
+                let mut row = |what: &str, bytes: &usize, limit: String| {
+                    let [all, what] = ["all", what].map(String::from);
+                    users.row([all.clone(), all, what, bytes.to_string(), limit]);
+                };
+                row("bytes", present_bytes, limit_bytes.to_string());
+                row("bytes in use", used_bytes, "-".into());
+            }
             StatsRecord::Counter { device, name, count, .. } => {
                 let device = device.clone().unwrap_or("all".into());
                 counters.row([name.clone(), device, count.to_string()]);

@@ -12,5 +12,6 @@ mod memory;
 mod mount;
 mod procview;
 mod run;
+mod scheduling;
 mod signals;
 mod stderr;

@@ -87,7 +87,10 @@ fn free_all(arena: &mut Arena, taken: [Reservation; BUFFERS], order: [usize; BUF
 }
 
 fn check(kinds: usize, from_the_back: bool, order: [usize; BUFFERS]) {
-    let mut arena = Arena::new(MappingArea { base: 0, len_bytes: AREA_BYTES.into() });
+    let mut arena = Arena::new(
+        MappingArea { base: 0, len_bytes: AREA_BYTES.into() },
+        MemoryBudget::new(usize::MAX),
+    );
     assert_eq!(arena.ranges.free_ranges(), [(0, AREA_BYTES)]);
     let lengths = lengths(kinds, from_the_back);
     let touched = lengths.iter().sum::<u32>().div_ceil(PAGE_BYTES);

@@ -1,27 +1,37 @@
 //! Memory that was needed for a burst goes back: pages of receive buffers that no live transaction
 //! touches, and room in tables.
 
-use binder_core::ProcessKey;
 
 use super::{Device, Driver};
 
 /// Pages that one slice gives back: about a millisecond's worth, for others wait meanwhile.
 const SLICE_PAGES: usize = 1024;
+const PAGE_BYTES: usize = 4096;
 
 impl Driver {
     /// Gives pages back that have been idle while so many turns ended. Says whether more are left.
     pub(super) fn reclaim_idle_pages(&mut self, least_turns: u32) -> bool {
-        let mut room = SLICE_PAGES;
-        for device in &mut self.devices {
-            let processes: Vec<ProcessKey> = device.clients.processes().collect();
-            for process in processes {
-                room -= device.reclaim_idle_pages(process, least_turns, room);
-                if room == 0 {
-                    return true;
-                }
+        self.reclaim_slice(least_turns, SLICE_PAGES) == SLICE_PAGES
+    }
+
+    /// Has idle pages go back, whosever they are, if there are more pages than there may be: what was just
+    /// received on one device has taken the place of what is idle on others.
+    pub(super) fn keep_to_budget(&mut self) {
+        let excess = self.budget.excess_bytes().div_ceil(PAGE_BYTES);
+        if excess > 0 {
+            self.reclaim_slice(0, excess.min(SLICE_PAGES));
+        }
+    }
+
+    fn reclaim_slice(&mut self, least_turns: u32, most: usize) -> usize {
+        let mut pages = 0;
+        for Device { context, clients, .. } in &mut self.devices {
+            pages += context.reclaim_idle_pages(least_turns, most - pages, clients);
+            if pages == most {
+                break;
             }
         }
-        false
+        pages
     }
 
     /// Ends the turn by which the idleness of pages is told, and gives back room in tables.
@@ -38,31 +48,5 @@ impl Driver {
         self.used_commands = None;
         self.ending.shrink_to_fit();
         self.left.shrink();
-    }
-}
-
-impl Device {
-    /// Gives up to `most` pages of a process back, and returns how many.
-    fn reclaim_idle_pages(&mut self, process: ProcessKey, least_turns: u32, most: usize) -> usize {
-        let Self { context, clients, .. } = self;
-        let (mut run, mut pages) = (0..0, 0);
-        while pages < most
-            && let Some(page) = context.reclaim_idle_page(process, least_turns)
-        {
-            pages += 1;
-            // Neighbours became idle one after the other, and go together.
-            if page == run.end {
-                run.end += 1;
-                continue;
-            }
-            if !run.is_empty() {
-                clients.release_pages(process, run);
-            }
-            run = page..page + 1;
-        }
-        if !run.is_empty() {
-            clients.release_pages(process, run);
-        }
-        pages
     }
 }

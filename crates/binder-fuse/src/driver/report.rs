@@ -43,7 +43,12 @@ impl Driver {
             LogFile::StateRecords => records::to_lines(records::state_records(&self.snapshots())),
             LogFile::StatsRecords => {
                 let shares: Vec<_> = descriptors().shares().chain(mappings().shares()).collect();
-                records::to_lines(records::stats_records(&self.snapshots(), &shares))
+                let memory = records::Memory {
+                    present_bytes: self.budget.present_bytes(),
+                    used_bytes: self.budget.used_bytes(),
+                    limit_bytes: self.budget.limit_bytes(),
+                };
+                records::to_lines(records::stats_records(&self.snapshots(), &shares, memory))
             }
             LogFile::EventRecords | LogFile::EventStream => self.events.lines(),
         }

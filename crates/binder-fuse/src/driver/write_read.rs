@@ -82,7 +82,10 @@ impl Driver {
             context.give_up_room(room, clients);
             return None;
         };
-        Some(Berth { room, buffer: client.buffer.memory().clone(), offset: offset as usize })
+        let buffer = client.buffer.memory().clone();
+        // Before the room is filled.
+        self.keep_to_budget();
+        Some(Berth { room, buffer, offset: offset as usize })
     }
 
     /// Goes on with a call, unless it was answered meanwhile.

@@ -39,6 +39,8 @@ pub enum StatsRecord {
     },
     /// What the daemon spends for one user, of what all its clients on all devices share.
     Share(Share),
+    /// The receive buffers of all users, on all devices and mounts of the daemon.
+    Memory(Memory),
     /// How often a command was given, or a return read.
     Counter {
         /// The process, or `None` for all of the mount, also those that are gone.
@@ -65,9 +67,20 @@ pub struct Share {
     pub limit: u32,
 }
 
-/// The figures of a mount: all objects, what users have, and their `shares` of the daemon, all counters,
-/// then the counters of each process.
-pub fn stats_records(devices: &[Device], shares: &[Share]) -> Vec<StatsRecord> {
+/// The memory of the daemon's receive buffers, in bytes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Memory {
+    /// Of pages that have some.
+    pub present_bytes: usize,
+    /// Of those that live buffers touch.
+    pub used_bytes: usize,
+    /// How much these may have.
+    pub limit_bytes: usize,
+}
+
+/// The figures of a mount: all objects, what users have, and their `shares` of the daemon, the `memory` of all,
+/// all counters, then the counters of each process.
+pub fn stats_records(devices: &[Device], shares: &[Share], memory: Memory) -> Vec<StatsRecord> {
     let objects = sum_of_objects(devices).into_iter().map(|object| StatsRecord::Objects {
         name: object.name.into(),
         active: object.active,
@@ -103,5 +116,6 @@ pub fn stats_records(devices: &[Device], shares: &[Share]) -> Vec<StatsRecord> {
         })
     });
     let shares = shares.iter().cloned().map(StatsRecord::Share);
-    objects.chain(users).chain(shares).chain(of_all).chain(of_each).collect()
+    let memory = [StatsRecord::Memory(memory)];
+    objects.chain(users).chain(shares).chain(memory).chain(of_all).chain(of_each).collect()
 }

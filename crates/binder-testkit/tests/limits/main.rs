@@ -20,6 +20,7 @@ use rustix::io::Errno;
 const FEW: Limits = Limits {
     per_file: Amounts::of_each(4).with(Resource::Unread, 8),
     per_user: Amounts::of_each(100).with(Resource::Bytes, 1 << 20),
+    all_bytes: 1 << 20,
 };
 
 fn stage() -> Stage {

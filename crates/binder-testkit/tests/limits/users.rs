@@ -4,8 +4,8 @@ use super::*;
 
 /// A stage on which all files together may have little of something; they are all of one user.
 fn stage_of_one_user(resource: Resource, limit: usize) -> Stage {
-    let Limits { per_file, .. } = Limits::default();
-    let limits = Limits { per_file, per_user: FEW.per_user.with(resource, limit) };
+    let per_user = FEW.per_user.with(resource, limit);
+    let limits = Limits { per_user, ..Limits::default() };
     Stage::new(Box::new(CoreRig::with_limits(limits)))
 }
 
@@ -345,4 +345,54 @@ fn the_receive_buffers_of_a_user_may_have_so_much_memory() {
     p.close();
     expect!(send_to(0, 8) => [TransactionComplete]);
     stage.tear_down();
+}
+
+#[test]
+fn idle_pages_of_anyone_go_back_before_memory_is_refused() {
+    const PAGE: usize = 4096;
+    let stage_with = |user_pages: usize, all_pages: usize| {
+        let per_user = FEW.per_user.with(Resource::Bytes, user_pages * PAGE);
+        let limits = Limits { per_user, all_bytes: all_pages * PAGE, ..Limits::default() };
+        Stage::new(Box::new(CoreRig::with_limits(limits)))
+    };
+    // The limit of a user, for files of his; that of all, for files of several users.
+    for (stage, uids) in [(stage_with(8, 100), [0, 0, 0]), (stage_with(100, 8), [7, 8, 9])] {
+        let m = stage.manager();
+        let clients = uids.map(|uid| {
+            let host = stage.rig().start_host();
+            stage.rig().set_user(host, uid).unwrap();
+            stage.enter(Entrance { host: Some(host), ..Entrance::default() })
+        });
+        let ask = |client: &Party<'_>, pages: usize| {
+            client.write(commands().call(0, Message::new(1)));
+            m.answer(&m.read_call(), Message::new(2).bytes(&vec![7; pages * PAGE]));
+            client.read()
+        };
+        let mut kept = Vec::new();
+        for client in &clients {
+            // Each alone fits; what the others have left behind does not.
+            let [TransactionComplete, Reply(reply)] = ask(client, 6)[..] else {
+                panic!("the first does not leave room for {uids:?}");
+            };
+            assert_eq!(client.data(&reply), [7; 6 * PAGE]);
+            client.write(commands().free(reply.buffer));
+        }
+        for client in &clients {
+            // A third does not fit beside two that are kept, and costs those nothing.
+            match ask(client, 3)[..] {
+                [TransactionComplete, Reply(reply)] => kept.push((client, reply)),
+                [TransactionComplete, FailedReply] => {}
+                ref other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(kept.len(), 2, "{uids:?}");
+        for (client, reply) in kept {
+            assert_eq!(client.data(&reply), [7; 3 * PAGE]);
+            client.write(commands().free(reply.buffer));
+        }
+        let [TransactionComplete, Reply(_)] = ask(&clients[2], 3)[..] else {
+            panic!("what was freed is refused to {uids:?}");
+        };
+        stage.tear_down();
+    }
 }

@@ -1,0 +1,171 @@
+//! Pages of receive buffers that no live buffer touches: who has some, and when they are given back.
+
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+
+use crate::account::{Excess, Resource, Whose};
+use crate::context::Context;
+use crate::env::ClientMemory;
+use crate::error::Errno;
+use crate::pages::PAGE_BYTES;
+use crate::process::{Process, ProcessKey};
+
+/// Whose limit of memory a receiver has met.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MemoryOf {
+    /// His own user's.
+    User,
+    /// That of all users together.
+    All,
+}
+
+impl Context {
+    /// Gives back up to `most` pages of anyone's that have been idle while so many turns ended, and returns
+    /// how many.
+    pub fn reclaim_idle_pages(
+        &mut self,
+        least_turns: u32,
+        most: usize,
+        memory: &mut dyn ClientMemory,
+    ) -> usize {
+        let files: Vec<_> = self.with_idle.iter().map(|(_, process)| *process).collect();
+        let mut pages = 0;
+        let _ = files.into_iter().try_for_each(|process| {
+            pages += self.reclaim_idle_of(process, least_turns, most - pages, memory);
+            if pages < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        pages
+    }
+
+    /// Ends the turn by which it is told for how long the pages of a process have been idle.
+    pub fn end_idle_turn(&mut self, process: ProcessKey) {
+        if let Some(Process { arena: Some(arena), .. }) = self.processes.get_mut(process) {
+            arena.pages.end_turn();
+        }
+    }
+
+    /// Gives back up to `most` pages of a process that have been idle while so many turns ended, the one
+    /// that has been for longest first, and returns how many.
+    pub(crate) fn reclaim_idle_of(
+        &mut self,
+        process: ProcessKey,
+        least_turns: u32,
+        most: usize,
+        memory: &mut dyn ClientMemory,
+    ) -> usize {
+        let state = self.processes.get_mut(process);
+        let Some(arena) = state.and_then(|state| state.arena.as_mut()) else { return 0 };
+        let (mut run, mut pages) = (0..0, 0);
+        while pages < most
+            && let Some(page) = arena.pages.reclaim(least_turns)
+        {
+            pages += 1;
+            // Neighbours became idle one after the other, and go together.
+            if page == run.end {
+                run.end += 1;
+                continue;
+            }
+            if !run.is_empty() {
+                memory.release(process, run);
+            }
+            run = page..page + 1;
+        }
+        if !run.is_empty() {
+            memory.release(process, run);
+        }
+        if !arena.pages.has_idle() {
+            self.forget_idle(process);
+        }
+        self.holdings_of(process)[Resource::Bytes] -= pages * PAGE_BYTES as usize;
+        pages
+    }
+
+    /// Has idle pages given back until the user of a receiver, and all together, have no more memory than
+    /// they may: the receiver's own first, then those of his user, then anyone's.
+    ///
+    /// # Errors
+    ///
+    /// Who has too much still, without an idle page.
+    pub(crate) fn keep_within_memory(
+        &mut self,
+        receiver: ProcessKey,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<(), MemoryOf> {
+        let uid = self.processes[receiver].opener.uid;
+        let most = self.limits.per_user[Resource::Bytes];
+        let user_excess = |context: &mut Self| {
+            context.holdings_of(receiver)[Resource::Bytes].saturating_sub(most)
+        };
+        let all_excess = |context: &mut Self| context.budget.excess_bytes();
+        let is_own = |&(of, _): &(u32, ProcessKey)| of == uid;
+        let next_own = |context: &Self| {
+            context.with_idle.range((uid, ProcessKey::MIN)..).next().copied().filter(is_own)
+        };
+        let next_of_all =
+            |context: &Self| next_own(context).or_else(|| context.with_idle.first().copied());
+        if self.reclaim_until(user_excess, receiver, next_own, memory) > 0 {
+            return Err(MemoryOf::User);
+        }
+        let left = self.reclaim_until(all_excess, receiver, next_of_all, memory);
+        // What is idle on other devices is the front end's to have given back, at once.
+        if left > 0 && self.budget.used_bytes() > self.budget.limit_bytes() {
+            return Err(MemoryOf::All);
+        }
+        Ok(())
+    }
+
+    /// Has idle pages given back, of `first` and then of others, while there is an excess and some are
+    /// left. Returns what is left of the excess, in bytes.
+    fn reclaim_until(
+        &mut self,
+        excess: impl Fn(&mut Self) -> usize,
+        first: ProcessKey,
+        next: impl Fn(&Self) -> Option<(u32, ProcessKey)>,
+        memory: &mut dyn ClientMemory,
+    ) -> usize {
+        let mut entry = Some((self.processes[first].opener.uid, first));
+        loop {
+            let bytes = excess(self);
+            let (true, Some((uid, process))) = (bytes > 0, entry) else { return bytes };
+            let pages = bytes.div_ceil(PAGE_BYTES as usize);
+            if self.reclaim_idle_of(process, 0, pages, memory) < pages {
+                // It has none left.
+                self.with_idle.remove(&(uid, process));
+            }
+            entry = next(self);
+        }
+    }
+
+    /// Notes that a receiver's buffers need more memory than there may be.
+    pub(crate) fn exceed_memory(&mut self, receiver: ProcessKey, whose: MemoryOf) -> Errno {
+        match whose {
+            MemoryOf::User => self.exceed_for_user(receiver, Resource::Bytes),
+            MemoryOf::All => self.exceed(Excess {
+                resource: Resource::Bytes,
+                whose: Whose::All,
+                limit: self.budget.limit_bytes(),
+                caused_by: None,
+            }),
+        }
+    }
+
+    /// Remembers that a process has idle pages, if it has.
+    pub(crate) fn note_idle(&mut self, process: ProcessKey) {
+        if let Some(Process { arena: Some(arena), opener, .. }) = self.processes.get_mut(process)
+            && !arena.is_listed_as_idle
+            && arena.pages.has_idle()
+        {
+            arena.is_listed_as_idle = true;
+            self.with_idle.insert((opener.uid, process));
+        }
+    }
+
+    /// Forgets that a process has idle pages.
+    pub(crate) fn forget_idle(&mut self, process: ProcessKey) {
+        let Some(Process { arena, opener, .. }) = self.processes.get_mut(process) else { return };
+        self.with_idle.remove(&(opener.uid, process));
+        if let Some(arena) = arena {
+            arena.is_listed_as_idle = false;
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The memory that the receive buffers of all users may have together.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// So much memory for receive buffers. Clones count together: all devices of a daemon share one.
+///
+/// Pages that live buffers touch are what counts against the limit. Idle ones may exceed it for a moment,
+/// until the front end has had them given back.
+#[derive(Clone, Debug)]
+pub struct MemoryBudget(Arc<Counts>);
+
+#[derive(Debug)]
+struct Counts {
+    limit_bytes: usize,
+    present_bytes: AtomicUsize,
+    used_bytes: AtomicUsize,
+}
+
+impl MemoryBudget {
+    /// A budget of which nothing is spent.
+    pub fn new(limit_bytes: usize) -> Self {
+        let (present_bytes, used_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self(Arc::new(Counts { limit_bytes, present_bytes, used_bytes }))
+    }
+
+    /// How much there may be, in bytes.
+    pub fn limit_bytes(&self) -> usize {
+        self.0.limit_bytes
+    }
+
+    /// What the pages take that have memory, in bytes.
+    pub fn present_bytes(&self) -> usize {
+        self.0.present_bytes.load(Ordering::Relaxed)
+    }
+
+    /// What the pages take that live buffers touch, in bytes.
+    pub fn used_bytes(&self) -> usize {
+        self.0.used_bytes.load(Ordering::Relaxed)
+    }
+
+    /// By how much the pages that have memory exceed the limit, in bytes.
+    pub fn excess_bytes(&self) -> usize {
+        self.present_bytes().saturating_sub(self.0.limit_bytes)
+    }
+
+    /// Counts memory that pages have got.
+    pub(crate) fn add_present(&self, bytes: usize) {
+        self.0.present_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes back what [`add_present`](Self::add_present) counted.
+    pub(crate) fn remove_present(&self, bytes: usize) {
+        self.0.present_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts memory of pages that a live buffer has come to touch.
+    pub(crate) fn add_used(&self, bytes: usize) {
+        self.0.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes back what [`add_used`](Self::add_used) counted.
+    pub(crate) fn remove_used(&self, bytes: usize) {
+        self.0.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
