@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use binder_core::{Caller, Commands, Errno, Outcome, Room, TransactionKind, Waits};
+use binder_core::{Caller, Commands, Errno, Outcome, Room, ThreadKey, TransactionKind, Waits};
 use binder_os::{Leash, injection};
 use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
 use fuse_wire::reply;
@@ -30,6 +30,7 @@ pub(super) struct UnderWay {
 enum Stage {
     Fetch,
     HandOver,
+    Turn,
 }
 
 /// What has become of a call so far.
@@ -59,9 +60,10 @@ impl Driver {
         let stage = match want {
             Want::Commands(..) => Stage::Fetch,
             Want::HandOver(_) => Stage::HandOver,
+            Want::Turn(..) => Stage::Turn,
         };
         let ticket = self.under_way.insert(UnderWay { asker: *asker, request, leash, stage, past });
-        let can_wait = past.pieces >= PIECES_IN_A_ROW;
+        let can_wait = past.pieces >= PIECES_IN_A_ROW || stage == Stage::Turn;
         let device = asker.device;
         let end = End::NotYet;
         way.reach = Some(Reach { ticket, unique, device, client: payer, want, can_wait, end });
@@ -75,8 +77,7 @@ impl Driver {
         } else {
             let mut commands = self.spare_commands(&request);
             commands.clear(&request);
-            self.run_commands(asker, request, &mut commands, Past::default());
-            self.used_commands = Some(commands);
+            self.run_commands(asker, request, commands, None, Past::default());
         }
     }
 
@@ -145,11 +146,13 @@ impl Driver {
                 self.give_up_rooms(device, want);
                 self.repeat(&asker, &request);
             }
-            (Want::Commands(_, mut commands), _) => {
+            (Want::Commands(_, commands), _) => {
                 self.note_time(asker.device);
-                self.run_commands(&asker, request, &mut commands, past);
-                commands.trim();
-                self.used_commands = Some(commands);
+                self.run_commands(&asker, request, commands, None, past);
+            }
+            (Want::Turn(thread, commands), _) => {
+                self.note_time(asker.device);
+                self.run_commands(&asker, request, commands, Some(thread), past);
             }
             (Want::HandOver(hand_over), end) => {
                 let written = if let End::Fault(fault) = end { Err(fault) } else { Ok(()) };
@@ -164,17 +167,19 @@ impl Driver {
 
     /// Gives up what was reserved for commands that nobody will run.
     fn give_up_rooms(&mut self, device: DeviceId, want: Want) {
-        if let Want::Commands(_, mut commands) = want {
+        if let Want::Commands(_, mut commands) | Want::Turn(_, mut commands) = want {
             let Device { context, clients, .. } = &mut self.devices[device];
             context.give_up_rooms(&mut commands, clients);
         }
     }
 
+    /// Runs the commands of a call, or goes on with that of `thread`.
     fn run_commands(
         &mut self,
         asker: &Asker,
         mut request: BinderWriteRead,
-        commands: &mut Commands,
+        mut commands: Box<Commands>,
+        thread: Option<ThreadKey>,
         past: Past,
     ) {
         let state = &mut self.devices[asker.device];
@@ -182,8 +187,14 @@ impl Driver {
             state.clients.get(asker.process).is_some_and(|client| client.is_nonblocking);
         let waits = if is_nonblocking { Waits::Never } else { Waits::UntilReady };
         let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
-        let mut outcome =
-            state.context.write_read(&caller, &mut request, commands, &mut state.clients);
+        let Device { context, clients, .. } = state;
+        let mut outcome = match thread {
+            None => context.write_read(&caller, &mut request, &mut commands, clients),
+            Some(thread) => context.go_on(&caller, thread, &mut request, &mut commands, clients),
+        };
+        if let Ok(Outcome::Yield(thread)) = outcome {
+            return self.reach(asker, request, Want::Turn(thread, commands), past);
+        }
         if matches!(outcome, Err(Errno::EAGAIN)) && state.has_become_blocking(asker.process) {
             // The request shows what was done: the repetition only reads.
             let caller = Caller { waits: Waits::UntilReady, ..caller };
@@ -191,6 +202,8 @@ impl Driver {
             outcome =
                 state.context.write_read(&caller, &mut request, &mut none, &mut state.clients);
         }
+        commands.trim();
+        self.used_commands = Some(commands);
         match outcome {
             Ok(Outcome::Fetch) if past.was_interrupted => self.repeat(asker, &request),
             Ok(Outcome::Fetch) => {
@@ -254,13 +267,13 @@ impl Driver {
             // One that is in line keeps its place there: a client that is interrupted again and again
             // would else take more and more.
             Stage::Fetch => leash.is_in_use() || asker.is_killed(),
-            Stage::HandOver => asker.is_killed(),
+            Stage::HandOver | Stage::Turn => asker.is_killed(),
         };
         if may_end && leash.cut() {
             let UnderWay { asker, request, stage, .. } = self.under_way.remove(ticket);
             match stage {
                 Stage::Fetch => self.repeat(&asker, &request),
-                Stage::HandOver => self.end_call(&asker, request, Err(Errno::EINTR)),
+                Stage::HandOver | Stage::Turn => self.end_call(&asker, request, Err(Errno::EINTR)),
             }
         }
     }
