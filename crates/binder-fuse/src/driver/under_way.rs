@@ -1,4 +1,4 @@
-//! Calls that wait for memory of their client, and signals that come meanwhile.
+//! Calls that wait for memory of their client, or for another slice, and signals that come meanwhile.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::wire::send;
 /// As many pieces of one write buffer are fetched before others go first: some ten sends.
 const PIECES_IN_A_ROW: u32 = 4;
 
-/// A call whose client's memory is being accessed, or is about to be.
+/// A call whose client's memory is being accessed, or is about to be, or one that lets others go first.
 pub(super) struct UnderWay {
     asker: Asker,
     request: BinderWriteRead,
@@ -53,6 +53,7 @@ impl Driver {
     ) {
         let Asker { unique, uid, .. } = *asker;
         let Some(client) = self.devices[asker.device].clients.get_mut(asker.process) else {
+            self.give_up_rooms(asker.device, want);
             return self.end_call(asker, request, Err(Errno::EINVAL));
         };
         let payer = Payer { pid: client.pid, uid };
