@@ -4,7 +4,9 @@ use binder_core::SendEnd;
 use binder_testkit::Return::{
     Acquire, DeadReply, FailedReply, FrozenReply, Increfs, Reply, TransactionComplete,
 };
-use binder_testkit::{CoreRig, Message, Party, Return, Stage, commands, expect, settle_down};
+use binder_testkit::{
+    CoreRig, Message, Party, Return, Stage, commands, expect, introduce, settle_down,
+};
 use binder_uapi::{BINDER_FREEZE, BinderFreezeInfo, TF_ONE_WAY};
 
 use crate::{Scene, at_each_slice, begin_call, loaded};
@@ -171,6 +173,31 @@ fn a_receiver_that_is_frozen_between_slices_takes_no_call() {
             scene.core().let_windows_pass();
             expect!(read_without_notices(&scene.p) => [FrozenReply]);
             assert_eq!(scene.known_to(&scene.m).0, 0);
+            scene.assert_nothing_under_way();
+        }
+        was_begun
+    });
+}
+
+/// A call goes to the thread that waits for its sender; which that is shows when it is sent.
+#[test]
+fn a_thread_that_waits_for_the_sender_and_ends_between_slices_is_not_called() {
+    at_each_slice(OBJECTS, |scene, slices| {
+        let Scene { m, p, t, .. } = scene;
+        let known = introduce(m, p, (0x8000, 8), m);
+        m.park_with(commands().call(known, Message::new(3)));
+        let outer = p.read_call();
+        let was_begun = begin_call(scene, slices);
+        let helper = m.thread();
+        if was_begun {
+            scene.end_thread(m.caller());
+            scene.core().let_windows_pass();
+            let call = helper.read_call();
+            assert_eq!(call.code, 1);
+            helper.write(commands().free(call.buffer).reply(Message::new(2)));
+            expect!(read_without_notices(p) => [TransactionComplete, Reply(reply)]);
+            p.write(commands().free(reply.buffer).free(outer.buffer).reply(Message::new(4)));
+            settle_down(&[helper, *p, *t]);
             scene.assert_nothing_under_way();
         }
         was_begun
