@@ -15,6 +15,8 @@ use binder_uapi::{BinderWriteRead, FlatBinderObject};
 
 const PROCESSES: usize = 4;
 const THREADS: u32 = 2;
+/// Objects that a call deals with before it lets others have their turn.
+const SLICE_OBJECTS: usize = 2;
 const STEP_BYTES: usize = 6;
 const AREA_BYTES: u32 = 16 << 10;
 /// Addresses at which reads may write and receive buffers are mapped; the input lies below them.
@@ -101,7 +103,8 @@ impl ClientMemory for Memory<'_> {
 ///
 /// Panics if the driver does, or if an object outlives its processes.
 pub fn check(input: &[u8]) {
-    let mut context = Context::new();
+    // The input is short: with slices as they are, no call would yield.
+    let mut context = Context::new().in_slices_of(SLICE_OBJECTS);
     let mut memory = Memory { input, areas: HashMap::new() };
     let mut parked: HashMap<ThreadKey, Sleeper> = HashMap::new();
     let mut processes = Vec::new();
@@ -153,15 +156,19 @@ pub fn check(input: &[u8]) {
                 // The thread may end before what it waits for is done.
                 let is_killed = step[5] % 16 == 7;
                 let sleeper = Sleeper { caller, request };
-                go_on(&mut context, &mut parked, sleeper, result, is_killed, &mut memory);
+                let call = (sleeper, commands);
+                go_on(&mut context, &mut parked, call, result, is_killed, &mut memory);
             }
         }
+        settle(&mut context, &mut parked, &mut memory);
+        while let Release::Unfinished = context.end_buffers(&mut memory) {}
         settle(&mut context, &mut parked, &mut memory);
     }
     for process in processes {
         while let Release::Unfinished = context.release(process, &mut memory) {}
         settle(&mut context, &mut parked, &mut memory);
     }
+    while let Release::Unfinished = context.end_buffers(&mut memory) {}
     assert_eq!(context.census(), Census::default());
 }
 
@@ -175,7 +182,8 @@ fn settle(
         let Effect::Wake(thread) = effect else { continue };
         let Some(sleeper) = parked.remove(&thread) else { continue };
         let result = context.resume(thread, &sleeper.request);
-        go_on(context, parked, sleeper, result, false, memory);
+        let commands = Commands::none(&sleeper.request);
+        go_on(context, parked, (sleeper, commands), result, false, memory);
     }
 }
 
@@ -183,7 +191,7 @@ fn settle(
 fn go_on(
     context: &mut Context,
     parked: &mut HashMap<ThreadKey, Sleeper>,
-    mut sleeper: Sleeper,
+    (mut sleeper, mut commands): (Sleeper, Commands),
     mut result: Result<Outcome, Errno>,
     is_killed: bool,
     memory: &mut Memory<'_>,
@@ -191,7 +199,8 @@ fn go_on(
     loop {
         let request = &mut sleeper.request;
         assert!(request.write_consumed <= request.write_size);
-        let is_window = matches!(result, Ok(Outcome::HandOver(_) | Outcome::Errand(_)));
+        let is_window =
+            matches!(result, Ok(Outcome::HandOver(_) | Outcome::Errand(_) | Outcome::Yield(_)));
         if is_window && is_killed {
             context.exit_thread(&sleeper.caller, memory);
         }
@@ -202,8 +211,13 @@ fn go_on(
             }
             Ok(Outcome::Done) | Err(_) => return,
             Ok(Outcome::Fetch) => {
-                let mut commands = Commands::fetch(request, &mut Input(memory.input));
+                commands.fetch_next(request, &mut Input(memory.input));
                 result = context.write_read(&sleeper.caller, request, &mut commands, memory);
+            }
+            Ok(Outcome::Yield(thread)) => {
+                let caller = &sleeper.caller;
+                result = context.go_on(caller, thread, request, &mut commands, memory);
+                assert!(!is_killed || matches!(result, Err(Errno::EINVAL)));
             }
             Ok(Outcome::HandOver(hand_over)) => {
                 assert!(!hand_over.bytes.is_empty(), "a read that has nothing to tell ends so");

@@ -125,6 +125,7 @@ fn flood_has_a_line_for_each_flood(device: &str) {
         "oneways",
         "bytes",
         "objects",
+        "thousands",
         "deaths",
         "opens",
         "descriptors",

@@ -20,6 +20,7 @@ use crate::process::ProcessKey;
 use crate::ranges::Ranges;
 use crate::thread::ThreadKey;
 use crate::transaction::TransactionKey;
+use crate::unfinished::EndingBuffer;
 use buffers::Buffers;
 
 /// Only this much of a mapping is ever used.
@@ -245,7 +246,7 @@ impl Arena {
     }
 
     /// Gives back the room of a buffer that has come to its end.
-    fn retire(&mut self, buffer: &Buffer) {
+    pub(crate) fn retire(&mut self, buffer: &Buffer) {
         if buffer.is_oneway
             && let Some((buffers, bytes)) = self.oneways.get_mut(&buffer.sender_pid)
         {
@@ -383,7 +384,10 @@ impl Context {
         }
         let descriptors = core::mem::take(&mut buffer.array_descriptors);
         self.close_on_return(thread, descriptors);
-        self.free_buffer(process, start, memory);
+        self.end_turn(process, start);
+        if let Some(ending) = self.take_buffer(process, start) {
+            self.free_slice(thread, ending, memory);
+        }
     }
 
     /// Ends a buffer, and with it the turn of its one-way: the next in line goes out.
@@ -393,16 +397,18 @@ impl Context {
         start: u32,
         memory: &mut dyn ClientMemory,
     ) {
-        let Some(buffer) = self.processes[process].arena.as_ref().and_then(|it| it.get(start))
-        else {
-            return;
-        };
-        if buffer.is_oneway
-            && let Some(node) = buffer.target
-        {
-            self.release_next_oneway(process, node);
-        }
+        self.end_turn(process, start);
         self.drop_buffer(process, start, memory);
+    }
+
+    /// Ends the turn of the one-way that is in a buffer, if it is one.
+    fn end_turn(&mut self, process: ProcessKey, start: u32) {
+        let arena = self.processes[process].arena.as_ref();
+        if let Some(Buffer { is_oneway: true, target: Some(node), .. }) =
+            arena.and_then(|arena| arena.get(start))
+        {
+            self.release_next_oneway(process, *node);
+        }
     }
 
     /// Ends a buffer: all that it holds is let go.
@@ -412,38 +418,36 @@ impl Context {
         start: u32,
         memory: &mut dyn ClientMemory,
     ) {
-        let Some(arena) = &mut self.processes[process].arena else { return };
-        let Some(buffer) = arena.buffers.remove(start) else { return };
-        if let Some(node) = buffer.target {
-            self.unhold_locally(node, Strength::Strong);
-        }
-        self.let_go(process, &buffer.held);
-        if buffer.clears_on_free {
-            memory.clear(process, buffer.layout.start, buffer.layout.slot_len);
-        }
-        if let Some(arena) = &mut self.processes[process].arena {
-            arena.retire(&buffer);
+        if let Some(ending) = self.take_buffer(process, start) {
+            self.end_buffer(ending, memory);
         }
         self.note_idle(process);
     }
 
-    /// Takes back what the objects in a buffer of `process` counted.
+    /// Takes a buffer that has come to its end; what its objects hold is still to be let go of.
+    fn take_buffer(&mut self, process: ProcessKey, start: u32) -> Option<EndingBuffer> {
+        let buffer = self.processes[process].arena.as_mut()?.buffers.remove(start)?;
+        if let Some(node) = buffer.target {
+            self.unhold_locally(node, Strength::Strong);
+        }
+        Some(EndingBuffer::new(process, buffer))
+    }
+
+    /// Takes back what an object in a buffer of `process` counted.
     ///
     /// A reference may be gone by now, and in the course of 2^32 others its key may have come to
     /// name one of another process: that one is left alone.
-    pub(crate) fn let_go(&mut self, process: ProcessKey, held: &[Held]) {
-        for held in held {
-            match *held {
-                Held::Node(node, strength) => {
-                    if self.nodes.get(node).is_some_and(|node| node.owner == Some(process)) {
-                        self.unhold_locally(node, strength);
-                    }
+    pub(crate) fn let_go(&mut self, process: ProcessKey, held: Held) {
+        match held {
+            Held::Node(node, strength) => {
+                if self.nodes.get(node).is_some_and(|node| node.owner == Some(process)) {
+                    self.unhold_locally(node, strength);
                 }
-                Held::Reference(reference, strength) => {
-                    let found = self.references.get(reference);
-                    if found.is_some_and(|reference| reference.process == process) {
-                        self.uncount_on(reference, strength);
-                    }
+            }
+            Held::Reference(reference, strength) => {
+                let found = self.references.get(reference);
+                if found.is_some_and(|reference| reference.process == process) {
+                    self.uncount_on(reference, strength);
                 }
             }
         }

@@ -25,6 +25,8 @@ pub(crate) enum Written {
     Run,
     /// What follows is to be fetched.
     Partly,
+    /// The last command goes on in another slice.
+    Unfinished,
 }
 
 impl Context {
@@ -46,6 +48,9 @@ impl Context {
                 return Ok(Written::Partly);
             }
             self.run_command(caller, thread, commands, memory)?;
+            if self.threads[thread].unfinished.is_some() {
+                return Ok(Written::Unfinished);
+            }
             request.write_consumed = commands.position();
         }
         Ok(Written::Run)

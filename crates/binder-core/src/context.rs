@@ -18,10 +18,12 @@ use crate::memory_budget::MemoryBudget;
 use crate::node::{Node, NodeKey, OwnerView};
 use crate::process::{Process, ProcessKey};
 use crate::room::{ReservedRoom, RoomKey};
+use crate::slice::Slice;
 use crate::stats::DebugIds;
 use crate::table::Table;
 use crate::thread::{Thread, ThreadKey, no_error};
 use crate::transaction::Transaction;
+use crate::unfinished::EndingBuffer;
 use crate::user::User;
 
 /// One Binder device. Handles and nodes never cross from one context into another.
@@ -59,6 +61,10 @@ pub struct Context {
     pub(crate) completions: u32,
     /// The front end's clock, as it last told.
     pub(crate) now_ns: u64,
+    /// What the call under way may still do before others have their turn.
+    pub(crate) slice: Slice,
+    /// Buffers that are let go of, slice by slice.
+    pub(crate) ending_buffers: VecDeque<EndingBuffer>,
 }
 
 /// Who makes a call, as the front end knows it.
@@ -107,6 +113,12 @@ impl Context {
         Self { budget, ..self }
     }
 
+    /// The same, whose calls go on in slices of so many objects: fewer than usual, for tests.
+    #[must_use]
+    pub fn in_slices_of(self, objects: usize) -> Self {
+        Self { slice: Slice::of(objects), ..self }
+    }
+
     /// A device each of whose processes keeps to `limits`.
     pub fn with_limits(limits: Limits) -> Self {
         Self {
@@ -133,6 +145,8 @@ impl Context {
             past: Counters::default(),
             completions: 0,
             now_ns: 0,
+            slice: Slice::default(),
+            ending_buffers: VecDeque::new(),
         }
     }
 
@@ -151,6 +165,7 @@ impl Context {
             users,
             effects,
             spare_returns,
+            ending_buffers,
             ..
         } = self;
         users.retain(|_, user| user.has_anything());
@@ -166,6 +181,7 @@ impl Context {
             *effects = VecDeque::new();
         }
         *spare_returns = Vec::new();
+        ending_buffers.shrink_to_fit();
     }
 
     /// Tells the time by any steady clock. What is sent from here on is as old as this; without it
@@ -253,6 +269,7 @@ impl Context {
 
     /// The start of every call: finds or makes the calling thread.
     pub(crate) fn enter(&mut self, caller: &Caller) -> ThreadKey {
+        self.slice.begin();
         self.thread_of(caller.process, caller.tid)
     }
 

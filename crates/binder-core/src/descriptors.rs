@@ -61,6 +61,42 @@ pub(crate) struct Place {
     _charges: Charges,
 }
 
+/// An array of descriptors in a piece: those whose files are not captured yet.
+#[derive(Debug, Default)]
+pub(crate) struct DescriptorArray {
+    /// Where the number of the next lies in the image.
+    next: usize,
+    count: usize,
+}
+
+impl DescriptorArray {
+    /// The array whose object lies at `start`, and where that ends. Its numbers lie in a piece copied
+    /// before.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when the piece is closed, or has no room for them.
+    pub(crate) fn at(image: &mut Image, start: usize) -> Result<(Self, usize), Errno> {
+        let array: BinderFdArrayObject = image.object(start)?;
+        let end = start + size_of::<BinderFdArrayObject>();
+        let parent = image.pieces.go_up_to(array.parent)?;
+        if array.num_fds == 0 {
+            return Ok((Self::default(), end));
+        }
+        let len = array.num_fds.checked_mul(NUMBER_BYTES as u64).ok_or(Errno::EINVAL)?;
+        let next = parent.fix_up(array.parent_offset, len)?;
+        if !parent.source.is_multiple_of(NUMBER_BYTES as u64) {
+            return Err(Errno::EINVAL);
+        }
+        let count = usize::try_from(array.num_fds).map_err(|_| Errno::EINVAL)?;
+        Ok((Self { next, count }, end))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
 /// Counts the files on their way for which a process, or a user, pays.
 #[derive(Debug, Default)]
 pub(crate) struct FilesInTransit {
@@ -140,36 +176,23 @@ impl Context {
         Ok(image.put(start, &BinderFdObject { fd: 0, pad: 0, ..object }))
     }
 
-    /// Captures the files of an array, whose numbers lie in a piece copied before, and returns where
-    /// the array's object at `start` ends.
-    pub(crate) fn translate_array(
+    /// Captures the next file of an array. The number of its descriptor lies in a piece.
+    pub(crate) fn translate_in_array(
         &mut self,
         draft: &Draft<'_>,
         image: &mut Image,
-        start: usize,
+        array: &mut DescriptorArray,
         cargo: &mut Cargo,
         memory: &mut dyn ClientMemory,
-    ) -> Result<usize, Errno> {
-        let array: BinderFdArrayObject = image.object(start)?;
-        let end = start + size_of::<BinderFdArrayObject>();
-        let parent = image.pieces.go_up_to(array.parent)?;
-        if array.num_fds == 0 {
-            return Ok(end);
-        }
-        let len = array.num_fds.checked_mul(NUMBER_BYTES as u64).ok_or(Errno::EINVAL)?;
-        let first = parent.fix_up(array.parent_offset, len)?;
-        if !parent.source.is_multiple_of(NUMBER_BYTES as u64) {
-            return Err(Errno::EINVAL);
-        }
-        let count = usize::try_from(array.num_fds).map_err(|_| Errno::EINVAL)?;
-        for at in (first..).step_by(NUMBER_BYTES).take(count) {
-            let number = &mut image.bytes[at..at + NUMBER_BYTES];
-            let mut fd = 0_u32;
-            fd.as_mut_bytes().copy_from_slice(number);
-            number.fill(0);
-            self.capture(draft, fd, at, true, cargo, memory)?;
-        }
-        Ok(end)
+    ) -> Result<(), Errno> {
+        let at = array.next;
+        array.next += NUMBER_BYTES;
+        array.count -= 1;
+        let number = &mut image.bytes[at..at + NUMBER_BYTES];
+        let mut fd = 0_u32;
+        fd.as_mut_bytes().copy_from_slice(number);
+        number.fill(0);
+        self.capture(draft, fd, at, true, cargo, memory)
     }
 
     fn capture(

@@ -94,6 +94,7 @@ impl Context {
         request: &BinderWriteRead,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
+        self.slice.begin();
         let PendingErrand { thread, then, .. } = self.take_errand(errand)?;
         let result = match then {
             Then::Deliver(delivery) => {
@@ -185,9 +186,13 @@ impl Context {
         result: Result<Outcome, Errno>,
     ) -> Result<Outcome, Errno> {
         let result = match result {
-            Ok(Outcome::Park(_) | Outcome::Fetch | Outcome::HandOver(_) | Outcome::Errand(_)) => {
-                return result;
-            }
+            Ok(
+                Outcome::Park(_)
+                | Outcome::Fetch
+                | Outcome::Yield(_)
+                | Outcome::HandOver(_)
+                | Outcome::Errand(_),
+            ) => return result,
             Ok(Outcome::Done) => Ok(()),
             Err(error) => Err(error),
         };

@@ -28,32 +28,49 @@ impl Context {
     /// the process. Differs from Linux, where that work is lost or its buffer leaks: an unread
     /// one-way is put back at the head of the process's queue, and a notice about a node follows it.
     pub(crate) fn remove_thread(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
-        self.unpark(thread);
-        self.abandon_errand(thread, memory);
-        let Thread { process, tid, polls, .. } = self.threads[thread];
+        self.wind_up_thread(thread, memory);
+        while self.drop_own_work(thread, memory) {}
+        let Thread { process, tid, .. } = self.threads[thread];
         self.processes[process].threads.remove(&tid);
         self.holdings_of(process)[Resource::Threads] -= 1;
-        if polls {
-            self.processes[process].pollers -= 1;
+        self.threads.remove(thread);
+    }
+
+    /// Ends all that the thread is at. What waits for it is still to be dealt with.
+    pub(crate) fn wind_up_thread(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
+        self.unpark(thread);
+        self.abandon_errand(thread, memory);
+        self.abandon_unfinished(thread, memory);
+        let state = &mut self.threads[thread];
+        if core::mem::take(&mut state.polls) {
+            self.processes[state.process].pollers -= 1;
         }
         self.abandon_stack(thread);
-        while let Some(work) = self.take_own_work(thread) {
-            match work {
-                Work::Transaction(transaction) => self.return_unread(process, transaction, memory),
-                Work::Node(node) => {
-                    let queued = self.queue_on_process(process, work);
-                    self.nodes[node].queued = Some(queued);
-                }
-                Work::Death(death) => self.drop_death(death),
-                Work::Freeze(link) => self.drop_freeze(link),
-                Work::TransactionComplete
-                | Work::OnewaySpamSuspect
-                | Work::TransactionPendingFrozen
-                | Work::ReturnError
-                | Work::ReplyError => {}
+    }
+
+    /// Deals with the next item of the queue of a thread that ends. Says whether there was one.
+    pub(crate) fn drop_own_work(
+        &mut self,
+        thread: ThreadKey,
+        memory: &mut dyn ClientMemory,
+    ) -> bool {
+        let process = self.threads[thread].process;
+        let Some(work) = self.take_own_work(thread) else { return false };
+        match work {
+            Work::Transaction(transaction) => self.return_unread(process, transaction, memory),
+            Work::Node(node) => {
+                let queued = self.queue_on_process(process, work);
+                self.nodes[node].queued = Some(queued);
             }
+            Work::Death(death) => self.drop_death(death),
+            Work::Freeze(link) => self.drop_freeze(link),
+            Work::TransactionComplete
+            | Work::OnewaySpamSuspect
+            | Work::TransactionPendingFrozen
+            | Work::ReturnError
+            | Work::ReplyError => {}
         }
-        self.threads.remove(thread);
+        true
     }
 
     /// Ends what the thread was doing: it will not serve its calls, nor hear of their replies.

@@ -82,6 +82,7 @@ impl Context {
         request: &mut BinderWriteRead,
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
+        self.slice.begin();
         let HandOver { key, bytes, .. } = hand_over;
         let PendingErrand { thread, then, .. } = self.take_errand(key)?;
         let Then::HandOver(handing) = then else {

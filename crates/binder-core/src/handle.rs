@@ -326,7 +326,7 @@ mod tests {
         let node = offer(&mut context, owner, 8);
         let reference = context.refer(other, node, Strength::Strong, Some(by)).unwrap();
         // As if the holder's own reference had had this key, 2^32 references ago.
-        context.let_go(holder, &[Held::Reference(reference, Strength::Strong)]);
+        context.let_go(holder, Held::Reference(reference, Strength::Strong));
         assert_eq!(context.references[reference].strong, 1);
     }
 }

@@ -32,19 +32,17 @@ pub(crate) struct Cargo {
 }
 
 impl Image {
-    /// What was fetched for a buffer at the receiver's `address`, with room for pieces of `pieces_len`
-    /// bytes.
+    /// What was fetched for a buffer at the receiver's `address`; if there are objects, with room for
+    /// pieces of `pieces_len` bytes.
     pub(crate) fn new(
         layout: &Layout,
         address: u64,
         pieces_len: usize,
-        mut bytes: Vec<u8>,
+        bytes: Vec<u8>,
         fault: Option<Part>,
     ) -> Self {
         let pieces_start = (layout.extra_start - layout.start) as usize;
         let pieces = Pieces::new(pieces_start, pieces_len);
-        debug_assert_eq!(bytes.len(), pieces_start + pieces_len, "fetched for this very layout");
-        bytes.resize(pieces_start + pieces_len, 0);
         Self { bytes, fault, address, data_len: layout.data_len as usize, pieces }
     }
 
@@ -59,7 +57,8 @@ impl Image {
 
     /// What has been filled: room for pieces that none took is not stored.
     pub(crate) fn filled(&self) -> &[u8] {
-        &self.bytes[..self.pieces.end()]
+        // Without objects there are no more bytes than those of the data.
+        &self.bytes[..self.pieces.end().min(self.bytes.len())]
     }
 
     /// The object at `start` of the data.

@@ -114,6 +114,18 @@ impl Journal {
         push_bounded(&mut self.recent, LOG_ENTRIES, entry);
     }
 
+    /// Takes the entry of the send under way, which goes on after others.
+    pub(crate) fn suspend(&mut self) -> Option<LogEntry> {
+        self.recent.pop_back()
+    }
+
+    /// Goes on with a send that was suspended: from here on it is the newest.
+    pub(crate) fn resume(&mut self, entry: Option<LogEntry>) {
+        if let Some(entry) = entry {
+            self.begin(entry);
+        }
+    }
+
     /// The send went through.
     pub(crate) fn accept(&mut self) {
         if let Some(entry) = self.recent.back_mut() {

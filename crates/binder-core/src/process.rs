@@ -24,8 +24,8 @@ use crate::thread::ThreadKey;
 use crate::transaction::Kind;
 use crate::work::{Work, WorkQueue};
 
-/// Transactions that are dropped in one go: a millisecond's worth at most.
-const SLICE_TRANSACTIONS: usize = 1024;
+/// Transactions that are dropped in one go: some 200 us' worth.
+const SLICE_TRANSACTIONS: usize = 256;
 
 /// Names a process: one open file of a device.
 pub type ProcessKey = Key<Process>;
@@ -165,6 +165,7 @@ impl Context {
     /// mapping was gone, as nobody tells us when that happens. A slice of it, if it is much; calls that
     /// are left [are there still](Self::has_unread_call).
     pub fn lose_mapping(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
+        self.slice.begin();
         let Some(state) = self.processes.get_mut(process) else { return };
         let Some(arena) = &mut state.arena else { return };
         arena.is_mapped = false;

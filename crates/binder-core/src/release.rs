@@ -1,6 +1,6 @@
 //! The end of a process, in slices.
 //!
-//! A process may leave a million objects behind. They go a few thousand at a time, so that others
+//! A process may leave a million objects behind. They go a few hundred at a time, so that others
 //! are served in between; from the first slice on, sends to it are answered with `BR_DEAD_REPLY`.
 
 use alloc::boxed::Box;
@@ -12,9 +12,6 @@ use crate::env::ClientMemory;
 use crate::error::Verdict;
 use crate::process::ProcessKey;
 use crate::work::Work;
-
-/// Objects that one slice ends: about a millisecond's worth.
-const SLICE_OBJECTS: usize = 2048;
 
 /// How far the end of a process has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,19 +29,6 @@ pub(crate) struct Remains {
     arena: Option<Arena>,
     /// Where the handles begin that have not been let go.
     next_handle: usize,
-}
-
-/// The objects that the current slice may still end.
-struct Slice(usize);
-
-impl Slice {
-    fn has_room(&self) -> bool {
-        self.0 > 0
-    }
-
-    fn spend(&mut self, objects: usize) {
-        self.0 = self.0.saturating_sub(objects);
-    }
 }
 
 impl Context {
@@ -66,15 +50,15 @@ impl Context {
                 self.manager = None;
             }
         }
-        let mut slice = Slice(SLICE_OBJECTS);
-        self.release_threads(process, &mut slice, memory);
-        self.release_queue(process, &mut slice, memory);
-        self.release_nodes(process, &mut slice);
-        self.release_handles(process, &mut slice);
-        self.release_deaths(process, &mut slice);
-        self.release_freeze_links(process, &mut slice);
-        self.release_buffers(process, &mut slice);
-        if !slice.has_room() {
+        self.slice.begin();
+        self.release_threads(process, memory);
+        self.release_queue(process, memory);
+        self.release_nodes(process);
+        self.release_handles(process);
+        self.release_deaths(process);
+        self.release_freeze_links(process);
+        self.release_buffers(process);
+        if !self.slice.has_room() {
             return Release::Unfinished;
         }
         // None of its nodes or references was its own, so that nothing has been queued since.
@@ -90,31 +74,27 @@ impl Context {
         Release::Done
     }
 
-    fn release_threads(
-        &mut self,
-        process: ProcessKey,
-        slice: &mut Slice,
-        memory: &mut dyn ClientMemory,
-    ) {
-        while slice.has_room()
+    fn release_threads(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
+        while self.slice.has_room()
             && let Some((_, thread)) = self.processes[process].threads.first_key_value()
         {
             let thread = *thread;
-            slice.spend(1 + self.threads[thread].todo.len());
-            self.remove_thread(thread, memory);
+            self.wind_up_thread(thread, memory);
+            while self.slice.has_room() && self.drop_own_work(thread, memory) {
+                self.slice.spend(1);
+            }
+            if self.threads[thread].todo.is_empty() {
+                self.slice.spend(1);
+                self.remove_thread(thread, memory);
+            }
         }
     }
 
-    fn release_queue(
-        &mut self,
-        process: ProcessKey,
-        slice: &mut Slice,
-        memory: &mut dyn ClientMemory,
-    ) {
-        while slice.has_room()
+    fn release_queue(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
+        while self.slice.has_room()
             && let Some(work) = self.processes[process].todo.pop_front()
         {
-            slice.spend(1);
+            self.slice.spend(1);
             match work {
                 Work::Transaction(transaction) => {
                     self.discard_undelivered(transaction, Verdict::Dead, memory);
@@ -132,29 +112,29 @@ impl Context {
     }
 
     /// Parts the nodes from their owner: one-ways in line are dropped, watchers are told.
-    fn release_nodes(&mut self, process: ProcessKey, slice: &mut Slice) {
-        while slice.has_room()
+    fn release_nodes(&mut self, process: ProcessKey) {
+        while self.slice.has_room()
             && let Some((ptr, node)) = self.processes[process].nodes.first_key_value()
         {
             let (ptr, node) = (*ptr, *node);
             if let Some(oneway) = self.next_in_line(node) {
-                slice.spend(1);
+                self.slice.spend(1);
                 self.end_transaction(oneway);
                 continue;
             }
-            slice.spend(1 + self.nodes[node].watchers.len());
+            self.slice.spend(1 + self.nodes[node].watchers.len());
             self.processes[process].nodes.remove(&ptr);
             self.holdings_of(process)[Resource::Nodes] -= 1;
             self.orphan_node(node);
         }
     }
 
-    fn release_handles(&mut self, process: ProcessKey, slice: &mut Slice) {
-        while slice.has_room() {
+    fn release_handles(&mut self, process: ProcessKey) {
+        while self.slice.has_room() {
             let state = &mut self.processes[process];
             let Some(remains) = &mut state.remains else { return };
             let Some(reference) = state.handles.take_next(&mut remains.next_handle) else { return };
-            slice.spend(1);
+            self.slice.spend(1);
             state.handles.forget_node(self.references[reference].node);
             self.holdings_of(process)[Resource::Handles] -= 1;
             self.drop_reference(reference);
@@ -162,32 +142,32 @@ impl Context {
     }
 
     /// Deaths that were told and not acknowledged, and have no reference any more.
-    fn release_deaths(&mut self, process: ProcessKey, slice: &mut Slice) {
-        while slice.has_room()
+    fn release_deaths(&mut self, process: ProcessKey) {
+        while self.slice.has_room()
             && let Some((_, death)) = self.processes[process].told_deaths.pop_first()
         {
-            slice.spend(1);
+            self.slice.spend(1);
             self.remove_death(death);
         }
     }
 
     /// States of others that were told and not acknowledged, and have no reference any more.
-    fn release_freeze_links(&mut self, process: ProcessKey, slice: &mut Slice) {
-        while slice.has_room()
+    fn release_freeze_links(&mut self, process: ProcessKey) {
+        while self.slice.has_room()
             && let Some(link) = self.processes[process].freeze_links.last_told()
         {
-            slice.spend(1);
+            self.slice.spend(1);
             self.drop_freeze(link);
         }
     }
 
-    fn release_buffers(&mut self, process: ProcessKey, slice: &mut Slice) {
+    fn release_buffers(&mut self, process: ProcessKey) {
         let remains = &mut self.processes[process].remains;
         let Some(arena) = remains.as_mut().and_then(|remains| remains.arena.as_mut()) else {
             return;
         };
-        while slice.has_room() && arena.forget_one() {
-            slice.spend(1);
+        while self.slice.has_room() && arena.forget_one() {
+            self.slice.spend(1);
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::error::{Errno, Refusal, Verdict};
 use crate::fetch::Payload;
 use crate::thread::{ThreadKey, no_error};
 use crate::transaction::{Draft, Kind, Transaction, TransactionKey};
+use crate::unfinished::{Built, UnfinishedSend};
 use crate::work::Work;
 
 impl Context {
@@ -39,6 +40,26 @@ impl Context {
         self.restore_nice(thread, call);
         self.log_waiting_caller(call);
         match self.try_reply(caller, thread, call, data, payload, memory) {
+            Ok(None) => self.conclude_reply(caller, thread, call, data, Ok(())),
+            Ok(Some(send)) => {
+                // It is served until it is answered.
+                self.threads[thread].stack = Some(call);
+                self.suspend_send(thread, send);
+            }
+            Err(refusal) => self.conclude_reply(caller, thread, call, data, Err(refusal)),
+        }
+    }
+
+    /// Ends a call that was answered, or could not be: the replier always reads a completion.
+    pub(crate) fn conclude_reply(
+        &mut self,
+        caller: &Caller,
+        thread: ThreadKey,
+        call: TransactionKey,
+        data: &BinderTransactionDataSg,
+        result: Result<(), Refusal>,
+    ) {
+        match result {
             Ok(()) => {
                 self.journal.accept();
                 self.note_answer(caller, call);
@@ -54,6 +75,7 @@ impl Context {
                 }
             }
             Err(refusal) => {
+                let id = self.trace().id;
                 self.journal.refuse(refusal);
                 self.threads[thread].return_error = Some(BR_TRANSACTION_COMPLETE);
                 self.queue_on_thread(thread, Work::ReturnError);
@@ -75,7 +97,7 @@ impl Context {
     }
 
     /// Takes the call that the thread serves off its stack.
-    fn take_served_call(&mut self, thread: ThreadKey) -> Result<TransactionKey, Errno> {
+    pub(crate) fn take_served_call(&mut self, thread: ThreadKey) -> Result<TransactionKey, Errno> {
         let call = self.threads[thread].stack.ok_or(Errno::EPROTO)?;
         let Transaction { to_thread, to_parent, from, .. } = self.transactions[call];
         if to_thread != Some(thread) {
@@ -97,7 +119,7 @@ impl Context {
         data: &BinderTransactionDataSg,
         payload: &mut Payload,
         memory: &mut dyn ClientMemory,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Option<UnfinishedSend>, Refusal> {
         self.afford_completion(thread)?;
         let waiting = self.transactions[call].from.ok_or(Refusal::dead(Errno::ESRCH))?;
         let receiver = self.threads[waiting].process;
@@ -110,7 +132,27 @@ impl Context {
             is_oneway: false,
             accepts_fds: self.transactions[call].flags & TF_ACCEPT_FDS != 0,
         };
-        let buffer = self.build_buffer(&draft, payload, memory)?;
+        match self.build_buffer(&draft, payload, memory)? {
+            Built::Whole(buffer) => {
+                self.send_reply(caller, call, waiting, data, buffer);
+                Ok(None)
+            }
+            Built::Partly(partial) => {
+                Ok(Some(UnfinishedSend::new(Kind::Reply, &draft, None, partial)))
+            }
+        }
+    }
+
+    /// Sends a reply whose buffer is built to the thread that waits for it.
+    pub(crate) fn send_reply(
+        &mut self,
+        caller: &Caller,
+        call: TransactionKey,
+        waiting: ThreadKey,
+        data: &BinderTransactionDataSg,
+        buffer: u32,
+    ) {
+        let receiver = self.threads[waiting].process;
         let reply = self.begin_transaction(Transaction {
             trace: self.trace(),
             kind: Kind::Reply,
@@ -129,7 +171,6 @@ impl Context {
         });
         self.threads[waiting].stack = self.transactions[call].from_parent;
         self.queue_on_thread(waiting, Work::Transaction(reply));
-        Ok(())
     }
 
     /// Tells a sender that its transaction was not accepted.

@@ -62,6 +62,8 @@ pub struct Census {
     pub files: usize,
     /// Calls that wait for an errand.
     pub errands: usize,
+    /// Commands that go on in a later slice, and buffers of which not all is let go of.
+    pub unfinished: usize,
     /// Rooms for sends that are being fetched.
     pub rooms: usize,
     /// Links, transactions and completions that living processes are charged with.
@@ -83,6 +85,7 @@ impl Context {
             transactions: self.transactions.len(),
             deaths: self.deaths.len(),
             errands: self.errands.len(),
+            unfinished: self.ending_buffers.len(),
             rooms: self.rooms.len(),
             freezes: self.freezes.len(),
             users: self.users.values().filter(|user| user.has_anything()).count(),
@@ -102,6 +105,7 @@ impl Context {
         }
         let counted = self.transactions.values().filter(|it| it.to_process.is_some());
         debug_assert_eq!(census.outstanding, counted.count(), "every transaction is counted once");
+        census.unfinished += self.threads.values().filter(|it| it.unfinished.is_some()).count();
         census.queued += self.threads.values().map(|thread| thread.todo.len()).sum::<usize>();
         census
     }

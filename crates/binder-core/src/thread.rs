@@ -1,5 +1,6 @@
 //! A caller thread of a process: its looper state, its transaction stack, its own queue.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use binder_uapi::{BR_OK, BinderExtendedError};
@@ -12,6 +13,7 @@ use crate::nice::Nice;
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::transaction::TransactionKey;
+use crate::unfinished::Unfinished;
 use crate::waiting::Parked;
 use crate::work::WorkQueue;
 
@@ -45,6 +47,8 @@ pub struct Thread {
     pub(crate) defers_completions: bool,
     /// What its call waits for, apart from work.
     pub(crate) errand: Option<ErrandKey>,
+    /// The command that its call goes on with.
+    pub(crate) unfinished: Option<Box<Unfinished>>,
     /// Descriptors of its process to close when it leaves its ioctl.
     pub(crate) closing: Vec<u32>,
 }
@@ -67,6 +71,7 @@ impl Thread {
             nice: None,
             defers_completions: false,
             errand: None,
+            unfinished: None,
             closing: Vec::new(),
         }
     }

@@ -19,6 +19,8 @@ use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::thread::{ThreadKey, no_error};
+use crate::translate::{Filled, Filling};
+use crate::unfinished::{Built, PartialBuffer, UnfinishedSend};
 use crate::work::Work;
 
 /// Names a transaction.
@@ -80,11 +82,12 @@ pub(crate) fn handle_of(data: &BinderTransactionDataSg) -> u32 {
 }
 
 /// Where a call or one-way goes.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
     pub(crate) node: NodeKey,
     pub(crate) owner: ProcessKey,
     /// The thread of the owner that waits in the same chain of calls.
-    thread: Option<ThreadKey>,
+    pub(crate) thread: Option<ThreadKey>,
 }
 
 /// What a buffer is built from, and for whom.
@@ -115,14 +118,25 @@ impl Context {
         let kind = Kind::of_send(data);
         self.log_send(id, kind, thread, data);
         match self.try_transact(caller, thread, kind, data, payload, memory) {
+            Ok(None) => self.conclude_send(thread, Ok(())),
+            Ok(Some(send)) => self.suspend_send(thread, send),
+            Err(refusal) => self.conclude_send(thread, Err(refusal)),
+        }
+    }
+
+    /// Notes how a send has ended, and tells the sender if it was refused.
+    pub(crate) fn conclude_send(&mut self, thread: ThreadKey, sent: Result<(), Refusal>) {
+        match sent {
             Ok(()) => self.journal.accept(),
             Err(refusal) => {
+                let id = self.trace().id;
                 self.journal.refuse(refusal);
                 self.refuse_send(thread, id, refusal);
             }
         }
     }
 
+    /// Sends what `BC_TRANSACTION` asks for, unless that takes more than a slice.
     fn try_transact(
         &mut self,
         caller: &Caller,
@@ -131,27 +145,68 @@ impl Context {
         data: &BinderTransactionDataSg,
         payload: &mut Payload,
         memory: &mut dyn ClientMemory,
-    ) -> Result<(), Refusal> {
-        let header = &data.transaction_data;
-        let is_oneway = kind == Kind::Oneway;
+    ) -> Result<Option<UnfinishedSend>, Refusal> {
         let mut target = self.resolve_target(caller.process, handle_of(data))?;
         self.log_target(target.owner, None, Some(target.node));
-        self.afford_completion(thread)?;
-        self.afford_transaction(caller.process, kind)?;
-        if !is_oneway {
-            target.thread = self.thread_in_chain(thread, target.owner)?;
+        self.check_sender(thread, kind, &mut target)?;
+        if target.thread.is_some() {
             self.log_target(target.owner, target.thread, Some(target.node));
         }
+        let accepts_fds = self.nodes[target.node].accepts_fds;
         let draft = Draft {
             sender: caller.process,
             thread,
             receiver: target.owner,
             target: Some(target.node),
             data,
-            is_oneway,
-            accepts_fds: self.nodes[target.node].accepts_fds,
+            is_oneway: kind == Kind::Oneway,
+            accepts_fds,
         };
-        let buffer = self.build_buffer(&draft, payload, memory)?;
+        match self.build_buffer(&draft, payload, memory)? {
+            Built::Whole(buffer) => {
+                self.send_built(caller, &draft, &target, buffer, memory)?;
+                Ok(None)
+            }
+            Built::Partly(partial) => {
+                Ok(Some(UnfinishedSend::new(kind, &draft, Some(target), partial)))
+            }
+        }
+    }
+
+    /// Checks whether the thread may send this now, and finds out who waits for it at the target.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM` when a limit is met; as [`thread_in_chain`](Self::thread_in_chain).
+    pub(crate) fn check_sender(
+        &mut self,
+        thread: ThreadKey,
+        kind: Kind,
+        target: &mut Target,
+    ) -> Result<(), Errno> {
+        self.afford_completion(thread)?;
+        self.afford_transaction(self.threads[thread].process, kind)?;
+        if kind == Kind::Call {
+            target.thread = self.thread_in_chain(thread, target.owner)?;
+        }
+        Ok(())
+    }
+
+    /// Sends a call or one-way whose buffer is built.
+    ///
+    /// # Errors
+    ///
+    /// A frozen process takes no calls; the buffer is dropped then.
+    pub(crate) fn send_built(
+        &mut self,
+        caller: &Caller,
+        draft: &Draft<'_>,
+        target: &Target,
+        buffer: u32,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<(), Refusal> {
+        let Draft { thread, data, is_oneway, .. } = *draft;
+        let header = &data.transaction_data;
         let is_frozen = match self.note_arrival(target.owner, is_oneway) {
             Ok(is_frozen) => is_frozen,
             Err(refusal) => {
@@ -160,7 +215,7 @@ impl Context {
             }
         };
         let transaction = self.begin_transaction(Transaction {
-            kind,
+            kind: if is_oneway { Kind::Oneway } else { Kind::Call },
             sender: caller.process,
             trace: self.trace(),
             from: (!is_oneway).then_some(thread),
@@ -182,12 +237,12 @@ impl Context {
                 self.journal.report(BR_TRANSACTION_PENDING_FROZEN);
                 self.supersede(target.node, transaction, memory);
             }
-            self.send_oneway(&target, transaction);
+            self.send_oneway(target, transaction);
             self.queue_on_thread(thread, completion);
         } else {
             self.threads[thread].stack = Some(transaction);
             self.queue_deferred(thread, Work::TransactionComplete);
-            self.queue_transaction(&target, transaction);
+            self.queue_transaction(target, transaction);
         }
         Ok(())
     }
@@ -248,7 +303,8 @@ impl Context {
         Ok(None)
     }
 
-    /// Builds the receiver's buffer: room, data, offsets, security context, objects translated.
+    /// Builds the receiver's buffer: room, data, offsets, security context, objects translated. As much
+    /// of it as a slice allows.
     ///
     /// A refusal leaves nothing behind.
     pub(crate) fn build_buffer(
@@ -256,7 +312,7 @@ impl Context {
         draft: &Draft<'_>,
         payload: &mut Payload,
         memory: &mut dyn ClientMemory,
-    ) -> Result<u32, Refusal> {
+    ) -> Result<Built, Refusal> {
         let label_len = self.label_len(draft.sender, draft.target);
         let header = &draft.data.transaction_data;
         let sizes = Sizes::of(draft.data, label_len)?;
@@ -269,9 +325,17 @@ impl Context {
         }
         let mut cargo = Cargo::default();
         match self.fill_buffer(draft, &reservation, label_len, payload, &mut cargo, memory) {
-            Ok(label_start) => Ok(self.commit_buffer(draft, reservation, label_start, cargo)),
+            Ok((label_start, None)) => {
+                Ok(Built::Whole(self.commit_buffer(draft, reservation, label_start, cargo)))
+            }
+            Ok((label_start, Some(filling))) => {
+                let partial = PartialBuffer { reservation, label_start, filling, cargo };
+                Ok(Built::Partly(partial.into()))
+            }
             Err(cause) => {
-                self.let_go(draft.receiver, &cargo.held);
+                for held in cargo.held {
+                    self.let_go(draft.receiver, held);
+                }
                 if let Some(node) = draft.target {
                     self.unhold_locally(node, Strength::Strong);
                 }
@@ -296,7 +360,7 @@ impl Context {
         payload: &mut Payload,
         cargo: &mut Cargo,
         memory: &mut dyn ClientMemory,
-    ) -> Result<Option<u32>, Errno> {
+    ) -> Result<(Option<u32>, Option<Filling>), Errno> {
         let layout = reservation.layout;
         let receiver = draft.receiver;
         let label_start = (label_len > 0).then_some(layout.start + layout.slot_len - label_len);
@@ -305,12 +369,18 @@ impl Context {
             label.resize(label_len as usize, 0);
             memory.store(receiver, label_start, &label)?;
         }
-        self.fill_data(draft, &layout, payload, cargo, memory)?;
-        memory.publish(receiver, layout.start, layout.slot_len)?;
-        Ok(label_start)
+        let left = match self.fill_data(draft, &layout, payload, cargo, memory)? {
+            Filled::Whole => {
+                memory.publish(receiver, layout.start, layout.slot_len)?;
+                None
+            }
+            Filled::Partly(filling) => Some(filling),
+        };
+        Ok((label_start, left))
     }
 
-    fn commit_buffer(
+    /// Makes a reservation that was filled a buffer.
+    pub(crate) fn commit_buffer(
         &mut self,
         draft: &Draft<'_>,
         reservation: Reservation,

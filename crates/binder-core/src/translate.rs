@@ -12,6 +12,7 @@ use binder_uapi::{
 
 use crate::buffer::{Held, Layout};
 use crate::context::Context;
+use crate::descriptors::DescriptorArray;
 use crate::env::ClientMemory;
 use crate::error::Errno;
 use crate::fetch::{Part, Payload};
@@ -19,8 +20,45 @@ use crate::image::{Cargo, Image};
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
 use crate::scatter::translate_piece;
+use crate::slice::SLICE_BYTES;
 use crate::thread::ThreadKey;
 use crate::transaction::Draft;
+
+/// A transaction's data, and how much of it is in the receiver's buffer.
+#[derive(Debug)]
+pub(crate) struct Filling {
+    image: Image,
+    offsets: Vec<u64>,
+    /// The object to translate next, as an index of `offsets`.
+    next: usize,
+    end_of_previous: usize,
+    /// What is left of the array of descriptors that `next` is, if it is one.
+    array: DescriptorArray,
+    /// Bytes of the image that are in the buffer, and that the receiver can see.
+    visible: u32,
+}
+
+impl Filling {
+    fn new(image: Image, offsets: Vec<u64>) -> Self {
+        let array = DescriptorArray::default();
+        Self { image, offsets, next: 0, end_of_previous: 0, array, visible: 0 }
+    }
+
+    /// Which bytes of its buffer the receiver cannot see yet once all is there: where they begin, and
+    /// how many.
+    pub(crate) fn unseen(&self, layout: &Layout) -> (u32, u32) {
+        (layout.start + self.visible, layout.slot_len - self.visible)
+    }
+}
+
+/// How far a slice has come.
+#[derive(Debug)]
+pub(crate) enum Filled {
+    /// All is in the buffer.
+    Whole,
+    /// The next slice goes on with it.
+    Partly(Filling),
+}
 
 impl Context {
     /// Puts data and offsets into the buffer, each object translated: the receiver never sees an
@@ -37,7 +75,7 @@ impl Context {
         payload: &mut Payload,
         cargo: &mut Cargo,
         memory: &mut dyn ClientMemory,
-    ) -> Result<(), Errno> {
+    ) -> Result<Filled, Errno> {
         let Payload { offsets, bytes, placed_bytes, fault, .. } = payload;
         let fault = *fault;
         if fault == Some(Part::Offsets) {
@@ -50,44 +88,81 @@ impl Context {
         if fault == Some(Part::Data) {
             return Err(Errno::EFAULT);
         }
-        if offsets.is_empty() {
+        if offsets.is_empty() && (*placed_bytes > 0 || bytes.len() <= SLICE_BYTES as usize) {
             if layout.data_len > 0 && *placed_bytes == 0 {
                 memory.store(draft.receiver, layout.start, bytes)?;
             }
-            return Ok(());
+            return Ok(Filled::Whole);
         }
         let receiver = &self.processes[draft.receiver];
         let base = receiver.arena.as_ref().map(|arena| arena.address_of(layout.start));
         let room = usize::try_from(draft.data.buffers_size).map_err(|_| Errno::EINVAL)?;
-        let mut image =
-            Image::new(layout, base.ok_or(Errno::ESRCH)?, room, core::mem::take(bytes), fault);
-        image.put((layout.offsets_start - layout.start) as usize, offsets.as_slice());
-        let mut end_of_previous = 0;
-        for (index, offset) in offsets.iter().enumerate() {
-            let start = usize::try_from(*offset).map_err(|_| Errno::EFAULT)?;
-            // What lies between two objects cannot be copied if that is less than nothing.
-            if start < end_of_previous || start > image.data_len() {
-                return Err(Errno::EFAULT);
-            }
-            end_of_previous =
-                self.translate_at(draft, &mut image, index as u64, start, cargo, memory)?;
+        let base = base.ok_or(Errno::ESRCH)?;
+        let (bytes, offsets) = (core::mem::take(bytes), core::mem::take(offsets));
+        let image = Image::new(layout, base, room, bytes, fault);
+        let mut filling = Filling::new(image, offsets);
+        if !self.fill_slice(draft, layout, &mut filling, cargo, memory)? {
+            return Ok(Filled::Partly(filling));
         }
-        memory.store(draft.receiver, layout.start, image.filled())?;
         // For what the next send carries.
-        *bytes = image.bytes;
-        Ok(())
+        (payload.bytes, payload.offsets) = (filling.image.bytes, filling.offsets);
+        Ok(Filled::Whole)
     }
 
-    /// Translates the object at `start`, the one of offset `index`, in place and returns where it ends.
+    /// Goes on with [`fill_data`](Self::fill_data) for a slice. Says whether all is in the buffer.
+    pub(crate) fn fill_slice(
+        &mut self,
+        draft: &Draft<'_>,
+        layout: &Layout,
+        filling: &mut Filling,
+        cargo: &mut Cargo,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<bool, Errno> {
+        let offsets_start = (layout.offsets_start - layout.start) as usize;
+        while let Some(offset) = filling.offsets.get(filling.next) {
+            if !self.slice.has_room() {
+                return Ok(false);
+            }
+            self.slice.spend(1);
+            if filling.array.is_empty() {
+                let start = usize::try_from(*offset).map_err(|_| Errno::EFAULT)?;
+                // What lies between two objects cannot be copied if that is less than nothing.
+                if start < filling.end_of_previous || start > filling.image.data_len() {
+                    return Err(Errno::EFAULT);
+                }
+                filling.image.put(offsets_start + filling.next * size_of::<u64>(), offset);
+                filling.end_of_previous =
+                    self.translate_at(draft, filling, start, cargo, memory)?;
+            } else {
+                let Filling { image, array, .. } = filling;
+                self.translate_in_array(draft, image, array, cargo, memory)?;
+            }
+            // All files of an array come before the next object.
+            filling.next += usize::from(filling.array.is_empty());
+        }
+        let left = &filling.image.filled()[filling.visible as usize..];
+        let start = layout.start + filling.visible;
+        if left.len() <= SLICE_BYTES as usize {
+            memory.store(draft.receiver, start, left)?;
+            return Ok(true);
+        }
+        memory.store(draft.receiver, start, &left[..SLICE_BYTES as usize])?;
+        memory.publish(draft.receiver, start, SLICE_BYTES)?;
+        filling.visible += SLICE_BYTES;
+        Ok(false)
+    }
+
+    /// Translates the next object, which is at `start`, in place and returns where it ends. If it is an
+    /// array of descriptors, the files of these are to be captured next.
     fn translate_at(
         &mut self,
         draft: &Draft<'_>,
-        image: &mut Image,
-        index: u64,
+        filling: &mut Filling,
         start: usize,
         cargo: &mut Cargo,
         memory: &mut dyn ClientMemory,
     ) -> Result<usize, Errno> {
+        let Filling { image, next, array, .. } = filling;
         if !start.is_multiple_of(4) {
             return Err(Errno::EINVAL);
         }
@@ -108,8 +183,12 @@ impl Context {
             BINDER_TYPE_FD => {
                 return self.translate_descriptor(draft, image, start, cargo, memory);
             }
-            BINDER_TYPE_FDA => return self.translate_array(draft, image, start, cargo, memory),
-            BINDER_TYPE_PTR => return translate_piece(image, index, start),
+            BINDER_TYPE_FDA => {
+                let end;
+                (*array, end) = DescriptorArray::at(image, start)?;
+                return Ok(end);
+            }
+            BINDER_TYPE_PTR => return translate_piece(image, *next as u64, start),
             _ => return Err(Errno::EINVAL),
         };
         Ok(image.put(start, &translated))

@@ -135,9 +135,10 @@ impl WorkQueue {
     pub(crate) fn take_transactions(&mut self, most: usize) -> Vec<TransactionKey> {
         let mut taken = Vec::new();
         for (_, work) in &mut self.entries {
-            if taken.len() < most
-                && let Some(Work::Transaction(transaction)) = *work
-            {
+            if taken.len() == most {
+                break;
+            }
+            if let Some(Work::Transaction(transaction)) = *work {
                 *work = None;
                 taken.push(transaction);
             }

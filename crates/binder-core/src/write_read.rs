@@ -29,6 +29,9 @@ pub enum Outcome {
     Park(ThreadKey),
     /// It goes on with [`Context::write_read`], once its next commands have been fetched.
     Fetch,
+    /// It goes on with [`Context::go_on`] and the same commands, once others have had their turn. The
+    /// thread is still in its ioctl, and no signal ends that now but one that kills.
+    Yield(ThreadKey),
     /// It goes on with [`Context::finish_hand_over`], once its returns have been written to the calling
     /// thread's memory, or could not be. The thread is still in its ioctl, and no signal ends that now.
     HandOver(HandOver),
@@ -60,8 +63,23 @@ impl Context {
         // A thread that makes a call does not sleep in another.
         self.unpark(thread);
         self.leave_errand(thread, memory);
+        self.abandon_unfinished(thread, memory);
+        self.run_call(caller, thread, request, commands, memory)
+    }
+
+    /// Runs the commands of a call, from the next on, and its read phase.
+    pub(crate) fn run_call(
+        &mut self,
+        caller: &Caller,
+        thread: ThreadKey,
+        request: &mut BinderWriteRead,
+        commands: &mut Commands,
+        memory: &mut dyn ClientMemory,
+    ) -> Result<Outcome, Errno> {
         let result = self.run_phases(caller, thread, request, commands, memory);
-        self.give_up_rooms(commands, memory);
+        if !matches!(result, Ok(Outcome::Yield(_))) {
+            self.give_up_rooms(commands, memory);
+        }
         self.conclude(thread, result)
     }
 
@@ -79,6 +97,7 @@ impl Context {
         match self.run_commands(caller, thread, request, commands, memory) {
             Ok(Written::Run) => {}
             Ok(Written::Partly) => return Ok(Outcome::Fetch),
+            Ok(Written::Unfinished) => return Ok(Outcome::Yield(thread)),
             Err(error) => {
                 request.read_consumed = 0;
                 return Err(error);
@@ -136,7 +155,13 @@ impl Context {
     pub(crate) fn pass_on_work(&mut self, thread: ThreadKey, result: &Result<Outcome, Errno>) {
         match result {
             Ok(Outcome::Park(_)) => {}
-            Ok(Outcome::Done | Outcome::Fetch | Outcome::HandOver(_) | Outcome::Errand(_))
+            Ok(
+                Outcome::Done
+                | Outcome::Fetch
+                | Outcome::Yield(_)
+                | Outcome::HandOver(_)
+                | Outcome::Errand(_),
+            )
             | Err(_) => self.leave_work_to_others(thread),
         }
     }

@@ -42,6 +42,8 @@ pub(crate) enum CallState {
     Fetching(Arc<Leash>),
     /// Its returns are being written to its client's memory.
     CopyingOut(Arc<Leash>),
+    /// It lets others go first, and goes on in another slice.
+    Yielding(Arc<Leash>),
     /// Its read sleeps, until there is work for its thread.
     Asleep(ThreadKey, Check),
     /// Files are being installed in its client, or closed there. Its request may be answered by then, and

@@ -223,10 +223,14 @@ impl Driver {
             }
             Job::Release { device, process } => self.end_file(device, process),
             Job::GoOnReleasing { is_left } => {
-                if let Some((device, process)) = self.ending.pop_front() {
-                    self.release(device, process);
-                }
-                is_left(!self.ending.is_empty());
+                let is_more = match self.ending.pop_front() {
+                    Some((device, process)) => {
+                        self.release(device, process);
+                        true
+                    }
+                    None => self.end_buffers(),
+                };
+                is_left(is_more);
             }
             Job::Interrupt { unique, target } => self.interrupt(unique, target),
             Job::NoteFilter { pid } => {
@@ -462,6 +466,16 @@ impl Driver {
         }
         self.release(device, process);
         self.devices[device].clients.remove(process);
+    }
+
+    /// Lets go of a slice of what buffers held that nobody frees. Says whether there may be more.
+    fn end_buffers(&mut self) -> bool {
+        let has_some = |state: &Device| state.context.has_ending_buffers();
+        let Some(device) = self.devices.iter().position(has_some) else { return false };
+        let state = &mut self.devices[device];
+        let _ = state.context.end_buffers(&mut state.clients);
+        self.carry_out_effects(device);
+        true
     }
 
     /// Ends a process, or as much of it as may keep the others waiting; the housekeeper sees to the

@@ -465,7 +465,8 @@ impl Driver {
                     let _ =
                         context.finish_hand_over(hand_over, unwritten, &mut call.request, clients);
                 }
-                Ok(Outcome::Done | Outcome::Fetch | Outcome::Errand(_)) | Err(_) => {}
+                Ok(Outcome::Done | Outcome::Fetch | Outcome::Yield(_) | Outcome::Errand(_))
+                | Err(_) => {}
             },
         }
         self.carry_out_effects(asker.device);
@@ -491,8 +492,8 @@ impl Driver {
                 return Next::HandOver(request, hand_over);
             }
             Ok(Outcome::Done) => 0,
-            // Only the beginning of a call fetches commands.
-            Ok(Outcome::Fetch) => -Errno::EINVAL.number(),
+            // Only the beginning of a call has commands.
+            Ok(Outcome::Fetch | Outcome::Yield(_)) => -Errno::EINVAL.number(),
             Err(error) => -error.number(),
         };
         Next::Return(result, request)

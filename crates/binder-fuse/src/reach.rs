@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use binder_core::{
-    CallerMemory, ClaimedAddr, Commands, CopyFault, HandOver, RoomKey, TransactionKind,
+    CallerMemory, ClaimedAddr, Commands, CopyFault, HandOver, RoomKey, ThreadKey, TransactionKind,
 };
 use binder_os::{ClientMemory, Mapping};
 use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
@@ -58,6 +58,8 @@ pub(crate) enum Want {
     Commands(BinderWriteRead, Box<Commands>),
     /// The caller has its returns.
     HandOver(HandOver),
+    /// Nothing but others' turn: the call goes on with these commands in another slice.
+    Turn(ThreadKey, Box<Commands>),
 }
 
 /// How a reach ended.
@@ -181,6 +183,7 @@ impl Way {
                 Ok(()) => End::Done,
                 Err(fault) => End::Fault(fault),
             },
+            Want::Turn(..) => End::Done,
         });
         *end = catch_unwind(work).unwrap_or_else(|_| {
             tracing::error!(unique, "a request met a bug when memory was accessed for it");
@@ -372,9 +375,10 @@ impl Shared {
     }
 
     fn leave_to_runners(&self, mut way: Box<Way>) {
-        let Some(Reach { client, .. }) = way.reach else { return };
+        let Some(Reach { client, ref want, .. }) = way.reach else { return };
+        let is_turn = matches!(want, Want::Turn(..));
         self.runners.run(client, move |shared| {
-            let is_slow = shared.slow.holds(client.pid);
+            let is_slow = !is_turn && shared.slow.holds(client.pid);
             if is_slow {
                 shared.slow.begin_wait(client.pid);
             }

@@ -125,6 +125,14 @@ impl CoreRig {
         Self { world: RefCell::new(World { contexts, ..World::default() }) }
     }
 
+    /// The same rig, whose calls go on in slices of so many objects.
+    #[must_use]
+    pub fn in_slices_of(self, objects: usize) -> Self {
+        let mut world = self.world.into_inner();
+        world.contexts = world.contexts.map(|context| context.in_slices_of(objects));
+        Self { world: RefCell::new(world) }
+    }
+
     /// Lets the access after the next `accesses` ones fault; `None` takes it back.
     pub fn fault_after(&self, accesses: Option<usize>) {
         self.world.borrow_mut().memory.fault_after(accesses);
@@ -180,7 +188,8 @@ impl CoreRig {
         self.world.borrow_mut().retract_errands();
     }
 
-    /// Has every access to a host's memory wait until it is [let pass](Self::pass_window).
+    /// Has every access to a host's memory, and every further slice of a call, wait until it is
+    /// [let pass](Self::pass_window).
     pub fn hold_windows(&self) {
         self.world.borrow_mut().holds_windows = true;
     }
@@ -191,18 +200,22 @@ impl CoreRig {
         self.world.borrow_mut().holds_fetched = true;
     }
 
-    /// Closes a file while a call through another waits for memory of its host: the one after `windows`
-    /// such calls.
+    /// Closes a file while a call through another waits for memory of its host, or for its next slice:
+    /// the one after `windows` such calls.
     pub fn close_in_window(&self, windows: usize, process: Process) {
         self.disrupt(windows, process, move |world| world.close(process.0));
     }
 
     /// The same with a thread that ends, whatever it does.
     pub fn exit_in_window(&self, windows: usize, caller: Caller) {
-        self.disrupt(windows, caller.process, move |world| {
-            let (context, who) = world.core_caller(caller);
-            world.contexts[context].exit_thread(&who, &mut world.memory.seen_by(context));
-        });
+        self.disrupt(windows, caller.process, move |world| world.end_thread(caller));
+    }
+
+    /// Ends a thread, whatever it does.
+    pub fn end_thread(&self, caller: Caller) {
+        let mut world = self.world.borrow_mut();
+        world.end_thread(caller);
+        world.carry_out_effects();
     }
 
     /// The same with a freeze of the program behind a file, if it has nothing to finish first.
@@ -271,12 +284,13 @@ impl CoreRig {
         world.carry_out_effects();
     }
 
-    /// From here on, a closed file comes to its end slice by slice, by [`end_some`](Self::end_some).
+    /// From here on, a closed file and buffers that nobody frees come to their end slice by slice, by
+    /// [`end_some`](Self::end_some).
     pub fn end_slowly(&self) {
         self.world.borrow_mut().ends_slowly = true;
     }
 
-    /// Plays one slice of the end of a closed file. Says whether there was one.
+    /// Plays one slice of the end of a closed file, or else of such buffers. Says whether there may be more.
     pub fn end_some(&self) -> bool {
         self.world.borrow_mut().end_some()
     }

@@ -58,6 +58,11 @@ fn frozen() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Slices shorter than most messages, and longer than all.
+fn slices() -> impl Strategy<Value = usize> {
+    prop_oneof![Just(1), Just(2), Just(256)]
+}
+
 /// A snapshot tells of every object that there is.
 fn assert_snapshot_is_complete(core: &CoreRig) {
     let (census, snapshot) = (core.census(), core.snapshot());
@@ -74,8 +79,9 @@ fn assert_snapshot_is_complete(core: &CoreRig) {
     assert_eq!(queued + threads().map(|thread| thread.todo.len()).sum::<usize>(), census.queued);
 }
 
-fn compare(steps: &[Step]) {
-    let stage = Stage::new(Box::new(CoreRig::default()));
+/// Plays the steps in slices of so many objects, which nobody can tell.
+fn compare(steps: &[Step], objects: usize) {
+    let stage = Stage::new(Box::new(CoreRig::default().in_slices_of(objects)));
     let mut game = Game::new(&stage);
     for step in steps {
         game.play(step);
@@ -107,17 +113,24 @@ proptest! {
     #[test]
     fn those_who_freeze_each_other_read_what_the_model_reads(
         steps in vec(prop_oneof![2 => frozen(), 3 => step(0.6)], 1..150),
+        objects in slices(),
     ) {
-        compare(&[acquaintance(), steps].concat());
+        compare(&[acquaintance(), steps].concat(), objects);
     }
 
     #[test]
-    fn strangers_read_what_the_model_reads(steps in vec(step(0.5), 1..120)) {
-        compare(&steps);
+    fn strangers_read_what_the_model_reads(
+        steps in vec(step(0.5), 1..120),
+        objects in slices(),
+    ) {
+        compare(&steps, objects);
     }
 
     #[test]
-    fn acquainted_callers_read_what_the_model_reads(steps in vec(step(0.1), 1..120)) {
-        compare(&[acquaintance(), steps].concat());
+    fn acquainted_callers_read_what_the_model_reads(
+        steps in vec(step(0.1), 1..120),
+        objects in slices(),
+    ) {
+        compare(&[acquaintance(), steps].concat(), objects);
     }
 }

@@ -31,6 +31,8 @@ pub(crate) enum Kind {
     Bytes,
     /// New objects, a hundred in a one-way
     Objects,
+    /// New objects, ten thousand in a one-way
+    Thousands,
     /// Death links, made and cleared
     Deaths,
     /// Opens
@@ -45,6 +47,9 @@ pub(crate) enum Kind {
 
 /// Objects, or links, that go into one write.
 const BATCH: u64 = 100;
+
+/// Objects that go into one transaction which takes the driver long.
+const THOUSANDS: u64 = 10_000;
 
 /// Files that go into one write.
 const FILES: usize = 8;
@@ -61,6 +66,7 @@ impl Kind {
         Self::Oneways,
         Self::Bytes,
         Self::Objects,
+        Self::Thousands,
         Self::Deaths,
         Self::Opens,
         Self::Descriptors,
@@ -76,6 +82,7 @@ impl Kind {
             | Self::Oneways
             | Self::Bytes
             | Self::Objects
+            | Self::Thousands
             | Self::Deaths
             | Self::Opens
             | Self::Descriptors => Self::Spin,
@@ -88,6 +95,7 @@ impl Kind {
             Self::Oneways => "oneways",
             Self::Bytes => "bytes",
             Self::Objects => "objects",
+            Self::Thousands => "thousands",
             Self::Deaths => "deaths",
             Self::Opens => "opens",
             Self::Descriptors => "descriptors",
@@ -112,7 +120,10 @@ pub(crate) fn start(kind: Kind, device: &Path) -> Result<Vec<Actor>, BenchError>
             },
             Kind::Oneways => flood_with(&mut session, target, |_| (vec![0x5a; 64], vec![])),
             Kind::Bytes => flood_with(&mut session, target, |_| (vec![0x5a; 100 << 10], vec![])),
-            Kind::Objects => flood_with(&mut session, target, new_objects),
+            Kind::Objects => flood_with(&mut session, target, |number| new_objects(number, BATCH)),
+            Kind::Thousands => {
+                flood_with(&mut session, target, |number| new_objects(number, THOUSANDS))
+            }
             Kind::Deaths => flood_with_deaths(&mut session, target),
             Kind::Opens => flood_with_opens(device),
             Kind::Descriptors => flood_with_files(&mut session, target),
@@ -159,10 +170,10 @@ fn flood_with(
     Ok(())
 }
 
-fn new_objects(number: u64) -> (Vec<u8>, Vec<u64>) {
-    let names = (0..BATCH).map(|object| (1 + number * BATCH + object) * 8);
+fn new_objects(number: u64, count: u64) -> (Vec<u8>, Vec<u64>) {
+    let names = (0..count).map(|object| (1 + number * count + object) * 8);
     let data = names.flat_map(|name| own_object(name).as_bytes().to_vec()).collect();
-    let offsets = (0..BATCH).map(|object| object * size_of::<FlatBinderObject>() as u64).collect();
+    let offsets = (0..count).map(|object| object * size_of::<FlatBinderObject>() as u64).collect();
     (data, offsets)
 }
 

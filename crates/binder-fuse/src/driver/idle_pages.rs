@@ -1,7 +1,6 @@
 //! Memory that was needed for a burst goes back: pages of receive buffers that no live transaction
 //! touches, and room in tables.
 
-
 use super::{Device, Driver};
 
 /// Pages that one slice gives back: about a millisecond's worth, for others wait meanwhile.

@@ -1,7 +1,7 @@
 //! `BINDER_WRITE_READ`, whose commands and returns lie in its client's memory, and signals that come
 //! meanwhile.
 
-use binder_core::{Caller, Commands, Errno, Outcome, Room, TransactionKind, Waits};
+use binder_core::{Caller, Commands, Errno, Outcome, Room, ThreadKey, TransactionKind, Waits};
 use binder_os::injection;
 use binder_uapi::BinderTransactionDataSg;
 use fuse_wire::reply;
@@ -22,6 +22,7 @@ impl Driver {
     fn reach(&mut self, mut call: Call, want: Want) {
         let asker = call.asker;
         let Some(client) = self.devices[asker.device].clients.get_mut(asker.process) else {
+            self.give_up_rooms(asker.device, want);
             return self.end_call(&call, Err(Errno::EINVAL));
         };
         let payer = Payer { pid: client.pid, uid: asker.uid };
@@ -29,13 +30,15 @@ impl Driver {
         call.state = match want {
             Want::Commands(..) => CallState::Fetching(leash),
             Want::HandOver(_) => CallState::CopyingOut(leash),
+            Want::Turn(..) => CallState::Yielding(leash),
         };
+        let is_yielding = matches!(want, Want::Turn(..));
         way.reach = Some(Reach {
             unique: asker.unique,
             device: asker.device,
             client: payer,
             want,
-            can_wait: call.pieces >= PIECES_IN_A_ROW,
+            can_wait: is_yielding || call.pieces >= PIECES_IN_A_ROW,
             end: End::NotYet,
         });
         self.devices[asker.device].calls.insert(call);
@@ -49,8 +52,7 @@ impl Driver {
         } else {
             let mut commands = self.spare_commands(&call);
             commands.clear(&call.request);
-            self.run_commands(call, &mut commands);
-            self.used_commands = Some(commands);
+            self.run_commands(call, commands, None);
         }
     }
 
@@ -97,8 +99,9 @@ impl Driver {
         let Some(mut call) = calls.take(unique) else {
             return self.give_up_rooms(device, want);
         };
-        let (CallState::Fetching(leash) | CallState::CopyingOut(leash)) =
-            std::mem::replace(&mut call.state, CallState::Running)
+        let (CallState::Fetching(leash)
+        | CallState::CopyingOut(leash)
+        | CallState::Yielding(leash)) = std::mem::replace(&mut call.state, CallState::Running)
         else {
             debug_assert!(false, "no other call has its client's memory accessed");
             return self.end_call(&call, Err(Errno::EINVAL));
@@ -122,11 +125,13 @@ impl Driver {
                 self.give_up_rooms(device, want);
                 self.repeat(&call);
             }
-            (Want::Commands(_, mut commands), _) => {
+            (Want::Commands(_, commands), _) => {
                 self.note_time(device);
-                self.run_commands(call, &mut commands);
-                commands.trim();
-                self.used_commands = Some(commands);
+                self.run_commands(call, commands, None);
+            }
+            (Want::Turn(thread, commands), _) => {
+                self.note_time(device);
+                self.run_commands(call, commands, Some(thread));
             }
             (Want::HandOver(hand_over), end) => {
                 let written = if let End::Fault(fault) = end { Err(fault) } else { Ok(()) };
@@ -141,20 +146,33 @@ impl Driver {
 
     /// Gives up what was reserved for commands that nobody will run.
     fn give_up_rooms(&mut self, device: DeviceId, want: Want) {
-        if let Want::Commands(_, mut commands) = want {
+        if let Want::Commands(_, mut commands) | Want::Turn(_, mut commands) = want {
             let Device { context, clients, .. } = &mut self.devices[device];
             context.give_up_rooms(&mut commands, clients);
         }
     }
 
-    fn run_commands(&mut self, mut call: Call, commands: &mut Commands) {
+    /// Runs the commands of a call, or goes on with those of `thread`.
+    fn run_commands(
+        &mut self,
+        mut call: Call,
+        mut commands: Box<Commands>,
+        thread: Option<ThreadKey>,
+    ) {
         let Call { asker, request, .. } = &mut call;
         let state = &mut self.devices[asker.device];
         let client = state.clients.get(asker.process);
         let is_nonblocking = client.is_some_and(|client| client.open_mode.is_nonblocking());
         let waits = if is_nonblocking { Waits::Never } else { Waits::UntilReady };
         let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
-        let mut outcome = state.context.write_read(&caller, request, commands, &mut state.clients);
+        let Device { context, clients, .. } = state;
+        let mut outcome = match thread {
+            None => context.write_read(&caller, request, &mut commands, clients),
+            Some(thread) => context.go_on(&caller, thread, request, &mut commands, clients),
+        };
+        if let Ok(Outcome::Yield(thread)) = outcome {
+            return self.reach(call, Want::Turn(thread, commands));
+        }
         if matches!(outcome, Err(Errno::EAGAIN)) && self.may_sleep(asker.device, asker.process) {
             // The request shows what was done: the repetition only reads.
             let caller = Caller { waits: Waits::UntilReady, ..caller };
@@ -162,6 +180,8 @@ impl Driver {
             let state = &mut self.devices[asker.device];
             outcome = state.context.write_read(&caller, request, &mut none, &mut state.clients);
         }
+        commands.trim();
+        self.used_commands = Some(commands);
         self.go_on_after(call, outcome);
     }
 
@@ -189,6 +209,10 @@ impl Driver {
                 return self.reach(call, Want::HandOver(hand_over));
             }
             Ok(Outcome::Errand(errand)) => return self.send_on_errand(call, errand),
+            Ok(Outcome::Yield(_)) => {
+                debug_assert!(false, "only a call with commands yields");
+                Err(Errno::EINVAL)
+            }
             Ok(Outcome::Done) => Ok(()),
             Err(error) => Err(error),
         };
@@ -231,7 +255,12 @@ impl Driver {
                 }
             }
             Some(CallState::Freezing(_)) => self.interrupt_freeze(device, target),
-            Some(CallState::Fetching(_) | CallState::CopyingOut(_) | CallState::ChangingFiles) => {
+            Some(
+                CallState::Fetching(_)
+                | CallState::CopyingOut(_)
+                | CallState::Yielding(_)
+                | CallState::ChangingFiles,
+            ) => {
                 calls.note_interruption(target);
                 self.end_if_possible(device, target);
             }
@@ -262,7 +291,9 @@ impl Driver {
             // One that is in line keeps its place there: a client that is interrupted again and again
             // would else take more and more.
             CallState::Fetching(leash) => (leash.is_in_use() || asker.is_killed()) && leash.cut(),
-            CallState::CopyingOut(leash) => asker.is_killed() && leash.cut(),
+            CallState::CopyingOut(leash) | CallState::Yielding(leash) => {
+                asker.is_killed() && leash.cut()
+            }
             CallState::ChangingFiles => return self.end_errand_of_killed(device, target),
             // What may end at once has ended.
             CallState::Running | CallState::Asleep(..) | CallState::Freezing(_) => false,

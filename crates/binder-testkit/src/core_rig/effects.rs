@@ -10,6 +10,7 @@ impl World {
     /// Does what the core wants done, until it wants nothing more.
     pub(super) fn carry_out_effects(&mut self) {
         self.wake_readers();
+        while !self.ends_slowly && self.end_buffers() {}
         while !self.holds_errands
             && let Some(errand) = self.errands.pop_front()
         {
@@ -18,7 +19,7 @@ impl World {
         }
     }
 
-    fn wake_readers(&mut self) {
+    pub(super) fn wake_readers(&mut self) {
         if self.is_held {
             return;
         }

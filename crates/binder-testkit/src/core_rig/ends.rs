@@ -4,7 +4,7 @@ use binder_core::Release;
 use rustix::io::Errno;
 
 use super::{Call, OpenFile, World};
-use crate::Host;
+use crate::{Caller, Host};
 
 impl World {
     pub(super) fn interrupt(&mut self, thread: usize) {
@@ -31,6 +31,11 @@ impl World {
         }
     }
 
+    pub(super) fn end_thread(&mut self, caller: Caller) {
+        let (context, who) = self.core_caller(caller);
+        self.contexts[context].exit_thread(&who, &mut self.memory.seen_by(context));
+    }
+
     /// The last close: everybody is woken, then the file goes.
     pub(super) fn close(&mut self, process: usize) {
         let OpenFile { context, key, is_open, .. } = self.files[process];
@@ -49,15 +54,26 @@ impl World {
         while !self.ends_slowly && self.end_some() {}
     }
 
-    /// Goes on with the end of a file that was closed, if there is one.
+    /// Goes on with the end of a file that was closed, or else of buffers. Says whether there may be more.
     pub(super) fn end_some(&mut self) -> bool {
-        let Some((context, key)) = self.ending.pop() else { return false };
+        let Some((context, key)) = self.ending.pop() else { return self.end_buffers() };
         let release = self.contexts[context].release(key, &mut self.memory.seen_by(context));
         if release == Release::Unfinished {
             self.ending.push((context, key));
         }
         self.carry_out_effects();
         true
+    }
+
+    /// Goes on with buffers that come to their end. Says whether there are more.
+    pub(super) fn end_buffers(&mut self) -> bool {
+        let mut are_left = false;
+        for (number, context) in self.contexts.iter_mut().enumerate() {
+            let release = context.end_buffers(&mut self.memory.seen_by(number));
+            are_left |= release == Release::Unfinished;
+        }
+        self.wake_readers();
+        are_left
     }
 
     pub(super) fn kill(&mut self, host: Host) {

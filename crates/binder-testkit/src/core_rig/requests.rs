@@ -116,26 +116,30 @@ impl World {
     /// Goes on with a call until it sleeps or is over, or has to wait for something else.
     pub(super) fn go_on(&mut self, mut window: Window) -> Call {
         loop {
-            let is_window = matches!(window.result, Ok(Outcome::Fetch | Outcome::HandOver(_)));
+            let is_window = matches!(
+                window.result,
+                Ok(Outcome::Fetch | Outcome::Yield(_) | Outcome::HandOver(_))
+            );
             if is_window && self.holds_windows {
                 self.windows.push_back(window);
                 return Call::Errand;
             }
-            let Window { caller, argument, mut request, result, fetched } = window;
+            if is_window {
+                self.be_disrupted(window.caller);
+                window = self.reach_into_host(window);
+                continue;
+            }
+            let Window { caller, argument, request, result, .. } = window;
             let process = caller.process;
             let result = match result {
-                Ok(Outcome::Fetch | Outcome::HandOver(_)) => {
-                    self.be_disrupted(caller);
-                    let result = self.reach_into_host(caller, &mut request, result, fetched);
-                    window = Window { caller, argument, request, result, fetched: None };
-                    continue;
-                }
                 Ok(Outcome::Park(key)) => return Call::Reading { process, key, argument, request },
                 Ok(Outcome::Errand(errand)) => {
                     self.errands.push_back(FakeErrand { caller, argument, request, errand });
                     return Call::Errand;
                 }
-                Ok(Outcome::Done) => Ok(()),
+                Ok(Outcome::Done | Outcome::Fetch | Outcome::Yield(_) | Outcome::HandOver(_)) => {
+                    Ok(())
+                }
                 Err(error) => Err(errno(error)),
             };
             let host = self.threads[caller.thread.0].host;
@@ -156,31 +160,37 @@ impl World {
         commands
     }
 
-    /// Does what a call waits for in its host's memory, if that has not been `fetched`, and goes on with
-    /// it.
-    pub(super) fn reach_into_host(
-        &mut self,
-        caller: Caller,
-        request: &mut BinderWriteRead,
-        result: Result<Outcome, binder_core::Errno>,
-        fetched: Option<Commands>,
-    ) -> Result<Outcome, binder_core::Errno> {
+    /// Does what a call waits for in its host's memory, if that has not been fetched, or lets it have its
+    /// next slice, and goes on with it.
+    pub(super) fn reach_into_host(&mut self, window: Window) -> Window {
+        let Window { caller, argument, mut request, result, fetched } = window;
         let host = self.threads[caller.thread.0].host;
-        match result {
+        let number = self.files[caller.process.0].context;
+        let (result, commands) = match result {
             Ok(Outcome::Fetch) => {
-                let mut commands = fetched.unwrap_or_else(|| self.fetch(caller, request));
-                let result = self.run_commands(caller, request, &mut commands);
-                self.used_commands = Some(commands);
-                result
+                let mut commands = fetched.unwrap_or_else(|| self.fetch(caller, &request));
+                (self.run_commands(caller, &mut request, &mut commands), Some(commands))
+            }
+            Ok(Outcome::Yield(thread)) => {
+                let mut commands = fetched.expect("a call keeps the commands it goes on with");
+                let (_, who) = self.core_caller(caller);
+                let memory = &mut self.memory.seen_by(number);
+                let context = &mut self.contexts[number];
+                let result = context.go_on(&who, thread, &mut request, &mut commands, memory);
+                (result, Some(commands))
             }
             Ok(Outcome::HandOver(hand_over)) => {
                 let written = self.memory.of(host).write(hand_over.address, &hand_over.bytes);
-                let context = self.files[caller.process.0].context;
-                let mut memory = self.memory.seen_by(context);
-                let context = &mut self.contexts[context];
-                context.finish_hand_over(hand_over, written, request, &mut memory)
+                let memory = &mut self.memory.seen_by(number);
+                let context = &mut self.contexts[number];
+                let result = context.finish_hand_over(hand_over, written, &mut request, memory);
+                (result, None)
             }
-            other => other,
-        }
+            other => (other, None),
+        };
+        let is_kept = matches!(result, Ok(Outcome::Yield(_)));
+        let (fetched, used) = if is_kept { (commands, None) } else { (None, commands) };
+        self.used_commands = used.or_else(|| self.used_commands.take());
+        Window { caller, argument, request, result, fetched }
     }
 }

@@ -1,4 +1,4 @@
-//! Calls that wait for memory of their host while the driver is free for others.
+//! Calls that wait for memory of their host, or for their next slice, while the driver is free for others.
 
 use binder_core::{Commands, Outcome};
 use binder_uapi::BinderWriteRead;
@@ -12,7 +12,7 @@ pub(super) struct Window {
     pub(super) argument: u64,
     pub(super) request: BinderWriteRead,
     pub(super) result: Result<Outcome, binder_core::Errno>,
-    /// Commands that were fetched and are not run.
+    /// Commands that were fetched and are not run, or of which one is not at its end.
     pub(super) fetched: Option<Commands>,
 }
 
@@ -41,8 +41,7 @@ impl World {
 
     /// Lets the call that has waited longest have its memory. Says whether there was one.
     pub(super) fn pass_window(&mut self) -> bool {
-        let Some(Window { caller, argument, mut request, result, fetched }) =
-            self.windows.pop_front()
+        let Some(Window { caller, argument, request, result, fetched }) = self.windows.pop_front()
         else {
             return false;
         };
@@ -60,8 +59,9 @@ impl World {
             self.windows.push_back(Window { caller, argument, request, result, fetched });
             return true;
         }
-        let result = self.reach_into_host(caller, &mut request, result, fetched);
-        let call = self.go_on(Window { caller, argument, request, result, fetched: None });
+        let window = Window { caller, argument, request, result, fetched };
+        let window = self.reach_into_host(window);
+        let call = self.go_on(window);
         let place = &mut self.threads[caller.thread.0].call;
         // A later thread of the same number may be in a call of its own.
         if matches!(place, Call::Errand) {

@@ -64,7 +64,12 @@ fn message(load: Load, handles: &[Option<u32>; 4]) -> Message {
 impl Cast<'_> {
     /// Plays on a stage of its own, and sees to it that nothing is left afterwards.
     pub(crate) fn assembled(play: impl FnOnce(&mut Cast<'_>)) {
-        let stage = Stage::new(Box::new(CoreRig::default()));
+        Self::assembled_on(CoreRig::default(), play);
+    }
+
+    /// The same on a rig.
+    pub(crate) fn assembled_on(rig: CoreRig, play: impl FnOnce(&mut Cast<'_>)) {
+        let stage = Stage::new(Box::new(rig));
         let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
         let manager =
             stage.manager_named(FlatBinderObject { flags, ..FlatBinderObject::default() });

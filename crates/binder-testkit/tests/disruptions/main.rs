@@ -7,6 +7,7 @@
 mod cast;
 mod scenario;
 
+use binder_testkit::CoreRig;
 use cast::Cast;
 use scenario::{SCENARIOS, Who};
 
@@ -79,7 +80,7 @@ fn with_somebody_leaving(how: &str, leave: impl Fn(&mut Cast<'_>, Who)) {
 }
 
 /// Plays each scenario once for each party and each access to the memory of another, during which it
-/// leaves.
+/// leaves, or place between two slices of another's call. Each slice is of two objects.
 fn with_somebody_leaving_in_a_window(
     how: &str,
     order: impl Fn(&Cast<'_>, usize, Who),
@@ -91,7 +92,8 @@ fn with_somebody_leaving_in_a_window(
                 let _told =
                     Situation(format!("{}: {who:?} {how} in window {window}", scenario.name));
                 let mut has_left = false;
-                Cast::assembled(|cast| {
+                let rig = CoreRig::default().in_slices_of(2);
+                Cast::assembled_on(rig, |cast| {
                     order(cast, window, who);
                     for act in scenario.acts {
                         cast.play(act);

@@ -4,7 +4,7 @@ use binder_testkit::Return::{
     self, DeadReply, FailedReply, OnewaySpamSuspect, Reply, TransactionComplete,
 };
 use binder_testkit::{
-    Caller, Driver, Entrance, Message, Mode, Party, Stage, commands, expect, introduce,
+    Attempt, Caller, Driver, Entrance, Message, Mode, Party, Stage, commands, expect, introduce,
 };
 use binder_uapi::{
     BINDER_GET_NODE_DEBUG_INFO, BINDER_SET_CONTEXT_MGR, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT,
@@ -20,6 +20,7 @@ checks! {
     Device c241_a_descriptor_in_other_hands_is_of_no_use,
     Both c241_a_flood_of_oneways_leaves_others_their_calls,
     Both c241_a_flood_of_objects_leaves_others_their_calls,
+    Both c241_a_client_that_is_killed_in_a_long_transaction_leaves_others_their_calls,
     Both c241_a_flood_of_death_links_leaves_others_their_calls,
     Both c241_a_flood_of_threads_leaves_others_their_calls,
 }
@@ -174,6 +175,34 @@ fn c241_a_flood_of_objects_leaves_others_their_calls(stage: &Stage) {
     flooder.kill();
     assert_served(&m, &q);
     keeper.kill();
+    assert_served(&m, &q);
+}
+
+/// Transactions that take the driver long, of clients that do not live to see their end. Each comes whole or
+/// not at all.
+fn c241_a_client_that_is_killed_in_a_long_transaction_leaves_others_their_calls(stage: &Stage) {
+    const OBJECTS: u64 = 5000;
+    let m = stage.manager();
+    let (q, keeper) = (stage.party(), stage.party());
+    for _ in 0..10 {
+        let flooder = stage.party();
+        let target = introduce(&m, &keeper, (0x10, 0x20), &flooder);
+        let objects = (1..=OBJECTS).map(|object| 8 * object);
+        let message = objects.fold(Message::new(1), |message, it| message.binder(it, 0));
+        flooder.start(flooder.writing(&commands().oneway(target, message)));
+        flooder.kill();
+        assert_served(&m, &q);
+        keeper.set_mode(Mode::Nonblocking);
+        while let Attempt { result: Ok(()), returns, .. } = keeper.try_read() {
+            for returned in returns {
+                if let Return::Transaction(oneway) = returned {
+                    assert_eq!(keeper.objects(&oneway).len() as u64, OBJECTS);
+                    keeper.write(commands().free(oneway.buffer));
+                }
+            }
+        }
+        keeper.set_mode(Mode::Blocking);
+    }
     assert_served(&m, &q);
 }
 
