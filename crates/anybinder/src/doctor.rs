@@ -221,6 +221,8 @@ fn try_world(privacy: Privacy, delivery: DeliveryChoice) -> Result<(), Failure> 
         processes::silence(Stream::Error).map_err(failed("opening /dev/null"))?;
         let options = driver_options(&["binder".to_owned()], DEVICE_MODE, delivery);
         let world = World::furnish(privacy.enter()?, &options)?;
+        // As the command of a world is, which executes a program.
+        processes::allow_inspection().map_err(failed("being a client"))?;
         let answered = BinderClient::open(Path::new("/dev/binder"))
             .and_then(|client| client.version())
             .map_err(failed("opening a device of ours"));

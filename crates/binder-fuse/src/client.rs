@@ -10,7 +10,9 @@ use binder_core::{
     CapturedFile, ClientMemory, CopyFault, Errno, MappingArea, Opener, ProcessKey, UidMap, UidRange,
 };
 use binder_os::client_files::{self, TakeError};
-use binder_os::{ClientThread, FileId, FuseDevice, Leash, ThreadWatch, client_thread, proc_files};
+use binder_os::{
+    ClientThread, FileId, FuseDevice, Leash, ThreadWatch, client_thread, proc_files, processes,
+};
 
 use crate::acquaintances::Acquaintance;
 use crate::descriptors::{PER_FILE, PER_MEMORY, PER_THREAD};
@@ -119,7 +121,9 @@ pub(crate) struct Client {
     _mapping: Permit,
     /// The thread that calls, or called last.
     caller: u32,
-    /// A mapping was looked for in vain, and the process has made no call since.
+    /// A mapping was looked for.
+    was_searched: bool,
+    /// It was in vain, and the process has made no call since.
     is_known_unmapped: bool,
     /// When it was last looked at whether it has its receive buffer still.
     looked_at: Option<Instant>,
@@ -151,6 +155,7 @@ impl Client {
             counted_at: None,
             _mapping: mapping,
             caller: pid,
+            was_searched: false,
             is_known_unmapped: false,
             looked_at: None,
             look: Arc::default(),
@@ -330,12 +335,18 @@ impl Client {
         let threads = std::iter::once(self.pid).chain(others);
         let (mut refused, mut is_unmapped) = (None, false);
         for tid in threads {
-            match self.known.memory.pin(tid).and_then(|pinned| {
+            let search = || {
+                // Not for every receive buffer: the memory of an undumpable process is not ours to open.
+                let is_needed = self.buffer.needs_place();
+                let pinned = is_needed.then(|| self.known.memory.pin(tid)).transpose()?;
                 let found = proc_files::find_mapping(self.pid, tid, self.file)?;
                 Ok(found.map(|place| (pinned, place)))
-            }) {
+            };
+            match search() {
                 Ok(Some((pinned, (base, len_bytes)))) => {
-                    self.buffer.set_place(pinned, base);
+                    if let Some(pinned) = pinned {
+                        self.buffer.set_place(pinned, base);
+                    }
                     return Ok(Some(MappingArea { base, len_bytes }));
                 }
                 Ok(None) => is_unmapped = true,
@@ -499,22 +510,24 @@ impl Clients {
 
 impl ClientMemory for Clients {
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
-        let start = Instant::now();
-        let uid = self.get(process)?.payer().uid;
-        if self.search_time.is_spent(uid, start) {
-            tracing::debug!(
-                uid,
-                "a mapping is not looked for: others must not wait for that again"
-            );
+        let client = self.get(process)?;
+        let uid = client.payer().uid;
+        // Whoever maps what he opens is found at once, whatever others of his user do.
+        if client.was_searched && self.search_time.is_spent(uid, Instant::now()) {
+            tracing::debug!(uid, "a mapping is not searched for again, which keeps others waiting");
             return None;
         }
         let client = self.get_mut(process)?;
+        client.was_searched = true;
+        let start = processes::own_thread_time();
         let found = client.locate_mapping().unwrap_or_else(|error| {
             tracing::warn!(%error, pid = client.pid, "a mapping could not be looked for");
             None
         });
-        let end = Instant::now();
-        self.search_time.note(uid, end.duration_since(start), found.is_some(), end);
+        if found.is_none() {
+            let took = processes::own_thread_time().saturating_sub(start);
+            self.search_time.note(uid, took, Instant::now());
+        }
         found
     }
 

@@ -86,6 +86,11 @@ impl ReceiveBuffer {
         }
     }
 
+    /// Whether it must be known where the client mapped the file.
+    pub(crate) fn needs_place(&self) -> bool {
+        matches!(self.way, Way::Private { .. })
+    }
+
     /// Notes where the client mapped the file, in an address space that was pinned before the search:
     /// should the client execute another program, nothing is ever written into that one.
     pub(crate) fn set_place(&mut self, memory: PinnedMemory, base: u64) {

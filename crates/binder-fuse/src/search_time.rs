@@ -1,8 +1,8 @@
-//! How long the driver has searched for mappings of users' processes, while everybody waited.
+//! How long the driver has searched in vain for mappings of users' processes, while everybody waited.
 //!
 //! A search reads all that a process has mapped, and a process may have mapped much, and its receive
-//! buffer not at all. A user on whom that was spent in vain waits before it is spent again: his processes
-//! get nothing meanwhile that they have no mapping for, as if the last search had just been made.
+//! buffer not at all. A user on whom that was spent waits before it is spent again for a process that was
+//! searched before: the last answer stands meanwhile.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 const SHARE: u32 = 20;
 /// So much at once is nobody's offence.
 const BURST: Duration = Duration::from_millis(5);
-/// A search that finds what it looks for, as there is one for each open file, may take so long.
-const FREE_IF_FOUND: Duration = Duration::from_millis(2);
 /// As many users as are kept without a look at who has paid his debt.
 const SWEEP_AT: usize = 64;
 
@@ -40,18 +38,13 @@ impl SearchTime {
         self.by_user.get(&uid).is_some_and(|debt| debt.left(now) > BURST)
     }
 
-    /// Notes a search that took so long and ended `now`, and whether it has `found` a mapping.
-    pub(crate) fn note(&mut self, uid: u32, took: Duration, found: bool, now: Instant) {
-        let free = if found { FREE_IF_FOUND } else { Duration::ZERO };
-        let charged = took.saturating_sub(free);
-        if charged.is_zero() {
-            return;
-        }
+    /// Notes a search in vain that took so long and ended `now`.
+    pub(crate) fn note(&mut self, uid: u32, took: Duration, now: Instant) {
         if self.by_user.len() >= SWEEP_AT {
             self.by_user.retain(|_, debt| !debt.left(now).is_zero());
         }
         let before = self.by_user.get(&uid).map_or(Duration::ZERO, |debt| debt.left(now));
-        self.by_user.insert(uid, Debt { time: before + charged, at: now });
+        self.by_user.insert(uid, Debt { time: before + took, at: now });
     }
 }
 
@@ -65,31 +58,20 @@ mod tests {
     fn who_has_searches_made_in_vain_waits_and_others_do_not() {
         let (mut all, now) = (SearchTime::default(), Instant::now());
         for _ in 0..5 {
-            all.note(1, MS, false, now);
+            all.note(1, MS, now);
             assert!(!all.is_spent(1, now), "a few are nobody's offence");
         }
-        all.note(1, 15 * MS, false, now);
+        all.note(1, 15 * MS, now);
         assert!(all.is_spent(1, now) && !all.is_spent(2, now));
         assert!(all.is_spent(1, now + 299 * MS), "15 ms are a twentieth of 300");
         assert!(!all.is_spent(1, now + 300 * MS));
     }
 
     #[test]
-    fn what_is_found_in_ordinary_time_costs_nothing() {
-        let (mut all, now) = (SearchTime::default(), Instant::now());
-        for _ in 0..1000 {
-            all.note(1, 2 * MS, true, now);
-        }
-        assert!(!all.is_spent(1, now));
-        all.note(1, 50 * MS, true, now);
-        assert!(all.is_spent(1, now), "an enormous one counts");
-    }
-
-    #[test]
     fn those_who_have_paid_are_forgotten() {
         let (mut all, now) = (SearchTime::default(), Instant::now());
         for uid in 0..1000 {
-            all.note(uid, MS, false, now + uid * 1000 * MS);
+            all.note(uid, MS, now + uid * 1000 * MS);
         }
         assert!(all.by_user.len() <= SWEEP_AT, "{}", all.by_user.len());
     }

@@ -271,7 +271,28 @@ impl ClientMemory {
     #[must_use]
     pub fn has_thread(&self, tid: u32) -> bool {
         let path = format!("task/{tid}");
-        rustix::fs::accessat(&*self.dir, path, Access::EXISTS, AtFlags::empty()).is_ok()
+        // With our rights, not those of our user: a /proc mounted with `hidepid=2` may hide it from him.
+        rustix::fs::accessat(&*self.dir, path, Access::EXISTS, AtFlags::EACCESS).is_ok()
+    }
+
+    /// Checks that we may access the memory, which thread `tid` has.
+    ///
+    /// # Errors
+    ///
+    /// `PermissionDenied` if we may not: the process has made itself undumpable or has more rights than we.
+    pub fn check_access(&self, tid: u32) -> io::Result<()> {
+        let mut byte = 0_u8;
+        let local = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+        let remote = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 1 };
+        let tid = i32::try_from(tid).map_err(|_| io::Error::from(Errno::SRCH))?;
+        // SAFETY: the kernel writes to `byte` at most, which lives through the call, and reads both iovecs;
+        // `remote` names memory of another process, and most likely none.
+        let read =
+            unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) };
+        let error = io::Error::last_os_error();
+        // Any other is about the address.
+        let is_refused = read < 0 && error.kind() == io::ErrorKind::PermissionDenied;
+        if is_refused { Err(error) } else { Ok(()) }
     }
 
     /// Whether `tid` is a thread of the process that runs or will: the first one, once it has ended,

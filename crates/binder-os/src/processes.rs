@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, WaitOptions};
+use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Resource, Rlimit, WaitOptions};
 
 pub use crate::signals::Signal;
 
@@ -285,6 +285,16 @@ pub fn parent() -> Option<u32> {
 /// As prctl(2).
 pub fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
+/// Lets others with our rights inspect this process, as they may inspect any. A process loses that by
+/// gaining rights, as in a user namespace of its own, until it executes a program.
+///
+/// # Errors
+///
+/// As prctl(2).
+pub fn allow_inspection() -> io::Result<()> {
+    Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)?)
 }
 
 /// Leaves the session of the terminal, and with it the reach of its signals.

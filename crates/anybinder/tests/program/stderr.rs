@@ -7,7 +7,7 @@ use crate::mount::in_private_mounts;
 const FLOOD_AND_CALL: &str = r#"
     $PROGRAM -vv mount $DIR --foreground --mode 0666 --limit user-opens=6 2>&7 7>&- 9>&- &
     driver=$!
-    until grep -q fuse.anybinder /proc/self/mounts; do test -e /proc/$driver; sleep 0.01; done
+    until grep -q " $DIR fuse" /proc/self/mounts; do test -e /proc/$driver; sleep 0.01; done
     setpriv --reuid 1000 --regid 1000 --clear-groups bash -c '
         for i in {1..4000}; do exec {fd}<>$1/binder || refused=$((refused + 1)); done 2>/dev/null
         echo $refused refused' sh $DIR

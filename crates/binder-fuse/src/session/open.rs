@@ -84,11 +84,16 @@ impl Shared {
         sharing: Sharing,
         flags: u32,
     ) -> io::Result<(binder_core::Opener, Client)> {
-        let numbers = proc_files::pid_numbers(header.pid)?;
+        // Whoever waits for us is there; a /proc mounted with `hidepid` may not show him.
+        let numbers = proc_files::pid_numbers(header.pid)
+            .map_err(|error| self.out_of_reach(header.pid, &error))?;
         let pid = numbers.first().copied().ok_or(io::ErrorKind::NotFound)?;
         let payer = Payer { pid, uid: header.uid };
         let mapping = mappings().take(payer, 1)?;
         let known = Acquaintances::meet(payer)?;
+        // Whatever it asked for, its commands could not be read: it learns that now.
+        let tid = header.pid;
+        known.memory.check_access(tid).map_err(|error| self.out_of_reach(tid, &error))?;
         if let Some(name) = Watched::Process(pid).to_u64() {
             self.threads.add_process(known.pidfd.as_fd(), name)?;
         }
@@ -101,6 +106,14 @@ impl Shared {
         let file = FileId { device: self.device(), inode: header.node };
         let is_nonblocking = flags & O_NONBLOCK != 0;
         Ok((opener, Client::new(known, file, buffer, is_nonblocking, mapping)))
+    }
+
+    /// What a client gets whose memory we may not access, and the log.
+    fn out_of_reach(&self, tid: u32, error: &io::Error) -> io::Error {
+        if self.warnings.is_due() {
+            tracing::warn!(%error, tid, "a process is refused: its memory is out of reach");
+        }
+        io::Error::from_raw_os_error(Errno::EPERM.number())
     }
 
     pub(super) fn opened(&self, unique: u64, file: File, flags: u32, backing_id: i32) {
