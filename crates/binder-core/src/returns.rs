@@ -35,6 +35,8 @@ pub(crate) struct Returns {
     pub(crate) begins_with_noop: bool,
     /// Whether it takes items of the process: found out before the first.
     takes_process_work: bool,
+    /// As many bytes can be written, as far as is known.
+    proven_len: usize,
 }
 
 /// Why the queues are left alone for now.
@@ -45,14 +47,21 @@ pub(crate) enum Stop {
     Full,
     /// The last item ends the read; a transaction is final only once the client has it.
     AfterLast(Option<TransactionKey>),
+    /// What is there must be written before the next item is taken.
+    Unproven,
     /// The next item is a transaction whose files must be installed first.
     Files(TransactionKey),
 }
 
 impl Returns {
     fn new(bytes: Vec<u8>, room: usize, is_fresh: bool) -> Self {
-        let mut returns =
-            Self { bytes, room, begins_with_noop: is_fresh, takes_process_work: false };
+        let mut returns = Self {
+            bytes,
+            room,
+            begins_with_noop: is_fresh,
+            takes_process_work: false,
+            proven_len: 0,
+        };
         if is_fresh {
             returns.put(BR_NOOP);
         }
@@ -61,6 +70,10 @@ impl Returns {
 
     fn has_room(&self) -> bool {
         self.room.saturating_sub(self.bytes.len()) >= MAX_RETURN_BYTES
+    }
+
+    fn is_proven(&self) -> bool {
+        self.bytes.len() <= self.proven_len
     }
 
     fn is_only_noop(&self) -> bool {
@@ -120,6 +133,9 @@ impl Context {
         }
         let memory = self.spare_returns.pop().unwrap_or_default();
         let returns = Returns::new(memory, room, is_fresh);
+        if is_fresh && self.proven_len(thread, request) < CODE_BYTES {
+            return Ok(self.hand_over_beginning(thread, waits, request, returns));
+        }
         self.go_on_reading(thread, waits, request, returns)
     }
 
@@ -134,12 +150,16 @@ impl Context {
         if self.threads[thread].may_take_process_work() {
             self.reset_nice(thread);
         }
+        returns.proven_len = self.proven_len(thread, request);
         match (self.gather(thread, &mut returns), waits) {
             (Some(Stop::Dry | Stop::Full), _) => {
                 Ok(self.hand_over(thread, request, returns, None, Vec::new()))
             }
             (Some(Stop::AfterLast(last)), _) => {
                 Ok(self.hand_over(thread, request, returns, last, Vec::new()))
+            }
+            (Some(Stop::Unproven), _) => {
+                Ok(self.hand_over_beginning(thread, waits, request, returns))
             }
             (Some(Stop::Files(transaction)), _) => {
                 Ok(self.await_installation(thread, waits, transaction, returns))
@@ -182,6 +202,9 @@ impl Context {
                 let has_more = !self.threads[thread].todo.is_empty()
                     || (is_free && !self.processes[process].todo.is_empty());
                 return if has_more { Stop::Full } else { Stop::Dry };
+            }
+            if returns.has_items() && !returns.is_proven() {
+                return Stop::Unproven;
             }
             let Some(work) = self.next_work(thread, is_free) else { return Stop::Dry };
             match work {

@@ -10,6 +10,7 @@ use crate::errand::ErrandKey;
 use crate::looper::Looper;
 use crate::nice::Nice;
 use crate::process::ProcessKey;
+use crate::proven::ProvenMemory;
 use crate::table::Key;
 use crate::transaction::TransactionKey;
 use crate::waiting::Parked;
@@ -45,6 +46,8 @@ pub struct Thread {
     pub(crate) defers_completions: bool,
     /// What its call waits for, apart from work.
     pub(crate) errand: Option<ErrandKey>,
+    /// Memory to which its returns were written the last time.
+    pub(crate) proven: ProvenMemory,
     /// Descriptors of its process to close when it leaves its ioctl.
     pub(crate) closing: Vec<u32>,
 }
@@ -67,6 +70,7 @@ impl Thread {
             nice: None,
             defers_completions: false,
             errand: None,
+            proven: ProvenMemory::default(),
             closing: Vec::new(),
         }
     }

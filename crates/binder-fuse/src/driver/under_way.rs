@@ -155,7 +155,7 @@ impl Driver {
                 let written = if let End::Fault(fault) = end { Err(fault) } else { Ok(()) };
                 let Device { context, clients, .. } = state;
                 let outcome = context.finish_hand_over(hand_over, written, &mut request, clients);
-                self.end_or_park(&asker, request, outcome);
+                self.go_on_with(&asker, request, outcome, past);
             }
         }
         self.carry_out_effects(asker.device);
@@ -182,11 +182,23 @@ impl Driver {
             state.clients.get(asker.process).is_some_and(|client| client.is_nonblocking);
         let waits = if is_nonblocking { Waits::Never } else { Waits::UntilReady };
         let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
-        let mut outcome =
-            state.context.write_read(&caller, &mut request, commands, &mut state.clients);
+        let outcome = state.context.write_read(&caller, &mut request, commands, &mut state.clients);
+        self.go_on_with(asker, request, outcome, past);
+    }
+
+    /// Goes on with a call that has been run so far.
+    fn go_on_with(
+        &mut self,
+        asker: &Asker,
+        mut request: BinderWriteRead,
+        mut outcome: Result<Outcome, Errno>,
+        past: Past,
+    ) {
+        let state = &mut self.devices[asker.device];
         if matches!(outcome, Err(Errno::EAGAIN)) && state.has_become_blocking(asker.process) {
             // The request shows what was done: the repetition only reads.
-            let caller = Caller { waits: Waits::UntilReady, ..caller };
+            let waits = Waits::UntilReady;
+            let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
             let mut none = Commands::none(&request);
             outcome =
                 state.context.write_read(&caller, &mut request, &mut none, &mut state.clients);
