@@ -154,6 +154,7 @@ impl Context {
         let end = start + size_of::<BinderFdArrayObject>();
         let parent = image.pieces.go_up_to(array.parent)?;
         if array.num_fds == 0 {
+            parent.pass(array.parent_offset)?;
             return Ok(end);
         }
         let len = array.num_fds.checked_mul(NUMBER_BYTES as u64).ok_or(Errno::EINVAL)?;

@@ -83,15 +83,20 @@ pub(crate) struct MappingLook {
     pub(crate) payer: Payer,
     threads: Vec<u32>,
     file: FileId,
+    /// Where it was mapped, if that is known.
+    base: Option<u64>,
     _under_way: Arc<()>,
 }
 
 impl MappingLook {
-    /// Whether it is sure that it has not.
+    /// Whether it is sure that it has not, or not where it was: what it was told to find there is not.
     pub(crate) fn finds_none(&self) -> bool {
         // All threads have the same memory; one that has ended shows none.
         let find = |tid: &u32| proc_files::find_mapping(self.payer.pid, *tid, self.file).ok();
-        self.threads.iter().find_map(find).is_some_and(|found| found.is_none())
+        self.threads.iter().find_map(find).is_some_and(|found| match found {
+            Some((base, _)) => self.base.is_some_and(|known| known != base),
+            None => true,
+        })
     }
 }
 
@@ -121,6 +126,8 @@ pub(crate) struct Client {
     caller: u32,
     /// A mapping was looked for in vain, and the process has made no call since.
     is_known_unmapped: bool,
+    /// Where the receive buffer is mapped, once that is known.
+    base: Option<u64>,
     /// When it was last looked at whether it has its receive buffer still.
     looked_at: Option<Instant>,
     /// Held by a look that is under way.
@@ -153,6 +160,7 @@ impl Client {
             _mapping: mapping,
             caller: pid,
             is_known_unmapped: false,
+            base: None,
             looked_at: None,
             look: Arc::default(),
             is_nonblocking,
@@ -323,6 +331,7 @@ impl Client {
             payer: self.payer(),
             threads: std::iter::once(self.pid).chain(others).collect(),
             file: self.file,
+            base: self.base,
             _under_way: self.look.clone(),
         })
     }
@@ -341,6 +350,7 @@ impl Client {
             }) {
                 Ok(Some((pinned, (base, len_bytes)))) => {
                     self.buffer.set_place(pinned, base);
+                    self.base = Some(base);
                     return Ok(Some(MappingArea { base, len_bytes }));
                 }
                 Ok(None) => {}

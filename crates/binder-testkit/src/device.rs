@@ -324,6 +324,21 @@ impl System for DeviceRig {
         self.order(host, Order::Map, [fetched, len as u64, 0])
     }
 
+    fn move_area(&self, process: Process) -> Result<u64, Errno> {
+        let (host, (base, len)) = {
+            let state = self.state.borrow();
+            let file = &state.processes[process.0];
+            (file.host, file.area)
+        };
+        let base = self.order(host, Order::Move, [base, len as u64, 0])?;
+        self.state.borrow_mut().processes[process.0].area = (base, len);
+        Ok(base)
+    }
+
+    fn sync(&self, process: Process) -> Result<(), Errno> {
+        self.order_on(process, Order::Sync, 0, 0).map(|_| ())
+    }
+
     fn is_mapped_in_child(&self, host: Host, address: u64) -> bool {
         self.order(host, Order::ProbeChild, [address, 0, 0]).expect("fork") != 0
     }
