@@ -32,6 +32,8 @@ const MAX_READ_BYTES: usize = 64 << 10;
 pub(crate) struct Returns {
     pub(crate) bytes: Vec<u8>,
     room: usize,
+    /// As many bytes were in the read buffer before.
+    consumed: u64,
     pub(crate) begins_with_noop: bool,
     /// Whether it takes items of the process: found out before the first.
     takes_process_work: bool,
@@ -54,15 +56,13 @@ pub(crate) enum Stop {
 }
 
 impl Returns {
-    fn new(bytes: Vec<u8>, room: usize, is_fresh: bool) -> Self {
-        let mut returns = Self {
-            bytes,
-            room,
-            begins_with_noop: is_fresh,
-            takes_process_work: false,
-            proven_len: 0,
-        };
-        if is_fresh {
+    /// The beginning of what goes into the rest of a read buffer, of `room` bytes.
+    fn new(bytes: Vec<u8>, room: usize, consumed: u64) -> Self {
+        let begins_with_noop = consumed == 0;
+        let takes_process_work = false;
+        let mut returns =
+            Self { bytes, room, consumed, begins_with_noop, takes_process_work, proven_len: 0 };
+        if begins_with_noop {
             returns.put(BR_NOOP);
         }
         returns
@@ -76,8 +76,10 @@ impl Returns {
         self.bytes.len() <= self.proven_len
     }
 
+    /// Whether there is no more in the read buffer than a `BR_NOOP` takes, whenever that was written
+    /// (Linux `drivers/android/binder.c`, `binder_thread_read`).
     fn is_only_noop(&self) -> bool {
-        self.begins_with_noop && self.bytes.len() == CODE_BYTES
+        self.consumed.saturating_add(self.bytes.len() as u64) == CODE_BYTES as u64
     }
 
     /// Whether there is something to tell.
@@ -126,13 +128,13 @@ impl Context {
             return Err(Errno::EFAULT);
         }
         if self.has_retracted_errand(thread) {
-            let fresh = Returns::new(Vec::new(), room, is_fresh);
+            let fresh = Returns::new(Vec::new(), room, request.read_consumed);
             if let Some(outcome) = self.take_up_errand(thread, waits, fresh) {
                 return Ok(outcome);
             }
         }
         let memory = self.spare_returns.pop().unwrap_or_default();
-        let returns = Returns::new(memory, room, is_fresh);
+        let returns = Returns::new(memory, room, request.read_consumed);
         if is_fresh && self.proven_len(thread, request) < CODE_BYTES {
             return Ok(self.hand_over_beginning(thread, waits, request, returns));
         }
