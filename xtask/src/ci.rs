@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::workspace::{cargo, root, succeed};
-use crate::{Failure, check};
+use crate::{Failure, check, differential};
 
 /// Runs all of it, in order, and stops at the first failure.
 pub(crate) fn run() -> Result<(), Failure> {
@@ -18,6 +18,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     let elsewhere = WITH_A_DEVICE.iter().flat_map(|package| ["--exclude", package]);
     succeed(cargo(&["test", "--workspace"]).args(elsewhere))?;
     test_with_a_device()?;
+    differential::run(&differential::Options::default())?;
     check_interleavings()
 }
 

@@ -72,6 +72,14 @@ pub(super) fn unmap(address: u64, len: usize) -> Result<(), Errno> {
     unsafe { rustix::mm::munmap(address as *mut _, len) }
 }
 
+/// Has a thread go before all others (`SCHED_FIFO`), or behind all others (`SCHED_IDLE`).
+pub(super) fn set_urgency(tid: i32, is_urgent: bool) -> Result<(), Errno> {
+    let (policy, priority) = if is_urgent { (libc::SCHED_FIFO, 1) } else { (libc::SCHED_IDLE, 0) };
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the call reads the struct, which lives on this stack until it returns.
+    errno_of(unsafe { libc::sched_setscheduler(tid, policy, &raw const parameters) })
+}
+
 /// Moves a mapping to a range that nothing uses, and returns the new address.
 pub(super) fn move_mapping(address: u64, len: usize) -> Result<u64, Errno> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
