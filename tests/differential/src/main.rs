@@ -7,6 +7,7 @@
 //! The same seed asks every driver the same, as long as they answer the same. With `--hashes`, a line
 //! for each seed says only whether two drivers did.
 
+mod command;
 mod dice;
 mod message;
 mod play;
