@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::workspace::{cargo, root, succeed};
-use crate::{Failure, check};
+use crate::{Failure, check, differential};
 
 /// Runs all of it, in order, and stops at the first failure.
 pub(crate) fn run() -> Result<(), Failure> {
@@ -20,6 +20,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     let elsewhere = WITH_A_DEVICE.iter().flat_map(|package| ["--exclude", package]);
     succeed(cargo(&["test", "--workspace"]).args(elsewhere))?;
     test_with_a_device()?;
+    differential::run(&differential::Options::default())?;
     check_interleavings()
 }
 

@@ -3,6 +3,7 @@
 mod check;
 mod ci;
 mod conformance;
+mod differential;
 mod miri;
 mod oracle;
 mod workspace;
@@ -31,6 +32,8 @@ enum Task {
         /// Runs only the checks whose names contain this
         filter: Option<String>,
     },
+    /// Plays random command streams on our driver and compares what comes of them with a real kernel's
+    Differential(differential::Options),
     /// Checks what no compiler checks: who uses whom, sizes, links, the list of unsafe modules
     Check,
     /// Looks for undefined behaviour in the crates with `unsafe` of their own, with Miri if there is one
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Conformance => conformance::print_table(),
         Task::Oracle { filter } => oracle::run(filter.as_deref()),
+        Task::Differential(options) => differential::run(&options),
         Task::Check => check::run(),
         Task::Miri => miri::run(),
         Task::Ci => ci::run(),

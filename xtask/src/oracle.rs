@@ -18,7 +18,7 @@ const END: &str = "<!-- end: cargo xtask oracle -->\n";
 
 /// Runs the checks in the guest, prints what fails there and rewrites the page's results.
 pub(crate) fn run(filter: Option<&str>) -> Result<(), Failure> {
-    let share = build()?;
+    let share = build_for_guest("conformance", "conformance")?;
     let output = run_in_guest(&share, filter.unwrap_or("device::"))?;
     let results = Results::parse(&output);
     if results.outcomes.is_empty() {
@@ -37,19 +37,18 @@ pub(crate) fn run(filter: Option<&str>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Builds the checks so that they run without libraries, into a directory for the guest.
-fn build() -> Result<std::path::PathBuf, Failure> {
+/// Builds a program so that it runs without libraries, into a directory for the guest.
+pub(crate) fn build_for_guest(package: &str, program: &str) -> Result<std::path::PathBuf, Failure> {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     let directory = root().join(target).join("oracle");
-    let build = ["build", "--package", "conformance", "--bin", "conformance", "--target", TARGET];
+    let build = ["build", "--package", package, "--bin", program, "--target", TARGET];
     // Other flags, so another directory: the workspace's own artifacts stay fresh.
     let mut build = cargo(&build);
     build.arg("--target-dir").arg(&directory);
     succeed(build.env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols"))?;
     let share = directory.join("share");
     fs::create_dir_all(&share)?;
-    let program = directory.join(TARGET).join("debug/conformance");
-    fs::copy(program, share.join("conformance"))?;
+    fs::copy(directory.join(TARGET).join("debug").join(program), share.join(program))?;
     Ok(share)
 }
 

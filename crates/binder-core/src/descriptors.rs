@@ -81,6 +81,7 @@ impl DescriptorArray {
         let end = start + size_of::<BinderFdArrayObject>();
         let parent = image.pieces.go_up_to(array.parent)?;
         if array.num_fds == 0 {
+            parent.pass(array.parent_offset)?;
             return Ok((Self::default(), end));
         }
         let len = array.num_fds.checked_mul(NUMBER_BYTES as u64).ok_or(Errno::EINVAL)?;

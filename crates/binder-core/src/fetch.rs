@@ -109,11 +109,14 @@ impl Commands {
         let len = left.min(PIECE_BYTES);
         if memory.read(ClaimedAddr(address), &mut self.bytes[..len]).is_ok() {
             self.len = len;
-        } else {
+            if len == left {
+                self.fetch_rest(address, memory);
+            }
+        } else if left > 0 {
             // What is missing may lie behind the next command.
-            self.fetch_one(address, left, memory);
+            self.fetch_one(address, memory);
         }
-        self.fetch_payloads(left, memory);
+        self.fetch_payloads(memory);
     }
 
     /// As [`none`](Self::none), in the place of commands that nobody needs any more.
@@ -123,24 +126,31 @@ impl Commands {
     }
 
     /// Fetches no byte more than the next command has.
-    fn fetch_one(&mut self, address: u64, left: usize, memory: &mut dyn CallerMemory) {
-        self.fetch_up_to(CODE_BYTES, address, left, memory);
+    fn fetch_one(&mut self, address: u64, memory: &mut dyn CallerMemory) {
+        self.fetch_up_to(CODE_BYTES, address, memory);
         if let Some((_, end)) = self.command_at(0) {
-            self.fetch_up_to(end, address, left, memory);
+            self.fetch_up_to(end, address, memory);
+        }
+    }
+
+    /// Fetches what the last command of the write buffer has beyond that buffer's end: the buffer says
+    /// where the last command begins, and its code where it ends (Linux `drivers/android/binder.c`,
+    /// `binder_thread_write`).
+    fn fetch_rest(&mut self, address: u64, memory: &mut dyn CallerMemory) {
+        let mut at = 0;
+        while at < self.len {
+            self.fetch_up_to(at + CODE_BYTES, address, memory);
+            let Some((_, end)) = self.command_at(at) else { return };
+            self.fetch_up_to(end, address, memory);
+            at = end;
         }
     }
 
     /// Fetches the bytes from where the piece ends so far up to `end`: all of them or none.
-    fn fetch_up_to(
-        &mut self,
-        end: usize,
-        address: u64,
-        left: usize,
-        memory: &mut dyn CallerMemory,
-    ) {
+    fn fetch_up_to(&mut self, end: usize, address: u64, memory: &mut dyn CallerMemory) {
         let Some(address) = address.checked_add(self.len as u64) else { return };
-        let room = self.bytes.get_mut(self.len..end).filter(|_| end <= left);
-        if let Some(room) = room
+        if let Some(room) = self.bytes.get_mut(self.len..end)
+            && !room.is_empty()
             && memory.read(ClaimedAddr(address), room).is_ok()
         {
             self.len = end;
@@ -148,7 +158,7 @@ impl Commands {
     }
 
     /// Fetches what the sends in the piece carry, and cuts off what belongs into the next piece.
-    fn fetch_payloads(&mut self, left: usize, memory: &mut dyn CallerMemory) {
+    fn fetch_payloads(&mut self, memory: &mut dyn CallerMemory) {
         let (mut at, mut fetched_bytes) = (0, 0);
         while let Some((code, end)) = self.command_at(at) {
             if end > self.len {
@@ -167,8 +177,8 @@ impl Commands {
             }
             at = end;
         }
-        // A command that the end of the buffer cuts short is run, and fails.
-        if at > 0 && self.len < left {
+        // A first command that could not be read as a whole is run, and fails.
+        if at > 0 {
             self.len = at;
         }
     }

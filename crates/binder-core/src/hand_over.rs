@@ -3,11 +3,12 @@
 //! The front end writes them while the driver is free for others: the page may take its time. A
 //! transaction is final once the client has it, so it waits here meanwhile, in no queue any more.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use binder_uapi::BinderWriteRead;
 
-use crate::context::Context;
+use crate::context::{Context, Waits};
 use crate::env::{ClaimedAddr, ClientMemory, CopyFault};
 use crate::errand::{ErrandKey, PendingErrand, Then};
 use crate::error::{Errno, Verdict};
@@ -40,6 +41,15 @@ pub(crate) struct Handing {
     asks_for_thread: bool,
     /// The receiver's numbers of the files that come with the transaction.
     installed: Vec<u32>,
+    /// The read goes on if they are written.
+    rest: Option<Box<Rest>>,
+}
+
+/// A read that goes on once its beginning has been written.
+#[derive(Debug)]
+struct Rest {
+    returns: Returns,
+    waits: Waits,
 }
 
 impl Context {
@@ -59,21 +69,34 @@ impl Context {
             let process = self.threads[thread].process;
             self.processes[process].has_requested_thread = true;
         }
-        let handing = Handing { last, asks_for_thread, installed };
+        let handing = Handing { last, asks_for_thread, installed, rest: None };
         let key = self.suspend(thread, Then::HandOver(handing));
-        // Beyond the last address nothing can be written.
-        let address = request.read_buffer.saturating_add(request.read_consumed);
-        Outcome::HandOver(HandOver { key, address: ClaimedAddr(address), bytes: returns.bytes })
+        Outcome::HandOver(HandOver { key, address: start_of(request), bytes: returns.bytes })
+    }
+
+    /// Has the beginning of a read written before anything behind it is taken from a queue.
+    pub(crate) fn hand_over_beginning(
+        &mut self,
+        thread: ThreadKey,
+        waits: Waits,
+        request: &BinderWriteRead,
+        returns: Returns,
+    ) -> Outcome {
+        let bytes = returns.bytes.clone();
+        let rest = Some(Rest { returns, waits }.into());
+        let handing = Handing { last: None, asks_for_thread: false, installed: Vec::new(), rest };
+        let key = self.suspend(thread, Then::HandOver(handing));
+        Outcome::HandOver(HandOver { key, address: start_of(request), bytes })
     }
 
     /// Goes on with a call whose returns were written, or could not be.
     ///
-    /// Without them, a call is answered for its receiver with `BR_FAILED_REPLY`; all else that it would
-    /// have read is lost.
+    /// Without them, a call is answered for its receiver with `BR_FAILED_REPLY`; all else that was to be
+    /// written is lost.
     ///
     /// # Errors
     ///
-    /// `EFAULT` when they could not be written; `EINVAL` when the call is over, since its thread is gone
+    /// As [`write_read`](Self::write_read); `EFAULT` when they could not be written; `EINVAL` when the call is over, since its thread is gone
     /// or has made another.
     pub fn finish_hand_over(
         &mut self,
@@ -83,7 +106,7 @@ impl Context {
         memory: &mut dyn ClientMemory,
     ) -> Result<Outcome, Errno> {
         self.slice.begin();
-        let HandOver { key, bytes, .. } = hand_over;
+        let HandOver { key, address: ClaimedAddr(address), bytes } = hand_over;
         let PendingErrand { thread, then, .. } = self.take_errand(key)?;
         let Then::HandOver(handing) = then else {
             debug_assert!(false, "nothing else has such a key");
@@ -92,6 +115,14 @@ impl Context {
         let process = self.threads[thread].process;
         let result = match written {
             Ok(()) => {
+                self.threads[thread].proven.note_written(address, bytes.len() as u64);
+                if let Some(rest) = handing.rest {
+                    self.keep_memory(bytes);
+                    let Rest { returns, waits } = *rest;
+                    let result = self.go_on_reading(thread, waits, request, returns);
+                    self.pass_on_work(thread, &result);
+                    return self.conclude(thread, result);
+                }
                 self.processes[process].counters.count_returns(&bytes);
                 request.read_consumed += bytes.len() as u64;
                 if let Some(transaction) = handing.last {
@@ -100,6 +131,7 @@ impl Context {
                 Ok(Outcome::Done)
             }
             Err(fault) => {
+                self.threads[thread].proven.forget();
                 if let Some(transaction) = handing.last {
                     let errno = Errno::from(fault).number();
                     let reason = "the receiver's read buffer is out of reach";
@@ -115,6 +147,12 @@ impl Context {
         };
         self.keep_memory(bytes);
         self.conclude(thread, result)
+    }
+
+    /// As many bytes of a read can be written, as far as is known.
+    pub(crate) fn proven_len(&self, thread: ThreadKey, request: &BinderWriteRead) -> usize {
+        let ClaimedAddr(address) = start_of(request);
+        usize::try_from(self.threads[thread].proven.len_at(address)).unwrap_or(usize::MAX)
     }
 
     /// Keeps the memory of returns for the next.
@@ -150,4 +188,9 @@ impl Context {
             }
         }
     }
+}
+
+/// Where the returns of a read go. Beyond the last address nothing can be written.
+fn start_of(request: &BinderWriteRead) -> ClaimedAddr {
+    ClaimedAddr(request.read_buffer.saturating_add(request.read_consumed))
 }

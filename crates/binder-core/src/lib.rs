@@ -48,6 +48,7 @@ mod node;
 mod oneway_line;
 mod pages;
 mod process;
+mod proven;
 mod ranges;
 mod release;
 mod reply;

@@ -142,9 +142,13 @@ impl Node {
         self.strong_view != OwnerView::Released || self.weak_view != OwnerView::Released
     }
 
-    fn owes_notice_of_loss(&self) -> bool {
+    /// Whether the owner is owed a notice, or will be when it has acknowledged a strong reference that is
+    /// gone: what it is owed then has its place in the queue already (Linux `drivers/android/binder.c`,
+    /// `binder_dec_node_nilocked`).
+    fn may_owe_notice_of_loss(&self) -> bool {
+        let is_held_weakly = self.references > 0 || self.local_weak > 0;
         (self.strong_view == OwnerView::Acquired && !self.is_held_strongly())
-            || (self.weak_view == OwnerView::Acquired && !self.is_held())
+            || (self.weak_view == OwnerView::Acquired && !is_held_weakly)
     }
 
     /// All strong counts: those of the owner and one per strong reference.
@@ -299,7 +303,7 @@ impl Context {
         let state = &self.nodes[node];
         match state.owner {
             Some(owner) if state.is_known_to_owner() => {
-                if state.owes_notice_of_loss() && state.queued.is_none() {
+                if state.may_owe_notice_of_loss() && state.queued.is_none() {
                     let queued = self.queue_on_process(owner, Work::Node(node));
                     self.nodes[node].queued = Some(queued);
                 }

@@ -32,9 +32,13 @@ const MAX_READ_BYTES: usize = 64 << 10;
 pub(crate) struct Returns {
     pub(crate) bytes: Vec<u8>,
     room: usize,
+    /// As many bytes were in the read buffer before.
+    consumed: u64,
     pub(crate) begins_with_noop: bool,
     /// Whether it takes items of the process: found out before the first.
     takes_process_work: bool,
+    /// As many bytes can be written, as far as is known.
+    proven_len: usize,
 }
 
 /// Why the queues are left alone for now.
@@ -45,15 +49,20 @@ pub(crate) enum Stop {
     Full,
     /// The last item ends the read; a transaction is final only once the client has it.
     AfterLast(Option<TransactionKey>),
+    /// What is there must be written before the next item is taken.
+    Unproven,
     /// The next item is a transaction whose files must be installed first.
     Files(TransactionKey),
 }
 
 impl Returns {
-    fn new(bytes: Vec<u8>, room: usize, is_fresh: bool) -> Self {
+    /// The beginning of what goes into the rest of a read buffer, of `room` bytes.
+    fn new(bytes: Vec<u8>, room: usize, consumed: u64) -> Self {
+        let begins_with_noop = consumed == 0;
+        let takes_process_work = false;
         let mut returns =
-            Self { bytes, room, begins_with_noop: is_fresh, takes_process_work: false };
-        if is_fresh {
+            Self { bytes, room, consumed, begins_with_noop, takes_process_work, proven_len: 0 };
+        if begins_with_noop {
             returns.put(BR_NOOP);
         }
         returns
@@ -63,8 +72,14 @@ impl Returns {
         self.room.saturating_sub(self.bytes.len()) >= MAX_RETURN_BYTES
     }
 
+    fn is_proven(&self) -> bool {
+        self.bytes.len() <= self.proven_len
+    }
+
+    /// Whether there is no more in the read buffer than a `BR_NOOP` takes, whenever that was written
+    /// (Linux `drivers/android/binder.c`, `binder_thread_read`).
     fn is_only_noop(&self) -> bool {
-        self.begins_with_noop && self.bytes.len() == CODE_BYTES
+        self.consumed.saturating_add(self.bytes.len() as u64) == CODE_BYTES as u64
     }
 
     /// Whether there is something to tell.
@@ -113,13 +128,16 @@ impl Context {
             return Err(Errno::EFAULT);
         }
         if self.has_retracted_errand(thread) {
-            let fresh = Returns::new(Vec::new(), room, is_fresh);
+            let fresh = Returns::new(Vec::new(), room, request.read_consumed);
             if let Some(outcome) = self.take_up_errand(thread, waits, fresh) {
                 return Ok(outcome);
             }
         }
         let memory = self.spare_returns.pop().unwrap_or_default();
-        let returns = Returns::new(memory, room, is_fresh);
+        let returns = Returns::new(memory, room, request.read_consumed);
+        if is_fresh && self.proven_len(thread, request) < CODE_BYTES {
+            return Ok(self.hand_over_beginning(thread, waits, request, returns));
+        }
         self.go_on_reading(thread, waits, request, returns)
     }
 
@@ -134,12 +152,16 @@ impl Context {
         if self.threads[thread].may_take_process_work() {
             self.reset_nice(thread);
         }
+        returns.proven_len = self.proven_len(thread, request);
         match (self.gather(thread, &mut returns), waits) {
             (Some(Stop::Dry | Stop::Full), _) => {
                 Ok(self.hand_over(thread, request, returns, None, Vec::new()))
             }
             (Some(Stop::AfterLast(last)), _) => {
                 Ok(self.hand_over(thread, request, returns, last, Vec::new()))
+            }
+            (Some(Stop::Unproven), _) => {
+                Ok(self.hand_over_beginning(thread, waits, request, returns))
             }
             (Some(Stop::Files(transaction)), _) => {
                 Ok(self.await_installation(thread, waits, transaction, returns))
@@ -182,6 +204,9 @@ impl Context {
                 let has_more = !self.threads[thread].todo.is_empty()
                     || (is_free && !self.processes[process].todo.is_empty());
                 return if has_more { Stop::Full } else { Stop::Dry };
+            }
+            if returns.has_items() && !returns.is_proven() {
+                return Stop::Unproven;
             }
             let Some(work) = self.next_work(thread, is_free) else { return Stop::Dry };
             match work {

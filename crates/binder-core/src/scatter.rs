@@ -91,11 +91,25 @@ impl Piece {
     /// changed before.
     pub(crate) fn fix_up(&mut self, offset: u64, len: u64) -> Result<usize, Errno> {
         let end = offset.checked_add(len).filter(|end| *end <= self.len).ok_or(Errno::EINVAL)?;
-        if offset < self.next_fixup || !offset.is_multiple_of(4) {
+        if !offset.is_multiple_of(4) {
             return Err(Errno::EINVAL);
         }
+        self.pass(offset)?;
         self.next_fixup = end;
         Ok(self.start + usize::try_from(offset).map_err(|_| Errno::EINVAL)?)
+    }
+
+    /// Lets nothing before `offset` be changed from here on. That may lie behind the piece.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when something behind it was changed before.
+    pub(crate) fn pass(&mut self, offset: u64) -> Result<(), Errno> {
+        if offset < self.next_fixup {
+            return Err(Errno::EINVAL);
+        }
+        self.next_fixup = offset;
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ use crate::errand::ErrandKey;
 use crate::looper::Looper;
 use crate::nice::Nice;
 use crate::process::ProcessKey;
+use crate::proven::ProvenMemory;
 use crate::table::Key;
 use crate::transaction::TransactionKey;
 use crate::unfinished::Unfinished;
@@ -49,6 +50,8 @@ pub struct Thread {
     pub(crate) errand: Option<ErrandKey>,
     /// The command that its call goes on with.
     pub(crate) unfinished: Option<Box<Unfinished>>,
+    /// Memory to which its returns were written the last time.
+    pub(crate) proven: ProvenMemory,
     /// Descriptors of its process to close when it leaves its ioctl.
     pub(crate) closing: Vec<u32>,
 }
@@ -72,6 +75,7 @@ impl Thread {
             defers_completions: false,
             errand: None,
             unfinished: None,
+            proven: ProvenMemory::default(),
             closing: Vec::new(),
         }
     }

@@ -85,15 +85,20 @@ pub(crate) struct MappingLook {
     pub(crate) payer: Payer,
     threads: Vec<u32>,
     file: FileId,
+    /// Where it was mapped, if that is known.
+    base: Option<u64>,
     _under_way: Arc<()>,
 }
 
 impl MappingLook {
-    /// Whether it is sure that it has not.
+    /// Whether it is sure that it has not, or not where it was: what it was told to find there is not.
     pub(crate) fn finds_none(&self) -> bool {
         // All threads have the same memory; one that has ended shows none.
         let find = |tid: &u32| proc_files::find_mapping(self.payer.pid, *tid, self.file).ok();
-        self.threads.iter().find_map(find).is_some_and(|found| found.is_none())
+        self.threads.iter().find_map(find).is_some_and(|found| match found {
+            Some((base, _)) => self.base.is_some_and(|known| known != base),
+            None => true,
+        })
     }
 }
 
@@ -125,6 +130,8 @@ pub(crate) struct Client {
     was_searched: bool,
     /// It was in vain, and the process has made no call since.
     is_known_unmapped: bool,
+    /// Where the receive buffer is mapped, once that is known.
+    base: Option<u64>,
     /// When it was last looked at whether it has its receive buffer still.
     looked_at: Option<Instant>,
     /// Held by a look that is under way.
@@ -157,6 +164,7 @@ impl Client {
             caller: pid,
             was_searched: false,
             is_known_unmapped: false,
+            base: None,
             looked_at: None,
             look: Arc::default(),
             open_mode: OpenMode::new(is_nonblocking),
@@ -322,6 +330,7 @@ impl Client {
             payer: self.payer(),
             threads: std::iter::once(self.pid).chain(others).collect(),
             file: self.file,
+            base: self.base,
             _under_way: self.look.clone(),
         })
     }
@@ -347,6 +356,7 @@ impl Client {
                     if let Some(pinned) = pinned {
                         self.buffer.set_place(pinned, base);
                     }
+                    self.base = Some(base);
                     return Ok(Some(MappingArea { base, len_bytes }));
                 }
                 Ok(None) => is_unmapped = true,

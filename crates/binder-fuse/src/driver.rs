@@ -269,8 +269,13 @@ impl Driver {
     }
 
     fn ioctl(&mut self, asker: &Asker, command: u32, data: &[u8]) {
-        let result =
-            self.caller(asker).and_then(|caller| Ok((caller, Ioctl::decode(command, data)?)));
+        let result = self.caller(asker).and_then(|caller| {
+            let call = Ioctl::decode(command, data).inspect_err(|_| {
+                // The thread has called, though nothing comes of it.
+                self.devices[asker.device].context.note_call(&caller);
+            });
+            Ok((caller, call?))
+        });
         let (caller, call) = match result {
             Ok(decoded) => decoded,
             Err(error) => return self.answer(asker.unique, Err(error), &[]),

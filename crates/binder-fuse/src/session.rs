@@ -419,7 +419,8 @@ impl Shared {
                 let figures = StatFs { block_size: 4096, name_max: 255, ..StatFs::default() };
                 send(&self.fuse, &reply::statfs(unique, &figures));
             }
-            Operation::Write { .. } => self.refuse(unique, EINVAL),
+            // Once it is told ENOSYS, the kernel takes every fsync(2) for done.
+            Operation::Write { .. } | Operation::Fsync { .. } => self.refuse(unique, EINVAL),
             Operation::Mknod { .. }
             | Operation::Mkdir { .. }
             | Operation::Rmdir { .. }
@@ -429,7 +430,6 @@ impl Shared {
             Operation::Destroy => send(&self.fuse, &reply::empty(unique)),
             Operation::Access { .. }
             | Operation::ReadLink
-            | Operation::Fsync { .. }
             | Operation::FsyncDir { .. }
             | Operation::Lseek { .. }
             | Operation::Fallocate { .. }

@@ -16,6 +16,7 @@ use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use binder_uapi::{BINDER_VERSION, BinderVersion};
 use rustix::fs::OFlags;
@@ -98,6 +99,42 @@ impl DeviceRig {
         let mut state = self.state.borrow_mut();
         let (host, number) = state.threads[thread.0];
         state.hosts[host.0].look(number)
+    }
+
+    /// Which of the calls that `threads` have begun are over, once nothing more happens by itself.
+    /// `patience` is what the driver may need on top for what it does behind the scenes.
+    pub fn ended(&self, threads: &[Thread], patience: Duration) -> Vec<Thread> {
+        let patience = if self.driver == Driver::Kernel { Duration::ZERO } else { patience };
+        let (start, mut looks) = (Instant::now(), 0);
+        while looks < LOOKS || start.elapsed() < patience {
+            let mut state = self.state.borrow_mut();
+            let is_running = threads.iter().any(|thread| {
+                let (host, number) = state.threads[thread.0];
+                matches!(state.hosts[host.0].look_at_once(number), Look::Running)
+            });
+            drop(state);
+            if is_running {
+                // Whoever is about to act gets the processor.
+                std::thread::sleep(Duration::from_micros(100));
+                looks = 0;
+            } else {
+                looks += 1;
+                self.pass_fence();
+            }
+        }
+        let is_over = |thread: &Thread| matches!(self.look(*thread), Look::Ended(_));
+        threads.iter().copied().filter(is_over).collect()
+    }
+
+    /// Has a thread go before all others, or behind all others, wherever they share a processor.
+    ///
+    /// # Errors
+    ///
+    /// `EPERM` without the privilege.
+    pub fn set_urgency(&self, thread: Thread, is_urgent: bool) -> Result<(), Errno> {
+        let state = self.state.borrow();
+        let (host, number) = state.threads[thread.0];
+        state.hosts[host.0].set_urgency(number, is_urgent)
     }
 
     /// Lets the driver answer everything asked so far, as far as it answers in order.
@@ -322,6 +359,21 @@ impl System for DeviceRig {
         let pid = self.pid(owner).unsigned_abs().into();
         let fetched = self.order(host, Order::FetchDescriptor, [pid, fd, 0])?;
         self.order(host, Order::Map, [fetched, len as u64, 0])
+    }
+
+    fn move_area(&self, process: Process) -> Result<u64, Errno> {
+        let (host, (base, len)) = {
+            let state = self.state.borrow();
+            let file = &state.processes[process.0];
+            (file.host, file.area)
+        };
+        let base = self.order(host, Order::Move, [base, len as u64, 0])?;
+        self.state.borrow_mut().processes[process.0].area = (base, len);
+        Ok(base)
+    }
+
+    fn sync(&self, process: Process) -> Result<(), Errno> {
+        self.order_on(process, Order::Sync, 0, 0).map(|_| ())
     }
 
     fn is_mapped_in_child(&self, host: Host, address: u64) -> bool {

@@ -200,6 +200,12 @@ pub trait System {
     /// Maps the receive area of `process` as another host, which got the descriptor.
     fn map_as(&self, host: Host, process: Process, len: usize) -> Result<u64, Errno>;
 
+    /// Moves the receive area of `process` to another address, and returns that.
+    fn move_area(&self, process: Process) -> Result<u64, Errno>;
+
+    /// Has the host flush an open file by fsync(2).
+    fn sync(&self, process: Process) -> Result<(), Errno>;
+
     /// Whether a child that the host forks finds something mapped at `address`.
     fn is_mapped_in_child(&self, host: Host, address: u64) -> bool;
 

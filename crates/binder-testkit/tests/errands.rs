@@ -317,15 +317,17 @@ fn a_fault_on_the_way_installs_nothing_and_keeps_nothing() {
         core(&stage).fault_after(Some(step));
         let _ = p.try_write(commands().call(0, message()));
         m.set_mode(Mode::Nonblocking);
-        let is_delivered =
-            m.try_read().returns.iter().any(|returned| matches!(returned, Transaction(_)));
-        assert_eq!(open_descriptors(&stage, &m), if is_delivered { 4 } else { 1 }, "step {step}");
-        assert_eq!(core(&stage).captured_files(), 0, "step {step}");
+        let reads = || m.try_read().returns.iter().any(|it| matches!(it, Transaction(_)));
+        let is_read = reads();
         let has_faulted = core(&stage).has_faulted();
         core(&stage).fault_after(None);
+        // A fault of the read's beginning left the call where it was.
+        let is_delivered = is_read || reads();
+        assert_eq!(open_descriptors(&stage, &m), if is_delivered { 4 } else { 1 }, "step {step}");
+        assert_eq!(core(&stage).captured_files(), 0, "step {step}");
         stage.tear_down();
         if !has_faulted {
-            assert!(is_delivered && step > 12, "the act touches memory");
+            assert!(is_read && step > 12, "the act touches memory");
             return;
         }
     }

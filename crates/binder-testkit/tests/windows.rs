@@ -43,6 +43,8 @@ fn a_receiver_that_is_killed_before_it_has_the_call_answers_it_by_its_death() {
     let stage = stage();
     let m = stage.manager();
     let p = stage.party();
+    // It has read before, and need not find out whether it can.
+    p.assert_idle();
     m.park();
     core(&stage).hold_windows();
     p.start(p.reading(p.writing(&commands().call(0, Message::new(1).bytes(b"for a while")))));

@@ -8,6 +8,7 @@ mod codes;
 mod death;
 mod descriptors;
 mod exit;
+mod faults;
 mod framing;
 mod freeze;
 mod handles;
@@ -29,6 +30,7 @@ const PARTS: &[&[Check]] = &[
     codes::CHECKS,
     mapping::CHECKS,
     framing::CHECKS,
+    faults::CHECKS,
     manager::CHECKS,
     handles::CHECKS,
     references::CHECKS,

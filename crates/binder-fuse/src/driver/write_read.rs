@@ -6,7 +6,7 @@ use binder_os::injection;
 use binder_uapi::BinderTransactionDataSg;
 use fuse_wire::reply;
 
-use super::{Device, DeviceId, Driver, EIO};
+use super::{Asker, Device, DeviceId, Driver, EIO};
 use crate::calls::{Call, CallState, Check};
 use crate::client::Lent;
 use crate::ioctl::Answer;
@@ -166,19 +166,12 @@ impl Driver {
         let waits = if is_nonblocking { Waits::Never } else { Waits::UntilReady };
         let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
         let Device { context, clients, .. } = state;
-        let mut outcome = match thread {
+        let outcome = match thread {
             None => context.write_read(&caller, request, &mut commands, clients),
             Some(thread) => context.go_on(&caller, thread, request, &mut commands, clients),
         };
         if let Ok(Outcome::Yield(thread)) = outcome {
             return self.reach(call, Want::Turn(thread, commands));
-        }
-        if matches!(outcome, Err(Errno::EAGAIN)) && self.may_sleep(asker.device, asker.process) {
-            // The request shows what was done: the repetition only reads.
-            let caller = Caller { waits: Waits::UntilReady, ..caller };
-            let mut none = Commands::none(request);
-            let state = &mut self.devices[asker.device];
-            outcome = state.context.write_read(&caller, request, &mut none, &mut state.clients);
         }
         commands.trim();
         self.used_commands = Some(commands);
@@ -189,8 +182,15 @@ impl Driver {
     /// struct goes back in any case: it shows how far the call came.
     ///
     /// What a signal wants to end does not begin to wait again, but for what cannot be taken back.
-    pub(crate) fn go_on_after(&mut self, mut call: Call, outcome: Result<Outcome, Errno>) {
-        let device = call.asker.device;
+    pub(crate) fn go_on_after(&mut self, mut call: Call, mut outcome: Result<Outcome, Errno>) {
+        let Asker { device, process, tid, uid, .. } = call.asker;
+        if matches!(outcome, Err(Errno::EAGAIN)) && self.may_sleep(device, process) {
+            // The request shows what was done: the repetition only reads.
+            let caller = Caller { process, tid, euid: uid, waits: Waits::UntilReady };
+            let mut none = Commands::none(&call.request);
+            let Device { context, clients, .. } = &mut self.devices[device];
+            outcome = context.write_read(&caller, &mut call.request, &mut none, clients);
+        }
         let result = match outcome {
             Ok(Outcome::Fetch) if call.was_interrupted => return self.repeat(&call),
             Ok(Outcome::Fetch) => {

@@ -103,6 +103,8 @@ impl Actor {
             }
             Order::SetUser => sys::set_user(request.a).map(|()| 0),
             Order::MakeWritable => sys::make_writable(request.a, len()?).map(|()| 0),
+            Order::Move => sys::move_mapping(request.a, len()?),
+            Order::Sync => rustix::fs::fsync(fd()).map(|()| 0),
             Order::FetchDescriptor => fetch_descriptor(request.a, request.b),
             Order::ProbeChild => sys::is_mapped_in_child(request.a).map(u64::from),
             Order::StartThread => Ok(self.start_thread(request.thread)),

@@ -101,6 +101,12 @@ impl HostProcess {
     /// Looks what has become of the call that `thread` was told to make.
     pub(super) fn look(&mut self, thread: u32) -> Look {
         self.link.receive(GLANCE);
+        self.look_at_once(thread)
+    }
+
+    /// The same, without waiting for an answer that is on its way.
+    pub(super) fn look_at_once(&mut self, thread: u32) -> Look {
+        self.link.receive(Duration::ZERO);
         if let Some(answer) = self.link.answers.get(&thread) {
             return Look::Ended(*answer);
         }
@@ -116,6 +122,10 @@ impl HostProcess {
             Some(number) if number != libc::SYS_futex && number >= 0 => Look::Asleep,
             _ => Look::Running,
         }
+    }
+
+    pub(super) fn set_urgency(&self, thread: u32, is_urgent: bool) -> Result<(), Errno> {
+        sys::set_urgency(self.tids[thread as usize], is_urgent)
     }
 
     pub(super) fn interrupt(&self, thread: u32) {

@@ -72,6 +72,28 @@ pub(super) fn unmap(address: u64, len: usize) -> Result<(), Errno> {
     unsafe { rustix::mm::munmap(address as *mut _, len) }
 }
 
+/// Has a thread go before all others (`SCHED_FIFO`), or behind all others (`SCHED_IDLE`).
+pub(super) fn set_urgency(tid: i32, is_urgent: bool) -> Result<(), Errno> {
+    let (policy, priority) = if is_urgent { (libc::SCHED_FIFO, 1) } else { (libc::SCHED_IDLE, 0) };
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the call reads the struct, which lives on this stack until it returns.
+    errno_of(unsafe { libc::sched_setscheduler(tid, policy, &raw const parameters) })
+}
+
+/// Moves a mapping to a range that nothing uses, and returns the new address.
+pub(super) fn move_mapping(address: u64, len: usize) -> Result<u64, Errno> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: a null hint lets the kernel choose a range that nothing uses.
+    let place =
+        unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), len, ProtFlags::empty(), flags) }?;
+    let moves = rustix::mm::MremapFlags::MAYMOVE;
+    let old = address as *mut _;
+    // SAFETY: the range is a receive area of this process, into which no reference points; `place` was
+    // reserved for it above, and nothing else uses that.
+    let moved = unsafe { rustix::mm::mremap_fixed(old, len, len, moves, place) }?;
+    Ok(moved as u64)
+}
+
 /// Makes a range writable.
 pub(super) fn make_writable(address: u64, len: usize) -> Result<(), Errno> {
     let flags = MprotectFlags::READ | MprotectFlags::WRITE;

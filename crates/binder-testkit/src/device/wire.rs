@@ -23,6 +23,10 @@ pub(super) enum Order {
     MakeWritable,
     /// Fetches descriptor `b` of process `a`.
     FetchDescriptor,
+    /// Moves the `b` bytes mapped at `a` to another address.
+    Move,
+    /// Flushes descriptor `a` to its storage.
+    Sync,
     /// Asks a forked child whether something is mapped at `a`.
     ProbeChild,
     /// Starts the thread named.
@@ -39,7 +43,7 @@ pub(super) enum Order {
     Churn,
 }
 
-const ORDERS: [Order; 16] = [
+const ORDERS: [Order; 18] = [
     Order::Open,
     Order::Map,
     Order::SetMode,
@@ -49,6 +53,8 @@ const ORDERS: [Order; 16] = [
     Order::SetUser,
     Order::MakeWritable,
     Order::FetchDescriptor,
+    Order::Move,
+    Order::Sync,
     Order::ProbeChild,
     Order::StartThread,
     Order::Ioctl,

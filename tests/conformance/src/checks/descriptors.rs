@@ -34,6 +34,8 @@ checks! {
     Both c135_freeing_closes_no_descriptor,
     Both c136_c137_an_array_arrives_in_its_parent_until_freed,
     Both c136_an_array_that_is_freed_while_reading_is_closed,
+    Both c251_an_empty_array_may_be_anywhere,
+    Both c251_an_empty_array_keeps_the_order_in_its_parent,
     Both c138_an_array_and_addresses_share_a_parent,
     Both c138_an_array_lies_aligned_within_its_parent,
     Both c139_an_empty_array_is_accepted,
@@ -384,4 +386,34 @@ fn c126_c243_a_receiver_killed_amid_delivery_leaves_no_file_behind(stage: &Stage
         thread::sleep(Duration::from_millis(10));
     }
     panic!("{file} of {own} is held by {:?}", holders(&file));
+}
+
+fn c251_an_empty_array_may_be_anywhere(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let parent = || Message::new(1).bytes(&[0; 8]).buffer(&[0; 32]);
+    for at in [0, 8, 32, 40, 1 << 20, u64::MAX - 3] {
+        let read = p.exchange(commands().oneway(0, parent().descriptors(0, 0, at)));
+        assert_eq!(read, [TransactionComplete], "at {at}");
+        let oneway = m.read_call();
+        m.write(commands().free(oneway.buffer));
+    }
+}
+
+fn c251_an_empty_array_keeps_the_order_in_its_parent(stage: &Stage) {
+    let _m = accepting(stage);
+    let p = stage.party();
+    let parent = || Message::new(1).bytes(&[0; 8]).buffer(&[0; 32]);
+    let refused = [
+        parent().descriptors(0, 0, 1 << 20).child(&[0; 8], 0, 8),
+        parent().descriptors(0, 0, 12).child(&[0; 8], 0, 8),
+        parent().child(&[0; 8], 0, 8).descriptors(0, 0, 8),
+        parent().descriptors(0, 1, 0),
+    ];
+    for message in refused {
+        let shown = format!("{message:?}");
+        assert_eq!(p.exchange(commands().oneway(0, message)), [FailedReply], "{shown}");
+    }
+    let accepted = parent().descriptors(0, 0, 8).child(&[0; 8], 0, 8).descriptors(0, 0, 16);
+    expect!(p.exchange(commands().oneway(0, accepted)) => [TransactionComplete]);
 }

@@ -1,7 +1,8 @@
 //! Threads and processes that leave.
 
 use binder_testkit::Return::{
-    Acquire, DeadReply, Decrefs, Increfs, Release, Reply, Transaction, TransactionComplete,
+    Acquire, DeadBinder, DeadReply, Decrefs, Increfs, Release, Reply, Transaction,
+    TransactionComplete,
 };
 use binder_testkit::{Message, Stage, commands, expect, introduce};
 
@@ -12,6 +13,8 @@ const COOKIE: u64 = 0x2000;
 const OBJECT: (u64, u64) = (PTR, COOKIE);
 
 checks! {
+    Both c255_a_death_is_told_before_the_references_of_the_dead_go,
+    Both c255_unread_transactions_of_the_dead_go_last,
     Both c214_a_server_that_leaves_while_serving_fails_its_caller,
     Both c215_a_server_that_leaves_fails_the_calls_in_its_queue,
     Both c216_a_serving_thread_that_exits_fails_its_caller,
@@ -65,7 +68,7 @@ fn c217_a_reply_to_a_client_that_left_is_complete(stage: &Stage) {
     let n = m.thread();
     n.park_with(commands().request_death(handle, 7));
     p.close();
-    expect!(n.woken() => [binder_testkit::Return::DeadBinder(7)]);
+    expect!(n.woken() => [DeadBinder(7)]);
     m.answer(&call, Message::new(0));
     m.assert_idle();
 }
@@ -134,4 +137,32 @@ fn c224_unfreed_buffers_are_gone_with_their_process(stage: &Stage) {
     p.write(commands().oneway(0, message.clone()).oneway(0, message.clone()).call(0, message));
     m.read_call();
     // The stage is torn down with buffers delivered, queued and waiting.
+}
+
+fn c255_a_death_is_told_before_the_references_of_the_dead_go(stage: &Stage) {
+    let m = stage.manager();
+    let s = stage.party();
+    let p = stage.party();
+    let theirs = introduce(&m, &s, (0x10, 0), &p);
+    introduce(&m, &p, OBJECT, &s);
+    p.park_with(commands().request_death(theirs, 7));
+    s.close();
+    expect!(p.woken() => [DeadBinder(7)]);
+    expect!(p.read() => [Release(PTR, COOKIE), Decrefs(PTR, COOKIE)]);
+}
+
+fn c255_unread_transactions_of_the_dead_go_last(stage: &Stage) {
+    let m = stage.manager();
+    let s = stage.party();
+    let p = stage.party();
+    let theirs = introduce(&m, &s, (0x10, 0), &p);
+    let write = commands().oneway(theirs, Message::new(1).binder(PTR, COOKIE));
+    expect!(p.exchange(write) => [
+        Increfs(PTR, COOKIE), Acquire(PTR, COOKIE), TransactionComplete
+    ]);
+    p.write(commands().increfs_done(PTR, COOKIE).acquire_done(PTR, COOKIE));
+    p.park_with(commands().request_death(theirs, 7));
+    s.close();
+    expect!(p.woken() => [DeadBinder(7)]);
+    expect!(p.read() => [Release(PTR, COOKIE), Decrefs(PTR, COOKIE)]);
 }

@@ -3,9 +3,12 @@
 use binder_testkit::Return::{SpawnLooper, Transaction};
 use binder_testkit::{Message, Party, Stage, commands, expect};
 
+use rustix::io::Errno;
+
 use crate::registry::checks;
 
 checks! {
+    Device c254_an_unknown_request_is_a_threads_first_too,
     Both c163_a_pool_of_none_is_never_extended,
     Both c164_a_read_that_leaves_nobody_waiting_asks_for_a_looper,
     Both c164_a_read_that_leaves_somebody_waiting_does_not,
@@ -121,4 +124,13 @@ fn c169_only_loopers_are_asked(stage: &Stage) {
     m.set_max_threads(1);
     ring(&p);
     assert!(!serve(&m));
+}
+
+fn c254_an_unknown_request_is_a_threads_first_too(stage: &Stage) {
+    let p = stage.party();
+    let cold = p.cold_thread();
+    let argument = p.place(&[0; 64]);
+    assert_eq!(cold.ioctl_at(0xc008_6263, argument), Err(Errno::INVAL));
+    // Its reads wait from here on.
+    cold.assert_idle();
 }

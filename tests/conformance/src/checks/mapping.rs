@@ -1,6 +1,6 @@
 //! Opening and mapping.
 
-use binder_testkit::Return::{DeadReply, FailedReply, TransactionComplete};
+use binder_testkit::Return::{DeadReply, FailedReply, Reply, TransactionComplete};
 use binder_testkit::{
     Device, Entrance, Message, Mode, Protection, Stage, commands, expect, introduce,
 };
@@ -20,6 +20,8 @@ checks! {
     Both c015_a_reply_to_a_process_without_a_mapping_is_dead,
     Both c016_a_call_to_a_process_without_a_mapping_is_dead,
     Device c017_a_child_does_not_inherit_the_mapping,
+    Device c253_a_device_has_nothing_to_flush,
+    Device c256_a_call_to_a_receive_area_that_was_moved_is_dead,
 }
 
 fn c009_two_opens_of_one_process_are_two_processes(stage: &Stage) {
@@ -97,4 +99,25 @@ fn c017_a_child_does_not_inherit_the_mapping(stage: &Stage) {
     let p = stage.party();
     let system = stage.rig().system().expect("a check for devices");
     assert!(!system.is_mapped_in_child(p.host(), p.area().base));
+}
+
+fn c253_a_device_has_nothing_to_flush(stage: &Stage) {
+    let p = stage.party();
+    let system = stage.rig().system().expect("a check for devices");
+    assert_eq!(system.sync(p.caller().process), Err(Errno::INVAL));
+}
+
+fn c256_a_call_to_a_receive_area_that_was_moved_is_dead(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    let call = || commands().call(0, Message::new(1));
+    p.write(call());
+    m.answer(&m.read_call(), Message::new(0));
+    expect!(p.read() => [TransactionComplete, Reply(_)]);
+    let system = stage.rig().system().expect("a check for devices");
+    system.move_area(m.caller().process).unwrap();
+    // The driver of user space takes the call, and finds out while that waits to be read.
+    p.write(call());
+    assert!(matches!(p.read()[..], [DeadReply] | [TransactionComplete, DeadReply]));
+    expect!(p.exchange(call()) => [DeadReply]);
 }

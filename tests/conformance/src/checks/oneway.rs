@@ -24,6 +24,7 @@ checks! {
     Both c159_a_oneway_outlives_its_sender,
     Both c160_c162_a_flood_is_suspect_once_for_each_dip,
     Both c160_c198_a_suspect_oneway_to_a_frozen_process_is_pending,
+    Both c252_the_second_large_oneway_is_suspect,
     Both c161_an_undetected_flood_is_complete,
 }
 
@@ -180,4 +181,17 @@ fn c161_an_undetected_flood_is_complete(stage: &Stage) {
     let _m = stage.manager();
     let p = stage.party();
     assert_eq!(flood(&p, DIP + 3), [TransactionComplete; DIP + 3]);
+}
+
+/// More than a quarter of the area: what one sender may have in it without being suspect.
+const LARGE: usize = AREA_LEN_BYTES / 4 + (64 << 10);
+
+fn c252_the_second_large_oneway_is_suspect(stage: &Stage) {
+    let _m = stage.manager();
+    let p = stage.party();
+    p.ioctl(BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &mut 1_u32).unwrap();
+    let send = |len| p.exchange(commands().oneway(0, Message::new(1).bytes(&vec![7; len])));
+    assert_eq!(send(LARGE), [TransactionComplete]);
+    assert_eq!(send(AREA_LEN_BYTES / 2 - LARGE - 4096), [OnewaySpamSuspect]);
+    assert_eq!(send(8), [TransactionComplete]);
 }

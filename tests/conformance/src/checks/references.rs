@@ -1,12 +1,12 @@
 //! What owners hear of references, and what references keep alive.
 
 use binder_testkit::Return::{
-    Acquire, Decrefs, FailedReply, Increfs, Release, TransactionComplete,
+    Acquire, Decrefs, FailedReply, Increfs, Release, Transaction, TransactionComplete,
 };
-use binder_testkit::{Message, Party, Stage, commands, expect, introduce};
+use binder_testkit::{Message, Party, Progress, Stage, commands, expect, introduce};
 use binder_uapi::{
     BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF, BINDER_TYPE_WEAK_HANDLE,
-    BinderNodeDebugInfo, BinderNodeInfoForRef, BinderTransactionData,
+    BinderNodeDebugInfo, BinderNodeInfoForRef, BinderTransactionData, BinderWriteRead,
 };
 use rustix::io::Errno;
 
@@ -16,6 +16,8 @@ const PTR: u64 = 0x1000;
 const COOKIE: u64 = 0x2000;
 
 checks! {
+    Both c258_a_read_that_found_nothing_to_tell_sleeps_on,
+    Both c257_the_first_acknowledgement_of_a_lost_object_takes_the_place_in_the_queue,
     Both c060_c061_a_sender_hears_of_the_first_references,
     Both c062_a_known_object_brings_no_notice,
     Both c063_a_loss_that_was_made_good_is_not_told,
@@ -267,4 +269,42 @@ fn c080_a_process_counts_once(stage: &Stage) {
     let mut request = BinderNodeInfoForRef { handle: ours, ..Default::default() };
     m.ioctl(BINDER_GET_NODE_INFO_FOR_REF, &mut request).unwrap();
     assert_eq!(request.strong_count, 2);
+}
+
+fn c257_the_first_acknowledgement_of_a_lost_object_takes_the_place_in_the_queue(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    let known = introduce(&m, &p, (0x20, 0), &m);
+    let notices = p.exchange(commands().oneway(0, Message::new(1).binder(0x10, 0)));
+    assert_eq!(notices, [Increfs(0x10, 0), Acquire(0x10, 0), TransactionComplete]);
+    let oneway = m.read_call();
+    m.write(commands().free(oneway.buffer));
+    // It has no reference any more, and its owner learns of that once it has acknowledged both.
+    p.write(commands().increfs_done(0x10, 0));
+    m.write(commands().oneway(known, Message::new(2)));
+    p.write(commands().acquire_done(0x10, 0));
+    expect!(p.read() => [Release(0x10, 0), Decrefs(0x10, 0), Transaction(_)]);
+}
+
+fn c258_a_read_that_found_nothing_to_tell_sleeps_on(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    let lost = |ptr| {
+        let notices = p.exchange(commands().oneway(0, Message::new(1).binder(ptr, 0)));
+        assert_eq!(notices, [Increfs(ptr, 0), Acquire(ptr, 0), TransactionComplete]);
+        let oneway = m.read_call();
+        m.write(commands().free(oneway.buffer));
+        // The owner is told once it has acknowledged the strong reference, too.
+        p.write(commands().increfs_done(ptr, 0));
+    };
+    for (ptr, read_consumed) in [(0x10, 0), (0x20, 4)] {
+        lost(ptr);
+        let argument = p.reading(BinderWriteRead { read_consumed, ..BinderWriteRead::default() });
+        assert_eq!(p.start(argument), Progress::Parked, "from {read_consumed}");
+        assert_eq!(p.interrupted().result, Err(Errno::INTR));
+    }
+    // Behind more than a noop it returns.
+    lost(0x30);
+    let argument = p.reading(BinderWriteRead { read_consumed: 8, ..BinderWriteRead::default() });
+    assert_eq!(p.start(argument), Progress::Done(Ok(())));
 }

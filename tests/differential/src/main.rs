@@ -1,0 +1,80 @@
+//! Plays random command streams on a device, one for each seed, and prints what came of each.
+//!
+//! ```text
+//! player --device /dev/binder --seeds 0..50 [--hashes]
+//! ```
+//!
+//! The same seed asks every driver the same, as long as they answer the same. With `--hashes`, a line
+//! for each seed says only whether two drivers did.
+
+mod command;
+mod dice;
+mod message;
+mod play;
+mod returns;
+mod troupe;
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use binder_testkit::{DeviceRig, Rig, act_if_asked};
+
+struct Arguments {
+    device: PathBuf,
+    seeds: Range<u64>,
+    prints_hashes: bool,
+}
+
+impl Arguments {
+    fn parse(mut words: impl Iterator<Item = String>) -> Option<Self> {
+        let mut arguments =
+            Self { device: "/dev/binder".into(), seeds: 0..1, prints_hashes: false };
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--device" => arguments.device = words.next()?.into(),
+                "--seeds" => {
+                    let seeds = words.next()?;
+                    let (first, end) = seeds.split_once("..")?;
+                    arguments.seeds = first.parse().ok()?..end.parse().ok()?;
+                }
+                "--hashes" => arguments.prints_hashes = true,
+                _ => return None,
+            }
+        }
+        Some(arguments)
+    }
+}
+
+fn main() -> ExitCode {
+    act_if_asked();
+    let Some(arguments) = Arguments::parse(std::env::args().skip(1)) else {
+        eprintln!("usage: player [--device PATH] [--seeds FIRST..END] [--hashes]");
+        return ExitCode::from(2);
+    };
+    let second = arguments.device.with_file_name("hwbinder");
+    let rig = match DeviceRig::new(&arguments.device, &second) {
+        Ok(rig) => rig,
+        Err(error) => {
+            eprintln!("player: {}: {error}", arguments.device.display());
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut troupe = troupe::Troupe::new(&rig);
+    for seed in arguments.seeds {
+        let trace = play::play(&mut troupe, seed);
+        if arguments.prints_hashes {
+            println!("seed {seed} {:016x}", hash(&trace));
+        } else {
+            print!("seed {seed}\n{trace}");
+        }
+    }
+    rig.tear_down();
+    ExitCode::SUCCESS
+}
+
+/// FNV-1a.
+fn hash(text: &str) -> u64 {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
+}

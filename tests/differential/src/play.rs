@@ -1,0 +1,422 @@
+//! One play: steps by chance, one at a time, and a line for whatever comes of each.
+//!
+//! Only what a driver promises decides what comes next, so that two drivers that do the same are asked
+//! the same. Of the threads of a process, one at most sleeps for work of the process: which of two gets
+//! an item is up to the scheduler.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use binder_testkit::{Mode, Rig};
+use binder_uapi::{
+    BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO, BINDER_GET_NODE_DEBUG_INFO,
+    BINDER_GET_NODE_INFO_FOR_REF, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_VERSION,
+    BR_OK, BinderExtendedError, BinderFreezeInfo, BinderFrozenStatusInfo, BinderNodeDebugInfo,
+    BinderNodeInfoForRef, BinderWriteRead,
+};
+use rustix::io::Errno;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::command::Command;
+use crate::dice::Dice;
+use crate::troupe::{READ_BYTES, Troupe};
+
+/// How long a play is.
+const STEPS: u32 = 150;
+
+/// How long a file may be on its way into a sleeper.
+const FILES_TAKE: Duration = Duration::from_millis(5);
+
+pub(crate) struct Play<'t, 'r> {
+    pub(crate) troupe: &'t mut Troupe<'r>,
+    pub(crate) dice: Dice,
+    pub(crate) trace: String,
+    /// This step may have sent something on its way to a sleeper.
+    may_deliver: bool,
+}
+
+/// Plays a seed and returns what came of it, line by line.
+pub(crate) fn play(troupe: &mut Troupe<'_>, seed: u64) -> String {
+    troupe.begin();
+    let mut play = Play { troupe, dice: Dice::new(seed), trace: String::new(), may_deliver: false };
+    for step in 0..STEPS {
+        write!(play.trace, "{step} ").expect("a string");
+        play.may_deliver = false;
+        play.step();
+        play.note_woken();
+    }
+    play.end();
+    play.trace
+}
+
+/// Writes to the trace.
+macro_rules! note {
+    ($play:expr, $($text:tt)*) => { write!($play.trace, $($text)*).expect("a string") };
+}
+pub(crate) use note;
+
+impl Play<'_, '_> {
+    fn step(&mut self) {
+        let index = self.dice.roll_index(self.troupe.members.len());
+        let free: Vec<usize> = (0..self.troupe.members[index].seats.len())
+            .filter(|seat| self.troupe.members[index].seats[*seat].parked.is_none())
+            .collect();
+        if free.is_empty() || (free.len() == 1 && self.dice.one_in(12)) {
+            return self.interrupt(index);
+        }
+        let seat = self.dice.pick(&free);
+        note!(self, "p{index}t{seat} ");
+        match self.dice.roll(100) {
+            0..74 => self.write_and_read(index, seat),
+            74..78 => self.poll(index, seat),
+            78 | 79 => self.fault_at_the_edge(index, seat),
+            80..83 => self.switch_mode(index),
+            83..86 => self.freeze(index, seat),
+            86..88 => self.exit_thread(index, seat),
+            88 | 89 => self.leave(index),
+            _ => self.small_request(index, seat),
+        }
+    }
+
+    // --- BINDER_WRITE_READ ---
+
+    fn write_and_read(&mut self, index: usize, seat: usize) {
+        let (mut bytes, mut written) = (Vec::new(), Vec::new());
+        // Mostly it reads what went wrong before it goes on.
+        let is_patient = !self.troupe.members[index].seats[seat].must_read || self.dice.one_in(4);
+        for _ in 0..if is_patient { self.dice.roll(4) } else { 0 } {
+            let start = bytes.len();
+            let command = self.command(index, seat, &mut bytes);
+            self.note_command(index, &bytes[start..]);
+            written.push((bytes.len() as u64, command));
+        }
+        let mut request = BinderWriteRead {
+            write_size: bytes.len() as u64,
+            write_buffer: self.troupe.place(index, &bytes),
+            ..BinderWriteRead::default()
+        };
+        let guard = self.troupe.rig.guard(self.troupe.members[index].host);
+        match self.dice.roll(40) {
+            0 => request.write_buffer = guard,
+            // The memory ends with the commands, or within the last.
+            1 if !bytes.is_empty() => {
+                let end = bytes.len() - self.dice.roll_index(bytes.len().min(9));
+                request.write_buffer = guard - end as u64;
+                let host = self.troupe.members[index].host;
+                self.troupe.rig.poke(host, request.write_buffer, &bytes[..end]);
+            }
+            2..5 => request.write_size = request.write_size.saturating_sub(1 + self.dice.roll(8)),
+            5 => request.write_size += 8,
+            _ => {}
+        }
+        let may_read = self.may_read(index, seat, &written);
+        if may_read && (!is_patient || !self.dice.one_in(4)) {
+            request.read_buffer = self.troupe.members[index].seats[seat].read_buffer;
+            request.read_size = self.dice.pick(&[4096, 4096, 4096, 4096, 256, 80, 79, 4, 152]);
+            match self.dice.roll(30) {
+                0 | 1 => request.read_buffer = guard,
+                // More than there is room for is written by the C driver to what lies behind.
+                2 => request.read_consumed = self.dice.pick(&[4, 8, 40]).min(request.read_size),
+                _ => {}
+            }
+        }
+        let [w, r, c] = [request.write_size, request.read_size, request.read_consumed];
+        note!(self, "write {w} read {r} from {c}");
+        if request.write_buffer >= guard {
+            note!(self, " no write buffer");
+        }
+        if request.read_buffer == guard {
+            note!(self, " no read buffer");
+        }
+        self.run(index, seat, &request, &written);
+    }
+
+    /// Whether a read by this thread takes work that another, which sleeps, may be woken for.
+    fn may_read(&self, index: usize, seat: usize, written: &[(u64, Command)]) -> bool {
+        let seats = &self.troupe.members[index].seats;
+        let sleeps = |other: usize| seats[other].parked.is_some() && seats[other].is_worker();
+        let others = (0..seats.len()).filter(|other| *other != seat);
+        let has_reply = written.iter().any(|(_, command)| matches!(command, Command::Reply));
+        others.into_iter().all(|other| !sleeps(other)) || (!seats[seat].is_worker() && !has_reply)
+    }
+
+    fn run(
+        &mut self,
+        index: usize,
+        seat: usize,
+        request: &BinderWriteRead,
+        written: &[(u64, Command)],
+    ) {
+        self.may_deliver |= request.write_size > 0;
+        let is_over = self.troupe.write_read(index, seat, request) || {
+            let thread = self.troupe.members[index].seats[seat].thread;
+            !self.troupe.rig.ended(&[thread], self.patience()).is_empty()
+        };
+        // A file system in user space finds out after a moment that a file does not wait any more.
+        let is_over = is_over || self.troupe.members[index].mode == Mode::Nonblocking;
+        let state = &mut self.troupe.members[index].seats[seat];
+        if is_over {
+            let thread = state.thread;
+            let result = self.troupe.rig.finish(thread);
+            let after = self.argument_of(index, seat);
+            self.note_written(index, seat, after.write_consumed, written);
+            self.note_end(index, seat, request, result);
+        } else {
+            state.parked = Some(*request);
+            // A read sleeps when all is written, or all up to an error that it would have read.
+            self.note_written(index, seat, request.write_size, written);
+            note!(self, " sleeps\n");
+        }
+    }
+
+    fn argument_of(&self, index: usize, seat: usize) -> BinderWriteRead {
+        let argument = self.troupe.members[index].seats[seat].argument;
+        self.troupe.peek_value(index, argument)
+    }
+
+    fn note_written(&mut self, index: usize, seat: usize, end: u64, written: &[(u64, Command)]) {
+        let state = &mut self.troupe.members[index].seats[seat];
+        for (_, command) in written.iter().filter(|(at, _)| *at <= end) {
+            match command {
+                Command::Call => state.awaits = true,
+                Command::Reply => state.serves = state.serves.saturating_sub(1),
+                Command::Other => {}
+            }
+        }
+    }
+
+    /// Notes how a `BINDER_WRITE_READ` ended, and learns from what it read.
+    fn note_end(
+        &mut self,
+        index: usize,
+        seat: usize,
+        request: &BinderWriteRead,
+        result: Result<(), Errno>,
+    ) {
+        let after = self.argument_of(index, seat);
+        let [w, r] = [after.write_consumed, after.read_consumed];
+        match result {
+            Ok(()) => note!(self, " -> wrote {w} read {r}"),
+            Err(errno) => note!(self, " -> E{} wrote {w} read {r}", errno.raw_os_error()),
+        }
+        if result.is_ok() && w < request.write_size {
+            self.troupe.members[index].seats[seat].must_read = true;
+        }
+        if result.is_ok() && request.read_size > 0 {
+            let start = request.read_buffer + request.read_consumed;
+            let len = usize::try_from(r - request.read_consumed).expect("a length");
+            assert!(len <= READ_BYTES, "more than there is room for");
+            let bytes = self.troupe.peek(index, start, len);
+            self.note_returns(index, seat, &bytes);
+        }
+        note!(self, "\n");
+    }
+
+    /// Has what a thread waits for written to memory that ends with the first code.
+    fn fault_at_the_edge(&mut self, index: usize, seat: usize) {
+        let member = &self.troupe.members[index];
+        if member.mode == Mode::Blocking || !member.seats[seat].awaits || !member.is_idle() {
+            return note!(self, "nothing\n");
+        }
+        // A refusal that faults is not forgotten by the C driver, which then refuses all else.
+        if self.extended_error(index, seat).command != BR_OK {
+            return;
+        }
+        let member = &mut self.troupe.members[index];
+        member.has_lost_room = true;
+        let read_buffer = self.troupe.rig.guard(member.host) - 4;
+        let request =
+            BinderWriteRead { read_size: 4096, read_buffer, ..BinderWriteRead::default() };
+        note!(self, "read at the edge");
+        self.run(index, seat, &request, &[]);
+        // What was lost is not known.
+        self.troupe.members[index].seats[seat].awaits = false;
+    }
+
+    // --- everything else ---
+
+    fn interrupt(&mut self, index: usize) {
+        let seats = &mut self.troupe.members[index].seats;
+        let at = seats.iter().position(|seat| seat.parked.is_some()).expect("one sleeps");
+        let request = seats[at].parked.take().expect("it sleeps");
+        let thread = seats[at].thread;
+        note!(self, "p{index}t{at} interrupted");
+        self.troupe.rig.interrupt(thread);
+        let result = self.troupe.rig.finish(thread);
+        self.note_end(index, at, &request, result);
+    }
+
+    /// Notes which sleepers were woken.
+    fn note_woken(&mut self) {
+        let mut asleep = Vec::new();
+        for (index, member) in self.troupe.members.iter().enumerate() {
+            for (at, seat) in member.seats.iter().enumerate() {
+                if seat.parked.is_some() {
+                    asleep.push((index, at, seat.thread));
+                }
+            }
+        }
+        let threads: Vec<_> = asleep.iter().map(|(.., thread)| *thread).collect();
+        if threads.is_empty() {
+            return;
+        }
+        let patience = if self.may_deliver { self.patience() } else { Duration::ZERO };
+        let ended = self.troupe.rig.ended(&threads, patience);
+        for (index, at, thread) in asleep {
+            if ended.contains(&thread) {
+                self.end_sleep(index, at);
+            }
+        }
+    }
+
+    /// How long something may happen behind the scenes.
+    fn patience(&self) -> Duration {
+        if self.troupe.has_files { FILES_TAKE } else { Duration::ZERO }
+    }
+
+    fn end_sleep(&mut self, index: usize, at: usize) {
+        let seat = &mut self.troupe.members[index].seats[at];
+        let Some(request) = seat.parked.take() else { return };
+        let result = self.troupe.rig.finish(seat.thread);
+        note!(self, "  p{index}t{at} woken");
+        self.note_end(index, at, &request, result);
+    }
+
+    fn poll(&mut self, index: usize, seat: usize) {
+        let caller = self.troupe.members[index].caller(seat);
+        let ready = self.troupe.rig.poll(caller);
+        note!(self, "poll -> {} {}\n", ready.is_readable, ready.has_failed);
+    }
+
+    fn switch_mode(&mut self, index: usize) {
+        if !self.troupe.members[index].is_idle() {
+            return note!(self, "nothing\n");
+        }
+        let member = &mut self.troupe.members[index];
+        member.mode = match member.mode {
+            Mode::Blocking => Mode::Nonblocking,
+            Mode::Nonblocking => Mode::Blocking,
+        };
+        self.troupe.rig.set_mode(member.file, member.mode);
+        note!(self, "{:?}\n", member.mode);
+    }
+
+    fn freeze(&mut self, index: usize, seat: usize) {
+        let whom = self.dice.roll_index(self.troupe.members.len());
+        let pid = self.troupe.members[whom].pid.unsigned_abs();
+        if self.dice.one_in(3) {
+            let asked = BinderFrozenStatusInfo { pid, ..Default::default() };
+            let (result, info) = self.request(index, seat, BINDER_GET_FROZEN_INFO, asked);
+            let [s, a] = [info.sync_recv, info.async_recv];
+            return note!(self, "frozen info of p{whom} -> {result} {s} {a}\n");
+        }
+        let enable = u32::from(!self.dice.one_in(2));
+        self.may_deliver = true;
+        let freeze = BinderFreezeInfo { pid, enable, timeout_ms: 0 };
+        let (result, _) = self.request(index, seat, BINDER_FREEZE, freeze);
+        note!(self, "freeze p{whom} {enable} -> {result}\n");
+    }
+
+    fn exit_thread(&mut self, index: usize, seat: usize) {
+        let member = &self.troupe.members[index];
+        if member.mode == Mode::Blocking || !member.is_idle() {
+            return note!(self, "nothing\n");
+        }
+        self.may_deliver = true;
+        // The C driver forgets what a thread leaves unread.
+        for _ in 0..40 {
+            let read_buffer = self.troupe.members[index].seats[seat].read_buffer;
+            let request =
+                BinderWriteRead { read_size: 4096, read_buffer, ..BinderWriteRead::default() };
+            self.troupe.write_read(index, seat, &request);
+            let result = self.troupe.rig.finish(self.troupe.members[index].seats[seat].thread);
+            note!(self, "drains");
+            self.note_end(index, seat, &request, result);
+            if result.is_err() {
+                break;
+            }
+        }
+        let (result, _) = self.request(index, seat, BINDER_THREAD_EXIT, 0_u32);
+        note!(self, "exit -> {result}\n");
+        let seat = &mut self.troupe.members[index].seats[seat];
+        (seat.awaits, seat.serves, seat.must_read) = (false, 0, false);
+    }
+
+    /// A process closes its file and opens another.
+    fn leave(&mut self, index: usize) {
+        note!(self, "leaves\n");
+        self.may_deliver = true;
+        self.troupe.leave(index);
+        for at in 0..self.troupe.members[index].seats.len() {
+            self.end_sleep(index, at);
+        }
+        self.note_woken();
+        let mode = self.dice.pick(&[Mode::Blocking, Mode::Nonblocking]);
+        self.troupe.come_back(index, mode);
+    }
+
+    fn small_request(&mut self, index: usize, seat: usize) {
+        match self.dice.roll(7) {
+            0 => {
+                self.extended_error(index, seat);
+            }
+            1 => {
+                let count = u32::try_from(self.dice.roll(3)).expect("a small number");
+                let (result, _) = self.request(index, seat, BINDER_SET_MAX_THREADS, count);
+                note!(self, "max threads {count} -> {result}\n");
+            }
+            2 => {
+                let ptr = self.dice.pick(&[0, 0, 0x1000, 0x3000]);
+                let asked = BinderNodeDebugInfo { ptr, ..Default::default() };
+                let (result, info) = self.request(index, seat, BINDER_GET_NODE_DEBUG_INFO, asked);
+                note!(self, "node behind {ptr:#x} -> {result} {info:x?}\n");
+            }
+            3 => {
+                let handle = self.handle(index);
+                let asked = BinderNodeInfoForRef { handle, ..Default::default() };
+                let (result, info) = self.request(index, seat, BINDER_GET_NODE_INFO_FOR_REF, asked);
+                note!(self, "node of {handle} -> {result} {info:x?}\n");
+            }
+            4 => {
+                let (result, version) = self.request(index, seat, BINDER_VERSION, 0_u32);
+                note!(self, "version -> {result} {version}\n");
+            }
+            5 => {
+                let (result, _) = self.request(index, seat, 0xc008_6263, 0_u64);
+                note!(self, "unknown request -> {result}\n");
+            }
+            _ => {
+                self.troupe.rig.close_duplicate(self.troupe.members[index].file);
+                note!(self, "closes a duplicate\n");
+            }
+        }
+    }
+
+    fn extended_error(&mut self, index: usize, seat: usize) -> BinderExtendedError {
+        let none = BinderExtendedError::default();
+        let (result, error) = self.request(index, seat, BINDER_GET_EXTENDED_ERROR, none);
+        note!(self, "extended error -> {result} {:#x} {}\n", error.command, error.param);
+        error
+    }
+
+    /// Makes a request that does not sleep. Returns the errno, 0 if all is well, and the argument.
+    fn request<T>(&mut self, index: usize, seat: usize, code: u32, value: T) -> (i32, T)
+    where
+        T: IntoBytes + FromBytes + Immutable,
+    {
+        let argument = self.troupe.place(index, value.as_bytes());
+        self.troupe.ioctl(index, seat, code, argument);
+        let result = self.troupe.rig.finish(self.troupe.members[index].seats[seat].thread);
+        let errno = result.map_or_else(Errno::raw_os_error, |()| 0);
+        (errno, self.troupe.peek_value(index, argument))
+    }
+
+    /// Ends all sleep.
+    fn end(&mut self) {
+        for index in 0..self.troupe.members.len() {
+            while !self.troupe.members[index].is_idle() {
+                self.interrupt(index);
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The processes that play, and what each knows of itself.
+
+use binder_testkit::{
+    Caller, Device, DeviceRig, Driver, Host, Mode, Process, Protection, Rig, Thread,
+};
+use binder_uapi::{
+    BINDER_GET_FROZEN_INFO, BINDER_SET_CONTEXT_MGR_EXT, BINDER_TYPE_BINDER, BINDER_WRITE_READ,
+    BinderFrozenStatusInfo, BinderWriteRead, FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject,
+};
+use rustix::io::Errno;
+use zerocopy::{FromBytes, IntoBytes};
+
+/// How large a receive area is.
+pub(crate) const AREA_LEN_BYTES: usize = 64 << 10;
+/// How much of its memory a process uses in one play.
+const SCRATCH_BYTES: usize = 256 << 10;
+pub(crate) const READ_BYTES: usize = 4096;
+const MEMBERS: usize = 4;
+const SEATS: usize = 2;
+
+/// A thread of a process.
+pub(crate) struct Seat {
+    pub(crate) thread: Thread,
+    pub(crate) argument: u64,
+    pub(crate) read_buffer: u64,
+    /// What it reads with, while it sleeps.
+    pub(crate) parked: Option<BinderWriteRead>,
+    /// It has sent a call and not read what came of it.
+    pub(crate) awaits: bool,
+    /// As many calls as it was handed and has not answered.
+    pub(crate) serves: u32,
+    /// Its commands are refused until it has read why one failed.
+    pub(crate) must_read: bool,
+}
+
+impl Seat {
+    /// Whether it may take work of its process.
+    pub(crate) fn is_worker(&self) -> bool {
+        !self.awaits && self.serves == 0
+    }
+}
+
+/// A process: its open file, and what it has learned by reading.
+pub(crate) struct Member {
+    pub(crate) host: Host,
+    pub(crate) pid: i32,
+    pub(crate) file: Process,
+    pub(crate) base: u64,
+    pub(crate) mode: Mode,
+    pub(crate) seats: Vec<Seat>,
+    scratch: u64,
+    used: usize,
+    /// Handles that it was given.
+    pub(crate) handles: Vec<u32>,
+    /// Buffers that it has not freed, and descriptors that go with them.
+    pub(crate) buffers: Vec<(u64, Vec<u64>)>,
+    /// References it was told of and has not acknowledged: whether strong, pointer, cookie.
+    pub(crate) notices: Vec<(bool, u64, u64)>,
+    /// Deaths it was told of and has not acknowledged.
+    pub(crate) deaths: Vec<u64>,
+    /// The number of the first file that it is sent.
+    first_fd: u64,
+    /// A delivery has faulted, after which the C driver keeps the buffer.
+    pub(crate) has_lost_room: bool,
+}
+
+impl Member {
+    pub(crate) fn caller(&self, seat: usize) -> Caller {
+        Caller { process: self.file, thread: self.seats[seat].thread }
+    }
+
+    /// A descriptor as it would be if none were inherited.
+    pub(crate) fn name_of_fd(&self, fd: u64) -> u64 {
+        fd.wrapping_sub(self.first_fd)
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.seats.iter().all(|seat| seat.parked.is_none())
+    }
+}
+
+/// All who play on a device, from seed to seed, and a clerk who asks the driver how things stand.
+pub(crate) struct Troupe<'r> {
+    pub(crate) rig: &'r DeviceRig,
+    pub(crate) members: Vec<Member>,
+    clerk: Caller,
+    clerk_argument: u64,
+    dummy: Host,
+    /// Somebody has sent a file in this play.
+    pub(crate) has_files: bool,
+}
+
+impl<'r> Troupe<'r> {
+    pub(crate) fn new(rig: &'r DeviceRig) -> Self {
+        let host = rig.start_host();
+        let process = rig.open(host, Device::First, Mode::Blocking).expect("open");
+        let clerk = Caller { process, thread: rig.start_thread(host) };
+        let clerk_argument = rig.allocate(host, 64);
+        let mut troupe = Self {
+            rig,
+            members: Vec::new(),
+            clerk,
+            clerk_argument,
+            dummy: rig.start_host(),
+            has_files: false,
+        };
+        for _ in 0..MEMBERS {
+            let member = troupe.hire();
+            troupe.members.push(member);
+        }
+        troupe
+    }
+
+    fn hire(&self) -> Member {
+        let rig = self.rig;
+        let host = rig.start_host();
+        let seats = (0..SEATS).map(|_| {
+            let memory = rig.allocate(host, 2 * READ_BYTES + 64);
+            Seat {
+                thread: rig.start_thread(host),
+                argument: memory,
+                // At the start of a page: a read is never cut by the end of one.
+                read_buffer: (memory + 64).next_multiple_of(READ_BYTES as u64),
+                parked: None,
+                awaits: false,
+                serves: 0,
+                must_read: false,
+            }
+        });
+        let (seats, scratch) = (seats.collect(), rig.allocate(host, SCRATCH_BYTES));
+        let (file, base) = self.open(host, Mode::Blocking);
+        // What was inherited, and its own.
+        let descriptors = rig.descriptors();
+        let first_fd =
+            (0..).find(|fd| descriptors.file(host, *fd).is_none()).expect("a free number");
+        Member {
+            host,
+            pid: rig.pid(host),
+            file,
+            base,
+            mode: Mode::Blocking,
+            seats,
+            scratch,
+            used: SCRATCH_BYTES / 4,
+            handles: Vec::new(),
+            buffers: Vec::new(),
+            notices: Vec::new(),
+            deaths: Vec::new(),
+            first_fd,
+            has_lost_room: false,
+        }
+    }
+
+    fn open(&self, host: Host, mode: Mode) -> (Process, u64) {
+        let file = self.rig.open(host, Device::First, mode).expect("open");
+        let base = self.rig.map(file, AREA_LEN_BYTES, Protection::ReadOnly).expect("mmap");
+        (file, base)
+    }
+
+    /// Begins a play: every process has a fresh file, and the first is the context manager.
+    pub(crate) fn begin(&mut self) {
+        self.has_files = false;
+        for index in 0..self.members.len() {
+            let member = &mut self.members[index];
+            let zeros = vec![0; member.used];
+            self.rig.poke(member.host, member.scratch, &zeros);
+            member.used = 0;
+            self.leave(index);
+        }
+        for index in 0..self.members.len() {
+            self.come_back(index, Mode::Blocking);
+        }
+    }
+
+    /// Closes a process's file, and waits until the driver has forgotten it.
+    pub(crate) fn leave(&mut self, index: usize) {
+        let member = &mut self.members[index];
+        self.rig.close(member.file);
+        let descriptors = self.rig.descriptors();
+        for fd in member.buffers.drain(..).flat_map(|(_, fds)| fds) {
+            if descriptors.file(member.host, fd).is_some() {
+                descriptors.close_descriptor(member.host, fd);
+            }
+        }
+        let pid = member.pid;
+        self.await_end_of(pid);
+        // It is no more in the list of processes; what follows is done when the next one is gone, too.
+        let file = self.rig.open(self.dummy, Device::First, Mode::Blocking).expect("open");
+        self.rig.close(file);
+        self.await_end_of(self.rig.pid(self.dummy));
+    }
+
+    fn await_end_of(&self, pid: i32) {
+        let asked = BinderFrozenStatusInfo { pid: pid.unsigned_abs(), ..Default::default() };
+        loop {
+            let (host, argument) = (Host(0), self.clerk_argument);
+            self.rig.poke(host, argument, asked.as_bytes());
+            self.rig.ioctl(self.clerk, BINDER_GET_FROZEN_INFO, argument);
+            match self.rig.finish(self.clerk.thread) {
+                Err(Errno::INVAL) => return,
+                Ok(()) => std::thread::yield_now(),
+                Err(error) => panic!("BINDER_GET_FROZEN_INFO: {error}"),
+            }
+        }
+    }
+
+    /// Opens a file for a process whose calls are all over.
+    pub(crate) fn come_back(&mut self, index: usize, mode: Mode) {
+        let (file, base) = self.open(self.members[index].host, mode);
+        let member = &mut self.members[index];
+        (member.file, member.base, member.mode) = (file, base, mode);
+        member.handles = vec![0];
+        member.buffers.clear();
+        member.notices.clear();
+        member.deaths.clear();
+        member.has_lost_room = false;
+        for seat in &mut member.seats {
+            (seat.parked, seat.awaits, seat.serves, seat.must_read) = (None, false, 0, false);
+        }
+        if index == 0 {
+            let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
+            let manager =
+                FlatBinderObject { kind: BINDER_TYPE_BINDER, flags, binder: 0, cookie: 0 };
+            let argument = self.place(0, manager.as_bytes());
+            let caller = self.members[0].caller(0);
+            self.rig.ioctl(caller, BINDER_SET_CONTEXT_MGR_EXT, argument);
+            self.rig.finish(caller.thread).expect("becomes the context manager");
+        }
+    }
+
+    /// Puts bytes into a process's memory, for this play.
+    pub(crate) fn place(&mut self, index: usize, bytes: &[u8]) -> u64 {
+        let member = &mut self.members[index];
+        let address = member.scratch + member.used as u64;
+        // What is read beyond a write buffer is zeros.
+        member.used += bytes.len().next_multiple_of(8) + 128;
+        assert!(member.used < SCRATCH_BYTES, "a play uses too much memory");
+        self.rig.poke(member.host, address, bytes);
+        address
+    }
+
+    pub(crate) fn peek(&self, index: usize, address: u64, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        self.rig.peek(self.members[index].host, address, &mut bytes).expect("its memory");
+        bytes
+    }
+
+    pub(crate) fn peek_value<T: FromBytes>(&self, index: usize, address: u64) -> T {
+        T::read_from_bytes(&self.peek(index, address, size_of::<T>())).expect("a value of its size")
+    }
+
+    /// Begins an ioctl of a thread. Whether it is over; else it sleeps.
+    pub(crate) fn ioctl(&self, index: usize, seat: usize, request: u32, argument: u64) -> bool {
+        let caller = self.members[index].caller(seat);
+        self.be_urgent(caller.thread, true);
+        let progress = self.rig.ioctl(caller, request, argument);
+        self.be_urgent(caller.thread, false);
+        progress != binder_testkit::Progress::Parked
+    }
+
+    /// On one processor, who is woken does not run before who wakes it has ended its call.
+    fn be_urgent(&self, thread: Thread, is_urgent: bool) {
+        if self.rig.driver() == Driver::Kernel {
+            self.rig.set_urgency(thread, is_urgent).expect("root may");
+        }
+    }
+
+    /// Begins a `BINDER_WRITE_READ`.
+    pub(crate) fn write_read(&self, index: usize, seat: usize, request: &BinderWriteRead) -> bool {
+        let member = &self.members[index];
+        let argument = member.seats[seat].argument;
+        self.rig.poke(member.host, argument, request.as_bytes());
+        self.ioctl(index, seat, BINDER_WRITE_READ, argument)
+    }
+}
