@@ -148,6 +148,7 @@ impl Context {
     ) -> Result<Option<UnfinishedSend>, Refusal> {
         let mut target = self.resolve_target(caller.process, handle_of(data))?;
         self.log_target(target.owner, None, Some(target.node));
+        self.afford_completion(thread)?;
         self.check_sender(thread, kind, &mut target)?;
         if target.thread.is_some() {
             self.log_target(target.owner, target.thread, Some(target.node));
@@ -184,7 +185,6 @@ impl Context {
         kind: Kind,
         target: &mut Target,
     ) -> Result<(), Errno> {
-        self.afford_completion(thread)?;
         self.afford_transaction(self.threads[thread].process, kind)?;
         if kind == Kind::Call {
             target.thread = self.thread_in_chain(thread, target.owner)?;

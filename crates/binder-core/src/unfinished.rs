@@ -197,6 +197,9 @@ impl Context {
     }
 
     /// Sends a call or one-way whose buffer was built in slices, as if it had been built at once now.
+    ///
+    /// But whether the thread has too much to read was checked when it began: what it is to hear of
+    /// its own objects is in its queue by now.
     fn complete_send(
         &mut self,
         caller: &Caller,
@@ -234,13 +237,12 @@ impl Context {
             }
         };
         let sent = built.and_then(|buffer| {
-            let waiting = self.transactions[call].from.ok_or(Refusal::dead(Errno::ESRCH));
-            let checked = self.afford_completion(thread).map_err(Refusal::from).and(waiting);
-            match checked {
-                Ok(waiting) => self.send_reply(caller, call, waiting, draft.data, buffer),
-                Err(_) => self.drop_buffer(draft.receiver, buffer, memory),
-            }
-            checked.map(drop)
+            let Some(waiting) = self.transactions[call].from else {
+                self.drop_buffer(draft.receiver, buffer, memory);
+                return Err(Refusal::dead(Errno::ESRCH));
+            };
+            self.send_reply(caller, call, waiting, draft.data, buffer);
+            Ok(())
         });
         self.conclude_reply(caller, thread, call, draft.data, sent);
     }

@@ -1,6 +1,6 @@
 //! Calls and one-ways.
 
-use binder_core::SendEnd;
+use binder_core::{Amounts, Limits, Resource, SendEnd};
 use binder_testkit::Return::{
     Acquire, DeadReply, FailedReply, FrozenReply, Increfs, Reply, TransactionComplete,
 };
@@ -287,6 +287,28 @@ fn a_send_that_is_refused_at_its_last_object_leaves_nothing() {
         assert_eq!(scene.known_to(&p), nodes);
         scene.assert_nothing_under_way();
         m.assert_idle();
+        stage.tear_down();
+    }
+}
+
+/// A thread that has too much to read may send nothing; that it will read of its objects does not count.
+#[test]
+fn what_a_sender_hears_of_the_objects_in_its_send_does_not_keep_that_back() {
+    let few = Amounts::of_each(usize::MAX).with(Resource::Unread, 8);
+    let limits = Limits { per_file: few, per_user: Amounts::of_each(usize::MAX) };
+    for objects in [2, 256] {
+        let rig = CoreRig::with_limits(limits).in_slices_of(objects);
+        let stage = Stage::new(Box::new(rig));
+        let (m, p) = (stage.manager(), stage.party());
+        let many = (0..20).fold(Message::new(1), |all, ptr| all.binder(0x10 * (ptr + 1), ptr));
+        p.write(commands().call(0, many.clone()));
+        let call = m.read_call();
+        assert_eq!(m.objects(&call).len(), 20);
+        m.write(commands().free(call.buffer).reply(many));
+        let returns = read_without_notices(&p);
+        expect!(returns => [TransactionComplete, Reply(reply)]);
+        p.write(commands().free(reply.buffer));
+        settle_down(&[m, p]);
         stage.tear_down();
     }
 }
