@@ -421,7 +421,6 @@ impl Context {
         if let Some(ending) = self.take_buffer(process, start) {
             self.end_buffer(ending, memory);
         }
-        self.note_idle(process);
     }
 
     /// Takes a buffer that has come to its end; what its objects hold is still to be let go of.

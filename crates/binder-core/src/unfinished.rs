@@ -386,6 +386,7 @@ impl Context {
         if let Some(arena) = &mut self.processes[process].arena {
             arena.retire(buffer);
         }
+        self.note_idle(process);
         true
     }
 }

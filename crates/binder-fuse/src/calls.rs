@@ -233,7 +233,7 @@ mod tests {
 
         fn clear(&mut self, _: ProcessKey, _: u32, _: u32) {}
 
-        fn release(&mut self, _: ProcessKey, _: u32) {}
+        fn release(&mut self, _: ProcessKey, _: Range<u32>) {}
 
         fn capture_file(
             &mut self,
@@ -260,7 +260,12 @@ mod tests {
             context.note_call(&caller);
             let mut request = BinderWriteRead { read_size: 256, ..BinderWriteRead::default() };
             let mut none = Commands::none(&request);
-            match context.write_read(&caller, &mut request, &mut none, &mut NoMemory) {
+            let mut run = context.write_read(&caller, &mut request, &mut none, &mut NoMemory);
+            // The beginning of what it reads into.
+            if let Ok(Outcome::HandOver(beginning)) = run {
+                run = context.finish_hand_over(beginning, Ok(()), &mut request, &mut NoMemory);
+            }
+            match run {
                 Ok(Outcome::Park(thread)) => thread,
                 other => panic!("thread {tid} does not sleep: {other:?}"),
             }

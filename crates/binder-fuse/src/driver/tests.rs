@@ -52,10 +52,12 @@ fn sleep(driver: &mut Driver, process: ProcessKey, unique: u64) {
     context.note_call(&caller);
     let mut request = BinderWriteRead { read_size: 256, ..BinderWriteRead::default() };
     let mut none = Commands::none(&request);
-    let Ok(Outcome::Park(thread)) = context.write_read(&caller, &mut request, &mut none, clients)
-    else {
-        panic!("there is nothing to read");
-    };
+    let mut run = context.write_read(&caller, &mut request, &mut none, clients);
+    // The beginning of what it reads into.
+    if let Ok(Outcome::HandOver(beginning)) = run {
+        run = context.finish_hand_over(beginning, Ok(()), &mut request, clients);
+    }
+    let Ok(Outcome::Park(thread)) = run else { panic!("there is nothing to read: {run:?}") };
     let state = CallState::Asleep(thread, Check::Fresh);
     calls.insert(Call { state, ..Call::new(asker, request) });
 }

@@ -295,7 +295,8 @@ fn a_send_that_is_refused_at_its_last_object_leaves_nothing() {
 #[test]
 fn what_a_sender_hears_of_the_objects_in_its_send_does_not_keep_that_back() {
     let few = Amounts::of_each(usize::MAX).with(Resource::Unread, 8);
-    let limits = Limits { per_file: few, per_user: Amounts::of_each(usize::MAX) };
+    let limits =
+        Limits { per_file: few, per_user: Amounts::of_each(usize::MAX), ..Limits::default() };
     for objects in [2, 256] {
         let rig = CoreRig::with_limits(limits).in_slices_of(objects);
         let stage = Stage::new(Box::new(rig));
