@@ -169,12 +169,12 @@ impl Play<'_, '_> {
             self.troupe.members[index].base + self.dice.pick(&[0, 8, 4, 1 << 30])
         } else {
             let at = self.dice.roll_index(buffers.len());
-            buffers[at].0
+            buffers[at]
         };
         bytes.extend_from_slice(BC_FREE_BUFFER.as_bytes());
         bytes.extend_from_slice(address.as_bytes());
         // If the command is not run, the buffer is forgotten all the same: so it is on every driver.
-        self.troupe.members[index].buffers.retain(|(buffer, _)| *buffer != address);
+        self.troupe.members[index].buffers.retain(|buffer| *buffer != address);
     }
 
     fn acknowledge(&mut self, index: usize, bytes: &mut Vec<u8>) {

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use binder_testkit::{Mode, Rig};
 use binder_uapi::{
-    BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO, BINDER_GET_NODE_DEBUG_INFO,
-    BINDER_GET_NODE_INFO_FOR_REF, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_VERSION,
-    BR_OK, BinderExtendedError, BinderFreezeInfo, BinderFrozenStatusInfo, BinderNodeDebugInfo,
-    BinderNodeInfoForRef, BinderWriteRead,
+    BC_TRANSACTION, BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO,
+    BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF, BINDER_SET_MAX_THREADS,
+    BINDER_THREAD_EXIT, BINDER_VERSION, BR_OK, BinderExtendedError, BinderFreezeInfo,
+    BinderFrozenStatusInfo, BinderNodeDebugInfo, BinderNodeInfoForRef, BinderTransactionData,
+    BinderWriteRead,
 };
 use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -323,11 +324,19 @@ impl Play<'_, '_> {
             return note!(self, "nothing\n");
         }
         self.may_deliver = true;
-        // The C driver forgets what a thread leaves unread.
+        // The C driver forgets what a thread leaves unread. A refusal brings all that waits for it.
+        let mut refused = Vec::new();
+        refused.extend_from_slice(BC_TRANSACTION.as_bytes());
+        let data = BinderTransactionData { target: 99, ..BinderTransactionData::default() };
+        refused.extend_from_slice(data.as_bytes());
+        let mut request = BinderWriteRead {
+            write_size: refused.len() as u64,
+            write_buffer: self.troupe.place(index, &refused),
+            read_size: 4096,
+            read_buffer: self.troupe.members[index].seats[seat].read_buffer,
+            ..BinderWriteRead::default()
+        };
         for _ in 0..40 {
-            let read_buffer = self.troupe.members[index].seats[seat].read_buffer;
-            let request =
-                BinderWriteRead { read_size: 4096, read_buffer, ..BinderWriteRead::default() };
             self.troupe.write_read(index, seat, &request);
             let result = self.troupe.rig.finish(self.troupe.members[index].seats[seat].thread);
             note!(self, "drains");
@@ -335,6 +344,7 @@ impl Play<'_, '_> {
             if result.is_err() {
                 break;
             }
+            request.write_size = 0;
         }
         let (result, _) = self.request(index, seat, BINDER_THREAD_EXIT, 0_u32);
         note!(self, "exit -> {result}\n");

@@ -57,11 +57,10 @@ impl Play<'_, '_> {
             .collect();
         let end_of_plain = offsets.first().map_or(bytes.len(), |at| length(*at));
         note!(self, " {:x?}", &bytes[..end_of_plain.min(bytes.len())]);
-        let mut held = Vec::new();
         for offset in &offsets {
-            self.note_object(index, &bytes, &offsets, *offset, &mut held);
+            self.note_object(index, &bytes, &offsets, *offset);
         }
-        self.troupe.members[index].buffers.push((data.buffer, held));
+        self.troupe.members[index].buffers.push(data.buffer);
         note!(self, ")");
     }
 
@@ -74,14 +73,7 @@ impl Play<'_, '_> {
         format!("+{:x}", address.wrapping_sub(member.base))
     }
 
-    fn note_object(
-        &mut self,
-        index: usize,
-        bytes: &[u8],
-        offsets: &[u64],
-        offset: u64,
-        held: &mut Vec<u64>,
-    ) {
+    fn note_object(&mut self, index: usize, bytes: &[u8], offsets: &[u64], offset: u64) {
         let at = length(offset);
         let object = FlatBinderObject::read_from_prefix(&bytes[at..]);
         let (object, _) = object.expect("an object in the data");
@@ -126,7 +118,6 @@ impl Play<'_, '_> {
                     let address = parent.buffer + array.parent_offset + 4 * number;
                     let fd: u32 = self.troupe.peek_value(index, address);
                     note!(self, " {}", self.troupe.members[index].name_of_fd(fd.into()));
-                    held.push(fd.into());
                 }
             }
             kind => note!(self, " unknown {kind:x}"),

@@ -15,6 +15,8 @@ pub(crate) const AREA_LEN_BYTES: usize = 64 << 10;
 /// How much of its memory a process uses in one play.
 const SCRATCH_BYTES: usize = 256 << 10;
 pub(crate) const READ_BYTES: usize = 4096;
+/// More files than a process is sent in a play.
+const FILES: u64 = 32;
 const MEMBERS: usize = 4;
 const SEATS: usize = 2;
 
@@ -52,8 +54,8 @@ pub(crate) struct Member {
     used: usize,
     /// Handles that it was given.
     pub(crate) handles: Vec<u32>,
-    /// Buffers that it has not freed, and descriptors that go with them.
-    pub(crate) buffers: Vec<(u64, Vec<u64>)>,
+    /// Buffers that it has not freed.
+    pub(crate) buffers: Vec<u64>,
     /// References it was told of and has not acknowledged: whether strong, pointer, cookie.
     pub(crate) notices: Vec<(bool, u64, u64)>,
     /// Deaths it was told of and has not acknowledged.
@@ -177,7 +179,8 @@ impl<'r> Troupe<'r> {
         let member = &mut self.members[index];
         self.rig.close(member.file);
         let descriptors = self.rig.descriptors();
-        for fd in member.buffers.drain(..).flat_map(|(_, fds)| fds) {
+        // Files of arrays, whose buffers it has not freed.
+        for fd in member.first_fd..member.first_fd + FILES {
             if descriptors.file(member.host, fd).is_some() {
                 descriptors.close_descriptor(member.host, fd);
             }
