@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use binder_core::{
-    Caller, CallerMemory, CapturedFile, Census, ClaimedAddr, ClientMemory, Commands, Context,
-    CopyFault, Effect, Errno, MappingArea, NamespaceId, NotInstalled, Opener, Outcome, PidTable,
-    ProcessKey, Release, ThreadKey, UidMap, Waits,
+    Caller, CallerMemory, CapturedFile, Census, ClaimedAddr, Commands, Context, CopyFault, Effect,
+    Errno, MappingArea, NamespaceId, NotInstalled, Opener, Outcome, PidTable, ProcessKey,
+    ReceiveBuffers, ReleaseProgress, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{BinderTransactionDataSg, BinderWriteRead, FlatBinderObject};
 
@@ -60,7 +60,7 @@ impl CallerMemory for Input<'_> {
     }
 }
 
-impl ClientMemory for Memory<'_> {
+impl ReceiveBuffers for Memory<'_> {
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
         // The last process never maps its receive buffer.
         let base = AREAS + process.slot() as u64 * u64::from(AREA_BYTES);
@@ -161,14 +161,14 @@ pub fn check(input: &[u8]) {
             }
         }
         settle(&mut context, &mut parked, &mut memory);
-        while let Release::Unfinished = context.end_buffers(&mut memory) {}
+        while let ReleaseProgress::Unfinished = context.end_buffers(&mut memory) {}
         settle(&mut context, &mut parked, &mut memory);
     }
     for process in processes {
-        while let Release::Unfinished = context.release(process, &mut memory) {}
+        while let ReleaseProgress::Unfinished = context.release(process, &mut memory) {}
         settle(&mut context, &mut parked, &mut memory);
     }
-    while let Release::Unfinished = context.end_buffers(&mut memory) {}
+    while let ReleaseProgress::Unfinished = context.end_buffers(&mut memory) {}
     assert_eq!(context.census(), Census::default());
 }
 
@@ -202,7 +202,7 @@ fn go_on(
         let longest = (4 + size_of::<BinderTransactionDataSg>()) as u64;
         assert!(request.write_consumed < request.write_size.max(1) + longest);
         let is_window =
-            matches!(result, Ok(Outcome::HandOver(_) | Outcome::Errand(_) | Outcome::Yield(_)));
+            matches!(result, Ok(Outcome::CopyOut(_) | Outcome::FdWork(_) | Outcome::Yield(_)));
         if is_window && is_killed {
             context.exit_thread(&sleeper.caller, memory);
         }
@@ -221,15 +221,15 @@ fn go_on(
                 result = context.go_on(caller, thread, request, &mut commands, memory);
                 assert!(!is_killed || matches!(result, Err(Errno::EINVAL)));
             }
-            Ok(Outcome::HandOver(hand_over)) => {
-                assert!(!hand_over.bytes.is_empty(), "a read that has nothing to tell ends so");
-                let is_writable = hand_over.address.0 >= READ_BUFFERS;
+            Ok(Outcome::CopyOut(copy_out)) => {
+                assert!(!copy_out.bytes.is_empty(), "a read that has nothing to tell ends so");
+                let is_writable = copy_out.address.0 >= READ_BUFFERS;
                 let written = if is_writable { Ok(()) } else { Err(CopyFault) };
-                result = context.finish_hand_over(hand_over, written, request, memory);
+                result = context.finish_copy_out(copy_out, written, request, memory);
                 assert!(!is_killed || matches!(result, Err(Errno::EINVAL)));
             }
-            Ok(Outcome::Errand(errand)) => {
-                let files = errand.install.into_iter().map(CapturedFile::into_inner::<u32>);
+            Ok(Outcome::FdWork(fd_work)) => {
+                let files = fd_work.install.into_iter().map(CapturedFile::into_inner::<u32>);
                 let numbers: Option<Vec<u32>> = files.collect();
                 let numbers = numbers.expect("a file comes back as it went");
                 let installed = if numbers.len().is_multiple_of(2) {
@@ -237,7 +237,7 @@ fn go_on(
                 } else {
                     Err(NotInstalled { errno: 24, reason: "no room" })
                 };
-                result = context.finish_errand(errand.key, installed, request, memory);
+                result = context.finish_fd_work(fd_work.key, installed, request, memory);
                 assert!(!is_killed || matches!(result, Err(Errno::EINVAL)));
             }
         }

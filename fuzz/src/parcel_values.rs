@@ -3,7 +3,7 @@
 use parcel::driver::FlatObject;
 use parcel::rpc::RpcObject;
 use parcel::token;
-use parcel::{Element, Error, Outcome, Reader};
+use parcel::{Element, ParcelError, Reader, ReplyOutcomeHeader};
 
 /// The first byte says how many of the following say what to read; the rest is the parcel.
 ///
@@ -29,7 +29,7 @@ pub fn check(bytes: &[u8]) {
 }
 
 /// Reads a value of a kind, and says how many bytes of memory it made.
-fn read(kind: u8, reader: &mut Reader<'_>) -> Result<usize, Error> {
+fn read(kind: u8, reader: &mut Reader<'_>) -> Result<usize, ParcelError> {
     match kind % 16 {
         0 => reader.i32().map(|_| 0),
         1 => reader.u64().map(|_| 0),
@@ -43,14 +43,14 @@ fn read(kind: u8, reader: &mut Reader<'_>) -> Result<usize, Error> {
         9 => RpcObject::read(reader).map(|_| 0),
         10 => token::read_driver(reader).map(|token| token.descriptor.len()),
         11 => token::read_rpc(reader).map(|token| token.descriptor.len()),
-        12 => Outcome::read(reader).map(|_| 0),
+        12 => ReplyOutcomeHeader::read(reader).map(|_| 0),
         13 => reader.length_of(4).map(|_| 0),
         14 => reader.raw(usize::from(kind)).map(<[u8]>::len),
         _ => i8::read(reader).map(|_| 0),
     }
 }
 
-fn array<T: Element>(reader: &mut Reader<'_>) -> Result<usize, Error> {
+fn array<T: Element>(reader: &mut Reader<'_>) -> Result<usize, ParcelError> {
     let values = reader.array::<T>()?;
     Ok(values.map_or(0, |values| values.len() * size_of::<T>()))
 }

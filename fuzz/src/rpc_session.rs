@@ -5,12 +5,12 @@
 
 use binder_rpc::handshake;
 use binder_rpc::{
-    Address, Direction, Ending, Entered, Inbox, Limits, Listed, Message, Oneway, Released, Role,
-    Session, Transaction, Turns, Version, encode, special,
+    Address, CallDirection, Ending, Entered, Inbox, Listed, Oneway, ProtocolVersion, Released,
+    RpcMessage, RpcTransaction, SessionLimits, SessionObjects, SessionSide, Turns, encode, special,
 };
 
 /// Small, so that they are reached.
-const LIMITS: Limits = Limits {
+const LIMITS: SessionLimits = SessionLimits {
     max_received_bytes: 4 << 10,
     max_sent_bytes: 4 << 10,
     max_objects: 8,
@@ -25,7 +25,7 @@ const LIMITS: Limits = Limits {
 };
 
 struct Peer {
-    session: Session<u32, Address, u32>,
+    session: SessionObjects<u32, Address, u32>,
     turns: Turns,
     inbox: Inbox<u32>,
     to_send: Vec<u8>,
@@ -41,13 +41,15 @@ pub fn check(bytes: &[u8]) {
         return;
     };
     open(stream);
-    let version = [Version::V0, Version::V1, Version::V2, Version::V2][usize::from(choice & 3)];
+    let version =
+        [ProtocolVersion::V0, ProtocolVersion::V1, ProtocolVersion::V2, ProtocolVersion::V2]
+            [usize::from(choice & 3)];
     let (role, direction) = match choice & 4 {
-        0 => (Role::Server, Direction::Incoming),
-        _ => (Role::Client, Direction::Outgoing),
+        0 => (SessionSide::Server, CallDirection::Incoming),
+        _ => (SessionSide::Client, CallDirection::Outgoing),
     };
     let mut peer = Peer {
-        session: Session::new(role, version, LIMITS),
+        session: SessionObjects::new(role, version, LIMITS),
         turns: Turns::new(direction),
         inbox: Inbox::default(),
         to_send: Vec::new(),
@@ -76,10 +78,10 @@ pub fn check(bytes: &[u8]) {
 fn open(stream: &[u8]) {
     if let Ok(Some((opening, taken))) = handshake::read_header(stream) {
         assert!(taken <= stream.len());
-        assert!(opening.joins.is_some() || opening.direction == Direction::Incoming);
+        assert!(opening.joins.is_some() || opening.direction == CallDirection::Incoming);
     }
     let _ = handshake::read_init(stream);
-    let _ = handshake::read_response(stream, Version::V1);
+    let _ = handshake::read_response(stream, ProtocolVersion::V1);
     let _ = special::read_max_threads(stream);
     let _ = special::read_session_id(stream);
 }
@@ -103,22 +105,22 @@ impl Peer {
         Ok(())
     }
 
-    fn handle(&mut self, message: Message<u32>) -> Result<(), Ending> {
+    fn handle(&mut self, message: RpcMessage<u32>) -> Result<(), Ending> {
         match message {
-            Message::DecStrong { address, amount } => {
+            RpcMessage::DecStrong { address, amount } => {
                 let released = self.session.returned(address, amount)?;
                 self.settle(&released)
             }
-            Message::Reply(reply) => {
+            RpcMessage::Reply(reply) => {
                 self.turns.replied()?;
                 assert!(reply.status == 0 || reply.body.data().is_empty());
                 Ok(())
             }
-            Message::Transact(transaction) => self.call(transaction),
+            RpcMessage::Transact(transaction) => self.call(transaction),
         }
     }
 
-    fn call(&mut self, transaction: Transaction<u32>) -> Result<(), Ending> {
+    fn call(&mut self, transaction: RpcTransaction<u32>) -> Result<(), Ending> {
         self.turns.called(&LIMITS)?;
         let has_answer = !transaction.is_oneway();
         for (position, listed) in transaction.body.objects() {

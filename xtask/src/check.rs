@@ -1,6 +1,7 @@
 //! `cargo xtask check`: what no compiler checks.
 
 mod edges;
+mod names;
 mod sources;
 
 use crate::Failure;
@@ -8,6 +9,7 @@ use crate::Failure;
 /// Runs all checks and reports everything they find.
 pub(crate) fn run() -> Result<(), Failure> {
     let mut complaints = edges::complaints()?;
+    complaints.extend(names::complaints()?);
     complaints.extend(sources::complaints()?);
     sources::print_unsafe_modules()?;
     for complaint in &complaints {

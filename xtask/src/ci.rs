@@ -20,7 +20,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     let elsewhere = WITH_A_DEVICE.iter().flat_map(|package| ["--exclude", package]);
     succeed(cargo(&["test", "--workspace"]).args(elsewhere))?;
     test_with_a_device()?;
-    differential::run(&differential::Options::default())?;
+    differential::run(&differential::Plays::default())?;
     check_interleavings()
 }
 
@@ -54,8 +54,8 @@ fn test_with_a_device() -> Result<(), Failure> {
 /// Runs the small concurrent parts through every interleaving.
 fn check_interleavings() -> Result<(), Failure> {
     for (packages, tests) in [
-        (&["--package=binder-fuse"][..], "turn"),
-        (&["--package=binder-os"], "leash::tests"),
+        (&["--package=binder-fuse"][..], "combining_lock"),
+        (&["--package=binder-os"], "cancel_token::tests"),
         (&["--package=idr", "--package=pidns", "--features=idr/std"], "interleavings"),
     ] {
         let mut command = cargo(&["test", "--lib"]);

@@ -23,7 +23,7 @@ const CONTEXT: usize = 12;
 
 /// What is to be done.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct Plays {
     /// Plays so many seeds
     #[arg(long, default_value_t = 50)]
     seeds: u64,
@@ -41,14 +41,14 @@ pub(crate) struct Options {
     show: Option<u64>,
 }
 
-impl Default for Options {
+impl Default for Plays {
     fn default() -> Self {
         Self { seeds: 50, first: 0, guest: false, record: false, show: None }
     }
 }
 
 /// Plays and compares.
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
     if let Some(seed) = options.show {
         return show(seed);
     }

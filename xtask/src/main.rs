@@ -33,7 +33,7 @@ enum Task {
         filter: Option<String>,
     },
     /// Plays random command streams on our driver and compares what comes of them with a real kernel's
-    Differential(differential::Options),
+    Differential(differential::Plays),
     /// Checks what no compiler checks: who uses whom, sizes, links, the list of unsafe modules
     Check,
     /// Looks for undefined behaviour in the crates with `unsafe` of their own, with Miri if there is one

@@ -11,7 +11,7 @@ use crate::cli::{DeliveryChoice, driver_options};
 use crate::demo::this_program;
 use crate::failure::{Failure, failed};
 use crate::run::DEVICE_MODE;
-use crate::world::{Supervision, World};
+use crate::world::{SupervisionChoice, World};
 
 pub(crate) fn run(bench: &Bench) -> Result<ExitCode, Failure> {
     if bench.has_device() {
@@ -22,7 +22,10 @@ pub(crate) fn run(bench: &Bench) -> Result<ExitCode, Failure> {
     let devices = driver_options(&names, DEVICE_MODE, DeliveryChoice::Auto);
     let devices = Options { statistics: bench.reads_logs(), ..devices };
     let same_again = [this_program()?].into_iter().chain(std::env::args_os().skip(1));
-    let status =
-        World::enter(&devices)?.run(&same_again.collect::<Vec<_>>(), Supervision::Full, None)?;
+    let status = World::enter(&devices)?.run(
+        &same_again.collect::<Vec<_>>(),
+        SupervisionChoice::Full,
+        None,
+    )?;
     Ok(ExitCode::from(status))
 }

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use binder_bench::Bench;
-use binder_fuse::{DEVICES_MAX, Delivery, DeviceSpec, NAME_MAX_BYTES, Scheduling};
+use binder_fuse::{BufferRoute, DEVICES_MAX, DeviceSpec, NAME_MAX_BYTES, Scheduling};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -78,7 +78,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage; `run` exits as its command does.";
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(RunOptions),
-    Mount(MountOptions),
+    Mount(MountArguments),
     #[command(subcommand)]
     Procview(ProcviewCommand),
     Doctor(DoctorOptions),
@@ -117,7 +117,7 @@ Exit status: that of the command, 128 and the signal if one ended it, 126 if it 
 127 if it does not exist, 1 if there is no world to run it in.")]
 pub(crate) struct RunOptions {
     #[command(flatten)]
-    pub(crate) devices: DeviceOptions,
+    pub(crate) devices: DeviceArguments,
 
     /// How received data reaches the memory of a process
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
@@ -154,13 +154,13 @@ Examples:
   sudo umount /dev/binderfs
 
 SIGTERM and SIGINT unmount it, too.")]
-pub(crate) struct MountOptions {
+pub(crate) struct MountArguments {
     /// The directory
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
 
     #[command(flatten)]
-    pub(crate) devices: DeviceOptions,
+    pub(crate) devices: DeviceArguments,
 
     /// The permissions of the devices, in octal
     #[arg(long, value_name = "MODE", value_parser = octal_mode, default_value = "0600")]
@@ -198,14 +198,14 @@ pub(crate) struct MountOptions {
 
 /// The devices of a binderfs.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct DeviceOptions {
+pub(crate) struct DeviceArguments {
     /// The devices in it, with commas between their names; may be repeated
     #[arg(long = "devices", visible_alias = "device", value_delimiter = ',', value_name = "NAMES",
           value_parser = device_name, default_value = "binder,hwbinder,vndbinder")]
     pub(crate) names: Vec<String>,
 }
 
-impl DeviceOptions {
+impl DeviceArguments {
     /// Says what is wrong with them where there may be `most`.
     fn check(&self, most: u32) -> Result<(), String> {
         let names = &self.names;
@@ -295,13 +295,13 @@ pub(crate) struct BrokerOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoCastOptions {
-    pub(crate) role: Role,
+    pub(crate) role: DemoRole,
     #[arg(default_value_t = 1)]
     pub(crate) calls: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Role {
+pub(crate) enum DemoRole {
     Director,
     Service,
 }
@@ -331,7 +331,7 @@ pub(crate) struct ManOptions {
     pub(crate) dir: Option<PathBuf>,
 }
 
-/// [`Delivery`] as an option.
+/// [`BufferRoute`] as an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum DeliveryChoice {
     /// By passthrough where the kernel allows it, else by the page cache
@@ -343,7 +343,7 @@ pub(crate) enum DeliveryChoice {
     Store,
 }
 
-impl From<DeliveryChoice> for Delivery {
+impl From<DeliveryChoice> for BufferRoute {
     fn from(choice: DeliveryChoice) -> Self {
         match choice {
             DeliveryChoice::Auto => Self::Auto,

@@ -14,10 +14,10 @@ use binder_os::BinderClient;
 use binder_os::binder_client::Incoming;
 use binder_os::processes;
 
-use crate::cli::{DeliveryChoice, DemoCastOptions, DemoOptions, Role, driver_options};
+use crate::cli::{DeliveryChoice, DemoCastOptions, DemoOptions, DemoRole, driver_options};
 use crate::failure::{Failure, failed};
 use crate::run::DEVICE_MODE;
-use crate::world::{Supervision, World};
+use crate::world::{SupervisionChoice, World};
 
 const DEVICE: &str = "/dev/binder";
 
@@ -39,7 +39,7 @@ pub(crate) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
     let cast = [this_program()?, "demo-cast".into(), "director".into()];
     let command = cast.into_iter().chain([options.calls.to_string().into()]);
     let status =
-        World::enter(&devices)?.run(&command.collect::<Vec<_>>(), Supervision::None, None)?;
+        World::enter(&devices)?.run(&command.collect::<Vec<_>>(), SupervisionChoice::None, None)?;
     if status == 0 {
         say!("The world is closed: no process and no mount of it is left.");
         say!("Next: `anybinder run bash` gives you a shell with {DEVICE} in it.");
@@ -50,8 +50,8 @@ pub(crate) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
 /// Plays a role inside the world.
 pub(crate) fn play(options: &DemoCastOptions) -> Result<ExitCode, Failure> {
     match options.role {
-        Role::Director => direct(options.calls),
-        Role::Service => serve(),
+        DemoRole::Director => direct(options.calls),
+        DemoRole::Service => serve(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, ErrorKind, PipeWriter, Read, Write};
 use std::path::Path;
 
-use binder_fuse::{MountError, Options, Session};
+use binder_fuse::{MountError, MountedBinderfs, Options};
 use binder_os::heap;
 use binder_os::processes::{self, Child, Fork, Stream};
 
@@ -14,7 +14,7 @@ use crate::log;
 
 /// What is at the directory where binderfs is to be mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum MountPoint {
     /// Nothing that is to go.
     Free,
     /// A mount that gives way. Those who have files of it open keep them.
@@ -32,10 +32,10 @@ pub(crate) enum Place {
 /// [`Failure`], the child's own or one of starting it; no child is left then.
 pub(crate) fn start(
     dir: &Path,
-    place: Place,
+    place: MountPoint,
     options: &Options,
     prepare: impl FnOnce() -> Result<(), Failure>,
-    attend: impl FnOnce(&Session) -> Result<(), Failure>,
+    attend: impl FnOnce(&MountedBinderfs) -> Result<(), Failure>,
     conclude: impl FnOnce(),
 ) -> Result<Child, Failure> {
     let mounted = || {
@@ -133,7 +133,11 @@ fn live<S>(
 }
 
 /// Mounts binderfs at `dir` in this process.
-pub(crate) fn mount(dir: &Path, place: Place, options: &Options) -> Result<Session, Failure> {
+pub(crate) fn mount(
+    dir: &Path,
+    place: MountPoint,
+    options: &Options,
+) -> Result<MountedBinderfs, Failure> {
     log::write_in_background()?;
     // Every client that is met costs a few descriptors.
     if let Err(error) = processes::raise_open_file_limit() {
@@ -143,14 +147,14 @@ pub(crate) fn mount(dir: &Path, place: Place, options: &Options) -> Result<Sessi
         tracing::warn!(%error, "what a burst needs may stay in the heap");
     }
     let session = match place {
-        Place::Free => Session::mount(dir, options),
-        Place::Taken => Session::replace(dir, options),
+        MountPoint::Free => MountedBinderfs::mount(dir, options),
+        MountPoint::Taken => MountedBinderfs::replace(dir, options),
     };
     session.map_err(|error| describe(&error))
 }
 
 /// Serves a mounted binderfs in this process until it is unmounted.
-pub(crate) fn serve(session: Session) -> Result<(), Failure> {
+pub(crate) fn serve(session: MountedBinderfs) -> Result<(), Failure> {
     session.serve().map_err(failed("serving binderfs"))
 }
 

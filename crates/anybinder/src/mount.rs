@@ -5,20 +5,20 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::{fs, thread};
 
-use binder_fuse::{Options, Session};
+use binder_fuse::{MountedBinderfs, Options};
 use binder_os::namespaces;
-use binder_os::proc_files::Device;
+use binder_os::proc_files::DeviceNumber;
 use binder_os::processes::{Signal, Stream};
 use binder_os::signals::SignalStream;
 
-use crate::cli::{self, MountOptions};
-use crate::driver::{self, Place};
+use crate::cli::{self, MountArguments};
+use crate::driver::{self, MountPoint};
 use crate::failure::{Failure, failed};
 use crate::links::{self, Links};
 use crate::log;
-use crate::mounts::{self, Standing};
+use crate::mounts::{self, MountState};
 
-pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
+pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
     // The driver leaves the directory that a relative path starts from.
     let dir = fs::canonicalize(&options.dir).map_err(|error| {
         let dir = options.dir.display();
@@ -50,7 +50,7 @@ pub(crate) fn run(options: &MountOptions) -> Result<ExitCode, Failure> {
 }
 
 /// Mounts and serves in this process; returns when it is unmounted.
-fn serve_here(own: OwnMount, place: Place, options: &Options) -> Result<(), Failure> {
+fn serve_here(own: OwnMount, place: MountPoint, options: &Options) -> Result<(), Failure> {
     own.clone().unmount_on_signals()?;
     let session = driver::mount(&own.dir, place, options)?;
     own.is_mounted_as(&session);
@@ -61,7 +61,7 @@ fn serve_here(own: OwnMount, place: Place, options: &Options) -> Result<(), Fail
 }
 
 /// Mounts and serves in a process of its own; returns when it answers.
-fn serve_in_background(own: OwnMount, place: Place, options: &Options) -> Result<(), Failure> {
+fn serve_in_background(own: OwnMount, place: MountPoint, options: &Options) -> Result<(), Failure> {
     let detach = || {
         driver::leave_terminal(
             &[Stream::Input, Stream::Output, Stream::Error],
@@ -70,7 +70,7 @@ fn serve_in_background(own: OwnMount, place: Place, options: &Options) -> Result
         std::env::set_current_dir("/").map_err(failed("changing to /"))?;
         own.clone().unmount_on_signals()
     };
-    let attend = |session: &Session| {
+    let attend = |session: &MountedBinderfs| {
         own.is_mounted_as(session);
         Ok(())
     };
@@ -84,16 +84,16 @@ fn serve_in_background(own: OwnMount, place: Place, options: &Options) -> Result
 ///
 /// One whose driver is gone gives way: it can never serve anybody again. One that is served does so
 /// only if the user `replaces` it, for everybody would lose sight of what they have registered there.
-fn place_at(dir: &Path, replaces: bool) -> Result<Place, Failure> {
+fn place_at(dir: &Path, replaces: bool) -> Result<MountPoint, Failure> {
     let standing = mounts::standing_at(dir).map_err(failed("listing the mounts"))?;
     match standing {
-        Standing::Free => Ok(Place::Free),
-        Standing::Abandoned => {
+        MountState::Free => Ok(MountPoint::Free),
+        MountState::Abandoned => {
             tracing::warn!(dir = %dir.display(), "replacing a binderfs whose driver is gone");
-            Ok(Place::Taken)
+            Ok(MountPoint::Taken)
         }
-        Standing::Served if replaces => Ok(Place::Taken),
-        Standing::Served => {
+        MountState::Served if replaces => Ok(MountPoint::Taken),
+        MountState::Served => {
             let dir = dir.display();
             let tried = format!("mounting binderfs at {dir}");
             Err(Failure::new(tried, "there is one already, and it is served").advise(format!(
@@ -116,13 +116,13 @@ fn tell_supervisor() {
 pub(crate) struct OwnMount {
     pub(crate) dir: PathBuf,
     /// Known once it is mounted.
-    pub(crate) device: Arc<OnceLock<Device>>,
+    pub(crate) device: Arc<OnceLock<DeviceNumber>>,
     /// What goes with it.
     pub(crate) links: Links,
 }
 
 impl OwnMount {
-    fn is_mounted_as(&self, session: &Session) {
+    fn is_mounted_as(&self, session: &MountedBinderfs) {
         // Nobody else has set it.
         let _ = self.device.set(session.device());
     }

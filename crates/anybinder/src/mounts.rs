@@ -8,7 +8,7 @@ use binder_os::BINDERFS_TYPE;
 
 /// What stands at a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum MountState {
     /// No binderfs of ours.
     Free,
     /// A binderfs of ours that is served.
@@ -37,14 +37,14 @@ pub(crate) fn of_binderfs() -> io::Result<Vec<PathBuf>> {
 /// # Errors
 ///
 /// As reading /proc/self/mounts.
-pub(crate) fn standing_at(dir: &Path) -> io::Result<Standing> {
+pub(crate) fn standing_at(dir: &Path) -> io::Result<MountState> {
     if !is_ours(dir)? {
-        return Ok(Standing::Free);
+        return Ok(MountState::Free);
     }
     // Attributes may be remembered by the kernel; this asks the driver.
     Ok(match fs::read_dir(dir) {
-        Err(error) if is_gone(&error) => Standing::Abandoned,
-        Ok(_) | Err(_) => Standing::Served,
+        Err(error) if is_gone(&error) => MountState::Abandoned,
+        Ok(_) | Err(_) => MountState::Served,
     })
 }
 
@@ -122,6 +122,6 @@ mod tests {
 
     #[test]
     fn where_nothing_is_mounted_it_is_free() {
-        assert_eq!(standing_at(Path::new("/usr")).unwrap(), Standing::Free);
+        assert_eq!(standing_at(Path::new("/usr")).unwrap(), MountState::Free);
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use binder_os::processes::{self, Fork, Stream};
 use binder_os::{DetachedMount, ProcDir, namespaces};
-use procview::{Machine, Members, MountError, Scenario, Session, Table};
+use procview::{Machine, Members, ProcessTable, Scenario, ViewMountError, ViewSession};
 
 use crate::cli::{ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions};
 use crate::driver;
@@ -115,28 +115,28 @@ impl Shown {
     }
 
     /// Makes the view, without a place.
-    fn session(&self) -> Result<(Session, DetachedMount), Failure> {
+    fn session(&self) -> Result<(ViewSession, DetachedMount), Failure> {
         let proc = ProcDir::open().map_err(failed("opening /proc"))?;
         let machine = Machine::like_this_one(&proc, SCENARIO_UPTIME);
-        let table = Table::new(machine.map_err(failed("reading of this machine in /proc"))?);
+        let table = ProcessTable::new(machine.map_err(failed("reading of this machine in /proc"))?);
         let made = match self {
             Self::Scenario { scenario, innermost } => {
                 let filled = scenario.fill(&table).map_err(failed("filling the table"))?;
                 let namespace = if *innermost { filled.innermost } else { table.root().clone() };
-                Session::of_table(table, namespace, proc)
+                ViewSession::of_table(table, namespace, proc)
             }
             Self::UsersOf(dir) => {
                 let users = Users::of(dir)?;
-                Session::of_kernel(table, Members::Told(Box::new(users)), proc)
+                ViewSession::of_kernel(table, Members::Told(Box::new(users)), proc)
             }
-            Self::All => Session::of_kernel(table, Members::All, proc),
-            Self::Below(pid) => Session::of_kernel(table, Members::Below(*pid), proc),
+            Self::All => ViewSession::of_kernel(table, Members::All, proc),
+            Self::Below(pid) => ViewSession::of_kernel(table, Members::Below(*pid), proc),
         };
         made.map_err(|error| describe(&error))
     }
 
     /// Serves the view from a process of its own, until the last who sees it is gone.
-    pub(crate) fn serve_apart(&self) -> Result<View, Failure> {
+    pub(crate) fn serve_apart(&self) -> Result<ServedView, Failure> {
         let (session, mount) = self.session()?;
         match processes::fork().map_err(failed("starting the view's process"))? {
             Fork::Child => {
@@ -161,7 +161,7 @@ impl Shown {
                     let answer = format!("it could not be divided ({ended:?})");
                     return Err(Failure::new("starting the view's process", answer));
                 }
-                Ok(View { mount })
+                Ok(ServedView { mount })
             }
         }
     }
@@ -194,11 +194,11 @@ fn lists_reader(proc: &ProcDir) -> io::Result<bool> {
 }
 
 /// A view that is served, and that nobody sees yet.
-pub(crate) struct View {
+pub(crate) struct ServedView {
     mount: DetachedMount,
 }
 
-impl View {
+impl ServedView {
     /// Puts the view over /proc, as this process sees it.
     pub(crate) fn show(self) -> Result<(), Failure> {
         attach(&self.mount, Path::new("/proc"))
@@ -206,7 +206,7 @@ impl View {
 }
 
 /// The life of the process that serves; returns its exit status.
-fn live(session: Session) -> i32 {
+fn live(session: ViewSession) -> i32 {
     let prepared = driver::leave_terminal(&[Stream::Input, Stream::Output], c"procview")
         .and_then(|()| serve(session));
     match prepared {
@@ -218,7 +218,7 @@ fn live(session: Session) -> i32 {
     }
 }
 
-fn serve(session: Session) -> Result<(), Failure> {
+fn serve(session: ViewSession) -> Result<(), Failure> {
     log::write_in_background()?;
     if let Err(error) = processes::raise_open_file_limit() {
         tracing::warn!(%error, "the limit of open files stays as it is");
@@ -234,9 +234,11 @@ fn attach(mount: &DetachedMount, dir: &Path) -> Result<(), Failure> {
 const MOUNT_ADVICE: &str =
     "mounting needs root, or the private mounts that `anybinder procview run` makes";
 
-fn describe(error: &MountError) -> Failure {
+fn describe(error: &ViewMountError) -> Failure {
     match error {
-        MountError::Open(source) => driver::without_fuse(source),
-        MountError::Create(source) => Failure::new("making the view", source).advise(MOUNT_ADVICE),
+        ViewMountError::Open(source) => driver::without_fuse(source),
+        ViewMountError::Create(source) => {
+            Failure::new("making the view", source).advise(MOUNT_ADVICE)
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::cli::{self, RunOptions};
 use crate::failure::Failure;
 use crate::procview::{self, Shown};
-use crate::world::{Supervision, World};
+use crate::world::{SupervisionChoice, World};
 
 /// Everybody inside is the same user, so nobody is kept out.
 pub(crate) const DEVICE_MODE: u32 = 0o666;
@@ -16,7 +16,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     // All that there is to see is of one user, who may see it.
     let driver_options =
         binder_fuse::Options { statistics: true, ..options.clients.apply(driver_options) };
-    let supervision = if options.no_seccomp { Supervision::None } else { Supervision::Full };
+    let supervision =
+        if options.no_seccomp { SupervisionChoice::None } else { SupervisionChoice::Full };
     if options.proc {
         procview::require_processes()?;
     }

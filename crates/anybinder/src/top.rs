@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::cli::TopOptions;
 use crate::failure::{Failure, failed};
 use crate::inspect::{Binderfs, print};
-use crate::top::sample::{Row, Sample};
+use crate::top::sample::{ProcessRow, Sample};
 use crate::top::screen::{Screen, Step};
 
 pub(crate) fn run(options: &TopOptions) -> Result<ExitCode, Failure> {
@@ -87,7 +87,7 @@ struct Timed {
     /// Milliseconds since 1970.
     at_ms: u64,
     #[serde(flatten)]
-    row: Row,
+    row: ProcessRow,
 }
 
 /// Prints a line for each process and interval.

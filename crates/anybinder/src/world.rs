@@ -18,17 +18,17 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use binder_fuse::{Options, Session, Supervisor};
+use binder_fuse::{MountedBinderfs, Options, Supervisor};
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal, Stream};
-use binder_os::seccomp::{self, Listener};
+use binder_os::seccomp::{self, NotifyFd};
 use binder_os::signals::{self, Sender, SignalMask, SignalStream};
 
-use crate::driver::{self, Place};
+use crate::driver::{self, MountPoint};
 use crate::failure::{Failure, failed};
 use crate::log;
-use crate::procview::View;
+use crate::procview::ServedView;
 
 /// A world whose driver answers.
 pub(crate) struct World {
@@ -62,7 +62,7 @@ impl Privacy {
 
 /// Whether the driver is asked about system calls that FUSE does not pass on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Supervision {
+pub(crate) enum SupervisionChoice {
     /// It is, where the kernel can ask.
     Full,
     /// It is not.
@@ -137,8 +137,8 @@ impl World {
             watch(watched, namespaces, this)
         };
         let place = Path::new(BINDERFS_DIR);
-        let attend = |session: &Session| supervise(supervisors, session, options);
-        let driver = driver::start(place, Place::Free, options, prepare, attend, || {})?;
+        let attend = |session: &MountedBinderfs| supervise(supervisors, session, options);
+        let driver = driver::start(place, MountPoint::Free, options, prepare, attend, || {})?;
         let supervision = supervision.take().expect("only the driver has taken its own");
         Ok(Self { namespaces, driver, lifeline: lifeline.take(), supervision, signals })
     }
@@ -155,8 +155,8 @@ impl World {
     pub(crate) fn run(
         self,
         command: &[OsString],
-        supervision: Supervision,
-        view: Option<View>,
+        supervision: SupervisionChoice,
+        view: Option<ServedView>,
     ) -> Result<u8, Failure> {
         let this = std::process::id();
         let child = match processes::fork().map_err(failed("starting a process"))? {
@@ -165,7 +165,7 @@ impl World {
                     failure.print();
                     std::process::exit(1);
                 }
-                if supervision == Supervision::Full
+                if supervision == SupervisionChoice::Full
                     && let Err(error) = be_supervised(&self.supervision)
                 {
                     say_unsupervised(&error);
@@ -242,7 +242,7 @@ impl World {
 }
 
 /// In a fresh child: has it alone see the view at /proc, for we and the driver need the kernel's own.
-fn show(view: View) -> Result<(), Failure> {
+fn show(view: ServedView) -> Result<(), Failure> {
     namespaces::enter_mount_namespace()?;
     private_dev::keep_proc()?;
     view.show()
@@ -269,11 +269,15 @@ fn say_unsupervised(error: &io::Error) {
 }
 
 /// In the driver: waits to be told of system calls that FUSE does not pass on, and answers them.
-fn supervise(from: UnixStream, session: &Session, options: &Options) -> Result<(), Failure> {
+fn supervise(
+    from: UnixStream,
+    session: &MountedBinderfs,
+    options: &Options,
+) -> Result<(), Failure> {
     let supervisor =
         Supervisor::new(session, options).map_err(failed("preparing for supervision"))?;
     let attend = move || {
-        let attended = Listener::receive(&from).and_then(|listener| match listener {
+        let attended = NotifyFd::receive(&from).and_then(|listener| match listener {
             Some(listener) => {
                 supervisor.expect_filter(&listener);
                 (&from).write_all(b"!")?;

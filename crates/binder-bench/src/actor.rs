@@ -21,7 +21,7 @@ use crate::error::{BenchError, failed};
 pub(crate) struct Actor {
     name: String,
     child: Child,
-    link: Link,
+    link: ActorLink,
     ending: Ending,
 }
 
@@ -36,7 +36,7 @@ enum Ending {
 
 /// One end of what connects an actor with the bench.
 #[derive(Debug)]
-pub(crate) struct Link(BufReader<UnixStream>);
+pub(crate) struct ActorLink(BufReader<UnixStream>);
 
 /// How long an actor may take to get ready, in seconds.
 const READY_WITHIN_S: i64 = 10;
@@ -49,7 +49,7 @@ impl Actor {
     /// As fork(2), or because this process has more than one thread.
     pub(crate) fn start(
         name: &str,
-        role: impl FnOnce(&mut Link) -> Result<(), BenchError>,
+        role: impl FnOnce(&mut ActorLink) -> Result<(), BenchError>,
     ) -> Result<Self, BenchError> {
         Self::fork(name, Ending::Killed, role)
     }
@@ -61,7 +61,7 @@ impl Actor {
     /// As [`Self::start`].
     pub(crate) fn start_caretaker(
         name: &str,
-        role: impl FnOnce(&mut Link) -> Result<(), BenchError>,
+        role: impl FnOnce(&mut ActorLink) -> Result<(), BenchError>,
     ) -> Result<Self, BenchError> {
         Self::fork(name, Ending::Told, role)
     }
@@ -69,7 +69,7 @@ impl Actor {
     fn fork(
         name: &str,
         ending: Ending,
-        role: impl FnOnce(&mut Link) -> Result<(), BenchError>,
+        role: impl FnOnce(&mut ActorLink) -> Result<(), BenchError>,
     ) -> Result<Self, BenchError> {
         let tried = || format!("starting the {name}");
         let (ours, theirs) = UnixStream::pair().map_err(failed(tried()))?;
@@ -77,10 +77,10 @@ impl Actor {
         match processes::fork().map_err(failed(tried()))? {
             Fork::Child => {
                 drop(ours);
-                play(Link(BufReader::new(theirs)), ending, bench, role)
+                play(ActorLink(BufReader::new(theirs)), ending, bench, role)
             }
             Fork::Parent(child) => {
-                let link = Link(BufReader::new(ours));
+                let link = ActorLink(BufReader::new(ours));
                 Ok(Self { name: name.into(), child, link, ending })
             }
         }
@@ -199,7 +199,7 @@ impl Drop for Actor {
     }
 }
 
-impl Link {
+impl ActorLink {
     /// Sends a line.
     fn send(&mut self, message: &impl Serialize) -> Result<(), BenchError> {
         let mut line = serde_json::to_vec(message).map_err(failed("writing a message"))?;
@@ -238,10 +238,10 @@ impl Link {
 
 /// In the child: plays the role and ends, without touching what the stack of the bench holds.
 fn play(
-    mut link: Link,
+    mut link: ActorLink,
     ending: Ending,
     bench: u32,
-    role: impl FnOnce(&mut Link) -> Result<(), BenchError>,
+    role: impl FnOnce(&mut ActorLink) -> Result<(), BenchError>,
 ) -> ! {
     let prepared = match ending {
         Ending::Killed => processes::die_with_parent(Signal::KILL),

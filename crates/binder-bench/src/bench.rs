@@ -11,10 +11,10 @@ use crate::idle::{self, IdleOptions};
 use crate::ids::{self, IdsOptions};
 use crate::pids::{self, PidsOptions};
 use crate::ping::{self, PingOptions};
-use crate::report::Report;
+use crate::report::BenchReport;
 use crate::sendvec::{self, SendvecOptions};
 use crate::soak::{self, SoakOptions};
-use crate::target::Target;
+use crate::target::BenchTarget;
 use crate::throughput::{self, ThroughputOptions};
 use crate::transports::{self, TransportsOptions};
 
@@ -57,7 +57,7 @@ impl Bench {
     /// own.
     #[must_use]
     pub fn has_device(&self) -> bool {
-        self.target().is_none_or(Target::is_settled)
+        self.target().is_none_or(BenchTarget::is_settled)
     }
 
     /// Whether it reads the driver's logs. The others are not to pay for them.
@@ -74,7 +74,7 @@ impl Bench {
     ///
     /// [`BenchError`], after ending every process of the bench.
     pub fn run(&self, out: &mut dyn Write) -> Result<(), BenchError> {
-        let report = &mut Report::new(out, self.is_json());
+        let report = &mut BenchReport::new(out, self.is_json());
         match self {
             Self::Ping(options) => ping::run(options, report),
             Self::Throughput(options) => throughput::run(options, report),
@@ -92,7 +92,7 @@ impl Bench {
     }
 
     /// The device, for what measures one.
-    fn target(&self) -> Option<&Target> {
+    fn target(&self) -> Option<&BenchTarget> {
         match self {
             Self::Ping(options) => Some(&options.target),
             Self::Throughput(options) => Some(&options.target),

@@ -13,9 +13,9 @@ use serde::Serialize;
 
 use crate::error::BenchError;
 use crate::find_bit::lines::Line;
-use crate::find_bit::map::{Fill, Random};
-use crate::report::Report;
-use crate::table::{self, Table};
+use crate::find_bit::map::{Fill, SeededNumbers};
+use crate::report::BenchReport;
+use crate::table::{self, TextTable};
 
 /// Time searches in bitmaps, beside the ways that Linux has.
 ///
@@ -67,8 +67,11 @@ struct AreaRow {
     new_again: u64,
 }
 
-pub(crate) fn run(options: &FindBitOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
-    let random = &mut Random::new(options.seed);
+pub(crate) fn run(
+    options: &FindBitOptions,
+    report: &mut BenchReport<'_>,
+) -> Result<(), BenchError> {
+    let random = &mut SeededNumbers::new(options.seed);
     for fill in Fill::ALL {
         run_lines(fill, random, report)?;
     }
@@ -81,10 +84,10 @@ pub(crate) fn run(options: &FindBitOptions, report: &mut Report<'_>) -> Result<(
 /// Looks for areas in maps of these sizes.
 fn run_areas(
     sizes: &[usize],
-    random: &mut Random,
-    report: &mut Report<'_>,
+    random: &mut SeededNumbers,
+    report: &mut BenchReport<'_>,
 ) -> Result<(), BenchError> {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         "zero area of",
         "fill",
         "cnt",
@@ -114,17 +117,21 @@ fn run_areas(
 }
 
 /// Measures the seven lines, and prints them as Linux does, with the baseline behind.
-fn run_lines(fill: Fill, random: &mut Random, report: &mut Report<'_>) -> Result<(), BenchError> {
+fn run_lines(
+    fill: Fill,
+    random: &mut SeededNumbers,
+    report: &mut BenchReport<'_>,
+) -> Result<(), BenchError> {
     let [a, b] = [(); 2].map(|()| fill.map(lines::BITS, random));
     let filled = match fill {
         Fill::Random => "random-filled bitmap",
         Fill::Sparse => "sparse bitmap",
     };
     report.summary(&format!("\nStart testing find_bit() with {filled}"))?;
-    let mut table = Table::new(["line", "a word at a time", "ours", "gain"]);
+    let mut table = TextTable::new(["line", "a word at a time", "ours", "gain"]);
     for line in Line::ALL {
         let measured = lines::measure(line, fill, &a, &b);
-        let lines::Measured { plain_ns, ours_ns, iterations, plain_iterations } = measured;
+        let lines::LineTimes { plain_ns, ours_ns, iterations, plain_iterations } = measured;
         if iterations != plain_iterations {
             return Err(BenchError::WrongCount { line: line.name(), iterations, plain_iterations });
         }
@@ -150,7 +157,7 @@ fn linux_line(line: Line, ns: u64, iterations: u64) -> String {
 }
 
 fn area_row(fill: Fill, map: &[u64], bits: usize, cnt: usize) -> Result<AreaRow, BenchError> {
-    let areas::Measured { old, new, ours_ns } = areas::measure(map, bits, cnt)?;
+    let areas::AreaTimes { old, new, ours_ns } = areas::measure(map, bits, cnt)?;
     Ok(AreaRow {
         fill,
         bits,
@@ -190,8 +197,8 @@ mod tests {
 
     fn written(is_json: bool) -> String {
         let mut out = Vec::new();
-        let report = &mut Report::new(&mut out, is_json);
-        run_areas(&[4000, 9000], &mut Random::new(1), report).unwrap();
+        let report = &mut BenchReport::new(&mut out, is_json);
+        run_areas(&[4000, 9000], &mut SeededNumbers::new(1), report).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -12,15 +12,15 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::error::BenchError;
-use crate::flood::floods::Kind;
-use crate::report::Report;
+use crate::flood::floods::FloodKind;
+use crate::report::BenchReport;
 use crate::service::{self, ECHO};
-use crate::session::Session;
+use crate::session::DriverSession;
 use crate::statistics::{Samples, ratio};
-use crate::table::{self, Table};
-use crate::target::Target;
+use crate::table::{self, TextTable};
+use crate::target::BenchTarget;
 
 /// Time round trips beside clients that flood the driver.
 ///
@@ -32,11 +32,11 @@ Examples:
   anybinder run -- anybinder bench flood --calls 10000 --floods oneways,opens")]
 pub struct FloodOptions {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) target: BenchTarget,
 
     /// What the driver is flooded with [default: everything, in turn]
     #[arg(long, value_enum, value_name = "FLOODS", value_delimiter = ',')]
-    floods: Vec<Kind>,
+    floods: Vec<FloodKind>,
 
     /// How many calls are made beside each
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -54,7 +54,7 @@ const WARM_UP: u32 = 200;
 #[derive(Debug, Clone, Serialize)]
 struct Row {
     /// Absent for the calls that are made alone.
-    flood: Option<Kind>,
+    flood: Option<FloodKind>,
     p50_ns: u64,
     p99_ns: u64,
     times_alone_p50: Option<f64>,
@@ -63,20 +63,21 @@ struct Row {
     times_still_p99: Option<f64>,
 }
 
-pub(crate) fn run(options: &FloodOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+pub(crate) fn run(options: &FloodOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
     let device = options.target.device();
     let mut server = service::start(device, None)?;
     let bytes = options.bytes as usize;
-    let mut client =
-        Actor::start("binder client", |link| call_as_ordered(link, Session::open(device)?, bytes))?;
-    let kinds = if options.floods.is_empty() { Kind::ALL } else { &options.floods };
+    let mut client = Actor::start("binder client", |link| {
+        call_as_ordered(link, DriverSession::open(device)?, bytes)
+    })?;
+    let kinds = if options.floods.is_empty() { FloodKind::ALL } else { &options.floods };
     let bar = report.progress(1 + kinds.len());
     let mut table =
-        Table::new(["beside", "p50", "p99", "x alone p50", "x alone p99", "x still p99"]);
+        TextTable::new(["beside", "p50", "p99", "x alone p50", "x alone p99", "x still p99"]);
     let mut alone = None;
     let mut still_p99 = HashMap::new();
     for flood in iter::once(None).chain(kinds.iter().copied().map(Some)) {
-        bar.set_message(flood.map_or("alone", Kind::name));
+        bar.set_message(flood.map_or("alone", FloodKind::name));
         let flooders = flood.map(|kind| floods::start(kind, device)).transpose()?;
         let mut samples = Samples::default();
         samples.extend(&client.ask_beside::<Vec<u64>>(&mut server, &options.calls)?);
@@ -105,7 +106,11 @@ pub(crate) fn run(options: &FloodOptions, report: &mut Report<'_>) -> Result<(),
 }
 
 /// In the client: makes as many calls as ordered, and answers with what each took.
-fn call_as_ordered(link: &mut Link, mut session: Session, bytes: usize) -> Result<(), BenchError> {
+fn call_as_ordered(
+    link: &mut ActorLink,
+    mut session: DriverSession,
+    bytes: usize,
+) -> Result<(), BenchError> {
     let message = vec![0x5a; bytes];
     let mut reply = Vec::with_capacity(bytes);
     while let Some(calls) = link.receive::<u32>()? {
@@ -130,7 +135,7 @@ fn call_as_ordered(link: &mut Link, mut session: Session, bytes: usize) -> Resul
 impl Row {
     fn cells(&self) -> [String; 6] {
         [
-            self.flood.map_or("nobody", Kind::name).into(),
+            self.flood.map_or("nobody", FloodKind::name).into(),
             table::duration(Some(self.p50_ns)),
             table::duration(Some(self.p99_ns)),
             table::times(self.times_alone_p50),

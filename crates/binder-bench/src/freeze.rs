@@ -9,16 +9,16 @@ use std::time::Instant;
 use serde::Serialize;
 use zerocopy::IntoBytes;
 
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::affinity::{self, Pin};
 use crate::error::{BenchError, failed};
 use crate::handles::object;
-use crate::report::Report;
+use crate::report::BenchReport;
 use crate::service::{self, ECHO, KEEP, WATCH};
-use crate::session::Session;
+use crate::session::DriverSession;
 use crate::statistics::Samples;
-use crate::table::{self, Table};
-use crate::target::Target;
+use crate::table::{self, TextTable};
+use crate::target::BenchTarget;
 
 /// Time the freezing and thawing of a process with many objects.
 ///
@@ -30,7 +30,7 @@ Examples:
   anybinder run -- anybinder bench freeze --nodes 100000")]
 pub struct FreezeOptions {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) target: BenchTarget,
 
     /// How many objects the process has
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
@@ -56,12 +56,12 @@ struct Row {
     thaw_p99_ns: u64,
 }
 
-pub(crate) fn run(options: &FreezeOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+pub(crate) fn run(options: &FreezeOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
     let core = (options.pin == Pin::Same).then(affinity::core).transpose()?;
     let _pinned = options.target.pin_daemon(core, report)?;
     let device = options.target.device();
     let mut table =
-        Table::new(["nodes", "watched", "freeze p50", "freeze p99", "thaw p50", "thaw p99"]);
+        TextTable::new(["nodes", "watched", "freeze p50", "freeze p99", "thaw p50", "thaw p99"]);
     for is_watched in [false, true] {
         let mut server = service::start(device, core)?;
         let mut owner = Actor::start("owner of the objects", |link| {
@@ -99,8 +99,8 @@ pub(crate) fn run(options: &FreezeOptions, report: &mut Report<'_>) -> Result<()
 }
 
 /// In the owner: gives the server as many objects as ordered.
-fn offer(link: &mut Link, device: &Path, code: u32) -> Result<(), BenchError> {
-    let mut session = Session::open(device)?;
+fn offer(link: &mut ActorLink, device: &Path, code: u32) -> Result<(), BenchError> {
+    let mut session = DriverSession::open(device)?;
     let mut reply = Vec::new();
     while let Some(nodes) = link.receive::<u32>()? {
         for node in 0..nodes {
@@ -112,8 +112,8 @@ fn offer(link: &mut Link, device: &Path, code: u32) -> Result<(), BenchError> {
 }
 
 /// In the freezer: freezes and thaws process `pid` as often as ordered, and answers with the times.
-fn freeze_as_ordered(link: &mut Link, device: &Path, pid: u32) -> Result<(), BenchError> {
-    let mut session = Session::open(device)?;
+fn freeze_as_ordered(link: &mut ActorLink, device: &Path, pid: u32) -> Result<(), BenchError> {
+    let mut session = DriverSession::open(device)?;
     while let Some(rounds) = link.receive::<u32>()? {
         let mut times = [Vec::new(), Vec::new()];
         for _ in 0..rounds {

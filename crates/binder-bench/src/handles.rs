@@ -13,16 +13,16 @@ use idr::IdPool;
 use serde::{Deserialize, Serialize};
 use zerocopy::IntoBytes;
 
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::affinity::{self, Pin};
 use crate::error::{BenchError, failed};
 use crate::handles::allocators::ScanTable;
-use crate::report::Report;
+use crate::report::BenchReport;
 use crate::service::{self, ECHO, KEEP, NO_HANDLE};
-use crate::session::Session;
+use crate::session::DriverSession;
 use crate::statistics::Samples;
-use crate::table::{self, Table};
-use crate::target::Target;
+use crate::table::{self, TextTable};
+use crate::target::BenchTarget;
 
 /// Time the transfer of new objects to a server that holds more and more of them.
 ///
@@ -35,7 +35,7 @@ Examples:
   anybinder run -- anybinder bench handles --nodes 1000000")]
 pub struct HandlesOptions {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) target: BenchTarget,
 
     /// How many objects are sent
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=MAX_NODES))]
@@ -93,7 +93,10 @@ struct Growth {
     last_over_first: f64,
 }
 
-pub(crate) fn run(options: &HandlesOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+pub(crate) fn run(
+    options: &HandlesOptions,
+    report: &mut BenchReport<'_>,
+) -> Result<(), BenchError> {
     let core = (options.pin == Pin::Same).then(affinity::core).transpose()?;
     let _pinned = options.target.pin_daemon(core, report)?;
     let device = options.target.device();
@@ -104,7 +107,7 @@ pub(crate) fn run(options: &HandlesOptions, report: &mut Report<'_>) -> Result<(
     })?;
 
     let (mut pool, mut scan) = (IdPool::new(), ScanTable::default());
-    let mut table = Table::new(["nodes held", "device", "pool alone", "scan alone"]);
+    let mut table = TextTable::new(["nodes held", "device", "pool alone", "scan alone"]);
     let mut medians = Vec::new();
     let bar = report.progress(options.nodes as usize);
     for bucket in buckets(options.nodes, options.bucket) {
@@ -152,8 +155,8 @@ fn buckets(nodes: u32, bucket: u32) -> impl Iterator<Item = Bucket> {
 }
 
 /// In the client: sends new objects as ordered, and answers with the median of the round trips.
-fn send_nodes(link: &mut Link, device: &Path) -> Result<(), BenchError> {
-    let mut session = Session::open(device)?;
+fn send_nodes(link: &mut ActorLink, device: &Path) -> Result<(), BenchError> {
+    let mut session = DriverSession::open(device)?;
     let mut reply = Vec::new();
     for _ in 0..WARM_UP {
         session.call(ECHO, &[0; size_of::<FlatBinderObject>()], &[], &mut reply)?;

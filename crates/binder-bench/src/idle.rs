@@ -16,12 +16,12 @@ use binder_os::{BinderClient, processes};
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::daemon::{Daemon, Memory};
 use crate::error::{BenchError, failed};
-use crate::report::Report;
-use crate::table::{self, Table};
-use crate::target::Target;
+use crate::report::BenchReport;
+use crate::table::{self, TextTable};
+use crate::target::BenchTarget;
 
 /// Measure what clients that do nothing cost the daemon.
 ///
@@ -34,7 +34,7 @@ Examples:
   anybinder bench idle --device /dev/binderfs/binder --daemon-pid 1234 --clients 10000")]
 pub struct IdleOptions {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) target: BenchTarget,
 
     /// How many clients there are
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -91,7 +91,7 @@ const BACK_AFTER: Duration = Duration::from_secs(10);
 /// After this long it counts as settled anyway.
 const SETTLES_WITHIN: Duration = Duration::from_secs(10);
 
-pub(crate) fn run(options: &IdleOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+pub(crate) fn run(options: &IdleOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
     let daemon = options.target.daemon().ok_or(BenchError::NoDaemon)?;
     let rows = [
         (State::Open, options.clients),
@@ -99,7 +99,7 @@ pub(crate) fn run(options: &IdleOptions, report: &mut Report<'_>) -> Result<(), 
         (State::Processes, options.processes.min(options.clients)),
     ];
     let bar = report.progress(rows.iter().map(|(_, clients)| *clients as usize).sum());
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         "clients",
         "number",
         "Pss each",
@@ -166,7 +166,7 @@ fn measure(
 }
 
 /// In the process of the clients: opens as many as ordered, keeps them, and answers once they idle.
-fn idle(link: &mut Link, device: &Path, state: State) -> Result<(), BenchError> {
+fn idle(link: &mut ActorLink, device: &Path, state: State) -> Result<(), BenchError> {
     processes::raise_open_file_limit().map_err(failed("raising the limit of open files"))?;
     link.answer(&())?;
     let (tell, told) = mpsc::channel();

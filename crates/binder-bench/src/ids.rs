@@ -10,11 +10,11 @@ use idr::IdPool;
 use serde::Serialize;
 
 use crate::error::BenchError;
-use crate::ids::structures::{Flat, Ids, Ranges, Roaring, Scan, Slab};
+use crate::ids::structures::{Flat, FreeRanges, IdSet, Roaring, Scan, Slab};
 use crate::random::Random;
 use crate::repeat::{median, median_ns};
-use crate::report::Report;
-use crate::table::{self, Table};
+use crate::report::BenchReport;
+use crate::table::{self, TextTable};
 
 /// Time ways to find a free id, by how many are taken.
 ///
@@ -75,9 +75,9 @@ struct Row {
     bytes_per_id: Option<f64>,
 }
 
-pub(crate) fn run(options: &IdsOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+pub(crate) fn run(options: &IdsOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
     let budget = Duration::from_millis(options.budget_ms.into());
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         "structure",
         "taken",
         "one more",
@@ -93,7 +93,7 @@ pub(crate) fn run(options: &IdsOptions, report: &mut Report<'_>) -> Result<(), B
         measure::<IdPool>,
         measure::<Slab>,
         measure::<Roaring>,
-        measure::<Ranges>,
+        measure::<FreeRanges>,
     ];
     let bar = report.progress(options.live.len());
     for live in &options.live {
@@ -131,7 +131,7 @@ fn medians(rounds: Vec<Vec<Row>>) -> Vec<Row> {
     rows
 }
 
-fn measure<I: Ids>(live: u32, budget: Duration) -> Vec<Row> {
+fn measure<I: IdSet>(live: u32, budget: Duration) -> Vec<Row> {
     let mut ids = I::filled(live);
     let bytes_per_id = ids.heap_bytes().map(|bytes| bytes as f64 / f64::from(live));
     let row = |pattern, ns| Row { structure: I::NAME, live, pattern, ns, bytes_per_id };
@@ -153,13 +153,13 @@ fn measure<I: Ids>(live: u32, budget: Duration) -> Vec<Row> {
 }
 
 /// Takes more ids, as many again at most.
-fn sequential<I: Ids>(ids: &mut I, live: u32, budget: Duration) -> f64 {
+fn sequential<I: IdSet>(ids: &mut I, live: u32, budget: Duration) -> f64 {
     median_ns(budget, Some(live), || {
         black_box(ids.acquire());
     })
 }
 
-fn holes<I: Ids>(ids: &mut I, live: u32, budget: Duration) -> f64 {
+fn holes<I: IdSet>(ids: &mut I, live: u32, budget: Duration) -> f64 {
     let mut random = Random::new(live);
     let mut taken: Vec<u32> = (0..live).collect();
     for _ in 0..live / 8 {
@@ -174,7 +174,7 @@ fn holes<I: Ids>(ids: &mut I, live: u32, budget: Duration) -> f64 {
 }
 
 /// The time of a pair in each of two threads.
-fn two_threads<I: Ids>(ids: &mut I, live: u32, budget: Duration) -> f64 {
+fn two_threads<I: IdSet>(ids: &mut I, live: u32, budget: Duration) -> f64 {
     let ids = Mutex::new(ids);
     let locked = || ids.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let barrier = Barrier::new(2);

@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 
 use binder::SpIBinder;
-use binder::transport::driver::{Device, DeviceError, DeviceOptions};
+use binder::transport::driver::{DeviceError, DeviceOptions, DriverDevice};
 
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::affinity;
 use crate::error::{BenchError, failed};
 
@@ -16,7 +16,7 @@ pub(crate) fn start(
     device: &Path,
     core: Option<usize>,
     service: impl FnOnce() -> SpIBinder,
-    play: impl FnOnce(&mut Link, SpIBinder) -> Result<(), BenchError>,
+    play: impl FnOnce(&mut ActorLink, SpIBinder) -> Result<(), BenchError>,
 ) -> Result<(Actor, Actor), BenchError> {
     let mut server = Actor::start("library server", |link| {
         core.map_or(Ok(()), affinity::pin_self)?;
@@ -41,10 +41,10 @@ pub(crate) fn start(
     Ok((client, server))
 }
 
-fn open(path: &Path) -> Result<Device, BenchError> {
+fn open(path: &Path) -> Result<DriverDevice, BenchError> {
     // One thread serves, as everywhere in the benches.
     let options = DeviceOptions { max_threads: 0, ..DeviceOptions::default() };
-    let opened = Device::open_with(path, &options);
+    let opened = DriverDevice::open_with(path, &options);
     opened.map_err(|error| failed(format!("opening {}", path.display()))(other(error)))
 }
 

@@ -14,11 +14,11 @@ use serde::Serialize;
 
 use crate::affinity::Pin;
 use crate::error::BenchError;
-use crate::pids::tables::{BitmapAndHash, Ours, PidTable, Trees};
+use crate::pids::tables::{BitmapAndHash, ComparedTable, Ours, Trees};
 use crate::random::Random;
 use crate::repeat::{median, median_ns};
-use crate::report::Report;
-use crate::table::{self, Table};
+use crate::report::BenchReport;
+use crate::table::{self, TextTable};
 
 /// Time a table of process ids, by how many there are and in how many namespaces.
 ///
@@ -101,8 +101,8 @@ const FOREVER: Duration = Duration::MAX;
 /// So many different processes are looked up, or all there are.
 const LOOKUPS: usize = 1 << 16;
 
-pub(crate) fn run(options: &PidsOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
-    let mut table = Table::new([
+pub(crate) fn run(options: &PidsOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
+    let mut table = TextTable::new([
         "structure",
         "processes",
         "namespaces",
@@ -139,7 +139,7 @@ pub(crate) fn run(options: &PidsOptions, report: &mut Report<'_>) -> Result<(), 
     Ok(())
 }
 
-fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 7] {
+fn measure<T: ComparedTable>(live: u32, levels: u32) -> [Row; 7] {
     let row = |operation, ns| Row { structure: T::NAME, live, levels, operation, ns };
     let (mut pids, mut numbers) = (T::new(levels), Vec::new());
     let allocate = median_ns(FOREVER, Some(live), || numbers.push(pids.allocate()));
@@ -166,7 +166,7 @@ fn measure<T: PidTable>(live: u32, levels: u32) -> [Row; 7] {
 }
 
 /// What it takes to find a process, each by itself.
-fn look_up_alone(pids: &impl PidTable, wanted: &[u32]) -> f64 {
+fn look_up_alone(pids: &impl ComparedTable, wanted: &[u32]) -> f64 {
     let mut wanted = wanted.iter().cycle();
     median_ns(LONG_ENOUGH, None, || {
         black_box(wanted.next().is_some_and(|number| pids.look_up(*number)));
@@ -174,13 +174,13 @@ fn look_up_alone(pids: &impl PidTable, wanted: &[u32]) -> f64 {
 }
 
 /// What it takes to find a process, many in one read section.
-fn look_up_pinned(pids: &impl PidTable, wanted: &[u32]) -> f64 {
+fn look_up_pinned(pids: &impl ComparedTable, wanted: &[u32]) -> f64 {
     let mut pieces = wanted.chunks(1 << 10).cycle();
     repeated(|| pieces.next().map_or(0, |numbers| pids.look_up_all(numbers)))
 }
 
 /// Measures while another thread changes the table without a pause.
-fn beside_writer(pids: &impl PidTable, measure: impl FnOnce() -> f64) -> f64 {
+fn beside_writer(pids: &impl ComparedTable, measure: impl FnOnce() -> f64) -> f64 {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let change = || {

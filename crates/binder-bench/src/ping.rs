@@ -23,11 +23,11 @@ use crate::daemon::{self, Daemon};
 use crate::error::BenchError;
 use crate::ping::binder::{Completions, Load};
 use crate::ping::caller::{Round, Timings};
-use crate::report::Report;
+use crate::report::BenchReport;
 use crate::service;
 use crate::statistics::{Samples, ratio};
-use crate::table::{self, Table};
-use crate::target::Target;
+use crate::table::{self, TextTable};
+use crate::target::BenchTarget;
 
 /// Time round trips through a device, beside a futex and a Unix socket.
 ///
@@ -39,7 +39,7 @@ Examples:
   anybinder bench ping --device /dev/binderfs/binder --daemon-pid 1234 --sizes 64,4096")]
 pub struct PingOptions {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) target: BenchTarget,
 
     /// The bytes of a call, and of its reply
     #[arg(long, value_name = "BYTES", value_delimiter = ',',
@@ -134,7 +134,7 @@ struct Row {
     times_without: Option<f64>,
 }
 
-pub(crate) fn run(options: &PingOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
     let core = (options.pin == Pin::Same).then(affinity::core).transpose()?;
     let daemon = options.target.daemon();
     // Before the servers: a thread that the daemon starts for them is pinned from its first moment.
@@ -158,7 +158,7 @@ pub(crate) fn run(options: &PingOptions, report: &mut Report<'_>) -> Result<(), 
     // The last is about files and the library.
     let has_without = options.descriptors || options.libbinder;
     let columns = if has_without { heads.len() } else { heads.len() - 1 };
-    let mut table = Table::new(heads.into_iter().take(columns));
+    let mut table = TextTable::new(heads.into_iter().take(columns));
     for &bytes in &options.sizes {
         let mut tallies = vec![Tally::default(); peers.len()];
         for round in 0..=options.rounds {
@@ -190,7 +190,7 @@ fn assemble(
     options: &PingOptions,
     daemon: Option<Daemon>,
     core: Option<usize>,
-    report: &mut Report<'_>,
+    report: &mut BenchReport<'_>,
 ) -> Result<Vec<Peer>, BenchError> {
     let device = options.target.device();
     let mut peers = Vec::new();

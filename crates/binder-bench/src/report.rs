@@ -6,15 +6,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::error::{BenchError, failed};
-use crate::table::Table;
+use crate::table::TextTable;
 
 /// The output of a bench.
-pub(crate) struct Report<'out> {
+pub(crate) struct BenchReport<'out> {
     out: &'out mut dyn Write,
     is_json: bool,
 }
 
-impl<'out> Report<'out> {
+impl<'out> BenchReport<'out> {
     pub(crate) fn new(out: &'out mut dyn Write, is_json: bool) -> Self {
         Self { out, is_json }
     }
@@ -29,7 +29,7 @@ impl<'out> Report<'out> {
     }
 
     /// Writes all results for people.
-    pub(crate) fn table(&mut self, table: &Table) -> Result<(), BenchError> {
+    pub(crate) fn table(&mut self, table: &TextTable) -> Result<(), BenchError> {
         if self.is_json { Ok(()) } else { self.line(table.to_string().trim_end()) }
     }
 
@@ -77,8 +77,8 @@ mod tests {
             p50_ns: u64,
         }
         let mut out = Vec::new();
-        let mut report = Report::new(&mut out, is_json);
-        let mut table = Table::new(["p50"]);
+        let mut report = BenchReport::new(&mut out, is_json);
+        let mut table = TextTable::new(["p50"]);
         table.row(["7 ns".into()]);
         report.record(&Row { p50_ns: 7 }).unwrap();
         report.table(&table).unwrap();

@@ -13,19 +13,19 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::affinity;
 use crate::daemon::{self, Daemon};
 use crate::error::BenchError;
-use crate::report::Report;
+use crate::report::BenchReport;
 use crate::sendvec::cage::Cage;
 use crate::sendvec::eater::{Eater, EaterKind};
 use crate::sendvec::footprint::Footprint;
 use crate::service::{self, ECHO};
-use crate::session::Session;
+use crate::session::DriverSession;
 use crate::statistics::Samples;
-use crate::table::{self, Table};
-use crate::target::Target;
+use crate::table::{self, TextTable};
+use crate::target::BenchTarget;
 
 /// Time vectors of words, there and back, also while memory is short.
 ///
@@ -38,7 +38,7 @@ Examples:
   anybinder run -- anybinder bench sendvec --eat 2048 --eater builtin --json")]
 pub struct SendvecOptions {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) target: BenchTarget,
 
     /// The words of a vector, 4 bytes each
     #[arg(long, value_name = "WORDS", value_delimiter = ',',
@@ -128,7 +128,10 @@ struct Recovery {
     recovered_ms: Option<u64>,
 }
 
-pub(crate) fn run(options: &SendvecOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+pub(crate) fn run(
+    options: &SendvecOptions,
+    report: &mut BenchReport<'_>,
+) -> Result<(), BenchError> {
     let daemon = options.target.daemon().ok_or(BenchError::NoDaemon)?;
     let device = options.target.device();
     let core = affinity::core()?;
@@ -137,7 +140,7 @@ pub(crate) fn run(options: &SendvecOptions, report: &mut Report<'_>) -> Result<(
         server: service::start(device, Some(core))?,
         client: Actor::start("binder client", |link| {
             affinity::pin_self(core)?;
-            send_as_ordered(link, Session::open(device)?)
+            send_as_ordered(link, DriverSession::open(device)?)
         })?,
         daemon,
     };
@@ -228,7 +231,7 @@ impl Stage {
 }
 
 /// In the client: sends vectors of as many words, for as long as ordered, and looks at what comes.
-fn send_as_ordered(link: &mut Link, mut session: Session) -> Result<(), BenchError> {
+fn send_as_ordered(link: &mut ActorLink, mut session: DriverSession) -> Result<(), BenchError> {
     let mut reply = Vec::new();
     while let Some(Order { words, millis }) = link.receive()? {
         let mut message: Vec<u8> = (0..words * WORD_BYTES).map(|at| (at % 251) as u8).collect();
@@ -286,9 +289,9 @@ fn tell(
     options: &SendvecOptions,
     tallies: [Vec<Tally>; 2],
     recovery: Recovery,
-    report: &mut Report<'_>,
+    report: &mut BenchReport<'_>,
 ) -> Result<(), BenchError> {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         "words",
         "quiet",
         "CPU",

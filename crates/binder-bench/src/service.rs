@@ -17,7 +17,7 @@ use zerocopy::FromBytes;
 use crate::actor::Actor;
 use crate::affinity;
 use crate::error::{BenchError, failed};
-use crate::session::Session;
+use crate::session::DriverSession;
 
 /// Answers with the bytes of the call.
 pub(crate) const ECHO: u32 = 1;
@@ -39,7 +39,7 @@ const TRIES: u32 = 2000;
 /// Starts a server with several threads, which does nothing but echo, and waits until it serves.
 pub(crate) fn start_threads(device: &Path, threads: u32) -> Result<Actor, BenchError> {
     let mut server = Actor::start("binder server", |link| {
-        let session = Session::open(device)?;
+        let session = DriverSession::open(device)?;
         become_context_manager(session.client())?;
         link.answer(&())?;
         let sessions = (0..threads).map(|_| session.for_another_thread());
@@ -78,7 +78,7 @@ pub(crate) fn serve_in_threads<S: Send + 'static>(
 pub(crate) fn start(device: &Path, core: Option<usize>) -> Result<Actor, BenchError> {
     let mut server = Actor::start("binder server", |link| {
         core.map_or(Ok(()), affinity::pin_self)?;
-        let mut session = Session::open(device)?;
+        let mut session = DriverSession::open(device)?;
         become_context_manager(session.client())?;
         // A call may bring a file, which stays: to close it is no part of a round trip.
         let raised = binder_os::processes::raise_open_file_limit();
@@ -104,7 +104,7 @@ pub(crate) fn become_context_manager(server: &BinderClient) -> Result<(), BenchE
     }
 }
 
-fn serve(session: &mut Session) -> Result<Infallible, BenchError> {
+fn serve(session: &mut DriverSession) -> Result<Infallible, BenchError> {
     session.enter_looper();
     let mut data = Vec::new();
     loop {

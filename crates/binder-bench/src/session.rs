@@ -23,7 +23,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use crate::error::{BenchError, failed};
 
 /// A thread's conversation with the driver.
-pub(crate) struct Session {
+pub(crate) struct DriverSession {
     client: BinderClient,
     /// To be written with the next exchange.
     commands: Vec<u8>,
@@ -52,7 +52,7 @@ const RETURNS_BYTES: usize = 256;
 /// The longest payload of a return that benches get.
 const PAYLOAD_MAX_BYTES: usize = size_of::<BinderTransactionData>();
 
-impl Session {
+impl DriverSession {
     pub(crate) fn open(device: &Path) -> Result<Self, BenchError> {
         let client =
             BinderClient::open(device).map_err(failed(format!("opening {}", device.display())))?;

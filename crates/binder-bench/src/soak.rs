@@ -19,13 +19,13 @@ use serde::Serialize;
 use crate::actor::{self, Actor};
 use crate::error::BenchError;
 use crate::random::Random;
-use crate::report::Report;
-use crate::soak::client::{Deed, Life};
+use crate::report::BenchReport;
+use crate::soak::client::{ClientLife, Deed};
 use crate::soak::counts::Counts;
 use crate::soak::message::broken;
 use crate::soak::server::Progress;
-use crate::table::{self, Table};
-use crate::target::Target;
+use crate::table::{self, TextTable};
+use crate::target::BenchTarget;
 
 /// Have many clients make mixed calls, come and go, and look that all is well.
 ///
@@ -38,7 +38,7 @@ Examples:
   anybinder bench soak --device /dev/binderfs/binder --clients 8 --kills-per-s 0")]
 pub struct SoakOptions {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) target: BenchTarget,
 
     /// For how long
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
@@ -105,7 +105,7 @@ const SETTLES_WITHIN: Duration = Duration::from_secs(20);
 /// How often the server is asked how things are.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-pub(crate) fn run(options: &SoakOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+pub(crate) fn run(options: &SoakOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
     let device = options.target.device();
     let before = counts::read(device);
     let mut server = server::start(device, options.threads)?;
@@ -125,7 +125,7 @@ pub(crate) fn run(options: &SoakOptions, report: &mut Report<'_>) -> Result<(), 
     (outcome.served, outcome.deaths) = (last.served, last.deaths);
     outcome.left = before.map(|before| left_after(&before, options)).transpose()?;
 
-    let mut table = Table::new(["deed", "calls", "p50", "p99", "max"]);
+    let mut table = TextTable::new(["deed", "calls", "p50", "p99", "max"]);
     for (deed, times) in &times {
         let row = Row {
             deed: *deed,
@@ -188,7 +188,7 @@ fn left_after(before: &Counts, options: &SoakOptions) -> Result<Counts, BenchErr
 
 impl Crowd<'_> {
     /// Keeps as many clients alive as wished, and kills some, until the time is over.
-    fn live(&mut self, server: &mut Actor, report: &Report<'_>) -> Result<(), BenchError> {
+    fn live(&mut self, server: &mut Actor, report: &BenchReport<'_>) -> Result<(), BenchError> {
         let bar = report.progress(self.options.seconds as usize);
         let mut random = Random::new(self.options.seed);
         let start = Instant::now();
@@ -240,7 +240,7 @@ impl Crowd<'_> {
     /// Takes what a client told at the end of its life.
     fn bury(&mut self, index: usize) -> Result<(), BenchError> {
         let mut client = self.living.swap_remove(index);
-        let life: Life = client.hear()?;
+        let life: ClientLife = client.hear()?;
         self.outcome.ended += 1;
         self.outcome.abrupt += u64::from(life.is_abrupt);
         self.outcome.refused_oneways += life.refused;

@@ -4,11 +4,11 @@ use std::fmt;
 
 /// Rows under heads, the first column aligned to the left and the others to the right.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     pub(crate) fn new<'h>(heads: impl IntoIterator<Item = &'h str>) -> Self {
         Self { rows: vec![heads.into_iter().map(String::from).collect()] }
     }
@@ -20,7 +20,7 @@ impl Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for TextTable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns = self.rows.first().map_or(0, Vec::len);
         let cells = |column| self.rows.iter().filter_map(move |row| row.get(column));
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let mut table = Table::new(["peer", "p50", "n"]);
+        let mut table = TextTable::new(["peer", "p50", "n"]);
         table.row(["unix".into(), duration(Some(12_340)), "9".into()]);
         table.row(["a longer one".into(), duration(None), "10000".into()]);
         let expected = "\

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use crate::affinity::PinnedProcess;
 use crate::daemon::Daemon;
 use crate::error::BenchError;
-use crate::report::Report;
+use crate::report::BenchReport;
 
 /// The device to measure, and how to tell of it.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Target {
+pub(crate) struct BenchTarget {
     /// The device; nobody else may use it meanwhile [default: /dev/binder in a world of its own]
     #[arg(long, value_name = "PATH")]
     device: Option<PathBuf>,
@@ -23,7 +23,7 @@ pub(crate) struct Target {
     pub(crate) json: bool,
 }
 
-impl Target {
+impl BenchTarget {
     pub(crate) fn device(&self) -> &Path {
         self.device.as_deref().unwrap_or(Path::new("/dev/binder"))
     }
@@ -42,7 +42,7 @@ impl Target {
     pub(crate) fn pin_daemon(
         &self,
         core: Option<usize>,
-        report: &mut Report<'_>,
+        report: &mut BenchReport<'_>,
     ) -> Result<Option<PinnedProcess>, BenchError> {
         let Some(core) = core else { return Ok(None) };
         let Some(daemon) = self.daemon() else {

@@ -11,14 +11,14 @@ use std::path::Path;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::error::BenchError;
-use crate::report::Report;
+use crate::report::BenchReport;
 use crate::service::{self, ECHO};
-use crate::session::Session;
+use crate::session::DriverSession;
 use crate::statistics::{Samples, ratio};
-use crate::table::{self, Table};
-use crate::target::Target;
+use crate::table::{self, TextTable};
+use crate::target::BenchTarget;
 use crate::throughput::histogram::Histogram;
 
 /// Count the calls that several clients make together in a second.
@@ -31,7 +31,7 @@ Examples:
   anybinder run -- anybinder bench throughput --workers 2,16 --bytes 4096 --histogram")]
 pub struct ThroughputOptions {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) target: BenchTarget,
 
     /// How many clients there are
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "1,2,4,8",
@@ -101,10 +101,13 @@ struct Row {
 /// Calls of each client before the first that counts.
 const WARM_UP: u32 = 200;
 
-pub(crate) fn run(options: &ThroughputOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+pub(crate) fn run(
+    options: &ThroughputOptions,
+    report: &mut BenchReport<'_>,
+) -> Result<(), BenchError> {
     let bar = report.progress(options.workers.len() * options.rounds as usize * 2);
     let heads = ["peer", "workers", "calls/s", "x first", "mean", "p50", "p90", "p99", "max"];
-    let mut table = Table::new(heads);
+    let mut table = TextTable::new(heads);
     let mut firsts: Vec<(What, u64)> = Vec::new();
     let mut histograms = Vec::new();
     for &workers in &options.workers {
@@ -150,14 +153,14 @@ fn assemble(options: &ThroughputOptions, workers: u32) -> Result<[Crowd; 2], Ben
 
 fn start_client(device: &Path, bytes: usize) -> Result<Actor, BenchError> {
     Actor::start("binder client", |link| {
-        let mut session = Session::open(device)?;
+        let mut session = DriverSession::open(device)?;
         play(link, bytes, |message, reply| session.call(ECHO, message, &[], reply))
     })
 }
 
 /// In a client: makes as many calls as ordered, and answers with what they took.
 fn play(
-    link: &mut Link,
+    link: &mut ActorLink,
     bytes: usize,
     mut call: impl FnMut(&[u8], &mut Vec<u8>) -> Result<(), BenchError>,
 ) -> Result<(), BenchError> {

@@ -20,10 +20,10 @@ use crate::actor::Actor;
 use crate::affinity::{self, Pin};
 use crate::error::BenchError;
 use crate::library;
-use crate::report::Report;
+use crate::report::BenchReport;
 use crate::statistics::{Samples, ratio};
-use crate::table::{self, Table};
-use crate::target::Target;
+use crate::table::{self, TextTable};
+use crate::target::BenchTarget;
 use crate::transports::calls::{Op, Order};
 
 /// Time calls over sockets, beside bare messages of the same bytes.
@@ -59,7 +59,7 @@ pub struct TransportsOptions {
     pub(crate) driver: bool,
 
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) target: BenchTarget,
 }
 
 /// What carries the calls.
@@ -96,7 +96,10 @@ struct Row {
     times_raw: Option<f64>,
 }
 
-pub(crate) fn run(options: &TransportsOptions, report: &mut Report<'_>) -> Result<(), BenchError> {
+pub(crate) fn run(
+    options: &TransportsOptions,
+    report: &mut BenchReport<'_>,
+) -> Result<(), BenchError> {
     if options.concurrent {
         return concurrent::run(options.rounds, options.calls, report);
     }
@@ -104,8 +107,15 @@ pub(crate) fn run(options: &TransportsOptions, report: &mut Report<'_>) -> Resul
     let _pinned = if options.driver { options.target.pin_daemon(core, report)? } else { None };
     let mut peers = assemble(options, core)?;
     let bar = report.progress(Op::ALL.len() * peers.len() * (options.rounds as usize + 1));
-    let mut table =
-        Table::new(["transport", "op", "bytes", "p50", "x raw", "client calls", "server calls"]);
+    let mut table = TextTable::new([
+        "transport",
+        "op",
+        "bytes",
+        "p50",
+        "x raw",
+        "client calls",
+        "server calls",
+    ]);
     for op in Op::ALL {
         let mut tallies = vec![Samples::default(); peers.len()];
         for round in 0..=options.rounds {

@@ -17,7 +17,7 @@ use crate::context::{Caller, Context};
 use crate::error::Errno;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
-use crate::transaction::{Kind, Transaction};
+use crate::transaction::{Transaction, TransactionKind};
 
 /// What is counted and limited.
 ///
@@ -230,48 +230,48 @@ impl Context {
     pub fn admit(&mut self, caller: &Caller) -> Result<(), Errno> {
         let threads = &self.processes[caller.process].threads;
         if !threads.contains_key(&caller.tid) {
-            self.afford(caller.process, Resource::Threads, threads.len())?;
+            self.check_quota(caller.process, Resource::Threads, threads.len())?;
         }
         self.enter(caller);
         Ok(())
     }
 
     /// Whether the process may have another node.
-    pub(crate) fn afford_node(&mut self, owner: ProcessKey) -> Result<(), Errno> {
-        self.afford(owner, Resource::Nodes, self.processes[owner].nodes.len())
+    pub(crate) fn check_node_quota(&mut self, owner: ProcessKey) -> Result<(), Errno> {
+        self.check_quota(owner, Resource::Nodes, self.processes[owner].nodes.len())
     }
 
     /// Whether the process may have another handle.
-    pub(crate) fn afford_handle(&mut self, process: ProcessKey) -> Result<(), Errno> {
-        self.afford(process, Resource::Handles, self.processes[process].handles.len())
+    pub(crate) fn check_handle_quota(&mut self, process: ProcessKey) -> Result<(), Errno> {
+        self.check_quota(process, Resource::Handles, self.processes[process].handles.len())
     }
 
     /// Whether the process may have another of what is counted for it here.
-    pub(crate) fn afford_counted(
+    pub(crate) fn check_counted_quota(
         &mut self,
         process: ProcessKey,
         resource: Resource,
     ) -> Result<(), Errno> {
-        self.afford(process, resource, self.processes[process].account[resource])
+        self.check_quota(process, resource, self.processes[process].account[resource])
     }
 
     /// Whether the thread may send what it would hear of in its queue.
-    pub(crate) fn afford_completion(&mut self, thread: ThreadKey) -> Result<(), Errno> {
+    pub(crate) fn check_completion_quota(&mut self, thread: ThreadKey) -> Result<(), Errno> {
         let state = &self.threads[thread];
-        self.afford(state.process, Resource::Unread, state.todo.len())
+        self.check_quota(state.process, Resource::Unread, state.todo.len())
     }
 
     /// Whether the process may have another transaction of this kind under way.
-    pub(crate) fn afford_transaction(
+    pub(crate) fn check_transaction_quota(
         &mut self,
         sender: ProcessKey,
-        kind: Kind,
+        kind: TransactionKind,
     ) -> Result<(), Errno> {
-        charge_for(kind).map_or(Ok(()), |resource| self.afford_counted(sender, resource))
+        charge_for(kind).map_or(Ok(()), |resource| self.check_counted_quota(sender, resource))
     }
 
     /// Whether an open file that has so much, and its user, may have more.
-    fn afford(
+    fn check_quota(
         &mut self,
         process: ProcessKey,
         resource: Resource,
@@ -282,7 +282,7 @@ impl Context {
             let whose = Whose::Process(self.processes[process].opener.pid.number());
             return Err(self.exceed(Excess { resource, whose, limit, caused_by: None }));
         }
-        self.afford_for_user(process, resource)
+        self.check_quota_of_user_of(process, resource)
     }
 
     /// Counts one more for an open file and its user.
@@ -326,11 +326,11 @@ impl Context {
 }
 
 /// What a transaction is counted as.
-fn charge_for(kind: Kind) -> Option<Resource> {
+fn charge_for(kind: TransactionKind) -> Option<Resource> {
     match kind {
-        Kind::Call => Some(Resource::Calls),
-        Kind::Oneway => Some(Resource::Oneways),
+        TransactionKind::Call => Some(Resource::Calls),
+        TransactionKind::Oneway => Some(Resource::Oneways),
         // It takes the place of its call, and room in the buffer of whoever waits for it.
-        Kind::Reply => None,
+        TransactionKind::Reply => None,
     }
 }

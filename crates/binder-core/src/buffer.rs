@@ -10,7 +10,7 @@ use binder_uapi::BinderTransactionDataSg;
 use crate::account::Resource;
 use crate::context::Context;
 use crate::descriptors::FileInTransit;
-use crate::env::{ClientMemory, MappingArea};
+use crate::env::{MappingArea, ReceiveBuffers};
 use crate::error::{Errno, Refusal};
 use crate::handle::ReferenceKey;
 use crate::memory_budget::MemoryBudget;
@@ -99,7 +99,7 @@ impl Sizes {
 
 /// What a buffer keeps alive through the objects in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Held {
+pub(crate) enum BufferHold {
     /// A node of the buffer's own process.
     Node(NodeKey, Strength),
     /// A reference of the buffer's own process.
@@ -124,7 +124,7 @@ pub(crate) struct Buffer {
     /// The receiver has seen it and may free it.
     pub(crate) is_delivered: bool,
     pub(crate) sender_pid: u32,
-    pub(crate) held: Vec<Held>,
+    pub(crate) held: Vec<BufferHold>,
     /// Files that the receiver is to get with it.
     pub(crate) files: Vec<FileInTransit>,
     /// The receiver's descriptors in arrays: the driver closes them when the buffer is freed.
@@ -133,17 +133,17 @@ pub(crate) struct Buffer {
 
 /// Room that was found for a transaction and is not a buffer yet.
 ///
-/// Becomes one by [`Arena::commit`], or goes back by [`Arena::abort`].
+/// Becomes one by [`Mapping::commit`], or goes back by [`Mapping::abort`].
 #[derive(Debug)]
 #[must_use = "room that is neither committed nor aborted is lost"]
-pub(crate) struct Reservation {
+pub(crate) struct BufferReservation {
     pub(crate) layout: Layout,
     is_oneway: bool,
 }
 
 /// The receive buffer of one process.
 #[derive(Debug)]
-pub(crate) struct Arena {
+pub(crate) struct Mapping {
     base: u64,
     len_bytes: u32,
     ranges: Ranges,
@@ -163,7 +163,7 @@ pub(crate) struct Arena {
     pub(crate) is_listed_as_idle: bool,
 }
 
-impl Arena {
+impl Mapping {
     pub(crate) fn new(area: MappingArea, budget: MemoryBudget) -> Self {
         let len_bytes = u32::try_from(area.len_bytes).unwrap_or(u32::MAX).min(MAX_AREA_BYTES);
         Self {
@@ -196,7 +196,11 @@ impl Arena {
     ///
     /// `EINVAL` when the sizes overflow; `ENOSPC` when no free range is long enough, or the share
     /// of one-ways (half of the area) is used up.
-    pub(crate) fn reserve(&mut self, sizes: Sizes, is_oneway: bool) -> Result<Reservation, Errno> {
+    pub(crate) fn reserve(
+        &mut self,
+        sizes: Sizes,
+        is_oneway: bool,
+    ) -> Result<BufferReservation, Errno> {
         let mut layout = sizes.layout()?;
         if is_oneway && self.oneway_room < layout.slot_len {
             return Err(Errno::ENOSPC);
@@ -209,7 +213,7 @@ impl Arena {
             self.oneway_room -= layout.slot_len;
         }
         self.pages.use_range(start, layout.slot_len);
-        Ok(Reservation { layout, is_oneway })
+        Ok(BufferReservation { layout, is_oneway })
     }
 
     /// Whether a transaction that is not decided on may have room: not if too much is reserved for such.
@@ -219,18 +223,18 @@ impl Arena {
     }
 
     /// Notes that the transaction is not decided on.
-    pub(crate) fn begin_ahead(&mut self, reservation: &Reservation) {
+    pub(crate) fn begin_ahead(&mut self, reservation: &BufferReservation) {
         self.ahead_bytes += reservation.layout.slot_len;
     }
 
     /// Notes that the transaction is decided on.
-    pub(crate) fn settle_ahead(&mut self, reservation: &Reservation) {
+    pub(crate) fn settle_ahead(&mut self, reservation: &BufferReservation) {
         self.ahead_bytes -= reservation.layout.slot_len;
     }
 
     /// Makes the reservation a buffer.
-    pub(crate) fn commit(&mut self, reservation: Reservation, buffer: Buffer) {
-        let Reservation { layout, .. } = reservation;
+    pub(crate) fn commit(&mut self, reservation: BufferReservation, buffer: Buffer) {
+        let BufferReservation { layout, .. } = reservation;
         debug_assert_eq!(layout, buffer.layout, "it lies where there is room");
         if buffer.is_oneway {
             let (buffers, bytes) = self.oneways.entry(buffer.sender_pid).or_default();
@@ -241,7 +245,7 @@ impl Arena {
     }
 
     /// Gives the room back.
-    pub(crate) fn abort(&mut self, reservation: Reservation) {
+    pub(crate) fn abort(&mut self, reservation: BufferReservation) {
         self.give_back(&reservation.layout, reservation.is_oneway);
     }
 
@@ -339,27 +343,27 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// As [`Arena::reserve`]; `ENOMEM` when the user, or all, may have no more memory. What refuses is the
+    /// As [`Mapping::reserve`]; `ENOMEM` when the user, or all, may have no more memory. What refuses is the
     /// receiver's share, but it is the sender who is told: as when there is no handle left.
     pub(crate) fn reserve_paid(
         &mut self,
         receiver: ProcessKey,
         sizes: Sizes,
         is_oneway: bool,
-        memory: &mut dyn ClientMemory,
-    ) -> Result<Reservation, Refusal> {
-        let arena = self.arena_of(receiver, memory).map_err(Refusal::dead)?;
-        let before = arena.present_bytes();
-        let reservation = arena.reserve(sizes, is_oneway)?;
-        let fresh = arena.present_bytes() - before;
+        memory: &mut dyn ReceiveBuffers,
+    ) -> Result<BufferReservation, Refusal> {
+        let mapping = self.arena_of(receiver, memory).map_err(Refusal::dead)?;
+        let before = mapping.present_bytes();
+        let reservation = mapping.reserve(sizes, is_oneway)?;
+        let fresh = mapping.present_bytes() - before;
         if fresh == 0 {
             return Ok(reservation);
         }
         self.holdings_of(receiver)[Resource::Bytes] += fresh;
         let Err(whose) = self.keep_within_memory(receiver, memory) else { return Ok(reservation) };
         // The pages that were to be taken are idle then, and no others of this receiver.
-        if let Some(arena) = &mut self.processes[receiver].arena {
-            arena.abort(reservation);
+        if let Some(mapping) = &mut self.processes[receiver].mapping {
+            mapping.abort(reservation);
         }
         self.reclaim_idle_of(receiver, 0, usize::MAX, memory);
         Err(self.exceed_memory(receiver, whose).into())
@@ -370,12 +374,12 @@ impl Context {
         &mut self,
         thread: ThreadKey,
         address: u64,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         let process = self.threads[thread].process;
-        let Some(arena) = &mut self.processes[process].arena else { return };
-        let Some(start) = arena.offset_of(address) else { return };
-        let Some(buffer) = arena.get_mut(start) else { return };
+        let Some(mapping) = &mut self.processes[process].mapping else { return };
+        let Some(start) = mapping.offset_of(address) else { return };
+        let Some(buffer) = mapping.get_mut(start) else { return };
         if !buffer.is_delivered {
             return;
         }
@@ -395,7 +399,7 @@ impl Context {
         &mut self,
         process: ProcessKey,
         start: u32,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         self.end_turn(process, start);
         self.drop_buffer(process, start, memory);
@@ -403,9 +407,9 @@ impl Context {
 
     /// Ends the turn of the one-way that is in a buffer, if it is one.
     fn end_turn(&mut self, process: ProcessKey, start: u32) {
-        let arena = self.processes[process].arena.as_ref();
+        let mapping = self.processes[process].mapping.as_ref();
         if let Some(Buffer { is_oneway: true, target: Some(node), .. }) =
-            arena.and_then(|arena| arena.get(start))
+            mapping.and_then(|mapping| mapping.get(start))
         {
             self.release_next_oneway(process, *node);
         }
@@ -416,7 +420,7 @@ impl Context {
         &mut self,
         process: ProcessKey,
         start: u32,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         if let Some(ending) = self.take_buffer(process, start) {
             self.end_buffer(ending, memory);
@@ -425,7 +429,7 @@ impl Context {
 
     /// Takes a buffer that has come to its end; what its objects hold is still to be let go of.
     fn take_buffer(&mut self, process: ProcessKey, start: u32) -> Option<EndingBuffer> {
-        let buffer = self.processes[process].arena.as_mut()?.buffers.remove(start)?;
+        let buffer = self.processes[process].mapping.as_mut()?.buffers.remove(start)?;
         if let Some(node) = buffer.target {
             self.unhold_locally(node, Strength::Strong);
         }
@@ -436,14 +440,14 @@ impl Context {
     ///
     /// A reference may be gone by now, and in the course of 2^32 others its key may have come to
     /// name one of another process: that one is left alone.
-    pub(crate) fn let_go(&mut self, process: ProcessKey, held: Held) {
+    pub(crate) fn let_go(&mut self, process: ProcessKey, held: BufferHold) {
         match held {
-            Held::Node(node, strength) => {
+            BufferHold::Node(node, strength) => {
                 if self.nodes.get(node).is_some_and(|node| node.owner == Some(process)) {
                     self.unhold_locally(node, strength);
                 }
             }
-            Held::Reference(reference, strength) => {
+            BufferHold::Reference(reference, strength) => {
                 let found = self.references.get(reference);
                 if found.is_some_and(|reference| reference.process == process) {
                     self.uncount_on(reference, strength);

@@ -11,7 +11,7 @@ use binder_uapi::{
 use zerocopy::FromZeros;
 
 use crate::context::{Caller, Context};
-use crate::env::ClientMemory;
+use crate::env::ReceiveBuffers;
 use crate::error::Errno;
 use crate::fetch::{Commands, Payload};
 use crate::looper::Looper;
@@ -20,7 +20,7 @@ use crate::thread::ThreadKey;
 
 /// Where a write buffer stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Written {
+pub(crate) enum WriteProgress {
     /// All of it was run, or as much as may be before the thread has read an error.
     Run,
     /// What follows is to be fetched.
@@ -38,22 +38,22 @@ impl Context {
         thread: ThreadKey,
         request: &mut BinderWriteRead,
         commands: &mut Commands,
-        memory: &mut dyn ClientMemory,
-    ) -> Result<Written, Errno> {
+        memory: &mut dyn ReceiveBuffers,
+    ) -> Result<WriteProgress, Errno> {
         debug_assert_eq!(commands.position(), request.write_consumed, "fetched for this call");
         while request.write_consumed < request.write_size
             && self.threads[thread].return_error.is_none()
         {
             if commands.are_used_up() || !self.is_in_place(caller, commands, memory) {
-                return Ok(Written::Partly);
+                return Ok(WriteProgress::Partly);
             }
             self.run_command(caller, thread, commands, memory)?;
             if self.threads[thread].unfinished.is_some() {
-                return Ok(Written::Unfinished);
+                return Ok(WriteProgress::Unfinished);
             }
             request.write_consumed = commands.position();
         }
-        Ok(Written::Run)
+        Ok(WriteProgress::Run)
     }
 
     fn run_command(
@@ -61,7 +61,7 @@ impl Context {
         caller: &Caller,
         thread: ThreadKey,
         commands: &mut Commands,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<(), Errno> {
         let process = caller.process;
         let code: u32 = commands.take()?;
@@ -130,7 +130,7 @@ impl Context {
         is_reply: bool,
         data: &BinderTransactionDataSg,
         payload: &mut Payload,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         if is_reply {
             self.reply(caller, thread, data, payload, memory);

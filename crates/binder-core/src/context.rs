@@ -8,18 +8,18 @@ use binder_uapi::{BinderExtendedError, BinderNodeDebugInfo};
 use crate::account::Limits;
 use crate::counters::Counters;
 use crate::death::Death;
+use crate::early_reservation::{EarlyReservationKey, HeldReservation};
 use crate::effect::Effect;
-use crate::env::ClientMemory;
-use crate::errand::PendingErrand;
+use crate::env::ReceiveBuffers;
 use crate::freeze_links::FreezeLink;
 use crate::handle::Reference;
 use crate::journal::Journal;
 use crate::memory_budget::MemoryBudget;
 use crate::node::{Node, NodeKey, OwnerView};
 use crate::process::{Process, ProcessKey};
-use crate::room::{ReservedRoom, RoomKey};
 use crate::slice::Slice;
 use crate::stats::DebugIds;
+use crate::suspended_call::SuspendedCall;
 use crate::table::Table;
 use crate::thread::{Thread, ThreadKey, no_error};
 use crate::transaction::Transaction;
@@ -35,8 +35,8 @@ pub struct Context {
     pub(crate) references: Table<Reference>,
     pub(crate) transactions: Table<Transaction>,
     pub(crate) deaths: Table<Death>,
-    pub(crate) errands: Table<PendingErrand>,
-    pub(crate) rooms: BTreeMap<RoomKey, ReservedRoom>,
+    pub(crate) suspended_calls: Table<SuspendedCall>,
+    pub(crate) rooms: BTreeMap<EarlyReservationKey, HeldReservation>,
     pub(crate) freezes: Table<FreezeLink>,
     pub(crate) limits: Limits,
     /// Those who have files open, or some on their way.
@@ -128,7 +128,7 @@ impl Context {
             references: Table::new(),
             transactions: Table::new(),
             deaths: Table::new(),
-            errands: Table::new(),
+            suspended_calls: Table::new(),
             rooms: BTreeMap::new(),
             freezes: Table::new(),
             limits,
@@ -160,7 +160,7 @@ impl Context {
             references,
             transactions,
             deaths,
-            errands,
+            suspended_calls,
             freezes,
             users,
             effects,
@@ -175,7 +175,7 @@ impl Context {
         references.shrink();
         transactions.shrink();
         deaths.shrink();
-        errands.shrink();
+        suspended_calls.shrink();
         freezes.shrink();
         if effects.is_empty() {
             *effects = VecDeque::new();
@@ -220,7 +220,7 @@ impl Context {
     }
 
     /// Handles `BINDER_THREAD_EXIT`.
-    pub fn exit_thread(&mut self, caller: &Caller, memory: &mut dyn ClientMemory) {
+    pub fn exit_thread(&mut self, caller: &Caller, memory: &mut dyn ReceiveBuffers) {
         let thread = self.enter(caller);
         self.remove_thread(thread, memory);
     }
@@ -264,7 +264,7 @@ impl Context {
         if !core::mem::replace(&mut self.threads[thread].polls, true) {
             self.processes[caller.process].pollers += 1;
         }
-        self.is_ready(thread) || self.has_retracted_errand(thread)
+        self.is_ready(thread) || self.has_retracted_fd_work(thread)
     }
 
     /// The start of every call: finds or makes the calling thread.

@@ -13,7 +13,7 @@ use crate::looper::Looper;
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::thread::ThreadKey;
-use crate::work::{Queued, Work};
+use crate::work::{QueuedWork, Work};
 
 /// Names a death link.
 pub(crate) type DeathKey = Key<Death>;
@@ -24,15 +24,15 @@ enum State {
     /// Nothing to tell: the owner lives, or its death has been acknowledged.
     Idle,
     /// `BR_DEAD_BINDER` waits to be read.
-    DeathQueued(Queued),
+    DeathQueued(QueuedWork),
     /// The same, and the link was cleared meanwhile.
-    DeathQueuedThenClear(Queued),
+    DeathQueuedThenClear(QueuedWork),
     /// `BR_DEAD_BINDER` was read and not acknowledged; the number orders equal cookies.
     DeathTold(u64),
     /// The same, and the link was cleared meanwhile.
     DeathToldThenClear(u64),
     /// `BR_CLEAR_DEATH_NOTIFICATION_DONE` waits to be read.
-    ClearQueued(Queued),
+    ClearQueued(QueuedWork),
 }
 
 /// One registration.
@@ -67,7 +67,7 @@ impl Context {
         if self.references[reference].death.is_some() {
             return;
         }
-        if self.afford_counted(process, Resource::Deaths).is_err() {
+        if self.check_counted_quota(process, Resource::Deaths).is_err() {
             self.threads[thread].return_error = Some(BR_ERROR);
             self.queue_on_thread(thread, Work::ReturnError);
             return;
@@ -140,7 +140,7 @@ impl Context {
     /// Handles `BC_DEAD_BINDER_DONE` from `thread`. Ignores a cookie that was not told.
     pub(crate) fn acknowledge_death(&mut self, thread: ThreadKey, cookie: u64) {
         let process = self.threads[thread].process;
-        let told = &mut self.processes[process].told_deaths;
+        let told = &mut self.processes[process].delivered_deaths;
         let Some((&place, &death)) = told.range((cookie, 0)..=(cookie, u64::MAX)).next() else {
             return;
         };
@@ -166,7 +166,7 @@ impl Context {
         }
         let order = self.next_told_death;
         self.next_told_death += 1;
-        self.processes[process].told_deaths.insert((cookie, order), death);
+        self.processes[process].delivered_deaths.insert((cookie, order), death);
         self.deaths[death].state = match state {
             State::DeathQueuedThenClear(_) | State::DeathToldThenClear(_) => {
                 State::DeathToldThenClear(order)
@@ -194,7 +194,7 @@ impl Context {
             | State::DeathQueuedThenClear(queued)
             | State::ClearQueued(queued) => self.unqueue(queued),
             State::DeathTold(order) | State::DeathToldThenClear(order) => {
-                self.processes[process].told_deaths.remove(&(cookie, order));
+                self.processes[process].delivered_deaths.remove(&(cookie, order));
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A captured file is a value: it lies in the buffer of its transaction until that is delivered, and
 //! is given up with the buffer on whichever way that comes to its end. The receiver gets numbers of
-//! its own while its thread leaves the ioctl that reads the transaction (`errand`).
+//! its own while its thread leaves the ioctl that reads the transaction (`suspended_call`).
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -15,7 +15,7 @@ use zerocopy::IntoBytes;
 
 use crate::account::{Excess, Resource, SHARE, Whose};
 use crate::context::Context;
-use crate::env::ClientMemory;
+use crate::env::ReceiveBuffers;
 use crate::error::Errno;
 use crate::image::{Cargo, Image};
 use crate::process::ProcessKey;
@@ -48,12 +48,12 @@ impl CapturedFile {
 #[derive(Debug)]
 pub(crate) struct FileInTransit {
     pub(crate) file: CapturedFile,
-    pub(crate) place: Place,
+    pub(crate) place: NumberPlace,
 }
 
 /// Where a descriptor's number belongs.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct NumberPlace {
     /// From the start of the buffer.
     at: u32,
     /// It lies in an array: the driver closes it with the buffer.
@@ -169,7 +169,7 @@ impl Context {
         image: &mut Image,
         start: usize,
         cargo: &mut Cargo,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<usize, Errno> {
         let object: BinderFdObject = image.object(start)?;
         let at = start + core::mem::offset_of!(BinderFdObject, fd);
@@ -184,7 +184,7 @@ impl Context {
         image: &mut Image,
         array: &mut DescriptorArray,
         cargo: &mut Cargo,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<(), Errno> {
         let at = array.next;
         array.next += NUMBER_BYTES;
@@ -203,7 +203,7 @@ impl Context {
         at: usize,
         closes_with_buffer: bool,
         cargo: &mut Cargo,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<(), Errno> {
         if !draft.accepts_fds {
             return Err(Errno::EPERM);
@@ -211,7 +211,7 @@ impl Context {
         let (payer, charges) = self.charge_for_file(draft)?;
         let file = memory.capture_file(draft.sender, fd, payer)?;
         let at = u32::try_from(at).map_err(|_| Errno::EINVAL)?;
-        let place = Place { at, closes_with_buffer, _charges: charges };
+        let place = NumberPlace { at, closes_with_buffer, _charges: charges };
         cargo.files.push(FileInTransit { file, place });
         Ok(())
     }
@@ -249,16 +249,16 @@ impl Context {
         &mut self,
         receiver: ProcessKey,
         start: u32,
-        places: &[Place],
+        places: &[NumberPlace],
         numbers: &[u32],
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<(), Errno> {
         debug_assert_eq!(numbers.len(), places.len(), "all files are installed or none");
         if numbers.len() != places.len() {
             return Err(Errno::EINVAL);
         }
-        let arena = self.processes[receiver].arena.as_mut();
-        let buffer = arena.and_then(|arena| arena.get_mut(start)).ok_or(Errno::ESRCH)?;
+        let mapping = self.processes[receiver].mapping.as_mut();
+        let buffer = mapping.and_then(|mapping| mapping.get_mut(start)).ok_or(Errno::ESRCH)?;
         for (place, number) in places.iter().zip(numbers) {
             memory.store(receiver, start + place.at, number.as_bytes())?;
         }

@@ -7,10 +7,10 @@ use core::ops::Range;
 use binder_uapi::BinderTransactionDataSg;
 
 use crate::descriptors::CapturedFile;
+use crate::early_reservation::EarlyReservationKey;
 use crate::error::Errno;
 use crate::process::ProcessKey;
-use crate::room::RoomKey;
-use crate::transaction::Kind;
+use crate::transaction::TransactionKind;
 
 /// An address that a client named; nothing is known of it until a copy succeeds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,13 +68,13 @@ pub trait CallerMemory {
         Ok(())
     }
 
-    /// Reads the data of a send straight into a room that [is had](crate::Context::reserve_room) for it
+    /// Reads the data of a send straight into a room that [is had](crate::Context::reserve_early) for it
     /// now. `None` where there is none.
-    fn read_into_room(
+    fn read_into_reservation(
         &mut self,
-        kind: Kind,
+        kind: TransactionKind,
         data: &BinderTransactionDataSg,
-    ) -> Option<(RoomKey, Result<(), CopyFault>)> {
+    ) -> Option<(EarlyReservationKey, Result<(), CopyFault>)> {
         let _ = (kind, data);
         None
     }
@@ -85,7 +85,7 @@ pub trait CallerMemory {
 /// Other memory of theirs is out of reach here: it may take its time, and everybody would wait.
 /// Offsets into a receive buffer come from the core's own allocator and lie within the length that
 /// [`locate_mapping`](Self::locate_mapping) gave, and within 4 MiB.
-pub trait ClientMemory {
+pub trait ReceiveBuffers {
     /// Finds the receive buffer of `process`, or `None` while it has not mapped one.
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea>;
 
@@ -129,7 +129,7 @@ pub trait ClientMemory {
 pub(crate) struct Nowhere;
 
 #[cfg(test)]
-impl ClientMemory for Nowhere {
+impl ReceiveBuffers for Nowhere {
     fn locate_mapping(&mut self, _: ProcessKey) -> Option<MappingArea> {
         None
     }

@@ -2,11 +2,11 @@
 
 use crate::account::Resource;
 use crate::context::Context;
-use crate::env::ClientMemory;
+use crate::env::ReceiveBuffers;
 use crate::error::Verdict;
 use crate::process::ProcessKey;
 use crate::thread::{Thread, ThreadKey};
-use crate::transaction::{Kind, Transaction, TransactionKey};
+use crate::transaction::{Transaction, TransactionKey, TransactionKind};
 use crate::work::Work;
 
 impl Context {
@@ -27,7 +27,7 @@ impl Context {
     /// Callers that it serves get `BR_DEAD_REPLY`, and work that another thread can do goes back to
     /// the process. Differs from Linux, where that work is lost or its buffer leaks: an unread
     /// one-way is put back at the head of the process's queue, and a notice about a node follows it.
-    pub(crate) fn remove_thread(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
+    pub(crate) fn remove_thread(&mut self, thread: ThreadKey, memory: &mut dyn ReceiveBuffers) {
         self.wind_up_thread(thread, memory);
         while self.drop_own_work(thread, memory) {}
         let Thread { process, tid, .. } = self.threads[thread];
@@ -37,9 +37,9 @@ impl Context {
     }
 
     /// Ends all that the thread is at. What waits for it is still to be dealt with.
-    pub(crate) fn wind_up_thread(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
+    pub(crate) fn wind_up_thread(&mut self, thread: ThreadKey, memory: &mut dyn ReceiveBuffers) {
         self.unpark(thread);
-        self.abandon_errand(thread, memory);
+        self.abandon_suspended_call(thread, memory);
         self.abandon_unfinished(thread, memory);
         let state = &mut self.threads[thread];
         if core::mem::take(&mut state.polls) {
@@ -52,7 +52,7 @@ impl Context {
     pub(crate) fn drop_own_work(
         &mut self,
         thread: ThreadKey,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> bool {
         let process = self.threads[thread].process;
         let Some(work) = self.take_own_work(thread) else { return false };
@@ -103,13 +103,13 @@ impl Context {
         &mut self,
         process: ProcessKey,
         transaction: TransactionKey,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         match self.transactions[transaction].kind {
-            Kind::Oneway => {
+            TransactionKind::Oneway => {
                 self.requeue_on_process(process, Work::Transaction(transaction));
             }
-            Kind::Call | Kind::Reply => {
+            TransactionKind::Call | TransactionKind::Reply => {
                 self.discard_undelivered(transaction, Verdict::Dead, memory);
             }
         }
@@ -121,12 +121,12 @@ impl Context {
         &mut self,
         transaction: TransactionKey,
         verdict: Verdict,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         let Transaction { kind, buffer, to_process, .. } = self.transactions[transaction];
         match kind {
-            Kind::Call => self.fail_call(transaction, verdict),
-            Kind::Oneway | Kind::Reply => {
+            TransactionKind::Call => self.fail_call(transaction, verdict),
+            TransactionKind::Oneway | TransactionKind::Reply => {
                 self.end_transaction(transaction);
             }
         }

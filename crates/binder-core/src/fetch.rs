@@ -16,11 +16,11 @@ use binder_uapi::{
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use crate::buffer::{Layout, Sizes};
+use crate::early_reservation::EarlyReservationKey;
 use crate::env::{CallerMemory, ClaimedAddr, CopyFault};
 use crate::error::Errno;
-use crate::room::RoomKey;
 use crate::scatter::Pieces;
-use crate::transaction::Kind;
+use crate::transaction::TransactionKind;
 
 /// As much of a write buffer as is fetched at once: enough for a reply with its clean-up.
 const PIECE_BYTES: usize = 256;
@@ -60,7 +60,7 @@ pub(crate) struct Payload {
     /// As many bytes of data were put into a room instead, or as many of them as could be read.
     pub(crate) placed_bytes: usize,
     /// That room, until the send takes it up.
-    pub(crate) room: Option<RoomKey>,
+    pub(crate) room: Option<EarlyReservationKey>,
     /// The first part that could not be read. Nothing was fetched after it.
     pub(crate) fault: Option<Part>,
 }
@@ -189,7 +189,7 @@ impl Commands {
         Some((code, at + CODE_BYTES + binder_uapi::payload_len(code)))
     }
 
-    fn send_at(&self, code: u32, at: usize) -> Option<(Kind, BinderTransactionDataSg)> {
+    fn send_at(&self, code: u32, at: usize) -> Option<(TransactionKind, BinderTransactionDataSg)> {
         let bytes = self.bytes.get(at..)?;
         let mut data = BinderTransactionDataSg::new_zeroed();
         match code {
@@ -202,14 +202,16 @@ impl Commands {
             _ => return None,
         }
         let kind = match code {
-            BC_REPLY | BC_REPLY_SG => Kind::Reply,
-            _ => Kind::of_send(&data),
+            BC_REPLY | BC_REPLY_SG => TransactionKind::Reply,
+            _ => TransactionKind::of_send(&data),
         };
         Some((kind, data))
     }
 
     /// The next command, if it is a send whose data is in a room.
-    pub(crate) fn next_in_room(&self) -> Option<(RoomKey, Kind, BinderTransactionDataSg)> {
+    pub(crate) fn next_in_room(
+        &self,
+    ) -> Option<(EarlyReservationKey, TransactionKind, BinderTransactionDataSg)> {
         let room = self.payloads[..self.sends].get(self.next_payload)?.room?;
         let (code, _) = self.command_at(self.at)?;
         let (kind, data) = self.send_at(code, self.at + CODE_BYTES)?;
@@ -217,7 +219,7 @@ impl Commands {
     }
 
     /// Takes a room that no send has taken up.
-    pub(crate) fn take_room(&mut self) -> Option<RoomKey> {
+    pub(crate) fn take_room(&mut self) -> Option<EarlyReservationKey> {
         self.payloads[..self.sends].iter_mut().find_map(|payload| payload.room.take())
     }
 
@@ -269,7 +271,12 @@ impl Payload {
     const EMPTY: Self =
         Self { offsets: Vec::new(), bytes: Vec::new(), placed_bytes: 0, room: None, fault: None };
 
-    fn fetch(&mut self, kind: Kind, data: &BinderTransactionDataSg, memory: &mut dyn CallerMemory) {
+    fn fetch(
+        &mut self,
+        kind: TransactionKind,
+        data: &BinderTransactionDataSg,
+        memory: &mut dyn CallerMemory,
+    ) {
         self.offsets.clear();
         self.bytes.clear();
         debug_assert_eq!(self.room, None, "those of before were given back");
@@ -284,7 +291,7 @@ impl Payload {
         if offsets_len == 0 {
             if data_len >= LARGE_BYTES
                 && extra == 0
-                && let Some((room, read)) = memory.read_into_room(kind, data)
+                && let Some((room, read)) = memory.read_into_reservation(kind, data)
             {
                 self.room = Some(room);
                 self.placed_bytes = data_len;

@@ -12,7 +12,7 @@ use crate::error::Errno;
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::table::Key;
-use crate::work::{Queued, Work};
+use crate::work::{QueuedWork, Work};
 
 /// Names a freeze link.
 pub(crate) type FreezeKey = Key<FreezeLink>;
@@ -23,13 +23,13 @@ enum State {
     /// The last change was acknowledged, or there was none.
     Idle,
     /// `BR_FROZEN_BINDER` waits to be read.
-    Queued(Queued),
+    Queued(QueuedWork),
     /// It was read, in that order, with that state, and not acknowledged.
     Told { order: u64, was_frozen: bool },
     /// The same, and the link was cleared meanwhile.
     ToldThenClear { order: u64 },
     /// `BR_CLEAR_FREEZE_NOTIFICATION_DONE` waits to be read.
-    ClearQueued(Queued),
+    ClearQueued(QueuedWork),
 }
 
 /// One registration.
@@ -109,7 +109,7 @@ impl Context {
             return Err(Errno::EINVAL);
         }
         let node = self.references[reference].node;
-        self.afford_counted(process, Resource::Freezes)?;
+        self.check_counted_quota(process, Resource::Freezes)?;
         self.processes[process].freeze_links.add(cookie, node)?;
         self.count(process, Resource::Freezes);
         let owner = self.nodes[node].owner;

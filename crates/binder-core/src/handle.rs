@@ -34,14 +34,14 @@ pub(crate) struct Reference {
 
 /// The references of one process, by handle and by node.
 #[derive(Debug)]
-pub(crate) struct Handles {
+pub(crate) struct ReferenceTable {
     ids: IdPool,
     /// As long as the highest handle in use; ids are dense, so this wastes little.
     by_handle: Vec<Option<ReferenceKey>>,
     by_node: BTreeMap<NodeKey, ReferenceKey>,
 }
 
-impl Handles {
+impl ReferenceTable {
     pub(crate) fn new() -> Self {
         Self { ids: IdPool::new(), by_handle: Vec::new(), by_node: BTreeMap::new() }
     }
@@ -177,7 +177,7 @@ impl Context {
 
     fn new_reference(&mut self, process: ProcessKey, node: NodeKey) -> Result<ReferenceKey, Errno> {
         let lowest = u32::from(self.manager != Some(node));
-        self.afford_handle(process)?;
+        self.check_handle_quota(process)?;
         let handles = &mut self.processes[process].handles;
         let handle = handles.ids.acquire_lowest(lowest).map_err(|_| Errno::ENOMEM)?;
         let debug_id = self.ids.next();
@@ -276,11 +276,11 @@ mod tests {
     use binder_uapi::{BINDER_TYPE_BINDER, FlatBinderObject};
 
     use super::*;
-    use crate::buffer::Held;
+    use crate::buffer::BufferHold;
     use pidns::{KernelProcess, NamespaceId, PidTable};
 
     use crate::identity::{Opener, UidMap};
-    use crate::release::Release;
+    use crate::release::ReleaseProgress;
     use crate::stats::Census;
 
     fn open(context: &mut Context, pid: u32) -> ProcessKey {
@@ -312,7 +312,7 @@ mod tests {
         context.count_on(reference, Strength::Strong, None).unwrap();
         assert_eq!(context.references[reference].strong, u32::MAX);
         for process in [owner, holder] {
-            assert_eq!(context.release(process, &mut crate::env::Nowhere), Release::Done);
+            assert_eq!(context.release(process, &mut crate::env::Nowhere), ReleaseProgress::Done);
         }
         assert_eq!(context.census(), Census::default());
     }
@@ -326,7 +326,7 @@ mod tests {
         let node = offer(&mut context, owner, 8);
         let reference = context.refer(other, node, Strength::Strong, Some(by)).unwrap();
         // As if the holder's own reference had had this key, 2^32 references ago.
-        context.let_go(holder, Held::Reference(reference, Strength::Strong));
+        context.let_go(holder, BufferHold::Reference(reference, Strength::Strong));
         assert_eq!(context.references[reference].strong, 1);
     }
 }

@@ -5,7 +5,7 @@ use core::ops::ControlFlow;
 
 use crate::account::{Excess, Resource, Whose};
 use crate::context::Context;
-use crate::env::ClientMemory;
+use crate::env::ReceiveBuffers;
 use crate::error::Errno;
 use crate::pages::PAGE_BYTES;
 use crate::process::{Process, ProcessKey};
@@ -26,7 +26,7 @@ impl Context {
         &mut self,
         least_turns: u32,
         most: usize,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> usize {
         let files: Vec<_> = self.with_idle.iter().map(|(_, process)| *process).collect();
         let mut pages = 0;
@@ -39,8 +39,8 @@ impl Context {
 
     /// Ends the turn by which it is told for how long the pages of a process have been idle.
     pub fn end_idle_turn(&mut self, process: ProcessKey) {
-        if let Some(Process { arena: Some(arena), .. }) = self.processes.get_mut(process) {
-            arena.pages.end_turn();
+        if let Some(Process { mapping: Some(mapping), .. }) = self.processes.get_mut(process) {
+            mapping.pages.end_turn();
         }
     }
 
@@ -51,13 +51,13 @@ impl Context {
         process: ProcessKey,
         least_turns: u32,
         most: usize,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> usize {
         let state = self.processes.get_mut(process);
-        let Some(arena) = state.and_then(|state| state.arena.as_mut()) else { return 0 };
+        let Some(mapping) = state.and_then(|state| state.mapping.as_mut()) else { return 0 };
         let (mut run, mut pages) = (0..0, 0);
         while pages < most
-            && let Some(page) = arena.pages.reclaim(least_turns)
+            && let Some(page) = mapping.pages.reclaim(least_turns)
         {
             pages += 1;
             // Neighbours became idle one after the other, and go together.
@@ -73,7 +73,7 @@ impl Context {
         if !run.is_empty() {
             memory.release(process, run);
         }
-        if !arena.pages.has_idle() {
+        if !mapping.pages.has_idle() {
             self.forget_idle(process);
         }
         self.holdings_of(process)[Resource::Bytes] -= pages * PAGE_BYTES as usize;
@@ -89,7 +89,7 @@ impl Context {
     pub(crate) fn keep_within_memory(
         &mut self,
         receiver: ProcessKey,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<(), MemoryOf> {
         let uid = self.processes[receiver].opener.uid;
         let most = self.limits.per_user[Resource::Bytes];
@@ -121,7 +121,7 @@ impl Context {
         excess: impl Fn(&mut Self) -> usize,
         first: ProcessKey,
         next: impl Fn(&Self) -> Option<(u32, ProcessKey)>,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> usize {
         let mut entry = Some((self.processes[first].opener.uid, first));
         loop {
@@ -151,21 +151,22 @@ impl Context {
 
     /// Remembers that a process has idle pages, if it has.
     pub(crate) fn note_idle(&mut self, process: ProcessKey) {
-        if let Some(Process { arena: Some(arena), opener, .. }) = self.processes.get_mut(process)
-            && !arena.is_listed_as_idle
-            && arena.pages.has_idle()
+        if let Some(Process { mapping: Some(mapping), opener, .. }) =
+            self.processes.get_mut(process)
+            && !mapping.is_listed_as_idle
+            && mapping.pages.has_idle()
         {
-            arena.is_listed_as_idle = true;
+            mapping.is_listed_as_idle = true;
             self.with_idle.insert((opener.uid, process));
         }
     }
 
     /// Forgets that a process has idle pages.
     pub(crate) fn forget_idle(&mut self, process: ProcessKey) {
-        let Some(Process { arena, opener, .. }) = self.processes.get_mut(process) else { return };
+        let Some(Process { mapping, opener, .. }) = self.processes.get_mut(process) else { return };
         self.with_idle.remove(&(opener.uid, process));
-        if let Some(arena) = arena {
-            arena.is_listed_as_idle = false;
+        if let Some(mapping) = mapping {
+            mapping.is_listed_as_idle = false;
         }
     }
 }

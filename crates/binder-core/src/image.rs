@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::buffer::{Held, Layout};
+use crate::buffer::{BufferHold, Layout};
 use crate::descriptors::FileInTransit;
 use crate::error::Errno;
 use crate::fetch::Part;
@@ -27,7 +27,7 @@ pub(crate) struct Image {
 /// What the objects of a transaction have brought along so far.
 #[derive(Debug, Default)]
 pub(crate) struct Cargo {
-    pub(crate) held: Vec<Held>,
+    pub(crate) held: Vec<BufferHold>,
     pub(crate) files: Vec<FileInTransit>,
 }
 

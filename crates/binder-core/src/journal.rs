@@ -13,7 +13,7 @@ use crate::error::{Errno, Refusal};
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
-use crate::transaction::{Kind, Transaction, TransactionKey};
+use crate::transaction::{Transaction, TransactionKey, TransactionKind};
 
 /// Entries that each log keeps.
 const LOG_ENTRIES: usize = 32;
@@ -26,7 +26,7 @@ pub struct LogEntry {
     /// The debug id of the transaction.
     pub id: u32,
     /// What was sent.
-    pub kind: Kind,
+    pub kind: TransactionKind,
     /// The sending process.
     pub from_pid: u32,
     /// The sending thread.
@@ -78,7 +78,7 @@ pub enum SendEnd {
 
 /// Something about a send that a person might want to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Report {
+pub struct SendReport {
     /// What happened, as a `BR_` code. `BR_ONEWAY_SPAM_SUSPECT` and
     /// `BR_TRANSACTION_PENDING_FROZEN` are about sends that were accepted.
     pub error: u32,
@@ -101,7 +101,7 @@ pub(crate) struct Journal {
     /// The last sends; the newest is the one being written.
     recent: VecDeque<LogEntry>,
     failed: VecDeque<LogEntry>,
-    reports: VecDeque<Report>,
+    reports: VecDeque<SendReport>,
     /// The limit that the send under way has met.
     excess: Option<Excess>,
     /// The limit that anybody has met last and nobody has taken.
@@ -156,14 +156,14 @@ impl Journal {
     /// A send that was accepted before came to nothing.
     fn fail_delivery(&mut self, entry: LogEntry) {
         push_bounded(&mut self.failed, LOG_ENTRIES, entry);
-        let report = Report { error: BR_FAILED_REPLY, send: entry };
+        let report = SendReport { error: BR_FAILED_REPLY, send: entry };
         push_bounded(&mut self.reports, WAITING_REPORTS, report);
     }
 
     /// Reports `error` about the send that is under way, whatever becomes of it.
     pub(crate) fn report(&mut self, error: u32) {
         if let Some(send) = self.recent.back() {
-            push_bounded(&mut self.reports, WAITING_REPORTS, Report { error, send: *send });
+            push_bounded(&mut self.reports, WAITING_REPORTS, SendReport { error, send: *send });
         }
     }
 }
@@ -180,7 +180,7 @@ impl Context {
     pub(crate) fn log_send(
         &mut self,
         id: u32,
-        kind: Kind,
+        kind: TransactionKind,
         thread: ThreadKey,
         data: &BinderTransactionDataSg,
     ) {
@@ -234,7 +234,7 @@ impl Context {
     ) {
         let Transaction { trace, kind, code, flags, buffer, .. } = self.transactions[transaction];
         let process = &self.processes[self.threads[reader].process];
-        let buffer = process.arena.as_ref().zip(buffer).and_then(|(arena, at)| arena.get(at));
+        let buffer = process.mapping.as_ref().zip(buffer).and_then(|(mapping, at)| mapping.get(at));
         let node = buffer.and_then(|buffer| buffer.target);
         let entry = LogEntry {
             id: trace.id,
@@ -276,7 +276,7 @@ impl Context {
     }
 
     /// Takes the oldest report of the calls so far. Those that nobody takes for long are lost.
-    pub fn poll_report(&mut self) -> Option<Report> {
+    pub fn poll_report(&mut self) -> Option<SendReport> {
         self.journal.reports.pop_front()
     }
 }

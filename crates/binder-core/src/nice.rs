@@ -8,7 +8,7 @@ use crate::effect::Effect;
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
-use crate::transaction::{Kind, TransactionKey};
+use crate::transaction::{TransactionKey, TransactionKind};
 
 /// How readily a thread lets others run: -20 (hardly) to 19.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -52,7 +52,7 @@ impl Context {
         let state = &mut self.transactions[transaction];
         state.replaced_nice = own;
         let (Some(own), Some(sent)) = (own, state.nice) else { return };
-        let is_oneway = state.kind == Kind::Oneway;
+        let is_oneway = state.kind == TransactionKind::Oneway;
         let asked = self.nodes[node].nice;
         let inherited = match asked {
             None => (!is_oneway).then_some(sent),

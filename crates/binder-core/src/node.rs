@@ -8,15 +8,15 @@ use binder_uapi::{
 };
 
 use crate::account::Resource;
+use crate::async_todo::AsyncTodo;
 use crate::context::Context;
 use crate::error::Errno;
 use crate::handle::ReferenceKey;
 use crate::nice::Nice;
-use crate::oneway_line::OnewayLine;
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::thread::ThreadKey;
-use crate::work::{Queued, Work};
+use crate::work::{QueuedWork, Work};
 
 /// Names a node.
 pub(crate) type NodeKey = Key<Node>;
@@ -93,10 +93,10 @@ pub(crate) struct Node {
     pub(crate) strong_view: OwnerView,
     pub(crate) weak_view: OwnerView,
     /// Where the notice to the owner waits.
-    pub(crate) queued: Option<Queued>,
+    pub(crate) queued: Option<QueuedWork>,
     /// A one-way to this node is queued or being handled; the rest wait in line.
     pub(crate) has_oneway_in_flight: bool,
-    pub(crate) line: OnewayLine,
+    pub(crate) async_todo: AsyncTodo,
     /// References with a death link.
     pub(crate) watchers: BTreeSet<ReferenceKey>,
 }
@@ -119,7 +119,7 @@ impl Node {
             weak_view: OwnerView::Released,
             queued: None,
             has_oneway_in_flight: false,
-            line: OnewayLine::default(),
+            async_todo: AsyncTodo::default(),
             watchers: BTreeSet::new(),
         }
     }
@@ -189,7 +189,7 @@ impl Context {
         owner: ProcessKey,
         object: &FlatBinderObject,
     ) -> Result<NodeKey, Errno> {
-        self.afford_node(owner)?;
+        self.check_node_quota(owner)?;
         let node = self.nodes.insert(Node::new(self.ids.next(), owner, object));
         self.processes[owner].nodes.insert(object.binder, node);
         self.holdings_of(owner)[Resource::Nodes] += 1;
@@ -341,7 +341,7 @@ impl Context {
             self.processes[owner].nodes.remove(&state.ptr);
             self.holdings_of(owner)[Resource::Nodes] -= 1;
         }
-        debug_assert!(state.line.is_empty(), "each waits with a hold on the node");
+        debug_assert!(state.async_todo.is_empty(), "each waits with a hold on the node");
     }
 
     /// Parts the node, which has no one-ways in line any more, from its dying owner: watchers are

@@ -5,23 +5,23 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::account::Amounts;
-use crate::buffer::Arena;
+use crate::buffer::Mapping;
 use crate::context::Context;
 use crate::counters::Counters;
 use crate::death::DeathKey;
 use crate::descriptors::FilesInTransit;
-use crate::env::ClientMemory;
+use crate::env::ReceiveBuffers;
 use crate::error::{Errno, Verdict};
 use crate::freeze::Freezer;
 use crate::freeze_links::FreezeLinks;
-use crate::handle::Handles;
+use crate::handle::ReferenceTable;
 use crate::identity::Opener;
 use crate::nice::Nice;
 use crate::node::NodeKey;
-use crate::release::Remains;
+use crate::release::ReleaseRemains;
 use crate::table::Key;
 use crate::thread::ThreadKey;
-use crate::transaction::Kind;
+use crate::transaction::TransactionKind;
 use crate::work::{Work, WorkQueue};
 
 /// Transactions that are dropped in one go: some 200 us' worth.
@@ -37,14 +37,14 @@ pub struct Process {
     pub(crate) threads: BTreeMap<u32, ThreadKey>,
     /// Own nodes by their owner's pointer, in the order in which they are listed.
     pub(crate) nodes: BTreeMap<u64, NodeKey>,
-    pub(crate) handles: Handles,
+    pub(crate) handles: ReferenceTable,
     pub(crate) todo: WorkQueue,
     /// Threads that have called poll(2).
     pub(crate) pollers: u32,
     /// Idle threads parked in a read, the most recently parked last.
     pub(crate) waiting: Vec<ThreadKey>,
     /// Deaths that were told and not acknowledged, by cookie and then by order of telling.
-    pub(crate) told_deaths: BTreeMap<(u64, u64), DeathKey>,
+    pub(crate) delivered_deaths: BTreeMap<(u64, u64), DeathKey>,
     pub(crate) freezer: Freezer,
     pub(crate) freeze_links: FreezeLinks,
     pub(crate) max_threads: u32,
@@ -56,13 +56,13 @@ pub struct Process {
     /// How nice its threads are while they serve nobody, if that concerns us.
     pub(crate) default_nice: Option<Nice>,
     /// The receive buffer; `None` until a mapping of it has been found.
-    pub(crate) arena: Option<Arena>,
+    pub(crate) mapping: Option<Mapping>,
     /// Files on their way for which it pays.
     pub(crate) files: FilesInTransit,
     /// What is counted for it that its own tables do not show.
     pub(crate) account: Amounts,
     /// What is still to be ended, once the file is gone: from then on nothing is sent to it.
-    pub(crate) remains: Option<Box<Remains>>,
+    pub(crate) remains: Option<Box<ReleaseRemains>>,
     pub(crate) counters: Counters,
     /// The longest that a call took from being sent to being answered by this process; with statistics.
     pub(crate) longest_call_ns: u64,
@@ -74,11 +74,11 @@ impl Process {
             opener,
             threads: BTreeMap::new(),
             nodes: BTreeMap::new(),
-            handles: Handles::new(),
+            handles: ReferenceTable::new(),
             todo: WorkQueue::default(),
             pollers: 0,
             waiting: Vec::new(),
-            told_deaths: BTreeMap::new(),
+            delivered_deaths: BTreeMap::new(),
             freezer: Freezer::default(),
             freeze_links: FreezeLinks::default(),
             max_threads: 0,
@@ -86,7 +86,7 @@ impl Process {
             started_threads: 0,
             detects_oneway_spam: false,
             default_nice: None,
-            arena: None,
+            mapping: None,
             files: FilesInTransit::default(),
             account: Amounts::default(),
             remains: None,
@@ -108,7 +108,7 @@ impl Context {
     ///
     /// `EMFILE` when its user has as many as he may, or as many processes that opened one.
     pub fn open(&mut self, opener: Opener) -> Result<ProcessKey, Errno> {
-        self.afford_open(&opener)?;
+        self.check_open_quota(&opener)?;
         let process = self.processes.insert(Process::new(opener));
         self.open_for_user(process);
         Ok(process)
@@ -134,17 +134,17 @@ impl Context {
     pub(crate) fn arena_of(
         &mut self,
         process: ProcessKey,
-        memory: &mut dyn ClientMemory,
-    ) -> Result<&mut Arena, Errno> {
+        memory: &mut dyn ReceiveBuffers,
+    ) -> Result<&mut Mapping, Errno> {
         let state = &mut self.processes[process];
         if !state.is_open() {
             return Err(Errno::ESRCH);
         }
-        if state.arena.is_none() {
+        if state.mapping.is_none() {
             let area = memory.locate_mapping(process);
-            state.arena = area.map(|area| Arena::new(area, self.budget.clone()));
+            state.mapping = area.map(|area| Mapping::new(area, self.budget.clone()));
         }
-        state.arena.as_mut().filter(|arena| arena.is_mapped).ok_or(Errno::ESRCH)
+        state.mapping.as_mut().filter(|mapping| mapping.is_mapped).ok_or(Errno::ESRCH)
     }
 
     /// Whether a call waits until a thread of the process comes to read, so that somebody waits in vain
@@ -153,7 +153,7 @@ impl Context {
         let Some(state) = self.processes.get(process) else { return false };
         let is_call = |work| {
             matches!(work, Work::Transaction(transaction)
-            if self.transactions[transaction].kind == Kind::Call)
+            if self.transactions[transaction].kind == TransactionKind::Call)
         };
         state.freezer.outstanding > 0 && state.todo.iter().any(is_call)
     }
@@ -164,11 +164,11 @@ impl Context {
     /// What nobody has read is dropped, and callers get `BR_DEAD_REPLY`: it may have been sent after the
     /// mapping was gone, as nobody tells us when that happens. A slice of it, if it is much; calls that
     /// are left [are there still](Self::has_unread_call).
-    pub fn lose_mapping(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
+    pub fn lose_mapping(&mut self, process: ProcessKey, memory: &mut dyn ReceiveBuffers) {
         self.slice.begin();
         let Some(state) = self.processes.get_mut(process) else { return };
-        let Some(arena) = &mut state.arena else { return };
-        arena.is_mapped = false;
+        let Some(mapping) = &mut state.mapping else { return };
+        mapping.is_mapped = false;
         for transaction in state.todo.take_transactions(SLICE_TRANSACTIONS) {
             self.discard_undelivered(transaction, Verdict::Dead, memory);
         }

@@ -6,9 +6,9 @@
 use alloc::boxed::Box;
 
 use crate::account::Resource;
-use crate::buffer::Arena;
+use crate::buffer::Mapping;
 use crate::context::Context;
-use crate::env::ClientMemory;
+use crate::env::ReceiveBuffers;
 use crate::error::Verdict;
 use crate::process::ProcessKey;
 use crate::work::Work;
@@ -16,7 +16,7 @@ use crate::work::Work;
 /// How far the end of a process has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "a process that has not ended keeps its memory"]
-pub enum Release {
+pub enum ReleaseProgress {
     /// Nothing is left.
     Done,
     /// [`Context::release`] is to be called again.
@@ -25,8 +25,8 @@ pub enum Release {
 
 /// What is left of a process that is being ended, besides its tables.
 #[derive(Debug)]
-pub(crate) struct Remains {
-    arena: Option<Arena>,
+pub(crate) struct ReleaseRemains {
+    mapping: Option<Mapping>,
     /// Where the handles begin that have not been let go.
     next_handle: usize,
 }
@@ -35,13 +35,17 @@ impl Context {
     /// Ends the process, or goes on with it: the last descriptor of the file is gone.
     ///
     /// The order is that of the specification (6.3), also between slices.
-    pub fn release(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) -> Release {
-        let Some(state) = self.processes.get_mut(process) else { return Release::Done };
+    pub fn release(
+        &mut self,
+        process: ProcessKey,
+        memory: &mut dyn ReceiveBuffers,
+    ) -> ReleaseProgress {
+        let Some(state) = self.processes.get_mut(process) else { return ReleaseProgress::Done };
         if state.remains.is_none() {
             // What the buffers hold is held through references and nodes of this same process,
             // which are about to go as well.
-            let remains = Remains { arena: state.arena.take(), next_handle: 0 };
-            let bytes = remains.arena.as_ref().map_or(0, Arena::present_bytes);
+            let remains = ReleaseRemains { mapping: state.mapping.take(), next_handle: 0 };
+            let bytes = remains.mapping.as_ref().map_or(0, Mapping::present_bytes);
             state.remains = Some(Box::new(remains));
             // The mapping goes with the file.
             self.holdings_of(process)[Resource::Bytes] -= bytes;
@@ -59,7 +63,7 @@ impl Context {
         self.release_freeze_links(process);
         self.release_buffers(process);
         if !self.slice.has_room() {
-            return Release::Unfinished;
+            return ReleaseProgress::Unfinished;
         }
         // None of its nodes or references was its own, so that nothing has been queued since.
         debug_assert!(self.processes[process].todo.is_empty(), "{process:?} refers to itself");
@@ -71,10 +75,10 @@ impl Context {
         if let Some(gone) = self.processes.remove(process) {
             self.past.add(&gone.counters);
         }
-        Release::Done
+        ReleaseProgress::Done
     }
 
-    fn release_threads(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
+    fn release_threads(&mut self, process: ProcessKey, memory: &mut dyn ReceiveBuffers) {
         while self.slice.has_room()
             && let Some((_, thread)) = self.processes[process].threads.first_key_value()
         {
@@ -90,7 +94,7 @@ impl Context {
         }
     }
 
-    fn release_queue(&mut self, process: ProcessKey, memory: &mut dyn ClientMemory) {
+    fn release_queue(&mut self, process: ProcessKey, memory: &mut dyn ReceiveBuffers) {
         while self.slice.has_room()
             && let Some(work) = self.processes[process].todo.pop_front()
         {
@@ -117,7 +121,7 @@ impl Context {
             && let Some((ptr, node)) = self.processes[process].nodes.first_key_value()
         {
             let (ptr, node) = (*ptr, *node);
-            if let Some(oneway) = self.next_in_line(node) {
+            if let Some(oneway) = self.next_async(node) {
                 self.slice.spend(1);
                 self.end_transaction(oneway);
                 continue;
@@ -144,7 +148,7 @@ impl Context {
     /// Deaths that were told and not acknowledged, and have no reference any more.
     fn release_deaths(&mut self, process: ProcessKey) {
         while self.slice.has_room()
-            && let Some((_, death)) = self.processes[process].told_deaths.pop_first()
+            && let Some((_, death)) = self.processes[process].delivered_deaths.pop_first()
         {
             self.slice.spend(1);
             self.remove_death(death);
@@ -163,10 +167,10 @@ impl Context {
 
     fn release_buffers(&mut self, process: ProcessKey) {
         let remains = &mut self.processes[process].remains;
-        let Some(arena) = remains.as_mut().and_then(|remains| remains.arena.as_mut()) else {
+        let Some(mapping) = remains.as_mut().and_then(|remains| remains.mapping.as_mut()) else {
             return;
         };
-        while self.slice.has_room() && arena.forget_one() {
+        while self.slice.has_room() && mapping.forget_one() {
             self.slice.spend(1);
         }
     }

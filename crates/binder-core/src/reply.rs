@@ -5,11 +5,11 @@ use binder_uapi::{
 };
 
 use crate::context::{Caller, Context};
-use crate::env::ClientMemory;
+use crate::env::ReceiveBuffers;
 use crate::error::{Errno, Refusal, Verdict};
 use crate::fetch::Payload;
 use crate::thread::{ThreadKey, no_error};
-use crate::transaction::{Draft, Kind, Transaction, TransactionKey};
+use crate::transaction::{Draft, Transaction, TransactionKey, TransactionKind};
 use crate::unfinished::{Built, UnfinishedSend};
 use crate::work::Work;
 
@@ -24,11 +24,11 @@ impl Context {
         thread: ThreadKey,
         data: &BinderTransactionDataSg,
         payload: &mut Payload,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         let id = self.ids.next();
         self.threads[thread].extended_error = no_error(id);
-        self.log_send(id, Kind::Reply, thread, data);
+        self.log_send(id, TransactionKind::Reply, thread, data);
         let call = match self.take_served_call(thread) {
             Ok(call) => call,
             Err(cause) => {
@@ -118,9 +118,9 @@ impl Context {
         call: TransactionKey,
         data: &BinderTransactionDataSg,
         payload: &mut Payload,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<Option<UnfinishedSend>, Refusal> {
-        self.afford_completion(thread)?;
+        self.check_completion_quota(thread)?;
         let waiting = self.transactions[call].from.ok_or(Refusal::dead(Errno::ESRCH))?;
         let receiver = self.threads[waiting].process;
         let draft = Draft {
@@ -138,7 +138,7 @@ impl Context {
                 Ok(None)
             }
             Built::Partly(partial) => {
-                Ok(Some(UnfinishedSend::new(Kind::Reply, &draft, None, partial)))
+                Ok(Some(UnfinishedSend::new(TransactionKind::Reply, &draft, None, partial)))
             }
         }
     }
@@ -155,7 +155,7 @@ impl Context {
         let receiver = self.threads[waiting].process;
         let reply = self.begin_transaction(Transaction {
             trace: self.trace(),
-            kind: Kind::Reply,
+            kind: TransactionKind::Reply,
             sender: caller.process,
             from: None,
             from_parent: None,

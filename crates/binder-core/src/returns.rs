@@ -17,7 +17,7 @@ use crate::error::Errno;
 use crate::freeze_links::FreezeNews;
 use crate::node::NodeKey;
 use crate::thread::ThreadKey;
-use crate::transaction::{Kind, TransactionKey};
+use crate::transaction::{TransactionKey, TransactionKind};
 use crate::work::Work;
 use crate::write_read::Outcome;
 
@@ -127,7 +127,7 @@ impl Context {
         if is_fresh && room < CODE_BYTES {
             return Err(Errno::EFAULT);
         }
-        if self.has_retracted_errand(thread) {
+        if self.has_retracted_fd_work(thread) {
             let fresh = Returns::new(Vec::new(), room, request.read_consumed);
             if let Some(outcome) = self.take_up_errand(thread, waits, fresh) {
                 return Ok(outcome);
@@ -136,7 +136,7 @@ impl Context {
         let memory = self.spare_returns.pop().unwrap_or_default();
         let returns = Returns::new(memory, room, request.read_consumed);
         if is_fresh && self.proven_len(thread, request) < CODE_BYTES {
-            return Ok(self.hand_over_beginning(thread, waits, request, returns));
+            return Ok(self.copy_out_beginning(thread, waits, request, returns));
         }
         self.go_on_reading(thread, waits, request, returns)
     }
@@ -155,13 +155,13 @@ impl Context {
         returns.proven_len = self.proven_len(thread, request);
         match (self.gather(thread, &mut returns), waits) {
             (Some(Stop::Dry | Stop::Full), _) => {
-                Ok(self.hand_over(thread, request, returns, None, Vec::new()))
+                Ok(self.copy_out(thread, request, returns, None, Vec::new()))
             }
             (Some(Stop::AfterLast(last)), _) => {
-                Ok(self.hand_over(thread, request, returns, last, Vec::new()))
+                Ok(self.copy_out(thread, request, returns, last, Vec::new()))
             }
             (Some(Stop::Unproven), _) => {
-                Ok(self.hand_over_beginning(thread, waits, request, returns))
+                Ok(self.copy_out_beginning(thread, waits, request, returns))
             }
             (Some(Stop::Files(transaction)), _) => {
                 Ok(self.await_installation(thread, waits, transaction, returns))
@@ -283,9 +283,11 @@ impl Context {
     ) -> Stop {
         let state = &self.transactions[transaction];
         let process = &self.processes[self.threads[reader].process];
-        let found =
-            process.arena.as_ref().and_then(|arena| Some((arena, arena.get(state.buffer?)?)));
-        let Some((arena, buffer)) = found else {
+        let found = process
+            .mapping
+            .as_ref()
+            .and_then(|mapping| Some((mapping, mapping.get(state.buffer?)?)));
+        let Some((mapping, buffer)) = found else {
             debug_assert!(false, "a transaction that waits has its buffer");
             return Stop::AfterLast(Some(transaction));
         };
@@ -306,16 +308,16 @@ impl Context {
             sender_euid: process.opener.uids.to_inside(state.sender_euid),
             data_size: u64::from(layout.data_len),
             offsets_size: u64::from(layout.offsets_len),
-            buffer: arena.address_of(layout.start),
-            offsets: arena.address_of(layout.offsets_start),
+            buffer: mapping.address_of(layout.start),
+            offsets: mapping.address_of(layout.offsets_start),
         };
         match (state.kind, buffer.label_start) {
-            (Kind::Reply, _) => returns.put_with(BR_REPLY, &transaction_data),
-            (Kind::Call | Kind::Oneway, None) => {
+            (TransactionKind::Reply, _) => returns.put_with(BR_REPLY, &transaction_data),
+            (TransactionKind::Call | TransactionKind::Oneway, None) => {
                 returns.put_with(BR_TRANSACTION, &transaction_data)
             }
-            (Kind::Call | Kind::Oneway, Some(label_start)) => {
-                let secctx = arena.address_of(label_start);
+            (TransactionKind::Call | TransactionKind::Oneway, Some(label_start)) => {
+                let secctx = mapping.address_of(label_start);
                 let labelled = BinderTransactionDataSecctx { transaction_data, secctx };
                 returns.put_with(BR_TRANSACTION_SEC_CTX, &labelled);
             }

@@ -15,7 +15,7 @@ use crate::node::{Node, NodeKey, OwnerView};
 use crate::pages::{PAGE_BYTES, PageCounts};
 use crate::process::{Process, ProcessKey};
 use crate::thread::{Thread, ThreadKey};
-use crate::transaction::{Kind, TransactionKey};
+use crate::transaction::{TransactionKey, TransactionKind};
 use crate::waiting::Parked;
 use crate::work::Work;
 
@@ -88,7 +88,7 @@ pub struct ProcessView {
     /// What any of its threads may take.
     pub todo: Vec<WorkView>,
     /// It was told of a death and has not acknowledged.
-    pub has_told_deaths: bool,
+    pub has_delivered_deaths: bool,
     /// It was told that a process is frozen, or is not, and has not acknowledged.
     pub has_told_freezes: bool,
     /// How many threads it lets the driver ask for.
@@ -134,14 +134,14 @@ pub struct ThreadView {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StackEntry {
     /// On which side the thread is.
-    pub direction: Direction,
+    pub direction: StackSide,
     /// The transaction.
     pub transaction: TransactionView,
 }
 
 /// On which side of a transaction a thread is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
+pub enum StackSide {
     /// It waits for the reply.
     Outgoing,
     /// It serves the call.
@@ -154,7 +154,7 @@ pub struct TransactionView {
     /// Its debug id.
     pub id: u32,
     /// What it is.
-    pub kind: Kind,
+    pub kind: TransactionKind,
     /// The process that sent it.
     pub from_pid: u32,
     /// The thread that sent it.
@@ -330,12 +330,12 @@ impl Context {
         process: &Process,
         holders: &BTreeMap<NodeKey, Vec<u32>>,
     ) -> ProcessView {
-        let arena = process.arena.as_ref();
-        let pages = arena.map(|arena| arena.page_counts()).unwrap_or_default();
-        let area_bytes = arena.map_or(0, |arena| arena.len_bytes());
+        let mapping = process.mapping.as_ref();
+        let pages = mapping.map(|mapping| mapping.page_counts()).unwrap_or_default();
+        let area_bytes = mapping.map_or(0, |mapping| mapping.len_bytes());
         let nodes = process.nodes.values();
         let own_nodes = nodes.filter_map(|key| Some((*key, self.nodes.get(*key)?)));
-        let buffers = arena.into_iter().flat_map(|arena| arena.iter());
+        let buffers = mapping.into_iter().flat_map(|mapping| mapping.iter());
         ProcessView {
             key,
             pid: process.opener.pid.number(),
@@ -345,17 +345,17 @@ impl Context {
             references: process.handles.iter().filter_map(|key| self.view_reference(key)).collect(),
             buffers: buffers.map(|buffer| self.view_buffer(buffer)).collect(),
             todo: process.todo.iter().filter_map(|work| self.view_work(None, work)).collect(),
-            has_told_deaths: !process.told_deaths.is_empty(),
+            has_delivered_deaths: !process.delivered_deaths.is_empty(),
             has_told_freezes: process.freeze_links.last_told().is_some(),
             max_threads: process.max_threads,
             has_requested_thread: process.has_requested_thread,
             started_threads: process.started_threads,
             ready_threads: process.waiting.len(),
             area_bytes,
-            oneway_room: arena.map_or(0, |arena| arena.oneway_room()),
+            oneway_room: mapping.map_or(0, |mapping| mapping.oneway_room()),
             pages,
             absent_pages: (area_bytes / PAGE_BYTES).saturating_sub(pages.in_use + pages.idle),
-            pages_high_watermark: arena.map_or(0, |arena| arena.pages_high_watermark()),
+            pages_high_watermark: mapping.map_or(0, |mapping| mapping.pages_high_watermark()),
             longest_call_ns: process.longest_call_ns,
             counters: process.counters.clone(),
         }
@@ -369,7 +369,7 @@ impl Context {
             let state = &self.transactions[transaction];
             let is_incoming = state.to_thread == Some(key);
             next = if is_incoming { state.to_parent } else { state.from_parent };
-            let direction = if is_incoming { Direction::Incoming } else { Direction::Outgoing };
+            let direction = if is_incoming { StackSide::Incoming } else { StackSide::Outgoing };
             stack.push(StackEntry { direction, transaction: self.view_transaction(transaction) });
         }
         let todo = thread.todo.iter().filter_map(|work| self.view_work(Some(thread), work));
@@ -386,7 +386,7 @@ impl Context {
         let state = &self.transactions[key];
         let to = state.to_process.and_then(|key| Some((key, self.processes.get(key)?)));
         let to_thread = state.to_thread.and_then(|key| self.threads.get(key));
-        let buffer = to.and_then(|(_, to)| to.arena.as_ref()?.get(state.buffer?));
+        let buffer = to.and_then(|(_, to)| to.mapping.as_ref()?.get(state.buffer?));
         TransactionView {
             id: state.trace.id,
             kind: state.kind,
@@ -422,7 +422,7 @@ impl Context {
         node: &Node,
         holders: &BTreeMap<NodeKey, Vec<u32>>,
     ) -> NodeView {
-        let waiting = node.line.iter();
+        let waiting = node.async_todo.iter();
         NodeView {
             id: node.debug_id,
             ptr: node.ptr,

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::context::Context;
-use crate::room::RoomKey;
+use crate::early_reservation::EarlyReservationKey;
 
 /// The numbers by which logs and extended errors name nodes, references and transactions.
 ///
@@ -28,8 +28,8 @@ impl DebugIds {
         self.0.ids.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
-    pub(crate) fn next_room(&self) -> RoomKey {
-        RoomKey(self.0.rooms.fetch_add(1, Ordering::Relaxed))
+    pub(crate) fn next_room(&self) -> EarlyReservationKey {
+        EarlyReservationKey(self.0.rooms.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -60,8 +60,8 @@ pub struct Census {
     pub pages_in_use: u64,
     /// Captured files in them.
     pub files: usize,
-    /// Calls that wait for an errand.
-    pub errands: usize,
+    /// Calls that wait for descriptor work.
+    pub suspended_calls: usize,
     /// Commands that go on in a later slice, and buffers of which not all is let go of.
     pub unfinished: usize,
     /// Rooms for sends that are being fetched.
@@ -84,7 +84,7 @@ impl Context {
             references: self.references.len(),
             transactions: self.transactions.len(),
             deaths: self.deaths.len(),
-            errands: self.errands.len(),
+            suspended_calls: self.suspended_calls.len(),
             unfinished: self.ending_buffers.len(),
             rooms: self.rooms.len(),
             freezes: self.freezes.len(),
@@ -95,12 +95,12 @@ impl Context {
             census.queued += process.todo.len();
             census.outstanding += process.freezer.outstanding;
             census.charged += process.account.total();
-            if let Some(arena) = &process.arena {
-                let (buffers, bytes) = arena.usage();
+            if let Some(mapping) = &process.mapping {
+                let (buffers, bytes) = mapping.usage();
                 census.buffers += buffers;
                 census.buffer_bytes += bytes;
-                census.files += arena.files();
-                census.pages_in_use += u64::from(arena.page_counts().in_use);
+                census.files += mapping.files();
+                census.pages_in_use += u64::from(mapping.page_counts().in_use);
             }
         }
         let counted = self.transactions.values().filter(|it| it.to_process.is_some());

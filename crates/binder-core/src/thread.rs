@@ -7,11 +7,11 @@ use binder_uapi::{BR_OK, BinderExtendedError};
 
 use crate::account::Resource;
 use crate::context::Context;
-use crate::errand::ErrandKey;
 use crate::looper::Looper;
 use crate::nice::Nice;
 use crate::process::ProcessKey;
 use crate::proven::ProvenMemory;
+use crate::suspended_call::SuspendedCallKey;
 use crate::table::Key;
 use crate::transaction::TransactionKey;
 use crate::unfinished::Unfinished;
@@ -47,7 +47,7 @@ pub struct Thread {
     /// Completions of its replies ride along with what it reads next.
     pub(crate) defers_completions: bool,
     /// What its call waits for, apart from work.
-    pub(crate) errand: Option<ErrandKey>,
+    pub(crate) suspended_call: Option<SuspendedCallKey>,
     /// The command that its call goes on with.
     pub(crate) unfinished: Option<Box<Unfinished>>,
     /// Memory to which its returns were written the last time.
@@ -73,7 +73,7 @@ impl Thread {
             polls: false,
             nice: None,
             defers_completions: false,
-            errand: None,
+            suspended_call: None,
             unfinished: None,
             proven: ProvenMemory::default(),
             closing: Vec::new(),

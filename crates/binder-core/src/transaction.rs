@@ -7,9 +7,9 @@ use binder_uapi::{
     TF_ONE_WAY,
 };
 
-use crate::buffer::{Buffer, Reservation, Sizes};
+use crate::buffer::{Buffer, BufferReservation, Sizes};
 use crate::context::{Caller, Context};
-use crate::env::ClientMemory;
+use crate::env::ReceiveBuffers;
 use crate::error::{Errno, Refusal};
 use crate::fetch::Payload;
 use crate::image::Cargo;
@@ -28,7 +28,7 @@ pub(crate) type TransactionKey = Key<Transaction>;
 
 /// What is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum TransactionKind {
     /// Its sender waits for a reply.
     Call,
     /// Nobody waits.
@@ -37,7 +37,7 @@ pub enum Kind {
     Reply,
 }
 
-impl Kind {
+impl TransactionKind {
     /// The kind of what `BC_TRANSACTION` sends.
     pub(crate) fn of_send(data: &BinderTransactionDataSg) -> Self {
         let is_oneway = data.transaction_data.flags & TF_ONE_WAY != 0;
@@ -49,7 +49,7 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Transaction {
     pub(crate) trace: Trace,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TransactionKind,
     /// Who is charged for it.
     pub(crate) sender: ProcessKey,
     /// The thread that waits for the reply; `None` once it is gone, and if none waits.
@@ -83,7 +83,7 @@ pub(crate) fn handle_of(data: &BinderTransactionDataSg) -> u32 {
 
 /// Where a call or one-way goes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
+pub(crate) struct SendTarget {
     pub(crate) node: NodeKey,
     pub(crate) owner: ProcessKey,
     /// The thread of the owner that waits in the same chain of calls.
@@ -111,11 +111,11 @@ impl Context {
         thread: ThreadKey,
         data: &BinderTransactionDataSg,
         payload: &mut Payload,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         let id = self.ids.next();
         self.threads[thread].extended_error = no_error(id);
-        let kind = Kind::of_send(data);
+        let kind = TransactionKind::of_send(data);
         self.log_send(id, kind, thread, data);
         match self.try_transact(caller, thread, kind, data, payload, memory) {
             Ok(None) => self.conclude_send(thread, Ok(())),
@@ -141,14 +141,14 @@ impl Context {
         &mut self,
         caller: &Caller,
         thread: ThreadKey,
-        kind: Kind,
+        kind: TransactionKind,
         data: &BinderTransactionDataSg,
         payload: &mut Payload,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<Option<UnfinishedSend>, Refusal> {
         let mut target = self.resolve_target(caller.process, handle_of(data))?;
         self.log_target(target.owner, None, Some(target.node));
-        self.afford_completion(thread)?;
+        self.check_completion_quota(thread)?;
         self.check_sender(thread, kind, &mut target)?;
         if target.thread.is_some() {
             self.log_target(target.owner, target.thread, Some(target.node));
@@ -160,7 +160,7 @@ impl Context {
             receiver: target.owner,
             target: Some(target.node),
             data,
-            is_oneway: kind == Kind::Oneway,
+            is_oneway: kind == TransactionKind::Oneway,
             accepts_fds,
         };
         match self.build_buffer(&draft, payload, memory)? {
@@ -182,11 +182,11 @@ impl Context {
     pub(crate) fn check_sender(
         &mut self,
         thread: ThreadKey,
-        kind: Kind,
-        target: &mut Target,
+        kind: TransactionKind,
+        target: &mut SendTarget,
     ) -> Result<(), Errno> {
-        self.afford_transaction(self.threads[thread].process, kind)?;
-        if kind == Kind::Call {
+        self.check_transaction_quota(self.threads[thread].process, kind)?;
+        if kind == TransactionKind::Call {
             target.thread = self.thread_in_chain(thread, target.owner)?;
         }
         Ok(())
@@ -201,9 +201,9 @@ impl Context {
         &mut self,
         caller: &Caller,
         draft: &Draft<'_>,
-        target: &Target,
+        target: &SendTarget,
         buffer: u32,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<(), Refusal> {
         let Draft { thread, data, is_oneway, .. } = *draft;
         let header = &data.transaction_data;
@@ -215,7 +215,7 @@ impl Context {
             }
         };
         let transaction = self.begin_transaction(Transaction {
-            kind: if is_oneway { Kind::Oneway } else { Kind::Call },
+            kind: if is_oneway { TransactionKind::Oneway } else { TransactionKind::Call },
             sender: caller.process,
             trace: self.trace(),
             from: (!is_oneway).then_some(thread),
@@ -252,7 +252,7 @@ impl Context {
         &self,
         sender: ProcessKey,
         handle: u32,
-    ) -> Result<Target, Refusal> {
+    ) -> Result<SendTarget, Refusal> {
         let node = if handle == 0 {
             self.manager.ok_or(Refusal::dead(Errno::EINVAL))?
         } else {
@@ -267,7 +267,7 @@ impl Context {
         if owner == sender || (handle == 0 && pid(owner) == pid(sender)) {
             return Err(Errno::EINVAL.into());
         }
-        Ok(Target { node, owner, thread: None })
+        Ok(SendTarget { node, owner, thread: None })
     }
 
     /// Finds the thread of `owner` that waits, directly or through others, for this very sender.
@@ -311,13 +311,13 @@ impl Context {
         &mut self,
         draft: &Draft<'_>,
         payload: &mut Payload,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<Built, Refusal> {
         let label_len = self.label_len(draft.sender, draft.target);
         let header = &draft.data.transaction_data;
         let sizes = Sizes::of(draft.data, label_len)?;
         let reservation = match payload.room.take() {
-            Some(room) => self.take_up_room(room)?,
+            Some(room) => self.take_up_reservation(room)?,
             None => self.reserve_paid(draft.receiver, sizes, draft.is_oneway, memory)?,
         };
         if let Some(node) = draft.target {
@@ -343,8 +343,8 @@ impl Context {
                     let layout = reservation.layout;
                     memory.clear(draft.receiver, layout.start, layout.slot_len);
                 }
-                if let Some(arena) = &mut self.processes[draft.receiver].arena {
-                    arena.abort(reservation);
+                if let Some(mapping) = &mut self.processes[draft.receiver].mapping {
+                    mapping.abort(reservation);
                 }
                 self.note_idle(draft.receiver);
                 Err(cause.into())
@@ -355,11 +355,11 @@ impl Context {
     fn fill_buffer(
         &mut self,
         draft: &Draft<'_>,
-        reservation: &Reservation,
+        reservation: &BufferReservation,
         label_len: u32,
         payload: &mut Payload,
         cargo: &mut Cargo,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<(Option<u32>, Option<Filling>), Errno> {
         let layout = reservation.layout;
         let receiver = draft.receiver;
@@ -383,7 +383,7 @@ impl Context {
     pub(crate) fn commit_buffer(
         &mut self,
         draft: &Draft<'_>,
-        reservation: Reservation,
+        reservation: BufferReservation,
         label_start: Option<u32>,
         cargo: Cargo,
     ) -> u32 {
@@ -402,8 +402,8 @@ impl Context {
             files: cargo.files,
             array_descriptors: Vec::new(),
         };
-        if let Some(arena) = &mut self.processes[draft.receiver].arena {
-            arena.commit(reservation, buffer);
+        if let Some(mapping) = &mut self.processes[draft.receiver].mapping {
+            mapping.commit(reservation, buffer);
         }
         layout.start
     }
@@ -430,8 +430,8 @@ impl Context {
             return transaction;
         };
         self.count_outstanding(receiver);
-        let arena = self.processes[receiver].arena.as_mut();
-        if let Some(buffer) = arena.and_then(|arena| arena.get_mut(start)) {
+        let mapping = self.processes[receiver].mapping.as_mut();
+        if let Some(buffer) = mapping.and_then(|mapping| mapping.get_mut(start)) {
             buffer.transaction = Some(transaction);
         }
         transaction
@@ -444,9 +444,9 @@ impl Context {
         let start = state.buffer.take();
         let Some(receiver) = state.to_process.take() else { return };
         self.uncount_outstanding(receiver);
-        let arena = self.processes[receiver].arena.as_mut();
-        if let (Some(arena), Some(start)) = (arena, start)
-            && let Some(buffer) = arena.get_mut(start)
+        let mapping = self.processes[receiver].mapping.as_mut();
+        if let (Some(mapping), Some(start)) = (mapping, start)
+            && let Some(buffer) = mapping.get_mut(start)
         {
             buffer.transaction = None;
         }
@@ -462,7 +462,7 @@ impl Context {
 
     /// Queues a transaction: for the thread in the chain, else for the latest idle one, else for
     /// any thread of the owner that comes to read.
-    fn queue_transaction(&mut self, target: &Target, transaction: TransactionKey) {
+    fn queue_transaction(&mut self, target: &SendTarget, transaction: TransactionKey) {
         let work = Work::Transaction(transaction);
         match target.thread.or_else(|| self.latest_waiting_thread(target.owner)) {
             Some(thread) => self.queue_on_thread(thread, work),
@@ -471,10 +471,10 @@ impl Context {
     }
 
     /// Queues a one-way, or puts it in line behind the one that its node has in flight.
-    fn send_oneway(&mut self, target: &Target, transaction: TransactionKey) {
+    fn send_oneway(&mut self, target: &SendTarget, transaction: TransactionKey) {
         let node = &mut self.nodes[target.node];
         if node.has_oneway_in_flight {
-            self.wait_in_line(target.node, transaction);
+            self.queue_async(target.node, transaction);
         } else {
             node.has_oneway_in_flight = true;
             self.queue_transaction(target, transaction);
@@ -483,7 +483,7 @@ impl Context {
 
     /// The receiver is done with a one-way: the next in line goes out.
     pub(crate) fn release_next_oneway(&mut self, owner: ProcessKey, node: NodeKey) {
-        match self.next_in_line(node) {
+        match self.next_async(node) {
             Some(transaction) => {
                 self.queue_on_process(owner, Work::Transaction(transaction));
             }
@@ -493,8 +493,8 @@ impl Context {
 
     fn completion_of_oneway(&mut self, sender: ProcessKey, receiver: ProcessKey) -> Work {
         let sender_pid = self.processes[sender].opener.pid.number();
-        let arena = self.processes[receiver].arena.as_mut();
-        if arena.is_some_and(|arena| arena.reports_spam(sender_pid)) {
+        let mapping = self.processes[receiver].mapping.as_mut();
+        if mapping.is_some_and(|mapping| mapping.reports_spam(sender_pid)) {
             self.journal.report(BR_ONEWAY_SPAM_SUSPECT);
             Work::OnewaySpamSuspect
         } else {

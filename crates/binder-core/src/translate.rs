@@ -10,10 +10,10 @@ use binder_uapi::{
     BINDER_TYPE_WEAK_BINDER, BINDER_TYPE_WEAK_HANDLE, FlatBinderObject,
 };
 
-use crate::buffer::{Held, Layout};
+use crate::buffer::{BufferHold, Layout};
 use crate::context::Context;
 use crate::descriptors::DescriptorArray;
-use crate::env::ClientMemory;
+use crate::env::ReceiveBuffers;
 use crate::error::Errno;
 use crate::fetch::{Part, Payload};
 use crate::image::{Cargo, Image};
@@ -74,7 +74,7 @@ impl Context {
         layout: &Layout,
         payload: &mut Payload,
         cargo: &mut Cargo,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<Filled, Errno> {
         let Payload { offsets, bytes, placed_bytes, fault, .. } = payload;
         let fault = *fault;
@@ -95,7 +95,7 @@ impl Context {
             return Ok(Filled::Whole);
         }
         let receiver = &self.processes[draft.receiver];
-        let base = receiver.arena.as_ref().map(|arena| arena.address_of(layout.start));
+        let base = receiver.mapping.as_ref().map(|mapping| mapping.address_of(layout.start));
         let room = usize::try_from(draft.data.buffers_size).map_err(|_| Errno::EINVAL)?;
         let base = base.ok_or(Errno::ESRCH)?;
         let (bytes, offsets) = (core::mem::take(bytes), core::mem::take(offsets));
@@ -116,7 +116,7 @@ impl Context {
         layout: &Layout,
         filling: &mut Filling,
         cargo: &mut Cargo,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<bool, Errno> {
         let offsets_start = (layout.offsets_start - layout.start) as usize;
         while let Some(offset) = filling.offsets.get(filling.next) {
@@ -160,7 +160,7 @@ impl Context {
         filling: &mut Filling,
         start: usize,
         cargo: &mut Cargo,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<usize, Errno> {
         let Filling { image, next, array, .. } = filling;
         if !start.is_multiple_of(4) {
@@ -200,7 +200,7 @@ impl Context {
         draft: &Draft<'_>,
         object: &FlatBinderObject,
         strength: Strength,
-        held: &mut Vec<Held>,
+        held: &mut Vec<BufferHold>,
     ) -> Result<FlatBinderObject, Errno> {
         let node = self.own_node(draft.sender, object)?;
         self.lend(draft, node, object, strength, Some(draft.thread), held)
@@ -212,7 +212,7 @@ impl Context {
         draft: &Draft<'_>,
         object: &FlatBinderObject,
         strength: Strength,
-        held: &mut Vec<Held>,
+        held: &mut Vec<BufferHold>,
     ) -> Result<FlatBinderObject, Errno> {
         let node = self.node_of_handle(draft.sender, object.handle(), strength)?;
         let state = &self.nodes[node];
@@ -228,7 +228,7 @@ impl Context {
                 cookie: state.cookie,
             };
             self.hold_locally(node, strength);
-            held.push(Held::Node(node, strength));
+            held.push(BufferHold::Node(node, strength));
             return Ok(own);
         }
         self.lend(draft, node, object, strength, None, held)
@@ -243,10 +243,10 @@ impl Context {
         object: &FlatBinderObject,
         strength: Strength,
         by: Option<ThreadKey>,
-        held: &mut Vec<Held>,
+        held: &mut Vec<BufferHold>,
     ) -> Result<FlatBinderObject, Errno> {
         let reference = self.refer(draft.receiver, node, strength, by)?;
-        held.push(Held::Reference(reference, strength));
+        held.push(BufferHold::Reference(reference, strength));
         let handle = u64::from(self.references[reference].handle);
         let kind = match strength {
             Strength::Strong => BINDER_TYPE_HANDLE,

@@ -11,18 +11,18 @@ use alloc::boxed::Box;
 
 use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
 
-use crate::buffer::{Buffer, Reservation};
+use crate::buffer::{Buffer, BufferReservation};
 use crate::context::{Caller, Context};
-use crate::env::ClientMemory;
+use crate::env::ReceiveBuffers;
 use crate::error::{Errno, Refusal};
 use crate::fetch::Commands;
 use crate::image::Cargo;
 use crate::journal::LogEntry;
 use crate::process::{Process, ProcessKey};
-use crate::release::Release;
+use crate::release::ReleaseProgress;
 use crate::slice::SLICE_BYTES;
 use crate::thread::{Thread, ThreadKey};
-use crate::transaction::{Draft, Kind, Target};
+use crate::transaction::{Draft, SendTarget, TransactionKind};
 use crate::translate::Filling;
 use crate::write_read::Outcome;
 
@@ -46,11 +46,11 @@ pub(crate) struct UnfinishedSend {
 /// What is sent, and where it goes.
 #[derive(Clone, Copy, Debug)]
 struct SendOrder {
-    kind: Kind,
+    kind: TransactionKind,
     data: BinderTransactionDataSg,
     receiver: ProcessKey,
     /// None for a reply, which goes to the thread that waits for it in the end.
-    target: Option<Target>,
+    target: Option<SendTarget>,
     accepts_fds: bool,
 }
 
@@ -64,7 +64,7 @@ pub(crate) enum Built {
 /// The part of a buffer that is built.
 #[derive(Debug)]
 pub(crate) struct PartialBuffer {
-    pub(crate) reservation: Reservation,
+    pub(crate) reservation: BufferReservation,
     pub(crate) label_start: Option<u32>,
     pub(crate) filling: Filling,
     pub(crate) cargo: Cargo,
@@ -83,9 +83,9 @@ pub(crate) struct EndingBuffer {
 
 impl UnfinishedSend {
     pub(crate) fn new(
-        kind: Kind,
+        kind: TransactionKind,
         draft: &Draft<'_>,
-        target: Option<Target>,
+        target: Option<SendTarget>,
         partial: Box<PartialBuffer>,
     ) -> Self {
         let Draft { receiver, data, accepts_fds, .. } = *draft;
@@ -103,7 +103,7 @@ impl SendOrder {
             receiver: self.receiver,
             target: self.target.map(|target| target.node),
             data: &self.data,
-            is_oneway: self.kind == Kind::Oneway,
+            is_oneway: self.kind == TransactionKind::Oneway,
             accepts_fds: self.accepts_fds,
         }
     }
@@ -129,13 +129,13 @@ impl Context {
         thread: ThreadKey,
         request: &mut BinderWriteRead,
         commands: &mut Commands,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<Outcome, Errno> {
         let has_left = |thread: &Thread| thread.unfinished.is_some();
         if !self.threads.get(thread).is_some_and(has_left)
             || !self.processes[caller.process].is_open()
         {
-            self.give_up_rooms(commands, memory);
+            self.give_up_reservations(commands, memory);
             return Err(Errno::EINVAL);
         }
         self.slice.begin();
@@ -151,7 +151,7 @@ impl Context {
         &mut self,
         caller: &Caller,
         thread: ThreadKey,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         let Some(unfinished) = self.threads[thread].unfinished.take() else { return };
         match *unfinished {
@@ -171,7 +171,7 @@ impl Context {
         caller: &Caller,
         thread: ThreadKey,
         send: UnfinishedSend,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         let UnfinishedSend { order, partial, log } = send;
         let SendOrder { kind, target, .. } = order;
@@ -203,11 +203,11 @@ impl Context {
     fn complete_send(
         &mut self,
         caller: &Caller,
-        kind: Kind,
+        kind: TransactionKind,
         draft: &Draft<'_>,
-        mut target: Target,
+        mut target: SendTarget,
         buffer: u32,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<(), Refusal> {
         if let Err(error) = self.check_sender(draft.thread, kind, &mut target) {
             self.drop_buffer(draft.receiver, buffer, memory);
@@ -223,7 +223,7 @@ impl Context {
         caller: &Caller,
         draft: &Draft<'_>,
         built: Result<u32, Refusal>,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         let thread = draft.thread;
         let call = match self.take_served_call(thread) {
@@ -254,7 +254,7 @@ impl Context {
         &mut self,
         draft: &Draft<'_>,
         mut partial: Box<PartialBuffer>,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<Built, Refusal> {
         let layout = partial.reservation.layout;
         let filled = self.check_receiver(draft).and_then(|()| {
@@ -283,8 +283,8 @@ impl Context {
     fn check_receiver(&self, draft: &Draft<'_>) -> Result<(), Refusal> {
         let gone = if draft.target.is_some() { Errno::EINVAL } else { Errno::ESRCH };
         let receiver = self.processes.get(draft.receiver).filter(|receiver| receiver.is_open());
-        let arena = receiver.ok_or(Refusal::dead(gone))?.arena.as_ref();
-        arena.filter(|arena| arena.is_mapped).map(drop).ok_or(Refusal::dead(Errno::ESRCH))
+        let mapping = receiver.ok_or(Refusal::dead(gone))?.mapping.as_ref();
+        mapping.filter(|mapping| mapping.is_mapped).map(drop).ok_or(Refusal::dead(Errno::ESRCH))
     }
 
     /// Gives up a buffer of which a part is built.
@@ -292,7 +292,7 @@ impl Context {
         &mut self,
         draft: &Draft<'_>,
         partial: PartialBuffer,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         // What was held for a receiver that is gone goes with its nodes and references.
         if self.processes.get(draft.receiver).is_some_and(|receiver| receiver.is_open()) {
@@ -304,7 +304,11 @@ impl Context {
 
     /// Forgets the command that a call would have gone on with: its thread is gone, or has come back
     /// without it.
-    pub(crate) fn abandon_unfinished(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
+    pub(crate) fn abandon_unfinished(
+        &mut self,
+        thread: ThreadKey,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
         let Some(unfinished) = self.threads[thread].unfinished.take() else { return };
         match *unfinished {
             Unfinished::Send(send) => {
@@ -321,7 +325,7 @@ impl Context {
         &mut self,
         thread: ThreadKey,
         mut ending: EndingBuffer,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         if !self.end_slice(&mut ending, memory) {
             self.threads[thread].unfinished = Some(Unfinished::Free(ending).into());
@@ -329,7 +333,7 @@ impl Context {
     }
 
     /// Ends a buffer; what the slice under way has no room for is left to [`end_buffers`](Self::end_buffers).
-    pub(crate) fn end_buffer(&mut self, mut ending: EndingBuffer, memory: &mut dyn ClientMemory) {
+    pub(crate) fn end_buffer(&mut self, mut ending: EndingBuffer, memory: &mut dyn ReceiveBuffers) {
         if !self.end_slice(&mut ending, memory) {
             self.ending_buffers.push_back(ending);
         }
@@ -342,7 +346,7 @@ impl Context {
 
     /// Lets go of a slice of what buffers held that have come to their end without their receivers'
     /// freeing them.
-    pub fn end_buffers(&mut self, memory: &mut dyn ClientMemory) -> Release {
+    pub fn end_buffers(&mut self, memory: &mut dyn ReceiveBuffers) -> ReleaseProgress {
         self.slice.begin();
         while self.slice.has_room()
             && let Some(mut ending) = self.ending_buffers.pop_front()
@@ -353,16 +357,20 @@ impl Context {
             }
             self.slice.spend(1);
         }
-        if self.ending_buffers.is_empty() { Release::Done } else { Release::Unfinished }
+        if self.ending_buffers.is_empty() {
+            ReleaseProgress::Done
+        } else {
+            ReleaseProgress::Unfinished
+        }
     }
 
     /// Lets go of what a buffer holds, as much of it as the slice has room for, and then of its range. Says
     /// whether that was all.
-    fn end_slice(&mut self, ending: &mut EndingBuffer, memory: &mut dyn ClientMemory) -> bool {
+    fn end_slice(&mut self, ending: &mut EndingBuffer, memory: &mut dyn ReceiveBuffers) -> bool {
         let EndingBuffer { process, buffer, let_go, cleared } = ending;
         let process = *process;
         // With the process all of it goes.
-        let has_ended = |state: &Process| state.arena.is_none();
+        let has_ended = |state: &Process| state.mapping.is_none();
         if self.processes.get(process).is_none_or(has_ended) {
             return true;
         }
@@ -383,8 +391,8 @@ impl Context {
                 return false;
             }
         }
-        if let Some(arena) = &mut self.processes[process].arena {
-            arena.retire(buffer);
+        if let Some(mapping) = &mut self.processes[process].mapping {
+            mapping.retire(buffer);
         }
         self.note_idle(process);
         true

@@ -75,12 +75,15 @@ impl Context {
     /// # Errors
     ///
     /// `EMFILE`, as for other things that a user may open only so many of (inotify_init(2)).
-    pub(crate) fn afford_open(&mut self, opener: &Opener) -> Result<(), Errno> {
+    pub(crate) fn check_open_quota(&mut self, opener: &Opener) -> Result<(), Errno> {
         let Opener { uid, pid, .. } = opener;
         let is_known =
             self.users.get(uid).is_some_and(|user| user.openers.contains_key(&pid.number()));
-        let process = if is_known { Ok(()) } else { self.afford_for(*uid, Resource::Processes) };
-        process.and_then(|()| self.afford_for(*uid, Resource::Opens)).map_err(|_| Errno::EMFILE)
+        let process =
+            if is_known { Ok(()) } else { self.check_quota_of_user(*uid, Resource::Processes) };
+        process
+            .and_then(|()| self.check_quota_of_user(*uid, Resource::Opens))
+            .map_err(|_| Errno::EMFILE)
     }
 
     /// Counts an open file for its user.
@@ -116,15 +119,15 @@ impl Context {
     }
 
     /// Whether the user of an open file may have more of something.
-    pub(crate) fn afford_for_user(
+    pub(crate) fn check_quota_of_user_of(
         &mut self,
         process: ProcessKey,
         resource: Resource,
     ) -> Result<(), Errno> {
-        self.afford_for(self.processes[process].opener.uid, resource)
+        self.check_quota_of_user(self.processes[process].opener.uid, resource)
     }
 
-    fn afford_for(&mut self, uid: u32, resource: Resource) -> Result<(), Errno> {
+    fn check_quota_of_user(&mut self, uid: u32, resource: Resource) -> Result<(), Errno> {
         let held = self.users.get(&uid).map_or(0, |user| user.has(resource));
         let limit = self.limits.per_user[resource];
         if held < limit { Ok(()) } else { Err(self.exceed_for(uid, resource)) }

@@ -61,7 +61,7 @@ pub(crate) enum QueueOf {
 
 /// The place of one item, so that it can be taken out of the middle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Queued {
+pub(crate) struct QueuedWork {
     pub(crate) on: QueueOf,
     ticket: i64,
 }
@@ -177,7 +177,7 @@ impl Context {
     }
 
     /// Queues an item that makes a read of `thread` return, and wakes it.
-    pub(crate) fn queue_on_thread(&mut self, thread: ThreadKey, work: Work) -> Queued {
+    pub(crate) fn queue_on_thread(&mut self, thread: ThreadKey, work: Work) -> QueuedWork {
         let queued = self.queue_deferred(thread, work);
         self.threads[thread].has_urgent_work = true;
         self.wake_thread(thread);
@@ -185,27 +185,27 @@ impl Context {
     }
 
     /// Queues an item that rides along with the next one that makes a read return.
-    pub(crate) fn queue_deferred(&mut self, thread: ThreadKey, work: Work) -> Queued {
+    pub(crate) fn queue_deferred(&mut self, thread: ThreadKey, work: Work) -> QueuedWork {
         if work.is_completion() {
             self.completions = self.completions.wrapping_add(1);
             self.count(self.threads[thread].process, Resource::Unread);
         }
         let ticket = self.threads[thread].todo.push_back(work);
-        Queued { on: QueueOf::Thread(thread), ticket }
+        QueuedWork { on: QueueOf::Thread(thread), ticket }
     }
 
     /// Queues an item for any thread of the process, and wakes one.
-    pub(crate) fn queue_on_process(&mut self, process: ProcessKey, work: Work) -> Queued {
+    pub(crate) fn queue_on_process(&mut self, process: ProcessKey, work: Work) -> QueuedWork {
         let ticket = self.processes[process].todo.push_back(work);
         self.wake_for_process_work(process);
-        Queued { on: QueueOf::Process(process), ticket }
+        QueuedWork { on: QueueOf::Process(process), ticket }
     }
 
     /// Puts back an item that no thread of the process has seen, ahead of all others.
-    pub(crate) fn requeue_on_process(&mut self, process: ProcessKey, work: Work) -> Queued {
+    pub(crate) fn requeue_on_process(&mut self, process: ProcessKey, work: Work) -> QueuedWork {
         let ticket = self.processes[process].todo.push_front(work);
         self.wake_for_process_work(process);
-        Queued { on: QueueOf::Process(process), ticket }
+        QueuedWork { on: QueueOf::Process(process), ticket }
     }
 
     /// Takes the first item of a thread's own queue.
@@ -221,7 +221,7 @@ impl Context {
     }
 
     /// Takes an item back out of its queue, unless a reader has taken it already.
-    pub(crate) fn unqueue(&mut self, queued: Queued) {
+    pub(crate) fn unqueue(&mut self, queued: QueuedWork) {
         self.queue_mut(queued.on).remove(queued.ticket);
         if let QueueOf::Thread(thread) = queued.on {
             self.threads[thread].note_taken_work();

@@ -4,13 +4,13 @@ use binder_uapi::BinderWriteRead;
 
 use alloc::boxed::Box;
 
-use crate::command::Written;
+use crate::command::WriteProgress;
 use crate::context::{Caller, Context, Waits};
-use crate::env::ClientMemory;
-use crate::errand::Errand;
+use crate::copy_out::CopyOut;
+use crate::env::ReceiveBuffers;
 use crate::error::Errno;
 use crate::fetch::Commands;
-use crate::hand_over::HandOver;
+use crate::suspended_call::FdWork;
 use crate::thread::ThreadKey;
 
 /// The longest write buffer that is taken: some ten thousand commands.
@@ -32,12 +32,12 @@ pub enum Outcome {
     /// It goes on with [`Context::go_on`] and the same commands, once others have had their turn. The
     /// thread is still in its ioctl, and no signal ends that now but one that kills.
     Yield(ThreadKey),
-    /// It goes on with [`Context::finish_hand_over`], once its returns have been written to the calling
+    /// It goes on with [`Context::finish_copy_out`], once its returns have been written to the calling
     /// thread's memory, or could not be. The thread is still in its ioctl, and no signal ends that now.
-    HandOver(HandOver),
-    /// It goes on with [`Context::finish_errand`], once the front end has changed the descriptors of
+    CopyOut(CopyOut),
+    /// It goes on with [`Context::finish_fd_work`], once the front end has changed the descriptors of
     /// the calling thread's process. The thread is still in its ioctl, and no signal ends that now.
-    Errand(Box<Errand>),
+    FdWork(Box<FdWork>),
 }
 
 impl Context {
@@ -57,12 +57,12 @@ impl Context {
         caller: &Caller,
         request: &mut BinderWriteRead,
         commands: &mut Commands,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<Outcome, Errno> {
         let thread = self.enter(caller);
         // A thread that makes a call does not sleep in another.
         self.unpark(thread);
-        self.leave_errand(thread, memory);
+        self.leave_suspended_call(thread, memory);
         self.abandon_unfinished(thread, memory);
         self.run_call(caller, thread, request, commands, memory)
     }
@@ -74,11 +74,11 @@ impl Context {
         thread: ThreadKey,
         request: &mut BinderWriteRead,
         commands: &mut Commands,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<Outcome, Errno> {
         let result = self.run_phases(caller, thread, request, commands, memory);
         if !matches!(result, Ok(Outcome::Yield(_))) {
-            self.give_up_rooms(commands, memory);
+            self.give_up_reservations(commands, memory);
         }
         self.conclude(thread, result)
     }
@@ -89,15 +89,15 @@ impl Context {
         thread: ThreadKey,
         request: &mut BinderWriteRead,
         commands: &mut Commands,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<Outcome, Errno> {
         if request.write_size > MAX_WRITE_BYTES {
             return Err(Errno::EINVAL);
         }
         match self.run_commands(caller, thread, request, commands, memory) {
-            Ok(Written::Run) => {}
-            Ok(Written::Partly) => return Ok(Outcome::Fetch),
-            Ok(Written::Unfinished) => return Ok(Outcome::Yield(thread)),
+            Ok(WriteProgress::Run) => {}
+            Ok(WriteProgress::Partly) => return Ok(Outcome::Fetch),
+            Ok(WriteProgress::Unfinished) => return Ok(Outcome::Yield(thread)),
             Err(error) => {
                 request.read_consumed = 0;
                 return Err(error);
@@ -132,7 +132,7 @@ impl Context {
             return false;
         }
         let has_slept = self.unpark(thread);
-        if self.threads[thread].errand.is_none() {
+        if self.threads[thread].suspended_call.is_none() {
             self.leave_work_to_others(thread);
             self.leave(thread);
         }
@@ -159,8 +159,8 @@ impl Context {
                 Outcome::Done
                 | Outcome::Fetch
                 | Outcome::Yield(_)
-                | Outcome::HandOver(_)
-                | Outcome::Errand(_),
+                | Outcome::CopyOut(_)
+                | Outcome::FdWork(_),
             )
             | Err(_) => self.leave_work_to_others(thread),
         }

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use binder_fuse::{Delivery, DeviceSpec, Options, Session};
+use binder_fuse::{BufferRoute, DeviceSpec, MountedBinderfs, Options};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
     let dir = words.next().ok_or("usage: serve DIR [store]")?;
-    let delivery = if words.next().is_some() { Delivery::Store } else { Delivery::Auto };
+    let delivery = if words.next().is_some() { BufferRoute::Store } else { BufferRoute::Auto };
     let devices = ["binder", "hwbinder", "vndbinder"]
         .map(|name| DeviceSpec { name: name.into(), mode: 0o666 })
         .into();
-    Session::mount(Path::new(&dir), &Options { devices, delivery, ..Options::default() })?
+    MountedBinderfs::mount(Path::new(&dir), &Options { devices, delivery, ..Options::default() })?
         .serve()?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use crate::driver::Job;
-use crate::session::Shared;
+use crate::session::SessionShared;
 
 /// What the alarm waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,14 +71,14 @@ impl Alarm {
 }
 
 /// The thread that sleeps.
-pub(crate) struct Sleeper {
+pub(crate) struct AlarmThread {
     thread: JoinHandle<()>,
-    shared: Arc<Shared>,
+    shared: Arc<SessionShared>,
 }
 
-impl Sleeper {
+impl AlarmThread {
     /// Starts the alarm of a session.
-    pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<Self> {
+    pub(crate) fn start(shared: &Arc<SessionShared>) -> io::Result<Self> {
         let kept = shared.clone();
         let sleep = move || {
             while kept.alarm.wait() {

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use binder_core::{Freeze, ProcessKey, ThreadKey};
-use binder_os::Leash;
+use binder_os::CancelToken;
 use binder_uapi::BinderWriteRead;
 use rustc_hash::FxBuildHasher;
 
-use crate::driver::Asker;
+use crate::driver::RequestContext;
 
 /// A table of so many calls keeps its room.
 const KEPT_CALLS: usize = 64;
@@ -23,7 +23,7 @@ const KEPT_CALLS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Call {
     /// The request to answer, and whose it is.
-    pub(crate) asker: Asker,
+    pub(crate) asker: RequestContext,
     /// The caller's struct, with the progress so far.
     pub(crate) request: BinderWriteRead,
     pub(crate) state: CallState,
@@ -39,11 +39,11 @@ pub(crate) enum CallState {
     /// The driver runs it: it is in no table.
     Running,
     /// Its next commands are being read from its client's memory.
-    Fetching(Arc<Leash>),
+    Fetching(Arc<CancelToken>),
     /// Its returns are being written to its client's memory.
-    CopyingOut(Arc<Leash>),
+    CopyingOut(Arc<CancelToken>),
     /// It lets others go first, and goes on in another slice.
-    Yielding(Arc<Leash>),
+    Yielding(Arc<CancelToken>),
     /// Its read sleeps, until there is work for its thread.
     Asleep(ThreadKey, Check),
     /// Files are being installed in its client, or closed there. Its request may be answered by then, and
@@ -73,7 +73,7 @@ pub(crate) enum Check {
 }
 
 impl Call {
-    pub(crate) fn new(asker: Asker, request: BinderWriteRead) -> Self {
+    pub(crate) fn new(asker: RequestContext, request: BinderWriteRead) -> Self {
         Self { asker, request, state: CallState::Running, was_interrupted: false, pieces: 0 }
     }
 }
@@ -211,14 +211,14 @@ mod tests {
     use std::ops::Range;
 
     use binder_core::{
-        Caller, CapturedFile, ClientMemory, Commands, Context, CopyFault, Errno, KernelProcess,
-        MappingArea, NamespaceId, Opener, Outcome, PidTable, UidMap, Waits,
+        Caller, CapturedFile, Commands, Context, CopyFault, Errno, KernelProcess, MappingArea,
+        NamespaceId, Opener, Outcome, PidTable, ReceiveBuffers, UidMap, Waits,
     };
 
     /// The memory of clients that have none.
     struct NoMemory;
 
-    impl ClientMemory for NoMemory {
+    impl ReceiveBuffers for NoMemory {
         fn locate_mapping(&mut self, _: ProcessKey) -> Option<MappingArea> {
             None
         }
@@ -262,8 +262,8 @@ mod tests {
             let mut none = Commands::none(&request);
             let mut run = context.write_read(&caller, &mut request, &mut none, &mut NoMemory);
             // The beginning of what it reads into.
-            if let Ok(Outcome::HandOver(beginning)) = run {
-                run = context.finish_hand_over(beginning, Ok(()), &mut request, &mut NoMemory);
+            if let Ok(Outcome::CopyOut(beginning)) = run {
+                run = context.finish_copy_out(beginning, Ok(()), &mut request, &mut NoMemory);
             }
             match run {
                 Ok(Outcome::Park(thread)) => thread,
@@ -274,8 +274,15 @@ mod tests {
     }
 
     fn call(unique: u64, process: ProcessKey, state: CallState) -> Call {
-        let asker =
-            Asker { unique, device: 0, process, tid: 7, uid: 0, argument: 0, is_compat: false };
+        let asker = RequestContext {
+            unique,
+            device: 0,
+            process,
+            tid: 7,
+            uid: 0,
+            argument: 0,
+            is_compat: false,
+        };
         Call { state, ..Call::new(asker, BinderWriteRead::default()) }
     }
 

@@ -7,25 +7,27 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use binder_core::{
-    CapturedFile, ClientMemory, CopyFault, Errno, MappingArea, Opener, ProcessKey, UidMap, UidRange,
+    CapturedFile, CopyFault, Errno, MappingArea, Opener, ProcessKey, ReceiveBuffers, UidMap,
+    UidRange,
 };
 use binder_os::client_files::{self, TakeError};
 use binder_os::{
-    ClientThread, FileId, FuseDevice, Leash, ThreadWatch, client_thread, proc_files, processes,
+    CancelToken, ClientThread, FileId, FuseDevice, ThreadWatch, client_thread, proc_files,
+    processes,
 };
 
-use crate::acquaintances::Acquaintance;
+use crate::blocking_pool::BlockingPool;
 use crate::descriptors::{PER_FILE, PER_MEMORY, PER_THREAD};
-use crate::diversion::Divertible;
 use crate::files::HeldFile;
 use crate::mapping::ReceiveBuffer;
+use crate::memory_op::MemoryHandle;
 use crate::open_mode::OpenMode;
 use crate::pids::Pids;
-use crate::reach::Way;
+use crate::process_handles::ProcessHandle;
+use crate::quota::{Account, Charge};
 use crate::read_ahead::Habits;
-use crate::runners::Runners;
 use crate::search_time::SearchTime;
-use crate::supply::{Payer, Permit};
+use crate::seccomp_add_fd::CanAddFds;
 
 /// How often a process with too many threads may have the ended ones among them looked for.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
@@ -35,7 +37,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Whose call was begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Begun {
+pub(crate) enum CallerFound {
     /// A thread's of another process.
     Foreign,
     /// A thread's that has called before.
@@ -52,28 +54,28 @@ pub(crate) enum Begun {
 struct Thread {
     thread: ClientThread,
     /// For the descriptor by which its end is told, if it is.
-    permit: Option<Permit>,
-    divertible: Divertible,
+    permit: Option<Charge>,
+    divertible: CanAddFds,
 }
 
 /// A way into the memory of a client, for somebody to use, and what ends that.
 #[derive(Debug)]
-pub(crate) struct Lent {
-    pub(crate) way: Box<Way>,
-    pub(crate) leash: Arc<Leash>,
+pub(crate) struct LentMemory {
+    pub(crate) way: Box<MemoryHandle>,
+    pub(crate) token: Arc<CancelToken>,
 }
 
 /// The memory of a process for whoever accesses it next.
 #[derive(Debug, Default)]
-pub(crate) struct Spare(Mutex<Option<Lent>>);
+pub(crate) struct MemoryCache(Mutex<Option<LentMemory>>);
 
-impl Spare {
+impl MemoryCache {
     /// Keeps a way into the memory that nobody uses at present, with what was learned about it.
-    pub(crate) fn put(&self, lent: Lent) {
+    pub(crate) fn put(&self, lent: LentMemory) {
         *self.lock() = Some(lent);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Lent>> {
+    fn lock(&self) -> MutexGuard<'_, Option<LentMemory>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -82,7 +84,7 @@ impl Spare {
 /// process's mappings to themselves.
 #[derive(Debug)]
 pub(crate) struct MappingLook {
-    pub(crate) payer: Payer,
+    pub(crate) payer: Account,
     threads: Vec<u32>,
     file: FileId,
     /// Where it was mapped, if that is known.
@@ -110,11 +112,11 @@ pub(crate) struct Client {
     /// The inode by which /proc shows this file.
     pub(crate) file: FileId,
     /// The process, which may have other files.
-    known: Arc<Acquaintance>,
+    known: Arc<ProcessHandle>,
     /// By which its memory is accessed, unless somebody does so.
-    at_hand: Option<Lent>,
+    at_hand: Option<LentMemory>,
     /// The same, put back without the driver.
-    spare: Arc<Spare>,
+    spare: Arc<MemoryCache>,
     pub(crate) buffer: ReceiveBuffer,
     /// Threads that were seen to belong to the opener, by number.
     threads: BTreeMap<u32, Thread>,
@@ -123,7 +125,7 @@ pub(crate) struct Client {
     /// When those were last asked whether they live.
     counted_at: Option<Instant>,
     /// For the mapping of the receive buffer.
-    _mapping: Permit,
+    _mapping: Charge,
     /// The thread that calls, or called last.
     caller: u32,
     /// A mapping was looked for.
@@ -143,11 +145,11 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(
-        known: Arc<Acquaintance>,
+        known: Arc<ProcessHandle>,
         file: FileId,
         buffer: ReceiveBuffer,
         is_nonblocking: bool,
-        mapping: Permit,
+        mapping: Charge,
     ) -> Self {
         let pid = known.permit.payer().pid;
         Self {
@@ -173,7 +175,7 @@ impl Client {
     }
 
     /// Who pays for what it takes.
-    pub(crate) fn payer(&self) -> Payer {
+    pub(crate) fn payer(&self) -> Account {
         self.known.permit.payer()
     }
 
@@ -187,11 +189,11 @@ impl Client {
     ///
     /// A number alone does not tell: a thread may have ended, and a process that inherited the file
     /// may have come to its number.
-    pub(crate) fn begin_call(&mut self, tid: u32) -> Begun {
+    pub(crate) fn begin_call(&mut self, tid: u32) -> CallerFound {
         // The first thread's number is another's only once the whole process is gone, and with it the
         // memory that could be reached.
         let is_same = |known: &Thread| tid == self.pid || known.thread.is_alive(&self.known.memory);
-        let mut begun = Begun::Known;
+        let mut begun = CallerFound::Known;
         if !self.threads.get(&tid).is_some_and(is_same) {
             // Nobody is told of the end of the first thread while others live.
             let is_watchable = tid != self.pid;
@@ -201,10 +203,10 @@ impl Client {
                 Some(_) => ClientThread::find(&self.known.memory, tid),
                 None => ClientThread::find_by_number(&self.known.memory, tid),
             };
-            let Some(thread) = found else { return Begun::Foreign };
-            let known = Thread { thread, permit, divertible: Divertible::Unknown };
+            let Some(thread) = found else { return CallerFound::Foreign };
+            let known = Thread { thread, permit, divertible: CanAddFds::Unknown };
             let before = self.threads.insert(tid, known);
-            begun = Begun::New { follows_another: before.is_some() };
+            begun = CallerFound::New { follows_another: before.is_some() };
         }
         self.is_known_unmapped = false;
         self.caller = tid;
@@ -226,13 +228,13 @@ impl Client {
     }
 
     /// Whether a thread may be sent to the supervisor for its files.
-    pub(crate) fn divertible(&self, tid: u32) -> Divertible {
-        let known = self.threads.get(&tid).map_or(Divertible::No, |known| known.divertible);
-        if self.has_filter { Divertible::No } else { known }
+    pub(crate) fn divertible(&self, tid: u32) -> CanAddFds {
+        let known = self.threads.get(&tid).map_or(CanAddFds::No, |known| known.divertible);
+        if self.has_filter { CanAddFds::No } else { known }
     }
 
     /// Notes whether it may.
-    pub(crate) fn note_divertible(&mut self, tid: u32, divertible: Divertible) {
+    pub(crate) fn note_divertible(&mut self, tid: u32, divertible: CanAddFds) {
         if let Some(known) = self.threads.get_mut(&tid) {
             known.divertible = divertible;
         }
@@ -252,7 +254,7 @@ impl Client {
 
     /// Lends its memory, as thread `tid` has it, one of whose requests is unanswered. Several may access
     /// it at the same time.
-    pub(crate) fn lend_memory(&mut self, tid: u32) -> Lent {
+    pub(crate) fn lend_memory(&mut self, tid: u32) -> LentMemory {
         let kept = self.at_hand.take().or_else(|| self.spare.lock().take());
         let mut lent = kept.unwrap_or_else(|| self.make_spare());
         lent.way.memory.use_thread(tid);
@@ -260,30 +262,40 @@ impl Client {
     }
 
     /// Keeps a way into its memory for the next, with what was learned about it.
-    pub(crate) fn take_back_memory(&mut self, lent: Lent) {
+    pub(crate) fn take_back_memory(&mut self, lent: LentMemory) {
         self.at_hand = Some(lent);
     }
 
-    fn make_spare(&mut self) -> Lent {
+    fn make_spare(&mut self) -> LentMemory {
         let mut memory = self.known.memory.another();
         let permit = self.known.permit.another_if_plenty(PER_MEMORY);
         if permit.is_none() {
             memory.forgo_descriptor();
         }
-        let leash = memory.leash().clone();
-        Lent {
-            way: Box::new(Way { memory, _permit: permit, habits: Habits::default(), reach: None }),
-            leash,
+        let token = memory.cancel_token().clone();
+        LentMemory {
+            way: Box::new(MemoryHandle {
+                memory,
+                _permit: permit,
+                habits: Habits::default(),
+                reach: None,
+            }),
+            token,
         }
     }
 
     /// Where lent memory is put back.
-    pub(crate) fn spare(&self) -> Arc<Spare> {
+    pub(crate) fn spare(&self) -> Arc<MemoryCache> {
         self.spare.clone()
     }
 
     /// Takes the file that the calling thread has open as `fd`: threads may have tables of their own.
-    fn take_file(&self, fd: u32, permit: Permit, runners: Arc<Runners>) -> Result<HeldFile, Errno> {
+    fn take_file(
+        &self,
+        fd: u32,
+        permit: Charge,
+        runners: Arc<BlockingPool>,
+    ) -> Result<HeldFile, Errno> {
         let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
         let thread = self.threads.get(&self.caller).and_then(|known| known.thread.pidfd());
         let taken = match thread {
@@ -305,7 +317,7 @@ impl Client {
     }
 
     /// Leave to hold another file, for which this one pays.
-    fn another_permit(&self) -> Result<Permit, Errno> {
+    fn another_permit(&self) -> Result<Charge, Errno> {
         self.known.permit.another(PER_FILE).map_err(|exhausted| {
             tracing::debug!(%exhausted, pid = self.pid, "no more files are held");
             Errno::ENOMEM
@@ -431,14 +443,14 @@ fn uids_of(pid: u32) -> UidMap {
 /// All open files of a device.
 pub(crate) struct Clients {
     device: Arc<FuseDevice>,
-    runners: Arc<Runners>,
+    runners: Arc<BlockingPool>,
     search_time: SearchTime,
     /// By the slot of their process.
     by_slot: Vec<Option<(ProcessKey, Client)>>,
 }
 
 impl Clients {
-    pub(crate) fn new(device: Arc<FuseDevice>, runners: Arc<Runners>) -> Self {
+    pub(crate) fn new(device: Arc<FuseDevice>, runners: Arc<BlockingPool>) -> Self {
         Self { device, runners, search_time: SearchTime::default(), by_slot: Vec::new() }
     }
 
@@ -518,7 +530,7 @@ impl Clients {
     }
 }
 
-impl ClientMemory for Clients {
+impl ReceiveBuffers for Clients {
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
         let client = self.get(process)?;
         let uid = client.payer().uid;

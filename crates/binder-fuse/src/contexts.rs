@@ -8,14 +8,14 @@ use std::collections::{HashMap, VecDeque};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use binder_os::proc_files::Device;
-use binder_os::seccomp::Call;
-use binder_os::{DetachedMount, FileId, MountView, PathKind, Token};
+use binder_os::proc_files::DeviceNumber;
+use binder_os::seccomp::TrappedCall;
+use binder_os::{DetachedMount, FileId, MountView, PathKind, PipeToken};
 
 use crate::mounts::{FILE_SYSTEM, Mounts};
 use crate::options::Wishes;
 use crate::strings::{Strings, errno};
-use crate::supervisor::{Outcome, Waiting};
+use crate::supervisor::{MountAnswer, Waiting};
 
 const EPERM: i32 = 1;
 const EBADF: i32 = 9;
@@ -49,11 +49,11 @@ const MOVE_MOUNT_T_EMPTY_PATH: u32 = 0x40;
 #[derive(Default)]
 pub(crate) struct Contexts {
     by_token: Mutex<HashMap<FileId, Context>>,
-    placeless: Mutex<VecDeque<(Device, DetachedMount)>>,
+    placeless: Mutex<VecDeque<(DeviceNumber, DetachedMount)>>,
 }
 
 struct Context {
-    token: Token,
+    token: PipeToken,
     source: Vec<u8>,
     wishes: Wishes,
     phase: Phase,
@@ -75,20 +75,20 @@ impl Contexts {
     }
 
     /// Answers fsopen(2).
-    pub(crate) fn open(&self, waiting: &Waiting) -> Result<Outcome, i32> {
+    pub(crate) fn open(&self, waiting: &Waiting) -> Result<MountAnswer, i32> {
         let tid = waiting.trapped.tid;
-        let Call::OpenContext { kind, flags } = waiting.trapped.call else {
-            return Ok(Outcome::Proceed);
+        let TrappedCall::OpenContext { kind, flags } = waiting.trapped.call else {
+            return Ok(MountAnswer::Proceed);
         };
         let kind = Strings::of(tid).ok().and_then(|mut strings| strings.read(kind).ok().flatten());
         if kind.as_deref() != Some(FILE_SYSTEM) {
-            return Ok(Outcome::Proceed);
+            return Ok(MountAnswer::Proceed);
         }
         self.check_right(waiting)?;
         if flags & !CLOEXEC != 0 {
             return Err(EINVAL);
         }
-        let (token, file) = Token::new().map_err(|error| errno(&error))?;
+        let (token, file) = PipeToken::new().map_err(|error| errno(&error))?;
         let mut by_token = self.by_token();
         by_token.retain(|_, context| context.token.is_held());
         if by_token.len() >= CONTEXTS_MAX {
@@ -96,7 +96,7 @@ impl Contexts {
         }
         let (source, wishes) = (Vec::new(), Wishes::default());
         by_token.insert(token.id(), Context { token, source, wishes, phase: Phase::Open });
-        Ok(Outcome::Given(Box::new(file), flags & CLOEXEC != 0))
+        Ok(MountAnswer::Given(Box::new(file), flags & CLOEXEC != 0))
     }
 
     /// Answers fsconfig(2) for one of ours.
@@ -105,10 +105,10 @@ impl Contexts {
         waiting: &Waiting,
         file: FileId,
         mounts: &Arc<Mounts>,
-    ) -> Result<Outcome, i32> {
+    ) -> Result<MountAnswer, i32> {
         let tid = waiting.trapped.tid;
-        let Call::Configure { command, key, value, .. } = waiting.trapped.call else {
-            return Ok(Outcome::Proceed);
+        let TrappedCall::Configure { command, key, value, .. } = waiting.trapped.call else {
+            return Ok(MountAnswer::Proceed);
         };
         let view = MountView::of(tid).map_err(|error| errno(&error))?;
         let mut strings = Strings::of(tid).map_err(|error| errno(&error))?;
@@ -118,7 +118,7 @@ impl Contexts {
             _ => (None, None),
         };
         if !waiting.is_pending() {
-            return Ok(Outcome::Proceed);
+            return Ok(MountAnswer::Proceed);
         }
         let mut by_token = self.by_token();
         let context = by_token.get_mut(&file).ok_or(EINVAL)?;
@@ -146,13 +146,13 @@ impl Contexts {
             (FSCONFIG_CMD_RECONFIGURE, _, _) => return Err(EINVAL),
             _ => return Err(EOPNOTSUPP),
         }
-        Ok(Outcome::Done)
+        Ok(MountAnswer::Done)
     }
 
     /// Answers fsmount(2) for one of ours.
-    pub(crate) fn make_mount(&self, waiting: &Waiting, file: FileId) -> Result<Outcome, i32> {
-        let Call::MakeMount { flags, .. } = waiting.trapped.call else {
-            return Ok(Outcome::Proceed);
+    pub(crate) fn make_mount(&self, waiting: &Waiting, file: FileId) -> Result<MountAnswer, i32> {
+        let TrappedCall::MakeMount { flags, .. } = waiting.trapped.call else {
+            return Ok(MountAnswer::Proceed);
         };
         self.check_right(waiting)?;
         if flags & !CLOEXEC != 0 {
@@ -176,22 +176,26 @@ impl Contexts {
             placeless.pop_front();
         }
         placeless.push_back((device, mount));
-        Ok(Outcome::Given(Box::new(root), flags & CLOEXEC != 0))
+        Ok(MountAnswer::Given(Box::new(root), flags & CLOEXEC != 0))
     }
 
     /// Whether a file of this device may be the root of a mount that waits for its place.
-    pub(crate) fn holds_mount(&self, device: Device) -> bool {
+    pub(crate) fn holds_mount(&self, device: DeviceNumber) -> bool {
         self.placeless().iter().any(|(known, _)| *known == device)
     }
 
     /// Answers move_mount(2) of one of ours.
-    pub(crate) fn move_mount(&self, waiting: &Waiting, device: Device) -> Result<Outcome, i32> {
+    pub(crate) fn move_mount(
+        &self,
+        waiting: &Waiting,
+        device: DeviceNumber,
+    ) -> Result<MountAnswer, i32> {
         let tid = waiting.trapped.tid;
-        let Call::MoveMount { to, path, flags, .. } = waiting.trapped.call else {
-            return Ok(Outcome::Proceed);
+        let TrappedCall::MoveMount { to, path, flags, .. } = waiting.trapped.call else {
+            return Ok(MountAnswer::Proceed);
         };
         if flags & MOVE_MOUNT_F_EMPTY_PATH == 0 {
-            return Ok(Outcome::Proceed);
+            return Ok(MountAnswer::Proceed);
         }
         let view = MountView::of(tid).map_err(|error| errno(&error))?;
         let mut strings = Strings::of(tid).map_err(|error| errno(&error))?;
@@ -219,7 +223,7 @@ impl Contexts {
         if placed.is_err() {
             self.placeless().push_back((device, mount));
         }
-        placed.map(|()| Outcome::Done).map_err(|error| errno(&error))
+        placed.map(|()| MountAnswer::Done).map_err(|error| errno(&error))
     }
 
     /// Refuses those who may not mount.
@@ -230,7 +234,7 @@ impl Contexts {
         if may_mount && waiting.is_pending() { Ok(()) } else { Err(EPERM) }
     }
 
-    fn placeless(&self) -> MutexGuard<'_, VecDeque<(Device, DetachedMount)>> {
+    fn placeless(&self) -> MutexGuard<'_, VecDeque<(DeviceNumber, DetachedMount)>> {
         self.placeless.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use binder_core::{Amounts, Limits, Resource};
 use binder_os::{proc_files, processes};
 
+use crate::quota::Quota;
 use crate::session::MountError;
-use crate::supply::Supply;
 
 /// What a process takes that has a device open: its directory in /proc, and its pidfd.
 pub(crate) const PER_PROCESS: u32 = 2;
@@ -36,10 +36,10 @@ pub(crate) fn check() -> Result<(), MountError> {
 }
 
 /// As many descriptors as this process may open.
-pub(crate) fn descriptors() -> Arc<Supply> {
-    static ALL: OnceLock<Arc<Supply>> = OnceLock::new();
+pub(crate) fn descriptors() -> Arc<Quota> {
+    static ALL: OnceLock<Arc<Quota>> = OnceLock::new();
     let limit = || processes::open_file_limit().saturating_sub(RESERVED);
-    ALL.get_or_init(|| Supply::new("descriptors", limit())).clone()
+    ALL.get_or_init(|| Quota::new("descriptors", limit())).clone()
 }
 
 /// These limits, but for more than there are descriptors: what one open file has on its way is an eighth
@@ -56,8 +56,8 @@ pub(crate) fn affordable(limits: Limits) -> Limits {
 }
 
 /// As many receive buffers as this process may map: one for each open file.
-pub(crate) fn mappings() -> Arc<Supply> {
-    static ALL: OnceLock<Arc<Supply>> = OnceLock::new();
+pub(crate) fn mappings() -> Arc<Quota> {
+    static ALL: OnceLock<Arc<Quota>> = OnceLock::new();
     let limit = || proc_files::max_mappings().unwrap_or(u64::MAX);
-    ALL.get_or_init(|| Supply::new("mappings", limit() - limit() / RESERVED_MAPPINGS)).clone()
+    ALL.get_or_init(|| Quota::new("mappings", limit() - limit() / RESERVED_MAPPINGS)).clone()
 }

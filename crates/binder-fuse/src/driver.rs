@@ -19,26 +19,26 @@ use std::time::Instant;
 
 use binder_core::{
     Caller, Commands, Context, DebugIds, Effect, Errno, Limits, MemoryBudget, Nice, Opener,
-    ProcessKey, Release, ThreadKey, Waits,
+    ProcessKey, ReleaseProgress, ThreadKey, Waits,
 };
 use binder_os::{FuseDevice, ThreadWatch, nice};
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{notify, reply};
 
 use crate::alarm::Alarm;
+use crate::blocking_pool::BlockingPool;
 use crate::calls::{Call, CallState, Calls};
-use crate::client::{Begun, Client, Clients};
+use crate::client::{CallerFound, Client, Clients};
 use crate::descriptors;
-use crate::diversion::Diversions;
 use crate::events::Events;
-use crate::ioctl::{Answer, Ioctl};
+use crate::ioctl::{Ioctl, IoctlReply};
 use crate::memory;
+use crate::memory_op::{IoQueue, MemoryOp};
 use crate::options::Options;
-use crate::reach::{Leftovers, Reach};
-use crate::runners::Runners;
+use crate::seccomp_add_fd::ExpectedCalls;
 use crate::warnings::{LIMIT_INTERVAL, Warnings};
 use crate::wire::send;
-pub(crate) use job::{Asker, Job, NullIoctl, Sleeper};
+pub(crate) use job::{Job, NullIoctl, RequestContext, SleepingFile};
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -72,11 +72,11 @@ pub(crate) struct Driver {
     pub(crate) devices: Vec<Device>,
     /// Processes that have not come to their end, the first to go on with in front.
     ending: VecDeque<(DeviceId, ProcessKey)>,
-    pub(crate) runners: Arc<Runners>,
-    pub(crate) left: Leftovers,
+    pub(crate) runners: Arc<BlockingPool>,
+    pub(crate) left: IoQueue,
     /// Commands that nobody needs any more, for the memory they have.
     used_commands: Option<Box<Commands>>,
-    pub(crate) diversions: Arc<Diversions>,
+    pub(crate) diversions: Arc<ExpectedCalls>,
     /// The calls that are freezes, by their devices and the numbers of their requests.
     freezes: Vec<(DeviceId, u64)>,
     alarm: Arc<Alarm>,
@@ -99,9 +99,9 @@ impl Driver {
     pub(crate) fn new(
         fuse: Arc<FuseDevice>,
         options: &Options,
-        runners: Arc<Runners>,
-        diversions: Arc<Diversions>,
-        left: Leftovers,
+        runners: Arc<BlockingPool>,
+        diversions: Arc<ExpectedCalls>,
+        left: IoQueue,
         alarm: Arc<Alarm>,
         threads: Arc<ThreadWatch>,
     ) -> Self {
@@ -156,9 +156,9 @@ impl Driver {
             Job::Ioctl { asker, .. } | Job::Poll { asker, .. } => asker,
             #[cfg(test)]
             Job::Bug(asker) => asker,
-            Job::EndErrand(report) => report.asker(),
+            Job::EndFdTask(report) => report.asker(),
             Job::Reached(way) => {
-                let Reach { device, unique, .. } = way.reach.as_ref()?;
+                let MemoryOp { device, unique, .. } = way.reach.as_ref()?;
                 &self.devices[*device].calls.get(*unique)?.asker
             }
             _ => return None,
@@ -239,7 +239,7 @@ impl Driver {
                 }
             }
             Job::Reached(reached) => self.go_on(reached),
-            Job::EndErrand(report) => self.end_errand(*report),
+            Job::EndFdTask(report) => self.end_fd_task(*report),
             Job::ListSleepers { found } => {
                 self.end_interrupted();
                 found(self.sleepers());
@@ -268,7 +268,7 @@ impl Driver {
         }
     }
 
-    fn ioctl(&mut self, asker: &Asker, command: u32, data: &[u8]) {
+    fn ioctl(&mut self, asker: &RequestContext, command: u32, data: &[u8]) {
         let result = self.caller(asker).and_then(|caller| {
             let call = Ioctl::decode(command, data).inspect_err(|_| {
                 // The thread has called, though nothing comes of it.
@@ -296,7 +296,7 @@ impl Driver {
         }
         let state = &mut self.devices[asker.device];
         let answer = state.run(call, &caller);
-        let bytes = answer.as_ref().map_or(&[][..], Answer::bytes);
+        let bytes = answer.as_ref().map_or(&[][..], IoctlReply::bytes);
         self.answer(asker.unique, answer.as_ref().map(|_| ()).map_err(|error| *error), bytes);
     }
 
@@ -308,7 +308,8 @@ impl Driver {
             .enumerate()
             .find_map(|(device, state)| Some((device, state.clients.with_inode(inode, pid)?)));
         let Some((device, process)) = found else { return answered(None) };
-        let asker = Asker { unique: 0, device, process, tid, uid, argument: 0, is_compat: false };
+        let asker =
+            RequestContext { unique: 0, device, process, tid, uid, argument: 0, is_compat: false };
         // None of the calls that are trapped reads its argument.
         let call = Ioctl::decode(command, &[]);
         let result = self.caller(&asker).and_then(|caller| {
@@ -320,19 +321,19 @@ impl Driver {
     }
 
     /// Checks that the caller belongs to the process that opened the file.
-    fn caller(&mut self, asker: &Asker) -> Result<Caller, Errno> {
-        self.retract_diversion(asker.tid);
+    fn caller(&mut self, asker: &RequestContext) -> Result<Caller, Errno> {
+        self.retract_expected_call(asker.tid);
         let clients = &mut self.devices[asker.device].clients;
         let client = clients.get_mut(asker.process).ok_or(Errno::EINVAL)?;
         let begun = client.begin_call(asker.tid);
-        if begun == Begun::Foreign {
+        if begun == CallerFound::Foreign {
             tracing::debug!(pid = client.pid, tid = asker.tid, "a foreign process was refused");
             return Err(Errno::EINVAL);
         }
         let waits =
             if client.open_mode.is_nonblocking() { Waits::Never } else { Waits::UntilReady };
         let caller = Caller { process: asker.process, tid: asker.tid, euid: asker.uid, waits };
-        if let Begun::New { follows_another } = begun {
+        if let CallerFound::New { follows_another } = begun {
             self.begin_thread(asker.device, &caller, follows_another);
         }
         self.devices[asker.device].admit(&caller)?;
@@ -441,7 +442,7 @@ impl Driver {
         }
     }
 
-    fn poll(&mut self, asker: &Asker, handle: u64, flags: u32) {
+    fn poll(&mut self, asker: &RequestContext, handle: u64, flags: u32) {
         let caller = match self.caller(asker) {
             Ok(caller) => caller,
             Err(error) => return send(&self.fuse, &reply::error(asker.unique, error.number())),
@@ -488,8 +489,8 @@ impl Driver {
     fn release(&mut self, device: DeviceId, process: ProcessKey) {
         let state = &mut self.devices[device];
         match state.context.release(process, &mut state.clients) {
-            Release::Done => {}
-            Release::Unfinished => self.ending.push_back((device, process)),
+            ReleaseProgress::Done => {}
+            ReleaseProgress::Unfinished => self.ending.push_back((device, process)),
         }
         self.carry_out_effects(device);
     }
@@ -497,7 +498,7 @@ impl Driver {
 
 impl Device {
     /// Runs a call that does not sleep.
-    fn run(&mut self, call: Ioctl, caller: &Caller) -> Result<Answer, Errno> {
+    fn run(&mut self, call: Ioctl, caller: &Caller) -> Result<IoctlReply, Errno> {
         let answer = call.run(&mut self.context, caller, &mut self.clients);
         if call == Ioctl::ExitThread
             && let Some(client) = self.clients.get_mut(caller.process)

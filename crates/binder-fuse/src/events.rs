@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use binder_core::Report;
+use binder_core::SendReport;
 use binder_os::FuseDevice;
 use binder_report::records::{EventRecord, to_lines};
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
@@ -104,7 +104,7 @@ impl Events {
     }
 
     /// Writes a report down and tells those who wait.
-    pub(crate) fn note(&mut self, device: &str, report: &Report) {
+    pub(crate) fn note(&mut self, device: &str, report: &SendReport) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         let record = EventRecord::new(self.lines.next, unix_ms, device, report);

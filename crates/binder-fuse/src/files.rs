@@ -10,17 +10,17 @@ use std::sync::Arc;
 
 use binder_os::{FileInFlight, proc_files};
 
+use crate::blocking_pool::BlockingPool;
 use crate::driver::EBADF;
-use crate::runners::Runners;
+use crate::quota::{Account, Charge};
 use crate::served;
-use crate::supply::{Payer, Permit};
 
 /// A file that its sender may have closed since.
 pub(crate) struct HeldFile {
     /// Absent only while it is dropped.
-    held: Option<(Held, Permit)>,
-    sender: Payer,
-    runners: Arc<Runners>,
+    held: Option<(Held, Charge)>,
+    sender: Account,
+    runners: Arc<BlockingPool>,
 }
 
 enum Held {
@@ -49,9 +49,9 @@ impl HeldFile {
     /// If it is one of ours, and cannot be in flight.
     pub(crate) fn new(
         file: OwnedFd,
-        permit: Permit,
-        sender: Payer,
-        runners: Arc<Runners>,
+        permit: Charge,
+        sender: Account,
+        runners: Arc<BlockingPool>,
     ) -> io::Result<Self> {
         let id = proc_files::id_of(file.as_fd());
         let held = if id.is_ok_and(|id| served::is_served(id.device)) {
@@ -88,7 +88,7 @@ impl HeldFile {
     }
 
     /// Who sent it, and decides how long it takes to close.
-    pub(crate) fn sender(&self) -> Payer {
+    pub(crate) fn sender(&self) -> Account {
         self.sender
     }
 

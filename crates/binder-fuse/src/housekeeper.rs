@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use binder_os::{heap, proc_files, processes};
 
-use crate::driver::{Job, Sleeper};
+use crate::driver::{Job, SleepingFile};
 use crate::readers;
-use crate::session::Shared;
+use crate::session::SessionShared;
 
 /// How often it looks while requests come in.
 pub(crate) const ROUND: Duration = Duration::from_millis(10);
@@ -179,12 +179,12 @@ impl Watch {
 /// A running housekeeper.
 pub(crate) struct Housekeeper {
     thread: JoinHandle<()>,
-    shared: Arc<Shared>,
+    shared: Arc<SessionShared>,
 }
 
 impl Housekeeper {
     /// Starts the housekeeper of a session.
-    pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<Self> {
+    pub(crate) fn start(shared: &Arc<SessionShared>) -> io::Result<Self> {
         let kept = shared.clone();
         let thread =
             thread::Builder::new().name("housekeeper".into()).spawn(move || keep(&kept))?;
@@ -203,7 +203,7 @@ impl Housekeeper {
     }
 }
 
-fn keep(shared: &Arc<Shared>) {
+fn keep(shared: &Arc<SessionShared>) {
     let watch = &shared.watch;
     let (mut seen, mut quiet_rounds) = (0, 0);
     let (mut rounds_to_look, mut has_unwatched) = (ROUNDS_TO_LOOK, false);
@@ -218,7 +218,7 @@ fn keep(shared: &Arc<Shared>) {
         let steps = watch.steps.load(Ordering::Acquire);
         if steps % 2 == 1 && steps == seen {
             // The same request as a round ago: somebody else must read on.
-            readers::relieve(shared, steps);
+            readers::replace_stuck_reader(shared, steps);
         }
         if rounds_to_sleepers > 0 {
             rounds_to_sleepers -= 1;
@@ -275,7 +275,7 @@ fn keep(shared: &Arc<Shared>) {
 /// Has the driver do a job that answers, and waits for the answer for a round at most: if another
 /// thread has the state, that thread does the job, and a round later is soon enough.
 fn ask<T: Send + 'static>(
-    shared: &Shared,
+    shared: &SessionShared,
     job: impl FnOnce(Box<dyn FnOnce(T) + Send>) -> Job,
 ) -> Option<T> {
     let (tell, told) = mpsc::channel();
@@ -286,23 +286,23 @@ fn ask<T: Send + 'static>(
 }
 
 /// Ends threads whose ends nobody tells of. Says whether there are such.
-fn find_ended_threads(shared: &Shared) -> bool {
+fn find_ended_threads(shared: &SessionShared) -> bool {
     ask(shared, |are_left| Job::FindEndedThreads { are_left }).unwrap_or(true)
 }
 
 /// Ends some of what clients have left behind; in between, others have their turn. Says whether more
 /// is left.
-fn go_on_releasing(shared: &Shared) -> bool {
+fn go_on_releasing(shared: &SessionShared) -> bool {
     ask(shared, |is_left| Job::GoOnReleasing { is_left }).unwrap_or(false)
 }
 
 /// Gives pages back that have been idle through so many turns; in between, others have their turn.
-fn reclaim_idle_pages(shared: &Shared, least_turns: u32) {
+fn reclaim_idle_pages(shared: &SessionShared, least_turns: u32) {
     while ask(shared, |is_left| Job::ReclaimIdlePages { least_turns, is_left }).unwrap_or(false) {}
 }
 
 /// Ends a turn by which idleness is told, and gives up what was needed for a burst.
-fn end_idle_turn(shared: &Shared) {
+fn end_idle_turn(shared: &SessionShared) {
     shared.submit(Job::EndIdleTurn);
     shared.shrink();
 }
@@ -318,7 +318,7 @@ pub(crate) fn give_up_own() {
 
 /// Looks at the files of reads that sleep. Says for how many rounds that was enough: while many fall
 /// asleep one by one, each look goes through all that their process has open.
-fn look_at_sleepers(shared: &Shared) -> u32 {
+fn look_at_sleepers(shared: &SessionShared) -> u32 {
     let start = processes::own_thread_time();
     let mut sleepers = ask(shared, |found| Job::ListSleepers { found }).unwrap_or_default();
     // One walk serves all files of a process.
@@ -326,7 +326,7 @@ fn look_at_sleepers(shared: &Shared) -> u32 {
     for of_process in sleepers.chunk_by(|one, other| one.pid == other.pid) {
         let files = of_process.iter().map(|sleeper| sleeper.file);
         let open = proc_files::open_files(of_process[0].pid, files).unwrap_or_default();
-        for &Sleeper { device, process, file, .. } in of_process {
+        for &SleepingFile { device, process, file, .. } in of_process {
             if let Some(found) = open.get(&file).copied() {
                 shared.submit(Job::SetNonblocking { device, process, found: Some(found) });
             }

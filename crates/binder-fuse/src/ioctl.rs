@@ -10,7 +10,7 @@ use binder_uapi::{
 };
 use zerocopy::{FromBytes, IntoBytes};
 
-use binder_core::{Caller, ClientMemory, Context, Errno};
+use binder_core::{Caller, Context, Errno, ReceiveBuffers};
 
 /// What a client asks of the driver, apart from its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,12 +31,12 @@ pub(crate) enum Ioctl {
 
 /// The bytes that go back to a client: none, or one small structure.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct IoctlReply {
     bytes: [u8; size_of::<BinderWriteRead>()],
     len: usize,
 }
 
-impl Answer {
+impl IoctlReply {
     const NOTHING: Self = Self { bytes: [0; size_of::<BinderWriteRead>()], len: 0 };
 
     pub(crate) fn of<T: IntoBytes + zerocopy::Immutable>(value: &T) -> Self {
@@ -86,8 +86,8 @@ impl Ioctl {
         &self,
         context: &mut Context,
         caller: &Caller,
-        memory: &mut dyn ClientMemory,
-    ) -> Result<Answer, Errno> {
+        memory: &mut dyn ReceiveBuffers,
+    ) -> Result<IoctlReply, Errno> {
         match self {
             Self::WriteRead(_) | Self::Freeze(_) | Self::FrozenInfo(_) => {
                 debug_assert!(false, "{self:?} is run by the driver");
@@ -96,22 +96,22 @@ impl Ioctl {
             Self::Version => {
                 context.note_call(caller);
                 let protocol_version = BINDER_CURRENT_PROTOCOL_VERSION;
-                return Ok(Answer::of(&BinderVersion { protocol_version }));
+                return Ok(IoctlReply::of(&BinderVersion { protocol_version }));
             }
             Self::SetMaxThreads(max_threads) => context.set_max_threads(caller, *max_threads),
             Self::BecomeContextManager(object) => context.become_context_manager(caller, object)?,
             Self::ExitThread => context.exit_thread(caller, memory),
             Self::NodeDebugInfo(info) => {
-                return Ok(Answer::of(&context.node_debug_info(caller, info.ptr)));
+                return Ok(IoctlReply::of(&context.node_debug_info(caller, info.ptr)));
             }
             Self::NodeInfoForRef(info) => {
-                return Ok(Answer::of(&context.node_info_for_ref(caller, info)?));
+                return Ok(IoctlReply::of(&context.node_info_for_ref(caller, info)?));
             }
             Self::DetectOnewaySpam(is_wanted) => context.detect_oneway_spam(caller, *is_wanted),
             Self::DeferCompletions(is_wanted) => context.defer_completions(caller, *is_wanted),
-            Self::ExtendedError => return Ok(Answer::of(&context.take_extended_error(caller))),
+            Self::ExtendedError => return Ok(IoctlReply::of(&context.take_extended_error(caller))),
         }
-        Ok(Answer::NOTHING)
+        Ok(IoctlReply::NOTHING)
     }
 }
 

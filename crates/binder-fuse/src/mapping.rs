@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::sync::Arc;
 
-use binder_os::{BackingId, FuseDevice, Mapping, PinnedMemory, Written};
+use binder_os::{BackingId, FuseDevice, MappedMemory, PinnedMemory, ReplyOutcome};
 use fuse_wire::notify;
 
 use crate::wire::send;
@@ -28,7 +28,7 @@ pub enum Route {
 /// The receive buffer of one open file, as the daemon has it.
 #[derive(Debug)]
 pub(crate) struct ReceiveBuffer {
-    memory: Arc<Mapping>,
+    memory: Arc<MappedMemory>,
     way: Way,
 }
 
@@ -51,7 +51,7 @@ impl ReceiveBuffer {
     pub(crate) fn new(route: Route, device: &FuseDevice, node: u64) -> io::Result<Self> {
         Ok(match route {
             Route::Passthrough => {
-                let mut memory = Mapping::shared(BUFFER_BYTES)?;
+                let mut memory = MappedMemory::shared(BUFFER_BYTES)?;
                 let file = memory.as_fd().ok_or(io::ErrorKind::Unsupported)?;
                 let backing = device.register_backing(file)?;
                 // The kernel has its own hold of it.
@@ -59,11 +59,11 @@ impl ReceiveBuffer {
                 Self { memory: Arc::new(memory), way: Way::Passthrough(backing) }
             }
             Route::Store => Self {
-                memory: Arc::new(Mapping::private(BUFFER_BYTES)?),
+                memory: Arc::new(MappedMemory::private(BUFFER_BYTES)?),
                 way: Way::Store { node, cached: Box::new([0; PAGES / 64]) },
             },
             Route::Private => Self {
-                memory: Arc::new(Mapping::private(BUFFER_BYTES)?),
+                memory: Arc::new(MappedMemory::private(BUFFER_BYTES)?),
                 way: Way::Private { place: None },
             },
         })
@@ -79,7 +79,7 @@ impl ReceiveBuffer {
 
     /// What the kernel may read when the client touches a page that nothing was stored to: pages of
     /// an inode that others have open too must not show what was stored for one of them.
-    pub(crate) fn readable(&self) -> Option<&Arc<Mapping>> {
+    pub(crate) fn readable(&self) -> Option<&Arc<MappedMemory>> {
         match self.way {
             Way::Passthrough(_) | Way::Store { .. } => Some(&self.memory),
             Way::Private { .. } => None,
@@ -99,7 +99,7 @@ impl ReceiveBuffer {
         }
     }
 
-    pub(crate) fn memory(&self) -> &Arc<Mapping> {
+    pub(crate) fn memory(&self) -> &Arc<MappedMemory> {
         &self.memory
     }
 
@@ -131,13 +131,13 @@ impl ReceiveBuffer {
         self.memory.read(start, &mut bytes).map_err(io::Error::other)?;
         let message = notify::store(*node, start as u64, &bytes);
         match device.write(&message.slices().map(IoSlice::new))? {
-            Written::Delivered => {
+            ReplyOutcome::Delivered => {
                 for page in first..end {
                     cached[page / 64] |= 1 << (page % 64);
                 }
                 Ok(())
             }
-            Written::Gone => Err(io::ErrorKind::NotFound.into()),
+            ReplyOutcome::Gone => Err(io::ErrorKind::NotFound.into()),
         }
     }
 

@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::thread;
 
-use binder_os::proc_files::{self, Device};
-use binder_os::seccomp::Call;
+use binder_os::proc_files::{self, DeviceNumber};
+use binder_os::seccomp::TrappedCall;
 use binder_os::{DetachedMount, MountView, PathKind, processes};
 
-use crate::diversion::Diverted;
 use crate::driver::Job;
 use crate::options::{Options, Wishes};
-use crate::session::{MountError, Session, Shared};
+use crate::seccomp_add_fd::ExpectedCall;
+use crate::session::{MountError, MountedBinderfs, SessionShared};
 use crate::strings::{Strings, errno};
-use crate::supervisor::{Attendant, Outcome, Waiting};
+use crate::supervisor::{Attendant, MountAnswer, Waiting};
 
 const EPERM: i32 = 1;
 const EFAULT: i32 = 14;
@@ -42,11 +42,11 @@ pub(crate) struct Mounts {
     /// Whether that holds their calls against signals.
     can_divert: AtomicBool,
     attendant: OnceLock<Weak<Attendant>>,
-    by_device: Mutex<HashMap<Device, Served>>,
+    by_device: Mutex<HashMap<DeviceNumber, Served>>,
 }
 
 struct Served {
-    session: Weak<Shared>,
+    session: Weak<SessionShared>,
     /// Of whoever mounted it, and may change it.
     user_namespace: u64,
     statistics: bool,
@@ -54,7 +54,7 @@ struct Served {
 
 impl Mounts {
     /// Those of a world that begins with `session`, which has these options.
-    pub(crate) fn new(session: &Session, options: &Options) -> io::Result<Self> {
+    pub(crate) fn new(session: &MountedBinderfs, options: &Options) -> io::Result<Self> {
         let own = MountView::of(std::process::id())?.user_namespace();
         let mounts = Self {
             options: options.clone(),
@@ -83,14 +83,18 @@ impl Mounts {
         self.sessions().iter().for_each(|session| self.introduce(session));
     }
 
-    fn introduce(&self, session: &Shared) {
+    fn introduce(&self, session: &SessionShared) {
         if let Some(attendant) = self.attendant.get() {
             session.supervision.be_attended(attendant.clone());
         }
     }
 
     /// Finds what thread `tid` was sent to the supervisor for.
-    pub(crate) fn diverted(&self, tid: u32, argument: u64) -> Option<(Arc<Shared>, Diverted)> {
+    pub(crate) fn diverted(
+        &self,
+        tid: u32,
+        argument: u64,
+    ) -> Option<(Arc<SessionShared>, ExpectedCall)> {
         self.sessions().into_iter().find_map(|session| {
             let diverted = session.diversions.take(tid, argument)?;
             Some((session, diverted))
@@ -109,11 +113,11 @@ impl Mounts {
         }
     }
 
-    fn sessions(&self) -> Vec<Arc<Shared>> {
+    fn sessions(&self) -> Vec<Arc<SessionShared>> {
         self.by_device().values().filter_map(|served| served.session.upgrade()).collect()
     }
 
-    fn register(&self, session: &Session, user_namespace: u64, statistics: bool) {
+    fn register(&self, session: &MountedBinderfs, user_namespace: u64, statistics: bool) {
         let shared = session.shared();
         if self.is_asked.load(Ordering::Relaxed) {
             shared.supervision.expect_another_filter(self.can_divert.load(Ordering::Relaxed));
@@ -124,27 +128,27 @@ impl Mounts {
     }
 
     /// Finds what serves the files of a device.
-    pub(crate) fn session(&self, device: Device) -> Option<Arc<Shared>> {
+    pub(crate) fn session(&self, device: DeviceNumber) -> Option<Arc<SessionShared>> {
         self.by_device().get(&device)?.session.upgrade()
     }
 
     /// Answers mount(2).
-    pub(crate) fn mount(self: &Arc<Self>, waiting: &Waiting) -> Result<Outcome, i32> {
+    pub(crate) fn mount(self: &Arc<Self>, waiting: &Waiting) -> Result<MountAnswer, i32> {
         let tid = waiting.trapped.tid;
-        let Call::Mount { source, target, kind, flags, data } = waiting.trapped.call else {
-            return Ok(Outcome::Proceed);
+        let TrappedCall::Mount { source, target, kind, flags, data } = waiting.trapped.call else {
+            return Ok(MountAnswer::Proceed);
         };
-        let Ok(mut strings) = Strings::of(tid) else { return Ok(Outcome::Proceed) };
+        let Ok(mut strings) = Strings::of(tid) else { return Ok(MountAnswer::Proceed) };
         let is_remount = flags & MS_REMOUNT != 0;
         if !is_remount && strings.read(kind).ok().flatten().as_deref() != Some(FILE_SYSTEM) {
-            return Ok(Outcome::Proceed);
+            return Ok(MountAnswer::Proceed);
         }
         let source = strings.read(source)?.unwrap_or_default();
         let target = strings.read(target)?.ok_or(EFAULT)?;
         let data = strings.read(data)?.unwrap_or_default();
         let view = MountView::of(tid).map_err(|error| errno(&error))?;
         if !waiting.is_pending() {
-            return Ok(Outcome::Proceed);
+            return Ok(MountAnswer::Proceed);
         }
         let kind = if is_remount { PathKind::Any } else { PathKind::Directory };
         let place = view.visit(|there| there.resolve(None, &target, kind));
@@ -160,7 +164,7 @@ impl Mounts {
         wishes.is_read_only |= is_read_only;
         let mount = self.make(wishes, &view, tid, &source)?;
         let attached = view.visit(|_| mount.attach_to(place.as_fd()));
-        attached.map(|()| Outcome::Done).map_err(|error| errno(&error))
+        attached.map(|()| MountAnswer::Done).map_err(|error| errno(&error))
     }
 
     /// Changes the limit of devices, and whether it is read-only, if `place` is in a binderfs of ours.
@@ -170,11 +174,11 @@ impl Mounts {
         place: BorrowedFd<'_>,
         data: &[u8],
         is_read_only: bool,
-    ) -> Result<Outcome, i32> {
+    ) -> Result<MountAnswer, i32> {
         let file = proc_files::id_of(place).map_err(|error| errno(&error))?;
         let by_device = self.by_device();
-        let Some(served) = by_device.get(&file.device) else { return Ok(Outcome::Proceed) };
-        let Some(session) = served.session.upgrade() else { return Ok(Outcome::Proceed) };
+        let Some(served) = by_device.get(&file.device) else { return Ok(MountAnswer::Proceed) };
+        let Some(session) = served.session.upgrade() else { return Ok(MountAnswer::Proceed) };
         if !view.administers(served.user_namespace) {
             return Err(EPERM);
         }
@@ -186,7 +190,7 @@ impl Mounts {
             return Err(EINVAL);
         }
         session.remount(wishes.devices_max, is_read_only || wishes.is_read_only);
-        Ok(Outcome::Done)
+        Ok(MountAnswer::Done)
     }
 
     /// Makes a further binderfs, as wished for by thread `tid`, and serves it until it is unmounted.
@@ -206,15 +210,16 @@ impl Mounts {
             return Err(ENOSPC);
         }
         let source = if source.is_empty() { FILE_SYSTEM } else { source };
-        let (session, mount) =
-            Session::detached(&options, owner(tid), source).map_err(|error| match error {
+        let (session, mount) = MountedBinderfs::detached(&options, owner(tid), source).map_err(
+            |error| match error {
                 MountError::Open(source)
                 | MountError::Create(source)
                 | MountError::Scheduling(source)
                 | MountError::Mount { source, .. } => errno(&source),
                 MountError::Name { .. } => EINVAL,
                 MountError::Descriptors { .. } => EMFILE,
-            })?;
+            },
+        )?;
         self.register(&session, view.user_namespace(), statistics);
         let mounts = self.clone();
         let serve = move || {
@@ -232,7 +237,7 @@ impl Mounts {
         Ok(mount)
     }
 
-    fn by_device(&self) -> MutexGuard<'_, HashMap<Device, Served>> {
+    fn by_device(&self) -> MutexGuard<'_, HashMap<DeviceNumber, Served>> {
         self.by_device.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

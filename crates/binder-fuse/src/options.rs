@@ -29,7 +29,7 @@ pub struct Options {
     /// Whether the tables of the driver are to be seen in `binder_logs/`.
     pub statistics: bool,
     /// How receive buffers reach their clients.
-    pub delivery: Delivery,
+    pub delivery: BufferRoute,
     /// What open files of a device, and their users, may make the driver keep. That of all users counts as
     /// the first binderfs of a process has it.
     pub limits: Limits,
@@ -56,7 +56,7 @@ pub struct DeviceSpec {
 
 /// How receive buffers should reach their clients.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Delivery {
+pub enum BufferRoute {
     /// By passthrough where the kernel allows it, else by storing.
     #[default]
     Auto,
@@ -107,7 +107,7 @@ impl Default for Options {
             devices_max: DEVICES_MAX,
             is_read_only: false,
             statistics: false,
-            delivery: Delivery::Auto,
+            delivery: BufferRoute::Auto,
             limits: memory::default_limits(),
             broker: None,
             security_label: "u:r:unlabeled:s0".into(),

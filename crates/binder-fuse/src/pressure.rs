@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use binder_os::MemoryPressure;
 
-use crate::session::Shared;
+use crate::session::SessionShared;
 
 /// A shortage that goes on is heard of this often at most.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// The thread that listens.
-pub(crate) struct Listener {
+pub(crate) struct PressureThread {
     thread: JoinHandle<()>,
     pressure: Arc<MemoryPressure>,
 }
 
-impl Listener {
+impl PressureThread {
     /// Starts the listener of a session.
-    pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<Self> {
+    pub(crate) fn start(shared: &Arc<SessionShared>) -> io::Result<Self> {
         let pressure = Arc::new(MemoryPressure::watch()?);
         let sources: Vec<_> = pressure.sources().collect();
         tracing::debug!(?sources, "what tells that memory is short");

@@ -16,19 +16,19 @@ use std::thread;
 use binder_os::{ReadError, processes, realtime};
 
 use crate::housekeeper::{self, SPENT_AFTER};
-use crate::session::{ServeError, Shared};
+use crate::session::{ServeError, SessionShared};
 
 /// Room for one request: the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;
 
 /// How reading came to its end.
 #[derive(Default)]
-pub(crate) struct End {
+pub(crate) struct SessionEnd {
     result: Mutex<Option<Result<(), ServeError>>>,
     has_come: Condvar,
 }
 
-impl End {
+impl SessionEnd {
     fn come(&self, result: Result<(), ServeError>) {
         *self.result.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(result);
         self.has_come.notify_all();
@@ -50,13 +50,13 @@ impl End {
 }
 
 /// Starts the first reader of a session.
-pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<()> {
+pub(crate) fn start(shared: &Arc<SessionShared>) -> io::Result<()> {
     follow(shared, shared.watch.step())
 }
 
 /// Has another thread read if the reader is stuck at `step`. If it only takes long, another would be no
 /// faster.
-pub(crate) fn relieve(shared: &Arc<Shared>, step: u64) {
+pub(crate) fn replace_stuck_reader(shared: &Arc<SessionShared>, step: u64) {
     if processes::is_blocked(shared.watch.reader())
         && let Err(error) = follow(shared, step)
     {
@@ -65,7 +65,7 @@ pub(crate) fn relieve(shared: &Arc<Shared>, step: u64) {
 }
 
 /// Starts a reader that takes the place of the one that was at `step`, if that still is.
-fn follow(shared: &Arc<Shared>, step: u64) -> io::Result<()> {
+fn follow(shared: &Arc<SessionShared>, step: u64) -> io::Result<()> {
     let kept = shared.clone();
     let read = move || {
         let Some((step, stuck_at)) = kept.watch.take_over(step) else { return };
@@ -85,7 +85,7 @@ fn follow(shared: &Arc<Shared>, step: u64) -> io::Result<()> {
 }
 
 /// Gives the reader its real-time priority, or gives it back after it has run for too long.
-pub(crate) fn promote(shared: &Shared) {
+pub(crate) fn promote(shared: &SessionShared) {
     let reader = shared.watch.reader();
     if !shared.has_realtime_reader || realtime::is_realtime(reader).unwrap_or(true) {
         return;
@@ -97,7 +97,7 @@ pub(crate) fn promote(shared: &Shared) {
     }
 }
 
-impl Shared {
+impl SessionShared {
     /// Reads and answers requests until the file system is unmounted, or another does so.
     fn read_requests(&self, mut step: u64) -> Option<Result<(), ReadError>> {
         let mut buffer = vec![0; REQUEST_BYTES];

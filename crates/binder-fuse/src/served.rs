@@ -7,22 +7,22 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use binder_os::proc_files::Device;
+use binder_os::proc_files::DeviceNumber;
 
-static ALL: Mutex<Vec<Device>> = Mutex::new(Vec::new());
+static ALL: Mutex<Vec<DeviceNumber>> = Mutex::new(Vec::new());
 
 /// A file system is served, for as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Served(Device);
+pub(crate) struct Served(DeviceNumber);
 
 impl Served {
-    pub(crate) fn new(device: Device) -> Self {
+    pub(crate) fn new(device: DeviceNumber) -> Self {
         all().push(device);
         Self(device)
     }
 
     /// The number by which the kernel knows its files.
-    pub(crate) fn device(&self) -> Device {
+    pub(crate) fn device(&self) -> DeviceNumber {
         self.0
     }
 }
@@ -37,10 +37,10 @@ impl Drop for Served {
 }
 
 /// Whether files of a device are our own.
-pub(crate) fn is_served(device: Device) -> bool {
+pub(crate) fn is_served(device: DeviceNumber) -> bool {
     all().contains(&device)
 }
 
-fn all() -> MutexGuard<'static, Vec<Device>> {
+fn all() -> MutexGuard<'static, Vec<DeviceNumber>> {
     ALL.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

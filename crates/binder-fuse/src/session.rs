@@ -12,41 +12,41 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use binder_core::{MemoryBudget, ProcessKey};
 use binder_os::{
-    BINDERFS_TYPE, DetachedMount, FuseDevice, Mapping, MountOptions, ReadError, ThreadWatch,
+    BINDERFS_TYPE, DetachedMount, FuseDevice, MappedMemory, MountOptions, ReadError, ThreadWatch,
     proc_files,
 };
 use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{FUSE_IOCTL_COMPAT, FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
 use fuse_wire::{
-    Header, InitOffer, InitTerms, Message, Opened, Operation, Request, SetAttr, StatFs, reply,
+    Header, InitOffer, InitTerms, Message, OpenedFile, Operation, Request, SetAttr, StatFs, reply,
 };
 use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::acquaintances::Acquaintances;
-use crate::alarm::{Alarm, Sleeper};
+use crate::alarm::{Alarm, AlarmThread};
+use crate::blocking_pool::BlockingPool;
 use crate::brokers::Brokers;
+use crate::combining_lock::CombiningLock;
 use crate::descriptors;
-use crate::diversion::Diversions;
-use crate::driver::{Asker, DeviceId, Driver, EIO, Job, O_NONBLOCK};
-use crate::errand::WARNING_INTERVAL;
+use crate::driver::{DeviceId, Driver, EIO, Job, O_NONBLOCK, RequestContext};
 use crate::events::FollowerId;
+use crate::exit_watcher::ExitWatcher;
+use crate::fd_work::WARNING_INTERVAL;
 use crate::housekeeper::{Housekeeper, Watch};
 use crate::logs::LogFile;
 use crate::mapping::Route;
 use crate::memory;
-use crate::options::{Delivery, Options};
+use crate::memory_op::{IoQueue, IoQueueLen, IoRequest};
+use crate::options::{BufferRoute, Options};
 use crate::pids::Pids;
-use crate::pressure::Listener;
-use crate::reach::{Left, LeftoverCount, Leftovers};
+use crate::pressure::PressureThread;
+use crate::process_handles::ProcessHandles;
 use crate::readers;
-use crate::runners::Runners;
+use crate::seccomp_add_fd::ExpectedCalls;
 use crate::served::Served;
 use crate::slow::SlowClients;
-use crate::supervision::Supervision;
-use crate::thread_ends::Mourner;
+use crate::supervision::SupervisorLink;
 use crate::tree::{Refused, Tree};
-use crate::turn::Turn;
 use crate::warnings::Warnings;
 use crate::wire::send;
 
@@ -108,25 +108,25 @@ pub enum ServeError {
 
 /// An open file of the mount.
 enum File {
-    Device { device: DeviceId, process: ProcessKey, pid: u32, memory: Option<Arc<Mapping>> },
+    Device { device: DeviceId, process: ProcessKey, pid: u32, memory: Option<Arc<MappedMemory>> },
     Control,
     Feature(&'static [u8]),
     Log { log: LogFile, text: Option<Arc<logs::KeptText>> },
     Events(FollowerId),
 }
 
-/// A mounted binderfs. It answers while [`serve`](Session::serve) runs.
-pub struct Session {
-    shared: Arc<Shared>,
+/// A mounted binderfs. It answers while [`serve`](MountedBinderfs::serve) runs.
+pub struct MountedBinderfs {
+    shared: Arc<SessionShared>,
 }
 
 /// What all threads of a session share.
 ///
 /// Locks are taken one at a time, never one within another, with two exceptions: a job of the driver
 /// may take `files`, and a device is added to the driver while `tree` is held. No job takes `tree`.
-pub(crate) struct Shared {
+pub(crate) struct SessionShared {
     pub(crate) fuse: Arc<FuseDevice>,
-    delivery: Delivery,
+    delivery: BufferRoute,
     /// Whether the reader has a real-time priority, unless it runs for too long.
     pub(crate) has_realtime_reader: bool,
     security_label: String,
@@ -137,25 +137,25 @@ pub(crate) struct Shared {
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
     pids: Arc<Pids>,
-    pub(crate) driver: Turn<Driver, Job>,
+    pub(crate) driver: CombiningLock<Driver, Job>,
     /// Of the memory of receive buffers, for all mounts of the daemon.
     pub(crate) budget: MemoryBudget,
     texts: logs::TextBudget,
     next_follower: AtomicU64,
     pub(crate) watch: Watch,
-    pub(crate) end: readers::End,
-    pub(crate) leftovers: Arc<LeftoverCount>,
+    pub(crate) end: readers::SessionEnd,
+    pub(crate) leftovers: Arc<IoQueueLen>,
     pub(crate) slow: SlowClients,
-    pub(crate) runners: Arc<Runners>,
-    pub(crate) diversions: Arc<Diversions>,
+    pub(crate) runners: Arc<BlockingPool>,
+    pub(crate) diversions: Arc<ExpectedCalls>,
     pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
-    pub(crate) supervision: Supervision,
+    pub(crate) supervision: SupervisorLink,
     pub(crate) alarm: Arc<Alarm>,
     pub(crate) threads: Arc<ThreadWatch>,
 }
 
-impl Session {
+impl MountedBinderfs {
     /// Mounts binderfs at `dir`. Whoever looks into it waits until [`serve`](Self::serve) runs.
     ///
     /// # Errors
@@ -216,20 +216,20 @@ impl Session {
         if options.statistics {
             tree.add_logs();
         }
-        let (runners, alarm) = (Arc::<Runners>::default(), Arc::<Alarm>::default());
-        let leftovers = Arc::<LeftoverCount>::default();
+        let (runners, alarm) = (Arc::<BlockingPool>::default(), Arc::<Alarm>::default());
+        let leftovers = Arc::<IoQueueLen>::default();
         let threads = Arc::new(ThreadWatch::new().map_err(MountError::Create)?);
-        let diversions = Arc::<Diversions>::default();
+        let diversions = Arc::<ExpectedCalls>::default();
         let driver = Driver::new(
             fuse.clone(),
             options,
             runners.clone(),
             diversions.clone(),
-            Leftovers::counted_by(leftovers.clone()),
+            IoQueue::counted_by(leftovers.clone()),
             alarm.clone(),
             threads.clone(),
         );
-        let driver = Turn::new(driver);
+        let driver = CombiningLock::new(driver);
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {
@@ -253,7 +253,7 @@ impl Session {
             read_only: false,
         };
         let mount = fuse.mount(&mount_options).map_err(MountError::Create)?;
-        let shared = Shared {
+        let shared = SessionShared {
             fuse,
             delivery: options.delivery,
             has_realtime_reader,
@@ -268,26 +268,26 @@ impl Session {
             texts: logs::TextBudget::default(),
             next_follower: AtomicU64::new(0),
             watch: Watch::default(),
-            end: readers::End::default(),
+            end: readers::SessionEnd::default(),
             leftovers,
             slow: SlowClients::default(),
             runners,
             diversions,
             brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::one_in(WARNING_INTERVAL),
-            supervision: Supervision::none(),
+            supervision: SupervisorLink::none(),
             alarm,
             threads,
         };
         Ok((Self { shared: Arc::new(shared) }, mount))
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<SessionShared> {
         &self.shared
     }
 
     /// Returns the device number by which files of this binderfs are known.
-    pub fn device(&self) -> proc_files::Device {
+    pub fn device(&self) -> proc_files::DeviceNumber {
         self.shared.device()
     }
 
@@ -300,9 +300,9 @@ impl Session {
         let shared = &self.shared;
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
         shared.runners.start(shared).map_err(ServeError::Thread)?;
-        let sleeper = Sleeper::start(shared).map_err(ServeError::Thread)?;
-        let mourner = Mourner::start(shared).map_err(ServeError::Thread)?;
-        let listener = Listener::start(shared).map_err(ServeError::Thread)?;
+        let sleeper = AlarmThread::start(shared).map_err(ServeError::Thread)?;
+        let mourner = ExitWatcher::start(shared).map_err(ServeError::Thread)?;
+        let listener = PressureThread::start(shared).map_err(ServeError::Thread)?;
         readers::start(shared).map_err(ServeError::Thread)?;
         let result = shared.end.wait();
         shared.runners.close();
@@ -314,9 +314,9 @@ impl Session {
     }
 }
 
-impl Shared {
+impl SessionShared {
     /// Answers one request. Returns the first of what is left then.
-    pub(crate) fn answer_request(&self, bytes: &[u8]) -> Option<Left> {
+    pub(crate) fn answer_request(&self, bytes: &[u8]) -> Option<IoRequest> {
         match Request::parse(bytes) {
             Ok(request) => self.handle_guarded(&request),
             Err(error) => {
@@ -330,7 +330,7 @@ impl Shared {
     }
 
     /// Handles one request; a panic ends that request alone.
-    fn handle_guarded(&self, request: &Request<'_>) -> Option<Left> {
+    fn handle_guarded(&self, request: &Request<'_>) -> Option<IoRequest> {
         let guarded = std::panic::AssertUnwindSafe(|| self.handle(request));
         std::panic::catch_unwind(guarded).unwrap_or_else(|_| {
             tracing::error!(opcode = request.header.opcode, "a request met a bug");
@@ -339,7 +339,7 @@ impl Shared {
         })
     }
 
-    fn handle(&self, request: &Request<'_>) -> Option<Left> {
+    fn handle(&self, request: &Request<'_>) -> Option<IoRequest> {
         let header = &request.header;
         let unique = header.unique;
         match request.operation {
@@ -402,7 +402,7 @@ impl Shared {
             }
             Operation::Read(read) => self.read(unique, &read),
             Operation::OpenDir { .. } => {
-                send(&self.fuse, &reply::open(unique, &Opened::default()));
+                send(&self.fuse, &reply::open(unique, &OpenedFile::default()));
             }
             Operation::ReadDir(read) => self.read_dir(unique, header.node, &read),
             Operation::ReleaseDir(_) => send(&self.fuse, &reply::empty(unique)),
@@ -442,7 +442,7 @@ impl Shared {
     }
 
     /// The number by which the kernel knows files of this mount.
-    pub(crate) fn device(&self) -> proc_files::Device {
+    pub(crate) fn device(&self) -> proc_files::DeviceNumber {
         self.served.device()
     }
 
@@ -486,7 +486,7 @@ impl Shared {
         command: u32,
         argument: u64,
         data: &[u8],
-    ) -> Option<Left> {
+    ) -> Option<IoRequest> {
         if command == BINDER_CTL_ADD && self.is_control(fh) {
             self.add_device(header.unique, data);
             return None;
@@ -495,7 +495,7 @@ impl Shared {
         match (self.asker(header, fh, argument), copy.get_mut(..data.len())) {
             (Some(asker), Some(room)) => {
                 room.copy_from_slice(data);
-                let asker = Asker { is_compat, ..asker };
+                let asker = RequestContext { is_compat, ..asker };
                 let job = Job::Ioctl { asker, command, data: copy, len: data.len() };
                 self.take_left_after(Some(job))
             }
@@ -550,10 +550,10 @@ impl Shared {
         self.attr(unique, node);
     }
 
-    fn asker(&self, header: &Header, fh: u64, argument: u64) -> Option<Asker> {
+    fn asker(&self, header: &Header, fh: u64, argument: u64) -> Option<RequestContext> {
         let (device, process) = self.process_of(fh)?;
         let Header { unique, pid: tid, uid, .. } = *header;
-        Some(Asker { unique, device, process, tid, uid, argument, is_compat: false })
+        Some(RequestContext { unique, device, process, tid, uid, argument, is_compat: false })
     }
 
     fn process_of(&self, fh: u64) -> Option<(DeviceId, ProcessKey)> {
@@ -587,7 +587,7 @@ impl Shared {
         }
         drop(files);
         self.tree().shrink();
-        Acquaintances::shrink();
+        ProcessHandles::shrink();
     }
 
     fn refuse(&self, unique: u64, errno: i32) {

@@ -8,7 +8,7 @@ use binder_os::ThreadStatus;
 use crate::slow::SlowClients;
 use crate::supervisor::Attendant;
 
-pub(crate) struct Supervision {
+pub(crate) struct SupervisorLink {
     /// The seccomp filters that every client has, and that let our calls pass.
     client_filters: AtomicU32,
     /// The supervisor can give files to those who have its filter.
@@ -19,7 +19,7 @@ pub(crate) struct Supervision {
     pub(crate) tardy: SlowClients,
 }
 
-impl Supervision {
+impl SupervisorLink {
     /// None as yet: clients have the filters that we have ourselves.
     pub(crate) fn none() -> Self {
         Self {

@@ -11,18 +11,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use binder_os::seccomp::{Answer, Call, Listener, Trapped};
+use binder_os::seccomp::{NotifyFd, TrapAnswer, Trapped, TrappedCall};
 use binder_os::{FileId, ThreadStatus, injection, proc_files};
 
 use crate::contexts::Contexts;
-use crate::diversion;
 use crate::driver::{EINTR, EIO, Job, NullIoctl};
-use crate::errand::Worker;
+use crate::fd_work::Worker;
 use crate::files::HeldFile;
-use crate::hearing::Hearing;
 use crate::mounts::Mounts;
+use crate::notify_listener::NotifyListener;
 use crate::options::Options;
-use crate::session::Session;
+use crate::seccomp_add_fd;
+use crate::session::MountedBinderfs;
 
 /// How many calls about mounting are answered at a time.
 const WORKERS_MAX: usize = 32;
@@ -38,7 +38,7 @@ pub(crate) struct Attendant {
     mounts: Arc<Mounts>,
     contexts: Arc<Contexts>,
     workers: Arc<AtomicUsize>,
-    pub(crate) hearing: Hearing,
+    pub(crate) hearing: NotifyListener,
 }
 
 impl Supervisor {
@@ -48,14 +48,14 @@ impl Supervisor {
     /// # Errors
     ///
     /// As reading /proc.
-    pub fn new(session: &Session, options: &Options) -> io::Result<Self> {
+    pub fn new(session: &MountedBinderfs, options: &Options) -> io::Result<Self> {
         let mounts = Arc::new(Mounts::new(session, options)?);
         Ok(Self { mounts, contexts: Arc::default() })
     }
 
     /// Notes that clients have one seccomp filter more than this process: that of the supervisor, by
     /// which `listener` is told of their calls. Must come before they do anything.
-    pub fn expect_filter(&self, listener: &Listener) {
+    pub fn expect_filter(&self, listener: &NotifyFd) {
         self.mounts.begin_to_be_asked(listener.is_steadfast());
     }
 
@@ -64,9 +64,9 @@ impl Supervisor {
     /// # Errors
     ///
     /// As the kernel; trapped calls fail with `ENOSYS` afterwards.
-    pub fn attend(self, listener: Listener) -> io::Result<()> {
+    pub fn attend(self, listener: NotifyFd) -> io::Result<()> {
         let Self { mounts, contexts } = self;
-        let hearing = Hearing::new(listener)?;
+        let hearing = NotifyListener::new(listener)?;
         let attendant = Arc::new(Attendant { mounts, contexts, workers: Arc::default(), hearing });
         attendant.mounts.be_attended(&attendant);
         while let Some(waiting) = attendant.hearing.next()? {
@@ -80,16 +80,16 @@ impl Attendant {
     /// Answers a call, or sees to it that it is answered. No client holds this up: runners give files to
     /// a thread that nobody has waited for.
     pub(crate) fn attend_to(&self, waiting: Waiting) {
-        let Call::Diversion { argument } = waiting.trapped.call else {
+        let TrappedCall::Diversion { argument } = waiting.trapped.call else {
             return self.decide(waiting);
         };
         match self.mounts.diverted(waiting.trapped.tid, argument) {
             Some((shared, diverted)) => shared.runners.run(diverted.client, move |shared| {
-                let files = diversion::complete(shared, Worker::Runner, waiting, diverted);
+                let files = seccomp_add_fd::complete(shared, Worker::Runner, waiting, diverted);
                 files.into_iter().for_each(HeldFile::close);
             }),
             // What the kernel would make again is nothing that this thread was about to do.
-            None => waiting.answer(Answer::Refuse(EINTR)),
+            None => waiting.answer(TrapAnswer::Refuse(EINTR)),
         }
     }
 
@@ -97,28 +97,32 @@ impl Attendant {
         let Trapped { tid, call, .. } = waiting.trapped;
         let of_caller = |fd| proc_files::id_of_descriptor(tid, fd).ok();
         match call {
-            Call::Filter => self.note_filter(waiting),
-            Call::Ioctl { fd: injection::NO_FILE, .. } if self.mounts.is_asking(tid) => {
-                waiting.answer(Answer::Done);
+            TrappedCall::Filter => self.note_filter(waiting),
+            TrappedCall::Ioctl { fd: injection::NO_FILE, .. } if self.mounts.is_asking(tid) => {
+                waiting.answer(TrapAnswer::Done);
             }
-            Call::Ioctl { fd, request } => match of_caller(fd) {
+            TrappedCall::Ioctl { fd, request } => match of_caller(fd) {
                 Some(file) => self.null_ioctl(waiting, file, request),
-                None => waiting.answer(Answer::Proceed),
+                None => waiting.answer(TrapAnswer::Proceed),
             },
-            Call::Mount { .. } | Call::OpenContext { .. } => self.start_worker(waiting, None),
-            Call::Configure { fd, .. } | Call::MakeMount { fd, .. } => {
+            TrappedCall::Mount { .. } | TrappedCall::OpenContext { .. } => {
+                self.start_worker(waiting, None)
+            }
+            TrappedCall::Configure { fd, .. } | TrappedCall::MakeMount { fd, .. } => {
                 match of_caller(fd).filter(|file| self.contexts.holds(*file)) {
                     Some(file) => self.start_worker(waiting, Some(file)),
-                    None => waiting.answer(Answer::Proceed),
+                    None => waiting.answer(TrapAnswer::Proceed),
                 }
             }
-            Call::MoveMount { from, .. } => {
+            TrappedCall::MoveMount { from, .. } => {
                 match of_caller(from).filter(|file| self.contexts.holds_mount(file.device)) {
                     Some(file) => self.start_worker(waiting, Some(file)),
-                    None => waiting.answer(Answer::Proceed),
+                    None => waiting.answer(TrapAnswer::Proceed),
                 }
             }
-            Call::Diversion { .. } | Call::Other => waiting.answer(Answer::Proceed),
+            TrappedCall::Diversion { .. } | TrappedCall::Other => {
+                waiting.answer(TrapAnswer::Proceed)
+            }
         }
     }
 
@@ -127,16 +131,16 @@ impl Attendant {
         let tid = waiting.trapped.tid;
         let (Some(shared), Ok(status)) = (self.mounts.session(file.device), ThreadStatus::of(tid))
         else {
-            return waiting.answer(Answer::Proceed);
+            return waiting.answer(TrapAnswer::Proceed);
         };
         if !waiting.is_pending() {
             return;
         }
         let answered = Box::new(move |result| {
             waiting.answer(match result {
-                Some(Ok(())) => Answer::Done,
-                Some(Err(errno)) => Answer::Refuse(errno),
-                None => Answer::Proceed,
+                Some(Ok(())) => TrapAnswer::Done,
+                Some(Err(errno)) => TrapAnswer::Refuse(errno),
+                None => TrapAnswer::Proceed,
             });
         });
         shared.submit(Job::NullIoctl(NullIoctl {
@@ -156,28 +160,38 @@ impl Attendant {
         {
             self.mounts.note_filter(status.tgid);
         }
-        waiting.answer(Answer::Proceed);
+        waiting.answer(TrapAnswer::Proceed);
     }
 
     fn start_worker(&self, waiting: Waiting, context: Option<FileId>) {
         let Some(place) = Place::take(&self.workers) else {
-            return waiting.answer(Answer::Proceed);
+            return waiting.answer(TrapAnswer::Proceed);
         };
         let (mounts, contexts) = (self.mounts.clone(), self.contexts.clone());
         let work = move || {
             let outcome = match (waiting.trapped.call, context) {
-                (Call::Mount { .. }, _) => mounts.mount(&waiting),
-                (Call::OpenContext { .. }, _) => contexts.open(&waiting),
-                (Call::Configure { .. }, Some(file)) => contexts.configure(&waiting, file, &mounts),
-                (Call::MakeMount { .. }, Some(file)) => contexts.make_mount(&waiting, file),
-                (Call::MoveMount { .. }, Some(file)) => contexts.move_mount(&waiting, file.device),
+                (TrappedCall::Mount { .. }, _) => mounts.mount(&waiting),
+                (TrappedCall::OpenContext { .. }, _) => contexts.open(&waiting),
+                (TrappedCall::Configure { .. }, Some(file)) => {
+                    contexts.configure(&waiting, file, &mounts)
+                }
+                (TrappedCall::MakeMount { .. }, Some(file)) => contexts.make_mount(&waiting, file),
+                (TrappedCall::MoveMount { .. }, Some(file)) => {
+                    contexts.move_mount(&waiting, file.device)
+                }
                 (
-                    Call::Configure { .. } | Call::MakeMount { .. } | Call::MoveMount { .. },
+                    TrappedCall::Configure { .. }
+                    | TrappedCall::MakeMount { .. }
+                    | TrappedCall::MoveMount { .. },
                     None,
                 )
-                | (Call::Ioctl { .. } | Call::Diversion { .. } | Call::Filter | Call::Other, _) => {
-                    Ok(Outcome::Proceed)
-                }
+                | (
+                    TrappedCall::Ioctl { .. }
+                    | TrappedCall::Diversion { .. }
+                    | TrappedCall::Filter
+                    | TrappedCall::Other,
+                    _,
+                ) => Ok(MountAnswer::Proceed),
             };
             waiting.end(outcome);
             drop(place);
@@ -206,7 +220,7 @@ impl Drop for Place {
 }
 
 /// What becomes of a call about mounting; an error is the errno that it gets.
-pub(crate) enum Outcome {
+pub(crate) enum MountAnswer {
     Proceed,
     Done,
     /// The call returns a descriptor of this, which is closed when another program is executed, or not.
@@ -215,13 +229,13 @@ pub(crate) enum Outcome {
 
 /// A trapped call. Whatever happens, it is answered.
 pub(crate) struct Waiting {
-    listener: Arc<Listener>,
+    listener: Arc<NotifyFd>,
     pub(crate) trapped: Trapped,
     is_over: bool,
 }
 
 impl Waiting {
-    pub(crate) fn new(listener: Arc<Listener>, trapped: Trapped) -> Self {
+    pub(crate) fn new(listener: Arc<NotifyFd>, trapped: Trapped) -> Self {
         Self { listener, trapped, is_over: false }
     }
 
@@ -235,26 +249,26 @@ impl Waiting {
         self.listener.add(&self.trapped, file)
     }
 
-    fn end(mut self, outcome: Result<Outcome, i32>) {
+    fn end(mut self, outcome: Result<MountAnswer, i32>) {
         let given = match outcome {
-            Ok(Outcome::Proceed) => return self.answer(Answer::Proceed),
-            Ok(Outcome::Done) => return self.answer(Answer::Done),
-            Err(errno) => return self.answer(Answer::Refuse(errno)),
-            Ok(Outcome::Given(file, is_cloexec)) => {
+            Ok(MountAnswer::Proceed) => return self.answer(TrapAnswer::Proceed),
+            Ok(MountAnswer::Done) => return self.answer(TrapAnswer::Done),
+            Err(errno) => return self.answer(TrapAnswer::Refuse(errno)),
+            Ok(MountAnswer::Given(file, is_cloexec)) => {
                 self.listener.give(&self.trapped, file.as_fd(), is_cloexec)
             }
         };
         match given {
             Ok(()) => self.is_over = true,
-            Err(error) => self.answer(Answer::Refuse(error.raw_os_error().unwrap_or(EIO))),
+            Err(error) => self.answer(TrapAnswer::Refuse(error.raw_os_error().unwrap_or(EIO))),
         }
     }
 
-    pub(crate) fn answer(mut self, answer: Answer) {
+    pub(crate) fn answer(mut self, answer: TrapAnswer) {
         self.answer_now(answer);
     }
 
-    fn answer_now(&mut self, answer: Answer) {
+    fn answer_now(&mut self, answer: TrapAnswer) {
         self.is_over = true;
         if let Err(error) = self.listener.answer(&self.trapped, answer) {
             tracing::warn!(%error, ?answer, tid = self.trapped.tid, "a call could not be answered");
@@ -265,7 +279,7 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         if !self.is_over {
-            self.answer_now(Answer::Refuse(EIO));
+            self.answer_now(TrapAnswer::Refuse(EIO));
         }
     }
 }

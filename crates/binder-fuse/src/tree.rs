@@ -111,7 +111,7 @@ pub(crate) enum Sharing {
 
 /// What an inode stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum InodeKind {
     Root,
     Control,
     Features,
@@ -344,16 +344,16 @@ impl Tree {
     }
 
     /// What an inode stands for.
-    pub(crate) fn place(&self, node: u64) -> Result<Place, Refused> {
+    pub(crate) fn place(&self, node: u64) -> Result<InodeKind, Refused> {
         if let Some(place) = self.place_log(node) {
             return Ok(place);
         }
         Ok(match node {
-            FUSE_ROOT_ID => Place::Root,
-            CONTROL => Place::Control,
-            FEATURES => Place::Features,
-            _ if feature_text(node).is_some() => Place::Feature,
-            _ => Place::Device(self.inodes.get(&node).ok_or(Refused::ENOENT)?.device),
+            FUSE_ROOT_ID => InodeKind::Root,
+            CONTROL => InodeKind::Control,
+            FEATURES => InodeKind::Features,
+            _ if feature_text(node).is_some() => InodeKind::Feature,
+            _ => InodeKind::Device(self.inodes.get(&node).ok_or(Refused::ENOENT)?.device),
         })
     }
 
@@ -384,11 +384,11 @@ impl Tree {
     pub(crate) fn attr(&self, node: u64) -> Result<Attr, Refused> {
         let (uid, gid) = self.owner;
         let (mode, size) = match self.place(node)? {
-            Place::Root | Place::Features | Place::Logs => (S_IFDIR | 0o755, 0),
-            Place::Control => (S_IFREG | 0o600, 0),
-            Place::Feature => (S_IFREG | 0o444, self.feature_text(node).len()),
-            Place::Log(_) => (S_IFREG | 0o444, 0),
-            Place::Device(_) => (S_IFREG, BUFFER_BYTES),
+            InodeKind::Root | InodeKind::Features | InodeKind::Logs => (S_IFDIR | 0o755, 0),
+            InodeKind::Control => (S_IFREG | 0o600, 0),
+            InodeKind::Feature => (S_IFREG | 0o444, self.feature_text(node).len()),
+            InodeKind::Log(_) => (S_IFREG | 0o444, 0),
+            InodeKind::Device(_) => (S_IFREG, BUFFER_BYTES),
         };
         let mut attr = Attr {
             ino: node,
@@ -436,7 +436,7 @@ impl Tree {
         let mut entries =
             vec![(node, S_IFDIR, b".".to_vec()), (FUSE_ROOT_ID, S_IFDIR, b"..".to_vec())];
         match self.place(node)? {
-            Place::Root => {
+            InodeKind::Root => {
                 entries.push((CONTROL, S_IFREG, b"binder-control".to_vec()));
                 entries.push((FEATURES, S_IFDIR, b"features".to_vec()));
                 // The number is one that no look-up hands out: each of those has a fresh inode.
@@ -444,15 +444,15 @@ impl Tree {
                 let devices = self.names.iter();
                 entries.extend(devices.map(|(name, id)| (number(*id), S_IFREG, name.clone())));
             }
-            Place::Features => {
+            InodeKind::Features => {
                 entries.extend(
                     (FIRST_FEATURE..)
                         .zip(FEATURES_TOLD)
                         .map(|(node, (name, _))| (node, S_IFREG, name.as_bytes().to_vec())),
                 );
             }
-            Place::Logs => entries[1].0 = Logs::parent(node),
-            Place::Control | Place::Feature | Place::Log(_) | Place::Device(_) => {
+            InodeKind::Logs => entries[1].0 = Logs::parent(node),
+            InodeKind::Control | InodeKind::Feature | InodeKind::Log(_) | InodeKind::Device(_) => {
                 return Err(Refused::ENOTDIR);
             }
         }

@@ -16,7 +16,7 @@ use binder_uapi::{
 };
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use crate::binder_device::{BinderDevice, Received};
+use crate::binder_device::{BinderDevice, ReceivedData};
 
 /// A thread's part of an open binder device.
 #[derive(Debug)]
@@ -223,7 +223,7 @@ impl BinderClient {
         data: &mut Vec<u8>,
     ) -> io::Result<()> {
         let BinderTransactionData { buffer: address, data_size: len_bytes, .. } = *transaction;
-        self.device.copy_received(Received { address, len_bytes }, data)
+        self.device.copy_received(ReceivedData { address, len_bytes }, data)
     }
 }
 

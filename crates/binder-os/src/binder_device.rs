@@ -53,7 +53,7 @@ pub(crate) struct Exchange {
 
 /// The bytes of a received transaction, by the addresses that the driver gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedData {
     /// Where they start.
     pub(crate) address: u64,
     /// How many there are.
@@ -242,7 +242,7 @@ impl BinderDevice {
             if len_bytes == 0 {
                 return Err(io::Error::other("the driver names a text that does not end"));
             }
-            self.copy_received(Received { address: start, len_bytes }, &mut step)?;
+            self.copy_received(ReceivedData { address: start, len_bytes }, &mut step)?;
             let nul = step.iter().position(|byte| *byte == 0);
             text.extend_from_slice(&step[..nul.unwrap_or(step.len())]);
             if nul.is_some() {
@@ -257,7 +257,11 @@ impl BinderDevice {
     /// # Errors
     ///
     /// If they do not lie in the receive buffer.
-    pub(crate) fn copy_received(&self, received: Received, data: &mut Vec<u8>) -> io::Result<()> {
+    pub(crate) fn copy_received(
+        &self,
+        received: ReceivedData,
+        data: &mut Vec<u8>,
+    ) -> io::Result<()> {
         let (start, len) = self.range_of(received)?;
         data.clear();
         data.reserve(len);
@@ -282,7 +286,7 @@ impl BinderDevice {
     /// # Safety
     ///
     /// Until the borrow ends they must belong to a transaction that was delivered and not freed.
-    pub(crate) unsafe fn lend(&self, received: Received) -> io::Result<&[u8]> {
+    pub(crate) unsafe fn lend(&self, received: ReceivedData) -> io::Result<&[u8]> {
         let (start, len) = self.range_of(received)?;
         // SAFETY: `range_of` has seen that the range lies within the mapping, which lives as long
         // as `self`.
@@ -297,7 +301,7 @@ impl BinderDevice {
     }
 
     /// Returns a range as offset and length.
-    fn range_of(&self, received: Received) -> io::Result<(usize, usize)> {
+    fn range_of(&self, received: ReceivedData) -> io::Result<(usize, usize)> {
         let start = received.address.checked_sub(self.start());
         let start = start.and_then(|start| usize::try_from(start).ok());
         let len = usize::try_from(received.len_bytes).ok();
@@ -305,7 +309,7 @@ impl BinderDevice {
             start.checked_add(len).is_some_and(|end| end <= self.buffer_bytes)
         });
         range.ok_or_else(|| {
-            let Received { address, len_bytes } = received;
+            let ReceivedData { address, len_bytes } = received;
             io::Error::other(format!(
                 "the driver names {len_bytes} bytes at {address:#x}, outside the receive buffer"
             ))
@@ -370,12 +374,12 @@ mod tests {
         let device = fake_device(4096);
         let start = device.start();
         let mut data = vec![9; 100];
-        let last = Received { address: start + 4092, len_bytes: 4 };
+        let last = ReceivedData { address: start + 4092, len_bytes: 4 };
         device.copy_received(last, &mut data).unwrap();
         assert_eq!(data, [1, 2, 3, 4]);
         let wrong = [(start + 4093, 4), (start - 1, 1), (start, 4097), (start, u64::MAX), (0, 0)];
         for (address, len_bytes) in wrong {
-            let copied = device.copy_received(Received { address, len_bytes }, &mut data);
+            let copied = device.copy_received(ReceivedData { address, len_bytes }, &mut data);
             assert!(copied.is_err(), "{address:#x} {len_bytes}");
         }
         assert_eq!(data, [1, 2, 3, 4]);

@@ -1,6 +1,6 @@
 //! What a read of a binder device brings, as typed values.
 //!
-//! A transaction comes out of here once, as a [`Delivery`], so that what it brings along - files
+//! A transaction comes out of here once, as a [`IncomingTransaction`], so that what it brings along - files
 //! above all - has one owner.
 
 use std::ops::Range;
@@ -16,14 +16,14 @@ use binder_uapi::{
 use zerocopy::FromBytes;
 
 use crate::binder_device::BinderDevice;
-use crate::delivery::Delivery;
+use crate::delivery::IncomingTransaction;
 
 /// Room for the returns of one read, as Android's library has it.
 const ROOM_BYTES: usize = 256;
 
 /// Returns that were read, until they are taken one by one.
 #[derive(Debug)]
-pub(crate) struct Returns {
+pub(crate) struct ReturnStream {
     bytes: [u8; ROOM_BYTES],
     /// The part that was filled and not taken yet.
     unread: Range<usize>,
@@ -33,13 +33,13 @@ pub(crate) struct Returns {
 #[derive(Debug)]
 pub enum Return {
     /// A call or a one-way for an object of this process.
-    Transaction(Delivery),
+    Transaction(IncomingTransaction),
     /// The reply to this thread's call.
-    Reply(Delivery),
+    Reply(IncomingTransaction),
     /// This thread's transaction or reply was accepted.
     Complete(Acceptance),
     /// This thread's transaction was refused, or its call will never be answered.
-    Refused(Refusal),
+    Refused(NoReply),
     /// What others hold of an object of ours has changed.
     Node(Notice, BinderPtrCookie),
     /// Another looper is wanted.
@@ -54,7 +54,7 @@ pub enum Return {
     Unknown(u32),
 }
 
-impl Returns {
+impl ReturnStream {
     pub(crate) fn new() -> Self {
         Self { bytes: [0; ROOM_BYTES], unread: 0..0 }
     }
@@ -98,7 +98,7 @@ pub enum Acceptance {
 
 /// Why there is no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum NoReply {
     /// The owner of the object is gone.
     Dead,
     /// The driver could not do it.
@@ -134,18 +134,24 @@ fn parse(code: u32, payload: &[u8], device: &Arc<BinderDevice>) -> Option<Return
         BR_NOOP | BR_OK | BR_CLEAR_DEATH_NOTIFICATION_DONE | BR_CLEAR_FREEZE_NOTIFICATION_DONE => {
             Return::Nothing
         }
-        BR_TRANSACTION => Return::Transaction(Delivery::new(device, read(payload)?, None)),
+        BR_TRANSACTION => {
+            Return::Transaction(IncomingTransaction::new(device, read(payload)?, None))
+        }
         BR_TRANSACTION_SEC_CTX => {
             let call: BinderTransactionDataSecctx = read(payload)?;
-            Return::Transaction(Delivery::new(device, call.transaction_data, Some(call.secctx)))
+            Return::Transaction(IncomingTransaction::new(
+                device,
+                call.transaction_data,
+                Some(call.secctx),
+            ))
         }
-        BR_REPLY => Return::Reply(Delivery::new(device, read(payload)?, None)),
+        BR_REPLY => Return::Reply(IncomingTransaction::new(device, read(payload)?, None)),
         BR_TRANSACTION_COMPLETE => Return::Complete(Acceptance::Plain),
         BR_ONEWAY_SPAM_SUSPECT => Return::Complete(Acceptance::SpamSuspect),
         BR_TRANSACTION_PENDING_FROZEN => Return::Complete(Acceptance::PendingFrozen),
-        BR_DEAD_REPLY => Return::Refused(Refusal::Dead),
-        BR_FAILED_REPLY => Return::Refused(Refusal::Failed),
-        BR_FROZEN_REPLY => Return::Refused(Refusal::Frozen),
+        BR_DEAD_REPLY => Return::Refused(NoReply::Dead),
+        BR_FAILED_REPLY => Return::Refused(NoReply::Failed),
+        BR_FROZEN_REPLY => Return::Refused(NoReply::Frozen),
         BR_INCREFS => Return::Node(Notice::Increfs, read(payload)?),
         BR_ACQUIRE => Return::Node(Notice::Acquire, read(payload)?),
         BR_RELEASE => Return::Node(Notice::Release, read(payload)?),

@@ -121,7 +121,7 @@ impl Broker {
                 Ok(pid.cast_unsigned())
             }
             [step, errno] => {
-                let step = Step::from_number(step).ok_or(StartError::Ended)?;
+                let step = BrokerStep::from_number(step).ok_or(StartError::Ended)?;
                 Err(StartError::Refused { step, errno: Errno::from_raw_os_error(errno) })
             }
             _ => Err(StartError::Ended),
@@ -201,7 +201,7 @@ pub enum StartError {
     #[error("{}: {errno}", .step.words())]
     Refused {
         /// What it tried.
-        step: Step,
+        step: BrokerStep,
         /// What the system answered.
         errno: Errno,
     },
@@ -237,7 +237,7 @@ impl StartError {
 /// What a broker does before it holds files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
-pub enum Step {
+pub enum BrokerStep {
     /// Gives up the driver's groups.
     Groups,
     /// Finds the namespaces of its users.
@@ -252,7 +252,7 @@ pub enum Step {
     Become,
 }
 
-impl Step {
+impl BrokerStep {
     const ALL: [Self; 6] =
         [Self::Groups, Self::Find, Self::Enter, Self::Identify, Self::Fork, Self::Become];
 
@@ -299,27 +299,30 @@ pub fn serve(user: UserAndGroup, beside: Option<u32>) -> io::Result<()> {
 
 /// Becomes a process of `user`, in the namespaces of thread `beside`; or has a child that does, which is
 /// returned.
-fn prepare(user: UserAndGroup, beside: Option<u32>) -> Result<Option<Forked>, (Step, io::Error)> {
+fn prepare(
+    user: UserAndGroup,
+    beside: Option<u32>,
+) -> Result<Option<Forked>, (BrokerStep, io::Error)> {
     let is_other = rustix::process::getuid().as_raw() != user.uid;
     // In a user namespace without other groups they cannot be given up, nor are they another's.
     match rustix::thread::set_thread_groups(&[]) {
-        Err(errno) if is_other => return Err((Step::Groups, errno.into())),
+        Err(errno) if is_other => return Err((BrokerStep::Groups, errno.into())),
         Ok(()) | Err(_) => {}
     }
     let Some(tid) = beside else {
-        return become_user(user).map(|()| None).map_err(Step::Become.failed());
+        return become_user(user).map(|()| None).map_err(BrokerStep::Become.failed());
     };
-    let (kinds, theirs) = find_namespaces(tid).map_err(Step::Find.failed())?;
+    let (kinds, theirs) = find_namespaces(tid).map_err(BrokerStep::Find.failed())?;
     // Whoever rules there must not trace us while we are more than one of them.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .map_err(Step::Enter.failed())?;
+        .map_err(BrokerStep::Enter.failed())?;
     rustix::thread::move_into_thread_name_spaces(theirs.as_fd(), kinds)
-        .map_err(Step::Enter.failed())?;
+        .map_err(BrokerStep::Enter.failed())?;
     // As numbered here: the reader's namespace decides.
-    let user = ThreadStatus::of(tid).map_err(Step::Identify.failed())?.user;
+    let user = ThreadStatus::of(tid).map_err(BrokerStep::Identify.failed())?.user;
     // Whoever enters a pid namespace stays outside; his children are in it.
-    match processes::fork().map_err(Step::Fork.failed())? {
-        Fork::Child => become_user(user).map(|()| None).map_err(Step::Become.failed()),
+    match processes::fork().map_err(BrokerStep::Fork.failed())? {
+        Fork::Child => become_user(user).map(|()| None).map_err(BrokerStep::Become.failed()),
         Fork::Parent(child) => Ok(Some(child)),
     }
 }

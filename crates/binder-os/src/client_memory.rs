@@ -9,8 +9,8 @@ use std::sync::Arc;
 use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::leash::Leash;
-use crate::mapping::Mapping;
+use crate::cancel_token::CancelToken;
+use crate::mapped_memory::MappedMemory;
 use crate::proc_files::split_stat;
 
 /// The memory of one client process.
@@ -33,7 +33,7 @@ pub struct ClientMemory {
     readable: PageSet,
     writable: PageSet,
     /// Ends what takes too long.
-    leash: Arc<Leash>,
+    token: Arc<CancelToken>,
 }
 
 /// One address space, whatever program its process executes later.
@@ -93,8 +93,8 @@ impl ClientMemory {
 
     fn new(dir: Arc<OwnedFd>, tid: i32) -> Self {
         let (readable, writable) = (PageSet::EMPTY, PageSet::EMPTY);
-        let leash = Arc::default();
-        Self { dir, tid, mem: MemFile::Unopened, readable, writable, leash }
+        let token = Arc::default();
+        Self { dir, tid, mem: MemFile::Unopened, readable, writable, token }
     }
 
     /// The same memory, to be accessed at the same time.
@@ -110,8 +110,8 @@ impl ClientMemory {
 
     /// What ends all further access by this value. One that has been begun goes on as long as it takes.
     #[must_use]
-    pub fn leash(&self) -> &Arc<Leash> {
-        &self.leash
+    pub fn cancel_token(&self) -> &Arc<CancelToken> {
+        &self.token
     }
 
     /// Fills `into` from `address`.
@@ -154,7 +154,7 @@ impl ClientMemory {
     pub fn read_into(
         &mut self,
         address: u64,
-        buffer: &Mapping,
+        buffer: &MappedMemory,
         offset: usize,
         len_bytes: usize,
     ) -> Result<(), Fault> {
@@ -174,8 +174,8 @@ impl ClientMemory {
         let fault = Fault { address, len_bytes };
         let target = Range::new(address, len_bytes).ok_or(fault)?;
         if target.is_short() && self.writable.holds(target) {
-            let made = self.mem_file().and_then(|(mem, leash)| {
-                leash.transfer(|| rustix::io::pwrite(mem, bytes, target.start).ok())
+            let made = self.mem_file().and_then(|(mem, token)| {
+                token.transfer(|| rustix::io::pwrite(mem, bytes, target.start).ok())
             });
             let written = made.flatten();
             if written == Some(len_bytes) {
@@ -332,12 +332,12 @@ impl ClientMemory {
         let fault = Fault { address, len_bytes };
         let source = Range::new(address, len_bytes).ok_or(fault)?;
         if source.is_short() && self.readable.holds(source) {
-            let read = self.mem_file().and_then(|(mem, leash)| {
+            let read = self.mem_file().and_then(|(mem, token)| {
                 let offset = libc::off_t::try_from(source.start).ok()?;
                 let mem = mem.as_raw_fd();
                 // SAFETY: the caller vouches for `into`; the descriptor is open for the call.
                 let read = || unsafe { libc::pread(mem, into.cast(), len_bytes, offset) };
-                usize::try_from(leash.transfer(read)?).ok()
+                usize::try_from(token.transfer(read)?).ok()
             });
             if read == Some(len_bytes) {
                 return Ok(());
@@ -366,7 +366,7 @@ impl ClientMemory {
     /// The first thread may exit before the others; its number then names the process but has no
     /// memory any more, and the system answers ESRCH.
     fn with_living_thread(&mut self, transfer: impl Fn(i32) -> isize) -> Option<usize> {
-        let transferred = self.leash.transfer(|| transfer(self.tid))?;
+        let transferred = self.token.transfer(|| transfer(self.tid))?;
         if let Ok(len_bytes) = usize::try_from(transferred) {
             return Some(len_bytes);
         }
@@ -374,7 +374,7 @@ impl ClientMemory {
             return None;
         }
         for tid in self.threads() {
-            if let Ok(len_bytes) = usize::try_from(self.leash.transfer(|| transfer(tid))?) {
+            if let Ok(len_bytes) = usize::try_from(self.token.transfer(|| transfer(tid))?) {
                 self.tid = tid;
                 return Some(len_bytes);
             }
@@ -391,7 +391,7 @@ impl ClientMemory {
         entries.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok()).collect()
     }
 
-    fn mem_file(&mut self) -> Option<(&OwnedFd, &Leash)> {
+    fn mem_file(&mut self) -> Option<(&OwnedFd, &CancelToken)> {
         if let MemFile::Unopened = self.mem {
             let path = format!("task/{}/mem", self.tid);
             let flags = OFlags::RDWR | OFlags::CLOEXEC;
@@ -401,7 +401,7 @@ impl ClientMemory {
             };
         }
         match &self.mem {
-            MemFile::Open(file) => Some((file, &self.leash)),
+            MemFile::Open(file) => Some((file, &self.token)),
             MemFile::Unopened | MemFile::Refused => None,
         }
     }

@@ -8,25 +8,25 @@ use binder_uapi::{BC_FREE_BUFFER, BC_TRANSACTION, name_of, payload_len};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::binder_device::BinderDevice;
-use crate::binder_returns::{Return, Returns};
-use crate::delivery::Delivery;
+use crate::binder_returns::{Return, ReturnStream};
+use crate::delivery::IncomingTransaction;
 
 /// A thread's conversation with a device.
 ///
 /// Commands wait until they are written; returns that were read wait until they are taken. What lies
-/// in the receive buffer comes out of here as a [`Delivery`] and is freed by giving it back.
+/// in the receive buffer comes out of here as a [`IncomingTransaction`] and is freed by giving it back.
 #[derive(Debug)]
 pub struct Conversation {
     device: Arc<BinderDevice>,
     commands: Vec<u8>,
-    returns: Returns,
+    returns: ReturnStream,
 }
 
 impl Conversation {
     /// Nothing said, nothing heard.
     #[must_use]
     pub fn new(device: Arc<BinderDevice>) -> Self {
-        Self { device, commands: Vec::new(), returns: Returns::new() }
+        Self { device, commands: Vec::new(), returns: ReturnStream::new() }
     }
 
     /// Adds a command to those that are to be written.
@@ -44,7 +44,7 @@ impl Conversation {
     /// # Panics
     ///
     /// If it came from another device.
-    pub fn push_free(&mut self, delivery: Delivery) {
+    pub fn push_free(&mut self, delivery: IncomingTransaction) {
         assert!(Arc::ptr_eq(delivery.device(), &self.device), "every device frees its own");
         self.add(BC_FREE_BUFFER, &delivery.head().buffer);
         drop(delivery);

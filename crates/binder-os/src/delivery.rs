@@ -13,7 +13,7 @@ use binder_uapi::{
 };
 use zerocopy::FromBytes;
 
-use crate::binder_device::{BinderDevice, Received};
+use crate::binder_device::{BinderDevice, ReceivedData};
 use crate::fork_count;
 
 /// A transaction or reply that has come to this process.
@@ -23,7 +23,7 @@ use crate::fork_count;
 /// lives. One that is dropped otherwise keeps its part of the receive buffer for ever.
 #[derive(Debug)]
 #[must_use = "its part of the receive buffer is to be freed"]
-pub struct Delivery {
+pub struct IncomingTransaction {
     device: Arc<BinderDevice>,
     head: BinderTransactionData,
     security_context: Option<u64>,
@@ -54,7 +54,7 @@ pub enum ObjectKind {
     Other(u32),
 }
 
-impl Delivery {
+impl IncomingTransaction {
     /// What `device` says that it has delivered, once for each time that it says so.
     pub(crate) fn new(
         device: &Arc<BinderDevice>,
@@ -142,7 +142,7 @@ impl Delivery {
         // SAFETY: the driver has delivered this transaction, for that is what a `Delivery` is made
         // of, and to this process, which therefore is the one that frees it. Only `Conversation` tells a device that delivers such what to free, and it uses the
         // `Delivery` up, from which the slice is borrowed.
-        unsafe { self.device.lend(Received { address, len_bytes }) }
+        unsafe { self.device.lend(ReceivedData { address, len_bytes }) }
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
     use crate::binder_device::fake_device;
 
     /// The last bytes of the receive buffer, and as many before them as offsets.
-    fn delivery(device: &Arc<BinderDevice>, data: u64, offsets: u64) -> Delivery {
+    fn delivery(device: &Arc<BinderDevice>, data: u64, offsets: u64) -> IncomingTransaction {
         let end = device.start() + device.buffer_bytes() as u64;
         let head = BinderTransactionData {
             buffer: end - data,
@@ -182,7 +182,7 @@ mod tests {
             offsets_size: offsets,
             ..Default::default()
         };
-        Delivery::new(device, head, None)
+        IncomingTransaction::new(device, head, None)
     }
 
     #[test]

@@ -15,7 +15,7 @@ use rustix::ioctl::opcode;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags};
 
 use crate::namespaces;
-use crate::proc_files::{self, Device};
+use crate::proc_files::{self, DeviceNumber};
 
 /// The least length of a buffer that the kernel accepts for [`FuseDevice::read`], in bytes.
 pub const READ_BUFFER_MIN_BYTES: usize = 8192;
@@ -84,7 +84,7 @@ pub enum ReadError {
 /// What became of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a reply that found no request may carry resources to take back"]
-pub enum Written {
+pub enum ReplyOutcome {
     /// The kernel took it.
     Delivered,
     /// The request, or the inode or poll handle of a notification, no longer exists.
@@ -207,16 +207,16 @@ impl FuseDevice {
     /// # Errors
     ///
     /// As the kernel reports; a reply to a request that no longer exists is not an error but
-    /// [`Written::Gone`].
-    pub fn write(&self, parts: &[IoSlice<'_>]) -> io::Result<Written> {
+    /// [`ReplyOutcome::Gone`].
+    pub fn write(&self, parts: &[IoSlice<'_>]) -> io::Result<ReplyOutcome> {
         // A single piece is worth its own call: the kernel then imports no vector.
         let written = rustix::io::retry_on_intr(|| match parts {
             [piece] => rustix::io::write(&self.fd, piece),
             pieces => rustix::io::writev(&self.fd, pieces),
         });
         match written {
-            Ok(_) => Ok(Written::Delivered),
-            Err(Errno::NOENT | Errno::NODEV) => Ok(Written::Gone),
+            Ok(_) => Ok(ReplyOutcome::Delivered),
+            Err(Errno::NOENT | Errno::NODEV) => Ok(ReplyOutcome::Gone),
             Err(errno) => Err(errno.into()),
         }
     }
@@ -226,7 +226,7 @@ impl FuseDevice {
     /// # Errors
     ///
     /// As [`write`](Self::write).
-    pub fn send(&self, [head, data]: [&[u8]; 2]) -> io::Result<Written> {
+    pub fn send(&self, [head, data]: [&[u8]; 2]) -> io::Result<ReplyOutcome> {
         let mut piece = [0; ONE_PIECE_BYTES];
         match piece.get_mut(..head.len() + data.len()) {
             Some(piece) => {
@@ -320,7 +320,7 @@ impl DetachedMount {
     /// # Errors
     ///
     /// As statx(2).
-    pub fn device(&self) -> io::Result<Device> {
+    pub fn device(&self) -> io::Result<DeviceNumber> {
         Ok(proc_files::id_of(self.fd.as_fd())?.device)
     }
 }
@@ -394,14 +394,14 @@ mod tests {
             reply[0] = 16;
             reply[8..].fill(0xaa);
             let halves = [IoSlice::new(&reply[..8]), IoSlice::new(&reply[8..])];
-            assert_eq!(device.write(&halves).unwrap(), Written::Gone);
+            assert_eq!(device.write(&halves).unwrap(), ReplyOutcome::Gone);
 
             let reader = Arc::clone(&device);
             let reader = thread::spawn(move || reader.read(&mut [0; READ_BUFFER_MIN_BYTES]));
             namespaces::unmount(Path::new("/mnt")).unwrap();
             assert!(matches!(reader.join().unwrap(), Err(ReadError::Unmounted)));
             assert!(matches!(device.read(&mut buffer), Err(ReadError::Unmounted)));
-            assert_eq!(device.write(&halves).unwrap(), Written::Gone);
+            assert_eq!(device.write(&halves).unwrap(), ReplyOutcome::Gone);
         });
     }
 
@@ -432,7 +432,7 @@ mod tests {
         in_private_mounts(|| {
             let device = FuseDevice::open().unwrap();
             let _mount = device.mount(&options()).unwrap();
-            let backing = crate::Mapping::shared(4096).unwrap();
+            let backing = crate::MappedMemory::shared(4096).unwrap();
             assert!(device.register_backing(backing.as_fd().unwrap()).is_err());
             assert!(device.unregister_backing(BackingId(1)).is_err());
         });

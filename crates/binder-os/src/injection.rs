@@ -145,7 +145,7 @@ impl From<Errno> for InstallError {
 
 /// Files as another process finds them: open in a process that it may trace.
 #[derive(Debug, Clone, Copy)]
-pub struct Offer<'n> {
+pub struct LentFiles<'n> {
     /// The number of the process, in the pid namespace of whoever takes the files.
     pub pid: u32,
     /// The descriptors there.
@@ -156,12 +156,12 @@ pub struct Offer<'n> {
 ///
 /// Dropped, it goes on with the result that it had, which may be [`REPEAT`].
 #[derive(Debug)]
-pub struct Held {
+pub struct StoppedThread {
     #[cfg(target_arch = "x86_64")]
     tracee: Tracee,
 }
 
-impl Held {
+impl StoppedThread {
     /// Stops thread `tid`, which waits in a system call until `answer` has been called, and whose
     /// status is `status`.
     ///
@@ -190,7 +190,7 @@ impl Held {
     ///
     /// [`InstallError`].
     #[cfg(target_arch = "x86_64")]
-    pub fn install(&mut self, offer: Offer<'_>) -> Result<Vec<u32>, InstallError> {
+    pub fn install(&mut self, offer: LentFiles<'_>) -> Result<Vec<u32>, InstallError> {
         let mut taken = Vec::with_capacity(offer.numbers.len() + 1);
         match self.take(offer, &mut taken) {
             Ok(()) => Ok(taken),
@@ -206,7 +206,7 @@ impl Held {
     /// Takes the files one by one. The first number goes to a pidfd of the offering process; in the
     /// end the last file has it, so that there is no gap, and all is in order.
     #[cfg(target_arch = "x86_64")]
-    fn take(&mut self, offer: Offer<'_>, taken: &mut Vec<u32>) -> Result<(), InstallError> {
+    fn take(&mut self, offer: LentFiles<'_>, taken: &mut Vec<u32>) -> Result<(), InstallError> {
         let Some((first, others)) = offer.numbers.split_first() else { return Ok(()) };
         let pidfd = self.tracee.call(libc::SYS_pidfd_open, [offer.pid.into(), 0, 0])??;
         taken.push(pidfd);
@@ -255,7 +255,7 @@ impl Held {
 #[cfg(not(target_arch = "x86_64"))]
 #[expect(clippy::missing_errors_doc, reason = "as documented for the processor that can")]
 #[expect(missing_docs, reason = "as documented for the processor that can")]
-impl Held {
+impl StoppedThread {
     pub fn stop(
         _: u32,
         _: &ThreadStatus,
@@ -265,7 +265,7 @@ impl Held {
         Err(InjectionError::Unsupported)
     }
 
-    pub fn install(&mut self, _: Offer<'_>) -> Result<Vec<u32>, InstallError> {
+    pub fn install(&mut self, _: LentFiles<'_>) -> Result<Vec<u32>, InstallError> {
         Err(InjectionError::Unsupported.into())
     }
 

@@ -13,7 +13,7 @@ use rustix::ioctl::opcode;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::thread::UnshareFlags;
 
-use crate::proc_files::{self, Device};
+use crate::proc_files::{self, DeviceNumber};
 use crate::processes;
 
 /// The namespaces that this process entered, known to differ from those it came from.
@@ -145,7 +145,7 @@ pub fn unmount(dir: &Path) -> io::Result<()> {
 /// # Errors
 ///
 /// As stat(2) and umount(2).
-pub fn unmount_only(dir: &Path, device: Device) -> io::Result<bool> {
+pub fn unmount_only(dir: &Path, device: DeviceNumber) -> io::Result<bool> {
     let is_it = proc_files::id_at(dir)?.device == device;
     if is_it {
         unmount(dir)?;

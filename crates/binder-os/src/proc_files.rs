@@ -19,14 +19,14 @@ use crate::namespaces;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileId {
     /// The device of its file system.
-    pub device: Device,
+    pub device: DeviceNumber,
     /// Its inode number there.
     pub inode: u64,
 }
 
 /// The number of a mounted file system, as major and minor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Device {
+pub struct DeviceNumber {
     /// The major number; 0 for a file system without a block device.
     pub major: u32,
     /// The minor number.
@@ -35,7 +35,7 @@ pub struct Device {
 
 /// A run of user numbers of a user namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UidRange {
+pub struct ProcUidRange {
     /// The first number inside.
     pub inside: u32,
     /// The number outside, as the reader's namespace sees it, that `inside` stands for.
@@ -137,17 +137,17 @@ pub fn root_of_user_namespace(tgid: u32) -> io::Result<Option<(u32, u32)>> {
 /// # Errors
 ///
 /// `NotFound` if the process has ended.
-pub fn uid_map(tgid: u32) -> io::Result<Vec<UidRange>> {
+pub fn uid_map(tgid: u32) -> io::Result<Vec<ProcUidRange>> {
     id_map(tgid, "uid_map")
 }
 
-fn id_map(tgid: u32, kind: &str) -> io::Result<Vec<UidRange>> {
+fn id_map(tgid: u32, kind: &str) -> io::Result<Vec<ProcUidRange>> {
     let map = fs::read(format!("/proc/{tgid}/{kind}"))?;
     lines(&map)
         .map(|line| {
             let mut numbers = words(line).map(number);
             let mut next = || numbers.next().unwrap_or_else(|| Err(malformed()));
-            Ok(UidRange { inside: next()?, outside: next()?, count: next()? })
+            Ok(ProcUidRange { inside: next()?, outside: next()?, count: next()? })
         })
         .collect()
 }
@@ -366,7 +366,7 @@ impl MappingSearch {
             return None;
         }
         let (major, minor) = hex_pair(device, b':')?;
-        let Device { major: our_major, minor: our_minor } = self.file.device;
+        let DeviceNumber { major: our_major, minor: our_minor } = self.file.device;
         if (major, minor) != (our_major.into(), our_minor.into()) {
             return None;
         }
@@ -395,7 +395,7 @@ fn open_dir(path: &str) -> io::Result<OwnedFd> {
 fn cached_id<P: rustix::path::Arg>(dir: impl rustix::fd::AsFd, path: P) -> io::Result<FileId> {
     let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT | AtFlags::EMPTY_PATH;
     let statx = rustix::fs::statx(dir, path, flags, StatxFlags::empty())?;
-    let device = Device { major: statx.stx_dev_major, minor: statx.stx_dev_minor };
+    let device = DeviceNumber { major: statx.stx_dev_major, minor: statx.stx_dev_minor };
     Ok(FileId { device, inode: statx.stx_ino })
 }
 

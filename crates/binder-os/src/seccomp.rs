@@ -24,14 +24,14 @@ use rustix::net::{
 
 /// Where the trapped calls of some processes are told and answered.
 #[derive(Debug)]
-pub struct Listener {
+pub struct NotifyFd {
     fd: OwnedFd,
     is_steadfast: bool,
 }
 
 /// How somebody waits for calls who can be passed over for a while.
 #[derive(Debug)]
-pub struct Ear {
+pub struct NotifyPoll {
     epoll: OwnedFd,
 }
 
@@ -42,12 +42,12 @@ pub struct Trapped {
     /// The calling thread, as numbered in our pid namespace; 0 if it has no number there.
     pub tid: u32,
     /// What it asks for.
-    pub call: Call,
+    pub call: TrappedCall,
 }
 
 /// What is asked for. Addresses are the caller's, and what is there may change at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Call {
+pub enum TrappedCall {
     /// ioctl(2) with nothing as its argument.
     Ioctl {
         /// The descriptor.
@@ -117,7 +117,7 @@ pub enum Call {
 
 /// What becomes of a trapped call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum TrapAnswer {
     /// The kernel carries it out as if nobody had asked.
     Proceed,
     /// It returns 0.
@@ -142,14 +142,14 @@ const UNSTEADY: u8 = b'?';
 
 /// Has the kernel ask about calls of this thread, and of whatever it starts or becomes.
 ///
-/// Nobody is asked before the listener is [received](Listener::receive) elsewhere; until somebody
+/// Nobody is asked before the listener is [received](NotifyFd::receive) elsewhere; until somebody
 /// answers, a trapped call sleeps.
 ///
 /// # Errors
 ///
 /// `ResourceBusy` if somebody is asked already, `PermissionDenied` without CAP_SYS_ADMIN,
 /// `Unsupported` or `InvalidInput` where the kernel or this program cannot.
-pub fn install() -> io::Result<Listener> {
+pub fn install() -> io::Result<NotifyFd> {
     let mut program = filter::program().ok_or(io::ErrorKind::Unsupported)?;
     let len = libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?;
     let program = libc::sock_fprog { len, filter: program.as_mut_ptr() };
@@ -160,7 +160,7 @@ pub fn install() -> io::Result<Listener> {
         Err(Errno::INVAL) => (set_filter(listen, &program), false),
         installed => (installed, true),
     };
-    Ok(Listener { fd: installed?, is_steadfast })
+    Ok(NotifyFd { fd: installed?, is_steadfast })
 }
 
 fn set_filter(flags: libc::c_ulong, program: &libc::sock_fprog) -> Result<OwnedFd, Errno> {
@@ -173,7 +173,7 @@ fn set_filter(flags: libc::c_ulong, program: &libc::sock_fprog) -> Result<OwnedF
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-impl Listener {
+impl NotifyFd {
     /// Hands the listener over to whoever [receives](Self::receive) at the other end.
     ///
     /// # Errors
@@ -226,10 +226,10 @@ impl Listener {
     /// # Errors
     ///
     /// As epoll_create(2) and epoll_ctl(2).
-    pub fn ear(&self) -> io::Result<Ear> {
+    pub fn poll(&self) -> io::Result<NotifyPoll> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &self.fd, EventData::new_u64(0), EventFlags::IN)?;
-        Ok(Ear { epoll })
+        Ok(NotifyPoll { epoll })
     }
 
     /// Waits until a trapped call can be [taken](Self::take). Says whether anybody is left who could make
@@ -238,7 +238,7 @@ impl Listener {
     /// # Errors
     ///
     /// As epoll_wait(2).
-    pub fn wait(&self, ear: &Ear) -> io::Result<bool> {
+    pub fn wait(&self, ear: &NotifyPoll) -> io::Result<bool> {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }];
         rustix::io::retry_on_intr(|| epoll::wait(&ear.epoll, &mut events[..], None))?;
         let flags = events[0].flags;
@@ -250,7 +250,7 @@ impl Listener {
     /// # Errors
     ///
     /// As epoll_ctl(2).
-    pub fn shut(&self, ear: &Ear) -> io::Result<()> {
+    pub fn shut(&self, ear: &NotifyPoll) -> io::Result<()> {
         Ok(epoll::modify(&ear.epoll, &self.fd, EventData::new_u64(0), EventFlags::empty())?)
     }
 
@@ -259,7 +259,7 @@ impl Listener {
     /// # Errors
     ///
     /// As epoll_ctl(2).
-    pub fn open(&self, ear: &Ear) -> io::Result<()> {
+    pub fn open(&self, ear: &NotifyPoll) -> io::Result<()> {
         Ok(epoll::modify(&ear.epoll, &self.fd, EventData::new_u64(0), EventFlags::IN)?)
     }
 
@@ -307,11 +307,11 @@ impl Listener {
     /// # Errors
     ///
     /// As the ioctl of the kernel.
-    pub fn answer(&self, trapped: &Trapped, answer: Answer) -> io::Result<()> {
+    pub fn answer(&self, trapped: &Trapped, answer: TrapAnswer) -> io::Result<()> {
         let (error, flags) = match answer {
-            Answer::Proceed => (0, CONTINUE),
-            Answer::Done => (0, 0),
-            Answer::Refuse(errno) => (-errno, 0),
+            TrapAnswer::Proceed => (0, CONTINUE),
+            TrapAnswer::Done => (0, 0),
+            TrapAnswer::Refuse(errno) => (-errno, 0),
         };
         let mut response = libc::seccomp_notif_resp { id: trapped.id, val: 0, error, flags };
         // SAFETY: the kernel reads one `seccomp_notif_resp`, whose size is part of the number.
@@ -375,7 +375,7 @@ impl Trapped {
     /// Whether thread `tid` has been [diverted](crate::injection::divert) from an ioctl of `argument`.
     #[must_use]
     pub fn is_diverted(&self, tid: u32, argument: u64) -> bool {
-        self.tid == tid && self.call == Call::Diversion { argument }
+        self.tid == tid && self.call == TrappedCall::Diversion { argument }
     }
 
     fn of(told: &libc::seccomp_notif) -> Self {
@@ -384,20 +384,25 @@ impl Trapped {
         #[expect(clippy::cast_possible_truncation, reason = "as the kernel does")]
         let int = |argument: u64| argument as u32;
         let call = match libc::c_long::from(told.data.nr) {
-            libc::SYS_ioctl => Call::Ioctl { fd: int(a), request: int(b) },
+            libc::SYS_ioctl => TrappedCall::Ioctl { fd: int(a), request: int(b) },
             libc::SYS_mount => {
                 let flags = mount_flags(int(d));
-                Call::Mount { source: a, target: b, kind: c, flags, data: e }
+                TrappedCall::Mount { source: a, target: b, kind: c, flags, data: e }
             }
-            libc::SYS_fsopen => Call::OpenContext { kind: a, flags: int(b) },
-            libc::SYS_fsconfig => Call::Configure { fd: int(a), command: int(b), key: c, value: d },
-            libc::SYS_move_mount => {
-                Call::MoveMount { from: int(a), to: int(c).cast_signed(), path: d, flags: int(e) }
+            libc::SYS_fsopen => TrappedCall::OpenContext { kind: a, flags: int(b) },
+            libc::SYS_fsconfig => {
+                TrappedCall::Configure { fd: int(a), command: int(b), key: c, value: d }
             }
-            libc::SYS_fsmount => Call::MakeMount { fd: int(a), flags: int(b) },
-            libc::SYS_restart_syscall => Call::Diversion { argument: c },
-            libc::SYS_prctl | libc::SYS_seccomp => Call::Filter,
-            _ => Call::Other,
+            libc::SYS_move_mount => TrappedCall::MoveMount {
+                from: int(a),
+                to: int(c).cast_signed(),
+                path: d,
+                flags: int(e),
+            },
+            libc::SYS_fsmount => TrappedCall::MakeMount { fd: int(a), flags: int(b) },
+            libc::SYS_restart_syscall => TrappedCall::Diversion { argument: c },
+            libc::SYS_prctl | libc::SYS_seccomp => TrappedCall::Filter,
+            _ => TrappedCall::Other,
         };
         Self { id: told.id, tid: told.pid, call }
     }

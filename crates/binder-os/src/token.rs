@@ -9,7 +9,7 @@ use crate::proc_files::{self, FileId};
 
 /// One end of a pipe: given away, it is known again by its inode, and nothing ever comes out of it.
 #[derive(Debug)]
-pub struct Token {
+pub struct PipeToken {
     kept: PipeWriter,
     id: FileId,
 }
@@ -18,7 +18,7 @@ pub struct Token {
 #[derive(Debug)]
 pub struct TokenFile(PipeReader);
 
-impl Token {
+impl PipeToken {
     /// Makes a token, and what is to be given away.
     ///
     /// # Errors
@@ -60,8 +60,8 @@ mod tests {
 
     #[test]
     fn a_token_is_held_until_its_last_copy_is_closed() {
-        let (token, TokenFile(mut file)) = Token::new().unwrap();
-        assert_ne!(token.id(), Token::new().unwrap().0.id());
+        let (token, TokenFile(mut file)) = PipeToken::new().unwrap();
+        assert_ne!(token.id(), PipeToken::new().unwrap().0.id());
         assert_eq!(file.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         let copy = file.try_clone().unwrap();
         assert_eq!(proc_files::id_of(copy.as_fd()).unwrap(), token.id());

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use binder_os::UserAndGroup;
-use binder_os::broker::{self, Broker, StartError, Step};
+use binder_os::broker::{self, Broker, BrokerStep, StartError};
 use binder_os::client_files::{self, TakeError};
 use binder_os::fork_count;
 use binder_os::namespaces::{self, PrivateNamespaces};
@@ -147,7 +147,7 @@ fn a_user_takes_files_from_a_broker() {
     assert_eq!(error, StartError::Ended, "it never says that it is ready");
     // The number of nobody: the largest that there can be is below it.
     let error = Broker::start(&command, nobody, Some(1 << 30)).unwrap_err();
-    assert_eq!(error, StartError::Refused { step: Step::Find, errno: Errno::NOENT });
+    assert_eq!(error, StartError::Refused { step: BrokerStep::Find, errno: Errno::NOENT });
 }
 
 fn fork_is_refused_among_threads() {
@@ -226,7 +226,7 @@ fn a_child_dies_with_its_parent() {
 }
 
 fn a_trapped_call_is_answered() {
-    use binder_os::seccomp::{self, Answer, Call, Listener};
+    use binder_os::seccomp::{self, NotifyFd, TrapAnswer, TrappedCall};
     use rustix::mount::{FsOpenFlags, MountFlags};
 
     if Way::Mount.enter().or_else(|| Way::User.enter()).is_none() {
@@ -245,8 +245,8 @@ fn a_trapped_call_is_answered() {
         rustix::mount::mount_bind("/usr", "/mnt").unwrap();
     });
     drop(its);
-    let listener = Listener::receive(&ours).unwrap().unwrap();
-    let ear = listener.ear().unwrap();
+    let listener = NotifyFd::receive(&ours).unwrap().unwrap();
+    let ear = listener.poll().unwrap();
     let next = || {
         while listener.wait(&ear).unwrap() {
             if let Some(trapped) = listener.take(Duration::ZERO).unwrap() {
@@ -256,25 +256,30 @@ fn a_trapped_call_is_answered() {
         None
     };
     let filter = next().unwrap();
-    assert_eq!(filter.call, Call::Filter, "before it is known that there is one");
-    listener.answer(&filter, Answer::Proceed).unwrap();
-    for answer in [Answer::Refuse(Errno::XDEV.raw_os_error()), Answer::Done, Answer::Proceed] {
+    assert_eq!(filter.call, TrappedCall::Filter, "before it is known that there is one");
+    listener.answer(&filter, TrapAnswer::Proceed).unwrap();
+    for answer in
+        [TrapAnswer::Refuse(Errno::XDEV.raw_os_error()), TrapAnswer::Done, TrapAnswer::Proceed]
+    {
         let trapped = next().unwrap();
-        assert!(matches!(trapped.call, Call::Mount { flags: 0, data: 0, .. }), "{trapped:?}");
+        assert!(
+            matches!(trapped.call, TrappedCall::Mount { flags: 0, data: 0, .. }),
+            "{trapped:?}"
+        );
         assert_eq!(trapped.tid, child.pid());
         assert!(listener.is_pending(&trapped));
         listener.answer(&trapped, answer).unwrap();
         assert!(!listener.is_pending(&trapped));
     }
     let trapped = next().unwrap();
-    assert!(matches!(trapped.call, Call::OpenContext { flags: 0, .. }), "{trapped:?}");
+    assert!(matches!(trapped.call, TrappedCall::OpenContext { flags: 0, .. }), "{trapped:?}");
     let (file, mut writer) = io::pipe().unwrap();
     writer.write_all(b"hello").unwrap();
     listener.give(&trapped, file.as_fd(), true).unwrap();
     // A bind mount is nobody's business, and after the child there is nobody left.
     assert_eq!(next(), None);
     assert_eq!(child.wait().unwrap(), Change::Exited(0));
-    listener.answer(&trapped, Answer::Done).unwrap();
+    listener.answer(&trapped, TrapAnswer::Done).unwrap();
 }
 
 fn silenced_streams_lead_nowhere() {

@@ -26,7 +26,7 @@ pub use stats::stats;
 
 /// One device of a mount at one moment.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Device {
+pub struct DeviceReport {
     /// Its name.
     pub name: String,
     /// Its tables.

@@ -15,11 +15,11 @@ use binder_core::WorkView;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use calls::{CallRecord, Kind, Peek, Stage, calls};
+pub use calls::{CallKind, CallRecord, Peek, Stage, calls};
 pub use events::EventRecord;
 pub use processes::{ProcessRecord, processes};
 pub use state::{StateRecord, state_records};
-pub use stats::{Memory, Share, StatsRecord, stats_records};
+pub use stats::{MemoryRecord, Share, StatsRecord, stats_records};
 
 /// How much work waits in queues. A completion is none: it tells a thread what it has done itself, and may
 /// ride along with what it reads next, whenever that is.

@@ -3,11 +3,11 @@
 use alloc::string::String;
 
 use binder_core::{
-    BufferView, Direction, NodeView, ProcessKey, ProcessView, ReferenceView, ThreadView,
+    BufferView, NodeView, ProcessKey, ProcessView, ReferenceView, StackSide, ThreadView,
     TransactionKind, TransactionView, WorkView,
 };
 
-use crate::{Device, Pointers, Text};
+use crate::{DeviceReport, Pointers, Text};
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -20,7 +20,7 @@ enum Extent {
 }
 
 /// The text of `state`.
-pub fn state(devices: &[Device], pointers: Pointers<'_>) -> String {
+pub fn state(devices: &[DeviceReport], pointers: Pointers<'_>) -> String {
     let mut dump = Dump { text: Text::default(), pointers };
     dump.text.line(format_args!("binder state:"));
     let mut dead = devices.iter().flat_map(|device| &device.snapshot.dead_nodes).peekable();
@@ -35,7 +35,7 @@ pub fn state(devices: &[Device], pointers: Pointers<'_>) -> String {
 }
 
 /// The text of `transactions`.
-pub fn transactions(devices: &[Device], pointers: Pointers<'_>) -> String {
+pub fn transactions(devices: &[DeviceReport], pointers: Pointers<'_>) -> String {
     let mut dump = Dump { text: Text::default(), pointers };
     dump.text.line(format_args!("binder transactions:"));
     dump.processes(devices, Extent::Busy, |_| true);
@@ -43,7 +43,7 @@ pub fn transactions(devices: &[Device], pointers: Pointers<'_>) -> String {
 }
 
 /// The text of `proc/PID`.
-pub fn process_state(devices: &[Device], pid: u32, pointers: Pointers<'_>) -> String {
+pub fn process_state(devices: &[DeviceReport], pid: u32, pointers: Pointers<'_>) -> String {
     let mut dump = Dump { text: Text::default(), pointers };
     dump.text.line(format_args!("binder proc state:"));
     dump.processes(devices, Extent::All, |process| process.pid == pid);
@@ -58,7 +58,7 @@ struct Dump<'a> {
 impl Dump<'_> {
     fn processes(
         &mut self,
-        devices: &[Device],
+        devices: &[DeviceReport],
         extent: Extent,
         is_wanted: impl Fn(&ProcessView) -> bool,
     ) {
@@ -95,7 +95,7 @@ impl Dump<'_> {
         for work in &process.todo {
             self.work("  ", process.key, work);
         }
-        if process.has_told_deaths {
+        if process.has_delivered_deaths {
             self.text.line(format_args!("  has delivered dead binder"));
         }
         if process.has_told_freezes {
@@ -114,8 +114,8 @@ impl Dump<'_> {
         ));
         for entry in &thread.stack {
             let prefix = match entry.direction {
-                Direction::Outgoing => "    outgoing transaction",
-                Direction::Incoming => "    incoming transaction",
+                StackSide::Outgoing => "    outgoing transaction",
+                StackSide::Incoming => "    incoming transaction",
             };
             self.transaction(prefix, Some(process), &entry.transaction);
         }

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use binder_core::{Counters, ObjectCount, ProcessView, Snapshot, WorkView};
 use binder_uapi::{command_name, return_name};
 
-use crate::{Device, Text};
+use crate::{DeviceReport, Text};
 
 /// The text of `stats`.
-pub fn stats(devices: &[Device]) -> String {
+pub fn stats(devices: &[DeviceReport]) -> String {
     let mut text = Text::default();
     text.line(format_args!("binder stats:"));
     for (name, count) in named_counters(&sum_of_counters(devices)) {
@@ -27,18 +27,18 @@ pub fn stats(devices: &[Device]) -> String {
 }
 
 /// What all processes of all devices ever did.
-pub(crate) fn sum_of_counters(devices: &[Device]) -> Counters {
+pub(crate) fn sum_of_counters(devices: &[DeviceReport]) -> Counters {
     totals(devices).counters
 }
 
 /// Objects of all devices by kind; kinds of which there never was one are left out.
-pub(crate) fn sum_of_objects(devices: &[Device]) -> Vec<ObjectCount> {
+pub(crate) fn sum_of_objects(devices: &[DeviceReport]) -> Vec<ObjectCount> {
     let mut sum = totals(devices);
     sum.objects.retain(|object| object.active > 0 || object.total > 0);
     sum.objects
 }
 
-fn totals(devices: &[Device]) -> Snapshot {
+fn totals(devices: &[DeviceReport]) -> Snapshot {
     let mut sum = Snapshot::default();
     for device in devices {
         sum.add_totals(&device.snapshot);

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use binder_report::{Device, Pointers, records};
+use binder_report::{DeviceReport, Pointers, records};
 use binder_testkit::{CoreRig, Message, Stage, commands};
 
 /// What a service gives to its client.
@@ -71,7 +71,7 @@ fn the_logs_of_a_busy_device() {
     other.write(commands().call(99, Message::new(7)));
     core.set_now(1_304_500_000);
 
-    let device = [Device { name: "binder".into(), snapshot: core.snapshot() }];
+    let device = [DeviceReport { name: "binder".into(), snapshot: core.snapshot() }];
     let hash = |pointer: u64| pointer.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
     assert_golden("state", &binder_report::state(&device, Pointers::Plain));
     assert_golden("state_hashed", &binder_report::state(&device, Pointers::Hashed(&hash)));
@@ -95,7 +95,8 @@ fn the_logs_of_a_busy_device() {
     };
     assert_golden("calls.json", &records::to_lines(records::calls(&device[0], &read)));
     assert_golden("processes.json", &records::to_lines(records::processes(&device)));
-    let memory = records::Memory { present_bytes: 8192, used_bytes: 4096, limit_bytes: 1 << 20 };
+    let memory =
+        records::MemoryRecord { present_bytes: 8192, used_bytes: 4096, limit_bytes: 1 << 20 };
     assert_golden("stats.json", &records::to_lines(records::stats_records(&device, &[], memory)));
     assert_golden("state.json", &records::to_lines(records::state_records(&device)));
     let event = records::EventRecord::new(1, 2, "binder", &core.poll_report().unwrap());

@@ -9,7 +9,7 @@ const FOR_SERVER: u32 = 2;
 
 /// A side of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum SessionSide {
     /// Connected.
     Client,
     /// Was connected to.
@@ -20,7 +20,7 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {
     /// Who owns the object.
-    pub owner: Role,
+    pub owner: SessionSide,
     /// Its number among the owner's.
     pub number: u32,
 }
@@ -51,9 +51,9 @@ impl Address {
         let (options, number) = (words.options.get(), words.number.get());
         match (options, number) {
             (0, 0) => Ok(None),
-            (CREATED, number) => Ok(Some(Self { owner: Role::Client, number })),
+            (CREATED, number) => Ok(Some(Self { owner: SessionSide::Client, number })),
             (options, number) if options == CREATED | FOR_SERVER => {
-                Ok(Some(Self { owner: Role::Server, number }))
+                Ok(Some(Self { owner: SessionSide::Server, number }))
             }
             _ => Err(BadAddress { options, number }),
         }
@@ -80,8 +80,8 @@ impl Address {
     #[must_use]
     pub fn words(self) -> WireAddress {
         let options = match self.owner {
-            Role::Client => CREATED,
-            Role::Server => CREATED | FOR_SERVER,
+            SessionSide::Client => CREATED,
+            SessionSide::Server => CREATED | FOR_SERVER,
         };
         WireAddress { options: options.into(), number: self.number.into() }
     }
@@ -90,8 +90,8 @@ impl Address {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let owner = match self.owner {
-            Role::Client => "client",
-            Role::Server => "server",
+            SessionSide::Client => "client",
+            SessionSide::Server => "server",
         };
         write!(f, "{owner} object {}", self.number)
     }

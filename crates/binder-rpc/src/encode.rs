@@ -9,18 +9,18 @@ use crate::wire::{
     COMMAND_DEC_STRONG, COMMAND_REPLY, COMMAND_TRANSACT, DecStrong, REPLY_HEADER_V0_BYTES,
     ReplyHeader, TransactionHeader, WireAddress, WireHeader,
 };
-use crate::{Address, Limits, Refusal, Release, Version};
+use crate::{Address, PendingRelease, ProtocolVersion, SendRefusal, SessionLimits};
 
 const MOST_BYTES: usize = size_of::<WireHeader>() + size_of::<TransactionHeader>();
 
 /// What goes before a parcel.
 #[derive(Clone, Copy, Debug)]
-pub struct Head {
+pub struct ParcelHead {
     bytes: [u8; MOST_BYTES],
     len: usize,
 }
 
-impl Deref for Head {
+impl Deref for ParcelHead {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -28,7 +28,7 @@ impl Deref for Head {
     }
 }
 
-impl Head {
+impl ParcelHead {
     fn new(header: &[u8], rest: &[u8]) -> Self {
         let mut bytes = [0; MOST_BYTES];
         let len = header.len() + rest.len();
@@ -50,13 +50,13 @@ pub struct Extent {
 impl Extent {
     /// Returns the two as words: the length of the parcel, and of the body whose own header takes
     /// `head_bytes`.
-    fn words(self, head_bytes: usize, limits: &Limits) -> Result<(u32, u32), Refusal> {
+    fn words(self, head_bytes: usize, limits: &SessionLimits) -> Result<(u32, u32), SendRefusal> {
         let bytes = self
             .positions
             .saturating_mul(size_of::<u32>())
             .saturating_add(self.parcel_bytes)
             .saturating_add(head_bytes);
-        let too_large = Refusal::TooLarge { bytes, limit: limits.max_sent_bytes };
+        let too_large = SendRefusal::TooLarge { bytes, limit: limits.max_sent_bytes };
         if bytes > limits.max_sent_bytes {
             return Err(too_large);
         }
@@ -69,7 +69,7 @@ impl Extent {
 
 /// What a call says before its parcel.
 #[derive(Clone, Copy, Debug)]
-pub struct Call {
+pub struct OutgoingCall {
     /// The object; `None` is the special target.
     pub address: Option<Address>,
     /// The method.
@@ -85,7 +85,7 @@ pub struct Call {
 /// # Errors
 ///
 /// As [`transact`].
-pub fn check_transact(extent: Extent, limits: &Limits) -> Result<(), Refusal> {
+pub fn check_transact(extent: Extent, limits: &SessionLimits) -> Result<(), SendRefusal> {
     extent.words(size_of::<TransactionHeader>(), limits).map(drop)
 }
 
@@ -93,8 +93,12 @@ pub fn check_transact(extent: Extent, limits: &Limits) -> Result<(), Refusal> {
 ///
 /// # Errors
 ///
-/// [`Refusal::TooLarge`] beyond the limit; nothing has been sent then.
-pub fn transact(call: &Call, extent: Extent, limits: &Limits) -> Result<Head, Refusal> {
+/// [`SendRefusal::TooLarge`] beyond the limit; nothing has been sent then.
+pub fn transact(
+    call: &OutgoingCall,
+    extent: Extent,
+    limits: &SessionLimits,
+) -> Result<ParcelHead, SendRefusal> {
     let (parcel_bytes, body_bytes) = extent.words(size_of::<TransactionHeader>(), limits)?;
     let header = TransactionHeader {
         address: call.address.map_or_else(Address::special, Address::words),
@@ -104,33 +108,33 @@ pub fn transact(call: &Call, extent: Extent, limits: &Limits) -> Result<Head, Re
         parcel_bytes: parcel_bytes.into(),
         reserved: [0; 12],
     };
-    Ok(Head::new(wire_header(COMMAND_TRANSACT, body_bytes).as_bytes(), header.as_bytes()))
+    Ok(ParcelHead::new(wire_header(COMMAND_TRANSACT, body_bytes).as_bytes(), header.as_bytes()))
 }
 
 /// Returns the head of an answer.
 ///
 /// # Errors
 ///
-/// [`Refusal::TooLarge`] beyond the limit; an answer without a parcel is never.
+/// [`SendRefusal::TooLarge`] beyond the limit; an answer without a parcel is never.
 pub fn reply(
-    version: Version,
+    version: ProtocolVersion,
     status: i32,
     extent: Extent,
-    limits: &Limits,
-) -> Result<Head, Refusal> {
+    limits: &SessionLimits,
+) -> Result<ParcelHead, SendRefusal> {
     if !version.has_positions() {
         let (_, body_bytes) = extent.words(REPLY_HEADER_V0_BYTES, limits)?;
         let header = wire_header(COMMAND_REPLY, body_bytes);
-        return Ok(Head::new(header.as_bytes(), &status.to_le_bytes()));
+        return Ok(ParcelHead::new(header.as_bytes(), &status.to_le_bytes()));
     }
     let (parcel_bytes, body_bytes) = extent.words(size_of::<ReplyHeader>(), limits)?;
     let header =
         ReplyHeader { status: status.into(), parcel_bytes: parcel_bytes.into(), reserved: [0; 12] };
-    Ok(Head::new(wire_header(COMMAND_REPLY, body_bytes).as_bytes(), header.as_bytes()))
+    Ok(ParcelHead::new(wire_header(COMMAND_REPLY, body_bytes).as_bytes(), header.as_bytes()))
 }
 
 /// Appends a message that gives references back.
-pub fn dec_strong(release: &Release, to: &mut Vec<u8>) {
+pub fn dec_strong(release: &PendingRelease, to: &mut Vec<u8>) {
     const BODY_BYTES: u32 = 16;
     let mut left = release.amount;
     while left > 0 {

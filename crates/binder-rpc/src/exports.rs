@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::{Address, Ending, Limits, Release, Role, Transaction};
+use crate::{Address, Ending, PendingRelease, RpcTransaction, SessionLimits, SessionSide};
 
 /// What the peer has of one object of ours.
 #[derive(Debug)]
@@ -18,12 +18,12 @@ struct Export<L, F> {
     /// The number of the one-way call that runs, or is to run next.
     due: u64,
     is_running: bool,
-    early: BTreeMap<u64, Transaction<F>>,
+    early: BTreeMap<u64, RpcTransaction<F>>,
 }
 
 /// What became of a one-way call that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queued {
+pub struct OnewayArrival {
     /// How many wait at the object.
     pub waiting: usize,
     /// Whether that is a number to warn of, said once for each time it is reached.
@@ -33,10 +33,10 @@ pub struct Queued {
 /// What becomes of a one-way call.
 #[derive(Debug)]
 pub enum Oneway<L, F> {
-    /// Run it and say [`oneway_ran`](crate::Session::oneway_ran), which may give another.
-    Run(L, Transaction<F>),
+    /// Run it and say [`oneway_ran`](crate::SessionObjects::oneway_ran), which may give another.
+    Run(L, RpcTransaction<F>),
     /// Nothing: an earlier one is not done, and whoever runs that takes this one too.
-    Wait(Queued),
+    Wait(OnewayArrival),
 }
 
 /// What follows from references that came back, or from a call that is done.
@@ -44,7 +44,7 @@ pub enum Oneway<L, F> {
 #[must_use = "what follows must be sent, and an object is dropped outside of the session's lock"]
 pub struct Released<L> {
     /// To be sent.
-    pub release: Option<Release>,
+    pub release: Option<PendingRelease>,
     /// The object, if the peer has lost it.
     pub object: Option<L>,
     /// Whether neither side holds an object of the other any more: the session is over.
@@ -52,7 +52,7 @@ pub struct Released<L> {
 }
 
 /// The bytes that a waiting one-way call is charged with.
-fn charge<F>(transaction: &Transaction<F>) -> usize {
+fn charge<F>(transaction: &RpcTransaction<F>) -> usize {
     const OVERHEAD: usize = 128;
     transaction.body.buffer.len() + OVERHEAD
 }
@@ -60,7 +60,7 @@ fn charge<F>(transaction: &Transaction<F>) -> usize {
 /// Our objects.
 #[derive(Debug)]
 pub(crate) struct Exports<L, F> {
-    role: Role,
+    role: SessionSide,
     by_number: BTreeMap<u32, Export<L, F>>,
     by_id: BTreeMap<u64, u32>,
     next: u32,
@@ -69,7 +69,7 @@ pub(crate) struct Exports<L, F> {
 }
 
 impl<L: Clone, F> Exports<L, F> {
-    pub(crate) fn new(role: Role) -> Self {
+    pub(crate) fn new(role: SessionSide) -> Self {
         let (by_number, by_id) = (BTreeMap::new(), BTreeMap::new());
         Self { role, by_number, by_id, next: 0, queued_bytes: 0, queued_files: 0 }
     }
@@ -127,8 +127,8 @@ impl<L: Clone, F> Exports<L, F> {
     pub(crate) fn receive_oneway(
         &mut self,
         address: Address,
-        mut transaction: Transaction<F>,
-        limits: &Limits,
+        mut transaction: RpcTransaction<F>,
+        limits: &SessionLimits,
     ) -> Result<Oneway<L, F>, Ending> {
         let Some(export) = self.by_number.get_mut(&address.number) else {
             return Err(Ending::UnknownAddress(address));
@@ -167,7 +167,7 @@ impl<L: Clone, F> Exports<L, F> {
         export.received += 1;
         export.early.insert(number, transaction);
         let is_many = queued % limits.warn_queued_oneways.max(1) == 0;
-        Ok(Oneway::Wait(Queued { waiting: queued, is_many }))
+        Ok(Oneway::Wait(OnewayArrival { waiting: queued, is_many }))
     }
 
     /// A one-way call has run: returns the next if it is there, else what the peer gets back.
@@ -192,7 +192,7 @@ impl<L: Clone, F> Exports<L, F> {
         let mut release = None;
         let released = self.lessen(address.number, |export| {
             export.received -= amount;
-            release = Some(Release { address, amount });
+            release = Some(PendingRelease { address, amount });
         });
         Released { release, ..released }
     }
@@ -225,6 +225,6 @@ impl<L: Clone, F> Exports<L, F> {
 
 /// What follows a one-way call.
 pub(crate) enum Ran<L, F> {
-    Next(L, Transaction<F>),
+    Next(L, RpcTransaction<F>),
     Idle(Released<L>),
 }

@@ -13,7 +13,7 @@ use crate::wire::{
     COMMAND_DEC_STRONG, COMMAND_TRANSACT, ConnectionHeader, ConnectionInit, INIT_MAGIC,
     NewSessionResponse, OPTION_INCOMING, SESSION_ID_BYTES,
 };
-use crate::{Direction, SessionId, Version};
+use crate::{CallDirection, ProtocolVersion, SessionId};
 
 /// The word with which clients begin that know no versions: the session -1, which is a new one.
 const NEW_SESSION_BEFORE_VERSIONS: u32 = u32::MAX;
@@ -86,7 +86,7 @@ pub struct Opening {
     /// The newest version that it speaks.
     pub offered: u32,
     /// Who will make the calls, as the server sees it.
-    pub direction: Direction,
+    pub direction: CallDirection,
     /// How descriptors travel.
     pub fd_mode: FdMode,
     /// The session that it joins; a new one if `None`.
@@ -117,11 +117,11 @@ pub fn read_header(bytes: &[u8]) -> Result<Option<(Opening, usize)>, HandshakeEr
         other => return Err(HandshakeError::UnknownFdMode(other)),
     };
     let direction = match header.options & OPTION_INCOMING {
-        0 => Direction::Incoming,
-        _ => Direction::Outgoing,
+        0 => CallDirection::Incoming,
+        _ => CallDirection::Outgoing,
     };
     let (joins, taken) = match usize::from(header.session_id_bytes.get()) {
-        0 if direction == Direction::Outgoing => return Err(HandshakeError::NewIncoming),
+        0 if direction == CallDirection::Outgoing => return Err(HandshakeError::NewIncoming),
         0 => (None, 0),
         SESSION_ID_BYTES => match rest.first_chunk() {
             Some(id) => (Some(*id), SESSION_ID_BYTES),
@@ -165,14 +165,14 @@ pub fn read_init(bytes: &[u8]) -> Result<Option<usize>, HandshakeError> {
 /// [`HandshakeError::AnswerTooNew`] above what was offered, [`HandshakeError::Tls`].
 pub fn read_response(
     bytes: &[u8],
-    offered: Version,
-) -> Result<Option<(Version, usize)>, HandshakeError> {
+    offered: ProtocolVersion,
+) -> Result<Option<(ProtocolVersion, usize)>, HandshakeError> {
     refuse_tls(bytes)?;
     let Ok((response, _)) = NewSessionResponse::ref_from_prefix(bytes) else {
         return Ok(None);
     };
     let answered = response.version.get();
-    match Version::try_from(answered) {
+    match ProtocolVersion::try_from(answered) {
         Ok(version) if version <= offered => Ok(Some((version, size_of::<NewSessionResponse>()))),
         _ => Err(HandshakeError::AnswerTooNew { answered, offered: offered.word() }),
     }
@@ -181,14 +181,14 @@ pub fn read_response(
 /// Returns what a client sends to open a connection; `direction` is as the client sees it.
 #[must_use]
 pub fn open(
-    offered: Version,
-    direction: Direction,
+    offered: ProtocolVersion,
+    direction: CallDirection,
     fd_mode: FdMode,
     joins: Option<&SessionId>,
 ) -> Vec<u8> {
     let (options, greets) = match direction {
-        Direction::Outgoing => (0, true),
-        Direction::Incoming => (OPTION_INCOMING, false),
+        CallDirection::Outgoing => (0, true),
+        CallDirection::Incoming => (OPTION_INCOMING, false),
     };
     let header = ConnectionHeader {
         version: offered.word().into(),
@@ -217,6 +217,6 @@ pub fn init() -> [u8; size_of::<ConnectionInit>()] {
 
 /// Returns the server's answer to a new session.
 #[must_use]
-pub fn response(version: Version) -> [u8; size_of::<NewSessionResponse>()] {
+pub fn response(version: ProtocolVersion) -> [u8; size_of::<NewSessionResponse>()] {
     zerocopy::transmute!(NewSessionResponse { version: version.word().into(), reserved: [0; 4] })
 }

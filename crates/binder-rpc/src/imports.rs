@@ -10,7 +10,7 @@ const REMEMBERED: usize = 256;
 /// References that are to go back to the owner, as a message before the next that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "an owner who is not told keeps the object for the life of the session"]
-pub struct Release {
+pub struct PendingRelease {
     /// The object.
     pub address: Address,
     /// How many.
@@ -73,7 +73,7 @@ impl<P> Imports<P> {
         }
     }
 
-    pub(crate) fn let_go(&mut self, address: Address) -> Option<Release> {
+    pub(crate) fn let_go(&mut self, address: Address) -> Option<PendingRelease> {
         self.lessen(address, |import| import.holders = import.holders.saturating_sub(1))
     }
 
@@ -93,7 +93,7 @@ impl<P> Imports<P> {
     }
 
     /// The owner has given back what we sent it. Unknown objects are none of its business any more.
-    pub(crate) fn returned(&mut self, address: Address, amount: u64) -> Option<Release> {
+    pub(crate) fn returned(&mut self, address: Address, amount: u64) -> Option<PendingRelease> {
         self.lessen(address, |import| import.sent = import.sent.saturating_sub(amount))
     }
 
@@ -102,7 +102,11 @@ impl<P> Imports<P> {
     ///
     /// While it is on its way the owner must not lose it: the two could overtake each other on
     /// different connections.
-    fn lessen(&mut self, address: Address, change: impl FnOnce(&mut Import<P>)) -> Option<Release> {
+    fn lessen(
+        &mut self,
+        address: Address,
+        change: impl FnOnce(&mut Import<P>),
+    ) -> Option<PendingRelease> {
         let import = self.by_number.get_mut(&address.number)?;
         change(import);
         if import.holders > 0 || import.sent > 0 {
@@ -113,7 +117,7 @@ impl<P> Imports<P> {
             self.given_back.truncate(REMEMBERED - 1);
             self.given_back.push_front((address.number, import.next_oneway));
         }
-        Some(Release { address, amount: import.received })
+        Some(PendingRelease { address, amount: import.received })
     }
 
     pub(crate) fn take_proxies(&mut self) -> impl Iterator<Item = P> + use<P> {

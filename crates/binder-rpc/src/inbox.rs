@@ -7,10 +7,11 @@ use core::ops::Range;
 
 use zerocopy::FromBytes;
 
-use crate::message::{Parcel, Parts, split};
+use crate::message::{Parts, WireParcel, split};
 use crate::wire::{COMMAND_DEC_STRONG, WireHeader};
 use crate::{
-    Address, BadParcel, Body, Ending, Limits, MAX_FILES, Message, Reply, Transaction, Version,
+    Address, BadParcel, Ending, MAX_FILES, ProtocolVersion, ReceivedParcel, Reply, RpcMessage,
+    RpcTransaction, SessionLimits,
 };
 
 /// The least room for a read.
@@ -162,9 +163,9 @@ impl<F> Inbox<F> {
     /// The [`Ending`] that the peer has earned with these bytes.
     pub fn next(
         &mut self,
-        version: Version,
-        limits: &Limits,
-    ) -> Result<Option<Message<F>>, Ending> {
+        version: ProtocolVersion,
+        limits: &SessionLimits,
+    ) -> Result<Option<RpcMessage<F>>, Ending> {
         let bytes = &self.buffer[self.start..];
         let Ok((header, rest)) = WireHeader::ref_from_prefix(bytes) else {
             return self.none_yet();
@@ -189,17 +190,17 @@ impl<F> Inbox<F> {
                     body.bad = Some(Box::new(bad.into()));
                     None
                 });
-                Message::Transact(Transaction { address, code, flags, async_number, body })
+                RpcMessage::Transact(RpcTransaction { address, code, flags, async_number, body })
             }
             Parts::Reply { status, parcel } => {
                 let place = place(&parcel, end);
                 let lists = take_lists(&parcel, &mut self.files);
-                Message::Reply(Reply { status, body: self.take_body(place, lists, end) })
+                RpcMessage::Reply(Reply { status, body: self.take_body(place, lists, end) })
             }
             Parts::DecStrong(parts) => {
                 let (address, amount) = (Address::parse(parts.address)?, parts.amount.get());
                 self.start = end;
-                Message::DecStrong { address, amount }
+                RpcMessage::DecStrong { address, amount }
             }
         }))
     }
@@ -207,24 +208,24 @@ impl<F> Inbox<F> {
     /// Makes the body of a message that ends at `end`: it has the buffer, or, if more has arrived, a
     /// copy.
     #[inline(always)]
-    fn take_body(&mut self, place: Range<usize>, lists: Lists<F>, end: usize) -> Body<F> {
+    fn take_body(&mut self, place: Range<usize>, lists: Lists<F>, end: usize) -> ReceivedParcel<F> {
         let Lists { positions, files, bad } = lists;
         if end < self.buffer.len() {
             self.start = end;
             let mut buffer = (self.take_empty)();
             buffer.extend_from_slice(&self.buffer[place]);
-            return Body { buffer, start: 0, positions, files, bad };
+            return ReceivedParcel { buffer, start: 0, positions, files, bad };
         }
         self.start = 0;
         self.usual_bytes = self.usual_bytes.max(end.next_multiple_of(STEP_BYTES)).min(MOST_BYTES);
         let mut buffer = core::mem::take(&mut self.buffer);
         buffer.truncate(place.end);
-        Body { buffer, start: place.start, positions, files, bad }
+        ReceivedParcel { buffer, start: place.start, positions, files, bad }
     }
 
     /// Refuses descriptors that came with bytes of which nothing is left, and more than the message can
     /// have that has begun.
-    fn none_yet(&self) -> Result<Option<Message<F>>, Ending> {
+    fn none_yet(&self) -> Result<Option<RpcMessage<F>>, Ending> {
         let most = if self.bytes().is_empty() { 0 } else { MAX_FILES };
         match self.files.len() {
             count if count > most => Err(Ending::StrayDescriptors { count }),
@@ -234,7 +235,7 @@ impl<F> Inbox<F> {
 }
 
 /// Returns where a parcel lies in a stream whose message ends at `end`.
-fn place(parcel: &Parcel<'_>, end: usize) -> Range<usize> {
+fn place(parcel: &WireParcel<'_>, end: usize) -> Range<usize> {
     let data_end = end - size_of_val(parcel.positions) - parcel.unread_bytes;
     data_end - parcel.data.len()..data_end
 }
@@ -247,7 +248,7 @@ struct Lists<F> {
 }
 
 #[inline(always)]
-fn take_lists<F>(parcel: &Parcel<'_>, files: &mut VecDeque<F>) -> Lists<F> {
+fn take_lists<F>(parcel: &WireParcel<'_>, files: &mut VecDeque<F>) -> Lists<F> {
     if parcel.positions.is_empty() && parcel.bad.is_none() {
         return Lists { positions: Vec::new(), files: Vec::new(), bad: None };
     }

@@ -2,8 +2,8 @@
 //!
 //! Android's libbinder also speaks Binder over sockets. This crate holds what such a session
 //! decides; whoever owns the sockets and threads calls it. Bytes that arrive on a connection go into
-//! its [`Inbox`], which gives [`Message`]s however the stream was cut. [`handshake`] opens a
-//! connection, [`Turns`] knows whose turn it is on it, and the [`Session`] that all its connections
+//! its [`Inbox`], which gives [`RpcMessage`]s however the stream was cut. [`handshake`] opens a
+//! connection, [`Turns`] knows whose turn it is on it, and the [`SessionObjects`] that all its connections
 //! share holds the objects: addresses, counts, and the order of one-way calls. What is to be sent
 //! comes back as heads to be written before a parcel ([`encode`]).
 //!
@@ -29,16 +29,16 @@ mod turns;
 mod version;
 pub mod wire;
 
-pub use address::{Address, BadAddress, Role};
+pub use address::{Address, BadAddress, SessionSide};
 pub use ending::Ending;
-pub use exports::{Oneway, Queued, Released};
-pub use imports::Release;
+pub use exports::{Oneway, OnewayArrival, Released};
+pub use imports::PendingRelease;
 pub use inbox::{Inbox, Partial};
-pub use limits::{Limits, MAX_FILES};
-pub use message::{BadParcel, Body, Listed, Message, Reply, Transaction};
-pub use session::{Entered, Refusal, Remains, Session, Start};
-pub use turns::{Direction, Turn, Turns};
-pub use version::{UnknownVersion, Version};
+pub use limits::{MAX_FILES, SessionLimits};
+pub use message::{BadParcel, Listed, ReceivedParcel, Reply, RpcMessage, RpcTransaction};
+pub use session::{Entered, SendRefusal, SessionObjects, SessionRemains, Start};
+pub use turns::{CallDirection, NestedCall, Turns};
+pub use version::{ProtocolVersion, UnknownVersion};
 
 /// What a session id is: 32 bytes that nobody guesses.
 pub type SessionId = [u8; wire::SESSION_ID_BYTES];

@@ -7,7 +7,7 @@ pub const MAX_FILES: usize = 253;
 
 /// What a session grants its peer; beyond it the session ends, or a call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SessionLimits {
     /// The longest body that is received.
     pub max_received_bytes: usize,
     /// The longest body that is sent; a longer call is refused before a byte has left.
@@ -30,7 +30,7 @@ pub struct Limits {
     pub max_stall: Duration,
 }
 
-impl Default for Limits {
+impl Default for SessionLimits {
     /// The limits of Android's newest libbinder, and bounds where it has none.
     fn default() -> Self {
         Self {

@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 use crate::address::BadAddress;
 use crate::special::{BINDER, DESCRIPTOR};
 use crate::wire::{self, COMMAND_DEC_STRONG, COMMAND_REPLY, COMMAND_TRANSACT, WireHeader};
-use crate::{Address, Ending, Version};
+use crate::{Address, Ending, ProtocolVersion};
 
 /// What is wrong with the objects that a message names. The stream is in step, so only this call fails,
 /// with `BAD_VALUE`.
@@ -47,7 +47,7 @@ pub enum BadParcel {
 
 /// A parcel as it came, with descriptors of the front end's type `F`.
 #[derive(Debug)]
-pub struct Body<F> {
+pub struct ReceivedParcel<F> {
     /// The memory that the parcel lies in, to its end.
     pub buffer: Vec<u8>,
     /// Where the parcel begins in that memory.
@@ -60,14 +60,14 @@ pub struct Body<F> {
     pub bad: Option<Box<BadParcel>>,
 }
 
-impl<F> Default for Body<F> {
+impl<F> Default for ReceivedParcel<F> {
     fn default() -> Self {
         let (buffer, positions, files) = (Vec::new(), Vec::new(), Vec::new());
         Self { buffer, start: 0, positions, files, bad: None }
     }
 }
 
-impl<F> Body<F> {
+impl<F> ReceivedParcel<F> {
     /// Returns the parcel.
     #[must_use]
     pub fn data(&self) -> &[u8] {
@@ -109,8 +109,8 @@ pub enum Listed {
 
 /// A call.
 #[derive(Debug)]
-pub struct Transaction<F> {
-    /// The object; `None` is the special target, or a [bad](Body::bad) one.
+pub struct RpcTransaction<F> {
+    /// The object; `None` is the special target, or a [bad](ReceivedParcel::bad) one.
     pub address: Option<Address>,
     /// The method.
     pub code: u32,
@@ -119,10 +119,10 @@ pub struct Transaction<F> {
     /// Its place among the one-way calls to the object.
     pub async_number: u64,
     /// The arguments.
-    pub body: Body<F>,
+    pub body: ReceivedParcel<F>,
 }
 
-impl<F> Transaction<F> {
+impl<F> RpcTransaction<F> {
     /// Returns whether nobody waits for an answer.
     #[must_use]
     pub fn is_oneway(&self) -> bool {
@@ -136,14 +136,14 @@ pub struct Reply<F> {
     /// Zero, or the error; there is no parcel then.
     pub status: i32,
     /// The results.
-    pub body: Body<F>,
+    pub body: ReceivedParcel<F>,
 }
 
 /// What arrived.
 #[derive(Debug)]
-pub enum Message<F> {
+pub enum RpcMessage<F> {
     /// A call.
-    Transact(Transaction<F>),
+    Transact(RpcTransaction<F>),
     /// An answer.
     Reply(Reply<F>),
     /// References that go back to us.
@@ -155,7 +155,7 @@ pub enum Message<F> {
     },
 }
 
-impl<F> Message<F> {
+impl<F> RpcMessage<F> {
     /// Returns how many descriptors came with it.
     #[must_use]
     pub fn files(&self) -> usize {
@@ -169,14 +169,14 @@ impl<F> Message<F> {
 
 /// A message's parts, still in the stream.
 pub(crate) enum Parts<'a> {
-    Transact { header: &'a wire::TransactionHeader, parcel: Parcel<'a> },
-    Reply { status: i32, parcel: Parcel<'a> },
+    Transact { header: &'a wire::TransactionHeader, parcel: WireParcel<'a> },
+    Reply { status: i32, parcel: WireParcel<'a> },
     DecStrong(&'a wire::DecStrong),
 }
 
 /// A parcel in the stream.
 #[derive(Default)]
-pub(crate) struct Parcel<'a> {
+pub(crate) struct WireParcel<'a> {
     pub(crate) data: &'a [u8],
     pub(crate) positions: &'a [U32],
     /// How many descriptors the positions announce; if they are bad, at most.
@@ -191,7 +191,7 @@ pub(crate) struct Parcel<'a> {
 pub(crate) fn split<'a>(
     header: &WireHeader,
     body: &'a [u8],
-    version: Version,
+    version: ProtocolVersion,
 ) -> Result<Parts<'a>, Ending> {
     let command = header.command.get();
     match command {
@@ -206,15 +206,15 @@ pub(crate) fn split<'a>(
             // An error is the whole answer: what follows it is not read.
             let parcel = match status {
                 0 => split_parcel(header.parcel_bytes, rest, version)?,
-                _ => Parcel { unread_bytes: rest.len(), ..Parcel::default() },
+                _ => WireParcel { unread_bytes: rest.len(), ..WireParcel::default() },
             };
             Ok(Parts::Reply { status, parcel })
         }
         COMMAND_REPLY => {
             let (status, rest) = prefix::<zerocopy::little_endian::I32>(command, body)?;
             let parcel = match status.get() {
-                0 => Parcel { data: rest, ..Parcel::default() },
-                _ => Parcel { unread_bytes: rest.len(), ..Parcel::default() },
+                0 => WireParcel { data: rest, ..WireParcel::default() },
+                _ => WireParcel { unread_bytes: rest.len(), ..WireParcel::default() },
             };
             Ok(Parts::Reply { status: status.get(), parcel })
         }
@@ -240,9 +240,13 @@ fn wrong_size(command: u32, body: &[u8], needed: usize) -> Ending {
     Ending::WrongSize { command, bytes: body.len(), needed }
 }
 
-fn split_parcel(bytes: U32, rest: &[u8], version: Version) -> Result<Parcel<'_>, Ending> {
+fn split_parcel(
+    bytes: U32,
+    rest: &[u8],
+    version: ProtocolVersion,
+) -> Result<WireParcel<'_>, Ending> {
     if !version.has_positions() {
-        return Ok(Parcel { data: rest, ..Parcel::default() });
+        return Ok(WireParcel { data: rest, ..WireParcel::default() });
     }
     let bytes = usize::try_from(bytes.get()).unwrap_or(usize::MAX);
     let (data, list) = rest
@@ -251,18 +255,22 @@ fn split_parcel(bytes: U32, rest: &[u8], version: Version) -> Result<Parcel<'_>,
     let positions = <[U32]>::ref_from_bytes(list)
         .map_err(|_| Ending::BadPositions { bytes: list.len(), parcel: data.len() })?;
     Ok(match count_descriptors(data, positions, version) {
-        Ok(descriptors) => Parcel { data, positions, descriptors, bad: None, unread_bytes: 0 },
-        Err(bad) => Parcel {
+        Ok(descriptors) => WireParcel { data, positions, descriptors, bad: None, unread_bytes: 0 },
+        Err(bad) => WireParcel {
             descriptors: positions.len(),
             bad: Some(bad),
             unread_bytes: rest.len(),
-            ..Parcel::default()
+            ..WireParcel::default()
         },
     })
 }
 
 /// Checks every listed object, and counts the descriptors among them.
-fn count_descriptors(data: &[u8], positions: &[U32], version: Version) -> Result<usize, BadParcel> {
+fn count_descriptors(
+    data: &[u8],
+    positions: &[U32],
+    version: ProtocolVersion,
+) -> Result<usize, BadParcel> {
     let mut descriptors = 0;
     let mut next = 0;
     for position in positions {

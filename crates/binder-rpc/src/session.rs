@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 
 use crate::exports::{Exports, Oneway, Ran, Released};
-use crate::imports::{Imports, Release};
-use crate::{Address, Ending, Limits, Role, Transaction, Version};
+use crate::imports::{Imports, PendingRelease};
+use crate::{Address, Ending, ProtocolVersion, RpcTransaction, SessionLimits, SessionSide};
 
-/// Why something of ours was not sent. The session goes on, but for [`Refusal::Ended`].
+/// Why something of ours was not sent. The session goes on, but for [`SendRefusal::Ended`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum SendRefusal {
     /// The session is over.
     #[error("the session is over: {0}")]
     Ended(Ending),
@@ -42,8 +42,8 @@ pub struct Start {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Entered<L> {
     /// One of ours; its owner gives it back at once.
-    Own(L, Release),
-    /// One of the peer's: find its proxy, or make one and [`hold`](Session::hold) it.
+    Own(L, PendingRelease),
+    /// One of the peer's: find its proxy, or make one and [`hold`](SessionObjects::hold) it.
     Foreign(Address),
 }
 
@@ -52,38 +52,38 @@ pub enum Entered<L> {
 /// `L` is a local object, `P` the front end's handle to a proxy that others may have dropped, `F` a
 /// descriptor. The front end holds one lock around it, never while it waits.
 #[derive(Debug)]
-pub struct Session<L, P, F> {
-    role: Role,
-    version: Version,
-    limits: Limits,
+pub struct SessionObjects<L, P, F> {
+    role: SessionSide,
+    version: ProtocolVersion,
+    limits: SessionLimits,
     exports: Exports<L, F>,
     imports: Imports<P>,
     ended: Option<Ending>,
 }
 
-impl<L: Clone, P, F> Session<L, P, F> {
+impl<L: Clone, P, F> SessionObjects<L, P, F> {
     /// Makes a session that holds nothing.
     #[must_use]
-    pub fn new(role: Role, version: Version, limits: Limits) -> Self {
+    pub fn new(role: SessionSide, version: ProtocolVersion, limits: SessionLimits) -> Self {
         let (exports, imports) = (Exports::new(role), Imports::new());
         Self { role, version, limits, exports, imports, ended: None }
     }
 
     /// Returns which side this is.
     #[must_use]
-    pub fn role(&self) -> Role {
+    pub fn role(&self) -> SessionSide {
         self.role
     }
 
     /// Returns what the session speaks.
     #[must_use]
-    pub fn version(&self) -> Version {
+    pub fn version(&self) -> ProtocolVersion {
         self.version
     }
 
     /// Returns how much the peer may ask.
     #[must_use]
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &SessionLimits {
         &self.limits
     }
 
@@ -103,24 +103,28 @@ impl<L: Clone, P, F> Session<L, P, F> {
     ///
     /// # Errors
     ///
-    /// [`Refusal`] if the session is over or full.
-    pub fn send_own(&mut self, id: u64, object: impl FnOnce() -> L) -> Result<Address, Refusal> {
+    /// [`SendRefusal`] if the session is over or full.
+    pub fn send_own(
+        &mut self,
+        id: u64,
+        object: impl FnOnce() -> L,
+    ) -> Result<Address, SendRefusal> {
         self.check_alive()?;
         let count = self.exports.len() + self.imports.len() + 1;
         if count > self.limits.max_objects && !self.exports.knows(id) {
-            return Err(Refusal::TooManyObjects { count });
+            return Err(SendRefusal::TooManyObjects { count });
         }
-        self.exports.send(id, object).ok_or(Refusal::TooManyObjects { count })
+        self.exports.send(id, object).ok_or(SendRefusal::TooManyObjects { count })
     }
 
     /// Counts one sending of an object of the peer's back to it.
     ///
     /// # Errors
     ///
-    /// [`Refusal`] if the session is over or does not know the object.
-    pub fn send_back(&mut self, address: Address) -> Result<(), Refusal> {
+    /// [`SendRefusal`] if the session is over or does not know the object.
+    pub fn send_back(&mut self, address: Address) -> Result<(), SendRefusal> {
         self.check_alive()?;
-        self.imports.send(address.number).ok_or(Refusal::UnknownObject(address))
+        self.imports.send(address.number).ok_or(SendRefusal::UnknownObject(address))
     }
 
     /// Takes back what was counted for a message that was not sent after all.
@@ -132,8 +136,8 @@ impl<L: Clone, P, F> Session<L, P, F> {
     ///
     /// # Errors
     ///
-    /// [`Refusal`] if the session is over or does not know the object.
-    pub fn start(&mut self, address: Address, is_oneway: bool) -> Result<Start, Refusal> {
+    /// [`SendRefusal`] if the session is over or does not know the object.
+    pub fn start(&mut self, address: Address, is_oneway: bool) -> Result<Start, SendRefusal> {
         self.send_back(address)?;
         let async_number =
             if is_oneway { self.imports.take_oneway_number(address.number) } else { 0 };
@@ -160,7 +164,7 @@ impl<L: Clone, P, F> Session<L, P, F> {
     pub fn accept_oneway(
         &mut self,
         address: Address,
-        transaction: Transaction<F>,
+        transaction: RpcTransaction<F>,
     ) -> Result<Oneway<L, F>, Ending> {
         self.check_ours(address)?;
         self.exports.receive_oneway(address, transaction, &self.limits)
@@ -186,7 +190,7 @@ impl<L: Clone, P, F> Session<L, P, F> {
     /// # Errors
     ///
     /// What follows, when no other call waits.
-    pub fn oneway_ran(&mut self, address: Address) -> Result<(L, Transaction<F>), Released<L>> {
+    pub fn oneway_ran(&mut self, address: Address) -> Result<(L, RpcTransaction<F>), Released<L>> {
         match self.exports.oneway_ran(address) {
             Ran::Next(object, transaction) => Ok((object, transaction)),
             Ran::Idle(released) => Err(self.judge(released)),
@@ -203,7 +207,7 @@ impl<L: Clone, P, F> Session<L, P, F> {
         if address.owner == self.role {
             let object = self.exports.object(address.number);
             return match object {
-                Some(object) => Ok(Entered::Own(object, Release { address, amount: 1 })),
+                Some(object) => Ok(Entered::Own(object, PendingRelease { address, amount: 1 })),
                 None => Err(Ending::UnknownAddress(address)),
             };
         }
@@ -249,12 +253,12 @@ impl<L: Clone, P, F> Session<L, P, F> {
     /// Ends the session; the first reason stays. Returns what it held, to be dropped outside of the
     /// session's lock, and the proxies whose objects have died with it.
     #[must_use = "objects are dropped outside of the lock, and proxies are told of their death"]
-    pub fn end(&mut self, reason: Ending) -> Option<Remains<L, P>> {
+    pub fn end(&mut self, reason: Ending) -> Option<SessionRemains<L, P>> {
         if self.ended.is_some() {
             return None;
         }
         self.ended = Some(reason);
-        Some(Remains {
+        Some(SessionRemains {
             objects: self.exports.take_objects().collect(),
             proxies: self.imports.take_proxies().collect(),
         })
@@ -278,10 +282,10 @@ impl<L: Clone, P, F> Session<L, P, F> {
         released
     }
 
-    fn check_alive(&self) -> Result<(), Refusal> {
+    fn check_alive(&self) -> Result<(), SendRefusal> {
         match &self.ended {
             None => Ok(()),
-            Some(ending) => Err(Refusal::Ended(ending.clone())),
+            Some(ending) => Err(SendRefusal::Ended(ending.clone())),
         }
     }
 
@@ -300,7 +304,7 @@ impl<L: Clone, P, F> Session<L, P, F> {
 
 /// What a session held when it ended.
 #[derive(Debug)]
-pub struct Remains<L, P> {
+pub struct SessionRemains<L, P> {
     /// Our objects that the peer held.
     pub objects: Vec<L>,
     /// The handles of proxies whose objects are dead.

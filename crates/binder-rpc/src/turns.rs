@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
-use crate::{Ending, Limits};
+use crate::{Ending, SessionLimits};
 
 /// Who may start calls on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum CallDirection {
     /// This side calls, the peer answers.
     Outgoing,
     /// The peer calls, this side answers.
@@ -15,7 +15,7 @@ pub enum Direction {
 
 /// A call that is under way on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum NestedCall {
     /// We called and wait.
     Ours,
     /// The peer called and waits.
@@ -28,20 +28,20 @@ pub enum Turn {
 /// comes on the same connection.
 #[derive(Debug)]
 pub struct Turns {
-    direction: Direction,
-    stack: Vec<Turn>,
+    direction: CallDirection,
+    stack: Vec<NestedCall>,
 }
 
 impl Turns {
     /// Makes a connection on which nothing is under way.
     #[must_use]
-    pub fn new(direction: Direction) -> Self {
+    pub fn new(direction: CallDirection) -> Self {
         Self { direction, stack: Vec::new() }
     }
 
     /// Returns who may start calls.
     #[must_use]
-    pub fn direction(&self) -> Direction {
+    pub fn direction(&self) -> CallDirection {
         self.direction
     }
 
@@ -53,18 +53,18 @@ impl Turns {
 
     /// Returns whether we may call now: at the start of our own connection, or while we answer.
     #[must_use]
-    pub fn may_call(&self, limits: &Limits) -> bool {
+    pub fn may_call(&self, limits: &SessionLimits) -> bool {
         self.stack.len() < limits.max_depth
             && match self.stack.last() {
-                None => self.direction == Direction::Outgoing,
-                Some(Turn::Theirs) => true,
-                Some(Turn::Ours) => false,
+                None => self.direction == CallDirection::Outgoing,
+                Some(NestedCall::Theirs) => true,
+                Some(NestedCall::Ours) => false,
             }
     }
 
     /// Takes down a call of ours that is being sent; [`may_call`](Self::may_call) has allowed it.
     pub fn call(&mut self) {
-        self.stack.push(Turn::Ours);
+        self.stack.push(NestedCall::Ours);
     }
 
     /// Takes down a call of the peer.
@@ -72,17 +72,17 @@ impl Turns {
     /// # Errors
     ///
     /// [`Ending::UnexpectedCall`] where it may make none, [`Ending::TooDeep`] within too many.
-    pub fn called(&mut self, limits: &Limits) -> Result<(), Ending> {
+    pub fn called(&mut self, limits: &SessionLimits) -> Result<(), Ending> {
         match (self.stack.last(), self.direction) {
-            (None, Direction::Incoming) | (Some(Turn::Ours), _) => {}
-            (None, Direction::Outgoing) | (Some(Turn::Theirs), _) => {
+            (None, CallDirection::Incoming) | (Some(NestedCall::Ours), _) => {}
+            (None, CallDirection::Outgoing) | (Some(NestedCall::Theirs), _) => {
                 return Err(Ending::UnexpectedCall);
             }
         }
         if self.stack.len() >= limits.max_depth {
             return Err(Ending::TooDeep { depth: self.stack.len() + 1 });
         }
-        self.stack.push(Turn::Theirs);
+        self.stack.push(NestedCall::Theirs);
         Ok(())
     }
 
@@ -92,16 +92,16 @@ impl Turns {
     ///
     /// [`Ending::UnexpectedReply`] if it was not our turn to wait.
     pub fn replied(&mut self) -> Result<(), Ending> {
-        self.finish(Turn::Ours).ok_or(Ending::UnexpectedReply)
+        self.finish(NestedCall::Ours).ok_or(Ending::UnexpectedReply)
     }
 
     /// Takes down that we have done with the peer's last call.
     pub fn answered(&mut self) {
-        let finished = self.finish(Turn::Theirs);
+        let finished = self.finish(NestedCall::Theirs);
         debug_assert!(finished.is_some(), "an answer to no call");
     }
 
-    fn finish(&mut self, turn: Turn) -> Option<()> {
+    fn finish(&mut self, turn: NestedCall) -> Option<()> {
         self.stack.pop_if(|top| *top == turn).map(drop)
     }
 }

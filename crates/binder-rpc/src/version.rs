@@ -2,7 +2,7 @@
 
 /// A version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Version {
+pub enum ProtocolVersion {
     /// Android 13: no object positions, so no descriptors.
     V0,
     /// Android 14 to 16.0: the positions of descriptors.
@@ -16,7 +16,7 @@ pub enum Version {
 #[error("version {0:#x} is unknown")]
 pub struct UnknownVersion(pub u32);
 
-impl Version {
+impl ProtocolVersion {
     /// The newest version.
     pub const NEWEST: Self = Self::V2;
 
@@ -51,7 +51,7 @@ impl Version {
     }
 }
 
-impl TryFrom<u32> for Version {
+impl TryFrom<u32> for ProtocolVersion {
     type Error = UnknownVersion;
 
     fn try_from(word: u32) -> Result<Self, UnknownVersion> {

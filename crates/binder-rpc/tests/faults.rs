@@ -2,11 +2,12 @@
 
 use binder_rpc::handshake::{self, HandshakeError};
 use binder_rpc::{
-    Address, BadAddress, BadParcel, Body, Direction, Ending, Entered, Inbox, Limits, Message,
-    Oneway, Refusal, Release, Reply, Role, Session, Transaction, Turns, Version, encode, special,
+    Address, BadAddress, BadParcel, CallDirection, Ending, Entered, Inbox, Oneway, PendingRelease,
+    ProtocolVersion, ReceivedParcel, Reply, RpcMessage, RpcTransaction, SendRefusal, SessionLimits,
+    SessionObjects, SessionSide, Turns, encode, special,
 };
 
-type Side = Session<&'static str, u32, u32>;
+type Side = SessionObjects<&'static str, u32, u32>;
 
 /// The bytes of a header and a body.
 fn message(command: u32, body: &[u8]) -> Vec<u8> {
@@ -30,14 +31,18 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-fn read_with(bytes: &[u8], files: u32, version: Version) -> Result<Option<Message<u32>>, Ending> {
+fn read_with(
+    bytes: &[u8],
+    files: u32,
+    version: ProtocolVersion,
+) -> Result<Option<RpcMessage<u32>>, Ending> {
     let mut inbox = Inbox::default();
     inbox.room().extend_from_slice(bytes);
     inbox.add_files(0..files);
-    inbox.next(version, &Limits::default())
+    inbox.next(version, &SessionLimits::default())
 }
 
-fn fault(bytes: &[u8], files: u32, version: Version) -> Ending {
+fn fault(bytes: &[u8], files: u32, version: ProtocolVersion) -> Ending {
     match read_with(bytes, files, version) {
         Err(ending) => {
             assert!(ending.is_fault(), "{ending}");
@@ -48,23 +53,23 @@ fn fault(bytes: &[u8], files: u32, version: Version) -> Ending {
 }
 
 /// Reads a message whose parcel is bad; the stream is in step after it.
-fn bad_parcel(bytes: &[u8], files: u32, version: Version) -> BadParcel {
+fn bad_parcel(bytes: &[u8], files: u32, version: ProtocolVersion) -> BadParcel {
     let mut inbox = Inbox::default();
     inbox.room().extend_from_slice(bytes);
     inbox.room().extend_from_slice(&message(2, &[0; 16]));
     inbox.add_files(0..files);
-    let read = inbox.next(version, &Limits::default());
-    let Ok(Some(Message::Reply(Reply { status: 0, body }))) = read else {
+    let read = inbox.next(version, &SessionLimits::default());
+    let Ok(Some(RpcMessage::Reply(Reply { status: 0, body }))) = read else {
         panic!("read {read:?}");
     };
-    let next: Result<Option<Message<u32>>, _> = inbox.next(version, &Limits::default());
-    assert!(matches!(next, Ok(Some(Message::DecStrong { .. }))), "{next:?}");
+    let next: Result<Option<RpcMessage<u32>>, _> = inbox.next(version, &SessionLimits::default());
+    assert!(matches!(next, Ok(Some(RpcMessage::DecStrong { .. }))), "{next:?}");
     *body.bad.expect("a bad parcel")
 }
 
 #[test]
 fn a_message_of_no_known_form_ends_the_session() {
-    let v1 = Version::V1;
+    let v1 = ProtocolVersion::V1;
     assert_eq!(fault(&message(3, &[]), 0, v1), Ending::UnknownCommand { command: 3 });
     assert_eq!(
         fault(&message(0, &[0; 39]), 0, v1),
@@ -75,7 +80,7 @@ fn a_message_of_no_known_form_ends_the_session() {
         Ending::WrongSize { command: 1, bytes: 19, needed: 20 }
     );
     assert_eq!(
-        fault(&message(1, &[0; 3]), 0, Version::V0),
+        fault(&message(1, &[0; 3]), 0, ProtocolVersion::V0),
         Ending::WrongSize { command: 1, bytes: 3, needed: 4 }
     );
     for bytes in [15, 17] {
@@ -86,7 +91,7 @@ fn a_message_of_no_known_form_ends_the_session() {
     }
     let mut huge = message(1, &[]);
     huge[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
-    let limit = Limits::default().max_received_bytes;
+    let limit = SessionLimits::default().max_received_bytes;
     assert_eq!(fault(&huge, 0, v1), Ending::Oversized { bytes: u32::MAX as usize, limit });
     assert_eq!(fault(&reply(9, &[0; 8]), 0, v1), Ending::ParcelBeyondBody { parcel: 9, left: 8 });
     assert_eq!(fault(&reply(4, &[0; 7]), 0, v1), Ending::BadPositions { bytes: 3, parcel: 4 });
@@ -99,19 +104,22 @@ fn a_listed_object_is_where_the_list_says() {
         reply(bytes, &[words(parcel), words(positions)].concat())
     };
     let bad = |position| BadParcel::Position { position, parcel: 8 };
-    assert_eq!(bad_parcel(&with(&[2, 0], &[8]), 1, Version::V1), bad(8));
-    assert_eq!(bad_parcel(&with(&[2, 0], &[4]), 1, Version::V1), bad(4));
-    assert_eq!(bad_parcel(&with(&[2, 0], &[u32::MAX]), 1, Version::V1), bad(u32::MAX));
+    assert_eq!(bad_parcel(&with(&[2, 0], &[8]), 1, ProtocolVersion::V1), bad(8));
+    assert_eq!(bad_parcel(&with(&[2, 0], &[4]), 1, ProtocolVersion::V1), bad(4));
+    assert_eq!(bad_parcel(&with(&[2, 0], &[u32::MAX]), 1, ProtocolVersion::V1), bad(u32::MAX));
     assert_eq!(
-        bad_parcel(&with(&[1, 3, 0], &[0]), 0, Version::V1),
+        bad_parcel(&with(&[1, 3, 0], &[0]), 0, ProtocolVersion::V1),
         BadParcel::Object { position: 0, kind: 1 }
     );
     // A binder needs room for its address.
-    assert_eq!(bad_parcel(&with(&[1, 3], &[0]), 0, Version::V2), bad(0));
+    assert_eq!(bad_parcel(&with(&[1, 3], &[0]), 0, ProtocolVersion::V2), bad(0));
     let two = with(&[2, 0, 0, 2, 1, 0], &[12, 0]);
-    assert_eq!(bad_parcel(&two, 2, Version::V2), BadParcel::Position { position: 0, parcel: 24 });
     assert_eq!(
-        bad_parcel(&with(&[2, 0, 0, 2, 1, 0], &[0, 12]), 1, Version::V1),
+        bad_parcel(&two, 2, ProtocolVersion::V2),
+        BadParcel::Position { position: 0, parcel: 24 }
+    );
+    assert_eq!(
+        bad_parcel(&with(&[2, 0, 0, 2, 1, 0], &[0, 12]), 1, ProtocolVersion::V1),
         BadParcel::MissingDescriptors { listed: 2, received: 1 }
     );
 }
@@ -122,8 +130,8 @@ fn descriptors_that_nobody_announced_end_the_session() {
     let bytes = reply(0, &[]);
     inbox.room().extend_from_slice(&bytes);
     inbox.add_files([5]);
-    assert!(inbox.next(Version::V1, &Limits::default()).expect("a reply").is_some());
-    let ending = inbox.next(Version::V1, &Limits::default()).expect_err("a stray");
+    assert!(inbox.next(ProtocolVersion::V1, &SessionLimits::default()).expect("a reply").is_some());
+    let ending = inbox.next(ProtocolVersion::V1, &SessionLimits::default()).expect_err("a stray");
     assert_eq!(ending, Ending::StrayDescriptors { count: 1 });
 }
 
@@ -134,7 +142,7 @@ fn descriptors_that_come_with_every_byte_end_the_session() {
     let next = |inbox: &mut Inbox<u32>, at: usize| {
         inbox.room().push(message[at]);
         inbox.add_files(0..100);
-        inbox.next(Version::V1, &Limits::default()).map(drop)
+        inbox.next(ProtocolVersion::V1, &SessionLimits::default()).map(drop)
     };
     assert_eq!(next(&mut inbox, 0), Ok(()));
     assert_eq!(next(&mut inbox, 1), Ok(()));
@@ -155,13 +163,13 @@ fn an_address_is_one_of_either_side() {
     call[0] = 4;
     call[4] = 9;
     let bad = BadAddress { options: 4, number: 9 };
-    let read = read_with(&message(0, &call), 0, Version::V1);
-    let Ok(Some(Message::Transact(Transaction { address: None, body, .. }))) = read else {
+    let read = read_with(&message(0, &call), 0, ProtocolVersion::V1);
+    let Ok(Some(RpcMessage::Transact(RpcTransaction { address: None, body, .. }))) = read else {
         panic!("read {read:?}");
     };
     assert_eq!(body.bad.as_deref(), Some(&BadParcel::Address(bad)));
-    assert_eq!(fault(&message(2, &call[..16]), 0, Version::V1), Ending::BadAddress(bad));
-    for owner in [Role::Client, Role::Server] {
+    assert_eq!(fault(&message(2, &call[..16]), 0, ProtocolVersion::V1), Ending::BadAddress(bad));
+    for owner in [SessionSide::Client, SessionSide::Server] {
         let address = Address { owner, number: 7 };
         assert_eq!(Address::from_word(address.word()), Ok(address));
     }
@@ -170,7 +178,7 @@ fn an_address_is_one_of_either_side() {
 
 fn call(session: &mut Side, address: Address, order: Option<u64>) -> Result<(), Ending> {
     let limits = *session.limits();
-    let call = encode::Call {
+    let call = encode::OutgoingCall {
         address: Some(address),
         code: 1,
         flags: u32::from(order.is_some()),
@@ -178,7 +186,7 @@ fn call(session: &mut Side, address: Address, order: Option<u64>) -> Result<(), 
     };
     let head = encode::transact(&call, encode::Extent::default(), &limits).expect("short");
     match read_with(&head, 0, session.version())? {
-        Some(Message::Transact(transaction)) => match transaction.is_oneway() {
+        Some(RpcMessage::Transact(transaction)) => match transaction.is_oneway() {
             true => session.accept_oneway(address, transaction).map(drop),
             false => session.accept(address).map(drop),
         },
@@ -188,20 +196,20 @@ fn call(session: &mut Side, address: Address, order: Option<u64>) -> Result<(), 
 
 #[test]
 fn a_call_of_an_unknown_object_ends_the_session() {
-    let mut session = Side::new(Role::Server, Version::V1, Limits::default());
-    for owner in [Role::Server, Role::Client] {
+    let mut session = Side::new(SessionSide::Server, ProtocolVersion::V1, SessionLimits::default());
+    for owner in [SessionSide::Server, SessionSide::Client] {
         let address = Address { owner, number: 0 };
         assert_eq!(call(&mut session, address, None), Err(Ending::UnknownAddress(address)));
         assert_eq!(call(&mut session, address, Some(0)), Err(Ending::UnknownAddress(address)));
     }
-    let own = Address { owner: Role::Server, number: 3 };
+    let own = Address { owner: SessionSide::Server, number: 3 };
     assert_eq!(session.enter(own), Err(Ending::UnknownAddress(own)));
 }
 
 #[test]
 fn a_flood_of_oneways_ends_the_session() {
-    let limits = Limits { max_queued_oneways: 3, ..Limits::default() };
-    let mut session = Side::new(Role::Server, Version::V1, limits);
+    let limits = SessionLimits { max_queued_oneways: 3, ..SessionLimits::default() };
+    let mut session = Side::new(SessionSide::Server, ProtocolVersion::V1, limits);
     let address = session.send_own(1, || "object").expect("room");
     for order in 0..4 {
         assert_eq!(call(&mut session, address, Some(order)), Ok(()));
@@ -209,8 +217,8 @@ fn a_flood_of_oneways_ends_the_session() {
     let flood = Ending::OnewayFlood { address, queued: 4 };
     assert_eq!(call(&mut session, address, Some(4)), Err(flood));
 
-    let limits = Limits { max_queued_bytes: 300, ..Limits::default() };
-    let mut session = Side::new(Role::Server, Version::V1, limits);
+    let limits = SessionLimits { max_queued_bytes: 300, ..SessionLimits::default() };
+    let mut session = Side::new(SessionSide::Server, ProtocolVersion::V1, limits);
     let address = session.send_own(1, || "object").expect("room");
     for order in 0..3 {
         assert_eq!(call(&mut session, address, Some(order)), Ok(()));
@@ -221,13 +229,13 @@ fn a_flood_of_oneways_ends_the_session() {
 
 #[test]
 fn one_ways_that_wait_hold_few_descriptors() {
-    let limits = Limits { max_queued_files: 3, ..Limits::default() };
-    let mut session = Side::new(Role::Server, Version::V1, limits);
+    let limits = SessionLimits { max_queued_files: 3, ..SessionLimits::default() };
+    let mut session = Side::new(SessionSide::Server, ProtocolVersion::V1, limits);
     let address = session.send_own(1, || "object").expect("room");
     let mut bring = |order, files: u32| {
-        let body = Body { files: (0..files).collect(), ..Body::default() };
+        let body = ReceivedParcel { files: (0..files).collect(), ..ReceivedParcel::default() };
         let (code, flags, callee) = (1, 1, Some(address));
-        let oneway = Transaction { address: callee, code, flags, async_number: order, body };
+        let oneway = RpcTransaction { address: callee, code, flags, async_number: order, body };
         session.accept_oneway(address, oneway).map(|accepted| match accepted {
             Oneway::Run(..) => while session.oneway_ran(address).is_ok() {},
             Oneway::Wait(_) => {}
@@ -242,7 +250,7 @@ fn one_ways_that_wait_hold_few_descriptors() {
 
 #[test]
 fn a_oneway_comes_once() {
-    let mut session = Side::new(Role::Server, Version::V1, Limits::default());
+    let mut session = Side::new(SessionSide::Server, ProtocolVersion::V1, SessionLimits::default());
     let address = session.send_own(1, || "object").expect("room");
     assert_eq!(call(&mut session, address, Some(2)), Ok(()));
     let again = Ending::RepeatedOneway { address, number: 2, expected: 0 };
@@ -254,8 +262,8 @@ fn a_oneway_comes_once() {
 
 #[test]
 fn a_count_of_oneways_goes_on_after_the_object_was_given_back() {
-    let mut session = Side::new(Role::Client, Version::V1, Limits::default());
-    let address = Address { owner: Role::Server, number: 0 };
+    let mut session = Side::new(SessionSide::Client, ProtocolVersion::V1, SessionLimits::default());
+    let address = Address { owner: SessionSide::Server, number: 0 };
     for expected in 0..3 {
         assert_eq!(session.enter(address), Ok(Entered::Foreign(address)));
         session.hold(address, 0);
@@ -263,13 +271,13 @@ fn a_count_of_oneways_goes_on_after_the_object_was_given_back() {
         assert_eq!(start.async_number, expected);
         assert!(session.let_go(address).release.is_none(), "the call is on its way");
         let released = session.returned(Some(address), 1).expect("an object");
-        assert_eq!(released.release, Some(Release { address, amount: 1 }));
+        assert_eq!(released.release, Some(PendingRelease { address, amount: 1 }));
     }
 }
 
 #[test]
 fn a_peer_may_begin_to_count_its_oneways_anew() {
-    let mut session = Side::new(Role::Server, Version::V1, Limits::default());
+    let mut session = Side::new(SessionSide::Server, ProtocolVersion::V1, SessionLimits::default());
     let address = session.send_own(1, || "object").expect("room");
     for order in 0..2 {
         assert_eq!(call(&mut session, address, Some(order)), Ok(()));
@@ -285,8 +293,8 @@ fn a_peer_may_begin_to_count_its_oneways_anew() {
 
 #[test]
 fn turns_alternate_on_a_connection() {
-    let limits = Limits { max_depth: 3, ..Limits::default() };
-    let mut outgoing = Turns::new(Direction::Outgoing);
+    let limits = SessionLimits { max_depth: 3, ..SessionLimits::default() };
+    let mut outgoing = Turns::new(CallDirection::Outgoing);
     assert_eq!(outgoing.replied(), Err(Ending::UnexpectedReply));
     assert_eq!(outgoing.called(&limits), Err(Ending::UnexpectedCall));
     assert!(outgoing.may_call(&limits));
@@ -303,7 +311,7 @@ fn turns_alternate_on_a_connection() {
     assert_eq!(outgoing.replied(), Ok(()));
     assert_eq!(outgoing.depth(), 0);
 
-    let mut incoming = Turns::new(Direction::Incoming);
+    let mut incoming = Turns::new(CallDirection::Incoming);
     assert!(!incoming.may_call(&limits));
     assert_eq!(incoming.called(&limits), Ok(()));
     assert!(incoming.may_call(&limits));
@@ -311,28 +319,33 @@ fn turns_alternate_on_a_connection() {
 
 #[test]
 fn what_is_too_large_is_not_sent() {
-    let limits = Limits { max_sent_bytes: 100, ..Limits::default() };
+    let limits = SessionLimits { max_sent_bytes: 100, ..SessionLimits::default() };
     let extent = encode::Extent { parcel_bytes: 77, positions: 1 };
-    let refusal = encode::reply(Version::V1, 0, extent, &limits).expect_err("too large");
-    assert_eq!(refusal, Refusal::TooLarge { bytes: 101, limit: 100 });
+    let refusal = encode::reply(ProtocolVersion::V1, 0, extent, &limits).expect_err("too large");
+    assert_eq!(refusal, SendRefusal::TooLarge { bytes: 101, limit: 100 });
 }
 
 #[test]
 fn a_full_session_takes_no_object_more() {
-    let limits = Limits { max_objects: 2, ..Limits::default() };
-    let mut session = Side::new(Role::Server, Version::V1, limits);
+    let limits = SessionLimits { max_objects: 2, ..SessionLimits::default() };
+    let mut session = Side::new(SessionSide::Server, ProtocolVersion::V1, limits);
     assert!(session.send_own(1, || "one").is_ok());
     assert!(session.send_own(2, || "two").is_ok());
     assert!(session.send_own(2, || "two").is_ok(), "it is there already");
-    let full = Refusal::TooManyObjects { count: 3 };
+    let full = SendRefusal::TooManyObjects { count: 3 };
     assert_eq!(session.send_own(3, || "three"), Err(full));
-    let foreign = Address { owner: Role::Client, number: 0 };
+    let foreign = Address { owner: SessionSide::Client, number: 0 };
     assert_eq!(session.enter(foreign), Err(Ending::TooManyObjects { count: 3 }));
 }
 
 #[test]
 fn a_wrong_opening_is_refused() {
-    let good = handshake::open(Version::V1, Direction::Outgoing, handshake::FdMode::None, None);
+    let good = handshake::open(
+        ProtocolVersion::V1,
+        CallDirection::Outgoing,
+        handshake::FdMode::None,
+        None,
+    );
     let refused = |at: usize, byte: u8| {
         let mut bytes = good.clone();
         bytes[at] = byte;
@@ -344,21 +357,22 @@ fn a_wrong_opening_is_refused() {
     assert_eq!(refused(14, 31), HandshakeError::BadIdLength(31));
     for hello in [&[22, 3, 1, 2][..], &[21, 3, 3, 0, 2, 2, 10]] {
         assert_eq!(handshake::read_header(hello), Err(HandshakeError::Tls));
-        assert_eq!(handshake::read_response(hello, Version::V2), Err(HandshakeError::Tls));
+        assert_eq!(handshake::read_response(hello, ProtocolVersion::V2), Err(HandshakeError::Tls));
     }
     // Android 12 begins with the session -1, and sends no more before it is answered.
     let error = handshake::read_header(&[0xff; 4]).expect_err("no version");
     assert_eq!(error, HandshakeError::BeforeVersions);
     assert_eq!(handshake::read_init(&[0; 8]), Err(HandshakeError::BeforeVersions));
     assert!(matches!(handshake::read_init(b"oops0000"), Err(HandshakeError::BadInit(_))));
-    let too_new = handshake::read_response(&handshake::response(Version::V2), Version::V1);
+    let too_new =
+        handshake::read_response(&handshake::response(ProtocolVersion::V2), ProtocolVersion::V1);
     assert_eq!(too_new, Err(HandshakeError::AnswerTooNew { answered: 2, offered: 1 }));
 }
 
 #[test]
 fn the_lower_of_two_versions_is_spoken() {
-    for own in [Version::V0, Version::V1, Version::V2] {
-        for offered in [Version::V0, Version::V1, Version::V2] {
+    for own in [ProtocolVersion::V0, ProtocolVersion::V1, ProtocolVersion::V2] {
+        for offered in [ProtocolVersion::V0, ProtocolVersion::V1, ProtocolVersion::V2] {
             assert_eq!(own.answer(offered.word()), own.min(offered));
         }
         assert_eq!(own.answer(0xf000_0000), own);

@@ -1,6 +1,8 @@
 //! Messages survive however the stream is cut.
 
-use binder_rpc::{Address, Inbox, Limits, Message, Release, Role, Version, encode};
+use binder_rpc::{
+    Address, Inbox, PendingRelease, ProtocolVersion, RpcMessage, SessionLimits, SessionSide, encode,
+};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -35,14 +37,14 @@ fn sent() -> impl Strategy<Value = Sent> {
 }
 
 fn object(number: u32) -> Address {
-    Address { owner: Role::Server, number }
+    Address { owner: SessionSide::Server, number }
 }
 
-fn encode(sent: &Sent, version: Version, limits: &Limits) -> Vec<u8> {
+fn encode(sent: &Sent, version: ProtocolVersion, limits: &SessionLimits) -> Vec<u8> {
     let extent = |parcel: &Vec<u8>| encode::Extent { parcel_bytes: parcel.len(), positions: 0 };
     match sent {
         Sent::Call { number, code, flags, order, parcel } => {
-            let call = encode::Call {
+            let call = encode::OutgoingCall {
                 address: Some(object(*number)),
                 code: *code,
                 flags: *flags,
@@ -57,25 +59,25 @@ fn encode(sent: &Sent, version: Version, limits: &Limits) -> Vec<u8> {
         }
         Sent::DecStrong { number, amount } => {
             let mut bytes = Vec::new();
-            let release = Release { address: object(*number), amount: u64::from(*amount) };
+            let release = PendingRelease { address: object(*number), amount: u64::from(*amount) };
             encode::dec_strong(&release, &mut bytes);
             bytes
         }
     }
 }
 
-fn check(sent: &Sent, got: &Message<u32>) {
+fn check(sent: &Sent, got: &RpcMessage<u32>) {
     match (sent, got) {
-        (Sent::Call { number, code, flags, order, parcel }, Message::Transact(got)) => {
+        (Sent::Call { number, code, flags, order, parcel }, RpcMessage::Transact(got)) => {
             assert_eq!(got.address, Some(object(*number)));
             assert_eq!((got.code, got.flags, got.async_number), (*code, *flags, *order));
             assert_eq!(got.body.data(), parcel);
         }
-        (Sent::Reply { status, parcel }, Message::Reply(got)) => {
+        (Sent::Reply { status, parcel }, RpcMessage::Reply(got)) => {
             assert_eq!(got.status, *status);
             assert_eq!(got.body.data(), if *status == 0 { &parcel[..] } else { &[] });
         }
-        (Sent::DecStrong { number, amount }, Message::DecStrong { address, amount: got }) => {
+        (Sent::DecStrong { number, amount }, RpcMessage::DecStrong { address, amount: got }) => {
             assert_eq!((*address, *got), (Some(object(*number)), *amount));
         }
         (sent, got) => panic!("sent {sent:?}, got {got:?}"),
@@ -92,7 +94,12 @@ fn read_once(inbox: &mut Inbox<u32>, left: &mut &[u8], most: usize) {
 }
 
 /// Reads a stream in pieces of the given lengths, again and again.
-fn read(stream: &[u8], cuts: &[usize], version: Version, limits: &Limits) -> Vec<Message<u32>> {
+fn read(
+    stream: &[u8],
+    cuts: &[usize],
+    version: ProtocolVersion,
+    limits: &SessionLimits,
+) -> Vec<RpcMessage<u32>> {
     let mut inbox = Inbox::default();
     let mut messages = Vec::new();
     let mut left = stream;
@@ -116,9 +123,9 @@ proptest! {
     fn a_stream_means_the_same_however_it_is_cut(
         sent in proptest::collection::vec(sent(), 1..6),
         cuts in proptest::collection::vec(prop_oneof![1_usize..40, 1_000_usize..200_000], 1..5),
-        version in prop_oneof![Just(Version::V0), Just(Version::V1), Just(Version::V2)],
+        version in prop_oneof![Just(ProtocolVersion::V0), Just(ProtocolVersion::V1), Just(ProtocolVersion::V2)],
     ) {
-        let limits = Limits::default();
+        let limits = SessionLimits::default();
         let stream: Vec<u8> =
             sent.iter().flat_map(|sent| encode(sent, version, &limits)).collect();
         let got = read(&stream, &cuts, version, &limits);
@@ -131,11 +138,12 @@ proptest! {
 
 #[test]
 fn memory_is_set_aside_for_what_has_come_not_for_what_is_announced() {
-    let limits = Limits::default();
+    let limits = SessionLimits::default();
     let mut inbox: Inbox<u32> = Inbox::default();
-    let stream = encode(&Sent::Reply { status: 0, parcel: vec![7; 500_000] }, Version::V1, &limits);
+    let stream =
+        encode(&Sent::Reply { status: 0, parcel: vec![7; 500_000] }, ProtocolVersion::V1, &limits);
     let mut left = &stream[..];
-    while inbox.next(Version::V1, &limits).expect("nothing is wrong").is_none() {
+    while inbox.next(ProtocolVersion::V1, &limits).expect("nothing is wrong").is_none() {
         let arrived = inbox.bytes().len();
         assert!(inbox.room().capacity() <= (2 * arrived).max(16 << 10));
         read_once(&mut inbox, &mut left, usize::MAX);
@@ -144,10 +152,11 @@ fn memory_is_set_aside_for_what_has_come_not_for_what_is_announced() {
 
 #[test]
 fn a_large_message_takes_one_read_once_its_size_is_known() {
-    let limits = Limits::default();
+    let limits = SessionLimits::default();
     let mut inbox: Inbox<u32> = Inbox::default();
     let parcel = vec![7; 65_537];
-    let stream = encode(&Sent::Reply { status: 0, parcel: parcel.clone() }, Version::V1, &limits);
+    let stream =
+        encode(&Sent::Reply { status: 0, parcel: parcel.clone() }, ProtocolVersion::V1, &limits);
     let mut reads = Vec::new();
     for _ in 0..3 {
         let mut left = &stream[..];
@@ -157,8 +166,8 @@ fn a_large_message_takes_one_read_once_its_size_is_known() {
             read_once(&mut inbox, &mut left, most);
             *reads.last_mut().expect("pushed above") += 1;
         }
-        match inbox.next(Version::V1, &limits) {
-            Ok(Some(Message::Reply(reply))) => assert_eq!(reply.body.data(), parcel),
+        match inbox.next(ProtocolVersion::V1, &limits) {
+            Ok(Some(RpcMessage::Reply(reply))) => assert_eq!(reply.body.data(), parcel),
             other => panic!("got {other:?}"),
         }
     }
@@ -167,15 +176,15 @@ fn a_large_message_takes_one_read_once_its_size_is_known() {
 
 #[test]
 fn a_message_with_nothing_behind_it_is_not_moved() {
-    let limits = Limits::default();
+    let limits = SessionLimits::default();
     let mut inbox: Inbox<u32> = Inbox::default();
-    let message = |parcel| encode(&Sent::Reply { status: 0, parcel }, Version::V1, &limits);
+    let message = |parcel| encode(&Sent::Reply { status: 0, parcel }, ProtocolVersion::V1, &limits);
     let stream = [message(vec![1; 5]), message(vec![2; 70])].concat();
     inbox.room().extend_from_slice(&stream);
     let arrived = inbox.bytes().as_ptr_range();
     for (byte, count, is_moved) in [(1, 5, true), (2, 70, false)] {
-        match inbox.next(Version::V1, &limits) {
-            Ok(Some(Message::Reply(reply))) => {
+        match inbox.next(ProtocolVersion::V1, &limits) {
+            Ok(Some(RpcMessage::Reply(reply))) => {
                 assert_eq!(reply.body.data(), vec![byte; count]);
                 let data = reply.body.data().as_ptr_range();
                 assert_eq!(arrived.contains(&data.start), !is_moved);
@@ -183,5 +192,5 @@ fn a_message_with_nothing_behind_it_is_not_moved() {
             other => panic!("got {other:?}"),
         }
     }
-    assert!(inbox.next(Version::V1, &limits).expect("nothing is wrong").is_none());
+    assert!(inbox.next(ProtocolVersion::V1, &limits).expect("nothing is wrong").is_none());
 }

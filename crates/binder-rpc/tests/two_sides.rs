@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use binder_rpc::{
-    Address, Body, Entered, Inbox, Limits, Listed, Message, Oneway, Release, Released, Role,
-    Session, Transaction, Version, encode, special, wire,
+    Address, Entered, Inbox, Listed, Oneway, PendingRelease, ProtocolVersion, ReceivedParcel,
+    Released, RpcMessage, RpcTransaction, SessionLimits, SessionObjects, SessionSide, encode,
+    special, wire,
 };
 use proptest::prelude::*;
 
@@ -43,12 +44,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-struct Side {
-    session: Session<u64, Address, u32>,
+struct TestSide {
+    session: SessionObjects<u64, Address, u32>,
     /// What it has of the other side; each counts as a proxy that somebody holds.
     held: Vec<Address>,
     /// One-ways that run.
-    running: Vec<(usize, Address, Transaction<u32>)>,
+    running: Vec<(usize, Address, RpcTransaction<u32>)>,
     /// The next one-way call to each object: the numbers that arrive must be these.
     due: BTreeMap<Address, u64>,
     inboxes: Vec<Inbox<u32>>,
@@ -57,10 +58,10 @@ struct Side {
     was_last: bool,
 }
 
-impl Side {
-    fn new(role: Role, version: Version) -> Self {
+impl TestSide {
+    fn new(role: SessionSide, version: ProtocolVersion) -> Self {
         Self {
-            session: Session::new(role, version, Limits::default()),
+            session: SessionObjects::new(role, version, SessionLimits::default()),
             held: Vec::new(),
             running: Vec::new(),
             due: BTreeMap::new(),
@@ -71,14 +72,14 @@ impl Side {
     }
 }
 
-struct Pair([Side; 2]);
+struct Pair([TestSide; 2]);
 
 impl Pair {
     fn send(&mut self, from: usize, connection: usize, bytes: Vec<u8>) {
         self.0[1 - from].wires[connection].push_back(bytes);
     }
 
-    fn release(&mut self, from: usize, connection: usize, release: &Release) {
+    fn release(&mut self, from: usize, connection: usize, release: &PendingRelease) {
         let mut bytes = Vec::new();
         encode::dec_strong(release, &mut bytes);
         self.send(from, connection, bytes);
@@ -127,20 +128,20 @@ impl Pair {
         let address = self.0[side].held[target % self.0[side].held.len()];
         let (parcel, positions) = self.parcel(side, with);
         let start = self.0[side].session.start(address, oneway).expect("held");
-        let call = encode::Call {
+        let call = encode::OutgoingCall {
             address: Some(address),
             code: 1,
             flags: if oneway { wire::FLAG_ONEWAY } else { 0 },
             async_number: start.async_number,
         };
         let extent = encode::Extent { parcel_bytes: parcel.len(), positions: positions.len() };
-        let head = encode::transact(&call, extent, &Limits::default()).expect("short");
+        let head = encode::transact(&call, extent, &SessionLimits::default()).expect("short");
         let list: Vec<u8> = positions.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.send(side, connection, [&head, &parcel[..], &list].concat());
     }
 
     /// Takes the objects of a parcel: all are listed.
-    fn enter(&mut self, at: usize, connection: usize, body: &Body<u32>) {
+    fn enter(&mut self, at: usize, connection: usize, body: &ReceivedParcel<u32>) {
         for (_, listed) in body.objects() {
             let Listed::Binder(address) = listed.expect("an address") else {
                 panic!("no descriptors were sent");
@@ -166,13 +167,13 @@ impl Pair {
         let inbox = &mut side.inboxes[connection];
         inbox.room().extend_from_slice(&bytes);
         let version = side.session.version();
-        let message = inbox.next(version, &Limits::default()).expect("good").expect("whole");
+        let message = inbox.next(version, &SessionLimits::default()).expect("good").expect("whole");
         match message {
-            Message::DecStrong { address, amount } => {
+            RpcMessage::DecStrong { address, amount } => {
                 let released = side.session.returned(address, amount).expect("an object");
                 self.settle(at, connection, released);
             }
-            Message::Transact(transaction) => {
+            RpcMessage::Transact(transaction) => {
                 self.enter(at, connection, &transaction.body);
                 let address = transaction.address.expect("an object");
                 let session = &mut self.0[at].session;
@@ -189,7 +190,7 @@ impl Pair {
                     Oneway::Wait(_) => {}
                 }
             }
-            Message::Reply(reply) => panic!("{reply:?}"),
+            RpcMessage::Reply(reply) => panic!("{reply:?}"),
         }
     }
 
@@ -242,8 +243,8 @@ proptest! {
     #[test]
     fn nothing_is_lost_and_nothing_stays(steps in proptest::collection::vec(step(), 0..120)) {
         let mut pair = Pair([
-            Side::new(Role::Client, Version::V2),
-            Side::new(Role::Server, Version::V2),
+            TestSide::new(SessionSide::Client, ProtocolVersion::V2),
+            TestSide::new(SessionSide::Server, ProtocolVersion::V2),
         ]);
         // The root object, as the answer to a special call would bring it.
         let root = pair.0[1].session.send_own(0, || 0).expect("room");

@@ -5,7 +5,7 @@
 
 mod effects;
 mod ends;
-mod errands;
+mod fd_work;
 mod freezes;
 mod requests;
 mod windows;
@@ -15,13 +15,13 @@ use std::collections::VecDeque;
 
 use binder_core::{
     Census, Commands, Context, Freeze, HeldPid, Limits, LogEntry, MemoryBudget, NamespaceId, Nice,
-    Opener, Patience, PidTable, ProcessKey, Report, Snapshot, ThreadKey, UidMap, Waits,
+    Opener, Patience, PidTable, ProcessKey, SendReport, Snapshot, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{BINDER_FREEZE, BINDER_WRITE_READ, BinderWriteRead};
 use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use self::errands::FakeErrand;
+use self::fd_work::FakeFdWork;
 use self::windows::{Disruption, Window};
 use crate::fake_memory::{FakeMemory, Fickle, GUARD};
 use crate::{
@@ -52,7 +52,7 @@ struct World {
     /// Whether such files wait to be asked for.
     ends_slowly: bool,
     /// What calls wait for, in the order in which it is done.
-    errands: VecDeque<FakeErrand>,
+    fd_work: VecDeque<FakeFdWork>,
     /// Whether that stays undone for now.
     holds_errands: bool,
     /// Commands that were run, in whose place the next come.
@@ -110,8 +110,8 @@ enum Call {
     Polling {
         process: Process,
     },
-    /// It waits for its errand.
-    Errand,
+    /// It waits for its descriptor work.
+    FdWork,
     Freezing,
 }
 
@@ -171,7 +171,7 @@ impl CoreRig {
         self.world.borrow().threads[thread.0].nice
     }
 
-    /// Keeps errands from being done, as a machine would whose clients do not run.
+    /// Keeps descriptor work from being done, as a machine would whose clients do not run.
     pub fn hold_errands(&self) {
         self.world.borrow_mut().holds_errands = true;
     }
@@ -183,7 +183,7 @@ impl CoreRig {
         world.carry_out_effects();
     }
 
-    /// Takes back the errands that are held, as if signals had come before them.
+    /// Takes back the descriptor work that are held, as if signals had come before them.
     pub fn retract_errands(&self) {
         self.world.borrow_mut().retract_errands();
     }
@@ -315,7 +315,7 @@ impl CoreRig {
     }
 
     /// Takes the oldest report of the first device.
-    pub fn poll_report(&self) -> Option<Report> {
+    pub fn poll_report(&self) -> Option<SendReport> {
         self.world.borrow_mut().contexts[0].poll_report()
     }
 
@@ -476,7 +476,7 @@ impl Rig for CoreRig {
     fn settle(&self, thread: Thread) -> Progress {
         match self.world.borrow().threads[thread.0].call {
             Call::Ended(result) => Progress::Done(result),
-            Call::Reading { .. } | Call::Polling { .. } | Call::Errand | Call::Freezing => {
+            Call::Reading { .. } | Call::Polling { .. } | Call::FdWork | Call::Freezing => {
                 Progress::Parked
             }
         }

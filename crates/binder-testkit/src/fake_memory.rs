@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use binder_core::{
-    CallerMemory, CapturedFile, ClaimedAddr, ClientMemory, Context, CopyFault, Errno, MappingArea,
-    ProcessKey, Room, RoomKey, TransactionKind,
+    CallerMemory, CapturedFile, ClaimedAddr, Context, CopyFault, EarlyReservation,
+    EarlyReservationKey, Errno, MappingArea, ProcessKey, ReceiveBuffers, TransactionKind,
 };
 use binder_uapi::BinderTransactionDataSg;
 
@@ -245,15 +245,15 @@ impl CallerMemory for Reached<'_> {
         Ok(())
     }
 
-    fn read_into_room(
+    fn read_into_reservation(
         &mut self,
         kind: TransactionKind,
         data: &BinderTransactionDataSg,
-    ) -> Option<(RoomKey, Result<(), CopyFault>)> {
+    ) -> Option<(EarlyReservationKey, Result<(), CopyFault>)> {
         let Rooms { context, number, process, tid } = self.rooms.as_mut()?;
         let mut seen = self.memory.seen_by(*number);
-        let room = context.reserve_room(*process, *tid, kind, data, &mut seen)?;
-        let Room { key, receiver, offset } = room;
+        let room = context.reserve_early(*process, *tid, kind, data, &mut seen)?;
+        let EarlyReservation { key, receiver, offset } = room;
         let file = (*number, receiver.to_u64());
         let header = &data.transaction_data;
         let mut bytes = vec![PARTLY_READ; usize::try_from(header.data_size).expect("it has room")];
@@ -275,7 +275,7 @@ impl Reached<'_> {
     }
 }
 
-impl ClientMemory for SeenBy<'_> {
+impl ReceiveBuffers for SeenBy<'_> {
     fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
         self.memory.count_down().ok()?;
         let area = self.file(process).area.as_ref()?;

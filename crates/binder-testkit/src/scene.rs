@@ -16,7 +16,7 @@ pub fn introduce(
     if owner.caller().process == manager.caller().process {
         return fetch(owner, to, object);
     }
-    let handle = hand_over(owner, manager, object);
+    let handle = copy_out(owner, manager, object);
     if to.caller().process == manager.caller().process {
         return handle;
     }
@@ -26,7 +26,7 @@ pub fn introduce(
 }
 
 /// The sender calls the manager with one object, which the manager keeps.
-fn hand_over(sender: &Party<'_>, manager: &Party<'_>, message: Message) -> u32 {
+fn copy_out(sender: &Party<'_>, manager: &Party<'_>, message: Message) -> u32 {
     sender.write(commands().call(0, message));
     let call = manager.read_call();
     let handle = manager.objects(&call)[0].handle();

@@ -1,6 +1,6 @@
 //! What the driver tells of itself agrees with what it does.
 
-use binder_core::{Direction, SendEnd, TransactionKind, WorkView};
+use binder_core::{SendEnd, StackSide, TransactionKind, WorkView};
 use binder_testkit::{CoreRig, Message, Stage, commands};
 use binder_uapi::{BR_DEAD_REPLY, BR_FAILED_REPLY, BR_ONEWAY_SPAM_SUSPECT};
 
@@ -23,7 +23,7 @@ fn both_sides_of_a_call_show_it_under_one_number_and_with_its_age() {
     let call = m.read_call();
     let served = core.snapshot();
     let tops = [0, 1].map(|process| served.processes[process].threads[0].stack[0]);
-    assert_eq!(tops.map(|top| top.direction), [Direction::Incoming, Direction::Outgoing]);
+    assert_eq!(tops.map(|top| top.direction), [StackSide::Incoming, StackSide::Outgoing]);
     for top in tops.map(|top| top.transaction) {
         assert_eq!((top.id, top.code, top.elapsed_ns), (waiting.id, 7, 4_000_000));
         assert_eq!(i32::try_from(top.from_pid), Ok(stage.rig().pid(p.host())));

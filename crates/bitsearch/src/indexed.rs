@@ -8,7 +8,7 @@ use core::ops::Range;
 use crate::area::{self, Alignment};
 use crate::backward::last_bit_range;
 use crate::bits::WORD_BITS;
-use crate::indexed::tree::Tree;
+use crate::indexed::tree::RunTree;
 
 /// A bitmap that finds room without reading what is full.
 ///
@@ -33,7 +33,7 @@ use crate::indexed::tree::Tree;
 pub struct IndexedBitmap {
     words: Vec<u64>,
     bits: usize,
-    tree: Tree,
+    tree: RunTree,
 }
 
 impl IndexedBitmap {
@@ -49,7 +49,7 @@ impl IndexedBitmap {
         let bits = (words.len() * WORD_BITS).min(bits as usize);
         let mut words = words;
         words.truncate(bits.div_ceil(WORD_BITS));
-        let tree = Tree::new(words.len());
+        let tree = RunTree::new(words.len());
         Self { words, bits, tree }
     }
 

@@ -26,9 +26,9 @@ pub use body::BodyFault;
 pub use dirent::{DirentBuffer, NoRoom};
 pub use init::{InitOffer, InitTerms, UnsupportedVersion};
 pub use message::Message;
-pub use operation::{ForgetOne, Operation, Read, Release, SetAttr, SetTime};
+pub use operation::{ForgetOne, Operation, Read, ReleaseFile, SetAttr, SetTime};
 pub use request::{Header, ParseError, Request};
-pub use stat::{Attr, Entry, Opened, StatFs, Timestamp};
+pub use stat::{Attr, Entry, OpenedFile, StatFs, Timestamp};
 
 /// The node of the root directory.
 pub const FUSE_ROOT_ID: u64 = 1;

@@ -59,7 +59,7 @@ pub enum Operation<'a> {
     /// Closes one descriptor of a file.
     Flush { fh: u64, lock_owner: u64 },
     /// Closes a file for the last time.
-    Release(Release),
+    Release(ReleaseFile),
     /// Makes a file durable.
     Fsync { fh: u64, is_data_only: bool },
     /// Reads from a file.
@@ -77,7 +77,7 @@ pub enum Operation<'a> {
     /// Reads a directory and looks its names up.
     ReadDirPlus(Read),
     /// Closes a directory for the last time.
-    ReleaseDir(Release),
+    ReleaseDir(ReleaseFile),
     /// Makes a directory durable.
     FsyncDir { fh: u64, is_data_only: bool },
     /// Reads an extended attribute; a size of 0 asks for its length.
@@ -111,7 +111,7 @@ const _: () = assert!(size_of::<ForgetOne>() == 16);
 
 /// The end of an open file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Release {
+pub struct ReleaseFile {
     /// Its handle.
     pub fh: u64,
     /// The `O_*` bits it was opened with.
@@ -220,8 +220,8 @@ impl<'a> Operation<'a> {
                 let abi::FlushIn { fh, lock_owner, .. } = body.take()?;
                 Self::Flush { fh, lock_owner }
             }
-            FUSE_RELEASE => Self::Release(Release::from(body.take::<abi::ReleaseIn>()?)),
-            FUSE_RELEASEDIR => Self::ReleaseDir(Release::from(body.take::<abi::ReleaseIn>()?)),
+            FUSE_RELEASE => Self::Release(ReleaseFile::from(body.take::<abi::ReleaseIn>()?)),
+            FUSE_RELEASEDIR => Self::ReleaseDir(ReleaseFile::from(body.take::<abi::ReleaseIn>()?)),
             FUSE_FSYNC => {
                 let abi::FsyncIn { fh, fsync_flags, .. } = body.take()?;
                 Self::Fsync { fh, is_data_only: fsync_flags & FUSE_FSYNC_FDATASYNC != 0 }
@@ -266,7 +266,7 @@ impl<'a> Operation<'a> {
     }
 }
 
-impl From<abi::ReleaseIn> for Release {
+impl From<abi::ReleaseIn> for ReleaseFile {
     fn from(release: abi::ReleaseIn) -> Self {
         let abi::ReleaseIn { fh, flags, release_flags, lock_owner } = release;
         Self { fh, flags, release_flags, lock_owner }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use crate::abi;
 use crate::init::InitTerms;
 use crate::message::Message;
-use crate::stat::{Attr, Entry, Opened, StatFs};
+use crate::stat::{Attr, Entry, OpenedFile, StatFs};
 
 /// Refuses with an errno, given as the positive number.
 ///
@@ -60,13 +60,13 @@ pub fn attr(unique: u64, attr: &Attr, valid: Duration) -> Message<'static> {
 
 /// Hands an open file or directory out.
 #[must_use]
-pub fn open(unique: u64, opened: &Opened) -> Message<'static> {
+pub fn open(unique: u64, opened: &OpenedFile) -> Message<'static> {
     Message::new(unique, 0, &abi::OpenOut::from(opened), &[])
 }
 
 /// Hands a new file out, open.
 #[must_use]
-pub fn create(unique: u64, entry: &Entry, opened: &Opened) -> Message<'static> {
+pub fn create(unique: u64, entry: &Entry, opened: &OpenedFile) -> Message<'static> {
     let body = abi::CreateOut { entry: entry.into(), open: opened.into() };
     Message::new(unique, 0, &body, &[])
 }

@@ -59,7 +59,7 @@ pub struct Entry {
 
 /// An open file or directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Opened {
+pub struct OpenedFile {
     /// The handle that further requests carry.
     pub fh: u64,
     /// `FOPEN_*`.
@@ -127,8 +127,8 @@ impl From<&Entry> for abi::EntryOut {
     }
 }
 
-impl From<&Opened> for abi::OpenOut {
-    fn from(opened: &Opened) -> Self {
+impl From<&OpenedFile> for abi::OpenOut {
+    fn from(opened: &OpenedFile) -> Self {
         Self { fh: opened.fh, open_flags: opened.flags, backing_id: opened.backing_id }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fuse_wire::abi::{AttrOut, CreateOut, EntryOut, InitOut, IoctlOut, OutHeader};
 use fuse_wire::flags::*;
 use fuse_wire::{
-    Attr, DirentBuffer, Entry, InitOffer, InitTerms, Message, NoRoom, Opened, Timestamp,
+    Attr, DirentBuffer, Entry, InitOffer, InitTerms, Message, NoRoom, OpenedFile, Timestamp,
     UnsupportedVersion, notify, reply,
 };
 use zerocopy::FromBytes;
@@ -76,7 +76,7 @@ fn an_entry_carries_its_attributes_and_their_lifetimes() {
 
 #[test]
 fn a_created_file_is_an_entry_and_an_open_file() {
-    let opened = Opened { fh: 11, flags: FOPEN_PASSTHROUGH, backing_id: 12 };
+    let opened = OpenedFile { fh: 11, flags: FOPEN_PASSTHROUGH, backing_id: 12 };
     let out: CreateOut = body_of(&reply::create(1, &entry(), &opened));
     assert_eq!(out.entry.nodeid, 3);
     assert_eq!((out.open.fh, out.open.open_flags, out.open.backing_id), (11, 0x80, 12));

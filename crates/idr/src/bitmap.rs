@@ -15,7 +15,7 @@ const MAX_LOWER_LEVELS: usize = 4;
 /// Memory for a bitmap could not be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no memory for a bitmap of {bytes} bytes")]
-pub struct AllocError {
+pub struct BitmapAllocError {
     /// The size asked for.
     pub bytes: usize,
 }
@@ -56,8 +56,8 @@ impl Bitmap {
     ///
     /// # Errors
     ///
-    /// [`AllocError`] when the heap is exhausted.
-    pub(crate) fn with_capacity(capacity: u32) -> Result<Self, AllocError> {
+    /// [`BitmapAllocError`] when the heap is exhausted.
+    pub(crate) fn with_capacity(capacity: u32) -> Result<Self, BitmapAllocError> {
         debug_assert!(capacity.is_power_of_two(), "summaries need whole words: {capacity}");
         debug_assert!((Self::MIN_CAPACITY..=Self::MAX_CAPACITY).contains(&capacity));
         let mut bitmap = Self { capacity, ..Self::new() };
@@ -76,7 +76,7 @@ impl Bitmap {
         bitmap
             .lower
             .try_reserve_exact(words)
-            .map_err(|_| AllocError { bytes: words * size_of::<u64>() })?;
+            .map_err(|_| BitmapAllocError { bytes: words * size_of::<u64>() })?;
         bitmap.lower.resize(words, 0);
         Ok(bitmap)
     }

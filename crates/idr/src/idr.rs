@@ -27,7 +27,7 @@ use std::sync::{Mutex, MutexGuard};
 use loom::sync::{Mutex, MutexGuard};
 
 use crate::rcu::{Rcu, ReadGuard, pin, pin_to_change};
-use crate::tree::{NODE_BITS, Node, WORDS};
+use crate::tree::{NODE_BITS, TreeNode, WORDS};
 
 /// Ids of 32 bits, and what they stand for.
 ///
@@ -39,7 +39,7 @@ use crate::tree::{NODE_BITS, Node, WORDS};
 /// There is no error for want of memory, as [`IdPool`](crate::IdPool) has one: values and nodes are
 /// `Arc`s, for which stable Rust has no way to fail, so a heap that is exhausted ends the process.
 pub struct Idr<T: Send + Sync + 'static> {
-    root: Rcu<Node<T>>,
+    root: Rcu<TreeNode<T>>,
     writer: Apart<Mutex<Writer>>,
 }
 
@@ -320,10 +320,10 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
     fn insert(&mut self, id: u32, value: Option<Arc<T>>) {
         let (root, guard) = (&self.idr.root, &self.guard);
         if root.load(guard).is_none() {
-            root.swap(Some(Arc::new(Node::new(0))));
+            root.swap(Some(Arc::new(TreeNode::new(0))));
         }
         while root.load(guard).is_some_and(|lower| !lower.reaches(id)) {
-            let higher = root.share(guard).map(|lower| Arc::new(Node::above(lower)));
+            let higher = root.share(guard).map(|lower| Arc::new(TreeNode::above(lower)));
             root.swap(higher);
         }
         if let Some(root) = root.load(guard) {
@@ -366,7 +366,7 @@ pub struct Iter<'g, T: Send + Sync + 'static> {
 
 /// The leaf that is being visited.
 struct Leaf<'g, T: Send + Sync + 'static> {
-    node: &'g Node<T>,
+    node: &'g TreeNode<T>,
     base: u32,
     word: u32,
     /// The places of the word that are still to be visited.

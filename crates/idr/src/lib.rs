@@ -18,7 +18,7 @@ mod rcu;
 #[cfg(feature = "std")]
 mod tree;
 
-pub use bitmap::AllocError;
+pub use bitmap::BitmapAllocError;
 #[cfg(feature = "std")]
 pub use idr::{Idr, Iter, LockedIdr, NoFreeId, NotAllocated};
 pub use pool::{

@@ -25,7 +25,7 @@
 
 use core::fmt;
 
-use crate::bitmap::{AllocError, Bitmap};
+use crate::bitmap::{Bitmap, BitmapAllocError};
 
 /// A set of ids that finds its lowest free one in logarithmic time, 64 being the base.
 #[derive(Clone)]
@@ -299,8 +299,8 @@ impl GrowRequest {
     ///
     /// # Errors
     ///
-    /// [`AllocError`] when the heap is exhausted.
-    pub fn realloc(self) -> Result<Larger, AllocError> {
+    /// [`BitmapAllocError`] when the heap is exhausted.
+    pub fn realloc(self) -> Result<Larger, BitmapAllocError> {
         Bitmap::with_capacity(self.capacity).map(Larger)
     }
 }
@@ -317,8 +317,8 @@ impl ShrinkRequest {
     ///
     /// # Errors
     ///
-    /// [`AllocError`] when the heap is exhausted; the pool may stay as large as it is.
-    pub fn realloc(self) -> Result<Smaller, AllocError> {
+    /// [`BitmapAllocError`] when the heap is exhausted; the pool may stay as large as it is.
+    pub fn realloc(self) -> Result<Smaller, BitmapAllocError> {
         Bitmap::with_capacity(self.capacity).map(Smaller)
     }
 }
@@ -348,7 +348,7 @@ pub enum AcquireError {
     },
     /// The pool could not grow.
     #[error(transparent)]
-    Alloc(#[from] AllocError),
+    Alloc(#[from] BitmapAllocError),
 }
 
 /// An id that should be in use is free.

@@ -21,7 +21,7 @@ pub(crate) const NODE_BITS: u32 = if cfg!(loom) { 1 } else { 8 };
 const WIDTH: usize = 1 << NODE_BITS;
 
 /// A node, and with it all below.
-pub(crate) struct Node<T: Send + Sync + 'static> {
+pub(crate) struct TreeNode<T: Send + Sync + 'static> {
     /// 0 for a leaf.
     level: u32,
     taken: Mask,
@@ -31,7 +31,7 @@ pub(crate) struct Node<T: Send + Sync + 'static> {
 
 enum Places<T: Send + Sync + 'static> {
     Values([Rcu<T>; WIDTH]),
-    Children([Rcu<Node<T>>; WIDTH]),
+    Children([Rcu<TreeNode<T>>; WIDTH]),
 }
 
 /// What a removal found out.
@@ -42,7 +42,7 @@ pub(crate) struct Removed<T> {
     pub(crate) left_leaf_empty: bool,
 }
 
-impl<T: Send + Sync + 'static> Node<T> {
+impl<T: Send + Sync + 'static> TreeNode<T> {
     /// Makes an empty node.
     pub(crate) fn new(level: u32) -> Self {
         let places = match level {

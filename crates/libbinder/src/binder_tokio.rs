@@ -15,7 +15,7 @@ use crate::asynchronous::{BinderAsyncPool, BinderAsyncRuntime, BoxFuture};
 use crate::interface::{TransactionCode, TransactionFlags};
 use crate::object::{IBinderInternal, Object, SpIBinder};
 use crate::parcel::Parcel;
-use crate::transport::Begun;
+use crate::transport::CallStart;
 use crate::{FromIBinder, StatusCode, Strong, is_handling_transaction};
 
 /// Calls on tokio's runtime: `Strong<dyn IFooAsync<Tokio>>`.
@@ -80,9 +80,9 @@ impl Deferred {
         let Self { binder, code, data, flags } = self;
         let data = match binder.object() {
             Object::Remote(object) => match object.clone().begin_transact(code, data, flags) {
-                Begun::Pending(reply) => return reply.await,
-                Begun::Finished(answer) => return answer,
-                Begun::MustBlock(data) => data,
+                CallStart::Pending(reply) => return reply.await,
+                CallStart::Finished(answer) => return answer,
+                CallStart::MustBlock(data) => data,
             },
             // A service of this process may block as well.
             Object::Local(_) => data,

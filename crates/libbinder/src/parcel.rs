@@ -17,11 +17,11 @@ use std::sync::Arc;
 use ::parcel::{Reader, Writer, token};
 
 pub use buffers::take as take_buffer;
-pub use objects::{Held, ParcelObject};
+pub use objects::{HeldObject, ParcelObject};
 pub use sized::{ReadableSubParcel, WritableSubParcel};
 
 use crate::StatusCode;
-use crate::transport::{Header, ObjectCodec, WireFormat};
+use crate::transport::{BuilderWord, ObjectCodec, WireFormat};
 
 /// How many bytes before a parcel are left free for what a transport puts there, so that a message lies
 /// in one piece and is sent as such. An RPC call has 56 before it, an answer 36, and each object that goes
@@ -129,7 +129,7 @@ impl Parcel {
     }
 
     /// A parcel that a transport received, with the objects that it was told of: files, and binders
-    /// yet to be looked up ([`Held::Unread`]).
+    /// yet to be looked up ([`HeldObject::Unread`]).
     pub fn received(
         codec: Arc<dyn ObjectCodec>,
         bytes: Box<dyn ReceivedBytes>,
@@ -245,7 +245,7 @@ impl BorrowedParcel<'_> {
     #[must_use]
     pub fn format(&self) -> WireFormat {
         // Within the process the names are the table's, in the driver's form.
-        self.codec.as_ref().map_or(WireFormat::Driver(Header::System), |codec| codec.format())
+        self.codec.as_ref().map_or(WireFormat::Driver(BuilderWord::System), |codec| codec.format())
     }
 
     /// The transport that it is for.
@@ -319,7 +319,7 @@ impl BorrowedParcel<'_> {
     /// Runs `read` where the parcel stands, and moves on by what it read.
     pub(crate) fn read_with<'b, T>(
         &'b self,
-        read: impl FnOnce(&mut Reader<'b>) -> Result<T, ::parcel::Error>,
+        read: impl FnOnce(&mut Reader<'b>) -> Result<T, ::parcel::ParcelError>,
     ) -> Result<T, StatusCode> {
         let mut reader = Reader::at(self.bytes(), self.position.get());
         let value = read(&mut reader)?;

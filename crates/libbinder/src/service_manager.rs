@@ -14,7 +14,7 @@ pub use dialect::Dialect;
 pub use lazy::{LazyServiceGuard, force_lazy_services_persist, register_lazy_service};
 
 use crate::binder_impl::{Binder, BorrowedParcel, IBinderInternal as _, Parcel};
-use crate::transport::driver::{Device, ProcessState};
+use crate::transport::driver::{DriverDevice, ProcessState};
 use crate::{
     Accessor, AccessorProvider, ExceptionCode, FromIBinder, Interface as _, SpIBinder, Status,
     StatusCode, Strong,
@@ -48,7 +48,7 @@ impl ServiceManager {
     /// # Errors
     ///
     /// [`StatusCode::DEAD_OBJECT`] if there is none, or what it answers.
-    pub fn of(device: &Device) -> Result<Self, StatusCode> {
+    pub fn of(device: &DriverDevice) -> Result<Self, StatusCode> {
         let known = device.service_manager();
         if let Some(known) = known.as_ref().filter(|known| known.manager.is_binder_alive()) {
             return Ok(known.clone());

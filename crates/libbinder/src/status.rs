@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::fmt;
 
 pub use ::parcel::{ExceptionCode, StatusCode};
-use ::parcel::{Outcome, Writer};
+use ::parcel::{ReplyOutcomeHeader, Writer};
 
 use crate::parcel::BorrowedParcel;
 use crate::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub type Result<T> = std::result::Result<T, Status>;
 /// How a call ended: well, with an exception of the service's, or not at all.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Status {
-    outcome: Outcome,
+    outcome: ReplyOutcomeHeader,
     /// How the transaction failed, where [`ExceptionCode::TRANSACTION_FAILED`] is the exception.
     code: StatusCode,
 }
@@ -24,7 +24,7 @@ impl Status {
     /// All is well.
     #[must_use]
     pub const fn ok() -> Self {
-        Self { outcome: Outcome::Done, code: StatusCode::OK }
+        Self { outcome: ReplyOutcomeHeader::Done, code: StatusCode::OK }
     }
 
     /// An exception with a message.
@@ -56,7 +56,7 @@ impl Status {
         match code {
             ExceptionCode::NONE => Self::ok(),
             ExceptionCode::TRANSACTION_FAILED => Self {
-                outcome: Outcome::Exception { code, message, service_specific },
+                outcome: ReplyOutcomeHeader::Exception { code, message, service_specific },
                 code: StatusCode::FAILED_TRANSACTION,
             },
             ExceptionCode::SECURITY
@@ -68,7 +68,7 @@ impl Status {
             | ExceptionCode::UNSUPPORTED_OPERATION
             | ExceptionCode::SERVICE_SPECIFIC
             | ExceptionCode::PARCELABLE => Self {
-                outcome: Outcome::Exception { code, message, service_specific },
+                outcome: ReplyOutcomeHeader::Exception { code, message, service_specific },
                 code: StatusCode::OK,
             },
         }
@@ -77,15 +77,15 @@ impl Status {
     /// Whether all is well.
     #[must_use]
     pub fn is_ok(&self) -> bool {
-        self.outcome == Outcome::Done
+        self.outcome == ReplyOutcomeHeader::Done
     }
 
     /// Which exception it is; [`ExceptionCode::NONE`] if all is well.
     #[must_use]
     pub fn exception_code(&self) -> ExceptionCode {
         match self.outcome {
-            Outcome::Done => ExceptionCode::NONE,
-            Outcome::Exception { code, .. } => code,
+            ReplyOutcomeHeader::Done => ExceptionCode::NONE,
+            ReplyOutcomeHeader::Exception { code, .. } => code,
         }
     }
 
@@ -99,8 +99,8 @@ impl Status {
     #[must_use]
     pub fn service_specific_error(&self) -> i32 {
         match self.outcome {
-            Outcome::Done => 0,
-            Outcome::Exception { service_specific, .. } => service_specific,
+            ReplyOutcomeHeader::Done => 0,
+            ReplyOutcomeHeader::Exception { service_specific, .. } => service_specific,
         }
     }
 
@@ -108,8 +108,8 @@ impl Status {
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         match &self.outcome {
-            Outcome::Done => None,
-            Outcome::Exception { message, .. } => message.as_deref(),
+            ReplyOutcomeHeader::Done => None,
+            ReplyOutcomeHeader::Exception { message, .. } => message.as_deref(),
         }
     }
 
@@ -132,7 +132,8 @@ impl Status {
 /// In Android's words.
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Outcome::Exception { code, message, service_specific } = &self.outcome else {
+        let ReplyOutcomeHeader::Exception { code, message, service_specific } = &self.outcome
+        else {
             return f.write_str("No error");
         };
         write!(f, "Status({}, EX_{code:?}): '", code.code())?;
@@ -167,7 +168,7 @@ impl From<StatusCode> for Status {
         if code == StatusCode::OK {
             return Self::ok();
         }
-        let outcome = Outcome::Exception {
+        let outcome = ReplyOutcomeHeader::Exception {
             code: ExceptionCode::TRANSACTION_FAILED,
             message: None,
             service_specific: 0,
@@ -216,12 +217,12 @@ impl Deserialize for Status {
     }
 
     fn deserialize(parcel: &BorrowedParcel<'_>) -> std::result::Result<Self, StatusCode> {
-        let outcome = parcel.read_with(|reader| Outcome::read(reader))?;
+        let outcome = parcel.read_with(|reader| ReplyOutcomeHeader::read(reader))?;
         let code = match outcome {
-            Outcome::Exception { code: ExceptionCode::TRANSACTION_FAILED, .. } => {
+            ReplyOutcomeHeader::Exception { code: ExceptionCode::TRANSACTION_FAILED, .. } => {
                 StatusCode::FAILED_TRANSACTION
             }
-            Outcome::Done | Outcome::Exception { .. } => StatusCode::OK,
+            ReplyOutcomeHeader::Done | ReplyOutcomeHeader::Exception { .. } => StatusCode::OK,
         };
         Ok(Self { outcome, code })
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Who a call comes from, as its transport knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Caller {
+pub struct CallerIdentity {
     /// The process, as numbered here; 0 if it has no number here.
     pub pid: i32,
     /// The effective user; `u32::MAX` if the transport cannot know.
@@ -18,11 +18,11 @@ pub struct Caller {
 }
 
 thread_local! {
-    static CALLER: RefCell<Option<Caller>> = const { RefCell::new(None) };
+    static CALLER: RefCell<Option<CallerIdentity>> = const { RefCell::new(None) };
 }
 
 /// Puts the caller of an outer call back, however the inner one ends.
-struct Restore(Option<Caller>);
+struct Restore(Option<CallerIdentity>);
 
 impl Drop for Restore {
     fn drop(&mut self) {
@@ -32,7 +32,7 @@ impl Drop for Restore {
 }
 
 /// Runs `serve` as a call from `caller`. Calls nest.
-pub fn with_caller<R>(caller: Caller, serve: impl FnOnce() -> R) -> R {
+pub fn with_caller<R>(caller: CallerIdentity, serve: impl FnOnce() -> R) -> R {
     let _restore = Restore(CALLER.with(|slot| slot.borrow_mut().replace(caller)));
     serve()
 }
@@ -44,7 +44,7 @@ pub(crate) fn can_serve() -> bool {
 }
 
 /// What is wanted of the caller, if this thread is serving a call.
-fn of_caller<T>(wanted: impl FnOnce(&Caller) -> T) -> Option<T> {
+fn of_caller<T>(wanted: impl FnOnce(&CallerIdentity) -> T) -> Option<T> {
     CALLER.try_with(|slot| slot.borrow().as_ref().map(wanted)).ok().flatten()
 }
 

@@ -15,7 +15,7 @@
 //! # An incoming call
 //!
 //! The transport makes the parcel ([`Parcel::received`]), finds the object and calls [`serve()`] with the
-//! [`Caller`]; it gets the reply parcel back, made with the same codec, or the status to answer with.
+//! [`CallerIdentity`]; it gets the reply parcel back, made with the same codec, or the status to answer with.
 //!
 //! # Who owns which count, and when
 //!
@@ -47,11 +47,13 @@ mod serve;
 pub use crate::death::{DeathLinks, DeathNotice};
 pub use crate::interface::{TransactionCode, TransactionFlags};
 pub use crate::object::Object;
-pub use crate::parcel::{BorrowedParcel, Held, Parcel, ParcelObject, ReceivedBytes, take_buffer};
+pub use crate::parcel::{
+    BorrowedParcel, HeldObject, Parcel, ParcelObject, ReceivedBytes, take_buffer,
+};
 pub use crate::proxy::ProxyFacts;
-pub use crate::thread_state::{Caller, with_caller};
+pub use crate::thread_state::{CallerIdentity, with_caller};
 pub use parcel::rpc::Version as RpcVersion;
-pub use parcel::token::Header;
+pub use parcel::token::BuilderWord;
 pub use serve::{serve, serve_parcel};
 
 use crate::stability::Stability;
@@ -61,7 +63,7 @@ use crate::{SpIBinder, StatusCode};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireFormat {
     /// For the driver, with this word before descriptors of interfaces.
-    Driver(Header),
+    Driver(BuilderWord),
     /// For RPC Binder.
     Rpc(RpcVersion),
 }
@@ -128,7 +130,7 @@ pub trait ObjectCodec: fmt::Debug + Send + Sync {
 pub type PendingReply = Pin<Box<dyn Future<Output = Result<Parcel, StatusCode>> + Send>>;
 
 /// What came of the wish to call without blocking.
-pub enum Begun {
+pub enum CallStart {
     /// The call is under way.
     Pending(PendingReply),
     /// It ended at once.
@@ -167,9 +169,9 @@ pub trait RemoteObject: Any + fmt::Debug + Send + Sync {
         code: TransactionCode,
         data: Parcel,
         flags: TransactionFlags,
-    ) -> Begun {
+    ) -> CallStart {
         let _ = (code, flags);
-        Begun::MustBlock(data)
+        CallStart::MustBlock(data)
     }
 
     /// Tells `recipient` once when the object dies. Embed a [`DeathLinks`].

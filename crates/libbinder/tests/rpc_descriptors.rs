@@ -10,7 +10,7 @@ use binder::binder_impl::{Binder, BorrowedParcel, Remotable};
 use binder::transport::rpc::{RpcServer, RpcSession};
 use binder::{IBinder, Interface, StatusCode};
 use binder_rpc::handshake::{self, FdMode};
-use binder_rpc::{Direction, SessionId, Version, encode, special};
+use binder_rpc::{CallDirection, ProtocolVersion, SessionId, encode, special};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -42,18 +42,23 @@ fn connect_from(last: u8, port: u16) -> OwnedFd {
 }
 
 /// Opens a connection from 127.0.0.1 and reads as much as the server says to it; `None` if it is refused.
-fn open(port: u16, direction: Direction, id: Option<&SessionId>) -> Option<TcpStream> {
+fn open(port: u16, direction: CallDirection, id: Option<&SessionId>) -> Option<TcpStream> {
     let mut stream = TcpStream::from(connect_from(1, port));
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
-    stream.write_all(&handshake::open(Version::V1, direction, FdMode::None, id)).ok()?;
+    stream.write_all(&handshake::open(ProtocolVersion::V1, direction, FdMode::None, id)).ok()?;
     // The version of a new session, the greeting of one that is joined for calls of the server.
     stream.read_exact(&mut [0; 8]).is_ok().then_some(stream)
 }
 
 fn session_id(stream: &mut TcpStream) -> SessionId {
-    let call =
-        encode::Call { address: None, code: special::GET_SESSION_ID, flags: 0, async_number: 0 };
-    let head = encode::transact(&call, encode::Extent::default(), &binder_rpc::Limits::default());
+    let call = encode::OutgoingCall {
+        address: None,
+        code: special::GET_SESSION_ID,
+        flags: 0,
+        async_number: 0,
+    };
+    let head =
+        encode::transact(&call, encode::Extent::default(), &binder_rpc::SessionLimits::default());
     stream.write_all(&head.expect("a short call")).expect("a server that reads");
     let mut answer = [0; 16 + 20 + 4 + 32];
     stream.read_exact(&mut answer).expect("an answer");
@@ -71,12 +76,12 @@ fn seventeen_sessions_of_one_peer_lock_nobody_out() {
     // The other ends of these sockets are this process's, too: what is refused is closed at once.
     let mut held = Vec::new();
     for _ in 0..17 {
-        let Some(mut first) = open(port, Direction::Outgoing, None) else {
+        let Some(mut first) = open(port, CallDirection::Outgoing, None) else {
             continue;
         };
         let id = session_id(&mut first);
         held.push(first);
-        held.extend((0..60).filter_map(|_| open(port, Direction::Incoming, Some(&id))));
+        held.extend((0..60).filter_map(|_| open(port, CallDirection::Incoming, Some(&id))));
     }
     assert_eq!(held.len(), 288, "three quarters of three eighths of 1024");
     assert_eq!(server.connections(), 288);

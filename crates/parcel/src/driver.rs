@@ -3,7 +3,7 @@
 //! The driver finds them by a list of offsets that travels beside the bytes, and rewrites them on
 //! their way: the sender's own objects become the receiver's handles, and back.
 
-use crate::{Error, Reader, Writer};
+use crate::{ParcelError, Reader, Writer};
 
 /// The bytes of a flat object.
 pub const OBJECT_BYTES: usize = 24;
@@ -75,9 +75,9 @@ impl FlatObject {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEnoughData`], or [`Error::BadWord`] for an object of a kind that parcels do not
+    /// [`ParcelError::NotEnoughData`], or [`ParcelError::BadWord`] for an object of a kind that parcels do not
     /// hold.
-    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, ParcelError> {
         let at = reader.position();
         let kind = reader.u32()?;
         let flags = reader.u32()?;
@@ -91,7 +91,7 @@ impl FlatObject {
             TYPE_BINDER => Ok(Self::Binder { binder, cookie, flags }),
             TYPE_HANDLE => Ok(Self::Handle { handle: u32::from_le_bytes(low), flags }),
             TYPE_FD => Ok(Self::File { fd: i32::from_le_bytes(low) }),
-            found => Err(Error::BadWord { at, found }),
+            found => Err(ParcelError::BadWord { at, found }),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{Error, Reader, Writer, bytes, padded};
+use crate::{ParcelError, Reader, Writer, bytes, padded};
 
 /// The length of an array that is null.
 const NULL: i32 = -1;
@@ -22,8 +22,8 @@ pub trait Element: Sized + Copy {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEnoughData`].
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Error>;
+    /// [`ParcelError::NotEnoughData`].
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParcelError>;
 
     /// Writes all of them, without their number.
     fn write_all(values: &[Self], writer: &mut Writer<'_>);
@@ -32,8 +32,8 @@ pub trait Element: Sized + Copy {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEnoughData`].
-    fn read_all(count: usize, reader: &mut Reader<'_>) -> Result<Vec<Self>, Error>;
+    /// [`ParcelError::NotEnoughData`].
+    fn read_all(count: usize, reader: &mut Reader<'_>) -> Result<Vec<Self>, ParcelError>;
 }
 
 /// An element that is a word, or two, in both places.
@@ -46,7 +46,7 @@ macro_rules! word {
                 writer.$word($to(self));
             }
 
-            fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+            fn read(reader: &mut Reader<'_>) -> Result<Self, ParcelError> {
                 reader.$word().map($from)
             }
 
@@ -60,7 +60,7 @@ macro_rules! word {
                 }
             }
 
-            fn read_all(count: usize, reader: &mut Reader<'_>) -> Result<Vec<Self>, Error> {
+            fn read_all(count: usize, reader: &mut Reader<'_>) -> Result<Vec<Self>, ParcelError> {
                 let bytes = reader.raw(count.saturating_mul(size_of::<$word>()))?;
                 let places = bytes.as_chunks::<{ size_of::<$word>() }>().0;
                 Ok(places.iter().map(|place| $from($word::from_le_bytes(*place))).collect())
@@ -93,7 +93,7 @@ impl Element for i8 {
         writer.i32(self.into());
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParcelError> {
         reader.i32().map(|word| Self::from_le_bytes([word.to_le_bytes()[0]]))
     }
 
@@ -102,7 +102,7 @@ impl Element for i8 {
         room.iter_mut().zip(values).for_each(|(place, value)| *place = value.cast_unsigned());
     }
 
-    fn read_all(count: usize, reader: &mut Reader<'_>) -> Result<Vec<Self>, Error> {
+    fn read_all(count: usize, reader: &mut Reader<'_>) -> Result<Vec<Self>, ParcelError> {
         Ok(reader.raw(count)?.iter().map(|byte| byte.cast_signed()).collect())
     }
 }
@@ -114,7 +114,7 @@ impl Element for u8 {
         self.cast_signed().write(writer);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParcelError> {
         i8::read(reader).map(i8::cast_unsigned)
     }
 
@@ -122,7 +122,7 @@ impl Element for u8 {
         writer.raw(values);
     }
 
-    fn read_all(count: usize, reader: &mut Reader<'_>) -> Result<Vec<Self>, Error> {
+    fn read_all(count: usize, reader: &mut Reader<'_>) -> Result<Vec<Self>, ParcelError> {
         let bytes = reader.raw(count)?;
         let mut values = Vec::with_capacity(count);
         bytes::append(&mut values, bytes);
@@ -135,10 +135,10 @@ impl Writer<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`].
-    pub fn length(&mut self, length: Option<usize>) -> Result<(), Error> {
+    /// [`ParcelError::TooLong`].
+    pub fn length(&mut self, length: Option<usize>) -> Result<(), ParcelError> {
         let length = match length {
-            Some(count) => i32::try_from(count).map_err(|_| Error::TooLong { count })?,
+            Some(count) => i32::try_from(count).map_err(|_| ParcelError::TooLong { count })?,
             None => NULL,
         };
         self.i32(length);
@@ -149,8 +149,8 @@ impl Writer<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`]; nothing is written then.
-    pub fn array<T: Element>(&mut self, values: &[T]) -> Result<(), Error> {
+    /// [`ParcelError::TooLong`]; nothing is written then.
+    pub fn array<T: Element>(&mut self, values: &[T]) -> Result<(), ParcelError> {
         self.length(Some(values.len()))?;
         T::write_all(values, self);
         Ok(())
@@ -164,14 +164,14 @@ impl Reader<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEnoughData`], [`Error::BadLength`] for negative ones but that of null.
-    pub fn length(&mut self) -> Result<Option<usize>, Error> {
+    /// [`ParcelError::NotEnoughData`], [`ParcelError::BadLength`] for negative ones but that of null.
+    pub fn length(&mut self) -> Result<Option<usize>, ParcelError> {
         let at = self.position();
         match self.i32()? {
             NULL => Ok(None),
             length => usize::try_from(length)
                 .map(Some)
-                .map_err(|_| Error::BadLength { at, length: length.into() }),
+                .map_err(|_| ParcelError::BadLength { at, length: length.into() }),
         }
     }
 
@@ -180,12 +180,16 @@ impl Reader<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Self::length`], and [`Error::NotEnoughData`] if they do not fit.
-    pub fn length_of(&mut self, bytes_each: usize) -> Result<Option<usize>, Error> {
+    /// As [`Self::length`], and [`ParcelError::NotEnoughData`] if they do not fit.
+    pub fn length_of(&mut self, bytes_each: usize) -> Result<Option<usize>, ParcelError> {
         let Some(length) = self.length()? else { return Ok(None) };
         let wanted = length.saturating_mul(bytes_each);
         if wanted > self.left() {
-            return Err(Error::NotEnoughData { at: self.position(), wanted, left: self.left() });
+            return Err(ParcelError::NotEnoughData {
+                at: self.position(),
+                wanted,
+                left: self.left(),
+            });
         }
         Ok(Some(length))
     }
@@ -195,7 +199,7 @@ impl Reader<'_> {
     /// # Errors
     ///
     /// As [`Self::length_of`].
-    pub fn array<T: Element>(&mut self) -> Result<Option<Vec<T>>, Error> {
+    pub fn array<T: Element>(&mut self) -> Result<Option<Vec<T>>, ParcelError> {
         match self.length_of(T::BYTES_IN_ARRAY)? {
             None => Ok(None),
             Some(count) => T::read_all(count, self).map(Some),

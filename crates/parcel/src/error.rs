@@ -4,7 +4,7 @@ use crate::StatusCode;
 
 /// Bytes that are not what the reader was told to find there, or a value that cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
+pub enum ParcelError {
     /// The value does not fit into what is left.
     #[error("a value of {wanted} bytes at {at}, where {left} are left")]
     NotEnoughData {
@@ -57,7 +57,7 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl ParcelError {
     /// The code that Android's library answers with.
     #[must_use]
     pub const fn status(self) -> StatusCode {
@@ -73,8 +73,8 @@ impl Error {
     }
 }
 
-impl From<Error> for StatusCode {
-    fn from(error: Error) -> Self {
+impl From<ParcelError> for StatusCode {
+    fn from(error: ParcelError) -> Self {
         error.status()
     }
 }

@@ -4,7 +4,7 @@
 //! [`Reader`] know the values that look alike everywhere: numbers, strings, arrays. What differs
 //! between the driver and RPC Binder has a module each: [`driver`] and [`rpc`] say how binder objects
 //! and descriptors look there, [`token`] how a call names its interface. [`status`] holds the codes,
-//! [`Outcome`] is the head of every reply.
+//! [`ReplyOutcomeHeader`] is the head of every reply.
 //!
 //! Nothing here panics, reads past the end, or allocates more than the bytes present can justify.
 
@@ -26,9 +26,9 @@ pub mod token;
 mod writer;
 
 pub use element::Element;
-pub use error::Error;
+pub use error::ParcelError;
 pub use reader::Reader;
-pub use reply::Outcome;
+pub use reply::ReplyOutcomeHeader;
 pub use status::{ExceptionCode, StatusCode};
 pub use writer::Writer;
 

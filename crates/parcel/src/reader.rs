@@ -1,6 +1,6 @@
 //! Bytes into values.
 
-use crate::{Error, padded};
+use crate::{ParcelError, padded};
 
 /// Reads values from a place of a buffer on.
 #[derive(Debug, Clone)]
@@ -43,18 +43,18 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEnoughData`]; nothing is read then.
-    pub fn raw(&mut self, len: usize) -> Result<&'a [u8], Error> {
+    /// [`ParcelError::NotEnoughData`]; nothing is read then.
+    pub fn raw(&mut self, len: usize) -> Result<&'a [u8], ParcelError> {
         if padded(len) > self.left() {
-            return Err(Error::NotEnoughData { at: self.at, wanted: len, left: self.left() });
+            return Err(ParcelError::NotEnoughData { at: self.at, wanted: len, left: self.left() });
         }
         let value = &self.bytes[self.at..self.at + len];
         self.at += padded(len);
         Ok(value)
     }
 
-    fn word<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        let error = Error::NotEnoughData { at: self.at, wanted: N, left: self.left() };
+    fn word<const N: usize>(&mut self) -> Result<[u8; N], ParcelError> {
+        let error = ParcelError::NotEnoughData { at: self.at, wanted: N, left: self.left() };
         let word = self.bytes[self.at..].first_chunk::<N>().ok_or(error)?;
         self.at += N;
         Ok(*word)
@@ -64,8 +64,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEnoughData`].
-    pub fn i32(&mut self) -> Result<i32, Error> {
+    /// [`ParcelError::NotEnoughData`].
+    pub fn i32(&mut self) -> Result<i32, ParcelError> {
         self.word().map(i32::from_le_bytes)
     }
 
@@ -73,8 +73,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEnoughData`].
-    pub fn u32(&mut self) -> Result<u32, Error> {
+    /// [`ParcelError::NotEnoughData`].
+    pub fn u32(&mut self) -> Result<u32, ParcelError> {
         self.word().map(u32::from_le_bytes)
     }
 
@@ -82,8 +82,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEnoughData`].
-    pub fn i64(&mut self) -> Result<i64, Error> {
+    /// [`ParcelError::NotEnoughData`].
+    pub fn i64(&mut self) -> Result<i64, ParcelError> {
         self.word().map(i64::from_le_bytes)
     }
 
@@ -91,8 +91,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEnoughData`].
-    pub fn u64(&mut self) -> Result<u64, Error> {
+    /// [`ParcelError::NotEnoughData`].
+    pub fn u64(&mut self) -> Result<u64, ParcelError> {
         self.word().map(u64::from_le_bytes)
     }
 }

@@ -2,14 +2,14 @@
 
 use alloc::string::String;
 
-use crate::{Error, ExceptionCode, Reader, Writer};
+use crate::{ExceptionCode, ParcelError, Reader, Writer};
 
 /// The word of a reply whose head is longer than it need be.
 const HAS_HEADER: i32 = -128;
 
 /// What a service answers before its results.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Outcome {
+pub enum ReplyOutcomeHeader {
     /// Results follow.
     #[default]
     Done,
@@ -24,13 +24,13 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl ReplyOutcomeHeader {
     /// Writes the head.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`] for the message.
-    pub fn write(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+    /// [`ParcelError::TooLong`] for the message.
+    pub fn write(&self, writer: &mut Writer<'_>) -> Result<(), ParcelError> {
         let Self::Exception { code, message, service_specific } = self else {
             writer.i32(ExceptionCode::NONE.code());
             return Ok(());
@@ -60,8 +60,8 @@ impl Outcome {
     ///
     /// # Errors
     ///
-    /// Those of reading; [`Error::BadLength`] for a block that does not fit.
-    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+    /// Those of reading; [`ParcelError::BadLength`] for a block that does not fit.
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, ParcelError> {
         let code = match reader.i32()? {
             HAS_HEADER => {
                 reader.skip_block()?;
@@ -88,7 +88,7 @@ impl Outcome {
 
 impl Reader<'_> {
     /// Steps over a block whose first word is its length, itself included; or 0 for nothing.
-    fn skip_block(&mut self) -> Result<(), Error> {
+    fn skip_block(&mut self) -> Result<(), ParcelError> {
         let at = self.position();
         let left = self.left();
         let length = self.i32()?;
@@ -98,7 +98,7 @@ impl Reader<'_> {
                 self.set_position(at + bytes);
                 Ok(())
             }
-            Ok(_) | Err(_) => Err(Error::BadLength { at, length: length.into() }),
+            Ok(_) | Err(_) => Err(ParcelError::BadLength { at, length: length.into() }),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! descriptor is a word and an index into the descriptors that travel with the message. From version
 //! 1 on the message ends with the positions of descriptors, from version 2 on of binders too.
 
-use crate::{Error, Reader, Writer};
+use crate::{ParcelError, Reader, Writer};
 
 /// A version of the protocol, as the two sides agreed on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,14 +62,14 @@ impl RpcObject {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEnoughData`], or [`Error::BadWord`] for a kind that does not exist.
-    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+    /// [`ParcelError::NotEnoughData`], or [`ParcelError::BadWord`] for a kind that does not exist.
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, ParcelError> {
         let at = reader.position();
         match reader.u32()? {
             TYPE_NULL => Ok(Self::Null),
             TYPE_BINDER => Ok(Self::Binder { address: reader.u64()? }),
             TYPE_FD => Ok(Self::File { index: reader.i32()? }),
-            found => Err(Error::BadWord { at, found }),
+            found => Err(ParcelError::BadWord { at, found }),
         }
     }
 }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::{Error, Reader, Writer, padded};
+use crate::{ParcelError, Reader, Writer, padded};
 
 /// The length of null.
 const NULL: i32 = -1;
@@ -32,11 +32,11 @@ impl Writer<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`]; nothing is written then.
-    pub fn string16(&mut self, text: &str) -> Result<(), Error> {
+    /// [`ParcelError::TooLong`]; nothing is written then.
+    pub fn string16(&mut self, text: &str) -> Result<(), ParcelError> {
         let is_ascii = text.is_ascii();
         let count = if is_ascii { text.len() } else { text.encode_utf16().count() };
-        let length = i32::try_from(count).map_err(|_| Error::TooLong { count })?;
+        let length = i32::try_from(count).map_err(|_| ParcelError::TooLong { count })?;
         self.i32(length);
         let place = self.room(padded((count + 1) * 2));
         let units = &mut place.as_chunks_mut::<2>().0[..count];
@@ -61,20 +61,20 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEnoughData`], [`Error::BadLength`], or [`Error::BadText`] if it is no UTF-16 or
+    /// [`ParcelError::NotEnoughData`], [`ParcelError::BadLength`], or [`ParcelError::BadText`] if it is no UTF-16 or
     /// does not end with a zero.
-    pub fn string16(&mut self) -> Result<Option<String>, Error> {
+    pub fn string16(&mut self) -> Result<Option<String>, ParcelError> {
         let at = self.position();
         let Some(units) = self.units()? else { return Ok(None) };
         // All bits of all units: a loop without a way out in between is several times as fast.
         let bits = units.iter().fold(0, |bits, unit| bits | u16::from_le_bytes(*unit));
         if bits < 0x80 {
             let bytes: Vec<u8> = units.iter().map(|unit| unit[0]).collect();
-            return String::from_utf8(bytes).map(Some).map_err(|_| Error::BadText { at });
+            return String::from_utf8(bytes).map(Some).map_err(|_| ParcelError::BadText { at });
         }
         let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
         let text: Result<String, _> = char::decode_utf16(units).collect();
-        text.map(Some).map_err(|_| Error::BadText { at })
+        text.map(Some).map_err(|_| ParcelError::BadText { at })
     }
 
     /// Reads UTF-16 text, and says whether it is `expected`.
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     ///
     /// As [`Self::string16`], but for text that is none: that is not `expected`.
-    pub fn string16_is(&mut self, expected: &str) -> Result<bool, Error> {
+    pub fn string16_is(&mut self, expected: &str) -> Result<bool, ParcelError> {
         let Some(units) = self.units()? else { return Ok(false) };
         if expected.is_ascii() {
             let bytes = expected.as_bytes();
@@ -96,19 +96,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the units of text, without the zero at their end.
-    fn units(&mut self) -> Result<Option<&'a [[u8; 2]]>, Error> {
+    fn units(&mut self) -> Result<Option<&'a [[u8; 2]]>, ParcelError> {
         let at = self.position();
         let length = self.i32()?;
         if length == NULL {
             return Ok(None);
         }
-        let units =
-            usize::try_from(length).map_err(|_| Error::BadLength { at, length: length.into() })?;
+        let units = usize::try_from(length)
+            .map_err(|_| ParcelError::BadLength { at, length: length.into() })?;
         // A length that overflows is longer than what is left in any case.
         let bytes = self.raw(units.saturating_add(1).saturating_mul(2))?;
         match bytes.as_chunks::<2>().0.split_last() {
             Some(([0, 0], units)) => Ok(Some(units)),
-            Some(_) | None => Err(Error::BadText { at }),
+            Some(_) | None => Err(ParcelError::BadText { at }),
         }
     }
 }

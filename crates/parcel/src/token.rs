@@ -2,12 +2,12 @@
 
 use alloc::string::String;
 
-use crate::{Error, Reader, Writer};
+use crate::{ParcelError, Reader, Writer};
 
 /// The word before the descriptor in a call over the driver: who built the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u32)]
-pub enum Header {
+pub enum BuilderWord {
     /// `SYST`: Android's system image, and everybody who wants to talk to it.
     #[default]
     System = u32::from_be_bytes(*b"SYST"),
@@ -24,23 +24,23 @@ const NO_WORK_SOURCE: i32 = -1;
 
 /// What stands before a call's arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token {
+pub struct InterfaceToken {
     /// The interface's name.
     pub descriptor: String,
     /// Who built the caller; over RPC nobody says.
-    pub header: Option<Header>,
+    pub header: Option<BuilderWord>,
 }
 
 /// Writes the token of a call over the driver.
 ///
 /// # Errors
 ///
-/// [`Error::TooLong`].
+/// [`ParcelError::TooLong`].
 pub fn write_driver(
     writer: &mut Writer<'_>,
-    header: Header,
+    header: BuilderWord,
     descriptor: &str,
-) -> Result<(), Error> {
+) -> Result<(), ParcelError> {
     writer.u32(STRICT_MODE);
     writer.i32(NO_WORK_SOURCE);
     writer.u32(header as u32);
@@ -51,10 +51,10 @@ pub fn write_driver(
 ///
 /// # Errors
 ///
-/// Those of reading, and [`Error::BadWord`] for another header.
-pub fn read_driver(reader: &mut Reader<'_>) -> Result<Token, Error> {
+/// Those of reading, and [`ParcelError::BadWord`] for another header.
+pub fn read_driver(reader: &mut Reader<'_>) -> Result<InterfaceToken, ParcelError> {
     let header = Some(read_header(reader)?);
-    Ok(Token { header, ..read_rpc(reader)? })
+    Ok(InterfaceToken { header, ..read_rpc(reader)? })
 }
 
 /// Reads the token of a call over the driver, and says whether it names `descriptor`.
@@ -62,27 +62,27 @@ pub fn read_driver(reader: &mut Reader<'_>) -> Result<Token, Error> {
 /// # Errors
 ///
 /// As [`read_driver`].
-pub fn is_driver(reader: &mut Reader<'_>, descriptor: &str) -> Result<bool, Error> {
+pub fn is_driver(reader: &mut Reader<'_>, descriptor: &str) -> Result<bool, ParcelError> {
     read_header(reader)?;
     reader.string16_is(descriptor)
 }
 
-fn read_header(reader: &mut Reader<'_>) -> Result<Header, Error> {
+fn read_header(reader: &mut Reader<'_>) -> Result<BuilderWord, ParcelError> {
     let _strict_mode = reader.u32()?;
     let _work_source = reader.i32()?;
     let at = reader.position();
     let found = reader.u32()?;
-    let known = [Header::System, Header::Vendor, Header::Unknown];
+    let known = [BuilderWord::System, BuilderWord::Vendor, BuilderWord::Unknown];
     let header = known.into_iter().find(|header| *header as u32 == found);
-    header.ok_or(Error::BadWord { at, found })
+    header.ok_or(ParcelError::BadWord { at, found })
 }
 
 /// Writes the token of a call over RPC: the descriptor alone.
 ///
 /// # Errors
 ///
-/// [`Error::TooLong`].
-pub fn write_rpc(writer: &mut Writer<'_>, descriptor: &str) -> Result<(), Error> {
+/// [`ParcelError::TooLong`].
+pub fn write_rpc(writer: &mut Writer<'_>, descriptor: &str) -> Result<(), ParcelError> {
     writer.string16(descriptor)
 }
 
@@ -91,10 +91,10 @@ pub fn write_rpc(writer: &mut Writer<'_>, descriptor: &str) -> Result<(), Error>
 /// # Errors
 ///
 /// Those of reading.
-pub fn read_rpc(reader: &mut Reader<'_>) -> Result<Token, Error> {
+pub fn read_rpc(reader: &mut Reader<'_>) -> Result<InterfaceToken, ParcelError> {
     let at = reader.position();
-    let descriptor = reader.string16()?.ok_or(Error::UnexpectedNull { at })?;
-    Ok(Token { descriptor, header: None })
+    let descriptor = reader.string16()?.ok_or(ParcelError::UnexpectedNull { at })?;
+    Ok(InterfaceToken { descriptor, header: None })
 }
 
 /// Reads the token of a call over RPC, and says whether it names `descriptor`.
@@ -102,6 +102,6 @@ pub fn read_rpc(reader: &mut Reader<'_>) -> Result<Token, Error> {
 /// # Errors
 ///
 /// As [`read_rpc`].
-pub fn is_rpc(reader: &mut Reader<'_>, descriptor: &str) -> Result<bool, Error> {
+pub fn is_rpc(reader: &mut Reader<'_>, descriptor: &str) -> Result<bool, ParcelError> {
     reader.string16_is(descriptor)
 }

@@ -4,8 +4,8 @@
 
 use parcel::driver::{FLAG_ACCEPTS_FDS, FlatObject};
 use parcel::rpc::RpcObject;
-use parcel::token::{self, Header};
-use parcel::{Error, ExceptionCode, Outcome, Reader, StatusCode, Writer};
+use parcel::token::{self, BuilderWord};
+use parcel::{ExceptionCode, ParcelError, Reader, ReplyOutcomeHeader, StatusCode, Writer};
 
 fn written(write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -62,15 +62,15 @@ fn text_of_any_length_is_its_units_and_zeros() {
 #[test]
 fn text_that_is_none_is_refused() {
     let half = hex("01000000 3dd8 0000");
-    assert_eq!(Reader::new(&half).string16(), Err(Error::BadText { at: 0 }));
+    assert_eq!(Reader::new(&half).string16(), Err(ParcelError::BadText { at: 0 }));
     let endless = hex("01000000 6100 6100");
-    assert_eq!(Reader::new(&endless).string16(), Err(Error::BadText { at: 0 }));
+    assert_eq!(Reader::new(&endless).string16(), Err(ParcelError::BadText { at: 0 }));
     let long = hex("02000000 6100 0000");
-    assert!(matches!(Reader::new(&long).string16(), Err(Error::NotEnoughData { .. })));
+    assert!(matches!(Reader::new(&long).string16(), Err(ParcelError::NotEnoughData { .. })));
     let longest = hex("ffffff7f 6100 0000");
-    assert!(matches!(Reader::new(&longest).string16(), Err(Error::NotEnoughData { .. })));
+    assert!(matches!(Reader::new(&longest).string16(), Err(ParcelError::NotEnoughData { .. })));
     let negative = hex("feffffff 6100 0000");
-    assert!(matches!(Reader::new(&negative).string16(), Err(Error::BadLength { .. })));
+    assert!(matches!(Reader::new(&negative).string16(), Err(ParcelError::BadLength { .. })));
 }
 
 #[test]
@@ -95,9 +95,11 @@ fn only_bytes_are_packed_in_arrays() {
 
 #[test]
 fn calls_over_the_driver_name_their_interface_behind_three_words() {
-    for (header, word) in
-        [(Header::System, "54535953"), (Header::Vendor, "52444e56"), (Header::Unknown, "4e4b4e55")]
-    {
+    for (header, word) in [
+        (BuilderWord::System, "54535953"),
+        (BuilderWord::Vendor, "52444e56"),
+        (BuilderWord::Unknown, "4e4b4e55"),
+    ] {
         let expected = hex(&format!("00000080 ffffffff {word} 03000000 6100 2e00 6200 0000"));
         let bytes = written(|writer| token::write_driver(writer, header, "a.b").unwrap());
         assert_eq!(bytes, expected);
@@ -106,7 +108,7 @@ fn calls_over_the_driver_name_their_interface_behind_three_words() {
     }
     let other = hex("00000080 ffffffff 41414141 00000000 0000 0000");
     let error = token::read_driver(&mut Reader::new(&other)).unwrap_err();
-    assert_eq!(error, Error::BadWord { at: 8, found: 0x4141_4141 });
+    assert_eq!(error, ParcelError::BadWord { at: 8, found: 0x4141_4141 });
 }
 
 #[test]
@@ -139,7 +141,7 @@ fn objects_for_the_driver_are_those_of_its_header() {
     let weak = hex("852a6277 00000000 0100000000000000 0000000000000000");
     assert!(matches!(
         FlatObject::read(&mut Reader::new(&weak)),
-        Err(Error::BadWord { at: 0, found: 0x7762_2a85 })
+        Err(ParcelError::BadWord { at: 0, found: 0x7762_2a85 })
     ));
 }
 
@@ -162,14 +164,14 @@ fn objects_for_rpc_are_those_on_the_wire() {
     assert!(RpcObject::read(&mut Reader::new(&hex("03000000"))).is_err());
 }
 
-fn exception(code: ExceptionCode, message: &str, service_specific: i32) -> Outcome {
-    Outcome::Exception { code, message: Some(message.into()), service_specific }
+fn exception(code: ExceptionCode, message: &str, service_specific: i32) -> ReplyOutcomeHeader {
+    ReplyOutcomeHeader::Exception { code, message: Some(message.into()), service_specific }
 }
 
 #[test]
 fn replies_say_first_how_it_went() {
     for (outcome, expected) in [
-        (Outcome::Done, "00000000"),
+        (ReplyOutcomeHeader::Done, "00000000"),
         (
             exception(ExceptionCode::ILLEGAL_ARGUMENT, "a", 0),
             "fdffffff 01000000 6100 0000 00000000",
@@ -186,7 +188,7 @@ fn replies_say_first_how_it_went() {
         let bytes = written(|writer| outcome.write(writer).unwrap());
         assert_eq!(bytes, hex(expected), "{outcome:?}");
         let mut reader = Reader::new(&bytes);
-        assert_eq!(Outcome::read(&mut reader), Ok(outcome));
+        assert_eq!(ReplyOutcomeHeader::read(&mut reader), Ok(outcome));
         assert_eq!(reader.left(), 0);
     }
 }
@@ -196,17 +198,17 @@ fn what_java_adds_to_replies_is_stepped_over() {
     // A head of 12 bytes before the results.
     let head = hex("80ffffff 0c000000 aaaaaaaa bbbbbbbb 05000000");
     let mut reader = Reader::new(&head);
-    assert_eq!(Outcome::read(&mut reader), Ok(Outcome::Done));
+    assert_eq!(ReplyOutcomeHeader::read(&mut reader), Ok(ReplyOutcomeHeader::Done));
     assert_eq!(reader.i32(), Ok(5));
     // A stack trace of 8 bytes between the message and the service's code.
     let trace = hex("f8ffffff ffffffff 08000000 aaaaaaaa 07000000");
-    let outcome = Outcome::read(&mut Reader::new(&trace)).unwrap();
+    let outcome = ReplyOutcomeHeader::read(&mut Reader::new(&trace)).unwrap();
     let code = ExceptionCode::SERVICE_SPECIFIC;
-    assert_eq!(outcome, Outcome::Exception { code, message: None, service_specific: 7 });
+    assert_eq!(outcome, ReplyOutcomeHeader::Exception { code, message: None, service_specific: 7 });
     for block in ["ffffffff", "03000000", "0d000000", "ffffff7f"] {
         let bytes = hex(&format!("80ffffff {block} aaaaaaaa bbbbbbbb"));
-        let read = Outcome::read(&mut Reader::new(&bytes));
-        assert!(matches!(read, Err(Error::BadLength { at: 4, .. })), "{block}: {read:?}");
+        let read = ReplyOutcomeHeader::read(&mut Reader::new(&bytes));
+        assert!(matches!(read, Err(ParcelError::BadLength { at: 4, .. })), "{block}: {read:?}");
     }
 }
 

@@ -4,7 +4,7 @@
 
 use parcel::driver::FlatObject;
 use parcel::rpc::RpcObject;
-use parcel::{ExceptionCode, Outcome, Reader, Writer};
+use parcel::{ExceptionCode, Reader, ReplyOutcomeHeader, Writer};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -20,15 +20,15 @@ enum Value {
     Doubles(Vec<u64>),
     Flat(FlatObject),
     Rpc(RpcObject),
-    Head(Outcome),
+    Head(ReplyOutcomeHeader),
 }
 
-fn outcome() -> impl Strategy<Value = Outcome> {
+fn outcome() -> impl Strategy<Value = ReplyOutcomeHeader> {
     let code = prop::sample::select(&ExceptionCode::ALL[1..]);
     (code, ".{0,20}", any::<i32>()).prop_map(|(code, message, error)| {
         let is_specific = code == ExceptionCode::SERVICE_SPECIFIC;
         let service_specific = if is_specific { error } else { 0 };
-        Outcome::Exception { code, message: Some(message), service_specific }
+        ReplyOutcomeHeader::Exception { code, message: Some(message), service_specific }
     })
 }
 
@@ -51,7 +51,7 @@ fn value() -> impl Strategy<Value = Value> {
         any::<u64>().prop_map(|address| Value::Rpc(RpcObject::Binder { address })),
         any::<i32>().prop_map(|index| Value::Rpc(RpcObject::File { index })),
         outcome().prop_map(Value::Head),
-        Just(Value::Head(Outcome::Done)),
+        Just(Value::Head(ReplyOutcomeHeader::Done)),
     ]
 }
 
@@ -73,7 +73,7 @@ fn write(value: &Value, writer: &mut Writer<'_>) {
 }
 
 /// Reads a value of the kind of `like`.
-fn read(like: &Value, reader: &mut Reader<'_>) -> Result<Value, parcel::Error> {
+fn read(like: &Value, reader: &mut Reader<'_>) -> Result<Value, parcel::ParcelError> {
     Ok(match like {
         Value::I32(_) => Value::I32(reader.i32()?),
         Value::U64(_) => Value::U64(reader.u64()?),
@@ -85,7 +85,7 @@ fn read(like: &Value, reader: &mut Reader<'_>) -> Result<Value, parcel::Error> {
         Value::Doubles(_) => Value::Doubles(reader.array()?.unwrap_or_default()),
         Value::Flat(_) => Value::Flat(FlatObject::read(reader)?),
         Value::Rpc(_) => Value::Rpc(RpcObject::read(reader)?),
-        Value::Head(_) => Value::Head(Outcome::read(reader)?),
+        Value::Head(_) => Value::Head(ReplyOutcomeHeader::read(reader)?),
     })
 }
 

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use idr::LockedIdr;
 
 use crate::limits::RESERVED_PIDS;
-use crate::namespace::{Life, PidNamespace};
+use crate::namespace::{PidNamespace, ReaperState};
 use crate::pid::Pid;
 
 impl<P: Send + Sync + 'static> PidNamespace<P> {
@@ -113,11 +113,11 @@ impl<'a, P: Send + Sync + 'static> Level<'a, P> {
         };
         self.number = Some(number);
         match self.namespace.life() {
-            Life::Awaited if number != 1 => Err(AllocError::NoReaper { level, number }),
+            ReaperState::Awaited if number != 1 => Err(AllocError::NoReaper { level, number }),
             // Differs from Linux, which asks the innermost namespace alone: there the end of an
             // outer first process kills everybody inside before they could ask.
-            Life::Stopped => Err(AllocError::Stopped { level }),
-            Life::Awaited | Life::Running | Life::Elsewhere => Ok(()),
+            ReaperState::Stopped => Err(AllocError::Stopped { level }),
+            ReaperState::Awaited | ReaperState::Running | ReaperState::Elsewhere => Ok(()),
         }
     }
 
@@ -126,8 +126,8 @@ impl<'a, P: Send + Sync + 'static> Level<'a, P> {
         let stored = self.numbers.replace(number, pid.clone());
         debug_assert_eq!(stored.map(|old| old.is_some()), Ok(false), "{number} was reserved");
         self.namespace.set_processes(self.namespace.processes() + 1);
-        if self.namespace.life() == Life::Awaited {
-            self.namespace.set_life(Life::Running);
+        if self.namespace.life() == ReaperState::Awaited {
+            self.namespace.set_life(ReaperState::Running);
         }
     }
 

@@ -43,7 +43,7 @@ pub use limits::{
     MAX_PID_NS_LEVEL, PID_MAX_DEFAULT, PID_MAX_LIMIT, PID_MAX_MIN, PidMaxOutOfRange, RESERVED_PIDS,
     TooDeep,
 };
-pub use namespace::{PidNamespace, Pids};
+pub use namespace::{PidNamespace, PidsInOrder};
 pub use pid::Pid;
 pub use release::{AlreadyFreed, NoSuchPid};
 pub use resident::{HeldPid, Record, Resident};

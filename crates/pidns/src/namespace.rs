@@ -20,7 +20,7 @@ pub struct PidNamespace<P: Send + Sync + 'static> {
     ancestors: Box<[Arc<Self>]>,
     numbers: Idr<Pid<P>>,
     pid_max: AtomicU32,
-    /// A [`Life`]; changed with the numbers locked.
+    /// A [`ReaperState`]; changed with the numbers locked.
     life: AtomicU8,
     /// How many pids have been published; changed with the numbers locked.
     processes: AtomicU32,
@@ -28,7 +28,7 @@ pub struct PidNamespace<P: Send + Sync + 'static> {
 
 /// What has become of the first process, which takes on those whose parents end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Life {
+pub(crate) enum ReaperState {
     /// It has not come yet, and nobody may come before it.
     Awaited,
     /// It is here.
@@ -65,7 +65,7 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
             ancestors,
             numbers: Idr::new(),
             pid_max: AtomicU32::new(pid_max),
-            life: AtomicU8::new(Life::Awaited as u8),
+            life: AtomicU8::new(ReaperState::Awaited as u8),
             processes: AtomicU32::new(0),
         })
     }
@@ -113,8 +113,8 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
     /// A pid of number 1 may then come and go like any other.
     pub fn assume_reaper(&self) {
         let _locked = self.numbers.lock();
-        if self.life() == Life::Awaited {
-            self.set_life(Life::Elsewhere);
+        if self.life() == ReaperState::Awaited {
+            self.set_life(ReaperState::Elsewhere);
         }
     }
 
@@ -124,7 +124,7 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
     /// Who comes later and looks sees every pid that there will ever be.
     pub fn disable_pid_allocation(&self) {
         let _locked = self.numbers.lock();
-        self.set_life(Life::Stopped);
+        self.set_life(ReaperState::Stopped);
     }
 
     /// How many processes have a number here, counted when all of their numbers are published.
@@ -151,7 +151,7 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
     }
 
     /// Visits the numbers from `nr` on, and whose they are, in order.
-    pub fn pids_from<'g>(&'g self, nr: u32, guard: &'g ReadGuard) -> Pids<'g, P> {
+    pub fn pids_from<'g>(&'g self, nr: u32, guard: &'g ReadGuard) -> PidsInOrder<'g, P> {
         self.numbers.iter_from(nr, guard)
     }
 
@@ -164,14 +164,14 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
         self.numbers.lock()
     }
 
-    pub(crate) fn life(&self) -> Life {
+    pub(crate) fn life(&self) -> ReaperState {
         let life = self.life.load(Ordering::Relaxed);
-        let lives = [Life::Awaited, Life::Running, Life::Elsewhere];
-        lives.into_iter().find(|it| *it as u8 == life).unwrap_or(Life::Stopped)
+        let lives = [ReaperState::Awaited, ReaperState::Running, ReaperState::Elsewhere];
+        lives.into_iter().find(|it| *it as u8 == life).unwrap_or(ReaperState::Stopped)
     }
 
     /// To be called with the numbers locked.
-    pub(crate) fn set_life(&self, life: Life) {
+    pub(crate) fn set_life(&self, life: ReaperState) {
         self.life.store(life as u8, Ordering::Relaxed);
     }
 
@@ -192,4 +192,4 @@ impl<P: Send + Sync + 'static> fmt::Debug for PidNamespace<P> {
 }
 
 /// The numbers of a namespace and whose they are, in order.
-pub type Pids<'g, P> = Iter<'g, Pid<P>>;
+pub type PidsInOrder<'g, P> = Iter<'g, Pid<P>>;

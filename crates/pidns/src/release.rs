@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use idr::pin;
 
-use crate::namespace::{Life, PidNamespace};
+use crate::namespace::{PidNamespace, ReaperState};
 use crate::pid::Pid;
 
 impl<P: Send + Sync + 'static> Pid<P> {
@@ -33,11 +33,11 @@ impl<P: Send + Sync + 'static> Pid<P> {
             debug_assert!(removed.is_ok(), "a pid has its numbers in all namespaces or in none");
             let left = namespace.processes() - 1;
             namespace.set_processes(left);
-            if namespace.life() == Life::Stopped && matches!(left, 1 | 2) {
+            if namespace.life() == ReaperState::Stopped && matches!(left, 1 | 2) {
                 to_wake.push(Arc::clone(namespace));
             }
-            if number == 1 && namespace.life() == Life::Running {
-                namespace.set_life(Life::Stopped);
+            if number == 1 && namespace.life() == ReaperState::Running {
+                namespace.set_life(ReaperState::Stopped);
             }
         }
         Ok(to_wake)

@@ -4,7 +4,7 @@ use std::io;
 
 /// An errno.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Errno {
+pub(crate) enum ViewErrno {
     /// There is no such name.
     NoEnt,
     /// The process is gone.
@@ -25,7 +25,7 @@ pub(crate) enum Errno {
     Other(i32),
 }
 
-impl Errno {
+impl ViewErrno {
     pub(crate) const fn raw(self) -> i32 {
         match self {
             Self::NoEnt => 2,
@@ -41,7 +41,7 @@ impl Errno {
     }
 }
 
-impl Errno {
+impl ViewErrno {
     /// Why nothing was found: there is nothing, unless we were short of something.
     pub(crate) fn absent(error: io::Error) -> Self {
         if is_shortage(&error) { error.into() } else { Self::NoEnt }
@@ -67,7 +67,7 @@ pub(crate) fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-impl From<io::Error> for Errno {
+impl From<io::Error> for ViewErrno {
     fn from(error: io::Error) -> Self {
         match error.raw_os_error() {
             // It would make the kernel stop asking, for all.

@@ -57,7 +57,7 @@ pub(crate) enum Text {
 
 /// A link to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Link {
+pub(crate) enum FileLink {
     /// The program.
     Exe,
     /// The working directory.
@@ -177,7 +177,7 @@ impl Text {
     }
 }
 
-impl Link {
+impl FileLink {
     pub(crate) const ALL: [Self; 3] = [Self::Exe, Self::Cwd, Self::Root];
 
     pub(crate) const fn name(self) -> &'static str {

@@ -1,7 +1,7 @@
 //! A file system in the shape of /proc over a table of processes, served by FUSE.
 //!
 //! A view shows the processes of one pid namespace, with their numbers there. There are
-//! two kinds. What a [`Table`] holds has no kernel behind it: every change passes through the table,
+//! two kinds. What a [`ProcessTable`] holds has no kernel behind it: every change passes through the table,
 //! so the kernel may keep whatever it was told, until it is told otherwise. The kernel's own
 //! processes are read from the kernel's /proc each time, for nobody tells of their changes.
 
@@ -23,7 +23,7 @@ mod view;
 
 pub use kernel::{Members, Membership};
 pub use machine::Machine;
-pub use scenario::{Filled, Scenario};
-pub use session::{MountError, ServeError, Session};
-pub use table::{Table, TableError};
-pub use task::{COMM_MAX_BYTES, Facts, Ids, State, Task};
+pub use scenario::{FilledScenario, Scenario};
+pub use session::{ViewMountError, ViewServeError, ViewSession};
+pub use table::{ProcessTable, TableError};
+pub use task::{COMM_MAX_BYTES, Facts, State, Task, TaskIds};

@@ -7,7 +7,7 @@ use binder_os::ProcDir;
 
 use crate::net::NetFile;
 use crate::render::TICKS_PER_SECOND;
-use crate::table::Table;
+use crate::table::ProcessTable;
 
 /// What a table says of the machine.
 #[derive(Debug, Clone)]
@@ -185,7 +185,12 @@ impl Machine {
 
 /// Writes a file of the machine of `table`, which has been running for `up`; the highest number is
 /// below `pid_max`.
-pub(crate) fn render(table: &Table, file: MachineFile, up: Duration, pid_max: u32) -> Vec<u8> {
+pub(crate) fn render(
+    table: &ProcessTable,
+    file: MachineFile,
+    up: Duration,
+    pid_max: u32,
+) -> Vec<u8> {
     let machine = table.machine();
     match file {
         MachineFile::Uptime => uptime(machine, up).into_bytes(),
@@ -215,7 +220,7 @@ fn uptime(machine: &Machine, up: Duration) -> String {
     format!("{} {}\n", seconds(up), seconds(idle))
 }
 
-fn stat(table: &Table, up: Duration) -> String {
+fn stat(table: &ProcessTable, up: Duration) -> String {
     let machine = table.machine();
     let processors = machine.processors();
     let idle = u64::try_from(up.as_millis()).unwrap_or(u64::MAX) * TICKS_PER_SECOND / 1000;
@@ -233,14 +238,14 @@ fn stat(table: &Table, up: Duration) -> String {
 }
 
 /// All memory, what the processes use of it, and what is free, in KiB.
-fn memory(table: &Table) -> (u64, u64, u64) {
+fn memory(table: &ProcessTable) -> (u64, u64, u64) {
     let total = table.machine().memory_kib;
     let used = table.resident_pages().saturating_mul(4).min(total);
     (total, used, total - used)
 }
 
 /// In pages, and nothing has ever been read or written.
-fn vmstat(table: &Table) -> String {
+fn vmstat(table: &ProcessTable) -> String {
     let (_, used, free) = memory(table);
     let (free, used) = (free / 4, used / 4);
     format!(
@@ -249,7 +254,7 @@ fn vmstat(table: &Table) -> String {
     )
 }
 
-fn meminfo(table: &Table) -> String {
+fn meminfo(table: &ProcessTable) -> String {
     let (total, used, free) = memory(table);
     let mut text = String::new();
     for (name, kib) in [

@@ -3,12 +3,12 @@
 
 use fuse_wire::FUSE_ROOT_ID;
 
-use crate::files::{Link, NsKind, Text};
+use crate::files::{FileLink, NsKind, Text};
 use crate::machine::{MachineDir, MachineFile};
 
 /// A file or directory of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Node {
+pub(crate) enum ViewNode {
     Root,
     MachineDir(MachineDir),
     MachineFile(MachineFile),
@@ -42,7 +42,7 @@ pub(crate) enum What {
     Fd(u32),
     FdInfo(u32),
     Text(Text),
-    Link(Link),
+    Link(FileLink),
     Ns(NsKind),
 }
 
@@ -71,7 +71,7 @@ const FIRST_LINK: u8 = 16;
 const FIRST_NS: u8 = 32;
 const FIRST_TEXT: u8 = 64;
 
-impl Node {
+impl ViewNode {
     pub(crate) fn number(self) -> u64 {
         let tagged = |tag: u64, rest: u64| tag << TAG_SHIFT | rest;
         let place = |at: Option<usize>| at.expect("all are listed") as u64;
@@ -133,7 +133,9 @@ impl What {
             Self::AttrDir => (6, 0),
             Self::FdInfoDir => (7, 0),
             Self::FdInfo(fd) => (8, fd & FD_MAX),
-            Self::Link(link) => (place(FIRST_LINK, Link::ALL.iter().position(|it| *it == link)), 0),
+            Self::Link(link) => {
+                (place(FIRST_LINK, FileLink::ALL.iter().position(|it| *it == link)), 0)
+            }
             Self::Ns(kind) => (place(FIRST_NS, NsKind::ALL.iter().position(|it| *it == kind)), 0),
             Self::Text(text) => (FIRST_TEXT + text.code(), 0),
         };
@@ -155,7 +157,7 @@ impl What {
             8 => Self::FdInfo(bits & FD_MAX),
             FIRST_TEXT.. => Self::Text(*Text::ALL.get(after(FIRST_TEXT))?),
             FIRST_NS.. => Self::Ns(*NsKind::ALL.get(after(FIRST_NS))?),
-            FIRST_LINK.. => Self::Link(*Link::ALL.get(after(FIRST_LINK))?),
+            FIRST_LINK.. => Self::Link(*FileLink::ALL.get(after(FIRST_LINK))?),
             _ => return None,
         })
     }
@@ -185,30 +187,31 @@ mod tests {
 
     #[test]
     fn numbers_stand_for_what_they_were_made_of() {
-        let mut nodes = vec![Node::Root, Node::SelfLink(7), Node::ThreadSelfLink(u32::MAX)];
-        nodes.extend(MachineDir::ALL.map(Node::MachineDir));
-        nodes.extend(MachineFile::ALL.map(Node::MachineFile));
+        let mut nodes =
+            vec![ViewNode::Root, ViewNode::SelfLink(7), ViewNode::ThreadSelfLink(u32::MAX)];
+        nodes.extend(MachineDir::ALL.map(ViewNode::MachineDir));
+        nodes.extend(MachineFile::ALL.map(ViewNode::MachineFile));
         for kind in NsKind::ALL {
-            nodes.extend([Node::NsFile(kind, u32::MAX), Node::NsFile(kind, 0)]);
+            nodes.extend([ViewNode::NsFile(kind, u32::MAX), ViewNode::NsFile(kind, 0)]);
         }
         let mut whats = vec![What::Dir, What::ThreadDir, What::TaskDir, What::NsDir, What::FdDir];
         whats.extend([What::Fd(0), What::Fd(FD_MAX), What::AttrDir, What::FdInfoDir]);
         whats.push(What::FdInfo(FD_MAX));
         whats.extend(Text::ALL.map(What::Text));
-        whats.extend(Link::ALL.map(What::Link));
+        whats.extend(FileLink::ALL.map(What::Link));
         whats.extend(NsKind::ALL.map(What::Ns));
         for what in whats {
-            nodes.extend([Node::Task(SERIAL_MAX, what), Node::Kernel(0, what)]);
+            nodes.extend([ViewNode::Task(SERIAL_MAX, what), ViewNode::Kernel(0, what)]);
         }
-        nodes.extend([Node::Snapshot(3), Node::Mirror(u32::MAX)]);
+        nodes.extend([ViewNode::Snapshot(3), ViewNode::Mirror(u32::MAX)]);
         let numbers: std::collections::HashSet<u64> =
             nodes.iter().map(|node| node.number()).collect();
         assert_eq!(numbers.len(), nodes.len());
         for node in nodes {
-            assert_eq!(Node::from_number(node.number()), Some(node));
+            assert_eq!(ViewNode::from_number(node.number()), Some(node));
         }
         for wrong in [0, 2, 31, 1 << 20, u64::MAX, 1 << 60 | 200 << 24] {
-            assert_eq!(Node::from_number(wrong), None, "{wrong:x}");
+            assert_eq!(ViewNode::from_number(wrong), None, "{wrong:x}");
         }
     }
 }

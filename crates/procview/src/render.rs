@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use pidns::{Pid, PidNamespace};
 
-use crate::files::{Link, NsKind, Text};
-use crate::table::Table;
-use crate::task::{Facts, Ids, Leader, LedBy, State, Task};
+use crate::files::{FileLink, NsKind, Text};
+use crate::table::ProcessTable;
+use crate::task::{Facts, Leader, LedBy, State, Task, TaskIds};
 
 /// The ticks that /proc counts time in.
 pub(crate) const TICKS_PER_SECOND: u64 = 100;
@@ -18,7 +18,7 @@ const PAGE_BYTES: u64 = 4096;
 
 /// A process and who looks at it.
 pub(crate) struct Seen<'a> {
-    pub(crate) table: &'a Table,
+    pub(crate) table: &'a ProcessTable,
     pub(crate) namespace: &'a PidNamespace<Task>,
     pub(crate) task: &'a Pid<Task>,
 }
@@ -40,13 +40,13 @@ impl Seen<'_> {
     }
 
     /// Where a link leads; nowhere once the process has ended.
-    pub(crate) fn link(&self, link: Link) -> Option<Vec<u8>> {
+    pub(crate) fn link(&self, link: FileLink) -> Option<Vec<u8>> {
         let facts = self.task.process().facts();
         match link {
             _ if facts.state == State::Zombie => None,
-            Link::Exe => Some(facts.exe.clone()),
-            Link::Cwd => Some(facts.cwd.clone()),
-            Link::Root => Some(b"/".to_vec()),
+            FileLink::Exe => Some(facts.exe.clone()),
+            FileLink::Cwd => Some(facts.cwd.clone()),
+            FileLink::Root => Some(b"/".to_vec()),
         }
     }
 
@@ -229,7 +229,7 @@ fn statm(facts: &Facts) -> Vec<u8> {
     format!("{size} {resident} 0 0 0 {size} 0\n").into_bytes()
 }
 
-fn four(ids: Ids) -> String {
+fn four(ids: TaskIds) -> String {
     format!("{}\t{}\t{}\t{}", ids.real, ids.effective, ids.saved, ids.filesystem)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pidns::{PID_MAX_LIMIT, PidNamespace};
 
 use crate::render::TICKS_PER_SECOND;
-use crate::table::{Table, TableError};
+use crate::table::{ProcessTable, TableError};
 use crate::task::{Facts, Task};
 
 /// What to fill a table with.
@@ -21,7 +21,7 @@ pub struct Scenario {
 
 /// What a table was filled with.
 #[derive(Debug, Clone)]
-pub struct Filled {
+pub struct FilledScenario {
     /// The namespace inside of most others.
     pub innermost: Arc<PidNamespace<Task>>,
 }
@@ -52,7 +52,7 @@ impl Scenario {
     ///
     /// [`TableError`] for more processes than there are numbers, or for more levels than there
     /// may be.
-    pub fn fill(&self, table: &Table) -> Result<Filled, TableError> {
+    pub fn fill(&self, table: &ProcessTable) -> Result<FilledScenario, TableError> {
         let namespaces = self.namespaces(table)?;
         let mut hosts: Vec<Host> = Vec::new();
         for (level, namespace, holder) in namespaces {
@@ -81,14 +81,14 @@ impl Scenario {
             host.parents.push(table.spawn(&host.namespace, facts)?.global_nr());
         }
         let innermost = hosts.last().map_or_else(|| table.root(), |host| &host.namespace).clone();
-        Ok(Filled { innermost })
+        Ok(FilledScenario { innermost })
     }
 
     /// The namespaces: level, itself, and the place of the one it is inside of.
     #[expect(clippy::type_complexity, reason = "three things, taken apart at once")]
     fn namespaces(
         &self,
-        table: &Table,
+        table: &ProcessTable,
     ) -> Result<Vec<(u32, Arc<PidNamespace<Task>>, Option<usize>)>, TableError> {
         let root = table.root().clone();
         // The limit is known to be one.
@@ -105,7 +105,7 @@ impl Scenario {
         Ok(namespaces)
     }
 
-    fn facts(&self, table: &Table, name: &str, parent: Option<u32>, user: u32) -> Facts {
+    fn facts(&self, table: &ProcessTable, name: &str, parent: Option<u32>, user: u32) -> Facts {
         let exe = format!("/usr/bin/{name}");
         let nth = u64::from(table.root().processes());
         let argv = [exe.clone(), "--number".into(), nth.to_string()];

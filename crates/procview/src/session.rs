@@ -7,25 +7,25 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use binder_os::{DetachedMount, FuseDevice, MountOptions, ProcDir, ReadError, Written};
+use binder_os::{DetachedMount, FuseDevice, MountOptions, ProcDir, ReadError, ReplyOutcome};
 use fuse_wire::flags::{
     FOPEN_DIRECT_IO, FUSE_ASYNC_READ, FUSE_AUTO_INVAL_DATA, FUSE_CACHE_SYMLINKS,
     FUSE_DO_READDIRPLUS, FUSE_MAX_PAGES, FUSE_NO_OPEN_SUPPORT, FUSE_NO_OPENDIR_SUPPORT,
     FUSE_PARALLEL_DIROPS, FUSE_READDIRPLUS_AUTO,
 };
 use fuse_wire::{
-    DirentBuffer, Entry, Header, InitOffer, InitTerms, Message, Opened, Operation, Read, Request,
-    StatFs, reply,
+    DirentBuffer, Entry, Header, InitOffer, InitTerms, Message, OpenedFile, Operation, Read,
+    Request, StatFs, reply,
 };
 use pidns::PidNamespace;
 use slab::Slab;
 
-use crate::errno::Errno;
+use crate::errno::ViewErrno;
 use crate::kernel::{Kernel, Members};
-use crate::node::{Node, What};
-use crate::table::{Table, Watcher};
+use crate::node::{ViewNode, What};
+use crate::table::{ProcessTable, Watcher};
 use crate::task::Task;
-use crate::view::{Caller, Found, Keeping, View, entry};
+use crate::view::{Found, Keeping, View, ViewReader, entry};
 use tell::Known;
 
 /// Room for one request; the kernel wants 8 KiB at least.
@@ -40,7 +40,7 @@ const THREADS: usize = 4;
 
 /// Why a view could not be mounted.
 #[derive(Debug, thiserror::Error)]
-pub enum MountError {
+pub enum ViewMountError {
     /// The device of FUSE cannot be opened.
     #[error("/dev/fuse cannot be opened: {0}")]
     Open(#[source] io::Error),
@@ -51,7 +51,7 @@ pub enum MountError {
 
 /// Why serving ended other than by unmounting.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
+pub enum ViewServeError {
     /// The kernel refused a read of /dev/fuse.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -60,8 +60,8 @@ pub enum ServeError {
     Thread(#[source] io::Error),
 }
 
-/// A view that has a mount. It answers while [`serve`](Session::serve) runs.
-pub struct Session {
+/// A view that has a mount. It answers while [`serve`](ViewSession::serve) runs.
+pub struct ViewSession {
     shared: Arc<Shared>,
 }
 
@@ -76,24 +76,24 @@ struct Shared {
 
 /// A file that is read without the kernel's cache.
 struct OpenFile {
-    node: Node,
+    node: ViewNode,
     /// What a reader has begun to read: it goes on in that.
     text: Option<Arc<Vec<u8>>>,
 }
 
-impl Session {
+impl ViewSession {
     /// Makes a view of the processes of `table` that `namespace` sees. What it tells may be kept
     /// by the kernel. Whoever reads finds itself at `self` and at its number, though no listing
     /// has it.
     ///
     /// # Errors
     ///
-    /// [`MountError`] without access to /dev/fuse or the right to mount.
+    /// [`ViewMountError`] without access to /dev/fuse or the right to mount.
     pub fn of_table(
-        table: Arc<Table>,
+        table: Arc<ProcessTable>,
         namespace: Arc<PidNamespace<Task>>,
         proc: ProcDir,
-    ) -> Result<(Self, DetachedMount), MountError> {
+    ) -> Result<(Self, DetachedMount), ViewMountError> {
         let kernel = Kernel::new(proc, Members::Nobody);
         Self::new(View::new(table, namespace, kernel, Keeping::Kept))
     }
@@ -105,17 +105,17 @@ impl Session {
     ///
     /// As [`of_table`](Self::of_table).
     pub fn of_kernel(
-        table: Arc<Table>,
+        table: Arc<ProcessTable>,
         members: Members,
         proc: ProcDir,
-    ) -> Result<(Self, DetachedMount), MountError> {
+    ) -> Result<(Self, DetachedMount), ViewMountError> {
         let namespace = table.root().clone();
         let kernel = Kernel::new(proc, members);
         Self::new(View::new(table, namespace, kernel, Keeping::Asked))
     }
 
-    fn new(view: View) -> Result<(Self, DetachedMount), MountError> {
-        let fuse = FuseDevice::open().map_err(MountError::Open)?;
+    fn new(view: View) -> Result<(Self, DetachedMount), ViewMountError> {
+        let fuse = FuseDevice::open().map_err(ViewMountError::Open)?;
         let (user_id, group_id) = binder_os::processes::user();
         let options = MountOptions {
             source: b"procview".into(),
@@ -127,7 +127,7 @@ impl Session {
             max_read_bytes: None,
             read_only: true,
         };
-        let mount = fuse.mount(&options).map_err(MountError::Create)?;
+        let mount = fuse.mount(&options).map_err(ViewMountError::Create)?;
         let shared =
             Arc::new(Shared { fuse, view, files: Mutex::default(), known: Known::default() });
         let watcher: Arc<dyn Watcher> = shared.clone();
@@ -139,8 +139,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ServeError`] if it ends in any other way.
-    pub fn serve(self) -> Result<(), ServeError> {
+    /// [`ViewServeError`] if it ends in any other way.
+    pub fn serve(self) -> Result<(), ViewServeError> {
         let shared = &self.shared;
         let threads = match shared.view.keeping() {
             // Nothing that is answered waits for anything.
@@ -182,7 +182,7 @@ impl Shared {
             Err(error) => {
                 tracing::error!(%error, "a request of the kernel was not understood");
                 if let Some(unique) = error.reply_to() {
-                    self.refuse(unique, Errno::Io);
+                    self.refuse(unique, ViewErrno::Io);
                 }
                 return;
             }
@@ -195,15 +195,15 @@ impl Shared {
             Ok(Err(errno)) => self.refuse(unique, errno),
             Err(_) => {
                 tracing::error!(opcode = request.header.opcode, "a request met a bug");
-                self.refuse(unique, Errno::Io);
+                self.refuse(unique, ViewErrno::Io);
             }
         }
     }
 
-    fn handle(&self, request: &Request<'_>, room: &mut Vec<u8>) -> Result<(), Errno> {
+    fn handle(&self, request: &Request<'_>, room: &mut Vec<u8>) -> Result<(), ViewErrno> {
         let header = &request.header;
         let unique = header.unique;
-        let caller = Caller { tid: header.pid, uid: header.uid };
+        let caller = ViewReader { tid: header.pid, uid: header.uid };
         let is_kept = self.view.keeping() == Keeping::Kept;
         match request.operation {
             Operation::Init(offer) => self.init(unique, &offer),
@@ -219,7 +219,7 @@ impl Shared {
                 self.known.ask(node);
                 let attr = self.view.attr(node)?;
                 let valid = match (is_kept, node) {
-                    (false, _) | (true, Node::Kernel(..)) => Duration::ZERO,
+                    (false, _) | (true, ViewNode::Kernel(..)) => Duration::ZERO,
                     (true, _) => Duration::from_secs(1 << 30),
                 };
                 self.send(&reply::attr(unique, &attr, valid));
@@ -231,17 +231,17 @@ impl Shared {
             // Without an answer the kernel opens files and directories itself, and keeps what it
             // reads of them until it is told.
             Operation::Open { .. } | Operation::OpenDir { .. } if is_kept => {
-                return Err(Errno::NoSys);
+                return Err(ViewErrno::NoSys);
             }
             Operation::Open { .. } => {
                 let file = OpenFile { node: node(header)?, text: None };
                 let fh = self.files().insert(file) as u64;
                 self.send(&reply::open(
                     unique,
-                    &Opened { fh, flags: FOPEN_DIRECT_IO, backing_id: 0 },
+                    &OpenedFile { fh, flags: FOPEN_DIRECT_IO, backing_id: 0 },
                 ));
             }
-            Operation::OpenDir { .. } => self.send(&reply::open(unique, &Opened::default())),
+            Operation::OpenDir { .. } => self.send(&reply::open(unique, &OpenedFile::default())),
             Operation::Read(read) => self.read(header, &read, caller)?,
             Operation::ReadDir(read) => {
                 self.read_dir(header, &read, caller, room, Listing::Names)?
@@ -270,7 +270,7 @@ impl Shared {
             | Operation::Symlink { .. }
             | Operation::Link { .. }
             | Operation::Rename { .. }
-            | Operation::Create { .. } => return Err(Errno::RoFs),
+            | Operation::Create { .. } => return Err(ViewErrno::RoFs),
             Operation::Access { .. }
             | Operation::Flush { .. }
             | Operation::Fsync { .. }
@@ -281,7 +281,7 @@ impl Shared {
             | Operation::Poll { .. }
             | Operation::GetXattr { .. }
             | Operation::ListXattr { .. }
-            | Operation::Other(_) => return Err(Errno::NoSys),
+            | Operation::Other(_) => return Err(ViewErrno::NoSys),
         }
         Ok(())
     }
@@ -312,12 +312,12 @@ impl Shared {
             Ok(agreed) => self.send(&reply::init(unique, &agreed)),
             Err(error) => {
                 tracing::error!(%error, "this kernel's FUSE is too old");
-                self.refuse(unique, Errno::Io);
+                self.refuse(unique, ViewErrno::Io);
             }
         }
     }
 
-    fn lookup(&self, header: &Header, name: &[u8], caller: Caller) -> Result<(), Errno> {
+    fn lookup(&self, header: &Header, name: &[u8], caller: ViewReader) -> Result<(), ViewErrno> {
         let parent = node(header)?;
         self.known.ask(parent);
         let found = loop {
@@ -333,19 +333,19 @@ impl Shared {
             None => Entry { entry_valid: Duration::from_secs(1 << 30), ..Entry::default() },
         };
         if found.is_none() && self.view.keeping() == Keeping::Asked {
-            return Err(Errno::NoEnt);
+            return Err(ViewErrno::NoEnt);
         }
         self.send(&reply::entry(header.unique, &answer));
         Ok(())
     }
 
     fn forget(&self, number: u64, lookups: u64) {
-        if let Some(node) = Node::from_number(number) {
+        if let Some(node) = ViewNode::from_number(number) {
             self.view.forget(node, lookups);
         }
     }
 
-    fn read(&self, header: &Header, read: &Read, caller: Caller) -> Result<(), Errno> {
+    fn read(&self, header: &Header, read: &Read, caller: ViewReader) -> Result<(), ViewErrno> {
         let text = match self.view.keeping() {
             Keeping::Kept => {
                 let node = node(header)?;
@@ -361,11 +361,11 @@ impl Shared {
     }
 
     /// The text of an open file: whoever begins at the beginning gets a new one.
-    fn open_text(&self, read: &Read, caller: Caller) -> Result<Arc<Vec<u8>>, Errno> {
+    fn open_text(&self, read: &Read, caller: ViewReader) -> Result<Arc<Vec<u8>>, ViewErrno> {
         let fh = usize::try_from(read.fh).unwrap_or(usize::MAX);
         let (node, text) = match self.files().get(fh) {
             Some(file) => (file.node, file.text.clone()),
-            None => return Err(Errno::Inval),
+            None => return Err(ViewErrno::Inval),
         };
         if let Some(text) = text
             && read.offset > 0
@@ -384,10 +384,10 @@ impl Shared {
         &self,
         header: &Header,
         read: &Read,
-        caller: Caller,
+        caller: ViewReader,
         room: &mut Vec<u8>,
         listing: Listing,
-    ) -> Result<(), Errno> {
+    ) -> Result<(), ViewErrno> {
         let dir = node(header)?;
         self.known.ask(dir);
         room.resize((read.size as usize).min(usize::from(MAX_PAGES) * PAGE_BYTES), 0);
@@ -401,10 +401,10 @@ impl Shared {
                     // What is another each time, or counts how often the kernel was told of it.
                     let is_fresh = matches!(
                         node,
-                        Node::SelfLink(_) | Node::ThreadSelfLink(_) | Node::Kernel(..)
+                        ViewNode::SelfLink(_) | ViewNode::ThreadSelfLink(_) | ViewNode::Kernel(..)
                     );
                     // Who lists threads mostly counts them.
-                    let is_thread = matches!(node, Node::Task(_, What::ThreadDir));
+                    let is_thread = matches!(node, ViewNode::Task(_, What::ThreadDir));
                     // Only named: not looked up with it.
                     let mut entry = entry(&found);
                     if is_dots || is_fresh || is_thread {
@@ -423,21 +423,24 @@ impl Shared {
         self.files.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn refuse(&self, unique: u64, errno: Errno) {
+    fn refuse(&self, unique: u64, errno: ViewErrno) {
         self.send(&reply::error(unique, errno.raw()));
     }
 
     /// Writes one message. Whoever asked, or the file that is told of, may be gone.
     fn send(&self, message: &Message<'_>) {
         match self.fuse.send(message.slices()) {
-            Ok(Written::Delivered | Written::Gone) => {}
+            Ok(ReplyOutcome::Delivered | ReplyOutcome::Gone) => {}
             Err(error) => tracing::error!(%error, ?message, "the kernel refused a reply"),
         }
     }
 }
 
-fn helper(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, ServeError> {
-    std::thread::Builder::new().name(name.into()).spawn(run).map_err(ServeError::Thread)
+fn helper(
+    name: &str,
+    run: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, ViewServeError> {
+    std::thread::Builder::new().name(name.into()).spawn(run).map_err(ViewServeError::Thread)
 }
 
 /// What is told of each entry of a directory.
@@ -447,11 +450,11 @@ enum Listing {
     Entries,
 }
 
-fn node(header: &Header) -> Result<Node, Errno> {
-    Node::from_number(header.node).ok_or(Errno::NoEnt)
+fn node(header: &Header) -> Result<ViewNode, ViewErrno> {
+    ViewNode::from_number(header.node).ok_or(ViewErrno::NoEnt)
 }
 
-impl std::fmt::Debug for Session {
+impl std::fmt::Debug for ViewSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session").field("table", self.shared.view.table()).finish()
     }

@@ -17,7 +17,7 @@ const FIRST_NAMESPACE: u32 = 4_026_531_836;
 const FURTHER_NAMESPACES: u32 = 4_026_532_400;
 
 /// Processes, the namespaces that they are in, and those who watch.
-pub struct Table {
+pub struct ProcessTable {
     root: Arc<PidNamespace<Task>>,
     machine: Machine,
     by_serial: RwLock<HashMap<u32, Arc<Pid<Task>>>>,
@@ -59,7 +59,7 @@ pub enum TableError {
     Nobody(u32),
 }
 
-impl Table {
+impl ProcessTable {
     /// Makes a table without processes.
     #[must_use]
     pub fn new(machine: Machine) -> Arc<Self> {
@@ -450,7 +450,7 @@ impl Table {
     }
 }
 
-impl std::fmt::Debug for Table {
+impl std::fmt::Debug for ProcessTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let processes = self.root.processes();
         f.debug_struct("Table").field("processes", &processes).finish_non_exhaustive()
@@ -468,7 +468,7 @@ mod tests {
     #[test]
     fn a_serial_is_found_as_nodes_tell_it_and_nobody_elses() {
         let machine = Machine::like_this_one(&ProcDir::open().unwrap(), Duration::ZERO).unwrap();
-        let table = Table::new(machine);
+        let table = ProcessTable::new(machine);
         let spawn = || table.spawn(table.root(), Facts::default()).unwrap();
         let mut tasks = vec![spawn()];
         table.next_serial.store(SERIAL_MAX, Ordering::Relaxed);

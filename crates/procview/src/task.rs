@@ -57,7 +57,7 @@ pub enum State {
 
 /// Four numbers of a user or of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ids {
+pub struct TaskIds {
     /// Who it is.
     pub real: u32,
     /// In whose name it acts.
@@ -68,7 +68,7 @@ pub struct Ids {
     pub filesystem: u32,
 }
 
-impl From<u32> for Ids {
+impl From<u32> for TaskIds {
     fn from(id: u32) -> Self {
         Self { real: id, effective: id, saved: id, filesystem: id }
     }
@@ -88,9 +88,9 @@ pub struct Facts {
     /// The working directory.
     pub cwd: Vec<u8>,
     /// Its users.
-    pub uids: Ids,
+    pub uids: TaskIds,
     /// Its groups.
-    pub gids: Ids,
+    pub gids: TaskIds,
     /// Further groups.
     pub groups: Vec<u32>,
     /// Whether it runs.

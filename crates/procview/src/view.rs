@@ -11,11 +11,11 @@ use fuse_wire::{Attr, Entry, Timestamp};
 use pidns::PidNamespace;
 
 use crate::clock::Clock;
-use crate::errno::Errno;
+use crate::errno::ViewErrno;
 use crate::kernel::{Kernel, number};
 use crate::machine::{MachineDir, MachineFile};
-use crate::node::{FD_MAX, Node, What};
-use crate::table::Table;
+use crate::node::{FD_MAX, ViewNode, What};
+use crate::table::ProcessTable;
 use crate::task::Task;
 use kernel_side::{Mirror, Snapshots};
 
@@ -41,7 +41,7 @@ const FIRST_NUMBER: u64 = 1 << 16;
 
 /// Who asks.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Caller {
+pub(crate) struct ViewReader {
     /// Its thread, as the mount's namespace numbers it; 0 if that does not see it.
     pub(crate) tid: u32,
     /// Its user.
@@ -60,18 +60,18 @@ pub(crate) enum Keeping {
 /// A name and what is there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
-    pub(crate) node: Node,
+    pub(crate) node: ViewNode,
     pub(crate) attr: Attr,
     /// How long the name may be kept, and the attributes.
     pub(crate) valid: (Duration, Duration),
 }
 
 /// A text: of what, after how many changes, and itself.
-type KeptText = (Node, u64, Arc<Vec<u8>>);
+type KeptText = (ViewNode, u64, Arc<Vec<u8>>);
 
 /// The processes as one namespace sees them.
 pub(crate) struct View {
-    table: Arc<Table>,
+    table: Arc<ProcessTable>,
     namespace: Arc<PidNamespace<Task>>,
     kernel: Kernel,
     keeping: Keeping,
@@ -84,7 +84,7 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn new(
-        table: Arc<Table>,
+        table: Arc<ProcessTable>,
         namespace: Arc<PidNamespace<Task>>,
         kernel: Kernel,
         keeping: Keeping,
@@ -106,7 +106,7 @@ impl View {
         self.keeping
     }
 
-    pub(crate) fn table(&self) -> &Arc<Table> {
+    pub(crate) fn table(&self) -> &Arc<ProcessTable> {
         &self.table
     }
 
@@ -121,51 +121,52 @@ impl View {
     /// Finds a name in a directory. `None` stands for a name that will never be there.
     pub(crate) fn lookup(
         &self,
-        parent: Node,
+        parent: ViewNode,
         name: &[u8],
-        caller: Caller,
-    ) -> Result<Option<Found>, Errno> {
+        caller: ViewReader,
+    ) -> Result<Option<Found>, ViewErrno> {
         match parent {
-            Node::Root => self.lookup_in_root(name, caller),
-            Node::MachineDir(dir) => Ok(self.lookup_machine(Some(dir), name)),
-            Node::Task(serial, what) => self.lookup_of_task(serial, what, name),
-            Node::Kernel(slot, what) => self.lookup_of_kernel(slot, what, name, caller),
-            Node::Mirror(path) => self.lookup_mirror(Some(path), name).map(Some),
-            Node::MachineFile(_)
-            | Node::SelfLink(_)
-            | Node::ThreadSelfLink(_)
-            | Node::NsFile(..)
-            | Node::Snapshot(_) => Err(Errno::NotDir),
+            ViewNode::Root => self.lookup_in_root(name, caller),
+            ViewNode::MachineDir(dir) => Ok(self.lookup_machine(Some(dir), name)),
+            ViewNode::Task(serial, what) => self.lookup_of_task(serial, what, name),
+            ViewNode::Kernel(slot, what) => self.lookup_of_kernel(slot, what, name, caller),
+            ViewNode::Mirror(path) => self.lookup_mirror(Some(path), name).map(Some),
+            ViewNode::MachineFile(_)
+            | ViewNode::SelfLink(_)
+            | ViewNode::ThreadSelfLink(_)
+            | ViewNode::NsFile(..)
+            | ViewNode::Snapshot(_) => Err(ViewErrno::NotDir),
         }
     }
 
-    fn lookup_in_root(&self, name: &[u8], caller: Caller) -> Result<Option<Found>, Errno> {
+    fn lookup_in_root(&self, name: &[u8], caller: ViewReader) -> Result<Option<Found>, ViewErrno> {
         if let Some(nr) = process_number(name) {
             if let Some(task) = self.namespace.get_pid(nr) {
                 return Ok(Some(self.found_task(&task, What::Dir)));
             }
             let reader = self.kernel.tgid_of(caller.tid)?;
             if self.kernel.shows(nr, reader)? {
-                let process = self.kernel.adopt(nr).map_err(Errno::absent)?;
+                let process = self.kernel.adopt(nr).map_err(ViewErrno::absent)?;
                 return self.found_of_kernel(process.slot, What::Dir, caller).map(Some);
             }
-            return Err(Errno::NoEnt);
+            return Err(ViewErrno::NoEnt);
         }
         if let Some(nr) = name.strip_prefix(b".").and_then(process_number) {
             let reader = self.kernel.tgid_of(caller.tid)?;
-            let process = self.kernel.adopt(reader.filter(|it| *it == nr).ok_or(Errno::NoEnt)?)?;
+            let process =
+                self.kernel.adopt(reader.filter(|it| *it == nr).ok_or(ViewErrno::NoEnt)?)?;
             return self.found_of_kernel(process.slot, What::Dir, caller).map(Some);
         }
         let fresh = || self.next_link.fetch_add(1, Ordering::Relaxed);
         match name {
-            b"self" => Ok(Some(self.found(Node::SelfLink(fresh()))?)),
-            b"thread-self" => Ok(Some(self.found(Node::ThreadSelfLink(fresh()))?)),
+            b"self" => Ok(Some(self.found(ViewNode::SelfLink(fresh()))?)),
+            b"thread-self" => Ok(Some(self.found(ViewNode::ThreadSelfLink(fresh()))?)),
             _ => match self.keeping {
                 // Each reader's own, as in the kernel's.
                 Keeping::Kept if name == MOUNTS.as_bytes() => self.found(self.mounts()).map(Some),
                 Keeping::Kept => Ok(self.lookup_machine(None, name)),
                 Keeping::Asked if name == NET.name().as_bytes() => {
-                    self.found(Node::MachineDir(NET)).map(Some)
+                    self.found(ViewNode::MachineDir(NET)).map(Some)
                 }
                 Keeping::Asked => self.lookup_mirror(None, name).map(Some),
             },
@@ -174,17 +175,17 @@ impl View {
 
     fn lookup_machine(&self, dir: Option<MachineDir>, name: &[u8]) -> Option<Found> {
         let is_here = |it: &MachineFile| it.dir() == dir && it.name().as_bytes() == name;
-        let file = MachineFile::ALL.into_iter().find(is_here).map(Node::MachineFile);
+        let file = MachineFile::ALL.into_iter().find(is_here).map(ViewNode::MachineFile);
         let is_here = |it: &MachineDir| it.dir() == dir && it.name().as_bytes() == name;
-        let dir = MachineDir::ALL.into_iter().find(is_here).map(Node::MachineDir);
+        let dir = MachineDir::ALL.into_iter().find(is_here).map(ViewNode::MachineDir);
         self.found(file.or(dir)?).ok()
     }
 
     /// A node that is no process's, and whoever looks it up.
-    fn found(&self, node: Node) -> Result<Found, Errno> {
+    fn found(&self, node: ViewNode) -> Result<Found, ViewErrno> {
         let valid = match (self.keeping, node) {
             (Keeping::Asked, _) => (Duration::ZERO, Duration::ZERO),
-            (Keeping::Kept, Node::SelfLink(_) | Node::ThreadSelfLink(_)) => {
+            (Keeping::Kept, ViewNode::SelfLink(_) | ViewNode::ThreadSelfLink(_)) => {
                 (Duration::ZERO, FOREVER)
             }
             (Keeping::Kept, _) => (FOREVER, FOREVER),
@@ -193,24 +194,26 @@ impl View {
     }
 
     /// The attributes of a node, and how long they may be kept is the same as at its look-up.
-    pub(crate) fn attr(&self, node: Node) -> Result<Attr, Errno> {
+    pub(crate) fn attr(&self, node: ViewNode) -> Result<Attr, ViewErrno> {
         let (mode, size) = match node {
-            Node::Root | Node::MachineDir(_) => (S_IFDIR | 0o555, 0),
-            Node::MachineFile(_) => (S_IFREG | 0o444, self.size_of(self.kept_text(node)?.len())),
-            Node::SelfLink(_) | Node::ThreadSelfLink(_) => {
+            ViewNode::Root | ViewNode::MachineDir(_) => (S_IFDIR | 0o555, 0),
+            ViewNode::MachineFile(_) => {
+                (S_IFREG | 0o444, self.size_of(self.kept_text(node)?.len()))
+            }
+            ViewNode::SelfLink(_) | ViewNode::ThreadSelfLink(_) => {
                 (S_IFLNK | 0o777, self.size_of(LINK_BOUND))
             }
-            Node::NsFile(..) => (S_IFREG | 0o444, 0),
-            Node::Task(serial, what) => return self.attr_of_task(serial, what),
-            Node::Kernel(slot, what) => return self.attr_of_kernel(slot, what),
-            Node::Snapshot(nth) => return self.attr_of_snapshot(nth),
-            Node::Mirror(path) => return self.attr_of_mirror(path),
+            ViewNode::NsFile(..) => (S_IFREG | 0o444, 0),
+            ViewNode::Task(serial, what) => return self.attr_of_task(serial, what),
+            ViewNode::Kernel(slot, what) => return self.attr_of_kernel(slot, what),
+            ViewNode::Snapshot(nth) => return self.attr_of_snapshot(nth),
+            ViewNode::Mirror(path) => return self.attr_of_mirror(path),
         };
         let ino = match node {
-            Node::NsFile(_, number) => number.into(),
+            ViewNode::NsFile(_, number) => number.into(),
             _ => node.number(),
         };
-        let links = if node == Node::Root { 2 + self.namespace.processes() } else { 1 };
+        let links = if node == ViewNode::Root { 2 + self.namespace.processes() } else { 1 };
         Ok(Attr { ino, nlink: links, ..self.plain_attr(mode, size) })
     }
 
@@ -243,26 +246,31 @@ impl View {
     }
 
     /// Where a link leads.
-    pub(crate) fn read_link(&self, node: Node, caller: Caller) -> Result<Vec<u8>, Errno> {
+    pub(crate) fn read_link(
+        &self,
+        node: ViewNode,
+        caller: ViewReader,
+    ) -> Result<Vec<u8>, ViewErrno> {
         match node {
-            Node::SelfLink(_) => Ok(self.name_of_reader(caller)?.into_bytes()),
-            Node::ThreadSelfLink(_) => {
+            ViewNode::SelfLink(_) => Ok(self.name_of_reader(caller)?.into_bytes()),
+            ViewNode::ThreadSelfLink(_) => {
                 Ok(format!("{}/task/{}", self.name_of_reader(caller)?, caller.tid).into_bytes())
             }
-            Node::Task(serial, what) => self.read_link_of_task(serial, what),
-            Node::Kernel(slot, what) => self.read_link_of_kernel(slot, what, caller),
-            Node::Mirror(path) => self.read_link_mirror(path),
-            Node::Snapshot(nth) => Ok(self.text_of_snapshot(nth)?.to_vec()),
-            Node::Root | Node::MachineDir(_) | Node::MachineFile(_) | Node::NsFile(..) => {
-                Err(Errno::Inval)
-            }
+            ViewNode::Task(serial, what) => self.read_link_of_task(serial, what),
+            ViewNode::Kernel(slot, what) => self.read_link_of_kernel(slot, what, caller),
+            ViewNode::Mirror(path) => self.read_link_mirror(path),
+            ViewNode::Snapshot(nth) => Ok(self.text_of_snapshot(nth)?.to_vec()),
+            ViewNode::Root
+            | ViewNode::MachineDir(_)
+            | ViewNode::MachineFile(_)
+            | ViewNode::NsFile(..) => Err(ViewErrno::Inval),
         }
     }
 
     /// By which name a reader finds itself: its number, or one that is not listed where the table
     /// has that number for another.
-    fn name_of_reader(&self, caller: Caller) -> Result<String, Errno> {
-        let tgid = self.kernel.tgid_of(caller.tid)?.ok_or(Errno::NoEnt)?;
+    fn name_of_reader(&self, caller: ViewReader) -> Result<String, ViewErrno> {
+        let tgid = self.kernel.tgid_of(caller.tid)?.ok_or(ViewErrno::NoEnt)?;
         let is_anothers = self.namespace.get_pid(tgid).is_some();
         Ok(if is_anothers { format!(".{tgid}") } else { tgid.to_string() })
     }
@@ -271,42 +279,44 @@ impl View {
     /// until that says that it has no room.
     pub(crate) fn list(
         &self,
-        node: Node,
+        node: ViewNode,
         offset: u64,
-        caller: Caller,
+        caller: ViewReader,
         push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
-    ) -> Result<(), Errno> {
-        let mut fixed: Vec<(&[u8], Node)> = vec![(b".", node), (b"..", Node::Root)];
+    ) -> Result<(), ViewErrno> {
+        let mut fixed: Vec<(&[u8], ViewNode)> = vec![(b".", node), (b"..", ViewNode::Root)];
         match node {
-            Node::Root => {
-                fixed.push((b"self", Node::SelfLink(u32::MAX)));
-                fixed.push((b"thread-self", Node::ThreadSelfLink(u32::MAX)));
+            ViewNode::Root => {
+                fixed.push((b"self", ViewNode::SelfLink(u32::MAX)));
+                fixed.push((b"thread-self", ViewNode::ThreadSelfLink(u32::MAX)));
                 match self.keeping {
                     Keeping::Kept => {
                         fixed.push((MOUNTS.as_bytes(), self.mounts()));
                         fixed.extend(machine_entries(None));
                     }
-                    Keeping::Asked => fixed.push((NET.name().as_bytes(), Node::MachineDir(NET))),
+                    Keeping::Asked => {
+                        fixed.push((NET.name().as_bytes(), ViewNode::MachineDir(NET)))
+                    }
                 }
             }
-            Node::MachineDir(dir) => fixed.extend(machine_entries(Some(dir))),
-            Node::Task(serial, what) => return self.list_of_task(serial, what, offset, push),
-            Node::Kernel(slot, what) => {
+            ViewNode::MachineDir(dir) => fixed.extend(machine_entries(Some(dir))),
+            ViewNode::Task(serial, what) => return self.list_of_task(serial, what, offset, push),
+            ViewNode::Kernel(slot, what) => {
                 return self.list_of_kernel(slot, what, offset, push);
             }
-            Node::Mirror(path) => return self.list_mirror(Some(path), 0, offset, push),
-            Node::MachineFile(_)
-            | Node::SelfLink(_)
-            | Node::ThreadSelfLink(_)
-            | Node::NsFile(..)
-            | Node::Snapshot(_) => return Err(Errno::NotDir),
+            ViewNode::Mirror(path) => return self.list_mirror(Some(path), 0, offset, push),
+            ViewNode::MachineFile(_)
+            | ViewNode::SelfLink(_)
+            | ViewNode::ThreadSelfLink(_)
+            | ViewNode::NsFile(..)
+            | ViewNode::Snapshot(_) => return Err(ViewErrno::NotDir),
         }
         for (at, (name, node)) in (1..).zip(&fixed) {
             if at > offset && !push(self.found(*node)?, at, name) {
                 return Ok(());
             }
         }
-        if node != Node::Root {
+        if node != ViewNode::Root {
             return Ok(());
         }
         if self.keeping == Keeping::Asked && offset < FIRST_NUMBER {
@@ -326,10 +336,10 @@ impl View {
     fn list_processes(
         &self,
         after: u64,
-        caller: Caller,
+        caller: ViewReader,
         push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
-    ) -> Result<(), Errno> {
-        let first = u32::try_from(after).map_err(|_| Errno::Inval)?.max(1);
+    ) -> Result<(), ViewErrno> {
+        let first = u32::try_from(after).map_err(|_| ViewErrno::Inval)?.max(1);
         let kernels = match self.keeping {
             // What is listed is kept, for all: nobody may be there for one reader alone.
             Keeping::Kept => Vec::new(),
@@ -366,49 +376,53 @@ impl View {
     }
 
     /// What is in a file, anew.
-    pub(crate) fn text(&self, node: Node, caller: Caller) -> Result<Arc<Vec<u8>>, Errno> {
+    pub(crate) fn text(
+        &self,
+        node: ViewNode,
+        caller: ViewReader,
+    ) -> Result<Arc<Vec<u8>>, ViewErrno> {
         match node {
-            Node::MachineFile(MachineFile::Net(file)) if self.keeping == Keeping::Asked => {
+            ViewNode::MachineFile(MachineFile::Net(file)) if self.keeping == Keeping::Asked => {
                 self.net_of_reader(file, caller).map(Arc::new)
             }
-            Node::MachineFile(_) | Node::Task(_, What::Text(_)) => self.kept_text(node),
-            Node::NsFile(..) => Ok(Arc::default()),
-            Node::Snapshot(nth) => self.text_of_snapshot(nth),
-            Node::Kernel(slot, what @ (What::Text(_) | What::FdInfo(_))) => {
+            ViewNode::MachineFile(_) | ViewNode::Task(_, What::Text(_)) => self.kept_text(node),
+            ViewNode::NsFile(..) => Ok(Arc::default()),
+            ViewNode::Snapshot(nth) => self.text_of_snapshot(nth),
+            ViewNode::Kernel(slot, what @ (What::Text(_) | What::FdInfo(_))) => {
                 self.text_of_kernel(slot, what, caller).map(Arc::new)
             }
-            Node::Mirror(path) => self.text_of_mirror(path).map(Arc::new),
-            Node::Root
-            | Node::MachineDir(_)
-            | Node::SelfLink(_)
-            | Node::ThreadSelfLink(_)
-            | Node::Task(..)
-            | Node::Kernel(..) => Err(Errno::Inval),
+            ViewNode::Mirror(path) => self.text_of_mirror(path).map(Arc::new),
+            ViewNode::Root
+            | ViewNode::MachineDir(_)
+            | ViewNode::SelfLink(_)
+            | ViewNode::ThreadSelfLink(_)
+            | ViewNode::Task(..)
+            | ViewNode::Kernel(..) => Err(ViewErrno::Inval),
         }
     }
 
     /// The kernel is told of a node once more; false if that is to be looked for again.
     #[must_use = "the kernel may not be told of what nobody keeps"]
-    pub(crate) fn remember(&self, node: Node) -> bool {
+    pub(crate) fn remember(&self, node: ViewNode) -> bool {
         match node {
-            Node::Kernel(slot, _) => self.kernel.remember(slot),
+            ViewNode::Kernel(slot, _) => self.kernel.remember(slot),
             _ => true,
         }
     }
 
     /// The kernel has forgotten a node, as often as it had been told of it.
-    pub(crate) fn forget(&self, node: Node, lookups: u64) {
+    pub(crate) fn forget(&self, node: ViewNode, lookups: u64) {
         match node {
-            Node::Kernel(slot, _) => self.kernel.forget(slot, lookups),
-            Node::Snapshot(nth) => drop(self.snapshots().remove(nth)),
+            ViewNode::Kernel(slot, _) => self.kernel.forget(slot, lookups),
+            ViewNode::Snapshot(nth) => drop(self.snapshots().remove(nth)),
             _ => {}
         }
     }
 
     /// A text of the table, or of its machine. Attributes come first, with the length, and then
     /// the text itself, so the last one is kept until something changes.
-    fn kept_text(&self, node: Node) -> Result<Arc<Vec<u8>>, Errno> {
-        if let Node::MachineFile(file) = node {
+    fn kept_text(&self, node: ViewNode) -> Result<Arc<Vec<u8>>, ViewErrno> {
+        if let ViewNode::MachineFile(file) = node {
             let machine = self.table.machine();
             let up = if file.follows_time() { self.clock.read(machine) } else { Duration::ZERO };
             let pid_max = self.namespace.pid_max();
@@ -422,8 +436,8 @@ impl View {
             return Ok(text.clone());
         }
         let text = Arc::new(match node {
-            Node::Task(serial, What::Text(text)) => self.text_of_task(serial, text)?,
-            _ => return Err(Errno::Inval),
+            ViewNode::Task(serial, What::Text(text)) => self.text_of_task(serial, text)?,
+            _ => return Err(ViewErrno::Inval),
         });
         *last = Some((node, changes, text.clone()));
         Ok(text)
@@ -454,11 +468,11 @@ fn plain_number(name: &[u8]) -> Option<u32> {
     is_plain.then(|| number(name)).flatten()
 }
 
-fn machine_entries(dir: Option<MachineDir>) -> impl Iterator<Item = (&'static [u8], Node)> {
+fn machine_entries(dir: Option<MachineDir>) -> impl Iterator<Item = (&'static [u8], ViewNode)> {
     let files = MachineFile::ALL.into_iter().filter(move |it| it.dir() == dir);
-    let files = files.map(|file| (file.name().as_bytes(), Node::MachineFile(file)));
+    let files = files.map(|file| (file.name().as_bytes(), ViewNode::MachineFile(file)));
     let dirs = MachineDir::ALL.into_iter().filter(move |it| it.dir() == dir);
-    files.chain(dirs.map(|dir| (dir.name().as_bytes(), Node::MachineDir(dir))))
+    files.chain(dirs.map(|dir| (dir.name().as_bytes(), ViewNode::MachineDir(dir))))
 }
 
 /// Builds the entry that the kernel is told.

@@ -11,7 +11,7 @@ use aidl_tests::service::{new_callback, new_test_service};
 use aidl_tests::suite::everything;
 use binder::binder_impl::{Deserialize, FIRST_CALL_TRANSACTION, IBinderInternal, Parcel};
 use binder::transport::{
-    Caller, Header, LocalObject, ObjectCodec, RpcVersion, WireFormat, WireName, serve,
+    BuilderWord, CallerIdentity, LocalObject, ObjectCodec, RpcVersion, WireFormat, WireName, serve,
 };
 use binder::{SpIBinder, StatusCode, Strong};
 use proptest::collection::vec;
@@ -39,7 +39,7 @@ impl ObjectCodec for Nobody {
 }
 
 const FORMATS: [WireFormat; 3] = [
-    WireFormat::Driver(Header::System),
+    WireFormat::Driver(BuilderWord::System),
     WireFormat::Rpc(RpcVersion::V0),
     WireFormat::Rpc(RpcVersion::V2),
 ];
@@ -84,7 +84,7 @@ proptest! {
             parcel.write(&word).unwrap();
         }
         let data = received(format, parcel.bytes());
-        let reply = serve(&service(), Caller::default(), FIRST_CALL_TRANSACTION + code, data, 0);
+        let reply = serve(&service(), CallerIdentity::default(), FIRST_CALL_TRANSACTION + code, data, 0);
         // Panics of services are answered too; this service has none. One method answers with the
         // status that it is given.
         if FIRST_CALL_TRANSACTION + code != transactions::failStatus {
@@ -93,7 +93,7 @@ proptest! {
         if !has_token && code < 70 {
             let data = received(format, &[]);
             let reply =
-                serve(&service(), Caller::default(), FIRST_CALL_TRANSACTION + code, data, 0);
+                serve(&service(), CallerIdentity::default(), FIRST_CALL_TRANSACTION + code, data, 0);
             prop_assert_eq!(reply.err(), Some(StatusCode::BAD_TYPE));
         }
     }

@@ -25,7 +25,7 @@ use aidl_tests::service::{new_callback, new_test_service};
 use binder::binder_impl::{
     Binder, FIRST_CALL_TRANSACTION, FLAG_CLEAR_BUF, IBinderInternal, Parcel, Proxy, Stability,
 };
-use binder::transport::{Caller, with_caller};
+use binder::transport::{CallerIdentity, with_caller};
 use binder::{
     BinderFeatures, DeathRecipient, ExceptionCode, FromIBinder, IBinder, Interface,
     ParcelFileDescriptor, ParcelableHolder, PersistableBundle, SpIBinder, Status, StatusCode,
@@ -250,8 +250,8 @@ fn the_caller_is_this_process_unless_a_transport_says_otherwise() {
     assert_eq!(own[0], std::process::id().cast_signed());
     assert!(!binder::is_handling_transaction());
     let sid = CString::new("u:r:test:s0").unwrap();
-    let outer = Caller { pid: 10, uid: 11, sid: Some(sid.clone()), certificate: None };
-    let inner = Caller { pid: 20, uid: 21, ..Caller::default() };
+    let outer = CallerIdentity { pid: 10, uid: 11, sid: Some(sid.clone()), certificate: None };
+    let inner = CallerIdentity { pid: 20, uid: 21, ..CallerIdentity::default() };
     with_caller(outer, || {
         assert!(ThreadState::is_handling_transaction());
         assert_eq!(identity(), [10, 11]);
@@ -261,7 +261,8 @@ fn the_caller_is_this_process_unless_a_transport_says_otherwise() {
             ThreadState::with_calling_sid(|found| assert_eq!(found, None));
         });
         // Also when the inner call ends badly.
-        let panicked = std::panic::catch_unwind(|| with_caller(Caller::default(), || panic!("!")));
+        let panicked =
+            std::panic::catch_unwind(|| with_caller(CallerIdentity::default(), || panic!("!")));
         assert!(panicked.is_err());
         assert_eq!(identity(), [10, 11]);
     });

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use aidl_tests::aidl::foreign::IHost::IHost;
-use binder::transport::rpc::{Limits, RpcError, RpcServer, RpcSession, TlsCredentials};
+use binder::transport::rpc::{RpcError, RpcServer, RpcSession, SessionLimits, TlsCredentials};
 use binder::{FromIBinder, IBinder, StatusCode, Strong};
 use foreign::library::host;
 use interop::client;
@@ -108,7 +108,10 @@ fn pass_on(from: &TcpStream, to: &TcpStream, is_to_hold: &AtomicBool) {
 fn a_client_that_stops_within_a_record_is_given_up() {
     let authority = Authority::new();
     let (server, port) = serve(&authority.issue("localhost", &authority, false));
-    server.set_limits(Limits { max_stall: Duration::from_millis(200), ..Limits::default() });
+    server.set_limits(SessionLimits {
+        max_stall: Duration::from_millis(200),
+        ..SessionLimits::default()
+    });
     let between = TcpListener::bind("localhost:0").unwrap();
     let between_port = between.local_addr().unwrap().port();
     let hold = Arc::new(AtomicBool::new(false));

@@ -76,7 +76,7 @@ fn time_of_day(unix_ms: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use binder_report::records::Kind;
+    use binder_report::records::CallKind;
 
     use super::*;
 
@@ -90,7 +90,7 @@ mod tests {
             errno: Some(22),
             reason: None,
             id: 9,
-            kind: Kind::Call,
+            kind: CallKind::Call,
             from_pid: 7,
             from_tid: 8,
             to_pid: None,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use binder_report::records::ProcessRecord;
 use serde::Serialize;
 
-use super::table::Table;
+use super::table::RecordTable;
 use super::{Binderfs, name_of, print_records};
 use crate::cli::PsOptions;
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ pub(crate) fn run(options: &PsOptions) -> Result<ExitCode, Failure> {
 }
 
 fn to_table(processes: &[NamedProcess]) -> String {
-    let mut table = Table::new([
+    let mut table = RecordTable::new([
         ">PID", "NAME", "DEVICE", ">THREADS", ">IDLE", ">NODES", ">HANDLES", ">QUEUED", ">BUFFERS",
         ">BYTES", ">SERVING", ">WAITING",
     ]);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use binder_report::records::StateRecord;
 
-use super::table::Table;
+use super::table::RecordTable;
 use super::{Binderfs, print_records};
 use crate::cli::StateOptions;
 use crate::failure::Failure;
@@ -36,8 +36,8 @@ fn owner(record: &StateRecord) -> Option<u32> {
 
 /// A table for each kind of object of which there is one.
 fn to_tables(records: &[StateRecord]) -> String {
-    let mut threads = Table::new([">PID", ">THREAD", "DEVICE", "LOOPER", "CALLS", ">QUEUED"]);
-    let mut nodes = Table::new([
+    let mut threads = RecordTable::new([">PID", ">THREAD", "DEVICE", "LOOPER", "CALLS", ">QUEUED"]);
+    let mut nodes = RecordTable::new([
         ">PID",
         ">NODE",
         "DEVICE",
@@ -47,7 +47,7 @@ fn to_tables(records: &[StateRecord]) -> String {
         ">IN LINE",
         "KNOWN TO",
     ]);
-    let mut references = Table::new([
+    let mut references = RecordTable::new([
         ">PID",
         ">HANDLE",
         "DEVICE",
@@ -58,7 +58,7 @@ fn to_tables(records: &[StateRecord]) -> String {
         "DEATH LINK",
     ]);
     let mut buffers =
-        Table::new([">PID", ">BUFFER", "DEVICE", ">DATA", ">OFFSETS", ">EXTRA", "STATE"]);
+        RecordTable::new([">PID", ">BUFFER", "DEVICE", ">DATA", ">OFFSETS", ">EXTRA", "STATE"]);
     for record in records {
         match record {
             StateRecord::Thread { device, pid, tid, looper, stack, queued } => threads.row([

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use binder_report::records::{Memory, Share, StatsRecord};
+use binder_report::records::{MemoryRecord, Share, StatsRecord};
 
-use super::table::Table;
+use super::table::RecordTable;
 use super::{Binderfs, print_records};
 use crate::cli::StatsOptions;
 use crate::failure::Failure;
@@ -39,9 +39,9 @@ pub(crate) fn run(options: &StatsOptions) -> Result<ExitCode, Failure> {
 
 /// Objects, users and counters, each if there are any.
 fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
-    let mut objects = Table::new(["OBJECTS", ">ACTIVE", ">TOTAL"]);
-    let mut users = Table::new([">UID", "DEVICE", "WHAT", ">USED", ">LIMIT"]);
-    let mut counters = Table::new(["COMMAND OR RETURN", "DEVICE", ">COUNT"]);
+    let mut objects = RecordTable::new(["OBJECTS", ">ACTIVE", ">TOTAL"]);
+    let mut users = RecordTable::new([">UID", "DEVICE", "WHAT", ">USED", ">LIMIT"]);
+    let mut counters = RecordTable::new(["COMMAND OR RETURN", "DEVICE", ">COUNT"]);
     for record in records {
         match record {
             StatsRecord::Objects { name, active, total } => {
@@ -64,7 +64,7 @@ fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
                 used.to_string(),
                 limit.to_string(),
             ]),
-            StatsRecord::Memory(Memory { present_bytes, used_bytes, limit_bytes }) => {
+            StatsRecord::Memory(MemoryRecord { present_bytes, used_bytes, limit_bytes }) => {
                 let mut row = |what: &str, bytes: &usize, limit: String| {
                     let [all, what] = ["all", what].map(String::from);
                     users.row([all.clone(), all, what, bytes.to_string(), limit]);

@@ -14,12 +14,12 @@ pub(super) enum Align {
 use Align::{Left, Right};
 
 /// Rows under heads.
-pub(super) struct Table<const N: usize> {
+pub(super) struct RecordTable<const N: usize> {
     aligns: [Align; N],
     rows: Vec<[String; N]>,
 }
 
-impl<const N: usize> Table<N> {
+impl<const N: usize> RecordTable<N> {
     /// A table without rows; a head that begins with `>` is over numbers.
     pub(super) fn new(heads: [&str; N]) -> Self {
         let aligns = heads.map(|head| if head.starts_with('>') { Right } else { Left });
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn words_begin_and_numbers_end_together() {
-        let mut table = Table::new([">PID", "NAME", ">NODES"]);
+        let mut table = RecordTable::new([">PID", "NAME", ">NODES"]);
         table.row(["7".into(), "a longer name".into(), "10".into()]);
         table.row(["12345".into(), "x".into(), "9".into()]);
         let expected = "  PID  NAME           NODES
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn no_name_acts_on_the_terminal() {
-        let mut table = Table::new(["DEVICE"]);
+        let mut table = RecordTable::new(["DEVICE"]);
         table.row(["\u{1b}[31mred\nline".into()]);
         assert_eq!(table.text(), "DEVICE\n[31mredline\n");
     }

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use binder_report::records::{CallRecord, Kind, Stage};
+use binder_report::records::{CallKind, CallRecord, Stage};
 
-use super::table::Table;
+use super::table::RecordTable;
 use super::{Binderfs, name_of, print_records};
 use crate::cli::TransactionsOptions;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ pub(crate) fn run(options: &TransactionsOptions) -> Result<ExitCode, Failure> {
 }
 
 fn to_table(calls: &[CallRecord]) -> String {
-    let mut table = Table::new([
+    let mut table = RecordTable::new([
         ">ID",
         "DEVICE",
         "KIND",
@@ -47,11 +47,11 @@ fn to_table(calls: &[CallRecord]) -> String {
     table.text()
 }
 
-pub(super) fn name_of_kind(kind: Kind) -> &'static str {
+pub(super) fn name_of_kind(kind: CallKind) -> &'static str {
     match kind {
-        Kind::Call => "call",
-        Kind::Oneway => "one-way",
-        Kind::Reply => "reply",
+        CallKind::Call => "call",
+        CallKind::Oneway => "one-way",
+        CallKind::Reply => "reply",
     }
 }
 

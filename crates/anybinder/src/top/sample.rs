@@ -30,7 +30,7 @@ struct Counts {
 
 /// A process, as it has been since the sample before.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct ProcessRow {
     pub(super) name: String,
     #[serde(flatten)]
     pub(super) process: ProcessRecord,
@@ -93,7 +93,7 @@ impl Sample {
     }
 
     /// Makes the rows of what has happened since `before`.
-    pub(super) fn rows(&self, before: &Self) -> Vec<Row> {
+    pub(super) fn rows(&self, before: &Self) -> Vec<ProcessRow> {
         let seconds = self.seconds_since(before);
         let rows = self.processes.iter().map(|process| {
             let of =
@@ -105,7 +105,7 @@ impl Sample {
                 .calls
                 .iter()
                 .filter(|call| call.to_pid == process.pid && call.device == process.device);
-            Row {
+            ProcessRow {
                 name: name_of(process.pid),
                 sent_per_s: f64::from(now.sent.wrapping_sub(then.sent)) / seconds,
                 received_per_s: f64::from(now.received.wrapping_sub(then.received)) / seconds,

@@ -7,16 +7,16 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Cell, Clear, Paragraph, Row as TableRow, Table};
 
-use super::sample::{Row, Totals};
+use super::sample::{ProcessRow, Totals};
 use crate::inspect::printable;
 
 /// A column, by which rows can be sorted.
 struct Column {
     head: &'static str,
     width: u16,
-    cell: fn(&Row) -> String,
+    cell: fn(&ProcessRow) -> String,
     /// What rows are sorted by; numbers have the largest first.
-    key: fn(&Row) -> Key,
+    key: fn(&ProcessRow) -> Key,
 }
 
 /// What rows are compared by.
@@ -229,7 +229,7 @@ impl Screen {
     }
 
     /// Puts rows into order and leaves out those that are not wanted.
-    pub(super) fn arrange(&self, rows: &mut Vec<Row>) {
+    pub(super) fn arrange(&self, rows: &mut Vec<ProcessRow>) {
         rows.retain(|row| {
             let process = &row.process;
             row.name.contains(&self.filter)
@@ -248,7 +248,7 @@ impl Screen {
     pub(super) fn draw(
         &mut self,
         frame: &mut Frame<'_>,
-        rows: &[Row],
+        rows: &[ProcessRow],
         totals: &Totals,
         place: &str,
     ) {

@@ -25,7 +25,7 @@ const PATIENCE_NS: f64 = 500e6;
 
 /// What looking for an area took in each way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Measured {
+pub(super) struct AreaTimes {
     pub(super) old: Option<Timed>,
     pub(super) new: Timed,
     pub(super) ours_ns: f64,
@@ -43,7 +43,7 @@ pub(super) struct Timed {
 /// # Errors
 ///
 /// [`BenchError::WrongArea`] if the ways lead to different places.
-pub(super) fn measure(map: &[u64], bits: usize, cnt: usize) -> Result<Measured, BenchError> {
+pub(super) fn measure(map: &[u64], bits: usize, cnt: usize) -> Result<AreaTimes, BenchError> {
     let old = |map: &[u64]| baselines::old_area(map, black_box(bits), black_box(0), black_box(cnt));
     let new = |map: &[u64]| baselines::new_area(map, black_box(bits), black_box(0), black_box(cnt));
     let ours =
@@ -67,7 +67,7 @@ pub(super) fn measure(map: &[u64], bits: usize, cnt: usize) -> Result<Measured, 
         clocks[2].tick(round, || ours(map));
     }
     let [old_ns, new_ns, ours_ns] = clocks.map(|clock| clock.least_ns);
-    Ok(Measured {
+    Ok(AreaTimes {
         old: old_area.map(|area| Timed { ns: old_ns, again: area.again }),
         new: Timed { ns: new_ns, again: new_area.again },
         ours_ns,
@@ -112,14 +112,14 @@ fn time<T>(repeats: u32, act: &mut impl FnMut() -> T) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::map::{Fill, Random};
+    use super::super::map::{Fill, SeededNumbers};
     use super::*;
 
     #[test]
     fn all_ways_lead_to_the_same_place() {
         let bits = 20_000;
         for fill in Fill::ALL {
-            let map = fill.map(bits, &mut Random::new(1));
+            let map = fill.map(bits, &mut SeededNumbers::new(1));
             for cnt in COUNTS {
                 let measured = measure(&map, bits, cnt).unwrap();
                 let old = measured.old.unwrap();

@@ -146,7 +146,7 @@ fn clear(
 
 /// What a line took.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Measured {
+pub(super) struct LineTimes {
     pub(super) plain_ns: u64,
     pub(super) ours_ns: u64,
     pub(super) iterations: u64,
@@ -154,7 +154,7 @@ pub(super) struct Measured {
 }
 
 /// Measures a line over two maps.
-pub(super) fn measure(line: Line, fill: Fill, a: &[u64], b: &[u64]) -> Measured {
+pub(super) fn measure(line: Line, fill: Fill, a: &[u64], b: &[u64]) -> LineTimes {
     let (mut plain_ns, mut ours_ns) = (u64::MAX, u64::MAX);
     let (mut plain_iterations, mut iterations) = (0, 0);
     for _ in rounds(MIN_ROUNDS, BUDGET) {
@@ -164,7 +164,7 @@ pub(super) fn measure(line: Line, fill: Fill, a: &[u64], b: &[u64]) -> Measured 
         let (ns, steps) = line.run::<Ours>(fill, a, b);
         (ours_ns, iterations) = (ours_ns.min(ns), steps);
     }
-    Measured { plain_ns, ours_ns, iterations, plain_iterations }
+    LineTimes { plain_ns, ours_ns, iterations, plain_iterations }
 }
 
 /// A find family; what is not found is at `size`.
@@ -245,13 +245,13 @@ impl Find for Ours {
 
 #[cfg(test)]
 mod tests {
-    use super::super::map::Random;
+    use super::super::map::SeededNumbers;
     use super::*;
 
     /// How many steps the lines take, by the bits that are set.
     #[test]
     fn lines_take_the_steps_that_linux_counts() {
-        let random = &mut Random::new(3);
+        let random = &mut SeededNumbers::new(3);
         let [a, b] = [(); 2].map(|()| Fill::Sparse.map(BITS, random));
         let is_set = |map: &[u64], bit: usize| map[bit / 64] >> (bit % 64) & 1 == 1;
         let count = |wanted: &dyn Fn(usize) -> bool| (0..BITS).filter(|bit| wanted(*bit)).count();

@@ -16,7 +16,7 @@ impl Fill {
     pub(super) const ALL: [Self; 2] = [Self::Random, Self::Sparse];
 
     /// Makes a bitmap of `bits`.
-    pub(super) fn map(self, bits: usize, random: &mut Random) -> Vec<u64> {
+    pub(super) fn map(self, bits: usize, random: &mut SeededNumbers) -> Vec<u64> {
         let words = bits.div_ceil(64);
         match self {
             Self::Random => (0..words).map(|_| random.word()).collect(),
@@ -37,9 +37,9 @@ const SPARSE: usize = 500;
 
 /// Numbers that look random, and are the same for the same seed.
 #[derive(Debug, Clone)]
-pub(super) struct Random(u64);
+pub(super) struct SeededNumbers(u64);
 
-impl Random {
+impl SeededNumbers {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -68,14 +68,14 @@ mod tests {
 
     #[test]
     fn maps_are_as_full_as_they_should_be() {
-        let random = &mut Random::new(1);
+        let random = &mut SeededNumbers::new(1);
         assert!((48_000..52_000).contains(&ones(&Fill::Random.map(100_000, random))));
         assert!((190..=200).contains(&ones(&Fill::Sparse.map(100_000, random))));
     }
 
     #[test]
     fn the_same_seed_makes_the_same_map() {
-        let map = |seed| Fill::Random.map(640, &mut Random::new(seed));
+        let map = |seed| Fill::Random.map(640, &mut SeededNumbers::new(seed));
         assert_eq!(map(7), map(7));
         assert_ne!(map(7), map(8));
     }

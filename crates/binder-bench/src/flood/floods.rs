@@ -14,15 +14,15 @@ use binder_uapi::{
 use serde::Serialize;
 use zerocopy::IntoBytes;
 
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::error::{BenchError, failed};
 use crate::service::{KEEP, LEND, NO_HANDLE};
-use crate::session::Session;
+use crate::session::DriverSession;
 
 /// What the driver is flooded with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum FloodKind {
     /// Nothing: a process takes all the time of a processor that it gets
     Spin,
     /// One-ways of some bytes
@@ -60,7 +60,7 @@ const THREADS: usize = 8;
 /// Enough for a thread that makes a call.
 const STACK_BYTES: usize = 64 * 1024;
 
-impl Kind {
+impl FloodKind {
     pub(crate) const ALL: &'static [Self] = &[
         Self::Spin,
         Self::Oneways,
@@ -106,29 +106,33 @@ impl Kind {
 }
 
 /// Starts a flood, with whoever receives it, and waits until it flows.
-pub(crate) fn start(kind: Kind, device: &Path) -> Result<Vec<Actor>, BenchError> {
+pub(crate) fn start(kind: FloodKind, device: &Path) -> Result<Vec<Actor>, BenchError> {
     let mut sink = Actor::start("receiver of the flood", |link| swallow(link, device))?;
     // By this number the server knows the receiver.
     let known_as: u32 = sink.ask(&())?;
     let mut flooder = Actor::start("flood", |link| {
-        let mut session = Session::open(device)?;
+        let mut session = DriverSession::open(device)?;
         let target = session.fetch(LEND, known_as.as_bytes())?;
         link.answer(&())?;
         match kind {
-            Kind::Spin => loop {
+            FloodKind::Spin => loop {
                 std::hint::spin_loop();
             },
-            Kind::Oneways => flood_with(&mut session, target, |_| (vec![0x5a; 64], vec![])),
-            Kind::Bytes => flood_with(&mut session, target, |_| (vec![0x5a; 100 << 10], vec![])),
-            Kind::Objects => flood_with(&mut session, target, |number| new_objects(number, BATCH)),
-            Kind::Thousands => {
+            FloodKind::Oneways => flood_with(&mut session, target, |_| (vec![0x5a; 64], vec![])),
+            FloodKind::Bytes => {
+                flood_with(&mut session, target, |_| (vec![0x5a; 100 << 10], vec![]))
+            }
+            FloodKind::Objects => {
+                flood_with(&mut session, target, |number| new_objects(number, BATCH))
+            }
+            FloodKind::Thousands => {
                 flood_with(&mut session, target, |number| new_objects(number, THOUSANDS))
             }
-            Kind::Deaths => flood_with_deaths(&mut session, target),
-            Kind::Opens => flood_with_opens(device),
-            Kind::Descriptors => flood_with_files(&mut session, target),
-            Kind::Churn => flood_with_threads(|| ()),
-            Kind::Threads => {
+            FloodKind::Deaths => flood_with_deaths(&mut session, target),
+            FloodKind::Opens => flood_with_opens(device),
+            FloodKind::Descriptors => flood_with_files(&mut session, target),
+            FloodKind::Churn => flood_with_threads(|| ()),
+            FloodKind::Threads => {
                 let client = BinderDevice::open(device)
                     .map_err(failed(format!("opening {}", device.display())))?;
                 // Refused or not: it goes on.
@@ -141,8 +145,8 @@ pub(crate) fn start(kind: Kind, device: &Path) -> Result<Vec<Actor>, BenchError>
 }
 
 /// In the receiver: shows the server an object, and frees whatever is sent to that.
-fn swallow(link: &mut Link, device: &Path) -> Result<(), BenchError> {
-    let mut session = Session::open(device)?;
+fn swallow(link: &mut ActorLink, device: &Path) -> Result<(), BenchError> {
+    let mut session = DriverSession::open(device)?;
     let _order: Option<()> = link.receive()?;
     let mut reply = Vec::new();
     let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
@@ -158,7 +162,7 @@ fn swallow(link: &mut Link, device: &Path) -> Result<(), BenchError> {
 }
 
 fn flood_with(
-    session: &mut Session,
+    session: &mut DriverSession,
     target: u32,
     mut next: impl FnMut(u64) -> (Vec<u8>, Vec<u64>),
 ) -> Result<(), BenchError> {
@@ -181,7 +185,7 @@ fn own_object(name: u64) -> FlatBinderObject {
     FlatBinderObject { kind: BINDER_TYPE_BINDER, flags: 0, binder: name, cookie: name }
 }
 
-fn flood_with_deaths(session: &mut Session, target: u32) -> Result<(), BenchError> {
+fn flood_with_deaths(session: &mut DriverSession, target: u32) -> Result<(), BenchError> {
     session.push(BC_ACQUIRE, &target);
     loop {
         for cookie in 0..BATCH {
@@ -204,7 +208,7 @@ fn flood_with_opens(device: &Path) -> Result<(), BenchError> {
     }
 }
 
-fn flood_with_files(session: &mut Session, target: u32) -> Result<(), BenchError> {
+fn flood_with_files(session: &mut DriverSession, target: u32) -> Result<(), BenchError> {
     let file = File::open("/dev/null").map_err(failed("opening /dev/null"))?;
     loop {
         // Refused or not: it goes on.

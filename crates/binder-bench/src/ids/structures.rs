@@ -6,7 +6,7 @@ use idr::IdPool;
 use roaring::RoaringBitmap;
 
 /// What the bench asks of a set of ids.
-pub(super) trait Ids: Send {
+pub(super) trait IdSet: Send {
     const NAME: &'static str;
 
     /// Makes a set of which `0..live` are taken.
@@ -23,13 +23,13 @@ pub(super) trait Ids: Send {
 }
 
 /// Ours.
-impl Ids for IdPool {
+impl IdSet for IdPool {
     const NAME: &'static str = "ours";
 
     fn filled(live: u32) -> Self {
         let mut pool = Self::new();
         for _ in 0..live {
-            Ids::acquire(&mut pool);
+            IdSet::acquire(&mut pool);
         }
         pool
     }
@@ -50,7 +50,7 @@ impl Ids for IdPool {
 /// A tree in order of the ids, walked to the first gap.
 pub(super) struct Scan(BTreeMap<u32, ()>);
 
-impl Ids for Scan {
+impl IdSet for Scan {
     const NAME: &'static str = "scan";
 
     fn filled(live: u32) -> Self {
@@ -82,7 +82,7 @@ impl Ids for Scan {
 /// or by our own search.
 pub(super) struct Flat<const IS_SEARCHED: bool>(Vec<u64>);
 
-impl<const IS_SEARCHED: bool> Ids for Flat<IS_SEARCHED> {
+impl<const IS_SEARCHED: bool> IdSet for Flat<IS_SEARCHED> {
     const NAME: &'static str = if IS_SEARCHED { "searched" } else { "flat" };
 
     fn filled(live: u32) -> Self {
@@ -127,7 +127,7 @@ impl<const IS_SEARCHED: bool> Flat<IS_SEARCHED> {
 /// The crate `slab`, whose free ids are a list: not the lowest, but the last freed.
 pub(super) struct Slab(slab::Slab<()>);
 
-impl Ids for Slab {
+impl IdSet for Slab {
     const NAME: &'static str = "slab";
 
     fn filled(live: u32) -> Self {
@@ -151,7 +151,7 @@ impl Ids for Slab {
 /// The crate `roaring`, as the set of the ids that are free.
 pub(super) struct Roaring(RoaringBitmap);
 
-impl Ids for Roaring {
+impl IdSet for Roaring {
     const NAME: &'static str = "roaring";
 
     fn filled(live: u32) -> Self {
@@ -177,9 +177,9 @@ impl Ids for Roaring {
 }
 
 /// The crate `id-pool`: the free ids as a list of ranges.
-pub(super) struct Ranges(id_pool::IdPool);
+pub(super) struct FreeRanges(id_pool::IdPool);
 
-impl Ids for Ranges {
+impl IdSet for FreeRanges {
     const NAME: &'static str = "id-pool";
 
     fn filled(live: u32) -> Self {
@@ -207,7 +207,7 @@ impl Ids for Ranges {
 mod tests {
     use super::*;
 
-    fn hands_out_the_lowest<I: Ids>() {
+    fn hands_out_the_lowest<I: IdSet>() {
         let mut ids = I::filled(1000);
         assert_eq!([(); 3].map(|()| ids.acquire()), [1000, 1001, 1002], "{}", I::NAME);
         for id in [999, 64, 3, 500] {
@@ -223,7 +223,7 @@ mod tests {
         hands_out_the_lowest::<Flat<false>>();
         hands_out_the_lowest::<Flat<true>>();
         hands_out_the_lowest::<Roaring>();
-        hands_out_the_lowest::<Ranges>();
+        hands_out_the_lowest::<FreeRanges>();
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io;
 
 use binder_os::ProcDir;
 use binder_os::proc_files::split_stat;
-use procview::{Facts, Table, TableError};
+use procview::{Facts, ProcessTable, TableError};
 
 /// The ticks that /proc counts time in.
 const TICKS_PER_SECOND: u64 = 100;
@@ -33,7 +33,7 @@ pub(super) enum LikenessError {
 ///
 /// They are numbered in the order of their originals, for what `pstree` takes to find the parent of each
 /// depends on how long before it that was listed.
-pub(super) fn fill(table: &Table, proc: &ProcDir) -> Result<Vec<u32>, LikenessError> {
+pub(super) fn fill(table: &ProcessTable, proc: &ProcDir) -> Result<Vec<u32>, LikenessError> {
     // Who ends meanwhile was not there.
     let mut originals: BTreeMap<u32, Original> = proc
         .numbers(".")?
@@ -73,7 +73,7 @@ pub(super) fn fill(table: &Table, proc: &ProcDir) -> Result<Vec<u32>, LikenessEr
 }
 
 impl Original {
-    fn read(table: &Table, proc: &ProcDir, pid: u32) -> Option<Self> {
+    fn read(table: &ProcessTable, proc: &ProcDir, pid: u32) -> Option<Self> {
         let file = |name: &str| proc.read(format!("{pid}/{name}"));
         let stat = file("stat").ok()?;
         let (before, behind_name) = split_stat(&stat)?;
@@ -123,7 +123,7 @@ mod tests {
     fn a_table_has_the_processes_that_the_kernel_shows() {
         let proc = ProcDir::open().unwrap();
         let machine = Machine::like_this_one(&proc, Duration::from_secs(1000)).unwrap();
-        let table = Table::new(machine);
+        let table = ProcessTable::new(machine);
         let own = Original::read(&table, &proc, std::process::id()).unwrap();
         assert!(own.threads.contains(&std::process::id()), "{:?}", own.threads);
         let argv: Vec<_> =

@@ -7,16 +7,16 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use binder_os::{DetachedMount, ProcDir, namespaces, processes};
-use procview::{Facts, Machine, Session, Table};
+use procview::{Facts, Machine, ProcessTable, ViewSession};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 use crate::affinity::{self, Pin};
 use crate::error::{BenchError, failed};
 use crate::pids::likeness;
-use crate::pids::sleepers::Sleepers;
-use crate::report::Report;
-use crate::table::{self, Table as Printed};
+use crate::pids::sleepers::SleepingFamilies;
+use crate::report::BenchReport;
+use crate::table::{self, TextTable as Printed};
 
 /// What reads /proc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -78,11 +78,11 @@ pub(super) fn run(
     wanted: u32,
     runs: u32,
     pin: Pin,
-    report: &mut Report<'_>,
+    report: &mut BenchReport<'_>,
 ) -> Result<(), BenchError> {
     let mut rows = Vec::new();
     let proc = ProcDir::open().map_err(failed("opening /proc"))?;
-    let (mut sleepers, refused) = Sleepers::start(wanted);
+    let (mut sleepers, refused) = SleepingFamilies::start(wanted);
     if let Some(error) = refused {
         let count = sleepers.count();
         report.note(&format!(
@@ -138,7 +138,7 @@ pub(super) fn run(
     ))
 }
 
-fn print(rows: &[Row], report: &mut Report<'_>) -> Result<(), BenchError> {
+fn print(rows: &[Row], report: &mut BenchReport<'_>) -> Result<(), BenchError> {
     let mut printed = Printed::new([
         "tool",
         "state",
@@ -237,7 +237,7 @@ fn act(tool: Tool) -> Result<(), BenchError> {
 
 /// A view that is at /proc, or aside.
 struct Stage {
-    table: Arc<Table>,
+    table: Arc<ProcessTable>,
     /// The processes of the table, parents first.
     numbers: Vec<u32>,
     server: JoinHandle<()>,
@@ -250,11 +250,11 @@ impl Stage {
     fn set(proc: &ProcDir) -> Result<Self, BenchError> {
         let tried = "making a view";
         let machine = Machine::like_this_one(proc, UPTIME).map_err(failed(tried))?;
-        let table = Table::new(machine);
+        let table = ProcessTable::new(machine);
         let refused = |error: String| BenchError::Actor { actor: "the view".into(), reason: error };
         let numbers = likeness::fill(&table, proc).map_err(|error| refused(error.to_string()))?;
         let kernels = proc.dir(".").map_err(failed(tried))?;
-        let (session, mount) = Session::of_table(table.clone(), table.root().clone(), kernels)
+        let (session, mount) = ViewSession::of_table(table.clone(), table.root().clone(), kernels)
             .map_err(|error| refused(error.to_string()))?;
         let serve = move || drop(session.serve());
         let server = std::thread::Builder::new().name("procview".into()).spawn(serve);

@@ -24,7 +24,7 @@ const FAMILY_SIZE: u32 = 100;
 /// Each process has executed a program, as processes have: forks that only share the pages of their parent
 /// would be cheaper to show than those of any machine, and dearer to start.
 #[derive(Default)]
-pub(super) struct Sleepers(VecDeque<Family>);
+pub(super) struct SleepingFamilies(VecDeque<Family>);
 
 struct Family {
     head: Child,
@@ -33,7 +33,7 @@ struct Family {
     count: u32,
 }
 
-impl Sleepers {
+impl SleepingFamilies {
     /// Starts `wanted` processes, or as many families as this machine allows; then also returns why not
     /// more.
     pub(super) fn start(wanted: u32) -> (Self, Option<io::Error>) {
@@ -99,10 +99,11 @@ mod tests {
 
     #[test]
     fn families_sleep_until_they_are_replaced_and_end() {
-        let (mut sleepers, refused) = Sleepers::start(FAMILY_SIZE + 3);
+        let (mut sleepers, refused) = SleepingFamilies::start(FAMILY_SIZE + 3);
         assert!(refused.is_none(), "{refused:?}");
-        let heads =
-            |sleepers: &Sleepers| sleepers.0.iter().map(|it| it.head.id()).collect::<Vec<_>>();
+        let heads = |sleepers: &SleepingFamilies| {
+            sleepers.0.iter().map(|it| it.head.id()).collect::<Vec<_>>()
+        };
         let first = heads(&sleepers);
         assert_eq!((sleepers.count(), first.len()), (FAMILY_SIZE + 3, 2));
         let proc = ProcDir::open().unwrap();

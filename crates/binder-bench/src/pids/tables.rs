@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use pidns::{PID_MAX_LIMIT, PidNamespace, pin};
 
 /// What the bench asks of a table.
-pub(super) trait PidTable: Sync {
+pub(super) trait ComparedTable: Sync {
     const NAME: &'static str;
 
     /// Makes an empty table of namespaces inside each other.
@@ -39,7 +39,7 @@ pub(super) struct Ours {
     innermost: Arc<PidNamespace<()>>,
 }
 
-impl PidTable for Ours {
+impl ComparedTable for Ours {
     const NAME: &'static str = "ours";
 
     fn new(levels: u32) -> Self {
@@ -93,7 +93,7 @@ pub(super) struct Trees {
     next: u32,
 }
 
-impl PidTable for Trees {
+impl ComparedTable for Trees {
     const NAME: &'static str = "locked tree";
 
     fn new(levels: u32) -> Self {
@@ -219,7 +219,7 @@ impl State {
     }
 }
 
-impl PidTable for BitmapAndHash {
+impl ComparedTable for BitmapAndHash {
     const NAME: &'static str = "bitmap and hash";
 
     fn new(levels: u32) -> Self {
@@ -281,7 +281,7 @@ impl BitmapAndHash {
 mod tests {
     use super::*;
 
-    fn finds_what_it_gave<T: PidTable>(levels: u32) {
+    fn finds_what_it_gave<T: ComparedTable>(levels: u32) {
         let mut table = T::new(levels);
         let numbers: Vec<u32> = (0..500).map(|_| table.allocate()).collect();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{}", T::NAME);

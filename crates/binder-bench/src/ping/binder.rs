@@ -12,7 +12,7 @@ use crate::actor::Actor;
 use crate::affinity;
 use crate::error::{BenchError, failed};
 use crate::service::{DEFER, ECHO};
-use crate::session::Session;
+use crate::session::DriverSession;
 
 /// How the server hears that its replies were accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) enum Load {
 }
 
 struct Client {
-    session: Session,
+    session: DriverSession,
     file: Option<File>,
     /// The object of the descriptor and the bytes, and the same as they come back.
     loaded: Vec<u8>,
@@ -52,7 +52,7 @@ pub(super) fn start(
         core.map_or(Ok(()), affinity::pin_self)?;
         let file = (load == Load::File).then(|| File::open("/dev/null")).transpose();
         let file = file.map_err(failed("opening /dev/null"))?;
-        let session = Session::open(device)?;
+        let session = DriverSession::open(device)?;
         caller::play(link, &mut Client { session, file, loaded: Vec::new(), completions })
     })
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use crate::actor::Link;
+use crate::actor::ActorLink;
 use crate::error::BenchError;
 
 /// Somebody who answers a message with the same message.
@@ -35,7 +35,7 @@ pub(super) struct Timings {
 }
 
 /// Plays rounds with `echo` until there are no more orders.
-pub(super) fn play(link: &mut Link, echo: &mut impl Echo) -> Result<(), BenchError> {
+pub(super) fn play(link: &mut ActorLink, echo: &mut impl Echo) -> Result<(), BenchError> {
     while let Some(round) = link.receive()? {
         link.answer(&play_round(round, echo)?)?;
     }

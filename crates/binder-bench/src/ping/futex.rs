@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags};
 
 use super::caller::{self, Echo};
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::affinity;
 use crate::error::{BenchError, failed};
 
@@ -43,7 +43,7 @@ impl Echo for Client<'_> {
     }
 }
 
-fn serve(link: &mut Link, page: &SharedPage) -> Result<(), BenchError> {
+fn serve(link: &mut ActorLink, page: &SharedPage) -> Result<(), BenchError> {
     link.answer(&())?;
     let mut message = Vec::new();
     loop {

@@ -6,9 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use binder_os::Mapping;
+use binder_os::MappedMemory;
 
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::error::{BenchError, failed};
 use crate::sendvec::cage::Cage;
 
@@ -120,16 +120,16 @@ impl Drop for Eater {
 }
 
 /// In the builtin one: has memory while it is told to, and has the system look for more.
-fn eat_as_ordered(link: &mut Link, bytes: u64) -> Result<(), BenchError> {
+fn eat_as_ordered(link: &mut ActorLink, bytes: u64) -> Result<(), BenchError> {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     while let Some(is_wanted) = link.receive::<bool>()? {
         if !is_wanted {
             link.answer(&())?;
             continue;
         }
-        let held = Mapping::private(bytes).map_err(failed("eating memory"))?;
+        let held = MappedMemory::private(bytes).map_err(failed("eating memory"))?;
         touch(&held, 0..bytes);
-        let more = Mapping::private(CHURN_BYTES).map_err(failed("eating memory"))?;
+        let more = MappedMemory::private(CHURN_BYTES).map_err(failed("eating memory"))?;
         link.answer(&())?;
         while !link.has_more(CHURN_EVERY)? {
             for piece in (0..CHURN_BYTES).step_by(PIECE_BYTES) {
@@ -142,7 +142,7 @@ fn eat_as_ordered(link: &mut Link, bytes: u64) -> Result<(), BenchError> {
 }
 
 /// Writes to every page.
-fn touch(memory: &Mapping, place: Range<usize>) {
+fn touch(memory: &MappedMemory, place: Range<usize>) {
     for at in place.step_by(PAGE_BYTES) {
         // Within bounds.
         let _ = memory.write(at, &[1]);

@@ -13,13 +13,13 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::message::{Head, OBJECT_AT, broken, wish};
+use super::message::{MessageHead, OBJECT_AT, broken, wish};
 use super::talk::{Outgoing, Party};
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::error::{BenchError, failed};
 use crate::random::Random;
 use crate::service::NO_HANDLE;
-use crate::session::{Event, Session};
+use crate::session::{DriverSession, Event};
 
 /// What a client does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub(super) enum Deed {
 
 /// What a client tells at the end of its life.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Life {
+pub(super) struct ClientLife {
     /// How long each deed took: pairs of nanoseconds and how often.
     pub(super) times_ns: Vec<(Deed, Vec<(u64, u64)>)>,
     /// One-ways that the server had no room for.
@@ -52,7 +52,7 @@ pub(super) struct Life {
 
 /// A client at work.
 struct Client {
-    session: Session,
+    session: DriverSession,
     life: u32,
     random: Random,
     messages: u32,
@@ -116,14 +116,14 @@ pub(super) fn histogram() -> Histogram<u64> {
 }
 
 fn live(
-    link: &mut Link,
+    link: &mut ActorLink,
     device: &Path,
     life: u32,
     seed: u32,
     end: Instant,
 ) -> Result<(), BenchError> {
     let mut client = Client {
-        session: Session::open(device)?,
+        session: DriverSession::open(device)?,
         life,
         random: Random::new(seed ^ life.wrapping_mul(0x9e37_79b9)),
         messages: 0,
@@ -155,11 +155,11 @@ fn live(
         histogram.iter_recorded().map(|it| (it.value_iterated_to(), it.count_at_value())).collect()
     };
     let times_ns = times.iter().map(|(deed, histogram)| (*deed, counted(histogram))).collect();
-    link.answer(&Life { times_ns, refused: client.refused, is_abrupt })
+    link.answer(&ClientLife { times_ns, refused: client.refused, is_abrupt })
 }
 
 impl Party for Client {
-    fn session(&mut self) -> &mut Session {
+    fn session(&mut self) -> &mut DriverSession {
         &mut self.session
     }
 
@@ -185,10 +185,10 @@ impl Client {
         }
     }
 
-    fn next_head(&mut self) -> Head {
+    fn next_head(&mut self) -> MessageHead {
         self.messages += 1;
         let len = self.random.below(BODY_MAX_BYTES);
-        Head { life: self.life, pid: std::process::id(), number: self.messages, len }
+        MessageHead { life: self.life, pid: std::process::id(), number: self.messages, len }
     }
 
     fn ask(&mut self, code: u32, data: &[u8], offsets: &[u64]) -> Result<Vec<u8>, BenchError> {
@@ -204,7 +204,7 @@ impl Client {
     }
 
     fn note(&mut self) -> Result<(), BenchError> {
-        let head = Head { number: self.notes, ..self.next_head() };
+        let head = MessageHead { number: self.notes, ..self.next_head() };
         let message = head.message();
         let outgoing =
             Outgoing { handle: NO_HANDLE, code: wish::NOTE, data: &message, offsets: &[] };
@@ -232,7 +232,7 @@ impl Client {
     fn answer(&mut self, call: &BinderTransactionData) -> Result<(), BenchError> {
         let mut data = Vec::new();
         self.session.copy(call, &mut data)?;
-        let head = Head::read(&data)?;
+        let head = MessageHead::read(&data)?;
         if head.life != self.life || call.target != self.objects * 16 {
             return Err(head.spoilt());
         }

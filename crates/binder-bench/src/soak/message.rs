@@ -23,7 +23,7 @@ pub(super) mod wish {
 /// The start of every message; bytes follow that depend on it alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub(super) struct Head {
+pub(super) struct MessageHead {
     /// Which life of which client: no two have the same.
     pub(super) life: u32,
     /// The client's process number.
@@ -35,9 +35,9 @@ pub(super) struct Head {
 }
 
 /// Where an object goes in a message that brings one, behind the head.
-pub(super) const OBJECT_AT: u64 = size_of::<Head>() as u64;
+pub(super) const OBJECT_AT: u64 = size_of::<MessageHead>() as u64;
 
-impl Head {
+impl MessageHead {
     /// The whole message.
     pub(super) fn message(self) -> Vec<u8> {
         let mut message = self.as_bytes().to_vec();
@@ -92,23 +92,23 @@ mod tests {
 
     #[test]
     fn a_message_that_was_changed_anywhere_is_noticed() {
-        let head = Head { life: 3, pid: 77, number: 9, len: 40 };
+        let head = MessageHead { life: 3, pid: 77, number: 9, len: 40 };
         let message = head.message();
-        assert_eq!(Head::read(&message).unwrap(), head);
+        assert_eq!(MessageHead::read(&message).unwrap(), head);
         for at in (0..4).chain(8..message.len()) {
             let mut spoilt = message.clone();
             spoilt[at] ^= 1;
-            assert!(Head::read(&spoilt).is_err(), "byte {at}");
+            assert!(MessageHead::read(&spoilt).is_err(), "byte {at}");
         }
-        assert!(Head::read(&message[..55]).is_err());
-        assert!(Head::read(&message[..15]).is_err());
+        assert!(MessageHead::read(&message[..55]).is_err());
+        assert!(MessageHead::read(&message[..15]).is_err());
     }
 
     #[test]
     fn no_two_messages_are_alike() {
-        let head = Head { life: 1, pid: 1, number: 1, len: 16 };
-        let other = Head { number: 2, ..head };
+        let head = MessageHead { life: 1, pid: 1, number: 1, len: 16 };
+        let other = MessageHead { number: 2, ..head };
         assert!(!head.body().eq(other.body()));
-        assert!(!head.body().eq(Head { life: 2, ..head }.body()));
+        assert!(!head.body().eq(MessageHead { life: 2, ..head }.body()));
     }
 }

@@ -18,12 +18,12 @@ use rustix::fs::MemfdFlags;
 use serde::{Deserialize, Serialize};
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::message::{Head, OBJECT_AT, broken, wish};
+use super::message::{MessageHead, OBJECT_AT, broken, wish};
 use super::talk::{Outgoing, Party};
 use crate::actor::Actor;
 use crate::error::{BenchError, failed};
 use crate::service::become_context_manager;
-use crate::session::{Event, Session};
+use crate::session::{DriverSession, Event};
 
 /// What the server answers when it is asked how things are.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ const KEPT_PER_CLIENT: usize = 8;
 /// Starts the server and waits until it serves.
 pub(super) fn start(device: &Path, threads: u32) -> Result<Actor, BenchError> {
     let mut server = Actor::start("server of the soak", |link| {
-        let session = Session::open(device)?;
+        let session = DriverSession::open(device)?;
         become_context_manager(session.client())?;
         let ledger = Arc::new(Mutex::new(Ledger::default()));
         for _ in 0..threads {
@@ -102,12 +102,12 @@ fn lock(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
 
 /// A thread of the server.
 struct Worker {
-    session: Session,
+    session: DriverSession,
     ledger: Arc<Mutex<Ledger>>,
 }
 
 impl Party for Worker {
-    fn session(&mut self) -> &mut Session {
+    fn session(&mut self) -> &mut DriverSession {
         &mut self.session
     }
 
@@ -139,7 +139,7 @@ impl Worker {
     fn answer(&mut self, call: &BinderTransactionData) -> Result<(), BenchError> {
         let mut data = Vec::new();
         self.session.copy(call, &mut data)?;
-        let (head, rest) = Head::split(&data)?;
+        let (head, rest) = MessageHead::split(&data)?;
         // One-ways do not tell their sender, nor do calls whose sender is gone.
         if ![0, head.pid].contains(&call.sender_pid.cast_unsigned()) {
             let (sender, pid) = (call.sender_pid, head.pid);
@@ -148,11 +148,11 @@ impl Worker {
         self.ledger().progress.served += 1;
         match call.code {
             wish::ECHO => {
-                Head::read(&data)?;
+                MessageHead::read(&data)?;
                 self.reply(call, &data, &[])
             }
             wish::NOTE => {
-                Head::read(&data)?;
+                MessageHead::read(&data)?;
                 self.note(head)?;
                 self.session.push(BC_FREE_BUFFER, &call.buffer);
                 Ok(())
@@ -182,7 +182,7 @@ impl Worker {
     }
 
     /// Takes a one-way, which must be the next of its client.
-    fn note(&self, head: Head) -> Result<(), BenchError> {
+    fn note(&self, head: MessageHead) -> Result<(), BenchError> {
         let mut ledger = self.ledger();
         let known = ledger.clients.entry(head.life).or_default();
         if known.notes != head.number {
@@ -197,7 +197,7 @@ impl Worker {
     }
 
     /// Calls the object of a client, which waits; it may call in turn.
-    fn call_back(&mut self, handle: u32, head: Head) -> Result<(), BenchError> {
+    fn call_back(&mut self, handle: u32, head: MessageHead) -> Result<(), BenchError> {
         let message = head.message();
         let outgoing = Outgoing { handle, code: wish::ECHO, data: &message, offsets: &[] };
         match self.call(outgoing)? {
@@ -265,7 +265,7 @@ impl Worker {
 }
 
 /// The handle of the object that came along.
-fn handle_in(rest: &[u8], head: Head) -> Result<u32, BenchError> {
+fn handle_in(rest: &[u8], head: MessageHead) -> Result<u32, BenchError> {
     let object = FlatBinderObject::read_from_prefix(rest).ok().map(|(object, _)| object);
     let handle = object.filter(|object| object.kind == BINDER_TYPE_HANDLE);
     let handle = handle.map(|object| object.handle());
@@ -276,7 +276,7 @@ fn handle_in(rest: &[u8], head: Head) -> Result<u32, BenchError> {
 }
 
 /// A file with the bytes of a message.
-fn file_of(head: Head) -> Result<File, BenchError> {
+fn file_of(head: MessageHead) -> Result<File, BenchError> {
     let tried = "making a file in memory";
     let file = rustix::fs::memfd_create(c"soak", MemfdFlags::CLOEXEC).map_err(failed(tried))?;
     let mut file = File::from(file);

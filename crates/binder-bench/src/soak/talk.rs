@@ -5,12 +5,12 @@ use binder_uapi::{
 };
 
 use crate::error::BenchError;
-use crate::session::{Event, Session, transaction};
+use crate::session::{DriverSession, Event, transaction};
 
 /// A thread that calls, and may be called meanwhile.
 pub(super) trait Party {
     /// Its conversation with the driver.
-    fn session(&mut self) -> &mut Session;
+    fn session(&mut self) -> &mut DriverSession;
 
     /// Does what is to be done when something else comes than what it waits for.
     ///

@@ -8,7 +8,7 @@ use binder::binder_impl::{
 use binder::{IBinder, Interface, SpIBinder, StatusCode};
 use serde::{Deserialize, Serialize};
 
-use crate::actor::Link;
+use crate::actor::ActorLink;
 use crate::error::BenchError;
 
 pub(super) const DESCRIPTOR: &str = "anybinder.bench.IRepeat";
@@ -138,9 +138,9 @@ impl Remotable for Repeat {
 }
 
 /// Plays orders on an object until there are no more.
-pub(super) fn play(link: &mut Link, object: &SpIBinder) -> Result<(), BenchError> {
+pub(super) fn play(link: &mut ActorLink, object: &SpIBinder) -> Result<(), BenchError> {
     while let Some(Order { op, calls }) = link.receive()? {
-        let caller = Caller::new(op);
+        let caller = BenchCaller::new(op);
         let call = || caller.call(object);
         let taken: Result<Vec<u64>, _> = time(calls, call, |back| caller.check(back)).collect();
         link.answer(&taken.map_err(|status| failure(op, &status))?)?;
@@ -168,7 +168,7 @@ pub(super) fn failure(op: Op, reason: &impl std::fmt::Display) -> BenchError {
 }
 
 /// Makes one kind of call again and again.
-pub(super) struct Caller {
+pub(super) struct BenchCaller {
     op: Op,
     carried: Carried,
 }
@@ -179,7 +179,7 @@ pub(super) struct Carried {
     pub(super) text: String,
 }
 
-impl Caller {
+impl BenchCaller {
     pub(super) fn new(op: Op) -> Self {
         Self { op, carried: Carried::by(op) }
     }

@@ -6,13 +6,13 @@ use std::time::Instant;
 use binder::SpIBinder;
 use serde::{Deserialize, Serialize};
 
-use super::calls::{Caller, Op, failure};
+use super::calls::{BenchCaller, Op, failure};
 use super::rpc;
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::error::BenchError;
-use crate::report::Report;
+use crate::report::BenchReport;
 use crate::statistics::{Samples, ratio};
-use crate::table::{self, Table};
+use crate::table::{self, TextTable};
 
 /// How threads share sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,11 +43,11 @@ struct Row {
     times_one: Option<f64>,
 }
 
-pub(super) fn run(rounds: u32, calls: u32, report: &mut Report<'_>) -> Result<(), BenchError> {
+pub(super) fn run(rounds: u32, calls: u32, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
     let name = rpc::socket_name("concurrent");
     let mut server = rpc::start_server(None, &name)?;
     let mut client = Actor::start("RPC clients", |link| play(link, &name))?;
-    let mut table = Table::new(["sessions", "clients", "calls per second", "x one"]);
+    let mut table = TextTable::new(["sessions", "clients", "calls per second", "x one"]);
     for sessions in [Sessions::Own, Sessions::Shared, Sessions::SharedWide] {
         let numbers = [1, 2, 4, 8];
         let mut tallies = numbers.map(|_| Samples::default());
@@ -89,7 +89,7 @@ impl Sessions {
     }
 }
 
-fn play(link: &mut Link, name: &str) -> Result<(), BenchError> {
+fn play(link: &mut ActorLink, name: &str) -> Result<(), BenchError> {
     while let Some(order) = link.receive()? {
         link.answer(&play_order(order, name)?)?;
     }
@@ -112,7 +112,7 @@ fn play_order(order: Order, name: &str) -> Result<u64, BenchError> {
             .zip(objects.iter().cycle())
             .map(|(_, object)| {
                 scope.spawn(|| {
-                    let caller = Caller::new(Op::Ping);
+                    let caller = BenchCaller::new(Op::Ping);
                     (0..order.calls).try_for_each(|_| caller.call(object).map(drop))
                 })
             })

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
 use super::calls::{Order, time};
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::affinity;
 use crate::error::{BenchError, failed};
 use crate::stream;
@@ -28,7 +28,7 @@ pub(super) fn start(core: Option<usize>) -> Result<(Actor, Actor), BenchError> {
 }
 
 /// Before each round the client says how long messages will be, there and back.
-fn play(link: &mut Link, mut socket: UnixStream) -> Result<(), BenchError> {
+fn play(link: &mut ActorLink, mut socket: UnixStream) -> Result<(), BenchError> {
     let mut message = vec![7; MAX_BYTES];
     while let Some(Order { op, calls }) = link.receive()? {
         let (there, back) = op.on_the_wire();

@@ -9,7 +9,7 @@ use super::calls::{
     Back, Carried, DESCRIPTOR, Op, Order, REPEAT_BINDER, REPEAT_BYTES, REPEAT_STRING, failure, time,
 };
 use super::rpc::socket_name;
-use crate::actor::{Actor, Link};
+use crate::actor::{Actor, ActorLink};
 use crate::affinity;
 use crate::error::BenchError;
 
@@ -86,7 +86,7 @@ impl Remotable for Repeat {
     }
 }
 
-fn play(link: &mut Link, object: &SIBinder) -> Result<(), BenchError> {
+fn play(link: &mut ActorLink, object: &SIBinder) -> Result<(), BenchError> {
     while let Some(Order { op, calls }) = link.receive()? {
         let carried = Carried::by(op);
         let call = || match op {

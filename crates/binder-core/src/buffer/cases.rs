@@ -60,16 +60,16 @@ fn order(number: usize) -> [usize; BUFFERS] {
 }
 
 /// All pages of the area that memory was found for.
-fn present(arena: &Arena) -> u32 {
-    let PageCounts { in_use, idle } = arena.page_counts();
+fn present(mapping: &Mapping) -> u32 {
+    let PageCounts { in_use, idle } = mapping.page_counts();
     in_use + idle
 }
 
-fn take_all(arena: &mut Arena, lengths: [u32; BUFFERS]) -> [Reservation; BUFFERS] {
+fn take_all(mapping: &mut Mapping, lengths: [u32; BUFFERS]) -> [BufferReservation; BUFFERS] {
     let mut expected_start = 0;
     lengths.map(|length| {
         let sizes = Sizes { data: length.into(), ..Sizes::default() };
-        let reservation = arena.reserve(sizes, false).expect("room for five");
+        let reservation = mapping.reserve(sizes, false).expect("room for five");
         assert_eq!(
             (reservation.layout.start, reservation.layout.slot_len),
             (expected_start, length)
@@ -79,37 +79,37 @@ fn take_all(arena: &mut Arena, lengths: [u32; BUFFERS]) -> [Reservation; BUFFERS
     })
 }
 
-fn free_all(arena: &mut Arena, taken: [Reservation; BUFFERS], order: [usize; BUFFERS]) {
+fn free_all(mapping: &mut Mapping, taken: [BufferReservation; BUFFERS], order: [usize; BUFFERS]) {
     let mut taken = taken.map(Some);
     for index in order {
-        arena.abort(taken[index].take().expect("each once"));
+        mapping.abort(taken[index].take().expect("each once"));
     }
 }
 
 fn check(kinds: usize, from_the_back: bool, order: [usize; BUFFERS]) {
-    let mut arena = Arena::new(
+    let mut mapping = Mapping::new(
         MappingArea { base: 0, len_bytes: AREA_BYTES.into() },
         MemoryBudget::new(usize::MAX),
     );
-    assert_eq!(arena.ranges.free_ranges(), [(0, AREA_BYTES)]);
+    assert_eq!(mapping.ranges.free_ranges(), [(0, AREA_BYTES)]);
     let lengths = lengths(kinds, from_the_back);
     let touched = lengths.iter().sum::<u32>().div_ceil(PAGE_BYTES);
 
-    let taken = take_all(&mut arena, lengths);
-    assert_eq!(arena.page_counts(), PageCounts { in_use: touched, idle: 0 });
-    free_all(&mut arena, taken, order);
-    assert_eq!(arena.page_counts(), PageCounts { in_use: 0, idle: touched });
-    assert_eq!(arena.ranges.free_ranges(), [(0, AREA_BYTES)]);
+    let taken = take_all(&mut mapping, lengths);
+    assert_eq!(mapping.page_counts(), PageCounts { in_use: touched, idle: 0 });
+    free_all(&mut mapping, taken, order);
+    assert_eq!(mapping.page_counts(), PageCounts { in_use: 0, idle: touched });
+    assert_eq!(mapping.ranges.free_ranges(), [(0, AREA_BYTES)]);
 
     // What is idle is used again, and nothing else is needed.
-    let taken = take_all(&mut arena, lengths);
-    assert_eq!(arena.page_counts(), PageCounts { in_use: touched, idle: 0 });
-    free_all(&mut arena, taken, order);
+    let taken = take_all(&mut mapping, lengths);
+    assert_eq!(mapping.page_counts(), PageCounts { in_use: touched, idle: 0 });
+    free_all(&mut mapping, taken, order);
 
-    let mut reclaimed: Vec<u32> = core::iter::from_fn(|| arena.pages.reclaim(0)).collect();
+    let mut reclaimed: Vec<u32> = core::iter::from_fn(|| mapping.pages.reclaim(0)).collect();
     reclaimed.sort_unstable();
     assert_eq!(reclaimed, (0..touched).collect::<Vec<_>>());
-    assert_eq!((present(&arena), arena.pages_high_watermark()), (0, touched as usize));
+    assert_eq!((present(&mapping), mapping.pages_high_watermark()), (0, touched as usize));
 }
 
 #[test]

@@ -6,9 +6,9 @@ use binder_core::{Caller, Context, Errno, Patience, ProcessKey, Program};
 use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo, BinderWriteRead};
 use fuse_wire::reply;
 
-use super::{Asker, DeviceId, Driver};
+use super::{DeviceId, Driver, RequestContext};
 use crate::calls::{Call, CallState, WaitingFreeze};
-use crate::ioctl::Answer;
+use crate::ioctl::IoctlReply;
 use crate::wire::send;
 
 /// The kernel's own answer to a system call that a signal interrupts: the call is repeated after the
@@ -19,7 +19,12 @@ use crate::wire::send;
 const ERESTARTSYS: i32 = 512;
 
 impl Driver {
-    pub(super) fn freeze(&mut self, asker: &Asker, caller: &Caller, request: &BinderFreezeInfo) {
+    pub(super) fn freeze(
+        &mut self,
+        asker: &RequestContext,
+        caller: &Caller,
+        request: &BinderFreezeInfo,
+    ) {
         let program = match self.program(asker, caller, request.pid) {
             Ok(program) => program,
             Err(error) => return self.answer(asker.unique, Err(error), &[]),
@@ -41,7 +46,7 @@ impl Driver {
 
     pub(super) fn frozen_info(
         &mut self,
-        asker: &Asker,
+        asker: &RequestContext,
         caller: &Caller,
         request: &BinderFrozenStatusInfo,
     ) {
@@ -50,7 +55,7 @@ impl Driver {
             Ok(program) => {
                 let info = program.frozen_info(&self.contexts());
                 let info = BinderFrozenStatusInfo { pid, ..info };
-                self.answer(asker.unique, Ok(()), Answer::of(&info).bytes());
+                self.answer(asker.unique, Ok(()), IoctlReply::of(&info).bytes());
             }
             Err(error) => self.answer(asker.unique, Err(error), &[]),
         }
@@ -107,7 +112,7 @@ impl Driver {
 
     /// Goes on with a freeze, and answers it unless it waits again.
     fn advance(&mut self, mut call: Call, mut waiting: Box<WaitingFreeze>, patience: Patience) {
-        let Asker { device, unique, .. } = call.asker;
+        let RequestContext { device, unique, .. } = call.asker;
         let before = waiting.freeze.waits_for();
         match waiting.freeze.advance(&mut self.contexts(), patience) {
             Some(result) => self.answer(unique, result, &[]),
@@ -128,7 +133,12 @@ impl Driver {
     }
 
     /// The program that a caller means by a number, which is one of the caller's own pid namespace.
-    fn program(&mut self, asker: &Asker, caller: &Caller, pid: u32) -> Result<Program, Errno> {
+    fn program(
+        &mut self,
+        asker: &RequestContext,
+        caller: &Caller,
+        pid: u32,
+    ) -> Result<Program, Errno> {
         let context = &mut self.devices[asker.device].context;
         context.note_call(caller);
         let by = context.pid_of(caller.process).cloned().ok_or(Errno::EINVAL)?;

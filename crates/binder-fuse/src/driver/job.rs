@@ -6,15 +6,15 @@ use binder_os::proc_files::OpenFile;
 
 use super::DeviceId;
 use crate::client::Client;
-use crate::errand::Report;
 use crate::events::{FollowerId, StreamRead};
+use crate::exit_watcher::ThreadName;
+use crate::fd_work::FdTaskReport;
 use crate::logs::LogFile;
-use crate::reach::Way;
-use crate::thread_ends::CallerName;
+use crate::memory_op::MemoryHandle;
 
 /// Who asks: the calling thread, as the FUSE header shows it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asker {
+pub(crate) struct RequestContext {
     pub(crate) unique: u64,
     pub(crate) device: DeviceId,
     pub(crate) process: ProcessKey,
@@ -26,7 +26,7 @@ pub(crate) struct Asker {
     pub(crate) is_compat: bool,
 }
 
-impl Asker {
+impl RequestContext {
     /// Whether the thread has been killed, and ends as soon as its request is answered.
     pub(crate) fn is_killed(&self) -> bool {
         ThreadStatus::of(self.tid).is_ok_and(|status| status.is_killed)
@@ -45,21 +45,21 @@ pub(crate) enum Job {
         device: DeviceId,
         opener: Opener,
         client: Box<Client>,
-        opened: Opened,
+        opened: OpenAnswered,
     },
     Ioctl {
-        asker: Asker,
+        asker: RequestContext,
         command: u32,
         data: [u8; 48],
         len: usize,
     },
     /// Meets a bug, for a client.
     #[cfg(test)]
-    Bug(Asker),
+    Bug(RequestContext),
     /// An ioctl without an argument, of which FUSE does not tell.
     NullIoctl(NullIoctl),
     Poll {
-        asker: Asker,
+        asker: RequestContext,
         handle: u64,
         flags: u32,
     },
@@ -82,12 +82,12 @@ pub(crate) enum Job {
         pid: u32,
     },
     /// A call has what it needed of its client's memory.
-    Reached(Box<Way>),
-    /// An errand in a client is over.
-    EndErrand(Box<Report>),
+    Reached(Box<MemoryHandle>),
+    /// descriptor work in a client is over.
+    EndFdTask(Box<FdTaskReport>),
     /// Finds reads whose files may have been made non-blocking while they slept.
     ListSleepers {
-        found: Sleepers,
+        found: SleepingFiles,
     },
     /// A process was looked at for how it has its file open.
     SetNonblocking {
@@ -104,7 +104,7 @@ pub(crate) enum Job {
     /// Ends a turn by which the idleness of pages is told, and gives back room in tables.
     EndIdleTurn,
     /// A thread has ended, and may not have said so.
-    EndThread(CallerName),
+    EndThread(ThreadName),
     /// A process has ended, and its files may be open elsewhere.
     EndProcess {
         pid: u32,
@@ -127,7 +127,7 @@ pub(crate) enum Job {
     WriteLog {
         unique: u64,
         log: LogFile,
-        written: Written,
+        written: LogWritten,
     },
     ReadEvents {
         follower: FollowerId,
@@ -159,20 +159,20 @@ pub(crate) struct NullIoctl {
 pub(crate) type NullAnswer = Box<dyn FnOnce(Option<Result<(), i32>>) + Send>;
 
 /// Answers FUSE_OPEN once the process exists, or may not.
-pub(crate) type Opened = Box<dyn FnOnce(Result<ProcessKey, Errno>) + Send>;
+pub(crate) type OpenAnswered = Box<dyn FnOnce(Result<ProcessKey, Errno>) + Send>;
 
 /// Takes the text of a log.
-pub(crate) type Written = Box<dyn FnOnce(String) + Send>;
+pub(crate) type LogWritten = Box<dyn FnOnce(String) + Send>;
 
 /// Takes the files that sleeping reads wait on.
-pub(crate) type Sleepers = Box<dyn FnOnce(Vec<Sleeper>) + Send>;
+pub(crate) type SleepingFiles = Box<dyn FnOnce(Vec<SleepingFile>) + Send>;
 
 /// Hears whether more is to be done.
 pub(crate) type IsLeft = Box<dyn FnOnce(bool) + Send>;
 
 /// A file with a sleeping read, to be looked at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sleeper {
+pub(crate) struct SleepingFile {
     pub(crate) device: DeviceId,
     pub(crate) process: ProcessKey,
     pub(crate) pid: u32,
@@ -198,7 +198,7 @@ impl Job {
             | Self::Release { .. }
             | Self::Interrupt { .. }
             | Self::NoteFilter { .. }
-            | Self::EndErrand(_)
+            | Self::EndFdTask(_)
             | Self::ListSleepers { .. }
             | Self::SetNonblocking { .. }
             | Self::ReclaimIdlePages { .. }

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use binder_core::{Errno, ProcessKey};
 use binder_os::proc_files::{self, OpenFile};
 
-use super::{DeviceId, Driver, Job, Sleeper};
+use super::{DeviceId, Driver, Job, SleepingFile};
 
 impl Driver {
     /// Lists the files of reads that have slept through a round, once each.
-    pub(super) fn sleepers(&mut self) -> Vec<Sleeper> {
+    pub(super) fn sleepers(&mut self) -> Vec<SleepingFile> {
         let (mut found, mut listed) = (Vec::new(), HashSet::new());
         for (device, state) in self.devices.iter_mut().enumerate() {
             for process in state.calls.end_round() {
@@ -18,7 +18,7 @@ impl Driver {
                     && let Some(client) = state.clients.get_mut(process)
                 {
                     let (pid, file) = (client.pid, client.file);
-                    found.push(Sleeper { device, process, pid, file });
+                    found.push(SleepingFile { device, process, pid, file });
                 }
             }
         }

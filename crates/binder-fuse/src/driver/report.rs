@@ -43,7 +43,7 @@ impl Driver {
             LogFile::StateRecords => records::to_lines(records::state_records(&self.snapshots())),
             LogFile::StatsRecords => {
                 let shares: Vec<_> = descriptors().shares().chain(mappings().shares()).collect();
-                let memory = records::Memory {
+                let memory = records::MemoryRecord {
                     present_bytes: self.budget.present_bytes(),
                     used_bytes: self.budget.used_bytes(),
                     limit_bytes: self.budget.limit_bytes(),
@@ -77,8 +77,9 @@ impl Driver {
         }
     }
 
-    fn snapshots(&self) -> Vec<binder_report::Device> {
-        let past = binder_report::Device { name: String::new(), snapshot: self.past.totals() };
+    fn snapshots(&self) -> Vec<binder_report::DeviceReport> {
+        let past =
+            binder_report::DeviceReport { name: String::new(), snapshot: self.past.totals() };
         self.devices.iter().map(Device::snapshot).chain([past]).collect()
     }
 
@@ -98,8 +99,8 @@ impl Driver {
 }
 
 impl Device {
-    fn snapshot(&self) -> binder_report::Device {
-        binder_report::Device { name: self.name.clone(), snapshot: self.context.snapshot() }
+    fn snapshot(&self) -> binder_report::DeviceReport {
+        binder_report::DeviceReport { name: self.name.clone(), snapshot: self.context.snapshot() }
     }
 
     fn calls(&self) -> Vec<records::CallRecord> {

@@ -1,14 +1,14 @@
 //! What a bug leaves of a driver.
 
 use super::*;
-use crate::acquaintances::Acquaintances;
 use crate::calls::Check;
 use crate::client;
 use crate::descriptors::mappings;
 use crate::mapping::{ReceiveBuffer, Route};
+use crate::memory_op::IoQueueLen;
 use crate::pids::Pids;
-use crate::reach::LeftoverCount;
-use crate::supply::Payer;
+use crate::process_handles::ProcessHandles;
+use crate::quota::Account;
 use binder_core::{Commands, Outcome};
 use binder_os::{FileId, proc_files};
 use binder_uapi::BinderWriteRead;
@@ -16,7 +16,7 @@ use binder_uapi::BinderWriteRead;
 /// A driver with one device, and no mount: what it answers goes nowhere.
 fn driver() -> Driver {
     let fuse = Arc::new(FuseDevice::open().expect("/dev/fuse can be opened"));
-    let left = Leftovers::counted_by(Arc::<LeftoverCount>::default());
+    let left = IoQueue::counted_by(Arc::<IoQueueLen>::default());
     let threads = Arc::new(ThreadWatch::new().expect("there are descriptors left"));
     let options = Options::default();
     let (runners, diversions, alarm) = (Arc::default(), Arc::default(), Arc::default());
@@ -27,20 +27,20 @@ fn driver() -> Driver {
 
 /// Opens the device for this very process.
 fn open(driver: &mut Driver) -> ProcessKey {
-    let payer = Payer { pid: std::process::id(), uid: 0 };
+    let payer = Account { pid: std::process::id(), uid: 0 };
     let pids = Pids::of_this_process().expect("/proc is there");
     let opener = client::identify(&[payer.pid], payer.uid, &pids, "label").expect("it is ours");
     let buffer = ReceiveBuffer::new(Route::Store, &driver.fuse, 1).expect("there is memory");
-    let known = Acquaintances::meet(payer).expect("it is ours");
+    let known = ProcessHandles::get(payer).expect("it is ours");
     let mapping = mappings().take(payer, 1).expect("there are mappings left");
-    let device = proc_files::Device { major: 0, minor: 0 };
+    let device = proc_files::DeviceNumber { major: 0, minor: 0 };
     let client = Client::new(known, FileId { device, inode: 1 }, buffer, false, mapping);
     driver.open(0, opener, client).expect("there is no limit")
 }
 
-fn asker(process: ProcessKey, unique: u64) -> Asker {
+fn asker(process: ProcessKey, unique: u64) -> RequestContext {
     let tid = std::process::id();
-    Asker { unique, device: 0, process, tid, uid: 0, argument: 0, is_compat: false }
+    RequestContext { unique, device: 0, process, tid, uid: 0, argument: 0, is_compat: false }
 }
 
 /// Has the process sleep in a read.
@@ -54,8 +54,8 @@ fn sleep(driver: &mut Driver, process: ProcessKey, unique: u64) {
     let mut none = Commands::none(&request);
     let mut run = context.write_read(&caller, &mut request, &mut none, clients);
     // The beginning of what it reads into.
-    if let Ok(Outcome::HandOver(beginning)) = run {
-        run = context.finish_hand_over(beginning, Ok(()), &mut request, clients);
+    if let Ok(Outcome::CopyOut(beginning)) = run {
+        run = context.finish_copy_out(beginning, Ok(()), &mut request, clients);
     }
     let Ok(Outcome::Park(thread)) = run else { panic!("there is nothing to read: {run:?}") };
     let state = CallState::Asleep(thread, Check::Fresh);

@@ -5,7 +5,7 @@ use binder_core::{Caller, ProcessKey, Waits};
 use super::{Device, Driver};
 use crate::client::Client;
 use crate::driver::{DeviceId, Job};
-use crate::thread_ends::{CallerName, Watched};
+use crate::exit_watcher::{ThreadName, Watched};
 
 /// Processes and threads that are looked at in one go: a tenth of a millisecond's worth.
 const SLICE_THREADS: usize = 1024;
@@ -21,7 +21,7 @@ impl Driver {
     ) {
         let state = &mut self.devices[device];
         let Caller { process, tid, .. } = *caller;
-        let name = CallerName { device, slot: process.slot(), tid };
+        let name = ThreadName { device, slot: process.slot(), tid };
         if let Some(client) = state.clients.get_mut(process) {
             client.watch_thread(tid, &self.threads, Watched::Thread(name).to_u64());
         }
@@ -32,8 +32,8 @@ impl Driver {
     }
 
     /// Ends a thread that was seen to end, unless it is another's name now.
-    pub(crate) fn end_thread(&mut self, name: CallerName) {
-        let CallerName { device, slot, tid } = name;
+    pub(crate) fn end_thread(&mut self, name: ThreadName) {
+        let ThreadName { device, slot, tid } = name;
         let Some(state) = self.devices.get_mut(device) else { return };
         let Some((process, client)) = state.clients.in_slot(slot) else { return };
         if !client.has_ended(tid) {
@@ -42,7 +42,7 @@ impl Driver {
         if let Some(client) = state.clients.get_mut(process) {
             client.forget_thread(tid);
         }
-        self.retract_diversion(tid);
+        self.retract_expected_call(tid);
         let state = &mut self.devices[device];
         let caller = Caller { process, tid, euid: 0, waits: Waits::Never };
         state.context.exit_thread(&caller, &mut state.clients);
@@ -104,7 +104,7 @@ impl Driver {
 /// What others depend on.
 #[derive(Debug, Default)]
 struct Found {
-    threads: Vec<CallerName>,
+    threads: Vec<ThreadName>,
     processes: Vec<(DeviceId, ProcessKey)>,
 }
 
@@ -137,7 +137,7 @@ impl Look {
                 for tid in client.unwatched_threads() {
                     room = room.saturating_sub(1);
                     if state.context.is_depended_on(*process, tid) {
-                        found.threads.push(CallerName { device, slot: process.slot(), tid });
+                        found.threads.push(ThreadName { device, slot: process.slot(), tid });
                     }
                 }
             }

@@ -1,17 +1,21 @@
 //! `BINDER_WRITE_READ`, whose commands and returns lie in its client's memory, and signals that come
 //! meanwhile.
 
-use binder_core::{Caller, Commands, Errno, Outcome, Room, ThreadKey, TransactionKind, Waits};
+use binder_core::{
+    Caller, Commands, EarlyReservation, Errno, Outcome, ThreadKey, TransactionKind, Waits,
+};
 use binder_os::injection;
 use binder_uapi::BinderTransactionDataSg;
 use fuse_wire::reply;
 
-use super::{Asker, Device, DeviceId, Driver, EIO};
+use super::{Device, DeviceId, Driver, EIO, RequestContext};
 use crate::calls::{Call, CallState, Check};
-use crate::client::Lent;
-use crate::ioctl::Answer;
-use crate::reach::{Berth, End, Left, Reach, Want, Way};
-use crate::supply::Payer;
+use crate::client::LentMemory;
+use crate::ioctl::IoctlReply;
+use crate::memory_op::{
+    IoRequest, MemoryAccess, MemoryHandle, MemoryOp, MemoryOpEnd, ReservedBuffer,
+};
+use crate::quota::Account;
 use crate::wire::send;
 
 /// As many pieces of one write buffer are fetched before others go first: some ten sends.
@@ -19,30 +23,30 @@ const PIECES_IN_A_ROW: u32 = 4;
 
 impl Driver {
     /// Has a call wait for memory of its client.
-    fn reach(&mut self, mut call: Call, want: Want) {
+    fn reach(&mut self, mut call: Call, want: MemoryAccess) {
         let asker = call.asker;
         let Some(client) = self.devices[asker.device].clients.get_mut(asker.process) else {
-            self.give_up_rooms(asker.device, want);
+            self.give_up_reservations(asker.device, want);
             return self.end_call(&call, Err(Errno::EINVAL));
         };
-        let payer = Payer { pid: client.pid, uid: asker.uid };
-        let Lent { mut way, leash } = client.lend_memory(asker.tid);
+        let payer = Account { pid: client.pid, uid: asker.uid };
+        let LentMemory { mut way, token } = client.lend_memory(asker.tid);
         call.state = match want {
-            Want::Commands(..) => CallState::Fetching(leash),
-            Want::HandOver(_) => CallState::CopyingOut(leash),
-            Want::Turn(..) => CallState::Yielding(leash),
+            MemoryAccess::Commands(..) => CallState::Fetching(token),
+            MemoryAccess::CopyOut(_) => CallState::CopyingOut(token),
+            MemoryAccess::Turn(..) => CallState::Yielding(token),
         };
-        let is_yielding = matches!(want, Want::Turn(..));
-        way.reach = Some(Reach {
+        let is_yielding = matches!(want, MemoryAccess::Turn(..));
+        way.reach = Some(MemoryOp {
             unique: asker.unique,
             device: asker.device,
             client: payer,
             want,
             can_wait: is_yielding || call.pieces >= PIECES_IN_A_ROW,
-            end: End::NotYet,
+            end: MemoryOpEnd::NotYet,
         });
         self.devices[asker.device].calls.insert(call);
-        self.left.push(Left::Reach(way));
+        self.left.push(IoRequest::Reach(way));
     }
 
     /// Fetches the next commands of a call, if there are any, and runs them.
@@ -64,79 +68,79 @@ impl Driver {
     /// Has a call wait for its next commands.
     fn fetch(&mut self, call: Call) {
         let commands = self.spare_commands(&call);
-        let want = Want::Commands(call.request, commands);
+        let want = MemoryAccess::Commands(call.request, commands);
         self.reach(call, want);
     }
 
     /// Reserves room for what the call behind request `unique` sends.
-    pub(crate) fn reserve_room(
+    pub(crate) fn reserve_early(
         &mut self,
         device: DeviceId,
         unique: u64,
         kind: TransactionKind,
         data: &BinderTransactionDataSg,
-    ) -> Option<Berth> {
+    ) -> Option<ReservedBuffer> {
         let Device { context, clients, calls, .. } = &mut self.devices[device];
         let asker = &calls.get(unique)?.asker;
-        let Room { key: room, receiver, offset } =
-            context.reserve_room(asker.process, asker.tid, kind, data, clients)?;
+        let EarlyReservation { key: room, receiver, offset } =
+            context.reserve_early(asker.process, asker.tid, kind, data, clients)?;
         let Some(client) = clients.get(receiver) else {
-            context.give_up_room(room, clients);
+            context.give_up_reservation(room, clients);
             return None;
         };
         let buffer = client.buffer.memory().clone();
         // Before the room is filled.
         self.keep_to_budget();
-        Some(Berth { room, buffer, offset: offset as usize })
+        Some(ReservedBuffer { room, buffer, offset: offset as usize })
     }
 
     /// Goes on with a call, unless it was answered meanwhile.
-    pub(super) fn go_on(&mut self, mut way: Box<Way>) {
-        let Some(Reach { unique, device, want, end, .. }) = way.reach.take() else {
+    pub(super) fn go_on(&mut self, mut way: Box<MemoryHandle>) {
+        let Some(MemoryOp { unique, device, want, end, .. }) = way.reach.take() else {
             return;
         };
         let Device { context, clients, calls, .. } = &mut self.devices[device];
         let Some(mut call) = calls.take(unique) else {
-            return self.give_up_rooms(device, want);
+            return self.give_up_reservations(device, want);
         };
-        let (CallState::Fetching(leash)
-        | CallState::CopyingOut(leash)
-        | CallState::Yielding(leash)) = std::mem::replace(&mut call.state, CallState::Running)
+        let (CallState::Fetching(token)
+        | CallState::CopyingOut(token)
+        | CallState::Yielding(token)) = std::mem::replace(&mut call.state, CallState::Running)
         else {
             debug_assert!(false, "no other call has its client's memory accessed");
             return self.end_call(&call, Err(Errno::EINVAL));
         };
         let Some(client) = clients.get_mut(call.asker.process) else {
-            self.give_up_rooms(device, want);
+            self.give_up_reservations(device, want);
             return self.end_call(&call, Err(Errno::EINVAL));
         };
         client.resume_call(call.asker.tid);
-        let is_cut = leash.is_cut();
+        let is_cut = token.is_cancelled();
         if !is_cut {
-            client.take_back_memory(Lent { way, leash });
+            client.take_back_memory(LentMemory { way, token });
         }
         match (want, end) {
-            (want, End::NotYet | End::Bug) => {
-                self.give_up_rooms(device, want);
+            (want, MemoryOpEnd::NotYet | MemoryOpEnd::Bug) => {
+                self.give_up_reservations(device, want);
                 send(&self.fuse, &reply::error(unique, EIO));
             }
             // What was fetched may lack what was cut off.
-            (want @ Want::Commands(..), _) if is_cut => {
-                self.give_up_rooms(device, want);
+            (want @ MemoryAccess::Commands(..), _) if is_cut => {
+                self.give_up_reservations(device, want);
                 self.repeat(&call);
             }
-            (Want::Commands(_, commands), _) => {
+            (MemoryAccess::Commands(_, commands), _) => {
                 self.note_time(device);
                 self.run_commands(call, commands, None);
             }
-            (Want::Turn(thread, commands), _) => {
+            (MemoryAccess::Turn(thread, commands), _) => {
                 self.note_time(device);
                 self.run_commands(call, commands, Some(thread));
             }
-            (Want::HandOver(hand_over), end) => {
-                let written = if let End::Fault(fault) = end { Err(fault) } else { Ok(()) };
+            (MemoryAccess::CopyOut(copy_out), end) => {
+                let written = if let MemoryOpEnd::Fault(fault) = end { Err(fault) } else { Ok(()) };
                 let request = &mut call.request;
-                let outcome = context.finish_hand_over(hand_over, written, request, clients);
+                let outcome = context.finish_copy_out(copy_out, written, request, clients);
                 self.go_on_after(call, outcome);
             }
         }
@@ -145,10 +149,11 @@ impl Driver {
     }
 
     /// Gives up what was reserved for commands that nobody will run.
-    fn give_up_rooms(&mut self, device: DeviceId, want: Want) {
-        if let Want::Commands(_, mut commands) | Want::Turn(_, mut commands) = want {
+    fn give_up_reservations(&mut self, device: DeviceId, want: MemoryAccess) {
+        if let MemoryAccess::Commands(_, mut commands) | MemoryAccess::Turn(_, mut commands) = want
+        {
             let Device { context, clients, .. } = &mut self.devices[device];
-            context.give_up_rooms(&mut commands, clients);
+            context.give_up_reservations(&mut commands, clients);
         }
     }
 
@@ -171,7 +176,7 @@ impl Driver {
             Some(thread) => context.go_on(&caller, thread, request, &mut commands, clients),
         };
         if let Ok(Outcome::Yield(thread)) = outcome {
-            return self.reach(call, Want::Turn(thread, commands));
+            return self.reach(call, MemoryAccess::Turn(thread, commands));
         }
         commands.trim();
         self.used_commands = Some(commands);
@@ -183,7 +188,7 @@ impl Driver {
     ///
     /// What a signal wants to end does not begin to wait again, but for what cannot be taken back.
     pub(crate) fn go_on_after(&mut self, mut call: Call, mut outcome: Result<Outcome, Errno>) {
-        let Asker { device, process, tid, uid, .. } = call.asker;
+        let RequestContext { device, process, tid, uid, .. } = call.asker;
         if matches!(outcome, Err(Errno::EAGAIN)) && self.may_sleep(device, process) {
             // The request shows what was done: the repetition only reads.
             let caller = Caller { process, tid, euid: uid, waits: Waits::UntilReady };
@@ -205,10 +210,10 @@ impl Driver {
                 call.state = CallState::Asleep(thread, Check::Fresh);
                 return self.devices[device].calls.insert(call);
             }
-            Ok(Outcome::HandOver(hand_over)) => {
-                return self.reach(call, Want::HandOver(hand_over));
+            Ok(Outcome::CopyOut(copy_out)) => {
+                return self.reach(call, MemoryAccess::CopyOut(copy_out));
             }
-            Ok(Outcome::Errand(errand)) => return self.send_on_errand(call, errand),
+            Ok(Outcome::FdWork(fd_work)) => return self.begin_fd_task(call, fd_work),
             Ok(Outcome::Yield(_)) => {
                 debug_assert!(false, "only a call with commands yields");
                 Err(Errno::EINVAL)
@@ -221,7 +226,7 @@ impl Driver {
 
     /// Answers a `BINDER_WRITE_READ`.
     pub(crate) fn end_call(&self, call: &Call, result: Result<(), Errno>) {
-        self.answer(call.asker.unique, result, Answer::of(&call.request).bytes());
+        self.answer(call.asker.unique, result, IoctlReply::of(&call.request).bytes());
     }
 
     /// Ends a call because of a signal, with its commands run in part or not at all: it is repeated, or
@@ -229,7 +234,7 @@ impl Driver {
     ///
     /// `Differs from Linux:` there no signal but one that kills ends an access to memory.
     fn repeat(&self, call: &Call) {
-        let bytes = Answer::of(&call.request);
+        let bytes = IoctlReply::of(&call.request);
         send(&self.fuse, &reply::ioctl(call.asker.unique, injection::REPEAT, bytes.bytes()));
     }
 
@@ -290,11 +295,13 @@ impl Driver {
         let may_end = match state {
             // One that is in line keeps its place there: a client that is interrupted again and again
             // would else take more and more.
-            CallState::Fetching(leash) => (leash.is_in_use() || asker.is_killed()) && leash.cut(),
-            CallState::CopyingOut(leash) | CallState::Yielding(leash) => {
-                asker.is_killed() && leash.cut()
+            CallState::Fetching(token) => {
+                (token.is_in_use() || asker.is_killed()) && token.cancel()
             }
-            CallState::ChangingFiles => return self.end_errand_of_killed(device, target),
+            CallState::CopyingOut(token) | CallState::Yielding(token) => {
+                asker.is_killed() && token.cancel()
+            }
+            CallState::ChangingFiles => return self.end_fd_task_of_killed(device, target),
             // What may end at once has ended.
             CallState::Running | CallState::Asleep(..) | CallState::Freezing(_) => false,
         };

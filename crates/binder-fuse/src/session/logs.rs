@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_STREAM};
 use fuse_wire::{Header, Read, reply};
 
-use super::{File, O_NONBLOCK, Shared, index};
+use super::{File, O_NONBLOCK, SessionShared, index};
 use crate::driver::Job;
 use crate::events::StreamRead;
 use crate::logs::LogFile;
@@ -59,7 +59,7 @@ pub(super) fn part(bytes: &[u8], offset: u64, size: u32) -> &[u8] {
     &bytes[start..start.saturating_add(size as usize).min(bytes.len())]
 }
 
-impl Shared {
+impl SessionShared {
     pub(super) fn open_log(&self, unique: u64, log: LogFile) {
         match log {
             LogFile::EventStream => {

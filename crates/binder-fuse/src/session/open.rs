@@ -6,33 +6,33 @@ use std::os::fd::AsFd;
 use binder_core::{Errno, ProcessKey};
 use binder_os::{FileId, proc_files};
 use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH};
-use fuse_wire::{Header, Opened, reply};
+use fuse_wire::{Header, OpenedFile, reply};
 
-use super::{EINVAL, File, Shared, insert_file};
-use crate::acquaintances::Acquaintances;
+use super::{EINVAL, File, SessionShared, insert_file};
 use crate::client::{self, Client};
 use crate::descriptors::mappings;
 use crate::driver::{DeviceId, EIO, Job, O_NONBLOCK};
+use crate::exit_watcher::Watched;
 use crate::mapping::{ReceiveBuffer, Route};
-use crate::options::Delivery;
-use crate::supply::Payer;
-use crate::thread_ends::Watched;
-use crate::tree::{Place, Sharing};
+use crate::options::BufferRoute;
+use crate::process_handles::ProcessHandles;
+use crate::quota::Account;
+use crate::tree::{InodeKind, Sharing};
 use crate::wire::send;
 
-impl Shared {
+impl SessionShared {
     pub(super) fn open(&self, header: &Header, flags: u32) {
         let unique = header.unique;
         let place = self.tree().place(header.node);
         match place {
-            Ok(Place::Device(device)) => self.open_device(header, device, flags),
-            Ok(Place::Control) => self.opened(unique, File::Control, FOPEN_DIRECT_IO, 0),
-            Ok(Place::Feature) => {
+            Ok(InodeKind::Device(device)) => self.open_device(header, device, flags),
+            Ok(InodeKind::Control) => self.opened(unique, File::Control, FOPEN_DIRECT_IO, 0),
+            Ok(InodeKind::Feature) => {
                 let text = self.tree().feature_text(header.node);
                 self.opened(unique, File::Feature(text), FOPEN_DIRECT_IO, 0);
             }
-            Ok(Place::Log(log)) => self.open_log(unique, log),
-            Ok(Place::Root | Place::Features | Place::Logs) | Err(_) => {
+            Ok(InodeKind::Log(log)) => self.open_log(unique, log),
+            Ok(InodeKind::Root | InodeKind::Features | InodeKind::Logs) | Err(_) => {
                 self.refuse(unique, EINVAL);
             }
         }
@@ -72,7 +72,7 @@ impl Shared {
                 None => (FOPEN_KEEP_CACHE, 0),
             };
             let fh = insert_file(&files, file);
-            send(&fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
+            send(&fuse, &reply::open(unique, &OpenedFile { fh, flags, backing_id }));
         });
         self.take_turn(Job::Open { unique, device, opener, client: Box::new(client), opened });
     }
@@ -88,9 +88,9 @@ impl Shared {
         let numbers = proc_files::pid_numbers(header.pid)
             .map_err(|error| self.out_of_reach(header.pid, &error))?;
         let pid = numbers.first().copied().ok_or(io::ErrorKind::NotFound)?;
-        let payer = Payer { pid, uid: header.uid };
+        let payer = Account { pid, uid: header.uid };
         let mapping = mappings().take(payer, 1)?;
-        let known = Acquaintances::meet(payer)?;
+        let known = ProcessHandles::get(payer)?;
         // Whatever it asked for, its commands could not be read: it learns that now.
         let tid = header.pid;
         known.memory.check_access(tid).map_err(|error| self.out_of_reach(tid, &error))?;
@@ -118,7 +118,7 @@ impl Shared {
 
     pub(super) fn opened(&self, unique: u64, file: File, flags: u32, backing_id: i32) {
         let fh = insert_file(&self.files, file);
-        send(&self.fuse, &reply::open(unique, &Opened { fh, flags, backing_id }));
+        send(&self.fuse, &reply::open(unique, &OpenedFile { fh, flags, backing_id }));
     }
 
     /// How receive buffers reach clients: found out at the first need, since the kernel must have
@@ -126,9 +126,9 @@ impl Shared {
     fn route(&self) -> Route {
         *self.route.get_or_init(|| {
             let route = match self.delivery {
-                Delivery::Passthrough => Route::Passthrough,
-                Delivery::Store => Route::Store,
-                Delivery::Auto => match ReceiveBuffer::new(Route::Passthrough, &self.fuse, 0) {
+                BufferRoute::Passthrough => Route::Passthrough,
+                BufferRoute::Store => Route::Store,
+                BufferRoute::Auto => match ReceiveBuffer::new(Route::Passthrough, &self.fuse, 0) {
                     Ok(buffer) => {
                         buffer.close(&self.fuse);
                         Route::Passthrough

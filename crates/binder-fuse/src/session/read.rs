@@ -2,12 +2,12 @@
 
 use fuse_wire::{DirentBuffer, Read, reply};
 
-use super::{EINVAL, File, Shared, index, logs};
+use super::{EINVAL, File, SessionShared, index, logs};
 use crate::driver::EIO;
 use crate::mapping::BUFFER_BYTES;
 use crate::wire::send;
 
-impl Shared {
+impl SessionShared {
     /// Reads a file of text, or a page of a receive buffer that a client touches.
     pub(super) fn read(&self, unique: u64, read: &Read) {
         let files = self.files();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fuse_wire::Entry;
 
-use super::{FOREVER, Place, Refused, S_IFDIR, S_IFREG, Tree};
+use super::{FOREVER, InodeKind, Refused, S_IFDIR, S_IFREG, Tree};
 use crate::logs::{LogPlace, Logs};
 
 impl Tree {
@@ -34,10 +34,10 @@ impl Tree {
         Some(attr.map(|attr| Entry { node, generation: 0, entry_valid, attr_valid, attr }))
     }
 
-    pub(super) fn place_log(&self, node: u64) -> Option<Place> {
+    pub(super) fn place_log(&self, node: u64) -> Option<InodeKind> {
         self.logs.as_ref()?.place(node).map(|place| match place {
-            LogPlace::Directory => Place::Logs,
-            LogPlace::File(log) => Place::Log(log),
+            LogPlace::Directory => InodeKind::Logs,
+            LogPlace::File(log) => InodeKind::Log(log),
         })
     }
 

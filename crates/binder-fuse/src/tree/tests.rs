@@ -15,7 +15,7 @@ fn an_inode_is_opened_once_and_the_next_lookup_finds_another() {
     assert_eq!(tree.take_for_open(first, 7), Err(Refused::ESTALE));
     let second = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
     assert_ne!(second, first);
-    assert_eq!(tree.place(second), Ok(Place::Device(0)));
+    assert_eq!(tree.place(second), Ok(InodeKind::Device(0)));
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_removed_device_keeps_its_open_inodes() {
     assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder"), Ok(()));
     assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder"), Err(Refused::ENOENT));
     assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder-control"), Err(Refused::EPERM));
-    assert_eq!(tree.place(node), Ok(Place::Device(0)));
+    assert_eq!(tree.place(node), Ok(InodeKind::Device(0)));
     tree.forget(node, 1);
     assert_eq!(tree.place(node), Err(Refused::ENOENT));
 }
@@ -94,18 +94,18 @@ fn a_device_keeps_what_it_is_under_another_name() {
     tree.set_permissions(node, |permissions| permissions.mode = 0o640).unwrap();
     let found = tree.lookup(FUSE_ROOT_ID, b"new", 7).unwrap();
     assert_eq!(found.attr.mode, S_IFREG | 0o640);
-    assert_eq!(tree.place(found.node), Ok(Place::Device(0)));
+    assert_eq!(tree.place(found.node), Ok(InodeKind::Device(0)));
     assert!(tree.lookup(FUSE_ROOT_ID, b"binder", 7).is_err());
 
     let refused = tree.rename(root("new"), root("other"), RENAME_NOREPLACE);
     assert_eq!(refused, Err(Refused::EEXIST));
     tree.rename(root("new"), root("other"), RENAME_EXCHANGE).unwrap();
     let found = tree.lookup(FUSE_ROOT_ID, b"new", 7).unwrap().node;
-    assert_eq!(tree.place(found), Ok(Place::Device(1)));
+    assert_eq!(tree.place(found), Ok(InodeKind::Device(1)));
     tree.rename(root("new"), root("other"), 0).unwrap();
     let found = tree.lookup(FUSE_ROOT_ID, b"other", 7).unwrap().node;
-    assert_eq!(tree.place(found), Ok(Place::Device(1)));
-    assert_eq!(tree.place(node), Ok(Place::Device(0)), "overwritten, and open");
+    assert_eq!(tree.place(found), Ok(InodeKind::Device(1)));
+    assert_eq!(tree.place(node), Ok(InodeKind::Device(0)), "overwritten, and open");
 }
 
 #[test]

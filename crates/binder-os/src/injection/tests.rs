@@ -108,19 +108,19 @@ impl Waiter {
         self.wait_for("syscall", |call| call.starts_with("0 "));
     }
 
-    fn hold(&self) -> Held {
+    fn hold(&self) -> StoppedThread {
         self.is_waiting();
         self.stop(|| ()).unwrap()
     }
 
-    fn stop(&self, answer: impl FnOnce()) -> Result<Held, InjectionError> {
+    fn stop(&self, answer: impl FnOnce()) -> Result<StoppedThread, InjectionError> {
         let answer = || {
             answer();
             Answered::Itself
         };
         let filters = ThreadStatus::own().unwrap().filters;
         let status = ThreadStatus::of(self.tid()).map_err(|_| InjectionError::Gone)?;
-        Held::stop(self.tid(), &status, filters, answer)
+        StoppedThread::stop(self.tid(), &status, filters, answer)
     }
 
     fn write_to(&mut self, number: u32) {
@@ -207,8 +207,8 @@ fn wait_as_of_old(orders: i32) -> ! {
 }
 
 /// What both sides of the test are: a process of the same user.
-fn offer(numbers: &[RawFd]) -> Offer<'_> {
-    Offer { pid: std::process::id(), numbers }
+fn offer(numbers: &[RawFd]) -> LentFiles<'_> {
+    LentFiles { pid: std::process::id(), numbers }
 }
 
 fn memfd() -> OwnedFd {
@@ -262,7 +262,7 @@ fn files_come_all_or_none() {
     assert_eq!(waiter.hold().install(offer(&[memory; 3])), Err(InstallError::NoRoom));
     assert_eq!(waiter.open_files(), before);
     assert_eq!(waiter.hold().install(offer(&[memory; 2])).map(|numbers| numbers.len()), Ok(2));
-    assert!(waiter.hold().install(Offer { pid: u32::MAX >> 1, numbers: &[0] }).is_err());
+    assert!(waiter.hold().install(LentFiles { pid: u32::MAX >> 1, numbers: &[0] }).is_err());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
 use super::*;
-use crate::mapping::Mapping;
+use crate::mapped_memory::MappedMemory;
 
 const PAGE: usize = 4096;
 
@@ -16,7 +16,7 @@ fn own_pid() -> u32 {
 fn id_of(fd: impl AsFd) -> FileId {
     let stat = rustix::fs::fstat(fd).unwrap();
     let (major, minor) = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));
-    FileId { device: Device { major, minor }, inode: stat.st_ino }
+    FileId { device: DeviceNumber { major, minor }, inode: stat.st_ino }
 }
 
 fn new_file(len_bytes: usize) -> File {
@@ -102,13 +102,13 @@ fn the_user_numbers_include_our_own() {
 
 #[test]
 fn a_mapping_is_found_while_it_exists() {
-    let mapping = Mapping::shared(4 * PAGE).unwrap();
+    let mapping = MappedMemory::shared(4 * PAGE).unwrap();
     let file = mapping.as_fd().unwrap().try_clone_to_owned().unwrap();
     let id = id_of(&file);
     let (start, len) = find_mapping(own_pid(), own_pid(), id).unwrap().unwrap();
     assert_eq!(len, 4 * PAGE as u64);
     assert_eq!(start, mapping.with_range(0, 0, |start| start as u64).unwrap());
-    let elsewhere = Device { major: id.device.major, minor: id.device.minor + 1 };
+    let elsewhere = DeviceNumber { major: id.device.major, minor: id.device.minor + 1 };
     let other = FileId { device: elsewhere, inode: id.inode };
     assert_eq!(find_mapping(own_pid(), own_pid(), other).unwrap(), None);
     drop(mapping);
@@ -117,7 +117,7 @@ fn a_mapping_is_found_while_it_exists() {
 
 #[test]
 fn only_adjacent_lines_join() {
-    let file = FileId { device: Device { major: 0, minor: 0x2b }, inode: 77 };
+    let file = FileId { device: DeviceNumber { major: 0, minor: 0x2b }, inode: 77 };
     let found = |maps: &str| {
         let mut search = MappingSearch::new(file);
         let _ = maps.lines().any(|line| search.take_line(line.as_bytes()).is_done());

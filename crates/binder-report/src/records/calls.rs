@@ -4,18 +4,18 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use binder_core::{
-    BufferView, Direction, ProcessKey, ProcessView, TransactionKind, TransactionView, WorkView,
+    BufferView, ProcessKey, ProcessView, StackSide, TransactionKind, TransactionView, WorkView,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Device, descriptor_of};
+use crate::{DeviceReport, descriptor_of};
 
 const NS_PER_MS: u64 = 1_000_000;
 
 /// What was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum CallKind {
     /// Its sender waits for a reply.
     Call,
     /// Nobody waits.
@@ -24,7 +24,7 @@ pub enum Kind {
     Reply,
 }
 
-impl From<TransactionKind> for Kind {
+impl From<TransactionKind> for CallKind {
     fn from(kind: TransactionKind) -> Self {
         match kind {
             TransactionKind::Call => Self::Call,
@@ -56,7 +56,7 @@ pub struct CallRecord {
     /// The device.
     pub device: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: CallKind,
     /// How far it has come.
     pub stage: Stage,
     /// The sending process.
@@ -85,14 +85,14 @@ pub struct CallRecord {
 pub type Peek<'a> = &'a dyn Fn(ProcessKey, usize, &mut [u8]) -> bool;
 
 /// All that is under way on a device, the oldest first.
-pub fn calls(device: &Device, peek: Peek<'_>) -> Vec<CallRecord> {
+pub fn calls(device: &DeviceReport, peek: Peek<'_>) -> Vec<CallRecord> {
     let mut calls = Vec::new();
     for process in &device.snapshot.processes {
         for (stage, transaction) in received_by(process) {
             calls.push(record(&device.name, stage, transaction, peek));
         }
         let outgoing = process.threads.iter().flat_map(|thread| &thread.stack);
-        for entry in outgoing.filter(|entry| entry.direction == Direction::Outgoing) {
+        for entry in outgoing.filter(|entry| entry.direction == StackSide::Outgoing) {
             if entry.transaction.to.is_none() {
                 calls.push(record(&device.name, Stage::Abandoned, &entry.transaction, peek));
             }
@@ -118,7 +118,7 @@ fn received_by(process: &ProcessView) -> impl Iterator<Item = (Stage, &Transacti
         | WorkView::ClearedFreezeNotification => None,
     });
     let stacks = process.threads.iter().flat_map(|thread| &thread.stack);
-    let served = stacks.filter(|entry| entry.direction == Direction::Incoming);
+    let served = stacks.filter(|entry| entry.direction == StackSide::Incoming);
     in_line
         .map(|it| (Stage::InLine, it))
         .chain(queued.map(|it| (Stage::Queued, it)))

@@ -2,11 +2,11 @@
 
 use alloc::string::{String, ToString};
 
-use binder_core::{Report, SendEnd, TransactionKind};
+use binder_core::{SendEnd, SendReport, TransactionKind};
 use binder_uapi::{BR_DEAD_REPLY, name_of};
 use serde::{Deserialize, Serialize};
 
-use super::Kind;
+use super::CallKind;
 
 /// Something about a send that a person might want to know.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct EventRecord {
     /// The debug id of the transaction.
     pub id: u32,
     /// What was sent.
-    pub kind: Kind,
+    pub kind: CallKind,
     /// The sending process.
     pub from_pid: u32,
     /// The sending thread.
@@ -50,7 +50,7 @@ pub struct EventRecord {
 
 impl EventRecord {
     /// Makes a record of a report of the core.
-    pub fn new(seq: u64, unix_ms: u64, device: &str, report: &Report) -> Self {
+    pub fn new(seq: u64, unix_ms: u64, device: &str, report: &SendReport) -> Self {
         let send = &report.send;
         let known = |number: u32| (number != 0).then_some(number);
         Self {
@@ -88,8 +88,8 @@ impl EventRecord {
 }
 
 /// Whether a call to handle 0 has found nobody behind that.
-fn lacks_manager(report: &Report) -> bool {
-    let Report { error, send } = report;
+fn lacks_manager(report: &SendReport) -> bool {
+    let SendReport { error, send } = report;
     *error == BR_DEAD_REPLY
         && send.kind != TransactionKind::Reply
         && send.handle == 0

@@ -3,11 +3,11 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use binder_core::{Direction, ProcessView, TransactionKind, WorkView};
+use binder_core::{ProcessView, StackSide, TransactionKind, WorkView};
 use serde::{Deserialize, Serialize};
 
 use super::count_work;
-use crate::Device;
+use crate::DeviceReport;
 
 const NS_PER_US: u64 = 1_000;
 
@@ -51,7 +51,7 @@ pub struct ProcessRecord {
 }
 
 /// The processes of all devices.
-pub fn processes(devices: &[Device]) -> impl Iterator<Item = ProcessRecord> {
+pub fn processes(devices: &[DeviceReport]) -> impl Iterator<Item = ProcessRecord> {
     devices.iter().flat_map(|device| {
         device.snapshot.processes.iter().map(|process| record(&device.name, process))
     })
@@ -78,7 +78,7 @@ fn record(device: &str, process: &ProcessView) -> ProcessRecord {
         pages_in_use: process.pages.in_use,
         pages_idle: process.pages.idle,
         longest_call_us: process.longest_call_ns / NS_PER_US,
-        incoming_calls: on_stacks(Direction::Incoming) + todo().filter(is_call).count(),
-        outgoing_calls: on_stacks(Direction::Outgoing),
+        incoming_calls: on_stacks(StackSide::Incoming) + todo().filter(is_call).count(),
+        outgoing_calls: on_stacks(StackSide::Outgoing),
     }
 }

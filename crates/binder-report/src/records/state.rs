@@ -7,7 +7,7 @@ use binder_core::{NodeView, ProcessView};
 use serde::{Deserialize, Serialize};
 
 use super::count_work;
-use crate::Device;
+use crate::DeviceReport;
 
 /// One object of the driver.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -96,9 +96,9 @@ pub enum StateRecord {
 }
 
 /// The objects of all devices.
-pub fn state_records(devices: &[Device]) -> Vec<StateRecord> {
+pub fn state_records(devices: &[DeviceReport]) -> Vec<StateRecord> {
     let mut records = Vec::new();
-    for Device { name, snapshot } in devices {
+    for DeviceReport { name, snapshot } in devices {
         records.extend(snapshot.dead_nodes.iter().map(|it| node(name, None, it)));
         for process in &snapshot.processes {
             put_process(&mut records, name, process);

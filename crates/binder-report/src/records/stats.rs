@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use binder_core::{Amounts, Resource};
 use serde::{Deserialize, Serialize};
 
-use crate::Device;
+use crate::DeviceReport;
 use crate::stats::{named_counters, sum_of_counters, sum_of_objects};
 
 /// One figure.
@@ -40,7 +40,7 @@ pub enum StatsRecord {
     /// What the daemon spends for one user, of what all its clients on all devices share.
     Share(Share),
     /// The receive buffers of all users, on all devices and mounts of the daemon.
-    Memory(Memory),
+    Memory(MemoryRecord),
     /// How often a command was given, or a return read.
     Counter {
         /// The process, or `None` for all of the mount, also those that are gone.
@@ -69,7 +69,7 @@ pub struct Share {
 
 /// The memory of the daemon's receive buffers, in bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Memory {
+pub struct MemoryRecord {
     /// Of pages that have some.
     pub present_bytes: usize,
     /// Of those that live buffers touch.
@@ -80,7 +80,11 @@ pub struct Memory {
 
 /// The figures of a mount: all objects, what users have, and their `shares` of the daemon, the `memory` of all,
 /// all counters, then the counters of each process.
-pub fn stats_records(devices: &[Device], shares: &[Share], memory: Memory) -> Vec<StatsRecord> {
+pub fn stats_records(
+    devices: &[DeviceReport],
+    shares: &[Share],
+    memory: MemoryRecord,
+) -> Vec<StatsRecord> {
     let objects = sum_of_objects(devices).into_iter().map(|object| StatsRecord::Objects {
         name: object.name.into(),
         active: object.active,

@@ -12,9 +12,9 @@ impl World {
         self.wake_readers();
         while !self.ends_slowly && self.end_buffers() {}
         while !self.holds_errands
-            && let Some(errand) = self.errands.pop_front()
+            && let Some(fd_work) = self.fd_work.pop_front()
         {
-            self.run(errand);
+            self.run(fd_work);
             self.wake_readers();
         }
     }

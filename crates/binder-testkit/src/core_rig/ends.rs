@@ -1,6 +1,6 @@
 //! How calls, files and hosts end: by signals, by the last close, by death.
 
-use binder_core::Release;
+use binder_core::ReleaseProgress;
 use rustix::io::Errno;
 
 use super::{Call, OpenFile, World};
@@ -10,8 +10,8 @@ impl World {
     pub(super) fn interrupt(&mut self, thread: usize) {
         let result = Err(Errno::INTR);
         match self.threads[thread].call {
-            // The first has returned; the second does so once its errand is done.
-            Call::Ended(_) | Call::Errand => {}
+            // The first has returned; the second does so once its descriptor work is done.
+            Call::Ended(_) | Call::FdWork => {}
             Call::Polling { .. } => self.threads[thread].call = Call::Ended(result),
             Call::Freezing => {
                 let at = self.freezes.iter().position(|(who, _)| *who == thread);
@@ -48,7 +48,7 @@ impl World {
         self.files[process].is_open = false;
         self.memory.remove_file((context, key.to_u64()));
         self.carry_out_effects();
-        if release == Release::Unfinished {
+        if release == ReleaseProgress::Unfinished {
             self.ending.push((context, key));
         }
         while !self.ends_slowly && self.end_some() {}
@@ -58,7 +58,7 @@ impl World {
     pub(super) fn end_some(&mut self) -> bool {
         let Some((context, key)) = self.ending.pop() else { return self.end_buffers() };
         let release = self.contexts[context].release(key, &mut self.memory.seen_by(context));
-        if release == Release::Unfinished {
+        if release == ReleaseProgress::Unfinished {
             self.ending.push((context, key));
         }
         self.carry_out_effects();
@@ -70,7 +70,7 @@ impl World {
         let mut are_left = false;
         for (number, context) in self.contexts.iter_mut().enumerate() {
             let release = context.end_buffers(&mut self.memory.seen_by(number));
-            are_left |= release == Release::Unfinished;
+            are_left |= release == ReleaseProgress::Unfinished;
         }
         self.wake_readers();
         are_left

@@ -11,7 +11,7 @@ use binder_uapi::{
 };
 use rustix::io::Errno;
 
-use super::errands::FakeErrand;
+use super::fd_work::FakeFdWork;
 use super::windows::Window;
 use super::{Call, World, errno};
 use crate::Caller;
@@ -118,11 +118,11 @@ impl World {
         loop {
             let is_window = matches!(
                 window.result,
-                Ok(Outcome::Fetch | Outcome::Yield(_) | Outcome::HandOver(_))
+                Ok(Outcome::Fetch | Outcome::Yield(_) | Outcome::CopyOut(_))
             );
             if is_window && self.holds_windows {
                 self.windows.push_back(window);
-                return Call::Errand;
+                return Call::FdWork;
             }
             if is_window {
                 self.be_disrupted(window.caller);
@@ -133,11 +133,11 @@ impl World {
             let process = caller.process;
             let result = match result {
                 Ok(Outcome::Park(key)) => return Call::Reading { process, key, argument, request },
-                Ok(Outcome::Errand(errand)) => {
-                    self.errands.push_back(FakeErrand { caller, argument, request, errand });
-                    return Call::Errand;
+                Ok(Outcome::FdWork(fd_work)) => {
+                    self.fd_work.push_back(FakeFdWork { caller, argument, request, fd_work });
+                    return Call::FdWork;
                 }
-                Ok(Outcome::Done | Outcome::Fetch | Outcome::Yield(_) | Outcome::HandOver(_)) => {
+                Ok(Outcome::Done | Outcome::Fetch | Outcome::Yield(_) | Outcome::CopyOut(_)) => {
                     Ok(())
                 }
                 Err(error) => Err(errno(error)),
@@ -179,11 +179,11 @@ impl World {
                 let result = context.go_on(&who, thread, &mut request, &mut commands, memory);
                 (result, Some(commands))
             }
-            Ok(Outcome::HandOver(hand_over)) => {
-                let written = self.memory.of(host).write(hand_over.address, &hand_over.bytes);
+            Ok(Outcome::CopyOut(copy_out)) => {
+                let written = self.memory.of(host).write(copy_out.address, &copy_out.bytes);
                 let memory = &mut self.memory.seen_by(number);
                 let context = &mut self.contexts[number];
-                let result = context.finish_hand_over(hand_over, written, &mut request, memory);
+                let result = context.finish_copy_out(copy_out, written, &mut request, memory);
                 (result, None)
             }
             other => (other, None),

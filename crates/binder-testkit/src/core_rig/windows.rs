@@ -50,7 +50,7 @@ impl World {
             if let Some(mut commands) = fetched {
                 let context = self.files[caller.process.0].context;
                 let mut memory = self.memory.seen_by(context);
-                self.contexts[context].give_up_rooms(&mut commands, &mut memory);
+                self.contexts[context].give_up_reservations(&mut commands, &mut memory);
             }
             return true;
         }
@@ -64,7 +64,7 @@ impl World {
         let call = self.go_on(window);
         let place = &mut self.threads[caller.thread.0].call;
         // A later thread of the same number may be in a call of its own.
-        if matches!(place, Call::Errand) {
+        if matches!(place, Call::FdWork) {
             *place = call;
         }
         true

@@ -62,7 +62,7 @@ impl Runs {
 
 /// Runs by parts; node 1 is the whole, and nodes `2 * n` and `2 * n + 1` are the halves of node `n`.
 #[derive(Clone, Debug)]
-pub(super) struct Tree {
+pub(super) struct RunTree {
     nodes: Vec<Runs>,
     /// How many leaves there are, those included that make it a power of two.
     leaves: usize,
@@ -72,7 +72,7 @@ pub(super) struct Tree {
     marked: Vec<usize>,
 }
 
-impl Tree {
+impl RunTree {
     /// Makes a tree for a bitmap, of which nothing is known.
     pub(super) fn new(words: usize) -> Self {
         let blocks = words.div_ceil(BLOCK_WORDS);
@@ -216,7 +216,7 @@ mod tests {
         for words in [1, 63, 64, 65, 640, 1111] {
             let map = gaps(words);
             let size = words * WORD_BITS - 3;
-            let mut tree = Tree::new(words);
+            let mut tree = RunTree::new(words);
             tree.refresh(&map);
             for start in (0..size).step_by(step) {
                 for len in (1..40).chain((40..5200).step_by(119)) {

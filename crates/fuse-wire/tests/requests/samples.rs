@@ -3,7 +3,7 @@
 use fuse_wire::abi::*;
 use fuse_wire::flags::*;
 use fuse_wire::opcode::*;
-use fuse_wire::{ForgetOne, InitOffer, Operation, Read, Release, SetAttr, SetTime, Timestamp};
+use fuse_wire::{ForgetOne, InitOffer, Operation, Read, ReleaseFile, SetAttr, SetTime, Timestamp};
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 
 /// The bytes of a request and its meaning.
@@ -137,7 +137,7 @@ fn files() -> Vec<Sample> {
     let open = OpenIn { flags: 0o2_000_002, open_flags: 0 };
     let flags = 0o2_000_002;
     let release_in = ReleaseIn { fh: 21, flags, release_flags: FUSE_RELEASE_FLUSH, lock_owner: 22 };
-    let release = Release { fh: 21, flags, release_flags: FUSE_RELEASE_FLUSH, lock_owner: 22 };
+    let release = ReleaseFile { fh: 21, flags, release_flags: FUSE_RELEASE_FLUSH, lock_owner: 22 };
     let fsync = FsyncIn { fh: 23, fsync_flags: FUSE_FSYNC_FDATASYNC, padding: 0 };
     let read_in = ReadIn { fh: 24, offset: 4096, size: 512, flags, ..ReadIn::new_zeroed() };
     let read = Read { fh: 24, offset: 4096, size: 512, flags };

@@ -258,7 +258,7 @@ fn an_emptied_map_keeps_one_leaf_at_most() {
 #[test]
 fn a_root_that_only_leads_to_the_lowest_ids_goes() {
     let idr = filled([0, 70_000, 1 << 30]);
-    let span = |idr: &Idr<u32>| idr.root.load(&pin()).map(Node::span);
+    let span = |idr: &Idr<u32>| idr.root.load(&pin()).map(TreeNode::span);
     assert_eq!(span(&idr), Some(1 << 32));
     assert!(idr.remove(1 << 30).is_ok());
     assert!(idr.remove(70_000).is_ok());

@@ -17,12 +17,12 @@ pub struct ParcelObject {
     /// Where it stands among the bytes.
     pub offset: usize,
     /// What the parcel holds for it.
-    pub held: Held,
+    pub held: HeldObject,
 }
 
 /// What a parcel holds for an object in it.
 #[derive(Debug)]
-pub enum Held {
+pub enum HeldObject {
     /// A binder, and the name that its transport gave it, if it was written into this parcel.
     Binder {
         /// The binder.
@@ -63,7 +63,10 @@ impl BorrowedParcel<'_> {
         };
         let offset = self.position.get();
         let level = binder.stability().level();
-        self.hold(ParcelObject { offset, held: Held::Binder { binder: binder.clone(), name } });
+        self.hold(ParcelObject {
+            offset,
+            held: HeldObject::Binder { binder: binder.clone(), name },
+        });
         self.write_with(|writer| {
             match shown {
                 WireName::Binder { binder, cookie, flags } => {
@@ -102,9 +105,9 @@ impl BorrowedParcel<'_> {
         let place = self.place_of(offset);
         if let Ok(place) = place {
             match &self.objects.borrow()[place].held {
-                Held::Binder { binder, .. } => return Ok(binder.clone()),
-                Held::File(_) => return Err(StatusCode::BAD_TYPE),
-                Held::Unread => {}
+                HeldObject::Binder { binder, .. } => return Ok(binder.clone()),
+                HeldObject::File(_) => return Err(StatusCode::BAD_TYPE),
+                HeldObject::Unread => {}
             }
         }
         // Without a word from the transport that an object stands here, it is just bytes; old
@@ -112,7 +115,7 @@ impl BorrowedParcel<'_> {
         let is_told = place.is_ok() || self.has_untold_binders();
         let codec = self.codec.as_ref().filter(|_| is_told).ok_or(StatusCode::BAD_TYPE)?;
         let binder = codec.find_binder(name)?;
-        let held = Held::Binder { binder: binder.clone(), name: None };
+        let held = HeldObject::Binder { binder: binder.clone(), name: None };
         self.objects_mut(|objects| match place {
             Ok(place) => objects[place].held = held,
             Err(place) => objects.insert(place, ParcelObject { offset, held }),
@@ -139,9 +142,9 @@ impl BorrowedParcel<'_> {
         let fd = file.as_raw_fd();
         let offset = self.position.get();
         let files = self.objects.get_mut().iter();
-        let index = files.filter(|object| matches!(object.held, Held::File(_))).count();
+        let index = files.filter(|object| matches!(object.held, HeldObject::File(_))).count();
         let index = i32::try_from(index).map_err(|_| StatusCode::BAD_VALUE)?;
-        self.hold(ParcelObject { offset, held: Held::File(file) });
+        self.hold(ParcelObject { offset, held: HeldObject::File(file) });
         let format = self.format();
         self.write_with(|writer| match format {
             WireFormat::Driver(_) => FlatObject::File { fd }.write(writer),
@@ -164,8 +167,8 @@ impl BorrowedParcel<'_> {
         })?;
         let place = self.place_of(offset).map_err(|_| StatusCode::BAD_TYPE)?;
         match &self.objects.borrow()[place].held {
-            Held::File(file) => file.try_clone().map_err(|_| StatusCode::NO_MEMORY),
-            Held::Binder { .. } | Held::Unread => Err(StatusCode::BAD_TYPE),
+            HeldObject::File(file) => file.try_clone().map_err(|_| StatusCode::NO_MEMORY),
+            HeldObject::Binder { .. } | HeldObject::Unread => Err(StatusCode::BAD_TYPE),
         }
     }
 
@@ -189,7 +192,7 @@ impl BorrowedParcel<'_> {
 
     /// Takes back the name of an object that is not sent.
     pub(super) fn unname(&self, object: &ParcelObject) {
-        if let (Some(codec), Held::Binder { binder, name: Some(name) }) =
+        if let (Some(codec), HeldObject::Binder { binder, name: Some(name) }) =
             (&self.codec, &object.held)
         {
             codec.unname(binder, *name);
@@ -209,7 +212,7 @@ impl BorrowedParcel<'_> {
 fn read_name(
     reader: &mut Reader<'_>,
     format: WireFormat,
-) -> Result<Option<WireName>, ::parcel::Error> {
+) -> Result<Option<WireName>, ::parcel::ParcelError> {
     let at = reader.position();
     match format {
         WireFormat::Driver(_) => match FlatObject::read(reader)? {
@@ -218,12 +221,12 @@ fn read_name(
                 Ok(Some(WireName::Binder { binder, cookie, flags }))
             }
             FlatObject::Handle { handle, .. } => Ok(Some(WireName::Handle(handle))),
-            FlatObject::File { .. } => Err(::parcel::Error::BadObject { at }),
+            FlatObject::File { .. } => Err(::parcel::ParcelError::BadObject { at }),
         },
         WireFormat::Rpc(_) => match RpcObject::read(reader)? {
             RpcObject::Null => Ok(None),
             RpcObject::Binder { address } => Ok(Some(WireName::Address(address))),
-            RpcObject::File { .. } => Err(::parcel::Error::BadObject { at }),
+            RpcObject::File { .. } => Err(::parcel::ParcelError::BadObject { at }),
         },
     }
 }

@@ -22,6 +22,6 @@ mod process_state;
 mod proxy;
 mod received;
 
-pub use device::{Device, DeviceError, DeviceOptions};
+pub use device::{DeviceError, DeviceOptions, DriverDevice};
 pub use freeze::{FrozenState, FrozenStateChangeCallback};
 pub use process_state::ProcessState;

@@ -29,7 +29,7 @@ mod socket_file;
 mod tls;
 
 pub use binder_rpc::handshake::{FdMode as FileDescriptorTransportMode, HandshakeError};
-pub use binder_rpc::{Ending, Limits, Version as ProtocolVersion};
+pub use binder_rpc::{Ending, ProtocolVersion, SessionLimits};
 pub use endpoint::PeerAddress;
 pub use error::RpcError;
 pub use server::RpcServer;

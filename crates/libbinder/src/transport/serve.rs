@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::{Caller, LocalObject, TransactionCode, TransactionFlags, with_caller};
+use super::{CallerIdentity, LocalObject, TransactionCode, TransactionFlags, with_caller};
 use crate::StatusCode;
 use crate::interface::{
     DEBUG_PID_TRANSACTION, DUMP_TRANSACTION, EXTENSION_TRANSACTION, FIRST_CALL_TRANSACTION,
@@ -21,7 +21,7 @@ use crate::thread_state::can_serve;
 /// [`StatusCode::UNKNOWN_ERROR`].
 pub fn serve(
     target: &Arc<dyn LocalObject>,
-    caller: Caller,
+    caller: CallerIdentity,
     code: TransactionCode,
     data: Parcel,
     flags: TransactionFlags,

@@ -9,9 +9,10 @@ use procfs_core::{FromBufRead, FromRead};
 use super::*;
 use crate::machine::{Machine, MachineFile};
 
-fn table() -> Arc<Table> {
+fn table() -> Arc<ProcessTable> {
     let proc = ProcDir::open().unwrap();
-    let table = Table::new(Machine::like_this_one(&proc, Duration::from_secs(1000)).unwrap());
+    let table =
+        ProcessTable::new(Machine::like_this_one(&proc, Duration::from_secs(1000)).unwrap());
     table.spawn(table.root(), named("init", None)).unwrap();
     table
 }
@@ -20,15 +21,20 @@ fn named(comm: &str, parent: Option<u32>) -> Facts {
     Facts { comm: comm.into(), parent, ..Facts::default() }
 }
 
-fn text(table: &Table, namespace: &PidNamespace<Task>, task: &Pid<Task>, text: Text) -> Vec<u8> {
+fn text(
+    table: &ProcessTable,
+    namespace: &PidNamespace<Task>,
+    task: &Pid<Task>,
+    text: Text,
+) -> Vec<u8> {
     Seen { table, namespace, task }.text(text).unwrap()
 }
 
-fn stat(table: &Table, namespace: &PidNamespace<Task>, task: &Pid<Task>) -> Stat {
+fn stat(table: &ProcessTable, namespace: &PidNamespace<Task>, task: &Pid<Task>) -> Stat {
     Stat::from_read(&*text(table, namespace, task, Text::Stat)).unwrap()
 }
 
-fn status(table: &Table, namespace: &PidNamespace<Task>, task: &Pid<Task>) -> Status {
+fn status(table: &ProcessTable, namespace: &PidNamespace<Task>, task: &Pid<Task>) -> Status {
     Status::from_buf_read(&*text(table, namespace, task, Text::Status)).unwrap()
 }
 

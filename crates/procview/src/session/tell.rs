@@ -14,9 +14,9 @@ use fuse_wire::notify;
 use pidns::Pid;
 
 use super::Shared;
-use crate::files::{Link, Text};
+use crate::files::{FileLink, Text};
 use crate::machine::MachineFile;
-use crate::node::{Node, What};
+use crate::node::{ViewNode, What};
 use crate::table::Watcher;
 use crate::task::{Leader, Task};
 use crate::view::Keeping;
@@ -31,14 +31,14 @@ pub(super) struct Known {
 impl Known {
     /// The kernel asks for a node: noted before it is answered, so that either the answer is the
     /// new one or the kernel is told.
-    pub(super) fn ask(&self, node: Node) {
+    pub(super) fn ask(&self, node: ViewNode) {
         match node {
             // Whoever finds or lists the machine's files learns how long they are.
-            Node::Root => {
+            ViewNode::Root => {
                 self.root.store(true, Ordering::SeqCst);
                 self.machine.store(true, Ordering::SeqCst);
             }
-            Node::MachineFile(_) => self.machine.store(true, Ordering::SeqCst),
+            ViewNode::MachineFile(_) => self.machine.store(true, Ordering::SeqCst),
             _ => {}
         }
     }
@@ -50,7 +50,7 @@ impl Shared {
         let machine = self.view.table().machine();
         while self.view.clock().tick(machine) {
             for file in MachineFile::ALL.into_iter().filter(|file| file.follows_time()) {
-                self.forget_node(Node::MachineFile(file));
+                self.forget_node(ViewNode::MachineFile(file));
             }
         }
     }
@@ -61,12 +61,12 @@ impl Shared {
         (self.view.keeping() == Keeping::Kept && nr != 0).then_some(nr)
     }
 
-    fn forget_name(&self, parent: Node, name: &str) {
+    fn forget_name(&self, parent: ViewNode, name: &str) {
         let name = CString::new(name).expect("names of ours have no NUL");
         self.send(&notify::inval_entry(parent.number(), &name, 0));
     }
 
-    fn forget_node(&self, node: Node) {
+    fn forget_node(&self, node: ViewNode) {
         self.send(&notify::inval_inode(node.number(), 0, 0));
     }
 
@@ -74,28 +74,28 @@ impl Shared {
         let serial = task.process().serial;
         for file in files {
             for dir in [What::Dir, What::ThreadDir] {
-                self.forget_name(Node::Task(serial, dir), file.name());
+                self.forget_name(ViewNode::Task(serial, dir), file.name());
             }
-            self.forget_node(Node::Task(serial, What::Text(*file)));
+            self.forget_node(ViewNode::Task(serial, What::Text(*file)));
         }
         // The program is another exactly when the arguments are.
         if files.contains(&Text::Cmdline) {
             for dir in [What::Dir, What::ThreadDir] {
-                self.forget_name(Node::Task(serial, dir), Link::Exe.name());
+                self.forget_name(ViewNode::Task(serial, dir), FileLink::Exe.name());
             }
-            self.forget_node(Node::Task(serial, What::Link(Link::Exe)));
+            self.forget_node(ViewNode::Task(serial, What::Link(FileLink::Exe)));
         }
     }
 
     /// The list of processes, and what is told of all of them together, are others.
     fn forget_lists(&self) {
         if self.known.root.swap(false, Ordering::SeqCst) {
-            self.forget_node(Node::Root);
+            self.forget_node(ViewNode::Root);
         }
         if self.known.machine.swap(false, Ordering::SeqCst) {
             for file in MachineFile::ALL.into_iter().filter(|file| file.follows_processes()) {
-                self.forget_name(Node::Root, file.name());
-                self.forget_node(Node::MachineFile(file));
+                self.forget_name(ViewNode::Root, file.name());
+                self.forget_node(ViewNode::MachineFile(file));
             }
         }
     }
@@ -105,7 +105,7 @@ impl Shared {
         let Leader::Other(leader) = task.process().leader else { return };
         let Ok(leader) = self.view.table().process(leader) else { return };
         for thread in self.view.table().threads_with(&leader) {
-            let task_dir = Node::Task(thread.process().serial, What::TaskDir);
+            let task_dir = ViewNode::Task(thread.process().serial, What::TaskDir);
             self.forget_name(task_dir, &task.nr_ns(self.view.namespace()).to_string());
             self.forget_node(task_dir);
         }
@@ -114,15 +114,15 @@ impl Shared {
     /// All that tells of a task; names first, where it and its threads are listed.
     fn forget_task(&self, task: &Pid<Task>) {
         let Some(nr) = self.nr_if_kept(task) else { return };
-        self.forget_name(Node::Root, &nr.to_string());
+        self.forget_name(ViewNode::Root, &nr.to_string());
         self.forget_threads_of(task);
         self.forget_files(task, &Text::OF_RECORDS);
-        let links = Link::ALL.map(What::Link);
+        let links = FileLink::ALL.map(What::Link);
         let dirs = [What::Dir, What::ThreadDir, What::TaskDir, What::NsDir, What::FdDir];
         let descriptors: Vec<u32> = task.process().facts().descriptors.keys().copied().collect();
         let descriptors = descriptors.into_iter().map(What::Fd);
         for what in links.into_iter().chain(descriptors).chain(dirs) {
-            self.forget_node(Node::Task(task.process().serial, what));
+            self.forget_node(ViewNode::Task(task.process().serial, what));
         }
         self.forget_lists();
     }

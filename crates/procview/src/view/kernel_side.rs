@@ -12,14 +12,14 @@ use binder_os::{ProcDir, ProcStat};
 use fuse_wire::{Attr, Timestamp};
 
 use super::{
-    Caller, FOREVER, Found, Keeping, MOUNTS, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, View, descriptor,
-    process_number,
+    FOREVER, Found, Keeping, MOUNTS, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, View, ViewReader,
+    descriptor, process_number,
 };
-use crate::errno::{Errno, found};
-use crate::files::{Link, NsKind, Text};
+use crate::errno::{ViewErrno, found};
+use crate::files::{FileLink, NsKind, Text};
 use crate::net::NetFile;
-use crate::node::{FD_MAX, Node, What};
-use seen::Reader;
+use crate::node::{FD_MAX, ViewNode, What};
+use seen::SeenBy;
 
 /// Texts, and where links lead, as they were when they were looked up.
 #[derive(Default)]
@@ -71,21 +71,21 @@ impl Snapshots {
 
 impl View {
     /// Nothing of the kernel's may be kept, but for what cannot change: a text that was taken down.
-    fn valid_for(node: Node) -> (Duration, Duration) {
+    fn valid_for(node: ViewNode) -> (Duration, Duration) {
         match node {
-            Node::Snapshot(_) => (Duration::ZERO, FOREVER),
+            ViewNode::Snapshot(_) => (Duration::ZERO, FOREVER),
             _ => (Duration::ZERO, Duration::ZERO),
         }
     }
 
-    fn process_dir(&self, slot: u32) -> Result<(u32, Arc<ProcDir>), Errno> {
-        self.kernel.dir(slot)?.ok_or(Errno::Srch)
+    fn process_dir(&self, slot: u32) -> Result<(u32, Arc<ProcDir>), ViewErrno> {
+        self.kernel.dir(slot)?.ok_or(ViewErrno::Srch)
     }
 
     pub(super) fn kernel_entry(&self, nr: u32) -> Option<Found> {
         // Listed, not looked up: the kernel learns no node of ours from it.
         let stat = self.kernel.proc().stat(nr.to_string()).ok()?;
-        let node = Node::Kernel(0, What::Dir);
+        let node = ViewNode::Kernel(0, What::Dir);
         let attr = self.attr_from(stat, S_IFDIR | 0o555);
         Some(Found { node, attr, valid: (Duration::ZERO, Duration::ZERO) })
     }
@@ -94,19 +94,19 @@ impl View {
         &self,
         slot: u32,
         what: What,
-        caller: Caller,
-    ) -> Result<Found, Errno> {
+        caller: ViewReader,
+    ) -> Result<Found, ViewErrno> {
         let attr = self.attr_of_kernel(slot, what).map_err(|errno| match errno {
-            Errno::Srch => Errno::NoEnt,
+            ViewErrno::Srch => ViewErrno::NoEnt,
             other => other,
         })?;
         let is_dir = attr.mode & S_IFMT == S_IFDIR;
         let node = match self.keeping {
             Keeping::Kept if !is_dir => self.snapshot(slot, what, attr, caller)?,
-            Keeping::Kept | Keeping::Asked => Node::Kernel(slot, what),
+            Keeping::Kept | Keeping::Asked => ViewNode::Kernel(slot, what),
         };
         let attr = match node {
-            Node::Snapshot(nth) => self.attr_of_snapshot(nth)?,
+            ViewNode::Snapshot(nth) => self.attr_of_snapshot(nth)?,
             _ => attr,
         };
         Ok(Found { node, attr, valid: Self::valid_for(node) })
@@ -117,9 +117,9 @@ impl View {
         slot: u32,
         what: What,
         name: &[u8],
-        caller: Caller,
-    ) -> Result<Option<Found>, Errno> {
-        let (_, dir) = self.kernel.dir(slot)?.ok_or(Errno::NoEnt)?;
+        caller: ViewReader,
+    ) -> Result<Option<Found>, ViewErrno> {
+        let (_, dir) = self.kernel.dir(slot)?.ok_or(ViewErrno::NoEnt)?;
         let inner = match what {
             What::Dir | What::ThreadDir => match name {
                 b"task" if what == What::Dir => What::TaskDir,
@@ -129,12 +129,12 @@ impl View {
                 b"attr" => What::AttrDir,
                 _ => Text::named(name)
                     .map(What::Text)
-                    .or_else(|| Link::named(name).map(What::Link))
-                    .ok_or(Errno::NoEnt)?,
+                    .or_else(|| FileLink::named(name).map(What::Link))
+                    .ok_or(ViewErrno::NoEnt)?,
             },
             What::TaskDir => {
-                let tid = process_number(name).ok_or(Errno::NoEnt)?;
-                let thread = self.kernel.adopt_thread(&dir, tid).map_err(Errno::absent)?;
+                let tid = process_number(name).ok_or(ViewErrno::NoEnt)?;
+                let thread = self.kernel.adopt_thread(&dir, tid).map_err(ViewErrno::absent)?;
                 return self.found_of_kernel(thread.slot, What::ThreadDir, caller).map(Some);
             }
             What::NsDir => {
@@ -146,27 +146,27 @@ impl View {
                 // the namespace's number, and whoever reads it sees what the kernel's own says.
                 if let Some((kind, number)) = NsKind::parse_target(name) {
                     let is_its_own = number_of(kind) == Some(number);
-                    let file = is_its_own.then_some(Node::NsFile(kind, number));
-                    return self.found(file.ok_or(Errno::NoEnt)?).map(Some);
+                    let file = is_its_own.then_some(ViewNode::NsFile(kind, number));
+                    return self.found(file.ok_or(ViewErrno::NoEnt)?).map(Some);
                 }
-                What::Ns(NsKind::named(name).ok_or(Errno::NoEnt)?)
+                What::Ns(NsKind::named(name).ok_or(ViewErrno::NoEnt)?)
             }
-            What::FdDir => What::Fd(descriptor(name).ok_or(Errno::NoEnt)?),
-            What::FdInfoDir => What::FdInfo(descriptor(name).ok_or(Errno::NoEnt)?),
+            What::FdDir => What::Fd(descriptor(name).ok_or(ViewErrno::NoEnt)?),
+            What::FdInfoDir => What::FdInfo(descriptor(name).ok_or(ViewErrno::NoEnt)?),
             What::AttrDir if name == b"current" => What::Text(Text::AttrCurrent),
-            What::AttrDir => return Err(Errno::NoEnt),
+            What::AttrDir => return Err(ViewErrno::NoEnt),
             What::Fd(_) | What::FdInfo(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
-                return Err(Errno::NotDir);
+                return Err(ViewErrno::NotDir);
             }
         };
         self.found_of_kernel(slot, inner, caller).map(Some)
     }
 
-    pub(super) fn attr_of_kernel(&self, slot: u32, what: What) -> Result<Attr, Errno> {
+    pub(super) fn attr_of_kernel(&self, slot: u32, what: What) -> Result<Attr, ViewErrno> {
         let (_, dir) = self.process_dir(slot)?;
         let stat = dir.stat(path_of(what)).map_err(|error| match error.raw_os_error() {
             // The directory is there, and the process is not.
-            Some(2) if !matches!(what, What::Fd(_) | What::FdInfo(_)) => Errno::Srch,
+            Some(2) if !matches!(what, What::Fd(_) | What::FdInfo(_)) => ViewErrno::Srch,
             _ => error.into(),
         })?;
         let mode = match what {
@@ -200,8 +200,8 @@ impl View {
         &self,
         slot: u32,
         what: What,
-        caller: Caller,
-    ) -> Result<Vec<u8>, Errno> {
+        caller: ViewReader,
+    ) -> Result<Vec<u8>, ViewErrno> {
         let (own, dir) = self.process_dir(slot)?;
         let bytes = dir.read(path_of(what)).map_err(gone)?;
         let is_reader = own == caller.tid;
@@ -225,12 +225,12 @@ impl View {
         let as_seen = |number| *seen_as.entry(number).or_insert_with(|| look(number));
         let is_owner = || {
             let owner = dir.stat(text.name()).map_err(gone)?.uid;
-            Ok::<_, Errno>(caller.uid == 0 || caller.uid == owner)
+            Ok::<_, ViewErrno>(caller.uid == 0 || caller.uid == owner)
         };
         let reader = match is_reader {
-            true => Reader::Itself,
-            false if text == Text::Status || is_owner()? => Reader::Owner,
-            false => Reader::Other,
+            true => SeenBy::Itself,
+            false if text == Text::Status || is_owner()? => SeenBy::Owner,
+            false => SeenBy::Other,
         };
         let told = match text {
             Text::Status => Some(seen::status(&bytes, reader, adopter, as_seen)),
@@ -238,7 +238,7 @@ impl View {
         };
         match failure {
             Some(error) => Err(error.into()),
-            None => told.ok_or(Errno::Io),
+            None => told.ok_or(ViewErrno::Io),
         }
     }
 
@@ -246,17 +246,17 @@ impl View {
         &self,
         slot: u32,
         what: What,
-        caller: Caller,
-    ) -> Result<Vec<u8>, Errno> {
+        caller: ViewReader,
+    ) -> Result<Vec<u8>, ViewErrno> {
         let (_, dir) = self.process_dir(slot)?;
         if !matches!(what, What::Link(_) | What::Fd(_) | What::Ns(_)) {
-            return Err(Errno::Inval);
+            return Err(ViewErrno::Inval);
         }
         // Only the process's user may know where its links lead; the directory's owner is root's
         // for a process that nobody may look into.
-        let owner = dir.stat("environ").map_err(|_| Errno::NoEnt)?.uid;
+        let owner = dir.stat("environ").map_err(|_| ViewErrno::NoEnt)?.uid;
         if caller.uid != 0 && caller.uid != owner {
-            return Err(Errno::Acces);
+            return Err(ViewErrno::Acces);
         }
         let target = dir.read_link(path_of(what))?;
         Ok(match what {
@@ -271,8 +271,8 @@ impl View {
         what: What,
         offset: u64,
         push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
-    ) -> Result<(), Errno> {
-        let (_, dir) = self.kernel.dir(slot)?.ok_or(Errno::NoEnt)?;
+    ) -> Result<(), ViewErrno> {
+        let (_, dir) = self.kernel.dir(slot)?.ok_or(ViewErrno::NoEnt)?;
         let kind = |what: What| match what {
             What::Text(_) | What::FdInfo(_) => S_IFREG,
             What::Link(_) | What::Ns(_) | What::Fd(_) => S_IFLNK,
@@ -283,7 +283,7 @@ impl View {
         match what {
             What::Dir | What::ThreadDir => {
                 let texts = Text::ALL.into_iter().map(|text| (text.name(), What::Text(text)));
-                let links = Link::ALL.into_iter().map(|link| (link.name(), What::Link(link)));
+                let links = FileLink::ALL.into_iter().map(|link| (link.name(), What::Link(link)));
                 let texts = texts.filter(|(name, _)| !name.contains('/'));
                 let dirs = [
                     ("ns", What::NsDir),
@@ -298,7 +298,7 @@ impl View {
                 entries.extend(names.map(|(name, what)| (name.to_owned(), what)));
             }
             What::TaskDir => {
-                let threads = dir.numbers("task").map_err(Errno::absent)?;
+                let threads = dir.numbers("task").map_err(ViewErrno::absent)?;
                 entries.extend(threads.iter().map(|tid| (tid.to_string(), What::ThreadDir)));
             }
             What::NsDir => {
@@ -312,13 +312,13 @@ impl View {
                 entries.extend(shown.map(|fd| (fd.to_string(), file(fd))));
             }
             What::Fd(_) | What::FdInfo(_) | What::Text(_) | What::Link(_) | What::Ns(_) => {
-                return Err(Errno::NotDir);
+                return Err(ViewErrno::NotDir);
             }
         }
         for (at, (name, what)) in (1..).zip(entries).skip_while(|(at, _)| *at <= offset) {
             // Not every kernel has all of them, and some go meanwhile.
             let Ok(stat) = dir.stat(format!("{here}/{name}")) else { continue };
-            let node = Node::Kernel(slot, what);
+            let node = ViewNode::Kernel(slot, what);
             let attr = Attr { ino: stat.inode, ..self.plain_attr(kind(what), 0) };
             let found = Found { node, attr, valid: (Duration::ZERO, Duration::ZERO) };
             if !push(found, at, name.as_bytes()) {
@@ -329,75 +329,85 @@ impl View {
     }
 
     /// Takes a text, or where a link leads, down for who looks it up.
-    fn snapshot(&self, slot: u32, what: What, attr: Attr, caller: Caller) -> Result<Node, Errno> {
+    fn snapshot(
+        &self,
+        slot: u32,
+        what: What,
+        attr: Attr,
+        caller: ViewReader,
+    ) -> Result<ViewNode, ViewErrno> {
         let bytes = match what {
             What::Text(_) | What::FdInfo(_) => self.text_of_kernel(slot, what, caller),
             _ => self.read_link_of_kernel(slot, what, caller),
         };
         let bytes = bytes.map_err(|errno| match errno {
-            Errno::Other(raw) => Errno::absent(io::Error::from_raw_os_error(raw)),
-            _ => Errno::NoEnt,
+            ViewErrno::Other(raw) => ViewErrno::absent(io::Error::from_raw_os_error(raw)),
+            _ => ViewErrno::NoEnt,
         })?;
         let mut snapshots = self.snapshots();
         let nth = snapshots.next;
         snapshots.next = nth.wrapping_add(1);
-        let node = Node::Snapshot(nth);
+        let node = ViewNode::Snapshot(nth);
         let attr = Attr { size: bytes.len() as u64, ..attr };
         snapshots.texts.insert(nth, (attr, Arc::new(bytes)));
         Ok(node)
     }
 
-    pub(super) fn attr_of_snapshot(&self, nth: u32) -> Result<Attr, Errno> {
-        self.snapshots().texts.get(&nth).map(|(attr, _)| *attr).ok_or(Errno::Srch)
+    pub(super) fn attr_of_snapshot(&self, nth: u32) -> Result<Attr, ViewErrno> {
+        self.snapshots().texts.get(&nth).map(|(attr, _)| *attr).ok_or(ViewErrno::Srch)
     }
 
     /// The text, or where the link leads.
-    pub(super) fn text_of_snapshot(&self, nth: u32) -> Result<Arc<Vec<u8>>, Errno> {
-        self.snapshots().texts.get(&nth).map(|(_, text)| text.clone()).ok_or(Errno::Srch)
+    pub(super) fn text_of_snapshot(&self, nth: u32) -> Result<Arc<Vec<u8>>, ViewErrno> {
+        self.snapshots().texts.get(&nth).map(|(_, text)| text.clone()).ok_or(ViewErrno::Srch)
     }
 
     /// Finds a name beside the processes, or below a directory there.
-    pub(super) fn lookup_mirror(&self, dir: Option<u32>, name: &[u8]) -> Result<Found, Errno> {
-        let name = std::str::from_utf8(name).map_err(|_| Errno::NoEnt)?;
+    pub(super) fn lookup_mirror(&self, dir: Option<u32>, name: &[u8]) -> Result<Found, ViewErrno> {
+        let name = std::str::from_utf8(name).map_err(|_| ViewErrno::NoEnt)?;
         let path = match dir {
             Some(dir) => format!("{}/{name}", self.mirrored(dir)?),
             None if MIRRORED.contains(&name) || name == MIRRORED_DIR => name.to_owned(),
-            None => return Err(Errno::NoEnt),
+            None => return Err(ViewErrno::NoEnt),
         };
         // Before it is given a number, for what is not there needs none.
         self.kernel.proc().stat(&*path)?;
         let nth = self.mirror().number_of(&path);
         let attr = self.attr_of_mirror(nth)?;
-        Ok(Found { node: Node::Mirror(nth), attr, valid: (Duration::ZERO, Duration::ZERO) })
+        Ok(Found { node: ViewNode::Mirror(nth), attr, valid: (Duration::ZERO, Duration::ZERO) })
     }
 
-    fn mirrored(&self, nth: u32) -> Result<Arc<str>, Errno> {
-        self.mirror().paths.get(nth as usize).cloned().ok_or(Errno::NoEnt)
+    fn mirrored(&self, nth: u32) -> Result<Arc<str>, ViewErrno> {
+        self.mirror().paths.get(nth as usize).cloned().ok_or(ViewErrno::NoEnt)
     }
 
     /// The link to the reader's mounts.
-    pub(super) fn mounts(&self) -> Node {
-        Node::Mirror(self.mirror().number_of(MOUNTS))
+    pub(super) fn mounts(&self) -> ViewNode {
+        ViewNode::Mirror(self.mirror().number_of(MOUNTS))
     }
 
-    pub(super) fn attr_of_mirror(&self, nth: u32) -> Result<Attr, Errno> {
+    pub(super) fn attr_of_mirror(&self, nth: u32) -> Result<Attr, ViewErrno> {
         let stat = self.kernel.proc().stat(&*self.mirrored(nth)?)?;
         Ok(self.attr_from(stat, stat.mode & !0o222))
     }
 
-    pub(super) fn text_of_mirror(&self, nth: u32) -> Result<Vec<u8>, Errno> {
+    pub(super) fn text_of_mirror(&self, nth: u32) -> Result<Vec<u8>, ViewErrno> {
         Ok(self.kernel.proc().read(&*self.mirrored(nth)?)?)
     }
 
     /// A file of the network that the reader is in, as its own /proc/net has it.
-    pub(super) fn net_of_reader(&self, file: NetFile, caller: Caller) -> Result<Vec<u8>, Errno> {
-        let reader = self.kernel.adopt(caller.tid).map_err(Errno::absent)?;
+    pub(super) fn net_of_reader(
+        &self,
+        file: NetFile,
+        caller: ViewReader,
+    ) -> Result<Vec<u8>, ViewErrno> {
+        let reader = self.kernel.adopt(caller.tid).map_err(ViewErrno::absent)?;
         let text = found(reader.dir.read(format!("net/{}", file.name())))?;
         // A kernel may be without IPv6, for one.
         Ok(text.map_or_else(|| file.header().into_bytes(), |text| file.without_addresses(text)))
     }
 
-    pub(super) fn read_link_mirror(&self, nth: u32) -> Result<Vec<u8>, Errno> {
+    pub(super) fn read_link_mirror(&self, nth: u32) -> Result<Vec<u8>, ViewErrno> {
         Ok(self.kernel.proc().read_link(&*self.mirrored(nth)?)?)
     }
 
@@ -408,7 +418,7 @@ impl View {
         before: u64,
         offset: u64,
         push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
-    ) -> Result<(), Errno> {
+    ) -> Result<(), ViewErrno> {
         let path = dir.map(|dir| self.mirrored(dir)).transpose()?;
         let names = match &path {
             Some(path) => {
@@ -427,7 +437,7 @@ impl View {
             let Ok(text) = std::str::from_utf8(&name) else { continue };
             let full = path.as_ref().map_or(text.to_owned(), |path| format!("{path}/{text}"));
             let Ok(stat) = self.kernel.proc().stat(&*full) else { continue };
-            let node = Node::Mirror(u32::MAX);
+            let node = ViewNode::Mirror(u32::MAX);
             let attr = self.attr_from(stat, stat.mode & !0o222);
             let found = Found { node, attr, valid: (Duration::ZERO, Duration::ZERO) };
             if !push(found, at, &name) {
@@ -451,9 +461,9 @@ impl Mirror {
 }
 
 /// The directory of a process is there, and the process is not.
-fn gone(error: io::Error) -> Errno {
+fn gone(error: io::Error) -> ViewErrno {
     match error.kind() {
-        io::ErrorKind::NotFound => Errno::Srch,
+        io::ErrorKind::NotFound => ViewErrno::Srch,
         _ => error.into(),
     }
 }

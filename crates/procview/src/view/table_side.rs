@@ -6,16 +6,16 @@ use fuse_wire::Attr;
 use pidns::Pid;
 
 use super::{FOREVER, Found, S_IFDIR, S_IFLNK, S_IFREG, View, descriptor, process_number};
-use crate::errno::Errno;
-use crate::files::{Link, NsKind, Text};
-use crate::node::{Node, What};
+use crate::errno::ViewErrno;
+use crate::files::{FileLink, NsKind, Text};
+use crate::node::{ViewNode, What};
 use crate::render::Seen;
 use crate::task::{Leader, Task, leader_number};
 
 impl View {
     /// The process, if it is still there.
-    fn task(&self, serial: u32) -> Result<Arc<Pid<Task>>, Errno> {
-        self.table().by_serial(serial).ok_or(Errno::Srch)
+    fn task(&self, serial: u32) -> Result<Arc<Pid<Task>>, ViewErrno> {
+        self.table().by_serial(serial).ok_or(ViewErrno::Srch)
     }
 
     fn seen<'a>(&'a self, task: &'a Pid<Task>) -> Seen<'a> {
@@ -37,7 +37,7 @@ impl View {
     }
 
     pub(super) fn found_task(&self, task: &Pid<Task>, what: What) -> Found {
-        let node = Node::Task(task.process().serial, what);
+        let node = ViewNode::Task(task.process().serial, what);
         Found { node, attr: self.attr_of(task, what), valid: (FOREVER, FOREVER) }
     }
 
@@ -46,15 +46,15 @@ impl View {
         serial: u32,
         what: What,
         name: &[u8],
-    ) -> Result<Option<Found>, Errno> {
-        let task = self.task(serial).map_err(|_| Errno::NoEnt)?;
+    ) -> Result<Option<Found>, ViewErrno> {
+        let task = self.task(serial).map_err(|_| ViewErrno::NoEnt)?;
         let found = match what {
             What::Dir | What::ThreadDir => entry_of_process(what, name),
             What::TaskDir => {
-                let nr = process_number(name).ok_or(Errno::NoEnt)?;
+                let nr = process_number(name).ok_or(ViewErrno::NoEnt)?;
                 let thread = self.namespace().get_pid(nr);
                 let is_its = |it: &Arc<Pid<Task>>| leader_number(it) == leader_number(&task);
-                let thread = thread.filter(is_its).ok_or(Errno::NoEnt)?;
+                let thread = thread.filter(is_its).ok_or(ViewErrno::NoEnt)?;
                 return Ok(Some(self.found_task(&thread, What::ThreadDir)));
             }
             What::NsDir => {
@@ -62,9 +62,9 @@ impl View {
                 return self.found(self.namespace_file(&task, kind)).map(Some);
             }
             What::FdDir => {
-                let fd = descriptor(name).ok_or(Errno::NoEnt)?;
+                let fd = descriptor(name).ok_or(ViewErrno::NoEnt)?;
                 if !task.process().facts().descriptors.contains_key(&fd) {
-                    return Err(Errno::NoEnt);
+                    return Err(ViewErrno::NoEnt);
                 }
                 Some(What::Fd(fd))
             }
@@ -74,23 +74,23 @@ impl View {
             | What::FdInfo(_)
             | What::Text(_)
             | What::Link(_)
-            | What::Ns(_) => return Err(Errno::NotDir),
+            | What::Ns(_) => return Err(ViewErrno::NotDir),
         };
         Ok(found.map(|what| self.found_task(&task, what)))
     }
 
     /// A namespace, by one file for all that are in it. With the kernel this is a link to one, which
     /// would cost each process another name.
-    fn namespace_file(&self, task: &Pid<Task>, kind: NsKind) -> Node {
-        Node::NsFile(kind, self.seen(task).namespace_number(kind))
+    fn namespace_file(&self, task: &Pid<Task>, kind: NsKind) -> ViewNode {
+        ViewNode::NsFile(kind, self.seen(task).namespace_number(kind))
     }
 
-    pub(super) fn attr_of_task(&self, serial: u32, what: What) -> Result<Attr, Errno> {
+    pub(super) fn attr_of_task(&self, serial: u32, what: What) -> Result<Attr, ViewErrno> {
         Ok(self.attr_of(&*self.task(serial)?, what))
     }
 
     fn attr_of(&self, task: &Pid<Task>, what: What) -> Attr {
-        let node = Node::Task(task.process().serial, what);
+        let node = ViewNode::Task(task.process().serial, what);
         let text_len = || self.kept_text(node).map_or(0, |text| text.len());
         let (mode, size) = match what {
             What::Dir | What::ThreadDir | What::TaskDir | What::AttrDir => (S_IFDIR | 0o555, 0),
@@ -125,19 +125,19 @@ impl View {
         Attr { ino: node.number(), uid, gid, nlink, ..self.plain_attr(mode, size) }
     }
 
-    pub(super) fn text_of_task(&self, serial: u32, text: Text) -> Result<Vec<u8>, Errno> {
+    pub(super) fn text_of_task(&self, serial: u32, text: Text) -> Result<Vec<u8>, ViewErrno> {
         let task = self.task(serial)?;
-        self.seen(&task).text(text).ok_or(Errno::NoEnt)
+        self.seen(&task).text(text).ok_or(ViewErrno::NoEnt)
     }
 
-    pub(super) fn read_link_of_task(&self, serial: u32, what: What) -> Result<Vec<u8>, Errno> {
+    pub(super) fn read_link_of_task(&self, serial: u32, what: What) -> Result<Vec<u8>, ViewErrno> {
         let task = self.task(serial)?;
         match what {
-            What::Link(link) => self.seen(&task).link(link).ok_or(Errno::NoEnt),
+            What::Link(link) => self.seen(&task).link(link).ok_or(ViewErrno::NoEnt),
             What::Fd(fd) => {
-                task.process().facts().descriptors.get(&fd).cloned().ok_or(Errno::NoEnt)
+                task.process().facts().descriptors.get(&fd).cloned().ok_or(ViewErrno::NoEnt)
             }
-            _ => Err(Errno::Inval),
+            _ => Err(ViewErrno::Inval),
         }
     }
 
@@ -147,9 +147,10 @@ impl View {
         what: What,
         offset: u64,
         push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
-    ) -> Result<(), Errno> {
-        let task = self.task(serial).map_err(|_| Errno::NoEnt)?;
-        let above = if what == What::Dir { Node::Root } else { Node::Task(serial, What::Dir) };
+    ) -> Result<(), ViewErrno> {
+        let task = self.task(serial).map_err(|_| ViewErrno::NoEnt)?;
+        let above =
+            if what == What::Dir { ViewNode::Root } else { ViewNode::Task(serial, What::Dir) };
         let here = self.found_task(&task, what);
         let dots = [(&b"."[..], here), (b"..", Found { node: above, ..here })];
         let mut entries: Vec<(Vec<u8>, Found)> =
@@ -186,7 +187,7 @@ impl View {
             | What::FdInfo(_)
             | What::Text(_)
             | What::Link(_)
-            | What::Ns(_) => return Err(Errno::NotDir),
+            | What::Ns(_) => return Err(ViewErrno::NotDir),
         }
         for (at, (name, found)) in (1..).zip(entries) {
             if at > offset && !push(found, at, &name) {
@@ -206,13 +207,13 @@ fn entry_of_process(dir: What, name: &[u8]) -> Option<What> {
         b"task" if dir == What::Dir => Some(What::TaskDir),
         b"ns" => Some(What::NsDir),
         b"fd" => Some(What::FdDir),
-        _ => Link::named(name).map(What::Link),
+        _ => FileLink::named(name).map(What::Link),
     }
 }
 
 fn entries_of_process(dir: What) -> Vec<(&'static str, What)> {
     let texts = Text::OF_RECORDS.into_iter().map(|text| (text.name(), What::Text(text)));
-    let links = Link::ALL.into_iter().map(|link| (link.name(), What::Link(link)));
+    let links = FileLink::ALL.into_iter().map(|link| (link.name(), What::Link(link)));
     let mut entries: Vec<_> = texts.chain(links).collect();
     if dir == What::Dir {
         entries.push(("task", What::TaskDir));

@@ -67,7 +67,7 @@ impl FakeProc {
 
     fn view(&self, members: Members) -> View {
         let proc = ProcDir::open().unwrap();
-        let table = Table::new(Machine::like_this_one(&proc, Duration::ZERO).unwrap());
+        let table = ProcessTable::new(Machine::like_this_one(&proc, Duration::ZERO).unwrap());
         let namespace = table.root().clone();
         let kernel = Kernel::new(proc.dir(&self.dir).unwrap(), members);
         View::new(table, namespace, kernel, Keeping::Asked)
@@ -82,13 +82,13 @@ impl Drop for FakeProc {
 
 /// What the last of the line reads in the `stat` of a process, as the kernel has it asked for.
 fn stat_of(view: &View, pid: u32) -> String {
-    let caller = Caller { tid: LAST, uid: 0 };
-    let look = |node: Node, name: &str| {
+    let caller = ViewReader { tid: LAST, uid: 0 };
+    let look = |node: ViewNode, name: &str| {
         let found = view.lookup(node, name.as_bytes(), caller).unwrap().unwrap();
         assert!(view.remember(found.node));
         found.node
     };
-    let file = look(look(Node::Root, &pid.to_string()), Text::Stat.name());
+    let file = look(look(ViewNode::Root, &pid.to_string()), Text::Stat.name());
     String::from_utf8(view.text(file, caller).unwrap().to_vec()).unwrap()
 }
 
@@ -115,8 +115,8 @@ fn whether_a_process_is_below_another_is_asked_once_in_its_life() {
     assert_eq!(fake.opened(), 5);
     fs::remove_dir_all(fake.dir.join("131")).unwrap();
     fake.add(131, 7);
-    let caller = Caller { tid: LAST, uid: 0 };
-    assert_eq!(view.lookup(Node::Root, b"131", caller).unwrap_err(), Errno::NoEnt);
+    let caller = ViewReader { tid: LAST, uid: 0 };
+    assert_eq!(view.lookup(ViewNode::Root, b"131", caller).unwrap_err(), ViewErrno::NoEnt);
 }
 
 #[test]
@@ -126,9 +126,9 @@ fn whoever_has_a_number_of_the_table_finds_itself_by_another_name() {
     fake.add(LAST + 1, 1);
     let mut view = fake.view(Members::Nobody);
     view.keeping = Keeping::Kept;
-    let (reader, other) = (Caller { tid: LAST, uid: 0 }, Caller { tid: LAST + 1, uid: 0 });
-    let leads_to = |view: &View, caller: Caller| {
-        let found = view.lookup(Node::Root, b"self", caller).unwrap().unwrap();
+    let (reader, other) = (ViewReader { tid: LAST, uid: 0 }, ViewReader { tid: LAST + 1, uid: 0 });
+    let leads_to = |view: &View, caller: ViewReader| {
+        let found = view.lookup(ViewNode::Root, b"self", caller).unwrap().unwrap();
         String::from_utf8(view.read_link(found.node, caller).unwrap()).unwrap()
     };
     assert_eq!(leads_to(&view, reader), "130");
@@ -138,12 +138,12 @@ fn whoever_has_a_number_of_the_table_finds_itself_by_another_name() {
     }
     assert_eq!((leads_to(&view, reader), leads_to(&view, other)), (".130".into(), "131".into()));
     let is_kernels = |name: &str| {
-        let found = view.lookup(Node::Root, name.as_bytes(), reader).unwrap().unwrap();
-        matches!(found.node, Node::Kernel(..))
+        let found = view.lookup(ViewNode::Root, name.as_bytes(), reader).unwrap().unwrap();
+        matches!(found.node, ViewNode::Kernel(..))
     };
     assert!(is_kernels(".130") && !is_kernels("130"));
     // Nobody finds another so.
     for (name, caller) in [(&b".130"[..], other), (b".131", reader), (b".0", reader)] {
-        assert_ne!(view.lookup(Node::Root, name, caller).map(|it| it.is_some()), Ok(true));
+        assert_ne!(view.lookup(ViewNode::Root, name, caller).map(|it| it.is_some()), Ok(true));
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use binder_os::{ProcDir, namespaces};
 use pidns::PidNamespace;
-use procview::{Facts, Machine, Members, Session, Table, Task};
+use procview::{Facts, Machine, Members, ProcessTable, Task, ViewSession};
 
 const DIR: &str = "/mnt";
 
@@ -30,9 +30,10 @@ fn in_private_mounts(act: impl FnOnce() + Send + 'static) {
     thread::spawn(body).join().unwrap();
 }
 
-fn table() -> Arc<Table> {
+fn table() -> Arc<ProcessTable> {
     let proc = ProcDir::open().unwrap();
-    let table = Table::new(Machine::like_this_one(&proc, Duration::from_secs(1000)).unwrap());
+    let table =
+        ProcessTable::new(Machine::like_this_one(&proc, Duration::from_secs(1000)).unwrap());
     table.spawn(table.root(), named("init", None)).unwrap();
     table
 }
@@ -46,18 +47,18 @@ fn named(comm: &str, parent: Option<u32>) -> Facts {
 struct Mounted(JoinHandle<()>);
 
 impl Mounted {
-    fn of(table: &Arc<Table>, namespace: &Arc<PidNamespace<Task>>) -> Self {
+    fn of(table: &Arc<ProcessTable>, namespace: &Arc<PidNamespace<Task>>) -> Self {
         let proc = ProcDir::open().unwrap();
-        Self::serve(Session::of_table(table.clone(), namespace.clone(), proc).unwrap())
+        Self::serve(ViewSession::of_table(table.clone(), namespace.clone(), proc).unwrap())
     }
 
     fn of_kernel(members: Members) -> Self {
         let proc = ProcDir::open().unwrap();
         let machine = Machine::like_this_one(&proc, Duration::ZERO).unwrap();
-        Self::serve(Session::of_kernel(Table::new(machine), members, proc).unwrap())
+        Self::serve(ViewSession::of_kernel(ProcessTable::new(machine), members, proc).unwrap())
     }
 
-    fn serve((session, mount): (Session, binder_os::DetachedMount)) -> Self {
+    fn serve((session, mount): (ViewSession, binder_os::DetachedMount)) -> Self {
         let server = thread::spawn(move || session.serve().unwrap());
         mount.attach(Path::new(DIR)).unwrap();
         Self(server)

@@ -11,13 +11,13 @@ use aidl_tests::aidl::anybinder::test::ITest::ITest;
 use aidl_tests::service::{new_callback, new_test_service};
 use aidl_tests::suite::{self, Without};
 use binder::binder_impl::IBinderInternal;
-use binder::transport::{Header, RpcVersion, WireFormat};
+use binder::transport::{BuilderWord, RpcVersion, WireFormat};
 use binder::{FromIBinder, StatusCode, Strong};
 use side::{Side, pair};
 
 const FORMATS: [WireFormat; 5] = [
-    WireFormat::Driver(Header::System),
-    WireFormat::Driver(Header::Unknown),
+    WireFormat::Driver(BuilderWord::System),
+    WireFormat::Driver(BuilderWord::Unknown),
     WireFormat::Rpc(RpcVersion::V0),
     WireFormat::Rpc(RpcVersion::V1),
     WireFormat::Rpc(RpcVersion::V2),

@@ -6,9 +6,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use binder::transport::{
-    Caller, DeathLinks, DeathNotice, Held, LocalObject, Object, ObjectCodec, Parcel, ParcelObject,
-    ProxyFacts, ReceivedBytes, RemoteObject, TransactionCode, TransactionFlags, WireFormat,
-    WireName, serve,
+    CallerIdentity, DeathLinks, DeathNotice, HeldObject, LocalObject, Object, ObjectCodec, Parcel,
+    ParcelObject, ProxyFacts, ReceivedBytes, RemoteObject, TransactionCode, TransactionFlags,
+    WireFormat, WireName, serve,
 };
 use binder::{SpIBinder, StatusCode};
 
@@ -126,10 +126,10 @@ impl Side {
         let format = self.format;
         for object in sent.objects().iter() {
             let held = match &object.held {
-                Held::File(file) => Held::File(file.try_clone().unwrap()),
-                Held::Binder { .. } | Held::Unread => Held::Unread,
+                HeldObject::File(file) => HeldObject::File(file.try_clone().unwrap()),
+                HeldObject::Binder { .. } | HeldObject::Unread => HeldObject::Unread,
             };
-            let is_file = matches!(held, Held::File(_));
+            let is_file = matches!(held, HeldObject::File(_));
             match format {
                 WireFormat::Driver(_) => translate(&mut bytes[object.offset..]),
                 // Old versions do not tell where binders are.
@@ -257,7 +257,7 @@ impl RemoteObject for Proxy {
         let target = target.ok_or(StatusCode::DEAD_OBJECT)?;
         let target: &Arc<dyn LocalObject> = target.as_local().ok_or(StatusCode::BAD_TYPE)?;
         let data = peer.receive(data);
-        let caller = Caller { pid: 1, uid: 2, sid: None, certificate: None };
+        let caller = CallerIdentity { pid: 1, uid: 2, sid: None, certificate: None };
         let reply = serve(target, caller, code, data, flags)?;
         Ok(self.side.receive(reply))
     }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use binder_os::Delivery;
-use binder_os::binder_returns::{Acceptance, Notice, Refusal, Return};
+use binder_os::IncomingTransaction;
+use binder_os::binder_returns::{Acceptance, NoReply, Notice, Return};
 use binder_os::delivery::{ObjectKind, ReceivedObject};
 use binder_uapi::{
     BC_ACQUIRE_DONE, BC_INCREFS_DONE, BC_REPLY, BC_TRANSACTION, BinderPtrCookie,
@@ -11,20 +11,20 @@ use binder_uapi::{
     name_of,
 };
 
-use super::device::Shared;
-use super::link::Payload;
-use super::received::Received;
+use super::device::DeviceShared;
+use super::link::OutgoingPayload;
+use super::received::ReceivedTransaction;
 use crate::SpIBinder;
 use crate::StatusCode;
 use crate::transport::{
-    Caller, Held, ObjectCodec, Parcel, ParcelObject, TransactionCode, TransactionFlags, serve,
-    take_buffer,
+    CallerIdentity, HeldObject, ObjectCodec, Parcel, ParcelObject, TransactionCode,
+    TransactionFlags, serve, take_buffer,
 };
 
 /// The flags of callers that concern the driver.
 const PASSED_FLAGS: u32 = TF_ONE_WAY | TF_CLEAR_BUF | TF_UPDATE_TXN;
 
-impl Shared {
+impl DeviceShared {
     /// Calls the object behind a handle and waits for its reply, or until a one-way is accepted.
     pub(super) fn call(
         self: &Arc<Self>,
@@ -44,7 +44,9 @@ impl Shared {
         let flags = flags & PASSED_FLAGS | TF_ACCEPT_FDS;
         let head =
             BinderTransactionData { target: handle.into(), code, flags, ..Default::default() };
-        self.with_link(|link| link.push_transaction(BC_TRANSACTION, head, &Payload::Parcel(&data)));
+        self.with_link(|link| {
+            link.push_transaction(BC_TRANSACTION, head, &OutgoingPayload::Parcel(&data))
+        });
         let answer = self.await_answer(flags & TF_ONE_WAY != 0);
         // Its names have come to the driver or will not; either way they are not needed any more.
         drop(data);
@@ -60,7 +62,7 @@ impl Shared {
                 Return::Reply(delivery) => return self.take_reply(delivery),
                 // Replies of this thread complete in the order in which all was sent.
                 Return::Complete(_) | Return::Refused(_)
-                    if self.with_link(super::link::Link::complete_reply) => {}
+                    if self.with_link(super::link::ThreadLink::complete_reply) => {}
                 Return::Complete(acceptance) => {
                     self.note_acceptance(acceptance);
                     if is_oneway {
@@ -82,11 +84,11 @@ impl Shared {
             Return::DeadBinder(cookie) => self.bury(cookie),
             Return::Frozen(info) => self.note_freeze(&info),
             Return::Complete(acceptance) => {
-                self.with_link(super::link::Link::complete_reply);
+                self.with_link(super::link::ThreadLink::complete_reply);
                 self.note_acceptance(acceptance);
             }
             Return::Refused(refusal) => {
-                self.with_link(super::link::Link::complete_reply);
+                self.with_link(super::link::ThreadLink::complete_reply);
                 tracing::debug!(?refusal, "a reply was refused");
             }
             Return::Reply(delivery) => {
@@ -130,7 +132,7 @@ impl Shared {
     }
 
     /// Takes the reply to a call: a parcel, or a status.
-    fn take_reply(self: &Arc<Self>, delivery: Delivery) -> Result<Parcel, StatusCode> {
+    fn take_reply(self: &Arc<Self>, delivery: IncomingTransaction) -> Result<Parcel, StatusCode> {
         let head = *delivery.head();
         let reply = self.receive(delivery).0?;
         if head.flags & TF_STATUS_CODE == 0 {
@@ -144,12 +146,12 @@ impl Shared {
     }
 
     /// Serves a call and replies, or serves a one-way.
-    fn serve_call(self: &Arc<Self>, delivery: Delivery) {
+    fn serve_call(self: &Arc<Self>, delivery: IncomingTransaction) {
         let head = *delivery.head();
         let BinderTransactionData { target: ptr, cookie, code, flags, .. } = head;
         let is_oneway = flags & TF_ONE_WAY != 0;
         let caller = self.caller(&delivery);
-        self.with_link(super::link::Link::begin_serving);
+        self.with_link(super::link::ThreadLink::begin_serving);
         let (data, unfreed) = self.receive(delivery);
         // The driver brings no further one-way to the same object before this one is freed.
         let unfreed = unfreed.filter(|_| is_oneway);
@@ -164,7 +166,7 @@ impl Shared {
                 tracing::debug!(code, %status, "a one-way failed");
             }
             drop(unfreed);
-            self.with_link(super::link::Link::end_serving);
+            self.with_link(super::link::ThreadLink::end_serving);
             return;
         }
         self.with_link(|link| {
@@ -173,36 +175,36 @@ impl Shared {
             match answer {
                 Ok(reply) => {
                     let head = BinderTransactionData { flags, ..Default::default() };
-                    link.push_transaction(BC_REPLY, head, &Payload::Parcel(&reply));
+                    link.push_transaction(BC_REPLY, head, &OutgoingPayload::Parcel(&reply));
                     link.keep_reply(reply);
                 }
                 Err(status) => {
                     let flags = flags | TF_STATUS_CODE;
                     let head = BinderTransactionData { flags, ..Default::default() };
-                    link.push_transaction(BC_REPLY, head, &Payload::Status(status.code()));
+                    link.push_transaction(BC_REPLY, head, &OutgoingPayload::Status(status.code()));
                     link.keep_reply(Parcel::new());
                 }
             }
         });
     }
 
-    fn caller(&self, delivery: &Delivery) -> Caller {
+    fn caller(&self, delivery: &IncomingTransaction) -> CallerIdentity {
         let BinderTransactionData { sender_pid: pid, sender_euid: uid, .. } = *delivery.head();
         let sid = delivery.security_context().unwrap_or_else(|error| {
             tracing::error!(%error, "no security context");
             None
         });
-        Caller { pid, uid, sid, certificate: None }
+        CallerIdentity { pid, uid, sid, certificate: None }
     }
 
     /// Makes a parcel of what was received: from then on it holds what it names. What is still to be
     /// freed, if the parcel does not see to that, comes along.
     fn receive(
         self: &Arc<Self>,
-        delivery: Delivery,
-    ) -> (Result<Parcel, StatusCode>, Option<Received>) {
+        delivery: IncomingTransaction,
+    ) -> (Result<Parcel, StatusCode>, Option<ReceivedTransaction>) {
         let is_sensitive = delivery.head().flags & TF_CLEAR_BUF != 0;
-        let mut received = Received::new(self, delivery);
+        let mut received = ReceivedTransaction::new(self, delivery);
         let objects = match self.take_objects(&mut received) {
             Ok(objects) => objects,
             Err(status) => return (Err(status), Some(received)),
@@ -222,7 +224,7 @@ impl Shared {
 
     fn take_objects(
         self: &Arc<Self>,
-        received: &mut Received,
+        received: &mut ReceivedTransaction,
     ) -> Result<Vec<ParcelObject>, StatusCode> {
         let objects = received.take_objects().map_err(|error| self.status_of(&error))?;
         objects.into_iter().map(|object| self.parcel_object(object)).collect()
@@ -233,20 +235,22 @@ impl Shared {
         ReceivedObject { offset, kind }: ReceivedObject,
     ) -> Result<ParcelObject, StatusCode> {
         let binder = match kind {
-            ObjectKind::File(file) => return Ok(ParcelObject { offset, held: Held::File(file) }),
+            ObjectKind::File(file) => {
+                return Ok(ParcelObject { offset, held: HeldObject::File(file) });
+            }
             ObjectKind::Own(name) => {
                 SpIBinder::from_local(self.target(name).ok_or(StatusCode::DEAD_OBJECT)?)
             }
             ObjectKind::Handle(handle) => SpIBinder::from_remote(self.proxy(handle)),
             ObjectKind::Other(_) => return Err(StatusCode::BAD_TYPE),
         };
-        Ok(ParcelObject { offset, held: Held::Binder { binder, name: None } })
+        Ok(ParcelObject { offset, held: HeldObject::Binder { binder, name: None } })
     }
 }
 
-fn status_of_refusal(refusal: Refusal) -> StatusCode {
+fn status_of_refusal(refusal: NoReply) -> StatusCode {
     match refusal {
-        Refusal::Dead => StatusCode::DEAD_OBJECT,
-        Refusal::Failed | Refusal::Frozen => StatusCode::FAILED_TRANSACTION,
+        NoReply::Dead => StatusCode::DEAD_OBJECT,
+        NoReply::Failed | NoReply::Frozen => StatusCode::FAILED_TRANSACTION,
     }
 }

@@ -16,12 +16,12 @@ use binder_uapi::{
 };
 use rustix::io::Errno;
 
-use super::handles::Handles;
+use super::handles::DeviceHandles;
 use super::nodes::Nodes;
-use super::pool::Pool;
-use super::proxy::Proxy;
+use super::pool::ThreadPool;
+use super::proxy::HandleProxy;
 use crate::service_manager::ServiceManager;
-use crate::transport::{Header, LocalObject, ObjectCodec, WireFormat, WireName};
+use crate::transport::{BuilderWord, LocalObject, ObjectCodec, WireFormat, WireName};
 use crate::{IBinder as _, SpIBinder, StatusCode};
 
 /// The scheduling that objects ask for, as Android's library writes it: the usual, nice 19.
@@ -32,8 +32,8 @@ const LOWEST_PRIORITY: u32 = 0x13;
 /// Clones are the same device. It stays open as long as the process: others may hold objects of this
 /// process through it. A process may open several; each has handles and a thread pool of its own.
 #[derive(Clone)]
-pub struct Device {
-    shared: Arc<Shared>,
+pub struct DriverDevice {
+    shared: Arc<DeviceShared>,
 }
 
 /// Why a device cannot be used.
@@ -86,7 +86,7 @@ pub struct DeviceOptions {
     /// at most four mebibytes.
     pub buffer_bytes: usize,
     /// The word before descriptors of interfaces in calls.
-    pub header: Header,
+    pub header: BuilderWord,
     /// How many threads the driver may ask for, beside those that join or start the pool.
     pub max_threads: u32,
     /// Whether the driver is to say when this process floods another with one-ways; it is logged.
@@ -97,14 +97,14 @@ impl Default for DeviceOptions {
     fn default() -> Self {
         Self {
             buffer_bytes: DEFAULT_BUFFER_BYTES,
-            header: Header::default(),
+            header: BuilderWord::default(),
             max_threads: 15,
             detects_oneway_spam: true,
         }
     }
 }
 
-impl Device {
+impl DriverDevice {
     /// Opens the device at `path`.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl Device {
         if found != BINDER_CURRENT_PROTOCOL_VERSION {
             return Err(DeviceError::Version { path: path.into(), found });
         }
-        let device = Self { shared: Arc::new(Shared::new(path, os, options.header)) };
+        let device = Self { shared: Arc::new(DeviceShared::new(path, os, options.header)) };
         device.set_max_threads(options.max_threads)?;
         if options.detects_oneway_spam
             && let Err(error) = device.shared.os.detect_oneway_spam(true)
@@ -138,7 +138,7 @@ impl Device {
         Ok(device)
     }
 
-    pub(super) fn shared(&self) -> &Arc<Shared> {
+    pub(super) fn shared(&self) -> &Arc<DeviceShared> {
         &self.shared
     }
 
@@ -254,40 +254,40 @@ impl Device {
     }
 }
 
-impl AsFd for Device {
+impl AsFd for DriverDevice {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.shared.os.as_fd()
     }
 }
 
-impl fmt::Debug for Device {
+impl fmt::Debug for DriverDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Device({})", self.path().display())
     }
 }
 
 /// What all threads, proxies and parcels of a device share.
-pub(super) struct Shared {
+pub(super) struct DeviceShared {
     pub(super) os: Arc<BinderDevice>,
     path: PathBuf,
     /// How many forks there had been when it was opened.
     forks: u32,
-    header: Header,
+    header: BuilderWord,
     /// Whether objects may ask for the security context of their callers.
     shows_callers: bool,
     pub(super) nodes: Nodes<dyn LocalObject>,
-    pub(super) handles: Handles,
+    pub(super) handles: DeviceHandles,
     /// The object behind handle 0, if it is ours.
     manager: OnceLock<Arc<dyn LocalObject>>,
     /// The service manager, once it was found.
     service_manager: Mutex<Option<ServiceManager>>,
     /// How much of the receive buffer waits to be freed by threads that went their ways.
     held_back_bytes: AtomicUsize,
-    pub(super) pool: Pool,
+    pub(super) pool: ThreadPool,
 }
 
-impl Shared {
-    pub(super) fn new(path: &Path, os: BinderDevice, header: Header) -> Self {
+impl DeviceShared {
+    pub(super) fn new(path: &Path, os: BinderDevice, header: BuilderWord) -> Self {
         Self {
             path: path.into(),
             forks: fork_count::forks(),
@@ -295,11 +295,11 @@ impl Shared {
             os: Arc::new(os),
             header,
             nodes: Nodes::default(),
-            handles: Handles::default(),
+            handles: DeviceHandles::default(),
             manager: OnceLock::new(),
             service_manager: Mutex::default(),
             held_back_bytes: AtomicUsize::new(0),
-            pool: Pool::default(),
+            pool: ThreadPool::default(),
         }
     }
 
@@ -365,7 +365,7 @@ fn shows_security_contexts(os: &BinderDevice) -> bool {
     is_ours || Path::new("/sys/fs/selinux/enforce").exists()
 }
 
-impl ObjectCodec for Shared {
+impl ObjectCodec for DeviceShared {
     fn format(&self) -> WireFormat {
         WireFormat::Driver(self.header)
     }
@@ -377,7 +377,7 @@ impl ObjectCodec for Shared {
             let flags = self.flags_of(&**object) | LOWEST_PRIORITY;
             return Ok(WireName::Binder { binder, cookie, flags });
         }
-        let proxy = binder.as_remote().and_then(|it| it.as_any().downcast_ref::<Proxy>());
+        let proxy = binder.as_remote().and_then(|it| it.as_any().downcast_ref::<HandleProxy>());
         let proxy = proxy.filter(|proxy| std::ptr::eq(&raw const *proxy.device, self));
         // Another device, or a socket, has other objects.
         proxy.map(|proxy| WireName::Handle(proxy.handle)).ok_or(StatusCode::INVALID_OPERATION)
@@ -398,7 +398,7 @@ impl ObjectCodec for Shared {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for DeviceShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())
     }
@@ -406,8 +406,8 @@ impl fmt::Debug for Shared {
 
 /// A device that refuses everything.
 #[cfg(test)]
-pub(super) fn refusing_device() -> Arc<Shared> {
+pub(super) fn refusing_device() -> Arc<DeviceShared> {
     let path = Path::new("/dev/zero");
     let os = BinderDevice::open_with_buffer(path, 4096).expect("it can be mapped");
-    Arc::new(Shared::new(path, os, Header::default()))
+    Arc::new(DeviceShared::new(path, os, BuilderWord::default()))
 }

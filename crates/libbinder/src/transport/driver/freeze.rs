@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::proxy::Proxy;
+use super::proxy::HandleProxy;
 use crate::{SpIBinder, StatusCode};
 
 /// Whether the process of an object runs.
@@ -82,7 +82,7 @@ impl SpIBinder {
         proxy.device.unlink_from_freezes(proxy, &callback.notice)
     }
 
-    fn driver_proxy(&self) -> Result<&Proxy, StatusCode> {
+    fn driver_proxy(&self) -> Result<&HandleProxy, StatusCode> {
         let remote = self.as_remote().and_then(|remote| remote.as_any().downcast_ref());
         remote.ok_or(StatusCode::INVALID_OPERATION)
     }
@@ -90,7 +90,7 @@ impl SpIBinder {
 
 /// Who wants to know about the freezes of one proxy's object.
 #[derive(Debug, Default)]
-pub(super) struct FreezeLinks {
+pub(super) struct FreezeListeners {
     state: Mutex<Links>,
 }
 
@@ -101,7 +101,7 @@ struct Links {
     last: Option<FrozenState>,
 }
 
-impl FreezeLinks {
+impl FreezeListeners {
     fn state(&self) -> MutexGuard<'_, Links> {
         // No callback runs under the lock, so a panic cannot have left it half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -16,15 +16,15 @@ use binder_uapi::{
     BC_REQUEST_FREEZE_NOTIFICATION, BinderFrozenStateInfo, BinderHandleCookie,
 };
 
-use super::device::Shared;
+use super::device::DeviceShared;
 use super::freeze::{FreezeNotice, FrozenState};
-use super::proxy::Proxy;
+use super::proxy::HandleProxy;
 use crate::transport::{DeathNotice, RemoteObject as _};
 use crate::{StatusCode, death};
 
 /// All handles of a device that this process holds.
 #[derive(Default)]
-pub(super) struct Handles {
+pub(super) struct DeviceHandles {
     table: Mutex<Table>,
 }
 
@@ -36,7 +36,7 @@ struct Table {
 
 #[derive(Default)]
 struct Entry {
-    proxy: Weak<Proxy>,
+    proxy: Weak<HandleProxy>,
     /// The cookies of what was asked of the driver, by this proxy or one before it.
     death: Option<u64>,
     freeze: Option<u64>,
@@ -50,7 +50,7 @@ impl Table {
     }
 
     /// Returns the proxy's entry, unless another has taken that over, and the registrations with it.
-    fn entry_of(&mut self, proxy: &Proxy) -> Option<&mut Entry> {
+    fn entry_of(&mut self, proxy: &HandleProxy) -> Option<&mut Entry> {
         let entry = self.entries.get_mut(&proxy.handle)?;
         std::ptr::eq(entry.proxy.as_ptr(), proxy).then_some(entry)
     }
@@ -61,7 +61,7 @@ impl Table {
     }
 }
 
-impl Shared {
+impl DeviceShared {
     fn handles(&self) -> MutexGuard<'_, Table> {
         // The table is never left half changed.
         self.handles.table.lock().unwrap_or_else(PoisonError::into_inner)
@@ -73,7 +73,7 @@ impl Shared {
     }
 
     /// Returns the proxy of a handle that a received buffer holds, or of handle 0.
-    pub(super) fn proxy(self: &Arc<Self>, handle: u32) -> Arc<Proxy> {
+    pub(super) fn proxy(self: &Arc<Self>, handle: u32) -> Arc<HandleProxy> {
         let (proxy, former) = {
             let mut table = self.handles();
             let former = table.entries.get(&handle).and_then(|entry| entry.proxy.upgrade());
@@ -86,7 +86,7 @@ impl Shared {
                 // The driver has one manager behind handle 0 for as long as it is held.
                 self.let_go(&mut table, former);
             }
-            let proxy = Arc::new(Proxy::new(Arc::clone(self), handle));
+            let proxy = Arc::new(HandleProxy::new(Arc::clone(self), handle));
             table.entries.entry(handle).or_default().proxy = Arc::downgrade(&proxy);
             (proxy, former)
         };
@@ -101,7 +101,7 @@ impl Shared {
     }
 
     /// Gives back what a proxy held, which nobody holds any more.
-    pub(super) fn give_back(self: &Arc<Self>, proxy: &Proxy) {
+    pub(super) fn give_back(self: &Arc<Self>, proxy: &HandleProxy) {
         if self.check_process().is_err() {
             return;
         }
@@ -113,7 +113,7 @@ impl Shared {
     }
 
     /// Gives back what a proxy holds, once.
-    fn let_go(self: &Arc<Self>, table: &mut Table, proxy: &Proxy) {
+    fn let_go(self: &Arc<Self>, table: &mut Table, proxy: &HandleProxy) {
         if proxy.is_given_back.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -170,7 +170,7 @@ impl Shared {
     /// Asks the driver to tell of the death of the proxy's object.
     pub(super) fn link_to_death(
         self: &Arc<Self>,
-        proxy: &Proxy,
+        proxy: &HandleProxy,
         recipient: &Arc<DeathNotice>,
     ) -> Result<(), StatusCode> {
         self.check_process()?;
@@ -196,7 +196,7 @@ impl Shared {
     /// Takes that back.
     pub(super) fn unlink_to_death(
         self: &Arc<Self>,
-        proxy: &Proxy,
+        proxy: &HandleProxy,
         recipient: &Arc<DeathNotice>,
     ) -> Result<(), StatusCode> {
         self.check_process()?;
@@ -232,7 +232,7 @@ impl Shared {
     /// Asks the driver to tell when the process of the proxy's object is frozen and thawed.
     pub(super) fn link_to_freezes(
         self: &Arc<Self>,
-        proxy: &Proxy,
+        proxy: &HandleProxy,
         notice: &Arc<FreezeNotice>,
     ) -> Result<(), StatusCode> {
         self.check_process()?;
@@ -265,7 +265,7 @@ impl Shared {
     /// Takes that back.
     pub(super) fn unlink_from_freezes(
         self: &Arc<Self>,
-        proxy: &Proxy,
+        proxy: &HandleProxy,
         notice: &Arc<FreezeNotice>,
     ) -> Result<(), StatusCode> {
         self.check_process()?;

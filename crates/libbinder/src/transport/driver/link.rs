@@ -9,16 +9,16 @@ use std::mem;
 use std::sync::Arc;
 
 use binder_os::binder_returns::Return;
-use binder_os::{Conversation, Delivery};
+use binder_os::{Conversation, IncomingTransaction};
 use binder_uapi::BinderTransactionData;
 use zerocopy::{Immutable, IntoBytes};
 
-use super::device::Shared;
-use super::proxy::Proxy;
+use super::device::DeviceShared;
+use super::proxy::HandleProxy;
 use crate::transport::{LocalObject, Parcel};
 
 /// What one thread has to say to one device, and has heard.
-pub(super) struct Link {
+pub(super) struct ThreadLink {
     conversation: Conversation,
     /// The offsets of the transaction that is written next.
     offsets: Vec<u64>,
@@ -27,9 +27,9 @@ pub(super) struct Link {
     /// Replies whose completion was not read yet. What they name must live until then.
     replies: Vec<Parcel>,
     /// Proxies whose references the driver does not know of yet.
-    pins: Vec<Arc<Proxy>>,
+    pins: Vec<Arc<HandleProxy>>,
     /// The same, known by now: to be dropped when nothing is locked.
-    unpinned: Vec<Arc<Proxy>>,
+    unpinned: Vec<Arc<HandleProxy>>,
     /// To be dropped when no code of others is under way on this thread.
     retired: Retired,
     /// Whether the thread will speak to the driver without being asked to.
@@ -52,13 +52,13 @@ pub(super) struct Retired {
 }
 
 /// What a transaction is made of.
-pub(super) enum Payload<'a> {
+pub(super) enum OutgoingPayload<'a> {
     Parcel(&'a Parcel),
     Status(i32),
 }
 
-impl Link {
-    fn new(device: &Shared) -> Self {
+impl ThreadLink {
+    fn new(device: &DeviceShared) -> Self {
         Self {
             conversation: Conversation::new(Arc::clone(&device.os)),
             offsets: Vec::new(),
@@ -87,13 +87,13 @@ impl Link {
     }
 
     /// Adds a command that frees the buffer of a received transaction.
-    pub(super) fn push_free(&mut self, delivery: Delivery) {
+    pub(super) fn push_free(&mut self, delivery: IncomingTransaction) {
         self.unfreed_bytes = self.unfreed_bytes.saturating_add(delivery.buffer_bytes());
         self.conversation.push_free(delivery);
     }
 
     /// Keeps a proxy until the commands so far are written.
-    pub(super) fn pin(&mut self, proxy: Arc<Proxy>) {
+    pub(super) fn pin(&mut self, proxy: Arc<HandleProxy>) {
         self.pins.push(proxy);
     }
 
@@ -103,15 +103,15 @@ impl Link {
         &mut self,
         command: u32,
         head: BinderTransactionData,
-        payload: &Payload<'_>,
+        payload: &OutgoingPayload<'_>,
     ) {
         self.offsets.clear();
         let bytes = match payload {
-            Payload::Parcel(parcel) => {
+            OutgoingPayload::Parcel(parcel) => {
                 self.offsets.extend(parcel.objects().iter().map(|object| object.offset as u64));
                 parcel.bytes()
             }
-            Payload::Status(status) => {
+            OutgoingPayload::Status(status) => {
                 self.status = *status;
                 self.status.as_bytes()
             }
@@ -177,7 +177,7 @@ impl Link {
     /// Takes the next return, and waits for it if need be. All commands are written before.
     ///
     /// May be [`Return::Nothing`]: proxies are not kept for as long as a wait takes.
-    pub(super) fn next_return(&mut self, device: &Shared) -> io::Result<Return> {
+    pub(super) fn next_return(&mut self, device: &DeviceShared) -> io::Result<Return> {
         loop {
             match self.conversation.take_next() {
                 Some(Return::Nothing) => {}
@@ -202,17 +202,17 @@ impl Link {
 
     /// Writes all commands and reads returns, and waits for them if need be; unless some that were
     /// read are left.
-    pub(super) fn read(&mut self, device: &Shared) -> io::Result<()> {
+    pub(super) fn read(&mut self, device: &DeviceShared) -> io::Result<()> {
         if self.conversation.has_returns() { Ok(()) } else { self.exchange(device, true) }
     }
 
     /// Writes all commands, as far as the driver takes them.
-    pub(super) fn flush(&mut self, device: &Shared) -> io::Result<()> {
+    pub(super) fn flush(&mut self, device: &DeviceShared) -> io::Result<()> {
         if self.conversation.has_commands() { self.exchange(device, false) } else { Ok(()) }
     }
 
     /// Writes what others wait for, and what takes too much room, before the thread goes its ways.
-    pub(super) fn settle(&mut self, device: &Shared) -> io::Result<()> {
+    pub(super) fn settle(&mut self, device: &DeviceShared) -> io::Result<()> {
         if !self.is_leaving() {
             return Ok(());
         }
@@ -224,13 +224,13 @@ impl Link {
 
     /// Writes all commands of a thread that is ending. To write makes it one that the driver knows, if
     /// it is not, and nobody but itself might ever say that it has ended.
-    fn end(&mut self, device: &Shared) {
+    fn end(&mut self, device: &DeviceShared) {
         // Nobody is left to tell if the device does not answer any more.
         let _ = self.flush(device);
         let _ = device.os.exit_thread();
     }
 
-    fn exchange(&mut self, device: &Shared, is_waiting: bool) -> io::Result<()> {
+    fn exchange(&mut self, device: &DeviceShared, is_waiting: bool) -> io::Result<()> {
         let conversation = &mut self.conversation;
         let outcome = if is_waiting { conversation.write_read() } else { conversation.write() };
         if !self.conversation.has_commands() {
@@ -245,7 +245,7 @@ impl Link {
 
 /// The links of a thread, one for each device that it has spoken to.
 #[derive(Default)]
-struct Links(Vec<(Arc<Shared>, Link)>);
+struct Links(Vec<(Arc<DeviceShared>, ThreadLink)>);
 
 thread_local! {
     static LINKS: RefCell<Links> = RefCell::default();
@@ -267,9 +267,9 @@ impl Drop for Links {
     }
 }
 
-impl Shared {
+impl DeviceShared {
     /// Runs `act` with this thread's link to the device. Nothing may be locked.
-    pub(super) fn with_link<R>(self: &Arc<Self>, act: impl FnOnce(&mut Link) -> R) -> R {
+    pub(super) fn with_link<R>(self: &Arc<Self>, act: impl FnOnce(&mut ThreadLink) -> R) -> R {
         let (result, unpinned) = self.with_link_locked(|link| {
             let result = act(link);
             let unpinned = &mut link.unpinned;
@@ -280,13 +280,16 @@ impl Shared {
     }
 
     /// The same, if something is locked: no proxy is dropped.
-    pub(super) fn with_link_locked<R>(self: &Arc<Self>, act: impl FnOnce(&mut Link) -> R) -> R {
+    pub(super) fn with_link_locked<R>(
+        self: &Arc<Self>,
+        act: impl FnOnce(&mut ThreadLink) -> R,
+    ) -> R {
         let mut act = Some(act);
         let done = LINKS.try_with(|links| {
             let links = &mut links.try_borrow_mut().ok()?.0;
-            let is_ours = |(device, _): &(Arc<Self>, Link)| Arc::ptr_eq(device, self);
+            let is_ours = |(device, _): &(Arc<Self>, ThreadLink)| Arc::ptr_eq(device, self);
             let place = links.iter().position(is_ours).unwrap_or_else(|| {
-                links.push((Arc::clone(self), Link::new(self)));
+                links.push((Arc::clone(self), ThreadLink::new(self)));
                 links.len() - 1
             });
             let act = act.take()?;
@@ -296,7 +299,7 @@ impl Shared {
             (Ok(Some(result)), _) => result,
             // The thread is ending and its link has gone already: what is left is said at once.
             (_, Some(act)) => {
-                let mut link = Link::new(self);
+                let mut link = ThreadLink::new(self);
                 let result = act(&mut link);
                 // One in use goes on.
                 if is_there() {
@@ -322,7 +325,7 @@ mod tests {
     use crate::test_object;
 
     /// Has the device keep an object that nobody else has.
-    fn retire(device: &Arc<Shared>, last: impl Fn() + Send + Sync + 'static) {
+    fn retire(device: &Arc<DeviceShared>, last: impl Fn() + Send + Sync + 'static) {
         let object = test_object::new(last);
         device.with_link(|link| link.retire(object.as_local().expect("it is ours").clone()));
     }
@@ -339,7 +342,7 @@ mod tests {
         });
         device.with_link(|link| {
             let reply = Parcel::new();
-            link.push_transaction(BC_REPLY, Default::default(), &Payload::Parcel(&reply));
+            link.push_transaction(BC_REPLY, Default::default(), &OutgoingPayload::Parcel(&reply));
             link.keep_reply(reply);
         });
         device.drop_retired();
@@ -351,6 +354,6 @@ mod tests {
         let device = refusing_device();
         retire(&device, || panic!("as it was asked to"));
         device.drop_retired();
-        assert!(device.with_link(Link::take_retired).is_none());
+        assert!(device.with_link(ThreadLink::take_retired).is_none());
     }
 }

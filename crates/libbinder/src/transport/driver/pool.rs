@@ -8,18 +8,18 @@ use std::thread;
 
 use binder_uapi::{BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_REGISTER_LOOPER};
 
-use super::device::{Device, DeviceError, Shared};
-use super::link::Link;
+use super::device::{DeviceError, DeviceShared, DriverDevice};
+use super::link::ThreadLink;
 
 /// The threads of a device that take calls.
 #[derive(Default)]
-pub(super) struct Pool {
+pub(super) struct ThreadPool {
     is_started: AtomicBool,
     /// How many threads were started, for their names.
     started: AtomicU32,
 }
 
-impl Device {
+impl DriverDevice {
     /// Starts a thread that takes calls; the driver asks for more as they are needed. Once is enough.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl Device {
     }
 }
 
-impl Shared {
+impl DeviceShared {
     /// Starts a thread because the driver has asked for one.
     pub(super) fn spawn_looper(self: &Arc<Self>) {
         if let Err(error) = self.start_looper(BC_REGISTER_LOOPER) {
@@ -144,7 +144,7 @@ impl Shared {
     /// Reads once, and does all that the returns ask for: poll(2) will not tell of them again.
     fn handle_all_read(self: &Arc<Self>) -> io::Result<()> {
         self.with_link(|link| link.read(self))?;
-        while let Some(next) = self.with_link(Link::take_next) {
+        while let Some(next) = self.with_link(ThreadLink::take_next) {
             self.handle(next);
         }
         Ok(())

@@ -3,18 +3,18 @@
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-use super::device::{Device, DeviceError, DeviceOptions};
+use super::device::{DeviceError, DeviceOptions, DriverDevice};
 
 /// Where the device of a process is, on Android and everywhere.
 const DEFAULT_PATH: &str = "/dev/binder";
 
-static DEFAULT: RwLock<Option<Device>> = RwLock::new(None);
+static DEFAULT: RwLock<Option<DriverDevice>> = RwLock::new(None);
 
 /// The process as a user of binder.
 ///
 /// These functions are Android's, and act on the device that the process uses by default:
 /// `/dev/binder`, unless [`init_with_driver`](Self::init_with_driver) was called before. What can fail
-/// is logged; [`Device`] has the same with errors, and for any number of devices.
+/// is logged; [`DriverDevice`] has the same with errors, and for any number of devices.
 #[derive(Debug)]
 pub struct ProcessState(());
 
@@ -25,7 +25,7 @@ impl ProcessState {
     ///
     /// [`DeviceError`]: one that is used already cannot be replaced, but in a child of the process that
     /// used it.
-    pub fn init_with_driver(path: &Path) -> Result<Device, DeviceError> {
+    pub fn init_with_driver(path: &Path) -> Result<DriverDevice, DeviceError> {
         Self::init_with_driver_options(path, &DeviceOptions::default())
     }
 
@@ -39,7 +39,7 @@ impl ProcessState {
     pub fn init_with_driver_options(
         path: &Path,
         options: &DeviceOptions,
-    ) -> Result<Device, DeviceError> {
+    ) -> Result<DriverDevice, DeviceError> {
         let mut default = DEFAULT.write().unwrap_or_else(PoisonError::into_inner);
         match &*default {
             Some(device) if device.is_of_this_process() => {
@@ -50,7 +50,7 @@ impl ProcessState {
             }
             Some(_) | None => {}
         }
-        let device = Device::open_with(path, options)?;
+        let device = DriverDevice::open_with(path, options)?;
         *default = Some(device.clone());
         Ok(device)
     }
@@ -61,7 +61,7 @@ impl ProcessState {
     ///
     /// [`DeviceError`]; in a child of the process that opened it, [`DeviceError::Forked`] until
     /// [`init_with_driver`](Self::init_with_driver) is called.
-    pub fn device() -> Result<Device, DeviceError> {
+    pub fn device() -> Result<DriverDevice, DeviceError> {
         let known = DEFAULT.read().unwrap_or_else(PoisonError::into_inner).clone();
         match known {
             Some(device) if device.is_of_this_process() => Ok(device),

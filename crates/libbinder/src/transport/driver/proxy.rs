@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::device::Shared;
-use super::freeze::FreezeLinks;
+use super::device::DeviceShared;
+use super::freeze::FreezeListeners;
 use crate::StatusCode;
 use crate::transport::{
     DeathLinks, DeathNotice, ObjectCodec, Parcel, ProxyFacts, RemoteObject, TransactionCode,
@@ -14,11 +14,11 @@ use crate::transport::{
 };
 
 /// An object of another process, by its handle. There is one for each handle of a device.
-pub(super) struct Proxy {
-    pub(super) device: Arc<Shared>,
+pub(super) struct HandleProxy {
+    pub(super) device: Arc<DeviceShared>,
     pub(super) handle: u32,
     pub(super) deaths: DeathLinks,
-    pub(super) freezes: FreezeLinks,
+    pub(super) freezes: FreezeListeners,
     facts: ProxyFacts,
     /// A call was answered by the word that the object is dead.
     is_known_dead: AtomicBool,
@@ -26,13 +26,13 @@ pub(super) struct Proxy {
     pub(super) is_given_back: AtomicBool,
 }
 
-impl Proxy {
-    pub(super) fn new(device: Arc<Shared>, handle: u32) -> Self {
+impl HandleProxy {
+    pub(super) fn new(device: Arc<DeviceShared>, handle: u32) -> Self {
         Self {
             device,
             handle,
             deaths: DeathLinks::default(),
-            freezes: FreezeLinks::default(),
+            freezes: FreezeListeners::default(),
             facts: ProxyFacts::default(),
             is_known_dead: AtomicBool::new(false),
             is_given_back: AtomicBool::new(false),
@@ -40,7 +40,7 @@ impl Proxy {
     }
 }
 
-impl RemoteObject for Proxy {
+impl RemoteObject for HandleProxy {
     fn codec(&self) -> Arc<dyn ObjectCodec> {
         Arc::clone(&self.device) as Arc<dyn ObjectCodec>
     }
@@ -86,13 +86,13 @@ impl RemoteObject for Proxy {
     }
 }
 
-impl Drop for Proxy {
+impl Drop for HandleProxy {
     fn drop(&mut self) {
         self.device.give_back(self);
     }
 }
 
-impl fmt::Debug for Proxy {
+impl fmt::Debug for HandleProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "handle {} of {}", self.handle, self.device.path().display())
     }

@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use binder_os::Delivery;
+use binder_os::IncomingTransaction;
 use binder_os::delivery::ReceivedObject;
 
-use super::device::Shared;
+use super::device::DeviceShared;
 use crate::transport::ReceivedBytes;
 
 /// From which size on bytes are read where they lie. To copy fewer costs less than half a microsecond
@@ -15,20 +15,20 @@ const IN_PLACE_BYTES: usize = 16 << 10;
 
 /// A received transaction, whose part of the receive buffer is freed when this is dropped: with
 /// whatever the thread writes next.
-pub(super) struct Received {
-    device: Arc<Shared>,
+pub(super) struct ReceivedTransaction {
+    device: Arc<DeviceShared>,
     /// There until it is dropped.
-    delivery: Option<Delivery>,
+    delivery: Option<IncomingTransaction>,
     /// How much of the receive buffer the device was told that a parcel keeps.
     kept_bytes: usize,
 }
 
-impl Received {
-    pub(super) fn new(device: &Arc<Shared>, delivery: Delivery) -> Self {
+impl ReceivedTransaction {
+    pub(super) fn new(device: &Arc<DeviceShared>, delivery: IncomingTransaction) -> Self {
         Self { device: Arc::clone(device), delivery: Some(delivery), kept_bytes: 0 }
     }
 
-    fn delivery(&self) -> &Delivery {
+    fn delivery(&self) -> &IncomingTransaction {
         self.delivery.as_ref().expect("only drop takes it")
     }
 
@@ -55,14 +55,14 @@ impl Received {
     }
 }
 
-impl ReceivedBytes for Received {
+impl ReceivedBytes for ReceivedTransaction {
     fn bytes(&self) -> &[u8] {
         // Of a child of the process that received it nothing is left to read.
         self.delivery().bytes().unwrap_or_default()
     }
 }
 
-impl Drop for Received {
+impl Drop for ReceivedTransaction {
     fn drop(&mut self) {
         self.device.release_held_back(self.kept_bytes);
         let Some(delivery) = self.delivery.take() else { return };

@@ -4,17 +4,19 @@ use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use binder_rpc::{Address, Ending, MAX_FILES, Message, Oneway, Role, Transaction, encode, special};
+use binder_rpc::{
+    Address, Ending, MAX_FILES, Oneway, RpcMessage, RpcTransaction, SessionSide, encode, special,
+};
 
 use super::call::serving;
 use super::codec::{count_files, files};
 use super::connection::{Connection, WaitFor};
-use super::link::Patience;
-use super::shared::{Shared, Tell};
+use super::link::ReadMode;
+use super::shared::{SharedSession, Tell};
 use crate::StatusCode;
 use crate::transport::{Parcel, serve};
 
-impl Shared {
+impl SharedSession {
     /// Serves a connection on which the peer calls, until its end.
     pub(super) fn serve_connection(self: &Arc<Self>, mut connection: Box<Connection>) -> Ending {
         loop {
@@ -41,7 +43,7 @@ impl Shared {
             connection.wait(WaitFor::Call)?;
         };
         let connection = match message {
-            Message::Transact(transaction) => self.answer(connection, transaction)?,
+            RpcMessage::Transact(transaction) => self.answer(connection, transaction)?,
             message => {
                 self.take_in(message)?;
                 connection
@@ -55,7 +57,7 @@ impl Shared {
     pub(super) fn answer(
         self: &Arc<Self>,
         mut connection: Box<Connection>,
-        transaction: Transaction<OwnedFd>,
+        transaction: RpcTransaction<OwnedFd>,
     ) -> Result<Box<Connection>, Ending> {
         connection.turns.called(&self.terms.limits)?;
         match transaction.address {
@@ -80,7 +82,7 @@ impl Shared {
         self: &Arc<Self>,
         connection: Box<Connection>,
         address: Address,
-        transaction: Transaction<OwnedFd>,
+        transaction: RpcTransaction<OwnedFd>,
     ) -> Result<Box<Connection>, Ending> {
         let accepted = self.table().session.accept(address);
         let object = self.named(accepted)?;
@@ -101,7 +103,7 @@ impl Shared {
     fn take_oneway(
         self: &Arc<Self>,
         address: Address,
-        transaction: Transaction<OwnedFd>,
+        transaction: RpcTransaction<OwnedFd>,
     ) -> Result<(), Ending> {
         let accepted = {
             let mut table = self.table();
@@ -152,11 +154,11 @@ impl Shared {
     /// Answers a call of no object.
     fn answer_special(
         self: &Arc<Self>,
-        transaction: &Transaction<OwnedFd>,
+        transaction: &RpcTransaction<OwnedFd>,
     ) -> Result<Parcel, StatusCode> {
         let mut reply = Parcel::for_codec(Arc::<Self>::clone(self));
         match transaction.code {
-            special::GET_ROOT if self.terms.role == Role::Server => {
+            special::GET_ROOT if self.terms.role == SessionSide::Server => {
                 reply.write_binder(self.terms.root.as_ref())?;
             }
             special::GET_MAX_THREADS => {
@@ -200,11 +202,11 @@ impl Shared {
                 reply.mark_sent();
                 if count_files(&reply.objects()) > 0 {
                     // Descriptors go with the first bytes of their own message.
-                    connection.send(mem::take(&mut releases), &[], Patience::Wait, take_in)?;
+                    connection.send(mem::take(&mut releases), &[], ReadMode::Wait, take_in)?;
                 }
                 reply.enclose([releases, &head], positions);
                 let objects = reply.objects();
-                connection.send(reply.bytes(), &files(&objects), Patience::Wait, take_in)?;
+                connection.send(reply.bytes(), &files(&objects), ReadMode::Wait, take_in)?;
             }
             Err(status) => {
                 let (version, none) = (self.terms.version, encode::Extent::default());
@@ -214,7 +216,7 @@ impl Shared {
                     return Err(Ending::ShutDown);
                 };
                 scratch.extend_from_slice(&head);
-                connection.send(&scratch, &[], Patience::Wait, take_in)?;
+                connection.send(&scratch, &[], ReadMode::Wait, take_in)?;
             }
         }
         connection.put_scratch(scratch);
@@ -223,7 +225,11 @@ impl Shared {
 
     /// Returns what goes before an answer, and writes the positions that go behind it, if it can be
     /// sent.
-    fn head(&self, reply: &Parcel, positions: &mut Vec<u8>) -> Result<encode::Head, StatusCode> {
+    fn head(
+        &self,
+        reply: &Parcel,
+        positions: &mut Vec<u8>,
+    ) -> Result<encode::ParcelHead, StatusCode> {
         let objects = reply.objects();
         if count_files(&objects) > MAX_FILES {
             return Err(StatusCode::BAD_VALUE);

@@ -10,24 +10,24 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use binder_rpc::{Address, Ending, Message, encode};
+use binder_rpc::{Address, Ending, RpcMessage, encode};
 
 use super::call::{NotSent, is_serving};
 use super::connection::Connection;
-use super::link::Patience;
-use super::pool::{NoConnection, Place};
+use super::link::ReadMode;
+use super::pool::{ConnectionUse, NoConnection};
 use super::proxy::RpcProxy;
-use super::reader::{self, Reader, Until};
-use super::shared::Shared;
+use super::reader::{self, AwaitedConnections, Until};
+use super::shared::SharedSession;
 use crate::StatusCode;
 use crate::interface::FLAG_ONEWAY;
-use crate::transport::{Begun, Parcel, TransactionCode, TransactionFlags};
+use crate::transport::{CallStart, Parcel, TransactionCode, TransactionFlags};
 
 /// A call that somebody awaits.
 #[derive(Debug)]
 pub(super) struct Awaited {
-    session: Arc<Shared>,
-    reader: &'static Reader,
+    session: Arc<SharedSession>,
+    reader: &'static AwaitedConnections,
     /// `None` for the special target.
     address: Option<Address>,
     code: TransactionCode,
@@ -58,14 +58,14 @@ pub(super) fn begin(
     code: TransactionCode,
     data: Parcel,
     flags: TransactionFlags,
-) -> Begun {
+) -> CallStart {
     let session = proxy.session();
     if is_serving(session) {
         // A call within a call goes where its caller waits.
-        return Begun::MustBlock(data);
+        return CallStart::MustBlock(data);
     }
     let Some(reader) = reader::appoint() else {
-        return Begun::MustBlock(data);
+        return CallStart::MustBlock(data);
     };
     let call = Arc::new(Awaited {
         session: Arc::clone(session),
@@ -82,21 +82,21 @@ pub(super) fn begin(
                 session.put_back(connection, place);
             }
         }
-        Err(NoConnection::Closed) => return Begun::Finished(Err(StatusCode::DEAD_OBJECT)),
+        Err(NoConnection::Closed) => return CallStart::Finished(Err(StatusCode::DEAD_OBJECT)),
         Err(NoConnection::None | NoConnection::Busy) => {
-            return Begun::Finished(Err(session.no_connection()));
+            return CallStart::Finished(Err(session.no_connection()));
         }
     }
     match call.take_answer() {
-        Some(answer) => Begun::Finished(answer),
-        None => Begun::Pending(Box::pin(Pending { call, _proxy: proxy })),
+        Some(answer) => CallStart::Finished(answer),
+        None => CallStart::Pending(Box::pin(Pending { call, _proxy: proxy })),
     }
 }
 
 /// Has what is unsent on an idle connection sent when there is room, and puts the connection back then:
 /// the peer would take us for one that stopped within a message. Returns it if nobody can do that.
 pub(super) fn send_rest(
-    session: &Arc<Shared>,
+    session: &Arc<SharedSession>,
     connection: Box<Connection>,
 ) -> Option<Box<Connection>> {
     let Some(reader) = reader::appoint() else {
@@ -125,7 +125,7 @@ impl Awaited {
     pub(super) fn start(
         self: Arc<Self>,
         mut connection: Box<Connection>,
-    ) -> Option<(Box<Connection>, Place)> {
+    ) -> Option<(Box<Connection>, ConnectionUse)> {
         let mut data = {
             let mut progress = self.progress();
             match mem::replace(&mut *progress, Progress::Abandoned) {
@@ -135,14 +135,14 @@ impl Awaited {
                 }
                 other => {
                     *progress = other;
-                    return Some((connection, Place::First));
+                    return Some((connection, ConnectionUse::First));
                 }
             }
         };
         let session = Arc::clone(&self.session);
         let (address, code, flags) = (self.address, self.code, self.flags);
-        let call = encode::Call { address, code, flags, async_number: 0 };
-        let sent = session.send_call(&mut connection, call, &mut data, Patience::Now);
+        let call = encode::OutgoingCall { address, code, flags, async_number: 0 };
+        let sent = session.send_call(&mut connection, call, &mut data, ReadMode::Now);
         discard(data);
         match sent {
             Ok(()) if !self.is_oneway() => {
@@ -152,7 +152,7 @@ impl Awaited {
             Ok(()) => self.pass(connection),
             Err(NotSent::Refused(status)) => {
                 self.finish(Err(status));
-                Some((connection, Place::First))
+                Some((connection, ConnectionUse::First))
             }
             Err(NotSent::Ended(ending)) => {
                 self.fail(ending);
@@ -166,7 +166,10 @@ impl Awaited {
     }
 
     /// Takes down that a one-way call is on its way; returns the connection if all of it is.
-    fn pass(self: Arc<Self>, mut connection: Box<Connection>) -> Option<(Box<Connection>, Place)> {
+    fn pass(
+        self: Arc<Self>,
+        mut connection: Box<Connection>,
+    ) -> Option<(Box<Connection>, ConnectionUse)> {
         if connection.has_unsent() {
             self.wait(connection);
             return None;
@@ -177,9 +180,9 @@ impl Awaited {
             self.fail(ending);
             return None;
         }
-        self.finish(Ok(Parcel::for_codec(Arc::<Shared>::clone(session))));
+        self.finish(Ok(Parcel::for_codec(Arc::<SharedSession>::clone(session))));
         // What is sent next is not to wait until a one-way call has run.
-        Some((connection, Place::Last))
+        Some((connection, ConnectionUse::Last))
     }
 
     /// Leaves the connection to the reader.
@@ -205,20 +208,20 @@ impl Awaited {
     fn step(self: &Arc<Self>, mut connection: Box<Connection>) -> Result<Step, Ending> {
         loop {
             match connection.arrived()? {
-                Some(Message::Reply(mut reply)) => {
+                Some(RpcMessage::Reply(mut reply)) => {
                     connection.turns.replied()?;
                     // It may wait long for whoever takes it.
                     reply.body.compact();
                     let answer = self.session.take_reply(reply);
                     // It is in the pool before whoever is woken asks there.
-                    self.session.put_back(connection, Place::First);
+                    self.session.put_back(connection, ConnectionUse::First);
                     self.finish(answer);
                     return Ok(Step::Gone);
                 }
-                Some(Message::DecStrong { address, amount }) => {
+                Some(RpcMessage::DecStrong { address, amount }) => {
                     self.session.take_back(address, amount)?;
                 }
-                Some(Message::Transact(transaction)) => {
+                Some(RpcMessage::Transact(transaction)) => {
                     // It runs code of the program, for as long as that likes.
                     reader::step_down();
                     connection = self.session.answer(connection, transaction)?;
@@ -289,7 +292,7 @@ impl Awaited {
 /// What becomes of a connection after a step.
 enum Step {
     Wait(Box<Connection>),
-    Free(Box<Connection>, Place),
+    Free(Box<Connection>, ConnectionUse),
     Gone,
 }
 

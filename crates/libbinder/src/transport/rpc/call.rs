@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use binder_rpc::{Address, Ending, MAX_FILES, Message, Reply, encode};
+use binder_rpc::{Address, Ending, MAX_FILES, Reply, RpcMessage, encode};
 
 use super::codec::{count_files, files};
 use super::connection::Connection;
 use super::error::status_of;
-use super::link::Patience;
-use super::pool::{NoConnection, Place};
-use super::shared::{Shared, Tell};
+use super::link::ReadMode;
+use super::pool::{ConnectionUse, NoConnection};
+use super::shared::{SharedSession, Tell};
 use crate::StatusCode;
 use crate::interface::FLAG_ONEWAY;
 use crate::transport::{Parcel, TransactionCode, TransactionFlags};
@@ -19,7 +19,7 @@ use crate::transport::{Parcel, TransactionCode, TransactionFlags};
 /// A call that this thread serves: its caller waits on the connection, and takes calls there.
 struct Serving {
     /// The session, for comparison only.
-    session: *const Shared,
+    session: *const SharedSession,
     /// The connection, while no call within this one uses it; never one of a one-way call, for
     /// whose caller nobody waits.
     connection: Option<Box<Connection>>,
@@ -30,7 +30,7 @@ thread_local! {
 }
 
 /// Returns whether this thread serves a call of the session.
-pub(super) fn is_serving(session: &Arc<Shared>) -> bool {
+pub(super) fn is_serving(session: &Arc<SharedSession>) -> bool {
     let serving = SERVING.try_with(|serving| {
         serving.borrow().iter().any(|it| std::ptr::eq(it.session, Arc::as_ptr(session)))
     });
@@ -41,7 +41,7 @@ pub(super) fn is_serving(session: &Arc<Shared>) -> bool {
 ///
 /// The connection does not come back if the session ended on it.
 pub(super) fn serving<R>(
-    session: &Arc<Shared>,
+    session: &Arc<SharedSession>,
     connection: Option<Box<Connection>>,
     serve: impl FnOnce() -> R,
 ) -> (Option<Box<Connection>>, R) {
@@ -55,12 +55,12 @@ pub(super) fn serving<R>(
 
 /// Where a connection is given back to.
 enum Home {
-    Pool(Place),
+    Pool(ConnectionUse),
     /// The call that this thread serves, by its depth.
     Serving(usize),
 }
 
-impl Shared {
+impl SharedSession {
     /// Takes the connection on which a call is to be made.
     fn claim(self: &Arc<Self>, is_oneway: bool) -> Result<(Box<Connection>, Home), StatusCode> {
         let nested = SERVING.try_with(|serving| {
@@ -75,7 +75,7 @@ impl Shared {
             return Ok((connection, Home::Serving(depth)));
         }
         // What is sent next is not to wait until a one-way call has run.
-        let place = if is_oneway { Place::Last } else { Place::First };
+        let place = if is_oneway { ConnectionUse::Last } else { ConnectionUse::First };
         match self.pool.take() {
             Ok(connection) => Ok((connection, Home::Pool(place))),
             Err(NoConnection::Closed) => Err(StatusCode::DEAD_OBJECT),
@@ -110,8 +110,8 @@ impl Shared {
     ) -> Result<Parcel, StatusCode> {
         let is_oneway = flags & FLAG_ONEWAY != 0;
         let (mut connection, home) = self.claim(is_oneway)?;
-        let call = encode::Call { address, code, flags, async_number: 0 };
-        let sent = self.send_call(&mut connection, call, &mut data, Patience::Wait);
+        let call = encode::OutgoingCall { address, code, flags, async_number: 0 };
+        let sent = self.send_call(&mut connection, call, &mut data, ReadMode::Wait);
         match sent {
             Ok(()) => {}
             Err(NotSent::Refused(status)) => {
@@ -159,9 +159,9 @@ impl Shared {
     pub(super) fn send_call(
         self: &Arc<Self>,
         connection: &mut Connection,
-        mut call: encode::Call,
+        mut call: encode::OutgoingCall,
         data: &mut Parcel,
-        patience: Patience,
+        patience: ReadMode,
     ) -> Result<(), NotSent> {
         let is_oneway = call.flags & FLAG_ONEWAY != 0;
         if !is_oneway && !connection.turns.may_call(&self.terms.limits) {
@@ -217,12 +217,12 @@ impl Shared {
                 }
             };
             match message {
-                Message::Reply(reply) => {
+                RpcMessage::Reply(reply) => {
                     connection.turns.replied()?;
                     return Ok((connection, reply));
                 }
-                Message::DecStrong { address, amount } => self.take_back(address, amount)?,
-                Message::Transact(transaction) => {
+                RpcMessage::DecStrong { address, amount } => self.take_back(address, amount)?,
+                RpcMessage::Transact(transaction) => {
                     connection = self.answer(connection, transaction)?;
                 }
             }
@@ -237,8 +237,8 @@ pub(super) enum NotSent {
     Ended(Ending),
 }
 
-impl From<binder_rpc::Refusal> for NotSent {
-    fn from(refusal: binder_rpc::Refusal) -> Self {
+impl From<binder_rpc::SendRefusal> for NotSent {
+    fn from(refusal: binder_rpc::SendRefusal) -> Self {
         Self::Refused(status_of(&refusal))
     }
 }

@@ -5,22 +5,22 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use binder_rpc::handshake::FdMode;
-use binder_rpc::{Address, Body, Ending, Listed, Version};
+use binder_rpc::{Address, Ending, Listed, ProtocolVersion, ReceivedParcel};
 
 use super::error::status_of;
 use super::proxy::RpcProxy;
-use super::shared::{Shared, Tell};
+use super::shared::{SharedSession, Tell};
 use crate::transport::{
-    Held, Object, ObjectCodec, Parcel, ParcelObject, RpcVersion, WireFormat, WireName,
+    HeldObject, Object, ObjectCodec, Parcel, ParcelObject, RpcVersion, WireFormat, WireName,
 };
 use crate::{SpIBinder, StatusCode};
 
-impl ObjectCodec for Shared {
+impl ObjectCodec for SharedSession {
     fn format(&self) -> WireFormat {
         WireFormat::Rpc(match self.terms.version {
-            Version::V0 => RpcVersion::V0,
-            Version::V1 => RpcVersion::V1,
-            Version::V2 => RpcVersion::V2,
+            ProtocolVersion::V0 => RpcVersion::V0,
+            ProtocolVersion::V1 => RpcVersion::V1,
+            ProtocolVersion::V2 => RpcVersion::V2,
         })
     }
 
@@ -73,13 +73,13 @@ impl ObjectCodec for Shared {
     }
 }
 
-impl Shared {
+impl SharedSession {
     /// Makes a parcel of what came, with the objects that were listed; or says with what a call fails
     /// that brought a bad one.
     #[inline(always)]
     pub(super) fn received(
         self: &Arc<Self>,
-        mut body: Body<OwnedFd>,
+        mut body: ReceivedParcel<OwnedFd>,
         tell: Tell,
     ) -> Result<Result<Parcel, StatusCode>, Ending> {
         let (mut objects, mut refused) = (Vec::new(), None);
@@ -89,7 +89,7 @@ impl Shared {
                 let listed = self.named(listed.map_err(Ending::from))?;
                 let held = match listed {
                     Ok(Listed::Binder(address)) => match self.named(self.enter(address, tell))? {
-                        Ok(binder) => Held::Binder { binder, name: None },
+                        Ok(binder) => HeldObject::Binder { binder, name: None },
                         Err(status) => {
                             refused = Some(status);
                             continue;
@@ -102,7 +102,7 @@ impl Shared {
                     Ok(Listed::File(index)) => {
                         let place = usize::try_from(index).ok();
                         match place.and_then(|index| files.get_mut(index)).and_then(Option::take) {
-                            Some(file) => Held::File(file),
+                            Some(file) => HeldObject::File(file),
                             // Whoever reads it will find nothing.
                             None => continue,
                         }
@@ -148,9 +148,9 @@ impl Shared {
         let mut count = 0;
         for object in objects {
             let is_listed = match object.held {
-                Held::File(_) => version.has_positions(),
-                Held::Binder { .. } => version.lists_binders(),
-                Held::Unread => false,
+                HeldObject::File(_) => version.has_positions(),
+                HeldObject::Binder { .. } => version.lists_binders(),
+                HeldObject::Unread => false,
             };
             if is_listed {
                 // Longer parcels are not sent.
@@ -165,13 +165,13 @@ impl Shared {
 
 /// Returns how many files a parcel has.
 pub(super) fn count_files(objects: &[ParcelObject]) -> usize {
-    objects.iter().filter(|object| matches!(object.held, Held::File(_))).count()
+    objects.iter().filter(|object| matches!(object.held, HeldObject::File(_))).count()
 }
 
 /// Returns the files of a parcel, in the order of their places in it.
 pub(super) fn files(objects: &[ParcelObject]) -> Vec<BorrowedFd<'_>> {
     let file = |object| match object {
-        &ParcelObject { held: Held::File(ref file), .. } => Some(file.as_fd()),
+        &ParcelObject { held: HeldObject::File(ref file), .. } => Some(file.as_fd()),
         _ => None,
     };
     objects.iter().filter_map(file).collect()

@@ -11,10 +11,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use binder_rpc::{Direction, Ending, Inbox, Limits, Message, Partial, Turns, Version};
+use binder_rpc::{
+    CallDirection, Ending, Inbox, Partial, ProtocolVersion, RpcMessage, SessionLimits, Turns,
+};
 
-use super::link::{Link, Patience};
-use super::quota::{Charge, Resource};
+use super::link::{ReadMode, StreamSocket};
+use super::quota::{ServerCharge, ServerResource};
 use crate::transport::take_buffer;
 
 /// How often room is tried for, before a peer that makes none is given up.
@@ -26,16 +28,16 @@ const DRAIN_EACH: u32 = 32;
 /// A connection, which belongs to the thread that uses it.
 #[derive(Debug)]
 pub(super) struct Connection {
-    link: Arc<Link>,
+    link: Arc<StreamSocket>,
     inbox: Inbox<OwnedFd>,
     files: Vec<OwnedFd>,
     /// Descriptors that have come and are with no call that runs or waits.
-    held_files: Charge,
+    held_files: ServerCharge,
     /// Messages that came while we had the turn.
-    early: VecDeque<Message<OwnedFd>>,
+    early: VecDeque<RpcMessage<OwnedFd>>,
     pub(super) turns: Turns,
-    version: Version,
-    limits: Limits,
+    version: ProtocolVersion,
+    limits: SessionLimits,
     /// Memory for what goes before and after a parcel.
     scratch: Vec<u8>,
     /// What there was no room for when nobody was to wait, and descriptors that go with its first
@@ -61,16 +63,16 @@ pub(super) enum WaitFor {
 
 impl Connection {
     /// Takes a link on which nothing has been said yet.
-    pub(super) fn new(link: Arc<Link>, limits: Limits) -> Self {
-        let held_files = link.account().charge(Resource::Files);
+    pub(super) fn new(link: Arc<StreamSocket>, limits: SessionLimits) -> Self {
+        let held_files = link.account().charge(ServerResource::Files);
         Self {
             link,
             inbox: Inbox::new(take_buffer),
             files: Vec::new(),
             held_files,
             early: VecDeque::new(),
-            turns: Turns::new(Direction::Outgoing),
-            version: Version::NEWEST,
+            turns: Turns::new(CallDirection::Outgoing),
+            version: ProtocolVersion::NEWEST,
             limits,
             scratch: Vec::new(),
             unsent: Vec::new(),
@@ -92,12 +94,12 @@ impl Connection {
     }
 
     /// Says what was agreed on in the handshake.
-    pub(super) fn agree(&mut self, version: Version, direction: Direction) {
+    pub(super) fn agree(&mut self, version: ProtocolVersion, direction: CallDirection) {
         self.version = version;
         self.turns = Turns::new(direction);
     }
 
-    pub(super) fn link(&self) -> &Arc<Link> {
+    pub(super) fn link(&self) -> &Arc<StreamSocket> {
         &self.link
     }
 
@@ -113,7 +115,7 @@ impl Connection {
 
     /// Receives once.
     #[inline(always)]
-    pub(super) fn receive(&mut self, patience: Patience) -> Result<(), Ending> {
+    pub(super) fn receive(&mut self, patience: ReadMode) -> Result<(), Ending> {
         let usual_bytes = self.inbox.usual_bytes();
         let received = self
             .link
@@ -134,20 +136,20 @@ impl Connection {
 
     /// Charges the peer with the descriptors that have come and that no call has.
     fn charge_files(&mut self) -> Result<(), Ending> {
-        let early: usize = self.early.iter().map(Message::files).sum();
+        let early: usize = self.early.iter().map(RpcMessage::files).sum();
         Ok(self.held_files.set(self.inbox.files() + early)?)
     }
 
     /// Receives once if there is something; says whether there was.
     pub(super) fn receive_now(&mut self) -> Result<bool, Ending> {
-        match self.receive(Patience::Now) {
+        match self.receive(ReadMode::Now) {
             Err(ending) if is_again(&ending) => Ok(false),
             result => result.map(|()| true),
         }
     }
 
     /// Returns the next message if it has come.
-    pub(super) fn arrived(&mut self) -> Result<Option<Message<OwnedFd>>, Ending> {
+    pub(super) fn arrived(&mut self) -> Result<Option<RpcMessage<OwnedFd>>, Ending> {
         if let Some(message) = self.early.pop_front() {
             self.charge_files()?;
             return Ok(Some(message));
@@ -172,7 +174,7 @@ impl Connection {
     }
 
     /// Waits for the answer to a call, or for another message that comes before it.
-    pub(super) fn next(&mut self) -> Result<Message<OwnedFd>, Ending> {
+    pub(super) fn next(&mut self) -> Result<RpcMessage<OwnedFd>, Ending> {
         loop {
             if let Some(message) = self.arrived()? {
                 return Ok(message);
@@ -188,7 +190,7 @@ impl Connection {
     #[inline(always)]
     pub(super) fn wait(&mut self, what: WaitFor) -> Result<(), Ending> {
         let Some(partial) = self.partial(what) else {
-            return self.receive(Patience::Wait);
+            return self.receive(ReadMode::Wait);
         };
         let since = *self.within_since.get_or_insert_with(Instant::now);
         let left = self.max_stall().saturating_sub(since.elapsed());
@@ -256,11 +258,11 @@ impl Connection {
         &mut self,
         message: &[u8],
         files: &[BorrowedFd<'_>],
-        patience: Patience,
-        mut returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+        patience: ReadMode,
+        mut returned: impl FnMut(RpcMessage<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
         if !self.unsent.is_empty() {
-            let patience = if files.is_empty() { patience } else { Patience::Wait };
+            let patience = if files.is_empty() { patience } else { ReadMode::Wait };
             self.send_unsent(patience, &mut returned)?;
         }
         self.send_all(message, files, patience, &mut returned)
@@ -295,13 +297,13 @@ impl Connection {
 
     /// Sends what waits for room, as far as there is some.
     pub(super) fn send_unsent_now(&mut self) -> Result<(), Ending> {
-        self.send_unsent(Patience::Now, &mut |_| Ok(()))
+        self.send_unsent(ReadMode::Now, &mut |_| Ok(()))
     }
 
     fn send_unsent(
         &mut self,
-        patience: Patience,
-        returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+        patience: ReadMode,
+        returned: &mut impl FnMut(RpcMessage<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
         let (bytes, files) = (mem::take(&mut self.unsent), mem::take(&mut self.unsent_files));
         let files: Vec<BorrowedFd<'_>> = files.iter().map(AsFd::as_fd).collect();
@@ -312,7 +314,7 @@ impl Connection {
     /// of one-way calls, each of which makes the peer give something back.
     pub(super) fn drain_at_times(
         &mut self,
-        returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+        returned: impl FnMut(RpcMessage<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
         self.undrained += 1;
         if self.undrained < DRAIN_EACH {
@@ -329,7 +331,7 @@ impl Connection {
     /// Takes in what has come on a connection on which nobody waits.
     pub(super) fn drain(
         &mut self,
-        mut returned: impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+        mut returned: impl FnMut(RpcMessage<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
         self.undrained = 0;
         self.take_in_arrived(&mut returned)
@@ -340,8 +342,8 @@ impl Connection {
         &mut self,
         mut bytes: &[u8],
         mut files: &[BorrowedFd<'_>],
-        patience: Patience,
-        returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+        patience: ReadMode,
+        returned: &mut impl FnMut(RpcMessage<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
         if !self.unsent.is_empty() && self.keep(bytes, files) {
             return Ok(());
@@ -354,7 +356,7 @@ impl Connection {
                     self.stuck_since = None;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if patience == Patience::Now && self.keep(bytes, files) {
+                    if patience == ReadMode::Now && self.keep(bytes, files) {
                         return Ok(());
                     }
                     self.wait_for_room(bytes.len(), returned)?;
@@ -371,7 +373,7 @@ impl Connection {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if patience == Patience::Now {
+                    if patience == ReadMode::Now {
                         return Ok(());
                     }
                     self.wait_for_room(0, returned)?;
@@ -401,7 +403,7 @@ impl Connection {
     fn wait_for_room(
         &mut self,
         unsent: usize,
-        returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+        returned: &mut impl FnMut(RpcMessage<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
         let since = *self.stuck_since.get_or_insert_with(Instant::now);
         if since.elapsed() >= self.limits.max_stall {
@@ -417,12 +419,12 @@ impl Connection {
 
     fn take_in_arrived(
         &mut self,
-        returned: &mut impl FnMut(Message<OwnedFd>) -> Result<(), Ending>,
+        returned: &mut impl FnMut(RpcMessage<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
         self.receive_now()?;
         while let Some(message) = self.inbox.next(self.version, &self.limits)? {
             match message {
-                message @ Message::DecStrong { .. } => returned(message)?,
+                message @ RpcMessage::DecStrong { .. } => returned(message)?,
                 message => self.early.push_back(message),
             }
         }

@@ -23,12 +23,12 @@ use vsock::{VMADDR_CID_ANY, VMADDR_CID_LOCAL, VsockListener};
 
 use super::error::RpcError;
 use super::handshake::Deadline;
-use super::link::{Link, Patience};
+use super::link::{ReadMode, StreamSocket};
 use super::peer::Peer;
 use super::socket_file::SocketFile;
 
 /// Where a client connects to.
-pub(super) enum Target<'a> {
+pub(super) enum ConnectTarget<'a> {
     Unix(UnixAddr),
     Inet(String, u16),
     #[cfg(feature = "tls")]
@@ -45,7 +45,7 @@ const BACKLOG: i32 = 128;
 
 /// A socket that has just been connected, and who is at its other end.
 pub(super) struct Connected {
-    pub(super) link: Link,
+    pub(super) link: StreamSocket,
     pub(super) peer: Peer,
     pub(super) address: PeerAddress,
 }
@@ -109,11 +109,11 @@ fn unix(socket: OwnedFd) -> Connected {
     let peer = Peer::of_unix_socket(&socket);
     let caller = peer.caller();
     let address = PeerAddress::Process { pid: caller.pid, uid: caller.uid };
-    Connected { link: Link::new(socket, true), peer, address }
+    Connected { link: StreamSocket::new(socket, true), peer, address }
 }
 
 fn stream(socket: OwnedFd, address: PeerAddress) -> Connected {
-    Connected { link: Link::new(socket, false), peer: Peer::elsewhere(None), address }
+    Connected { link: StreamSocket::new(socket, false), peer: Peer::elsewhere(None), address }
 }
 
 /// Looks at a socket that somebody else made; waiting on it blocks from here on.
@@ -199,7 +199,7 @@ pub(super) fn unix_address(path: &Path) -> Result<UnixAddr, RpcError> {
     .map_err(RpcError::system("use the name of a socket"))
 }
 
-impl Target<'_> {
+impl ConnectTarget<'_> {
     /// Makes one connection.
     pub(super) fn connect(&self, deadline: &Deadline) -> Result<Connected, RpcError> {
         match self {
@@ -210,7 +210,7 @@ impl Target<'_> {
             #[cfg(feature = "tls")]
             Self::Tls(host, port, config) => {
                 let tls = super::tls::Tls::connect(std::sync::Arc::clone(config), host)?;
-                let link = Link::with_tls(connect_inet(host, *port, deadline)?, tls);
+                let link = StreamSocket::with_tls(connect_inet(host, *port, deadline)?, tls);
                 let address = PeerAddress::Unknown;
                 Ok(Connected { link, peer: Peer::elsewhere(None), address })
             }
@@ -298,7 +298,7 @@ impl VsockPort {
 
 /// Where a server is connected to.
 #[derive(Debug)]
-pub(super) enum Listener {
+pub(super) enum ServerListener {
     /// With its file, if that is ours.
     Unix(UnixListener, Option<SocketFile>),
     Inet(TcpListener),
@@ -306,10 +306,10 @@ pub(super) enum Listener {
     Tls(TcpListener, std::sync::Arc<rustls::ServerConfig>),
     Vsock(VsockPort),
     /// Each descriptor that comes over this socket is a connection.
-    Bootstrap(Link),
+    Bootstrap(StreamSocket),
 }
 
-impl Listener {
+impl ServerListener {
     /// Binds a path, or a name in the abstract namespace.
     pub(super) fn bind_unix(path: &Path) -> Result<Self, RpcError> {
         let address = unix_address(path)?;
@@ -350,7 +350,7 @@ impl Listener {
     /// Takes connections that are sent over a socket.
     pub(super) fn of_bootstrap(socket: OwnedFd) -> Result<Self, RpcError> {
         family_of(&socket)?;
-        Ok(Self::Bootstrap(Link::new(socket, true)))
+        Ok(Self::Bootstrap(StreamSocket::new(socket, true)))
     }
 
     /// Waits for a connection; `None` if the other side of a bootstrap socket has gone.
@@ -371,7 +371,7 @@ impl Listener {
                 let (stream, from) =
                     listener.accept().map_err(RpcError::system("accept a connection"))?;
                 let tls = super::tls::Tls::accept(std::sync::Arc::clone(config))?;
-                let link = Link::with_tls(set_up_tcp(stream)?, tls);
+                let link = StreamSocket::with_tls(set_up_tcp(stream)?, tls);
                 let address = PeerAddress::Inet(from);
                 Ok(Some(Connected { link, peer: Peer::elsewhere(None), address }))
             }
@@ -402,12 +402,12 @@ impl Listener {
 }
 
 /// Takes the next descriptor that comes over a socket; it comes with four bytes of zero.
-fn accept_bootstrap(link: &Link) -> Result<Option<Connected>, RpcError> {
+fn accept_bootstrap(link: &StreamSocket) -> Result<Option<Connected>, RpcError> {
     const BYTES: usize = 4;
     let (mut zeros, mut files) = (Vec::with_capacity(BYTES), Vec::new());
     while zeros.len() < BYTES {
         let left = BYTES - zeros.len();
-        let received = link.receive(&mut zeros, left, &mut files, Patience::Wait);
+        let received = link.receive(&mut zeros, left, &mut files, ReadMode::Wait);
         if received.map_err(RpcError::system("receive a connection"))?.is_end {
             return Ok(None);
         }

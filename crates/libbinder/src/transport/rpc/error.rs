@@ -3,7 +3,7 @@
 use std::io;
 
 use binder_rpc::handshake::HandshakeError;
-use binder_rpc::{Ending, Refusal};
+use binder_rpc::{Ending, SendRefusal};
 
 use crate::StatusCode;
 
@@ -91,14 +91,14 @@ impl From<RpcError> for StatusCode {
 }
 
 /// The status that a caller gets whose call was refused.
-pub(super) fn status_of(refusal: &Refusal) -> StatusCode {
-    if let Refusal::TooLarge { .. } | Refusal::TooManyObjects { .. } = refusal {
+pub(super) fn status_of(refusal: &SendRefusal) -> StatusCode {
+    if let SendRefusal::TooLarge { .. } | SendRefusal::TooManyObjects { .. } = refusal {
         tracing::warn!(%refusal, "a call was not sent");
     }
     match refusal {
-        Refusal::Ended(_) => StatusCode::DEAD_OBJECT,
-        Refusal::UnknownObject(_) => StatusCode::BAD_VALUE,
-        Refusal::TooLarge { .. } => StatusCode::FAILED_TRANSACTION,
-        Refusal::TooManyObjects { .. } => StatusCode::NO_MEMORY,
+        SendRefusal::Ended(_) => StatusCode::DEAD_OBJECT,
+        SendRefusal::UnknownObject(_) => StatusCode::BAD_VALUE,
+        SendRefusal::TooLarge { .. } => StatusCode::FAILED_TRANSACTION,
+        SendRefusal::TooManyObjects { .. } => StatusCode::NO_MEMORY,
     }
 }

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use binder_rpc::handshake::{self, FdMode, HandshakeError, Opening};
-use binder_rpc::{Direction, Ending, SessionId, Version};
+use binder_rpc::{CallDirection, Ending, ProtocolVersion, SessionId};
 
 use super::connection::{Connection, is_again};
 use super::error::RpcError;
-use super::link::Patience;
+use super::link::ReadMode;
 
 /// How long the other side may take to open a connection.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ impl Deadline {
     #[cfg(feature = "tls")]
     pub(super) fn secure(
         &self,
-        link: &super::link::Link,
+        link: &super::link::StreamSocket,
     ) -> Result<Option<std::sync::Arc<[u8]>>, RpcError> {
         let Some(tls) = link.tls() else {
             return Ok(None);
@@ -86,7 +86,7 @@ fn read_until<T>(
             return Ok(value);
         }
         deadline.apply(connection)?;
-        connection.receive(Patience::Wait).map_err(|ending| deadline.explain(ending))?;
+        connection.receive(ReadMode::Wait).map_err(|ending| deadline.explain(ending))?;
     }
 }
 
@@ -111,7 +111,7 @@ pub(super) fn read_opening(
 pub(super) fn accept_new(
     connection: &mut Connection,
     deadline: &Deadline,
-    version: Version,
+    version: ProtocolVersion,
 ) -> Result<(), RpcError> {
     write(connection, &handshake::response(version))?;
     accept_joining(connection, deadline, version)
@@ -121,11 +121,11 @@ pub(super) fn accept_new(
 pub(super) fn accept_joining(
     connection: &mut Connection,
     deadline: &Deadline,
-    version: Version,
+    version: ProtocolVersion,
 ) -> Result<(), RpcError> {
     let read_init = |bytes: &[u8]| Ok(handshake::read_init(bytes)?.map(|bytes| ((), bytes)));
     read_until(connection, deadline, read_init)?;
-    connection.agree(version, Direction::Incoming);
+    connection.agree(version, CallDirection::Incoming);
     deadline.lift(connection)
 }
 
@@ -133,10 +133,10 @@ pub(super) fn accept_joining(
 pub(super) fn accept_reverse(
     connection: &mut Connection,
     deadline: &Deadline,
-    version: Version,
+    version: ProtocolVersion,
 ) -> Result<(), RpcError> {
     write(connection, &handshake::init())?;
-    connection.agree(version, Direction::Outgoing);
+    connection.agree(version, CallDirection::Outgoing);
     deadline.lift(connection)
 }
 
@@ -144,13 +144,13 @@ pub(super) fn accept_reverse(
 pub(super) fn open_new(
     connection: &mut Connection,
     deadline: &Deadline,
-    offered: Version,
+    offered: ProtocolVersion,
     fd_mode: FdMode,
-) -> Result<Version, RpcError> {
-    write(connection, &handshake::open(offered, Direction::Outgoing, fd_mode, None))?;
+) -> Result<ProtocolVersion, RpcError> {
+    write(connection, &handshake::open(offered, CallDirection::Outgoing, fd_mode, None))?;
     let read = |bytes: &[u8]| handshake::read_response(bytes, offered);
     let version = read_until(connection, deadline, read)?;
-    connection.agree(version, Direction::Outgoing);
+    connection.agree(version, CallDirection::Outgoing);
     Ok(version)
 }
 
@@ -158,13 +158,13 @@ pub(super) fn open_new(
 pub(super) fn open_joining(
     connection: &mut Connection,
     deadline: &Deadline,
-    version: Version,
-    direction: Direction,
+    version: ProtocolVersion,
+    direction: CallDirection,
     fd_mode: FdMode,
     id: &SessionId,
 ) -> Result<(), RpcError> {
     write(connection, &handshake::open(version, direction, fd_mode, Some(id)))?;
-    if direction == Direction::Incoming {
+    if direction == CallDirection::Incoming {
         let read_init = |bytes: &[u8]| Ok(handshake::read_init(bytes)?.map(|bytes| ((), bytes)));
         read_until(connection, deadline, read_init)?;
     }

@@ -16,11 +16,11 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, Shutdown, recv, recvmsg, send, sendmsg, shutdown,
 };
 
-use super::quota::{Account, Charge, Resource};
+use super::quota::{PeerAccount, ServerCharge, ServerResource};
 
 /// What a read brought.
 #[derive(Debug)]
-pub(super) struct Received {
+pub(super) struct ReadBytes {
     /// Whether the other side has closed. If not, nothing means that what came makes no byte yet.
     pub(super) is_end: bool,
     /// Whether descriptors were lost.
@@ -29,7 +29,7 @@ pub(super) struct Received {
 
 /// Whether to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum ReadMode {
     Wait,
     Now,
 }
@@ -38,21 +38,21 @@ pub(super) enum Patience {
 ///
 /// The socket blocks: who does not want to wait says so with each call.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct StreamSocket {
     socket: OwnedFd,
     /// Dropped after the socket.
-    charge: Charge,
+    charge: ServerCharge,
     passes_files: AtomicBool,
     #[cfg(feature = "tls")]
     tls: Option<Box<super::tls::Tls>>,
 }
 
-impl Link {
+impl StreamSocket {
     /// Takes a socket; `passes_files` says whether it is a Unix socket, on which descriptors come.
     pub(super) fn new(socket: OwnedFd, passes_files: bool) -> Self {
         Self {
             socket,
-            charge: Account::default().charge(Resource::Connections),
+            charge: PeerAccount::default().charge(ServerResource::Connections),
             passes_files: AtomicBool::new(passes_files),
             #[cfg(feature = "tls")]
             tls: None,
@@ -66,12 +66,12 @@ impl Link {
     }
 
     /// Holds a server's charge for this socket until that is closed.
-    pub(super) fn hold(&mut self, charge: Charge) {
+    pub(super) fn hold(&mut self, charge: ServerCharge) {
         self.charge = charge;
     }
 
     /// Returns who is charged for what comes here.
-    pub(super) fn account(&self) -> &Account {
+    pub(super) fn account(&self) -> &PeerAccount {
         self.charge.account()
     }
 
@@ -166,19 +166,19 @@ impl Link {
         to: &mut Vec<u8>,
         usual_bytes: usize,
         files: &mut Vec<OwnedFd>,
-        patience: Patience,
-    ) -> io::Result<Received> {
+        patience: ReadMode,
+    ) -> io::Result<ReadBytes> {
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
             return tls.receive(&self.socket, to, patience);
         }
         let mut flags = RecvFlags::CMSG_CLOEXEC;
-        if patience == Patience::Now {
+        if patience == ReadMode::Now {
             flags |= RecvFlags::DONTWAIT;
         }
         if !self.passes_files() {
             let bytes = retry(|| recv(&self.socket, spare_capacity(to), flags).map(|it| it.1))?;
-            return Ok(Received { is_end: bytes == 0, lost_files: false });
+            return Ok(ReadBytes { is_end: bytes == 0, lost_files: false });
         }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -196,7 +196,7 @@ impl Link {
             }
         }
         let lost_files = message.flags.contains(ReturnFlags::CTRUNC);
-        Ok(Received { is_end: message.bytes == 0, lost_files })
+        Ok(ReadBytes { is_end: message.bytes == 0, lost_files })
     }
 
     /// Waits until there is room to send, or if `or_input` something to receive, for `at_most` that
@@ -232,7 +232,7 @@ impl Link {
     }
 }
 
-impl AsFd for Link {
+impl AsFd for StreamSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use binder_rpc::handshake::FdMode;
-use binder_rpc::{Limits, Version};
+use binder_rpc::{ProtocolVersion, SessionLimits};
 
 use super::endpoint::PeerAddress;
-use super::quota::{self, Capacity, Quota, Resource};
+use super::quota::{self, Capacity, ServerQuota, ServerResource};
 use crate::SpIBinder;
 
 /// What makes the root object of each session.
@@ -53,8 +53,8 @@ impl fmt::Debug for Root {
 #[derive(Clone, Debug)]
 pub(super) struct Offer {
     pub(super) root: Root,
-    pub(super) version: Version,
-    pub(super) limits: Limits,
+    pub(super) version: ProtocolVersion,
+    pub(super) limits: SessionLimits,
     pub(super) fd_modes: Vec<FdMode>,
     pub(super) max_threads: u32,
     pub(super) max_connections: usize,
@@ -69,8 +69,8 @@ impl Offer {
     pub(super) fn new(root: SpIBinder) -> Self {
         Self {
             root: Root::Shared(root),
-            version: Version::NEWEST,
-            limits: Limits::default(),
+            version: ProtocolVersion::NEWEST,
+            limits: SessionLimits::default(),
             fd_modes: vec![FdMode::None],
             max_threads: 1,
             max_connections: 1_024,
@@ -88,14 +88,14 @@ impl Offer {
     }
 
     /// Tells how much all clients may hold, by what this process may open now.
-    pub(super) fn set_capacities(&self, quota: &Quota) {
+    pub(super) fn set_capacities(&self, quota: &ServerQuota) {
         let descriptors = quota::share_of_descriptors();
         let connections =
             Capacity { total: self.max_connections, per_peer: self.max_connections_per_peer };
         let bytes = Capacity { total: self.max_queued_bytes, per_peer: None };
         let files = Capacity { total: self.max_queued_files, per_peer: None };
-        quota.set_capacity(Resource::Connections, connections.within(descriptors));
-        quota.set_capacity(Resource::OnewayBytes, bytes);
-        quota.set_capacity(Resource::Files, files.within(descriptors));
+        quota.set_capacity(ServerResource::Connections, connections.within(descriptors));
+        quota.set_capacity(ServerResource::OnewayBytes, bytes);
+        quota.set_capacity(ServerResource::Files, files.within(descriptors));
     }
 }

@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use pidns::{PID_MAX_LIMIT, Pid, PidNamespace};
 
-use crate::transport::Caller;
+use crate::transport::CallerIdentity;
 
 /// The other side, with the process number that it has here while its session lasts.
 #[derive(Debug)]
 pub(super) struct Peer {
-    caller: Caller,
+    caller: CallerIdentity,
     /// The number of a peer that is no process of this machine's.
     number: Option<Arc<Pid<()>>>,
 }
@@ -32,10 +32,10 @@ impl Peer {
     pub(super) fn of_unix_socket(socket: impl AsFd) -> Self {
         match rustix::net::sockopt::socket_peercred(socket) {
             Ok(credentials) => Self {
-                caller: Caller {
+                caller: CallerIdentity {
                     pid: credentials.pid.as_raw_pid(),
                     uid: credentials.uid.as_raw(),
-                    ..Caller::default()
+                    ..CallerIdentity::default()
                 },
                 number: None,
             },
@@ -51,11 +51,11 @@ impl Peer {
         let number = numbers().alloc_pid(()).ok();
         let above = |nr: u32| i32::try_from(PID_MAX_LIMIT + nr).unwrap_or(0);
         let pid = number.as_ref().map_or(0, |number| above(number.nr()));
-        Self { caller: Caller { pid, uid: u32::MAX, sid: None, certificate }, number }
+        Self { caller: CallerIdentity { pid, uid: u32::MAX, sid: None, certificate }, number }
     }
 
     /// Returns what services are told of the caller.
-    pub(super) fn caller(&self) -> Caller {
+    pub(super) fn caller(&self) -> CallerIdentity {
         self.caller.clone()
     }
 }

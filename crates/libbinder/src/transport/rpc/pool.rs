@@ -10,7 +10,7 @@ use super::connection::Connection;
 
 /// Idle connections, and the threads and awaited calls that wait for one.
 #[derive(Debug, Default)]
-pub(super) struct Pool {
+pub(super) struct ConnectionPool {
     state: Mutex<State>,
     freed: Condvar,
     /// For threads that pause: none of them takes the word that is for those who wait.
@@ -48,7 +48,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// Where a connection goes back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ConnectionUse {
     /// It is the next to be used: what it needs is still in the caches.
     First,
     /// It is the last to be used: the other side may be at work on what was sent on it.
@@ -66,7 +66,7 @@ pub(super) enum NoConnection {
     Busy,
 }
 
-impl Pool {
+impl ConnectionPool {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing panics between two changes that belong together.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -165,7 +165,7 @@ impl Pool {
     pub(super) fn put(
         &self,
         connection: Box<Connection>,
-        mut place: Place,
+        mut place: ConnectionUse,
     ) -> Option<(Box<Connection>, Arc<Awaited>)> {
         let mut state = self.state();
         if state.is_closed {
@@ -178,14 +178,14 @@ impl Pool {
                 return state.queued.pop_front().map(|call| (connection, call));
             }
             // Reserved, or another call might take it.
-            place = Place::Last;
+            place = ConnectionUse::Last;
         }
         match place {
-            Place::First if state.firsts < FIRSTS => {
+            ConnectionUse::First if state.firsts < FIRSTS => {
                 state.firsts += 1;
                 state.idle.push_front(connection);
             }
-            Place::First | Place::Last => {
+            ConnectionUse::First | ConnectionUse::Last => {
                 state.firsts = 0;
                 state.is_reserved = state.waiting > 0;
                 state.idle.push_back(connection);

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use binder_rpc::Address;
 
 use super::awaited;
-use super::shared::{Keeper, Shared};
+use super::shared::{Keeper, SharedSession};
 use crate::StatusCode;
 use crate::transport::{
-    Begun, DeathLinks, DeathNotice, ObjectCodec, Parcel, ProxyFacts, RemoteObject, TransactionCode,
-    TransactionFlags,
+    CallStart, DeathLinks, DeathNotice, ObjectCodec, Parcel, ProxyFacts, RemoteObject,
+    TransactionCode, TransactionFlags,
 };
 
 /// An object of the peer.
 pub(super) struct RpcProxy {
-    session: Arc<Shared>,
+    session: Arc<SharedSession>,
     address: Address,
     facts: ProxyFacts,
     deaths: DeathLinks,
@@ -25,13 +25,13 @@ pub(super) struct RpcProxy {
 }
 
 impl RpcProxy {
-    pub(super) fn new(session: Arc<Shared>, address: Address) -> Self {
+    pub(super) fn new(session: Arc<SharedSession>, address: Address) -> Self {
         let _keeper = session.keeper();
         let (facts, deaths) = (ProxyFacts::default(), DeathLinks::default());
         Self { session, address, facts, deaths, _keeper }
     }
 
-    pub(super) fn session(&self) -> &Arc<Shared> {
+    pub(super) fn session(&self) -> &Arc<SharedSession> {
         &self.session
     }
 
@@ -65,7 +65,7 @@ impl fmt::Debug for RpcProxy {
 
 impl RemoteObject for RpcProxy {
     fn codec(&self) -> Arc<dyn ObjectCodec> {
-        Arc::<Shared>::clone(&self.session)
+        Arc::<SharedSession>::clone(&self.session)
     }
 
     fn facts(&self) -> &ProxyFacts {
@@ -89,9 +89,9 @@ impl RemoteObject for RpcProxy {
         code: TransactionCode,
         data: Parcel,
         flags: TransactionFlags,
-    ) -> Begun {
+    ) -> CallStart {
         if !data.is_named_by(&*self.session) {
-            return Begun::Finished(Err(StatusCode::BAD_VALUE));
+            return CallStart::Finished(Err(StatusCode::BAD_VALUE));
         }
         awaited::begin(self, code, data, flags)
     }

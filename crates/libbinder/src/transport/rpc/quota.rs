@@ -1,7 +1,7 @@
 //! What the peers of a server hold of it, and each one's share.
 //!
 //! Sockets, bytes and descriptors are charged when they come, and given back when the socket is closed,
-//! the call runs or the session ends: a [`Charge`] that is dropped holds nothing.
+//! the call runs or the session ends: a [`ServerCharge`] that is dropped holds nothing.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,7 +14,7 @@ use super::endpoint::Origin;
 
 /// What a server has a limited amount of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Resource {
+pub(super) enum ServerResource {
     /// Sockets, in either direction and also before they belong to a session.
     Connections,
     /// The bytes of one-way calls that wait for an earlier one.
@@ -24,7 +24,7 @@ pub(super) enum Resource {
     Files,
 }
 
-impl Resource {
+impl ServerResource {
     fn words(self) -> &'static str {
         match self {
             Self::Connections => "connections",
@@ -82,7 +82,12 @@ impl Ledger {
         Self { capacity, held: 0, held_by: HashMap::new() }
     }
 
-    fn add(&mut self, resource: Resource, origin: Origin, more: usize) -> Result<(), OverShare> {
+    fn add(
+        &mut self,
+        resource: ServerResource,
+        origin: Origin,
+        more: usize,
+    ) -> Result<(), OverShare> {
         let own = self.held_by.get(&origin).copied().unwrap_or(0);
         let (wanted, others) = (own.saturating_add(more), self.held - own);
         let share = self.capacity.share(others);
@@ -113,7 +118,7 @@ impl Ledger {
     resource.words()
 )]
 pub(super) struct OverShare {
-    resource: Resource,
+    resource: ServerResource,
     wanted: usize,
     share: usize,
     others: usize,
@@ -128,9 +133,9 @@ impl From<OverShare> for Ending {
 
 /// What all peers of a server hold.
 #[derive(Debug)]
-pub(super) struct Quota(Mutex<[Ledger; 3]>);
+pub(super) struct ServerQuota(Mutex<[Ledger; 3]>);
 
-impl Quota {
+impl ServerQuota {
     /// Makes one without limits.
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self(Mutex::new([Ledger::new(), Ledger::new(), Ledger::new()])))
@@ -142,48 +147,48 @@ impl Quota {
     }
 
     /// Says how much there is of something; what is held stays held.
-    pub(super) fn set_capacity(&self, resource: Resource, capacity: Capacity) {
+    pub(super) fn set_capacity(&self, resource: ServerResource, capacity: Capacity) {
         self.ledgers()[resource as usize].capacity = capacity;
     }
 
     /// Returns how much is held of something.
-    pub(super) fn held(&self, resource: Resource) -> usize {
+    pub(super) fn held(&self, resource: ServerResource) -> usize {
         self.ledgers()[resource as usize].held
     }
 }
 
 /// To whom a charge goes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Account(Option<(Arc<Quota>, Origin)>);
+pub(super) struct PeerAccount(Option<(Arc<ServerQuota>, Origin)>);
 
-impl Account {
+impl PeerAccount {
     /// The account of a server's peer. What is none of a server's goes to the default account, which
     /// has no limit.
-    pub(super) fn of_peer(quota: &Arc<Quota>, origin: Origin) -> Self {
+    pub(super) fn of_peer(quota: &Arc<ServerQuota>, origin: Origin) -> Self {
         Self(Some((Arc::clone(quota), origin)))
     }
 
     /// Opens a charge of nothing.
-    pub(super) fn charge(&self, resource: Resource) -> Charge {
-        Charge { account: self.clone(), resource, amount: 0 }
+    pub(super) fn charge(&self, resource: ServerResource) -> ServerCharge {
+        ServerCharge { account: self.clone(), resource, amount: 0 }
     }
 }
 
 /// What is held for a peer, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Charge {
-    account: Account,
-    resource: Resource,
+pub(super) struct ServerCharge {
+    account: PeerAccount,
+    resource: ServerResource,
     amount: usize,
 }
 
-impl Charge {
+impl ServerCharge {
     /// Returns what is held.
     pub(super) fn amount(&self) -> usize {
         self.amount
     }
 
-    pub(super) fn account(&self) -> &Account {
+    pub(super) fn account(&self) -> &PeerAccount {
         &self.account
     }
 
@@ -196,7 +201,7 @@ impl Charge {
         if amount == self.amount {
             return Ok(());
         }
-        if let Account(Some((quota, origin))) = &self.account {
+        if let PeerAccount(Some((quota, origin))) = &self.account {
             let ledger = &mut quota.ledgers()[self.resource as usize];
             match amount.checked_sub(self.amount) {
                 Some(more) => ledger.add(self.resource, *origin, more)?,
@@ -208,7 +213,7 @@ impl Charge {
     }
 }
 
-impl Drop for Charge {
+impl Drop for ServerCharge {
     fn drop(&mut self) {
         let given_back = self.set(0);
         debug_assert!(given_back.is_ok(), "less is never refused");
@@ -222,15 +227,15 @@ mod tests {
     const PEERS: [Origin; 3] = [Origin::User(1), Origin::User(2), Origin::User(3)];
 
     /// Takes one at a time for a peer, until that is refused; returns what it has.
-    fn fill(quota: &Arc<Quota>, origin: Origin) -> Charge {
-        let mut charge = Account::of_peer(quota, origin).charge(Resource::Connections);
+    fn fill(quota: &Arc<ServerQuota>, origin: Origin) -> ServerCharge {
+        let mut charge = PeerAccount::of_peer(quota, origin).charge(ServerResource::Connections);
         while charge.set(charge.amount() + 1).is_ok() {}
         charge
     }
 
-    fn quota_of(total: usize, per_peer: Option<usize>) -> Arc<Quota> {
-        let quota = Quota::new();
-        quota.set_capacity(Resource::Connections, Capacity { total, per_peer });
+    fn quota_of(total: usize, per_peer: Option<usize>) -> Arc<ServerQuota> {
+        let quota = ServerQuota::new();
+        quota.set_capacity(ServerResource::Connections, Capacity { total, per_peer });
         quota
     }
 
@@ -238,16 +243,16 @@ mod tests {
     fn each_peer_leaves_some_to_the_next() {
         let quota = quota_of(64, None);
         let charges = PEERS.map(|peer| fill(&quota, peer));
-        assert_eq!(charges.each_ref().map(Charge::amount), [48, 12, 3]);
-        assert_eq!(quota.held(Resource::Connections), 63);
-        assert_eq!(quota.held(Resource::Files), 0);
+        assert_eq!(charges.each_ref().map(ServerCharge::amount), [48, 12, 3]);
+        assert_eq!(quota.held(ServerResource::Connections), 63);
+        assert_eq!(quota.held(ServerResource::Files), 0);
     }
 
     #[test]
     fn what_is_dropped_is_free_again() {
         let quota = quota_of(8, None);
         drop(fill(&quota, PEERS[0]));
-        assert_eq!(quota.held(Resource::Connections), 0);
+        assert_eq!(quota.held(ServerResource::Connections), 0);
         assert!(quota.ledgers()[0].held_by.is_empty());
         assert_eq!(fill(&quota, PEERS[1]).amount(), 6);
     }
@@ -257,7 +262,8 @@ mod tests {
         let quota = quota_of(8, Some(20));
         let all = fill(&quota, PEERS[0]);
         assert_eq!(all.amount(), 8);
-        let refused = Account::of_peer(&quota, PEERS[1]).charge(Resource::Connections).set(1);
+        let refused =
+            PeerAccount::of_peer(&quota, PEERS[1]).charge(ServerResource::Connections).set(1);
         let words = refused.expect_err("none is left").to_string();
         let expected =
             "1 connections of one peer: it may have 0 of the server's 8 while others have 8";
@@ -273,7 +279,7 @@ mod tests {
 
     #[test]
     fn what_no_server_has_is_not_limited() {
-        let mut charge = Account::default().charge(Resource::Files);
+        let mut charge = PeerAccount::default().charge(ServerResource::Files);
         assert_eq!(charge.set(usize::MAX), Ok(()));
     }
 }

@@ -37,7 +37,7 @@ thread_local! {
 }
 
 /// The connections on which calls are awaited.
-pub(super) struct Reader {
+pub(super) struct AwaitedConnections {
     epoll: OwnedFd,
     timer: OwnedFd,
     state: Mutex<State>,
@@ -56,8 +56,8 @@ struct State {
     spare: usize,
 }
 
-fn reader() -> Option<&'static Reader> {
-    static READER: OnceLock<Reader> = OnceLock::new();
+fn reader() -> Option<&'static AwaitedConnections> {
+    static READER: OnceLock<AwaitedConnections> = OnceLock::new();
     if let Some(reader) = READER.get() {
         return Some(reader);
     }
@@ -67,11 +67,11 @@ fn reader() -> Option<&'static Reader> {
     let data = EventData::new_u64(TIMER);
     epoll::add(&epoll, &timer, data, EventFlags::IN | EventFlags::ET).ok()?;
     let (state, vacant) = (Mutex::default(), Condvar::new());
-    Some(READER.get_or_init(|| Reader { epoll, timer, state, vacant }))
+    Some(READER.get_or_init(|| AwaitedConnections { epoll, timer, state, vacant }))
 }
 
 /// Returns the reader if a thread reads, or could be started.
-pub(super) fn appoint() -> Option<&'static Reader> {
+pub(super) fn appoint() -> Option<&'static AwaitedConnections> {
     reader().filter(|reader| reader.appoint(&mut reader.state()))
 }
 
@@ -100,13 +100,13 @@ pub(super) fn step_down() {
     }
 }
 
-impl fmt::Debug for Reader {
+impl fmt::Debug for AwaitedConnections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader").finish_non_exhaustive()
     }
 }
 
-impl Reader {
+impl AwaitedConnections {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing panics while it is locked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

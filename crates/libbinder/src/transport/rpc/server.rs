@@ -14,17 +14,17 @@ use std::thread;
 use std::time::Duration;
 
 use binder_rpc::handshake::{FdMode, HandshakeError, Opening};
-use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version};
+use binder_rpc::{CallDirection, Ending, ProtocolVersion, SessionId, SessionLimits, SessionSide};
 
 use super::connection::Connection;
-use super::endpoint::{Connected, Listener, PeerAddress};
+use super::endpoint::{Connected, PeerAddress, ServerListener};
 use super::error::RpcError;
 use super::handshake::{self, Deadline};
 use super::offer::{Offer, Root};
 use super::peer::Peer;
-use super::pool::Place;
-use super::quota::{Account, Quota, Resource};
-use super::shared::{Shared, Terms};
+use super::pool::ConnectionUse;
+use super::quota::{PeerAccount, ServerQuota, ServerResource};
+use super::shared::{SharedSession, Terms};
 use crate::{SpIBinder, StatusCode};
 
 thread_local! {
@@ -44,9 +44,9 @@ pub struct RpcServer {
 #[derive(Debug)]
 struct Inner {
     /// Until the server is shut down.
-    listener: Mutex<Option<Arc<Listener>>>,
+    listener: Mutex<Option<Arc<ServerListener>>>,
     offer: Mutex<Offer>,
-    quota: Arc<Quota>,
+    quota: Arc<ServerQuota>,
     state: Mutex<State>,
     changed: Condvar,
     is_closing: AtomicBool,
@@ -54,9 +54,9 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    sessions: HashMap<SessionId, Arc<Shared>>,
+    sessions: HashMap<SessionId, Arc<SharedSession>>,
     /// Connections whose handshake is not done, to be closed with the server.
-    opening: Vec<Weak<super::link::Link>>,
+    opening: Vec<Weak<super::link::StreamSocket>>,
     accepting: Option<thread::JoinHandle<()>>,
     /// Those of connections, in their handshake or served.
     threads: usize,
@@ -72,7 +72,7 @@ impl RpcServer {
     ///
     /// [`RpcError::System`] if it cannot be bound.
     pub fn new_unix(root: SpIBinder, path: impl AsRef<Path>) -> Result<Self, RpcError> {
-        Ok(Self::new(root, Listener::bind_unix(path.as_ref())?))
+        Ok(Self::new(root, ServerListener::bind_unix(path.as_ref())?))
     }
 
     /// Serves a socket that is bound, of Unix, TCP or vsock: init's, or that of whoever else starts
@@ -82,7 +82,7 @@ impl RpcServer {
     ///
     /// [`RpcError::System`] if it cannot listen.
     pub fn new_bound_socket(root: SpIBinder, socket: OwnedFd) -> Result<Self, RpcError> {
-        Ok(Self::new(root, Listener::of_bound(socket)?))
+        Ok(Self::new(root, ServerListener::of_bound(socket)?))
     }
 
     /// Serves clients that send each connection over `socket`, as a descriptor.
@@ -91,7 +91,7 @@ impl RpcServer {
     ///
     /// [`RpcError::System`] if it is no socket.
     pub fn new_unix_domain_bootstrap(root: SpIBinder, socket: OwnedFd) -> Result<Self, RpcError> {
-        Ok(Self::new(root, Listener::of_bootstrap(socket)?))
+        Ok(Self::new(root, ServerListener::of_bootstrap(socket)?))
     }
 
     /// Serves the virtual machine `cid`, or from within one its host, 2; with `u32::MAX` all of them,
@@ -101,7 +101,7 @@ impl RpcServer {
     ///
     /// [`RpcError::System`] if it cannot be bound.
     pub fn new_vsock(root: SpIBinder, cid: u32, port: u32) -> Result<Self, RpcError> {
-        Ok(Self::new(root, Listener::bind_vsock(cid, port)?))
+        Ok(Self::new(root, ServerListener::bind_vsock(cid, port)?))
     }
 
     /// Serves a TCP port, to anybody who can reach it: prefer TLS.
@@ -120,7 +120,7 @@ impl RpcServer {
     where
         (A, u16): ToSocketAddrs,
     {
-        Ok(Self::new(root, Listener::Inet(bind_inet(address, port)?)))
+        Ok(Self::new(root, ServerListener::Inet(bind_inet(address, port)?)))
     }
 
     /// Serves a TCP port over TLS, to clients with a certificate that `credentials` trust.
@@ -139,14 +139,14 @@ impl RpcServer {
         (A, u16): ToSocketAddrs,
     {
         let listener = bind_inet(address, port)?;
-        Ok(Self::new(root, Listener::Tls(listener, credentials.server()?)))
+        Ok(Self::new(root, ServerListener::Tls(listener, credentials.server()?)))
     }
 
-    fn new(root: SpIBinder, listener: Listener) -> Self {
+    fn new(root: SpIBinder, listener: ServerListener) -> Self {
         let inner = Inner {
             listener: Mutex::new(Some(Arc::new(listener))),
             offer: Mutex::new(Offer::new(root)),
-            quota: Quota::new(),
+            quota: ServerQuota::new(),
             state: Mutex::default(),
             changed: Condvar::new(),
             is_closing: AtomicBool::new(false),
@@ -200,12 +200,12 @@ impl RpcServer {
     }
 
     /// Says which version is spoken at most.
-    pub fn set_protocol_version(&self, version: Version) {
+    pub fn set_protocol_version(&self, version: ProtocolVersion) {
         self.inner.offer().version = version;
     }
 
     /// Says how much each client may ask.
-    pub fn set_limits(&self, limits: Limits) {
+    pub fn set_limits(&self, limits: SessionLimits) {
         self.inner.offer().limits = limits;
     }
 
@@ -218,10 +218,12 @@ impl RpcServer {
     #[must_use]
     pub fn inet_address(&self) -> Option<SocketAddr> {
         match &*self.inner.listener()? {
-            Listener::Inet(listener) => listener.local_addr().ok(),
+            ServerListener::Inet(listener) => listener.local_addr().ok(),
             #[cfg(feature = "tls")]
-            Listener::Tls(listener, _) => listener.local_addr().ok(),
-            Listener::Unix(..) | Listener::Vsock(..) | Listener::Bootstrap(_) => None,
+            ServerListener::Tls(listener, _) => listener.local_addr().ok(),
+            ServerListener::Unix(..) | ServerListener::Vsock(..) | ServerListener::Bootstrap(_) => {
+                None
+            }
         }
     }
 
@@ -229,7 +231,7 @@ impl RpcServer {
     #[must_use]
     pub fn vsock_port(&self) -> Option<u32> {
         let listener = self.inner.listener()?;
-        if let Listener::Vsock(port) = &*listener { port.number() } else { None }
+        if let ServerListener::Vsock(port) = &*listener { port.number() } else { None }
     }
 
     /// Returns how many sessions there are.
@@ -241,7 +243,7 @@ impl RpcServer {
     /// Returns how many connections there are, in both directions, and those that are being opened.
     #[must_use]
     pub fn connections(&self) -> usize {
-        self.inner.quota.held(Resource::Connections)
+        self.inner.quota.held(ServerResource::Connections)
     }
 
     /// Accepts clients with a thread of its own.
@@ -314,7 +316,7 @@ impl Inner {
         sessions.iter().for_each(|session| session.end(Ending::ShutDown));
     }
 
-    fn listener(&self) -> Option<Arc<Listener>> {
+    fn listener(&self) -> Option<Arc<ServerListener>> {
         self.listener.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -350,8 +352,8 @@ impl Inner {
     /// Gives a connection a thread, if its peer may have one more.
     fn begin(self: &Arc<Self>, mut connected: Connected) {
         self.offer().set_capacities(&self.quota);
-        let account = Account::of_peer(&self.quota, connected.address.origin());
-        let mut charge = account.charge(Resource::Connections);
+        let account = PeerAccount::of_peer(&self.quota, connected.address.origin());
+        let mut charge = account.charge(ServerResource::Connections);
         if let Err(reason) = charge.set(1) {
             let caller = connected.peer.caller();
             let (pid, uid, peer) = (caller.pid, caller.uid, connected.address);
@@ -456,7 +458,7 @@ impl Inner {
         let version = offer.version.answer(opening.offered);
         handshake::accept_new(&mut connection, deadline, version)?;
         let terms = Terms {
-            role: Role::Server,
+            role: SessionSide::Server,
             version,
             limits: offer.limits,
             fd_mode: opening.fd_mode,
@@ -464,7 +466,7 @@ impl Inner {
             max_threads: offer.granted_threads(),
             root: offer.root.for_session(&address),
         };
-        let session = Shared::new(terms, peer, connection.link().account());
+        let session = SharedSession::new(terms, peer, connection.link().account());
         session.watch(connection.link())?;
         session.begin_serving();
         let id = new_id()?;
@@ -493,17 +495,17 @@ impl Inner {
         session.watch(connection.link())?;
         let version = session.terms.version;
         match opening.direction {
-            Direction::Incoming => {
+            CallDirection::Incoming => {
                 handshake::accept_joining(&mut connection, deadline, version)?;
                 session.begin_serving();
                 Ok(Some((session, connection)))
             }
-            Direction::Outgoing => {
+            CallDirection::Outgoing => {
                 // The client may expect calls as soon as it is greeted.
                 session.pool.announce();
                 let greeted = handshake::accept_reverse(&mut connection, deadline, version);
                 match greeted {
-                    Ok(()) => session.hand_on(connection, Place::Last),
+                    Ok(()) => session.hand_on(connection, ConnectionUse::Last),
                     Err(_) => {
                         let queued = session.pool.withdraw();
                         queued.iter().for_each(|call| call.finish(Err(StatusCode::WOULD_BLOCK)));
@@ -525,7 +527,7 @@ where
 }
 
 /// A session, and a connection of it on which the client calls.
-type Served = (Arc<Shared>, Box<Connection>);
+type Served = (Arc<SharedSession>, Box<Connection>);
 
 /// Makes an id that nobody guesses.
 fn new_id() -> Result<SessionId, RpcError> {

@@ -7,24 +7,26 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use binder_rpc::handshake::FdMode;
-use binder_rpc::{Direction, Ending, Limits, Role, SessionId, Version, special};
+use binder_rpc::{
+    CallDirection, Ending, ProtocolVersion, SessionId, SessionLimits, SessionSide, special,
+};
 
 use rustix::io::Errno;
 
 use super::connection::Connection;
-use super::endpoint::{Connected, Target, unix_address};
+use super::endpoint::{ConnectTarget, Connected, unix_address};
 use super::error::RpcError;
 use super::handshake::{self, Deadline};
-use super::pool::Place;
-use super::shared::{Keeper, Shared, Terms};
+use super::pool::ConnectionUse;
+use super::shared::{Keeper, SharedSession, Terms};
 use crate::transport::Parcel;
 use crate::{FromIBinder, SpIBinder, StatusCode, Strong};
 
 /// What a session is asked to be, before it is set up.
 #[derive(Clone, Copy, Debug)]
 struct Wishes {
-    version: Version,
-    limits: Limits,
+    version: ProtocolVersion,
+    limits: SessionLimits,
     fd_mode: FdMode,
     incoming: usize,
     outgoing: usize,
@@ -52,8 +54,8 @@ impl RpcSession {
     #[must_use]
     pub fn new() -> Self {
         let wishes = Wishes {
-            version: Version::NEWEST,
-            limits: Limits::default(),
+            version: ProtocolVersion::NEWEST,
+            limits: SessionLimits::default(),
             fd_mode: FdMode::None,
             incoming: 0,
             outgoing: 10,
@@ -86,12 +88,12 @@ impl RpcSession {
     }
 
     /// Says which version is offered at most.
-    pub fn set_protocol_version(&self, version: Version) {
+    pub fn set_protocol_version(&self, version: ProtocolVersion) {
         self.wishes().version = version;
     }
 
     /// Says how much the server may ask.
-    pub fn set_limits(&self, limits: Limits) {
+    pub fn set_limits(&self, limits: SessionLimits) {
         self.wishes().limits = limits;
     }
 
@@ -106,7 +108,7 @@ impl RpcSession {
     ///
     /// [`RpcError`]; the session can be set up again then.
     pub fn connect_unix(&self, path: impl AsRef<Path>) -> Result<SpIBinder, RpcError> {
-        self.set_up(&Target::Unix(unix_address(path.as_ref())?))
+        self.set_up(&ConnectTarget::Unix(unix_address(path.as_ref())?))
     }
 
     /// Connects over a socket to which each connection is sent, as a descriptor.
@@ -115,7 +117,7 @@ impl RpcSession {
     ///
     /// [`RpcError`].
     pub fn connect_unix_bootstrap(&self, socket: OwnedFd) -> Result<SpIBinder, RpcError> {
-        self.set_up(&Target::Bootstrap(socket))
+        self.set_up(&ConnectTarget::Bootstrap(socket))
     }
 
     /// Connects to a virtual machine, or its host.
@@ -124,7 +126,7 @@ impl RpcSession {
     ///
     /// [`RpcError`].
     pub fn connect_vsock(&self, cid: u32, port: u32) -> Result<SpIBinder, RpcError> {
-        self.set_up(&Target::Vsock(cid, port))
+        self.set_up(&ConnectTarget::Vsock(cid, port))
     }
 
     /// Connects over TCP: nobody is identified, and whoever listens in between reads it all.
@@ -133,7 +135,7 @@ impl RpcSession {
     ///
     /// [`RpcError`].
     pub fn connect_inet(&self, host: &str, port: u16) -> Result<SpIBinder, RpcError> {
-        self.set_up(&Target::Inet(host.to_owned(), port))
+        self.set_up(&ConnectTarget::Inet(host.to_owned(), port))
     }
 
     /// Connects over TCP and TLS: `credentials` must trust the server's certificate, which must be
@@ -149,7 +151,7 @@ impl RpcSession {
         port: u16,
         credentials: &super::tls::TlsCredentials,
     ) -> Result<SpIBinder, RpcError> {
-        self.set_up(&Target::Tls(host.to_owned(), port, credentials.client()?))
+        self.set_up(&ConnectTarget::Tls(host.to_owned(), port, credentials.client()?))
     }
 
     /// Takes sockets that are connected already, each from a call of `next`.
@@ -161,7 +163,7 @@ impl RpcSession {
         &self,
         next: impl FnMut() -> Option<OwnedFd>,
     ) -> Result<SpIBinder, RpcError> {
-        self.set_up(&Target::Preconnected(RefCell::new(Box::new(next))))
+        self.set_up(&ConnectTarget::Preconnected(RefCell::new(Box::new(next))))
     }
 
     /// [`connect_unix`](Self::connect_unix), for the root object's interface, as Android has it.
@@ -230,7 +232,7 @@ impl RpcSession {
         T::try_from(self.connect_preconnected(next)?)
     }
 
-    fn set_up(&self, target: &Target<'_>) -> Result<SpIBinder, RpcError> {
+    fn set_up(&self, target: &ConnectTarget<'_>) -> Result<SpIBinder, RpcError> {
         if self.keeper.get().is_some() {
             return Err(RpcError::IsSetUp);
         }
@@ -245,13 +247,13 @@ impl RpcSession {
         Ok(root)
     }
 
-    fn session(&self) -> Option<&Arc<Shared>> {
+    fn session(&self) -> Option<&Arc<SharedSession>> {
         self.keeper.get().map(|keeper| keeper.session())
     }
 
     /// Returns the version that was agreed on, once the session is set up.
     #[must_use]
-    pub fn protocol_version(&self) -> Option<Version> {
+    pub fn protocol_version(&self) -> Option<ProtocolVersion> {
         self.session().map(|session| session.terms.version)
     }
 
@@ -288,7 +290,7 @@ fn closed_at_opening(error: RpcError) -> RpcError {
 }
 
 /// Makes the first connection.
-fn begin(target: &Target<'_>, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> {
+fn begin(target: &ConnectTarget<'_>, wishes: &Wishes) -> Result<Arc<SharedSession>, RpcError> {
     let deadline = Deadline::start(wishes.timeout);
     let Connected { link, peer, .. } = target.connect(&deadline)?;
     #[cfg(feature = "tls")]
@@ -306,7 +308,7 @@ fn begin(target: &Target<'_>, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> 
     });
     let version = opened?;
     let terms = Terms {
-        role: Role::Client,
+        role: SessionSide::Client,
         version,
         limits: wishes.limits,
         fd_mode: wishes.fd_mode,
@@ -314,18 +316,18 @@ fn begin(target: &Target<'_>, wishes: &Wishes) -> Result<Arc<Shared>, RpcError> 
         max_threads: u32::try_from(wishes.incoming).unwrap_or(u32::MAX),
         root: None,
     };
-    let session = Shared::new(terms, peer, connection.link().account());
+    let session = SharedSession::new(terms, peer, connection.link().account());
     session.watch(connection.link())?;
     session.pool.announce();
-    session.hand_on(connection, Place::Last);
+    session.hand_on(connection, ConnectionUse::Last);
     Ok(session)
 }
 
 /// Asks what there is to know, makes the other connections, and gets the root object.
 fn complete(
-    target: &Target<'_>,
+    target: &ConnectTarget<'_>,
     wishes: &Wishes,
-    session: &Arc<Shared>,
+    session: &Arc<SharedSession>,
 ) -> Result<SpIBinder, RpcError> {
     let deadline = Deadline::start(wishes.timeout);
     let explain = |status| match session.ending() {
@@ -333,7 +335,7 @@ fn complete(
         None => RpcError::NoRoot(status),
     };
     let ask = |code| {
-        let nothing = Parcel::for_codec(Arc::<Shared>::clone(session));
+        let nothing = Parcel::for_codec(Arc::<SharedSession>::clone(session));
         session.call(None, code, nothing, 0).map_err(explain)
     };
     let threads = special::read_max_threads(ask(special::GET_MAX_THREADS)?.bytes())?;
@@ -342,12 +344,12 @@ fn complete(
     session.set_id(id);
     let room = wishes.limits.max_connections - wishes.incoming;
     for _ in 1..wishes.outgoing.min(threads).min(room) {
-        let connection = join(target, &deadline, session, Direction::Outgoing, &id)?;
+        let connection = join(target, &deadline, session, CallDirection::Outgoing, &id)?;
         session.pool.announce();
-        session.hand_on(connection, Place::Last);
+        session.hand_on(connection, ConnectionUse::Last);
     }
     for _ in 0..wishes.incoming {
-        let connection = join(target, &deadline, session, Direction::Incoming, &id)?;
+        let connection = join(target, &deadline, session, CallDirection::Incoming, &id)?;
         serve(session, connection)?;
     }
     let root = ask(special::GET_ROOT)?;
@@ -355,17 +357,17 @@ fn complete(
     let root = root.read_binder().map_err(RpcError::NoRoot)?;
     let first = session.pool.take().map_err(|_| RpcError::Ended(Ending::ShutDown))?;
     let lifted = deadline.lift(&first);
-    session.put_back(first, Place::First);
+    session.put_back(first, ConnectionUse::First);
     lifted?;
     root.ok_or(RpcError::NoRoot(StatusCode::NAME_NOT_FOUND))
 }
 
 /// Makes one connection more.
 fn join(
-    target: &Target<'_>,
+    target: &ConnectTarget<'_>,
     deadline: &Deadline,
-    session: &Arc<Shared>,
-    direction: Direction,
+    session: &Arc<SharedSession>,
+    direction: CallDirection,
     id: &SessionId,
 ) -> Result<Box<Connection>, RpcError> {
     let Connected { link, .. } = target.connect(deadline)?;
@@ -380,7 +382,7 @@ fn join(
 }
 
 /// Serves the server's calls on a connection, with a thread of its own.
-fn serve(session: &Arc<Shared>, connection: Box<Connection>) -> Result<(), RpcError> {
+fn serve(session: &Arc<SharedSession>, connection: Box<Connection>) -> Result<(), RpcError> {
     let serving = Arc::clone(session);
     session.begin_serving();
     let thread = std::thread::Builder::new().name("rpc-callbacks".to_owned());

@@ -9,17 +9,17 @@ use std::thread;
 
 use binder_rpc::handshake::{FdMode, HandshakeError};
 use binder_rpc::{
-    Address, Ending, Entered, Limits, Message, Release, Released, Role, Session, SessionId,
-    Version, encode,
+    Address, Ending, Entered, PendingRelease, ProtocolVersion, Released, RpcMessage, SessionId,
+    SessionLimits, SessionObjects, SessionSide, encode,
 };
 
 use super::awaited;
 use super::connection::Connection;
-use super::link::Link;
+use super::link::StreamSocket;
 use super::peer::Peer;
-use super::pool::{Place, Pool};
+use super::pool::{ConnectionPool, ConnectionUse};
 use super::proxy::RpcProxy;
-use super::quota::{Account, Charge, OverShare, Resource};
+use super::quota::{OverShare, PeerAccount, ServerCharge, ServerResource};
 use super::reader;
 use crate::transport::LocalObject;
 use crate::{SpIBinder, StatusCode, death};
@@ -27,9 +27,9 @@ use crate::{SpIBinder, StatusCode, death};
 /// What both sides agreed on, and what this side grants.
 #[derive(Debug)]
 pub(super) struct Terms {
-    pub(super) role: Role,
-    pub(super) version: Version,
-    pub(super) limits: Limits,
+    pub(super) role: SessionSide,
+    pub(super) version: ProtocolVersion,
+    pub(super) limits: SessionLimits,
     pub(super) fd_mode: FdMode,
     /// Whether descriptors can travel so: over Unix sockets, and from version 1 on.
     pub(super) passes_files: bool,
@@ -41,23 +41,27 @@ pub(super) struct Terms {
 
 impl Terms {
     /// Returns whether descriptors can travel in a session with these sockets.
-    pub(super) fn pass_files(link: &Link, fd_mode: FdMode, version: Version) -> bool {
+    pub(super) fn pass_files(
+        link: &StreamSocket,
+        fd_mode: FdMode,
+        version: ProtocolVersion,
+    ) -> bool {
         fd_mode == FdMode::Unix && version.has_positions() && link.passes_files()
     }
 }
 
 /// A session.
-pub(super) struct Shared {
-    table: Mutex<Table>,
+pub(super) struct SharedSession {
+    table: Mutex<SessionTable>,
     /// Whether something waits to be given back, to be looked at without the lock.
     has_releases: AtomicBool,
     retired: Retired,
-    pub(super) pool: Pool,
+    pub(super) pool: ConnectionPool,
     pub(super) terms: Terms,
     pub(super) peer: Peer,
     id: OnceLock<SessionId>,
     /// Every socket, to be closed at the end.
-    links: Mutex<Vec<Weak<Link>>>,
+    links: Mutex<Vec<Weak<StreamSocket>>>,
     /// Connections on which the peer calls.
     serving: AtomicUsize,
     this: Weak<Self>,
@@ -65,21 +69,21 @@ pub(super) struct Shared {
     keeper: OnceLock<Weak<Keeper>>,
 }
 
-type Objects = Session<Arc<dyn LocalObject>, Weak<RpcProxy>, OwnedFd>;
+type Objects = SessionObjects<Arc<dyn LocalObject>, Weak<RpcProxy>, OwnedFd>;
 
 /// The objects of a session, and what is to be sent about them.
-pub(super) struct Table {
+pub(super) struct SessionTable {
     pub(super) session: Objects,
     /// What is to be given back, by address: a peer that does not read must not make it grow.
-    releases: Vec<Release>,
+    releases: Vec<PendingRelease>,
     /// Whether the last object is gone; the session ends when that has been sent.
     is_last: bool,
     /// What the one-way calls hold that wait.
-    queued_bytes: Charge,
-    queued_files: Charge,
+    queued_bytes: ServerCharge,
+    queued_files: ServerCharge,
 }
 
-impl Table {
+impl SessionTable {
     /// Charges the peer with the one-way calls that wait.
     pub(super) fn charge_queue(&mut self) -> Result<(), OverShare> {
         let (bytes, files) = self.session.queued();
@@ -88,7 +92,7 @@ impl Table {
     }
 
     /// Adds to what is to be given back.
-    fn owe(&mut self, release: Release) {
+    fn owe(&mut self, release: PendingRelease) {
         match self.releases.binary_search_by_key(&release.address, |it| it.address) {
             Ok(place) => self.releases[place].amount += release.amount,
             Err(place) => self.releases.insert(place, release),
@@ -142,17 +146,17 @@ pub(super) enum Tell {
 
 /// Keeps a client's session: when nobody has it or an object of it any more, it ends.
 #[derive(Debug)]
-pub(super) struct Keeper(Arc<Shared>);
+pub(super) struct Keeper(Arc<SharedSession>);
 
 impl Keeper {
-    pub(super) fn new(shared: Arc<Shared>) -> Arc<Self> {
+    pub(super) fn new(shared: Arc<SharedSession>) -> Arc<Self> {
         let keeper = Arc::new(Self(shared));
         // A session is kept by one keeper: whoever made it.
         let _ = keeper.0.keeper.set(Arc::downgrade(&keeper));
         keeper
     }
 
-    pub(super) fn session(&self) -> &Arc<Shared> {
+    pub(super) fn session(&self) -> &Arc<SharedSession> {
         &self.0
     }
 }
@@ -163,20 +167,20 @@ impl Drop for Keeper {
     }
 }
 
-impl Shared {
+impl SharedSession {
     /// Makes a session; `account` is charged with what it holds for its peer.
-    pub(super) fn new(terms: Terms, peer: Peer, account: &Account) -> Arc<Self> {
+    pub(super) fn new(terms: Terms, peer: Peer, account: &PeerAccount) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            table: Mutex::new(Table {
-                session: Session::new(terms.role, terms.version, terms.limits),
+            table: Mutex::new(SessionTable {
+                session: SessionObjects::new(terms.role, terms.version, terms.limits),
                 releases: Vec::new(),
                 is_last: false,
-                queued_bytes: account.charge(Resource::OnewayBytes),
-                queued_files: account.charge(Resource::Files),
+                queued_bytes: account.charge(ServerResource::OnewayBytes),
+                queued_files: account.charge(ServerResource::Files),
             }),
             has_releases: AtomicBool::new(false),
             retired: Retired::default(),
-            pool: Pool::default(),
+            pool: ConnectionPool::default(),
             terms,
             peer,
             id: OnceLock::new(),
@@ -187,7 +191,7 @@ impl Shared {
         })
     }
 
-    pub(super) fn table(&self) -> MutexGuard<'_, Table> {
+    pub(super) fn table(&self) -> MutexGuard<'_, SessionTable> {
         // No code of others runs under the lock, and ours does not panic in between.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -216,7 +220,7 @@ impl Shared {
     /// # Errors
     ///
     /// [`HandshakeError::TooManyConnections`] if the session has as many as it may have.
-    pub(super) fn watch(&self, link: &Arc<Link>) -> Result<(), HandshakeError> {
+    pub(super) fn watch(&self, link: &Arc<StreamSocket>) -> Result<(), HandshakeError> {
         if !self.terms.passes_files {
             link.refuse_files();
         }
@@ -298,11 +302,11 @@ impl Shared {
     }
 
     /// Takes in a message that may come at any time.
-    pub(super) fn take_in(&self, message: Message<OwnedFd>) -> Result<(), Ending> {
+    pub(super) fn take_in(&self, message: RpcMessage<OwnedFd>) -> Result<(), Ending> {
         match message {
-            Message::DecStrong { address, amount } => self.take_back(address, amount),
-            Message::Reply(_) => Err(Ending::UnexpectedReply),
-            Message::Transact(_) => Err(Ending::UnexpectedCall),
+            RpcMessage::DecStrong { address, amount } => self.take_back(address, amount),
+            RpcMessage::Reply(_) => Err(Ending::UnexpectedReply),
+            RpcMessage::Transact(_) => Err(Ending::UnexpectedCall),
         }
     }
 
@@ -380,7 +384,7 @@ impl Shared {
     }
 
     /// Writes what waits to be given back into `to`.
-    pub(super) fn take_releases(&self, table: &mut Table, to: &mut Vec<u8>) {
+    pub(super) fn take_releases(&self, table: &mut SessionTable, to: &mut Vec<u8>) {
         self.has_releases.store(false, Ordering::Release);
         for release in table.releases.drain(..) {
             encode::dec_strong(&release, to);
@@ -415,14 +419,14 @@ impl Shared {
     }
 
     /// Returns whether the last object is gone, which is to be told before the session ends.
-    pub(super) fn is_last(table: &Table) -> bool {
+    pub(super) fn is_last(table: &SessionTable) -> bool {
         table.is_last
     }
 
     /// Takes down that a call has run; returns the object if the peer has lost it.
     pub(super) fn release_called(
         &self,
-        table: &mut Table,
+        table: &mut SessionTable,
         address: Address,
     ) -> Option<Arc<dyn LocalObject>> {
         let released = table.session.answered(address);
@@ -459,7 +463,7 @@ impl Shared {
                 Some(connection)
             };
             if let Some(connection) = idle {
-                self.hand_on(connection, Place::First);
+                self.hand_on(connection, ConnectionUse::First);
             }
             if !is_done {
                 return;
@@ -475,21 +479,21 @@ impl Shared {
             if self.fail(drained).is_none() {
                 return;
             }
-            self.hand_on(connection, Place::Last);
+            self.hand_on(connection, ConnectionUse::Last);
         }
         self.flush_idle();
         self.drop_retired();
     }
 
     /// Puts a connection back that made a call.
-    pub(super) fn put_back(self: &Arc<Self>, connection: Box<Connection>, place: Place) {
+    pub(super) fn put_back(self: &Arc<Self>, connection: Box<Connection>, place: ConnectionUse) {
         self.hand_on(connection, place);
         self.flush_idle();
         self.drop_retired();
     }
 
     /// Puts a connection into the pool, or makes the calls on it that wait there for one.
-    pub(super) fn hand_on(self: &Arc<Self>, connection: Box<Connection>, place: Place) {
+    pub(super) fn hand_on(self: &Arc<Self>, connection: Box<Connection>, place: ConnectionUse) {
         let mut free = Some((connection, place));
         while let Some((connection, place)) = free {
             free = match self.pool.put(connection, place) {
@@ -500,7 +504,7 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for SharedSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RpcSession")
             .field("role", &self.terms.role)

@@ -11,7 +11,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
 
 use super::error::RpcError;
-use super::link::{Patience, Received};
+use super::link::{ReadBytes, ReadMode};
 
 /// What a side shows of itself, and whom it believes.
 ///
@@ -130,15 +130,15 @@ impl Records {
 /// A socket as rustls takes it.
 struct Socket<'a> {
     socket: BorrowedFd<'a>,
-    patience: Patience,
+    patience: ReadMode,
     records: &'a mut Records,
 }
 
 impl Read for Socket<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let flags = match self.patience {
-            Patience::Wait => RecvFlags::empty(),
-            Patience::Now => RecvFlags::DONTWAIT,
+            ReadMode::Wait => RecvFlags::empty(),
+            ReadMode::Now => RecvFlags::DONTWAIT,
         };
         let (bytes, _) = rustix::io::retry_on_intr(|| recv(self.socket, &mut *room, flags))?;
         self.records.follow(&room[..bytes]);
@@ -149,7 +149,7 @@ impl Read for Socket<'_> {
 impl Write for Socket<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut flags = SendFlags::NOSIGNAL;
-        if self.patience == Patience::Now {
+        if self.patience == ReadMode::Now {
             flags |= SendFlags::DONTWAIT;
         }
         Ok(rustix::io::retry_on_intr(|| send(self.socket, bytes, flags))?)
@@ -189,7 +189,7 @@ impl Tls {
     /// Takes one step of the handshake; returns whether it is done.
     pub(super) fn shake(&self, socket: impl AsFd) -> io::Result<bool> {
         let mut state = self.state();
-        let (state, io) = &mut state.on(socket.as_fd(), Patience::Wait);
+        let (state, io) = &mut state.on(socket.as_fd(), ReadMode::Wait);
         if state.wants_write() {
             state.write_tls(io)?;
         } else if state.is_handshaking() {
@@ -212,7 +212,7 @@ impl Tls {
         }
         if let Err(error) = state.process_new_packets() {
             // Tells the other side why, if it listens.
-            io.patience = Patience::Now;
+            io.patience = ReadMode::Now;
             let _ = state.write_tls(io);
             let text = error.to_string();
             let _ = self.failure.set(text.clone());
@@ -224,7 +224,7 @@ impl Tls {
     /// Takes what there is room for, once nothing is left of what was taken before.
     pub(super) fn send_now(&self, socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.state();
-        let (state, io) = &mut state.on(socket.as_fd(), Patience::Now);
+        let (state, io) = &mut state.on(socket.as_fd(), ReadMode::Now);
         if !flush(state, io)? {
             return Ok(0);
         }
@@ -239,7 +239,7 @@ impl Tls {
     /// [`io::ErrorKind::WouldBlock`] if nothing goes.
     pub(super) fn flush_now(&self, socket: impl AsFd) -> io::Result<bool> {
         let mut state = self.state();
-        let (state, io) = &mut state.on(socket.as_fd(), Patience::Now);
+        let (state, io) = &mut state.on(socket.as_fd(), ReadMode::Now);
         flush(state, io)
     }
 
@@ -258,8 +258,8 @@ impl Tls {
         &self,
         socket: impl AsFd,
         to: &mut Vec<u8>,
-        patience: Patience,
-    ) -> io::Result<Received> {
+        patience: ReadMode,
+    ) -> io::Result<ReadBytes> {
         let mut state = self.state();
         let (state, io) = &mut state.on(socket.as_fd(), patience);
         let mut has_read = false;
@@ -274,12 +274,12 @@ impl Tls {
                     let taken = bytes.len().min(to.capacity() - to.len());
                     to.extend_from_slice(&bytes[..taken]);
                     state.reader().consume(taken);
-                    return Ok(Received { is_end: false, lost_files: false });
+                    return Ok(ReadBytes { is_end: false, lost_files: false });
                 }
                 Err(error) => return Err(error),
             }
             if has_read {
-                return Ok(Received { is_end: false, lost_files: false });
+                return Ok(ReadBytes { is_end: false, lost_files: false });
             }
             match self.take_in(state, io) {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(end()),
@@ -295,15 +295,15 @@ impl State {
     fn on<'a>(
         &'a mut self,
         socket: BorrowedFd<'a>,
-        patience: Patience,
+        patience: ReadMode,
     ) -> (&'a mut rustls::Connection, Socket<'a>) {
         let socket = Socket { socket, patience, records: &mut self.records };
         (&mut self.connection, socket)
     }
 }
 
-fn end() -> Received {
-    Received { is_end: true, lost_files: false }
+fn end() -> ReadBytes {
+    ReadBytes { is_end: true, lost_files: false }
 }
 
 /// Writes until nothing is left, or there is no room; says whether nothing is. An error if nothing

@@ -21,7 +21,7 @@ const NUMBER_LINES: [&[u8]; 4] = [PARENT_LINE, b"TracerPid:", b"NSpgid:", b"NSsi
 
 /// Who reads of a process, or of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reader {
+pub(super) enum SeenBy {
     /// The one that is told of. It waits for our answer now, and runs when it has it.
     Itself,
     /// Its user, or root.
@@ -33,7 +33,7 @@ pub(super) enum Reader {
 /// Rewrites `stat`, with `adopter` for a parent that is not seen; `None` if it is none.
 pub(super) fn stat(
     stat: &[u8],
-    reader: Reader,
+    reader: SeenBy,
     adopter: u32,
     mut as_seen: impl FnMut(u32) -> u32,
 ) -> Option<Vec<u8>> {
@@ -48,9 +48,9 @@ pub(super) fn stat(
                 let told = told(as_seen(pid), at == PARENT, adopter);
                 seen.extend_from_slice(told.to_string().as_bytes());
             }
-            _ if ADDRESSES.contains(&at) && reader == Reader::Other => seen.push(b'0'),
-            _ if at == STATE && reader == Reader::Itself => seen.push(b'R'),
-            _ if at == WCHAN && reader == Reader::Itself => seen.push(b'0'),
+            _ if ADDRESSES.contains(&at) && reader == SeenBy::Other => seen.push(b'0'),
+            _ if at == STATE && reader == SeenBy::Itself => seen.push(b'R'),
+            _ if at == WCHAN && reader == SeenBy::Itself => seen.push(b'0'),
             _ => seen.extend_from_slice(field),
         }
     }
@@ -66,13 +66,13 @@ fn told(seen: u32, is_parent: bool, adopter: u32) -> u32 {
 /// Rewrites `status`, likewise.
 pub(super) fn status(
     status: &[u8],
-    reader: Reader,
+    reader: SeenBy,
     adopter: u32,
     mut as_seen: impl FnMut(u32) -> u32,
 ) -> Vec<u8> {
     let mut seen = Vec::with_capacity(status.len());
     for line in status.split_inclusive(|byte| *byte == b'\n') {
-        if reader == Reader::Itself && line.starts_with(b"State:") {
+        if reader == SeenBy::Itself && line.starts_with(b"State:") {
             seen.extend_from_slice(b"State:\tR (running)\n");
             continue;
         }
@@ -107,38 +107,38 @@ mod tests {
         let numbers: Vec<String> = (3..=52).map(|nth| nth.to_string()).collect();
         let line = format!("7 (a) (b\n) {}\n", numbers.join(" "));
         let shown =
-            stat(line.as_bytes(), Reader::Other, 1, |pid| if pid == 4 { 4 } else { 0 }).unwrap();
+            stat(line.as_bytes(), SeenBy::Other, 1, |pid| if pid == 4 { 4 } else { 0 }).unwrap();
         assert!(shown.starts_with(b"7 (a) (b\n) 3 4 0 0 7 0 9 "));
         for nth in 9..=52_usize {
             let is_address = (26..=30).contains(&nth) || nth == 35 || (45..=52).contains(&nth);
             let expected = if is_address { "0".to_owned() } else { nth.to_string() };
             assert_eq!(fields(&shown)[nth - 3], expected, "field {nth}");
         }
-        let shown = stat(line.as_bytes(), Reader::Owner, 1, |pid| pid).unwrap();
+        let shown = stat(line.as_bytes(), SeenBy::Owner, 1, |pid| pid).unwrap();
         assert_eq!(shown, line.as_bytes());
-        assert_eq!(stat(b"7 no name", Reader::Owner, 1, |pid| pid), None);
-        let shown = stat(b"7 (a) S 6 5 4 3 2 1", Reader::Owner, 1, |_| 0).unwrap();
+        assert_eq!(stat(b"7 no name", SeenBy::Owner, 1, |pid| pid), None);
+        let shown = stat(b"7 (a) S 6 5 4 3 2 1", SeenBy::Owner, 1, |_| 0).unwrap();
         assert_eq!(shown, b"7 (a) S 1 0 0 3 0 1\n");
     }
 
     #[test]
     fn lines_of_unseen_processes_tell_zero_and_those_of_parents_who_adopts() {
         let text = b"Name:\tPPid:\nPid:\t9\nPPid:\t8\nTracerPid:\t0\nNSpgid:\t7\t1\nNSsid:\t6\n";
-        let shown = status(text, Reader::Owner, 1, |pid| if pid == 6 { 6 } else { 0 });
+        let shown = status(text, SeenBy::Owner, 1, |pid| if pid == 6 { 6 } else { 0 });
         let expected = b"Name:\tPPid:\nPid:\t9\nPPid:\t1\nTracerPid:\t0\nNSpgid:\t0\nNSsid:\t6\n";
         assert_eq!(shown, expected);
-        assert_eq!(status(text, Reader::Owner, 1, |pid| pid), text);
-        assert_eq!(status(b"PPid:\t0\n", Reader::Other, 1, |_| 0), b"PPid:\t0\n");
+        assert_eq!(status(text, SeenBy::Owner, 1, |pid| pid), text);
+        assert_eq!(status(b"PPid:\t0\n", SeenBy::Other, 1, |_| 0), b"PPid:\t0\n");
     }
 
     #[test]
     fn whoever_reads_of_itself_runs() {
         let zeros = "0 ".repeat(31);
         let line = format!("7 (S) S {zeros}1 0\n");
-        let shown = stat(line.as_bytes(), Reader::Itself, 1, |pid| pid).unwrap();
+        let shown = stat(line.as_bytes(), SeenBy::Itself, 1, |pid| pid).unwrap();
         assert_eq!(shown, format!("7 (S) R {zeros}0 0\n").as_bytes());
         let shown =
-            status(b"Name:\tS\nState:\tS (sleeping)\nPid:\t7\n", Reader::Itself, 1, |pid| pid);
+            status(b"Name:\tS\nState:\tS (sleeping)\nPid:\t7\n", SeenBy::Itself, 1, |pid| pid);
         assert_eq!(shown, b"Name:\tS\nState:\tR (running)\nPid:\t7\n");
     }
 }

@@ -8,7 +8,7 @@ use std::thread;
 use aidl_tests::aidl::anybinder::test::ITest::ITest;
 use aidl_tests::suite::{self, Without};
 use binder::binder_impl::{FLAG_CLEAR_BUF, FLAG_ONEWAY, IBinderInternal as _, Parcel};
-use binder::transport::driver::{Device, DeviceOptions};
+use binder::transport::driver::{DeviceOptions, DriverDevice};
 use binder::{DeathRecipient, FromIBinder, IBinder as _, SpIBinder, StatusCode, Strong};
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -220,7 +220,7 @@ fn a_service_that_panics_serves_on() -> Outcome {
 fn a_thread_that_polls_serves() -> Outcome {
     let manager = connect()?;
     // A device of its own: the pool of the other would take the calls.
-    let device = Device::open(&device_path())?;
+    let device = DriverDevice::open(&device_path())?;
     device.setup_polling()?;
     let object = new_object(|number| Ok(number * 2));
     tell(&device.context_object()?, KEEP, &object)?;
@@ -241,7 +241,7 @@ fn a_thread_that_polls_serves() -> Outcome {
 }
 
 /// Waits until poll(2) has something to tell, and handles that, once.
-fn poll_once(device: &Device) -> Outcome {
+fn poll_once(device: &DriverDevice) -> Outcome {
     let timeout = rustix::time::Timespec { tv_sec: 10, tv_nsec: 0 };
     let mut watched = [PollFd::new(device, PollFlags::IN)];
     expect("devices to read", poll(&mut watched, Some(&timeout))?, 1)?;
@@ -252,7 +252,7 @@ fn a_thread_that_polls_waits_for_nothing() -> Outcome {
     let (done, outcome) = mpsc::channel();
     thread::spawn(move || {
         let handle = || {
-            let device = Device::open(&device_path())?;
+            let device = DriverDevice::open(&device_path())?;
             device.setup_polling()?;
             let manager = device.context_object()?;
             let recipient = DeathRecipient::new(|| ());
@@ -268,7 +268,7 @@ fn a_thread_that_polls_waits_for_nothing() -> Outcome {
 }
 
 /// Polls until no object of the device is known to the driver any more.
-fn poll_until_forgotten(device: &Device) -> Outcome {
+fn poll_until_forgotten(device: &DriverDevice) -> Outcome {
     becomes("objects of a thread that polls", &0, || {
         let at_once = rustix::time::Timespec::default();
         if poll(&mut [PollFd::new(device, PollFlags::IN)], Some(&at_once))? > 0 {
@@ -282,7 +282,7 @@ fn poll_until_forgotten(device: &Device) -> Outcome {
 /// word waited for the next event, there would be none.
 fn a_thread_that_polls_owes_nothing() -> Outcome {
     let manager = connect()?;
-    let device = Device::open(&device_path())?;
+    let device = DriverDevice::open(&device_path())?;
     device.setup_polling()?;
     let polled = device.context_object()?;
     for kept in 1..=3 {
@@ -298,7 +298,7 @@ fn a_thread_that_polls_owes_nothing() -> Outcome {
 /// Its objects come and go while it rests, so that it hears of several things at once.
 fn a_thread_that_polls_gives_objects_away() -> Outcome {
     let manager = connect()?;
-    let device = Device::open(&device_path())?;
+    let device = DriverDevice::open(&device_path())?;
     device.setup_polling()?;
     tell(&device.context_object()?, KEEP, &aidl_tests::service::new_test_service())?;
     let client = thread::spawn(move || -> Outcome {
@@ -330,7 +330,7 @@ fn a_thread_that_polls_gives_objects_away() -> Outcome {
 fn devices_do_not_share_handles() -> Outcome {
     let manager = connect()?;
     let options = DeviceOptions { buffer_bytes: 64 * 1024, ..DeviceOptions::default() };
-    let other = Device::open_with(&device_path(), &options)?;
+    let other = DriverDevice::open_with(&device_path(), &options)?;
     let same = other.context_object()?;
     expect("one object, two devices", same == manager, false)?;
     let mixed = tell(&same, KEEP, &manager);

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use binder::binder_impl::{IBinderInternal as _, Parcel};
-use binder::transport::driver::Device;
+use binder::transport::driver::DriverDevice;
 use binder::{
     DeathRecipient, FrozenState, FrozenStateChangeCallback, IBinder as _, SpIBinder, StatusCode,
 };
@@ -142,7 +142,7 @@ fn another_manager_is_another_object() -> Outcome {
         return Ok(());
     }
     let first = Program::start_on(&path, "manager")?;
-    let device = Device::open(&path)?;
+    let device = DriverDevice::open(&path)?;
     device.setup_polling()?;
     let before = device.context_object()?;
     let (recipient_before, deaths_before) = recipient();
@@ -226,7 +226,7 @@ fn a_child_opens_the_device_anew() -> Outcome {
 
 /// Forks with an open device; each side uses its own.
 pub(crate) fn fork() -> Outcome {
-    let device = Device::open(&device_path())?;
+    let device = DriverDevice::open(&device_path())?;
     let manager = device.context_object()?;
     let sent = vec![7_u8; 30_000];
     let reply = manager.transact(ECHO, 0, |data| data.write(&sent))?;
@@ -247,7 +247,7 @@ pub(crate) fn fork() -> Outcome {
     }
 }
 
-fn in_child(device: &Device, manager: &SpIBinder, reply: &Parcel) -> Outcome {
+fn in_child(device: &DriverDevice, manager: &SpIBinder, reply: &Parcel) -> Outcome {
     // It lies in the receive buffer, which the parent may use again at any time.
     expect("reply", reply.read::<Vec<u8>>(), Err(StatusCode::NOT_ENOUGH_DATA))?;
     expect("call", manager.ping_binder(), Err(StatusCode::INVALID_OPERATION))?;
@@ -256,7 +256,7 @@ fn in_child(device: &Device, manager: &SpIBinder, reply: &Parcel) -> Outcome {
     let (recipient, _deaths) = recipient();
     let linked = manager.link_to_death(&recipient);
     expect("link", linked, Err(StatusCode::INVALID_OPERATION))?;
-    let own = Device::open(&device_path())?;
+    let own = DriverDevice::open(&device_path())?;
     Ok(own.context_object()?.ping_binder()?)
 }
 

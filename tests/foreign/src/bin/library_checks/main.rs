@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use binder::SpIBinder;
-use binder::transport::driver::{Device, ProcessState};
+use binder::transport::driver::{DriverDevice, ProcessState};
 use foreign::READY;
 use libtest_mimic::{Arguments, Trial};
 
@@ -73,7 +73,7 @@ fn device_path() -> PathBuf {
 }
 
 /// The device of this process, with a thread pool.
-fn device() -> Outcome<Device> {
+fn device() -> Outcome<DriverDevice> {
     let device = ProcessState::init_with_driver(&device_path())?;
     device.start_thread_pool()?;
     Ok(device)

@@ -9,7 +9,7 @@ use binder::binder_impl::{
     Binder, BorrowedParcel, Deserialize, FLAG_ONEWAY, IBinderInternal as _, Remotable, Serialize,
     TransactionCode,
 };
-use binder::transport::driver::Device;
+use binder::transport::driver::DriverDevice;
 use binder::{Interface as _, SpIBinder, StatusCode, ThreadState};
 use foreign::READY;
 
@@ -81,13 +81,13 @@ pub(crate) fn tell(
 static THINGS: AtomicI32 = AtomicI32::new(0);
 
 struct Manager {
-    device: Device,
+    device: DriverDevice,
     kept: Mutex<Vec<SpIBinder>>,
     meeting: (Mutex<(i32, i32)>, Condvar),
 }
 
 impl Manager {
-    fn new(device: Device) -> Self {
+    fn new(device: DriverDevice) -> Self {
         Self { device, kept: Mutex::default(), meeting: (Mutex::default(), Condvar::new()) }
     }
 

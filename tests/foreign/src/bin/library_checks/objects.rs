@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use binder::binder_impl::{IBinderInternal as _, Parcel};
-use binder::transport::driver::Device;
+use binder::transport::driver::DriverDevice;
 use binder::{SpIBinder, StatusCode};
 
 use crate::manager::{
@@ -191,7 +191,7 @@ fn a_thousand_clients_leave_nothing() -> Outcome {
 
 /// Opens the device, takes an object, gives one, and goes without a word.
 fn be_a_client() -> Outcome {
-    let device = Device::open(&device_path())?;
+    let device = DriverDevice::open(&device_path())?;
     let manager = device.context_object()?;
     let thing: SpIBinder = ask(&manager, NEW, &NOTHING)?;
     expect("answer", ask::<i32>(&thing, 1, &7)?, 7)?;

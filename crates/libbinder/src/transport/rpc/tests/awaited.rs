@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::service::*;
 use crate::interface::FLAG_ONEWAY;
-use crate::transport::rpc::{Ending, FileDescriptorTransportMode, Limits, RpcSession};
-use crate::transport::{Begun, Object, Parcel, PendingReply, TransactionCode};
+use crate::transport::rpc::{Ending, FileDescriptorTransportMode, RpcSession, SessionLimits};
+use crate::transport::{CallStart, Object, Parcel, PendingReply, TransactionCode};
 use crate::{DeathRecipient, IBinder, SpIBinder, StatusCode};
 
 /// Wakes a thread that is parked.
@@ -45,9 +45,9 @@ fn begin(
     write: impl FnOnce(&mut Parcel) -> Result<(), StatusCode>,
 ) -> PendingReply {
     match begun(binder, code, flags, write) {
-        Begun::Pending(reply) => reply,
-        Begun::Finished(answer) => Box::pin(std::future::ready(answer)),
-        Begun::MustBlock(_) => unreachable!("this thread serves no call"),
+        CallStart::Pending(reply) => reply,
+        CallStart::Finished(answer) => Box::pin(std::future::ready(answer)),
+        CallStart::MustBlock(_) => unreachable!("this thread serves no call"),
     }
 }
 
@@ -56,7 +56,7 @@ fn begun(
     code: TransactionCode,
     flags: u32,
     write: impl FnOnce(&mut Parcel) -> Result<(), StatusCode>,
-) -> Begun {
+) -> CallStart {
     let Object::Remote(object) = binder.object() else {
         unreachable!("a proxy");
     };
@@ -174,7 +174,7 @@ fn a_session_that_ends_ends_its_calls() {
         assert_eq!(answer(call).err(), Some(StatusCode::DEAD_OBJECT));
     }
     let late = begun(&root, ECHO, 0, |_| Ok(()));
-    assert!(matches!(late, Begun::Finished(Err(StatusCode::DEAD_OBJECT))));
+    assert!(matches!(late, CallStart::Finished(Err(StatusCode::DEAD_OBJECT))));
     view.gate.send(()).expect("it waits");
     view.wait_until_done();
 
@@ -318,7 +318,10 @@ fn a_peer_that_reads_nothing_ends_awaited_calls_too() {
     let (view, server, name) = start(|_| {});
     let (session, root) = connect(&name, |session| {
         one_connection(session);
-        session.set_limits(Limits { max_stall: Duration::from_millis(100), ..Limits::default() });
+        session.set_limits(SessionLimits {
+            max_stall: Duration::from_millis(100),
+            ..SessionLimits::default()
+        });
     });
     // Until this has run nobody reads.
     answer(begin(&root, WAIT, FLAG_ONEWAY, |_| Ok(()))).expect("sent");

@@ -5,12 +5,12 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use binder_rpc::handshake;
-use binder_rpc::{Direction, Version, encode};
+use binder_rpc::{CallDirection, ProtocolVersion, encode};
 
 use super::raw::{Raw, call_bytes};
 use super::service::*;
 use crate::SpIBinder;
-use crate::transport::rpc::{Ending, Limits, RpcError, RpcServer, RpcSession};
+use crate::transport::rpc::{Ending, RpcError, RpcServer, RpcSession, SessionLimits};
 
 /// Runs against a server that another client uses before and after.
 fn beside_another(set_up: impl FnOnce(&RpcServer), misbehave: impl FnOnce(&str, &SpIBinder)) {
@@ -34,7 +34,12 @@ fn ends_its_session(bytes: &[u8]) {
 
 #[test]
 fn a_wrong_opening_closes_the_connection() {
-    let good = handshake::open(Version::V1, Direction::Outgoing, handshake::FdMode::None, None);
+    let good = handshake::open(
+        ProtocolVersion::V1,
+        CallDirection::Outgoing,
+        handshake::FdMode::None,
+        None,
+    );
     let wrong = |at: usize, byte: u8| {
         let mut bytes = good.clone();
         bytes[at] = byte;
@@ -52,7 +57,7 @@ fn a_wrong_opening_closes_the_connection() {
     }
     let unknown = [9; 32];
     let mode = handshake::FdMode::None;
-    let joins = handshake::open(Version::V1, Direction::Outgoing, mode, Some(&unknown));
+    let joins = handshake::open(ProtocolVersion::V1, CallDirection::Outgoing, mode, Some(&unknown));
     beside_another(
         |_| {},
         |name, _| {
@@ -84,8 +89,8 @@ fn a_call_of_the_callers_own_object_ends_the_session() {
 
 #[test]
 fn a_reply_that_nobody_waits_for_ends_the_session() {
-    let limits = Limits::default();
-    let reply = encode::reply(Version::V1, 0, encode::Extent::default(), &limits);
+    let limits = SessionLimits::default();
+    let reply = encode::reply(ProtocolVersion::V1, 0, encode::Extent::default(), &limits);
     ends_its_session(&reply.expect("a short reply"));
 }
 
@@ -100,7 +105,7 @@ fn an_unknown_command_or_length_ends_the_session() {
 const STALL: Duration = Duration::from_millis(400);
 
 fn few_stalls(server: &RpcServer) {
-    server.set_limits(Limits { max_stall: STALL, ..Limits::default() });
+    server.set_limits(SessionLimits { max_stall: STALL, ..SessionLimits::default() });
 }
 
 #[test]
@@ -158,7 +163,7 @@ fn one_that_is_idle_between_messages_is_not_given_up() {
     let (_view, server, name) = start(few_stalls);
     let (_session, root) = connect(&name, |session| {
         session.set_max_outgoing_connections(1);
-        session.set_limits(Limits { max_stall: STALL, ..Limits::default() });
+        session.set_limits(SessionLimits { max_stall: STALL, ..SessionLimits::default() });
     });
     for length in [300_000, 3] {
         // A long message comes in several reads.
@@ -174,7 +179,7 @@ fn an_answer_that_takes_its_time_is_waited_for() {
     let (view, _server, name) = start(few_stalls);
     let (_session, root) = connect(&name, |session| {
         session.set_max_outgoing_connections(1);
-        session.set_limits(Limits { max_stall: STALL, ..Limits::default() });
+        session.set_limits(SessionLimits { max_stall: STALL, ..SessionLimits::default() });
     });
     let long = vec![7; 300_000];
     assert_eq!(echo(&root, &long).as_ref(), Ok(&long));
@@ -200,13 +205,13 @@ fn a_client_that_reads_no_answers_is_given_up() {
 
 #[test]
 fn a_server_that_stops_within_an_answer_is_given_up() {
-    let limits = Limits::default();
+    let limits = SessionLimits::default();
     let extent = encode::Extent { parcel_bytes: 4, positions: 0 };
-    let answer = encode::reply(Version::V1, 0, extent, &limits).expect("a short reply");
+    let answer = encode::reply(ProtocolVersion::V1, 0, extent, &limits).expect("a short reply");
     let (near, far) = UnixStream::pair().expect("a pair");
     let server = std::thread::spawn(move || {
         let mut raw = Raw(far);
-        raw.send(&handshake::response(Version::V1));
+        raw.send(&handshake::response(ProtocolVersion::V1));
         // The opening, and the first call.
         let mut opening = [0; 24 + 56];
         raw.0.read_exact(&mut opening).expect("an opening");
@@ -215,8 +220,8 @@ fn a_server_that_stops_within_an_answer_is_given_up() {
     });
     let mut near = Some(near.into());
     let session = RpcSession::new();
-    session.set_protocol_version(Version::V1);
-    session.set_limits(Limits { max_stall: STALL, ..Limits::default() });
+    session.set_protocol_version(ProtocolVersion::V1);
+    session.set_limits(SessionLimits { max_stall: STALL, ..SessionLimits::default() });
     let refused = session.connect_preconnected(move || near.take());
     let after = STALL;
     assert!(
@@ -234,7 +239,8 @@ fn a_server_that_stops_within_an_answer_is_given_up() {
 fn a_flood_of_oneways_ends_the_session() {
     beside_another(
         |server| {
-            server.set_limits(Limits { max_queued_oneways: 100, ..Limits::default() });
+            server
+                .set_limits(SessionLimits { max_queued_oneways: 100, ..SessionLimits::default() });
         },
         |name, _| {
             let mut raw = Raw::open(name);

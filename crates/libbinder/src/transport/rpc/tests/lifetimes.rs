@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::service::*;
 use crate::binder_impl::{Binder, BorrowedParcel, Remotable, TransactionCode};
 use crate::test_object;
-use crate::transport::rpc::{Ending, Limits, PeerAddress, RpcError, RpcServer, RpcSession};
+use crate::transport::rpc::{Ending, PeerAddress, RpcError, RpcServer, RpcSession, SessionLimits};
 use crate::{DeathRecipient, IBinder, Interface as _, SpIBinder, StatusCode};
 
 #[test]
@@ -173,7 +173,7 @@ fn a_server_that_is_shut_down_is_gone() {
 fn more_connections_than_a_server_grants_are_refused() {
     let (_view, _server, name) = start(|server| {
         server.set_max_threads(8);
-        server.set_limits(Limits { max_connections: 3, ..Limits::default() });
+        server.set_limits(SessionLimits { max_connections: 3, ..SessionLimits::default() });
     });
     let (_session, root) = connect(&name, |_| {});
     assert_eq!(echo(&root, b"three are offered"), Ok(b"three are offered".to_vec()));

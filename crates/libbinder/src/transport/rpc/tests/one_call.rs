@@ -9,8 +9,7 @@ use binder_rpc::{encode, handshake};
 use super::raw::{Raw, call_bytes, call_with_files};
 use super::service::*;
 use crate::transport::rpc::{
-    FileDescriptorTransportMode as FdMode, Limits, ProtocolVersion as Version, RpcServer,
-    RpcSession,
+    FileDescriptorTransportMode as FdMode, ProtocolVersion, RpcServer, RpcSession, SessionLimits,
 };
 use crate::{IBinder, StatusCode};
 
@@ -26,7 +25,7 @@ fn a_call_with_files_over_tcp_fails_alone() {
     allow_files(&server);
     server.start().expect("a thread");
     let port = server.inet_address().expect("TCP").port();
-    for version in [Version::V0, Version::V1, Version::V2] {
+    for version in [ProtocolVersion::V0, ProtocolVersion::V1, ProtocolVersion::V2] {
         let session = RpcSession::new();
         session.set_protocol_version(version);
         session.set_file_descriptor_transport_mode(FdMode::Unix);
@@ -43,7 +42,7 @@ fn a_call_with_files_in_version_0_is_a_bad_value() {
     let (_view, _server, name) = start(allow_files);
     let refused_in = |mode| {
         let (_session, root) = connect(&name, |session| {
-            session.set_protocol_version(Version::V0);
+            session.set_protocol_version(ProtocolVersion::V0);
             session.set_file_descriptor_transport_mode(mode);
         });
         let (_near, far) = UnixStream::pair().expect("a pair");
@@ -123,7 +122,7 @@ fn words(words: &[u32]) -> Vec<u8> {
 /// Returns an answer of version 1.
 fn answer(parcel: &[u8], positions: &[u32]) -> Vec<u8> {
     let extent = encode::Extent { parcel_bytes: parcel.len(), positions: positions.len() };
-    let head = encode::reply(Version::V1, 0, extent, &Limits::default());
+    let head = encode::reply(ProtocolVersion::V1, 0, extent, &SessionLimits::default());
     [&head.expect("a short answer")[..], parcel, &words(positions)].concat()
 }
 
@@ -133,7 +132,7 @@ fn an_answer_whose_files_were_dropped_on_the_way_fails_its_call_alone() {
     let server = std::thread::spawn(move || {
         let mut raw = Raw(far);
         raw.receive(16 + 8);
-        raw.send(&handshake::response(Version::V1));
+        raw.send(&handshake::response(ProtocolVersion::V1));
         let mut answer_next = |answer: Vec<u8>| {
             raw.receive(16 + 40);
             raw.send(&answer);
@@ -147,7 +146,7 @@ fn an_answer_whose_files_were_dropped_on_the_way_fails_its_call_alone() {
     });
     let mut near = Some(near.into());
     let session = RpcSession::new();
-    session.set_protocol_version(Version::V1);
+    session.set_protocol_version(ProtocolVersion::V1);
     session.set_file_descriptor_transport_mode(FdMode::Unix);
     let root = session.connect_preconnected(move || near.take()).expect("a server");
     assert_eq!(root.ping_binder(), Err(StatusCode::BAD_VALUE));

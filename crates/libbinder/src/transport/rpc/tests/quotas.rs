@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::fd::AsFd;
 
 use binder_rpc::handshake::{self, FdMode};
-use binder_rpc::{Direction, SessionId, Version, special};
+use binder_rpc::{CallDirection, ProtocolVersion, SessionId, special};
 
 use super::raw::{Raw, call_bytes, call_with_files};
 use super::service::*;
@@ -24,7 +24,12 @@ impl Raw {
     /// Opens a connection for the server's calls; `None` if the server closes it.
     fn open_reverse(name: &str, id: &SessionId) -> Option<Self> {
         let mut raw = Self::connect(name);
-        raw.send(&handshake::open(Version::V1, Direction::Incoming, FdMode::None, Some(id)));
+        raw.send(&handshake::open(
+            ProtocolVersion::V1,
+            CallDirection::Incoming,
+            FdMode::None,
+            Some(id),
+        ));
         let mut greeting = [0; 8];
         raw.0.read_exact(&mut greeting).is_ok().then_some(raw)
     }
@@ -45,7 +50,12 @@ fn reverse_connections_count_and_leave_room_to_others() {
     let mut held = Vec::new();
     for _ in 0..100 {
         let mut raw = Raw::connect(&name);
-        raw.send(&handshake::open(Version::V1, Direction::Outgoing, FdMode::None, None));
+        raw.send(&handshake::open(
+            ProtocolVersion::V1,
+            CallDirection::Outgoing,
+            FdMode::None,
+            None,
+        ));
         if raw.0.read_exact(&mut [0; 8]).is_err() {
             break;
         }

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 
-use binder_rpc::{Direction, Version, handshake, special};
+use binder_rpc::{CallDirection, ProtocolVersion, handshake, special};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
 use super::service::{ECHO, SOON};
@@ -31,7 +31,7 @@ impl Raw {
     /// Begins a session, in version 1, in which descriptors may travel so.
     pub(super) fn open_with(name: &str, mode: handshake::FdMode) -> Self {
         let mut raw = Self::connect(name);
-        raw.send(&handshake::open(Version::V1, Direction::Outgoing, mode, None));
+        raw.send(&handshake::open(ProtocolVersion::V1, CallDirection::Outgoing, mode, None));
         let mut response = [0; 8];
         raw.0.read_exact(&mut response).expect("an answer");
         assert_eq!(response, [1, 0, 0, 0, 0, 0, 0, 0]);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use binder_rpc::handshake::{self, FdMode};
-use binder_rpc::{Direction, Version};
+use binder_rpc::{CallDirection, ProtocolVersion};
 use tracing::field::{Field, Visit};
 use tracing::span;
 
@@ -15,7 +15,7 @@ use super::service::*;
 use crate::StatusCode;
 use crate::transport::rpc::connection::Connection;
 use crate::transport::rpc::handshake::{Deadline, accept_new, read_opening};
-use crate::transport::rpc::{HandshakeError, Limits, RpcError, RpcServer, RpcSession};
+use crate::transport::rpc::{HandshakeError, RpcError, RpcServer, RpcSession, SessionLimits};
 
 /// Takes down what this thread logs.
 #[derive(Clone, Default)]
@@ -122,16 +122,16 @@ fn a_server_that_is_older_than_version_0_is_called_that() {
 #[test]
 fn a_client_that_is_older_than_version_0_is_called_that_in_the_log() {
     // A client of Android 12 begins with the session -1. One of before the greetings calls at once.
-    let header = handshake::open(Version::V0, Direction::Outgoing, FdMode::None, None);
+    let header = handshake::open(ProtocolVersion::V0, CallDirection::Outgoing, FdMode::None, None);
     let calls_at_once = [&header[..16], &call_bytes([0, 0], 0, 0)].concat();
     for opening in [vec![0xff; 4], calls_at_once] {
         let (near, far) = std::os::unix::net::UnixStream::pair().expect("a pair");
-        let link = super::super::link::Link::new(far.into(), true);
-        let mut connection = Connection::new(Arc::new(link), Limits::default());
+        let link = super::super::link::StreamSocket::new(far.into(), true);
+        let mut connection = Connection::new(Arc::new(link), SessionLimits::default());
         std::io::Write::write_all(&mut &near, &opening).expect("room");
         let deadline = Deadline::start(SOON);
         let opened = read_opening(&mut connection, &deadline)
-            .and_then(|_| accept_new(&mut connection, &deadline, Version::V0));
+            .and_then(|_| accept_new(&mut connection, &deadline, ProtocolVersion::V0));
         let error = opened.expect_err("it is too old").to_string();
         assert!(error.contains("older than version 0") && error.contains("Android 12"), "{error}");
     }
@@ -140,7 +140,7 @@ fn a_client_that_is_older_than_version_0_is_called_that_in_the_log() {
 #[test]
 fn a_client_that_has_gone_is_known() {
     let (near, far) = std::os::unix::net::UnixStream::pair().expect("a pair");
-    let link = super::super::link::Link::new(far.into(), true);
+    let link = super::super::link::StreamSocket::new(far.into(), true);
     assert!(!link.is_closed_by_peer());
     // What it has sent is not read yet.
     std::io::Write::write_all(&mut &near, b"joins").expect("room");

@@ -18,7 +18,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 /// cache. Either way bytes are copied in and out and never lent as a slice: the kernel, and the
 /// client, may change them at any moment.
 #[derive(Debug)]
-pub struct Mapping {
+pub struct MappedMemory {
     start: NonNull<u8>,
     len_bytes: usize,
     is_shared: bool,
@@ -41,13 +41,13 @@ pub struct OutOfBounds {
 
 // SAFETY: the mapping belongs to the process, not to a thread: `start` stays mapped until `drop`,
 // whichever thread that runs on.
-unsafe impl Send for Mapping {}
+unsafe impl Send for MappedMemory {}
 
 // SAFETY: every access of ours to the bytes goes through `with_range`, which holds `access`; `range` is
 // for the kernel, as which others may write at any moment anyway. The other fields do not change.
-unsafe impl Sync for Mapping {}
+unsafe impl Sync for MappedMemory {}
 
-impl Mapping {
+impl MappedMemory {
     /// Creates a mapping backed by a memfd, zeroed, which can neither shrink nor grow.
     ///
     /// Sealing matters to the driver itself: were the file cut short, its next store would be a
@@ -209,7 +209,7 @@ impl Mapping {
     }
 }
 
-impl Drop for Mapping {
+impl Drop for MappedMemory {
     fn drop(&mut self) {
         // SAFETY: `start` and `len_bytes` are those of the mmap that made this value, and no
         // pointer from `with_range` outlives its call.
@@ -239,11 +239,11 @@ mod tests {
 
     const PAGE_BYTES: usize = 4096;
 
-    fn both_kinds() -> [Mapping; 2] {
-        [Mapping::shared(1 << 20).unwrap(), Mapping::private(1 << 20).unwrap()]
+    fn both_kinds() -> [MappedMemory; 2] {
+        [MappedMemory::shared(1 << 20).unwrap(), MappedMemory::private(1 << 20).unwrap()]
     }
 
-    fn read(mapping: &Mapping, offset: usize, len_bytes: usize) -> Vec<u8> {
+    fn read(mapping: &MappedMemory, offset: usize, len_bytes: usize) -> Vec<u8> {
         let mut bytes = vec![0xee; len_bytes];
         mapping.read(offset, &mut bytes).unwrap();
         bytes
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_memfd_holds_the_same_bytes() {
-        let mapping = Mapping::shared(8192).unwrap();
+        let mapping = MappedMemory::shared(8192).unwrap();
         let file = File::from(mapping.as_fd().unwrap().try_clone_to_owned().unwrap());
         mapping.write(5000, b"seen").unwrap();
         let mut seen = [0; 4];
@@ -270,12 +270,12 @@ mod tests {
         assert_eq!(&seen, b"seen");
         file.write_all_at(b"back", 5000).unwrap();
         assert_eq!(read(&mapping, 5000, 4), b"back");
-        assert!(Mapping::private(8192).unwrap().as_fd().is_none());
+        assert!(MappedMemory::private(8192).unwrap().as_fd().is_none());
     }
 
     #[test]
     fn a_shared_mapping_keeps_its_size() {
-        let mapping = Mapping::shared(8192).unwrap();
+        let mapping = MappedMemory::shared(8192).unwrap();
         let file = File::from(mapping.as_fd().unwrap().try_clone_to_owned().unwrap());
         assert!(file.set_len(0).is_err());
         assert!(file.set_len(16384).is_err());
@@ -294,13 +294,13 @@ mod tests {
             assert!(mapping.read(end - 1, &mut [0; 2]).is_err());
             assert_eq!(mapping.write(end, b""), Ok(()));
         }
-        assert!(Mapping::shared(0).is_err());
-        assert!(Mapping::private(0).is_err());
+        assert!(MappedMemory::shared(0).is_err());
+        assert!(MappedMemory::private(0).is_err());
     }
 
     #[test]
     fn pages_go_back_also_when_the_memfd_is_closed() {
-        let mut mapping = Mapping::shared(8192).unwrap();
+        let mut mapping = MappedMemory::shared(8192).unwrap();
         let file = File::from(mapping.as_fd().unwrap().try_clone_to_owned().unwrap());
         mapping.close_file();
         assert!(mapping.as_fd().is_none());

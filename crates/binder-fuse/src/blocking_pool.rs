@@ -1,4 +1,4 @@
-//! Threads for what may take its time: errands in clients, closing their files, memory that has kept
+//! Threads for what may take its time: descriptor work in clients, closing their files, memory that has kept
 //! others waiting.
 //!
 //! Whoever answers requests must not wait for a client, and some clients mean harm: they offer files
@@ -12,9 +12,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use crate::errand::{self, Task};
-use crate::session::Shared;
-use crate::supply::Payer;
+use crate::fd_work::{self, FdTask};
+use crate::quota::Account;
+use crate::session::SessionShared;
 
 /// As many threads as there are at most.
 const MAX_RUNNERS: usize = 64;
@@ -27,22 +27,22 @@ const MAX_PER_PROCESS: usize = 4;
 const LINGERS_FOR: Duration = Duration::from_secs(2);
 
 enum Work {
-    Errand(Box<Task>),
+    FdWork(Box<FdTask>),
     Other(Other),
 }
 
-type Other = Box<dyn FnOnce(&Arc<Shared>) + Send>;
+type Other = Box<dyn FnOnce(&Arc<SessionShared>) + Send>;
 
 /// The work in line, and who is at it.
 #[derive(Default)]
-pub(crate) struct Runners {
+pub(crate) struct BlockingPool {
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    line: VecDeque<(Payer, Work)>,
+    line: VecDeque<(Account, Work)>,
     busy: Busy,
     idle: usize,
     threads: usize,
@@ -56,33 +56,37 @@ struct Busy {
     by_user: HashMap<u32, usize>,
 }
 
-impl Runners {
+impl BlockingPool {
     /// Has `work` done for a process.
-    pub(crate) fn run(&self, client: Payer, work: impl FnOnce(&Arc<Shared>) + Send + 'static) {
+    pub(crate) fn run(
+        &self,
+        client: Account,
+        work: impl FnOnce(&Arc<SessionShared>) + Send + 'static,
+    ) {
         self.put_in_line(client, Work::Other(Box::new(work)));
     }
 
-    /// Has an errand done, for the process whose thread waits for it.
-    pub(crate) fn run_errand(&self, task: Task) {
-        self.put_in_line(task.client, Work::Errand(Box::new(task)));
+    /// Has descriptor work done, for the process whose thread waits for it.
+    pub(crate) fn run_fd_task(&self, task: FdTask) {
+        self.put_in_line(task.client, Work::FdWork(Box::new(task)));
     }
 
-    /// Takes an errand out of the line for which request `unique` waits, if the thread behind that was
+    /// Takes descriptor work out of the line for which request `unique` waits, if the thread behind that was
     /// killed. All runners of its process may wait for the end of the process.
-    pub(crate) fn take_errand_of_killed(&self, unique: u64) -> Option<Task> {
+    pub(crate) fn take_fd_task_of_killed(&self, unique: u64) -> Option<FdTask> {
         let mut state = self.state();
-        let is_it = |task: &Task| {
+        let is_it = |task: &FdTask| {
             task.asker.unique == unique && task.seat.is_request() && task.asker.is_killed()
         };
         let mut line = state.line.iter();
-        let at = line.position(|(_, work)| matches!(work, Work::Errand(task) if is_it(task)))?;
+        let at = line.position(|(_, work)| matches!(work, Work::FdWork(task) if is_it(task)))?;
         match state.line.remove(at)? {
-            (_, Work::Errand(task)) => Some(*task),
+            (_, Work::FdWork(task)) => Some(*task),
             (_, Work::Other(_)) => None,
         }
     }
 
-    fn put_in_line(&self, client: Payer, work: Work) {
+    fn put_in_line(&self, client: Account, work: Work) {
         let mut state = self.state();
         if !state.is_closed {
             state.line.push_back((client, work));
@@ -94,13 +98,13 @@ impl Runners {
     }
 
     /// Starts the first thread. Others follow when all are at work.
-    pub(crate) fn start(self: &Arc<Self>, shared: &Arc<Shared>) -> io::Result<()> {
+    pub(crate) fn start(self: &Arc<Self>, shared: &Arc<SessionShared>) -> io::Result<()> {
         let (runners, shared) = (self.clone(), shared.clone());
         self.state().threads += 1;
         let started = thread::Builder::new().name("runner".into()).spawn(move || {
             while let Some((client, work)) = runners.next(&shared) {
                 let work = std::panic::AssertUnwindSafe(|| match work {
-                    Work::Errand(task) => errand::run(&shared, *task),
+                    Work::FdWork(task) => fd_work::run(&shared, *task),
                     Work::Other(work) => work(&shared),
                 });
                 if std::panic::catch_unwind(work).is_err() {
@@ -128,7 +132,7 @@ impl Runners {
     }
 
     /// Waits for work. `None` is the end.
-    fn next(self: &Arc<Self>, shared: &Arc<Shared>) -> Option<(Payer, Work)> {
+    fn next(self: &Arc<Self>, shared: &Arc<SessionShared>) -> Option<(Account, Work)> {
         let mut state = self.state();
         loop {
             if state.is_closed {
@@ -170,7 +174,7 @@ impl Runners {
 
 impl State {
     /// Takes the first work of a client who has not enough runners already.
-    fn take(&mut self) -> Option<(Payer, Work)> {
+    fn take(&mut self) -> Option<(Account, Work)> {
         let at = self.line.iter().position(|(client, _)| self.busy.has_room(*client))?;
         let (client, work) = self.line.remove(at)?;
         self.busy.begin(client);
@@ -178,14 +182,14 @@ impl State {
     }
 
     /// Notes the end of a client's work. Says whether there may be more that had to wait for it.
-    fn end(&mut self, client: Payer) -> bool {
+    fn end(&mut self, client: Account) -> bool {
         self.busy.end(client);
         !self.line.is_empty()
     }
 }
 
 impl Busy {
-    fn has_room(&self, Payer { pid, uid }: Payer) -> bool {
+    fn has_room(&self, Account { pid, uid }: Account) -> bool {
         let has_fewer = |counts: &HashMap<u32, usize>, who, limit| {
             counts.get(&who).is_none_or(|count| *count < limit)
         };
@@ -193,12 +197,12 @@ impl Busy {
             && has_fewer(&self.by_user, uid, MAX_PER_USER)
     }
 
-    fn begin(&mut self, Payer { pid, uid }: Payer) {
+    fn begin(&mut self, Account { pid, uid }: Account) {
         *self.by_process.entry(pid).or_default() += 1;
         *self.by_user.entry(uid).or_default() += 1;
     }
 
-    fn end(&mut self, Payer { pid, uid }: Payer) {
+    fn end(&mut self, Account { pid, uid }: Account) {
         for (counts, who) in [(&mut self.by_process, pid), (&mut self.by_user, uid)] {
             if let Entry::Occupied(mut count) = counts.entry(who) {
                 *count.get_mut() -= 1;
@@ -214,39 +218,39 @@ impl Busy {
 mod tests {
     use super::*;
 
-    const CLIENT: Payer = Payer { pid: 1, uid: 1 };
+    const CLIENT: Account = Account { pid: 1, uid: 1 };
 
     #[test]
     fn nobody_keeps_the_runners_from_others() {
         let mut state = State::default();
-        let wanted = |pid, uid, count| std::iter::repeat_n(Payer { pid, uid }, count);
+        let wanted = |pid, uid, count| std::iter::repeat_n(Account { pid, uid }, count);
         let greedy = MAX_PER_PROCESS + 1;
         let processes = u32::try_from(MAX_PER_USER).unwrap();
         let work = wanted(1, 1, greedy).chain(wanted(2, 1, 1)).chain(wanted(3, 2, 1));
-        let of_one_user = (0..processes).map(|pid| Payer { pid: 10 + pid, uid: 3 });
+        let of_one_user = (0..processes).map(|pid| Account { pid: 10 + pid, uid: 3 });
         let one_more = wanted(100, 3, 1).chain(wanted(101, 4, 1));
         for client in work.chain(of_one_user).chain(one_more) {
             state.line.push_back((client, Work::Other(Box::new(|_| ()))));
         }
         let take = |state: &mut State| state.take().map(|(client, _)| client);
         let taken: Vec<_> = std::iter::from_fn(|| take(&mut state)).collect();
-        let count = |is_meant: fn(&Payer) -> bool| taken.iter().filter(|it| is_meant(it)).count();
+        let count = |is_meant: fn(&Account) -> bool| taken.iter().filter(|it| is_meant(it)).count();
         assert_eq!(count(|it| it.pid == 1), MAX_PER_PROCESS);
         assert_eq!(count(|it| it.pid == 2 || it.uid == 2 || it.uid == 4), 3);
         assert_eq!(count(|it| it.uid == 3), MAX_PER_USER);
         assert_eq!(state.line.len(), 2);
-        assert!(state.end(Payer { pid: 2, uid: 1 }), "others wait still");
+        assert!(state.end(Account { pid: 2, uid: 1 }), "others wait still");
         assert_eq!(take(&mut state), None);
-        assert!(state.end(Payer { pid: 1, uid: 1 }));
-        assert_eq!(take(&mut state), Some(Payer { pid: 1, uid: 1 }));
-        assert!(state.end(Payer { pid: 10, uid: 3 }));
-        assert_eq!(take(&mut state), Some(Payer { pid: 100, uid: 3 }));
-        assert!(!state.end(Payer { pid: 100, uid: 3 }), "nobody waits any more");
+        assert!(state.end(Account { pid: 1, uid: 1 }));
+        assert_eq!(take(&mut state), Some(Account { pid: 1, uid: 1 }));
+        assert!(state.end(Account { pid: 10, uid: 3 }));
+        assert_eq!(take(&mut state), Some(Account { pid: 100, uid: 3 }));
+        assert!(!state.end(Account { pid: 100, uid: 3 }), "nobody waits any more");
     }
 
     #[test]
     fn nothing_is_kept_after_the_end() {
-        let runners = Runners::default();
+        let runners = BlockingPool::default();
         let kept = Arc::new(());
         let weak = Arc::downgrade(&kept);
         runners.run(CLIENT, move |_| drop(kept));

@@ -11,41 +11,43 @@ use std::sync::mpsc::{self, SyncSender};
 use std::time::Duration;
 
 use binder_core::{
-    CapturedFile, CopyFault, Errand, ErrandKey, Errno, HandOver, NotInstalled, Outcome,
+    CapturedFile, CopyFault, CopyOut, Errno, FdWork, NotInstalled, Outcome, SuspendedCallKey,
 };
-use binder_os::injection::{self, Answered, Held, InjectionError, InstallError, Offer};
+use binder_os::injection::{
+    self, Answered, InjectionError, InstallError, LentFiles, StoppedThread,
+};
 use binder_os::{ClientMemory, ThreadStatus, seccomp};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
 use crate::brokers::LendError;
 use crate::calls::{Call, CallState};
-use crate::client::{Lent, Spare};
-use crate::diversion::{self, Begun, Divertible};
-use crate::driver::{Asker, Device, DeviceId, Driver, Job};
+use crate::client::{LentMemory, MemoryCache};
+use crate::driver::{Device, DeviceId, Driver, Job, RequestContext};
 use crate::files::HeldFile;
-use crate::ioctl::Answer;
-use crate::reach::{self, Left};
-use crate::session::Shared;
+use crate::ioctl::IoctlReply;
+use crate::memory_op::{self, IoRequest};
+use crate::quota::Account;
+use crate::seccomp_add_fd::{self, AddFdStart, CanAddFds};
+use crate::session::SessionShared;
 use crate::supervisor::Waiting;
-use crate::supply::Payer;
 use crate::wire::send;
 
 /// How often a client that cannot be reached is worth a warning.
 pub(crate) const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A call that waits for an errand.
-pub(crate) struct Task {
-    pub(crate) asker: Asker,
+/// A call that waits for descriptor work.
+pub(crate) struct FdTask {
+    pub(crate) asker: RequestContext,
     /// Whose thread it is.
-    pub(crate) client: Payer,
+    pub(crate) client: Account,
     /// The client's memory, as the thread has it, and where it is kept for the next time.
-    pub(crate) lent: Lent,
-    pub(crate) home: Arc<Spare>,
+    pub(crate) lent: LentMemory,
+    pub(crate) home: Arc<MemoryCache>,
     pub(crate) request: BinderWriteRead,
-    pub(crate) seat: Seat,
-    pub(crate) purpose: Purpose,
-    pub(crate) divertible: Divertible,
+    pub(crate) seat: WaitsIn,
+    pub(crate) purpose: FdTaskKind,
+    pub(crate) divertible: CanAddFds,
 }
 
 /// Who goes on with the call of a thread that waits for us.
@@ -57,82 +59,87 @@ pub(crate) enum Worker {
 }
 
 /// Where the thread waits for us.
-pub(crate) enum Seat {
+pub(crate) enum WaitsIn {
     /// In its ioctl, a request.
     Request,
     /// In a call that the supervisor holds, in the ioctl's place.
     Trapped(Waiting),
 }
 
-impl Seat {
+impl WaitsIn {
     pub(crate) fn is_request(&self) -> bool {
         matches!(self, Self::Request)
     }
 }
 
 /// What a thread is stopped for.
-pub(crate) enum Purpose {
-    Errand(Box<Errand>),
-    /// To close what was installed of an errand that could not be done.
-    Undo(Box<Errand>, NotInstalled),
+pub(crate) enum FdTaskKind {
+    FdWork(Box<FdWork>),
+    /// To close what was installed of descriptor work that could not be done.
+    Undo(Box<FdWork>, NotInstalled),
     /// To make its ioctl again.
     Repeat,
 }
 
-/// An errand that was done, or not.
-pub(crate) struct Report {
-    asker: Asker,
+/// descriptor work that was done, or not.
+pub(crate) struct FdTaskReport {
+    asker: RequestContext,
     request: BinderWriteRead,
-    done: Done,
-    standing: Standing,
+    done: FdTaskResult,
+    standing: CallerState,
     /// What was found out about the thread.
-    divertible: Option<Divertible>,
+    divertible: Option<CanAddFds>,
 }
 
-impl Report {
-    pub(crate) fn asker(&self) -> &Asker {
+impl FdTaskReport {
+    pub(crate) fn asker(&self) -> &RequestContext {
         &self.asker
     }
 }
 
 /// What was done.
-pub(crate) enum Done {
-    Errand(ErrandKey, Result<Vec<u32>, NotInstalled>),
+pub(crate) enum FdTaskResult {
+    FdWork(SuspendedCallKey, Result<Vec<u32>, NotInstalled>),
     /// Returns were written to the memory of a thread on its way out, or could not be.
-    Written(HandOver, Result<(), CopyFault>),
+    Written(CopyOut, Result<(), CopyFault>),
 }
 
 /// Where the client's thread is.
-pub(crate) enum Standing {
+pub(crate) enum CallerState {
     /// In its ioctl, which waits for its answer.
     Waiting,
     /// On its way out, stopped, or in a call that the supervisor holds; whoever has it there is told
     /// how it goes on.
-    Stopped(SyncSender<Next>),
+    Stopped(SyncSender<NextStep>),
     /// It was killed.
     Gone,
 }
 
 /// How a stopped thread goes on.
-pub(crate) enum Next {
+pub(crate) enum NextStep {
     Return(i32, BinderWriteRead),
-    HandOver(BinderWriteRead, HandOver),
-    Errand(BinderWriteRead, Box<Errand>),
+    CopyOut(BinderWriteRead, CopyOut),
+    FdWork(BinderWriteRead, Box<FdWork>),
     /// With the same ioctl, from its beginning.
     Repeat,
 }
 
-/// Does an errand: the work of a runner.
-pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
-    let Begun::Left(task) = diversion::begin(shared, task, || {}) else { return };
-    let Task { asker, mut lent, mut request, seat, mut purpose, divertible, .. } = task;
+/// Does descriptor work: the work of a runner.
+pub(crate) fn run(shared: &Arc<SessionShared>, task: FdTask) {
+    let AddFdStart::Left(task) = seccomp_add_fd::begin(shared, task, || {}) else { return };
+    let FdTask { asker, mut lent, mut request, seat, mut purpose, divertible, .. } = task;
     let mut seat = Some(seat);
     let stopped =
         ThreadStatus::of(asker.tid).map_err(|_| InjectionError::Gone).and_then(|status| {
-            let held = Held::stop(asker.tid, &status, shared.supervision.client_filters(), || {
-                let seat = seat.take().unwrap_or(Seat::Request);
-                let_go(shared, &asker, &request, seat)
-            })?;
+            let held = StoppedThread::stop(
+                asker.tid,
+                &status,
+                shared.supervision.client_filters(),
+                || {
+                    let seat = seat.take().unwrap_or(WaitsIn::Request);
+                    let_go(shared, &asker, &request, seat)
+                },
+            )?;
             Ok((status, held))
         });
     let (status, mut held) = match stopped {
@@ -148,17 +155,17 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
         }
     };
     let divertible = match divertible {
-        Divertible::Unknown => find_out(shared, &asker, &status, &mut held),
+        CanAddFds::Unknown => find_out(shared, &asker, &status, &mut held),
         known => known,
     };
     let mut files: Vec<HeldFile> = Vec::new();
     loop {
-        let (errand, undone) = match purpose {
-            Purpose::Errand(errand) => (errand, None),
-            Purpose::Undo(errand, why) => (errand, Some(why)),
-            Purpose::Repeat => break,
+        let (fd_work, undone) = match purpose {
+            FdTaskKind::FdWork(fd_work) => (fd_work, None),
+            FdTaskKind::Undo(fd_work, why) => (fd_work, Some(why)),
+            FdTaskKind::Repeat => break,
         };
-        let Errand { key, install, close } = *errand;
+        let FdWork { key, install, close } = *fd_work;
         let first = files.len();
         files.extend(install.into_iter().filter_map(|file| file.into_inner::<HeldFile>()));
         let installed = put(shared, &asker, &status, &mut held, &files[first..]);
@@ -181,27 +188,27 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
                 break;
             }
         }
-        let mut done = Done::Errand(key, installed);
+        let mut done = FdTaskResult::FdWork(key, installed);
         let next = loop {
             match report(shared, Worker::Runner, &asker, request, done, Some(divertible)) {
-                Some(Next::HandOver(next_request, hand_over)) => {
+                Some(NextStep::CopyOut(next_request, copy_out)) => {
                     request = next_request;
-                    let written = reach::write(&mut lent.way.memory, &hand_over);
-                    done = Done::Written(hand_over, written);
+                    let written = memory_op::write(&mut lent.way.memory, &copy_out);
+                    done = FdTaskResult::Written(copy_out, written);
                 }
                 next => break next,
             }
         };
         match next {
-            Some(Next::Return(result, request)) => {
+            Some(NextStep::Return(result, request)) => {
                 held.finish(write_struct(&mut lent.way.memory, &asker, &request, result));
                 break;
             }
-            Some(Next::Errand(next_request, next)) => {
-                (request, purpose) = (next_request, Purpose::Errand(next));
+            Some(NextStep::FdWork(next_request, next)) => {
+                (request, purpose) = (next_request, FdTaskKind::FdWork(next));
             }
             // Without another result it makes its ioctl again.
-            Some(Next::Repeat | Next::HandOver(..)) | None => {
+            Some(NextStep::Repeat | NextStep::CopyOut(..)) | None => {
                 drop(held);
                 break;
             }
@@ -216,18 +223,18 @@ pub(crate) fn run(shared: &Arc<Shared>, task: Task) {
 /// Has the driver go on with the call of a thread that waits for us. Says how the thread goes on; nothing
 /// if the driver met a bug.
 pub(crate) fn report(
-    shared: &Shared,
+    shared: &SessionShared,
     worker: Worker,
-    asker: &Asker,
+    asker: &RequestContext,
     request: BinderWriteRead,
-    done: Done,
-    divertible: Option<Divertible>,
-) -> Option<Next> {
-    // Room for the one answer: more would be made for each errand.
+    done: FdTaskResult,
+    divertible: Option<CanAddFds>,
+) -> Option<NextStep> {
+    // Room for the one answer: more would be made for each descriptor work.
     let (tell, told) = mpsc::sync_channel(1);
-    let standing = Standing::Stopped(tell);
-    let report = Report { asker: *asker, request, done, standing, divertible };
-    let job = Job::EndErrand(Box::new(report));
+    let standing = CallerState::Stopped(tell);
+    let report = FdTaskReport { asker: *asker, request, done, standing, divertible };
+    let job = Job::EndFdTask(Box::new(report));
     match worker {
         Worker::Reader => shared.take_turn(job),
         Worker::Runner => shared.submit(job),
@@ -235,88 +242,98 @@ pub(crate) fn report(
     told.recv().ok()
 }
 
-/// Reports an errand that could not be done.
+/// Reports descriptor work that could not be done.
 pub(crate) fn report_undone(
-    shared: &Shared,
-    asker: Asker,
+    shared: &SessionShared,
+    asker: RequestContext,
     request: BinderWriteRead,
-    (errand, installed): (ErrandKey, Result<Vec<u32>, NotInstalled>),
-    standing: Standing,
+    (fd_work, installed): (SuspendedCallKey, Result<Vec<u32>, NotInstalled>),
+    standing: CallerState,
 ) {
-    let done = Done::Errand(errand, installed);
-    let report = Report { asker, request, done, standing, divertible: None };
-    shared.submit(Job::EndErrand(Box::new(report)));
+    let done = FdTaskResult::FdWork(fd_work, installed);
+    let report = FdTaskReport { asker, request, done, standing, divertible: None };
+    shared.submit(Job::EndFdTask(Box::new(report)));
 }
 
 /// Writes the struct of an ioctl that ends with `result` to its caller, who waits for us. Returns how it
 /// does end.
 pub(crate) fn write_struct(
     memory: &mut ClientMemory,
-    asker: &Asker,
+    asker: &RequestContext,
     request: &BinderWriteRead,
     result: i32,
 ) -> i32 {
-    match memory.write(asker.argument, Answer::of(request).bytes()) {
+    match memory.write(asker.argument, IoctlReply::of(request).bytes()) {
         Ok(()) => result,
         Err(_) => -Errno::EFAULT.number(),
     }
 }
 
 /// Lets a thread go on to where it stops.
-fn let_go(shared: &Shared, asker: &Asker, request: &BinderWriteRead, seat: Seat) -> Answered {
+fn let_go(
+    shared: &SessionShared,
+    asker: &RequestContext,
+    request: &BinderWriteRead,
+    seat: WaitsIn,
+) -> Answered {
     match seat {
-        Seat::Request => {
-            let bytes = Answer::of(request);
+        WaitsIn::Request => {
+            let bytes = IoctlReply::of(request);
             send(&shared.fuse, &reply::ioctl(asker.unique, injection::REPEAT, bytes.bytes()));
             Answered::Itself
         }
-        Seat::Trapped(waiting) => {
-            waiting.answer(seccomp::Answer::Refuse(Errno::EINTR.number()));
+        WaitsIn::Trapped(waiting) => {
+            waiting.answer(seccomp::TrapAnswer::Refuse(Errno::EINTR.number()));
             Answered::Diverted
         }
     }
 }
 
-/// Ends the errand of a thread that could not be stopped, and may wait in its `seat` still.
+/// Ends the descriptor work of a thread that could not be stopped, and may wait in its `seat` still.
 fn give_up(
-    shared: &Shared,
-    asker: Asker,
+    shared: &SessionShared,
+    asker: RequestContext,
     request: BinderWriteRead,
-    seat: Option<Seat>,
-    purpose: Purpose,
+    seat: Option<WaitsIn>,
+    purpose: FdTaskKind,
     why: NotInstalled,
 ) {
-    let (errand, why) = match purpose {
-        Purpose::Errand(errand) => (errand, why),
-        Purpose::Undo(errand, why) => (errand, why),
+    let (fd_work, why) = match purpose {
+        FdTaskKind::FdWork(fd_work) => (fd_work, why),
+        FdTaskKind::Undo(fd_work, why) => (fd_work, why),
         // What is left in its seat is interrupted.
-        Purpose::Repeat => return drop(seat),
+        FdTaskKind::Repeat => return drop(seat),
     };
     let standing = match seat {
-        Some(Seat::Request) => Standing::Waiting,
+        Some(WaitsIn::Request) => CallerState::Waiting,
         // A debugger has come between: nothing but an interruption is left to tell.
-        Some(Seat::Trapped(waiting)) => {
-            waiting.answer(seccomp::Answer::Refuse(Errno::EINTR.number()));
-            Standing::Gone
+        Some(WaitsIn::Trapped(waiting)) => {
+            waiting.answer(seccomp::TrapAnswer::Refuse(Errno::EINTR.number()));
+            CallerState::Gone
         }
-        None => Standing::Gone,
+        None => CallerState::Gone,
     };
-    report_undone(shared, asker, request, (errand.key, without_files(&errand, why)), standing);
+    report_undone(shared, asker, request, (fd_work.key, without_files(&fd_work, why)), standing);
 }
 
 /// Finds out whether the thread can be diverted next time. Its filters are as many as are expected,
 /// so it has none of its own; but they may be others: so it is tried.
-fn find_out(shared: &Shared, asker: &Asker, status: &ThreadStatus, held: &mut Held) -> Divertible {
+fn find_out(
+    shared: &SessionShared,
+    asker: &RequestContext,
+    status: &ThreadStatus,
+    held: &mut StoppedThread,
+) -> CanAddFds {
     if !shared.supervision.can_divert()
         || asker.is_compat
         || status.filters != shared.supervision.client_filters()
     {
-        return Divertible::No;
+        return CanAddFds::No;
     }
     shared.diversions.expect_question(asker.tid);
     let is_supervised = held.is_supervised();
     shared.diversions.forget(asker.tid);
-    if is_supervised == Ok(true) { Divertible::Yes } else { Divertible::No }
+    if is_supervised == Ok(true) { CanAddFds::Yes } else { CanAddFds::No }
 }
 
 /// Why files were not installed.
@@ -329,17 +346,17 @@ enum Failure {
 }
 
 fn put(
-    shared: &Shared,
-    asker: &Asker,
+    shared: &SessionShared,
+    asker: &RequestContext,
     status: &ThreadStatus,
-    held: &mut Held,
+    held: &mut StoppedThread,
     files: &[HeldFile],
 ) -> Result<Vec<u32>, Failure> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
     let loan = shared.brokers.lend(asker.tid, status, files)?;
-    Ok(held.install(Offer { pid: loan.pid, numbers: &loan.numbers })?)
+    Ok(held.install(LentFiles { pid: loan.pid, numbers: &loan.numbers })?)
 }
 
 impl Failure {
@@ -351,9 +368,9 @@ impl Failure {
     }
 }
 
-/// What is to be said of an errand that could not be done.
-fn without_files(errand: &Errand, why: NotInstalled) -> Result<Vec<u32>, NotInstalled> {
-    if errand.install.is_empty() { Ok(Vec::new()) } else { Err(why) }
+/// What is to be said of descriptor work that could not be done.
+fn without_files(fd_work: &FdWork, why: NotInstalled) -> Result<Vec<u32>, NotInstalled> {
+    if fd_work.install.is_empty() { Ok(Vec::new()) } else { Err(why) }
 }
 
 /// Why files were not installed, in the words of the core.
@@ -366,51 +383,51 @@ pub(crate) fn gone() -> NotInstalled {
     not_installed(InjectionError::Gone.cause())
 }
 
-fn warn(shared: &Shared, asker: &Asker, error: &dyn Display) {
+fn warn(shared: &SessionShared, asker: &RequestContext, error: &dyn Display) {
     if shared.warnings.is_due() {
         tracing::warn!(tid = asker.tid, %error, "a client's descriptors could not be changed");
     }
 }
 
 impl Driver {
-    /// Hands an errand to the runners. A signal does not end the call meanwhile, but is remembered.
-    pub(crate) fn send_on_errand(&mut self, mut call: Call, errand: Box<Errand>) {
+    /// Hands descriptor work to the runners. A signal does not end the call meanwhile, but is remembered.
+    pub(crate) fn begin_fd_task(&mut self, mut call: Call, fd_work: Box<FdWork>) {
         let asker = call.asker;
         let Device { clients, calls, .. } = &mut self.devices[asker.device];
         let Some(client) = clients.get_mut(asker.process) else {
             return self.end_call(&call, Err(Errno::EINVAL));
         };
-        let task = Task {
+        let task = FdTask {
             asker,
-            client: Payer { pid: client.pid, uid: asker.uid },
+            client: Account { pid: client.pid, uid: asker.uid },
             lent: client.lend_memory(asker.tid),
             home: client.spare(),
             request: call.request,
-            seat: Seat::Request,
-            purpose: Purpose::Errand(errand),
+            seat: WaitsIn::Request,
+            purpose: FdTaskKind::FdWork(fd_work),
             divertible: client.divertible(asker.tid),
         };
         call.state = CallState::ChangingFiles;
         calls.insert(call);
-        if diversion::is_fit(&task) {
-            self.left.push(Left::Divert(Box::new(task)));
+        if seccomp_add_fd::is_fit(&task) {
+            self.left.push(IoRequest::Divert(Box::new(task)));
         } else {
-            self.runners.run_errand(task);
+            self.runners.run_fd_task(task);
         }
     }
 
-    /// Ends the call behind request `target` if its thread was killed and nobody has begun its errand. The
+    /// Ends the call behind request `target` if its thread was killed and nobody has begun its descriptor work. The
     /// thread cannot end before, nor can its process, for which those may wait who were to begin it.
-    pub(crate) fn end_errand_of_killed(&mut self, device: DeviceId, target: u64) {
-        let Some(task) = self.runners.take_errand_of_killed(target) else { return };
-        let Task { asker, request, purpose, .. } = task;
+    pub(crate) fn end_fd_task_of_killed(&mut self, device: DeviceId, target: u64) {
+        let Some(task) = self.runners.take_fd_task_of_killed(target) else { return };
+        let FdTask { asker, request, purpose, .. } = task;
         match purpose {
-            Purpose::Errand(errand) | Purpose::Undo(errand, _) => {
-                let done = Done::Errand(errand.key, without_files(&errand, gone()));
-                let standing = Standing::Gone;
-                self.end_errand(Report { asker, request, done, standing, divertible: None });
+            FdTaskKind::FdWork(fd_work) | FdTaskKind::Undo(fd_work, _) => {
+                let done = FdTaskResult::FdWork(fd_work.key, without_files(&fd_work, gone()));
+                let standing = CallerState::Gone;
+                self.end_fd_task(FdTaskReport { asker, request, done, standing, divertible: None });
             }
-            Purpose::Repeat => {
+            FdTaskKind::Repeat => {
                 self.devices[device].calls.take(target);
             }
         }
@@ -418,19 +435,19 @@ impl Driver {
     }
 
     /// Takes a diversion back whose thread has ended, or makes another call instead: a signal came
-    /// between, and the ioctl was interrupted. The next read takes up the errand.
-    pub(crate) fn retract_diversion(&mut self, tid: u32) {
+    /// between, and the ioctl was interrupted. The next read takes up the descriptor work.
+    pub(crate) fn retract_expected_call(&mut self, tid: u32) {
         if let Some(diverted) = self.diversions.forget(tid) {
             let state = &mut self.devices[diverted.asker.device];
             state.calls.take(diverted.asker.unique);
             let files = diverted.files.into_iter().map(CapturedFile::new).collect();
-            state.context.retract_errand(diverted.errand, files);
+            state.context.retract_fd_work(diverted.fd_work, files);
         }
     }
 
-    /// Goes on with a call whose errand was done, or could not be.
-    pub(crate) fn end_errand(&mut self, report: Report) {
-        let Report { asker, request, done, standing, divertible } = report;
+    /// Goes on with a call whose descriptor work was done, or could not be.
+    pub(crate) fn end_fd_task(&mut self, report: FdTaskReport) {
+        let FdTaskReport { asker, request, done, standing, divertible } = report;
         let Device { context, clients, calls, .. } = &mut self.devices[asker.device];
         let was_interrupted = calls.take(asker.unique).is_some_and(|call| call.was_interrupted);
         let mut call = Call { was_interrupted, ..Call::new(asker, request) };
@@ -441,31 +458,31 @@ impl Driver {
             }
         }
         let outcome = match done {
-            Done::Errand(errand, installed) => {
-                context.finish_errand(errand, installed, &call.request, clients)
+            FdTaskResult::FdWork(fd_work, installed) => {
+                context.finish_fd_work(fd_work, installed, &call.request, clients)
             }
-            Done::Written(hand_over, written) => {
-                context.finish_hand_over(hand_over, written, &mut call.request, clients)
+            FdTaskResult::Written(copy_out, written) => {
+                context.finish_copy_out(copy_out, written, &mut call.request, clients)
             }
         };
         match standing {
-            Standing::Waiting => self.go_on_after(call, outcome),
-            Standing::Stopped(tell) => {
+            CallerState::Waiting => self.go_on_after(call, outcome),
+            CallerState::Stopped(tell) => {
                 let next = self.next_of_stopped(call, outcome);
                 // Somebody waits for it, unless he met a bug; then the thread repeats its ioctl.
                 let _ = tell.send(next);
             }
-            Standing::Gone => match outcome {
+            CallerState::Gone => match outcome {
                 Ok(Outcome::Park(thread)) => {
                     context.interrupt(thread);
                 }
                 // What it was to close goes with it.
-                Ok(Outcome::HandOver(hand_over)) => {
+                Ok(Outcome::CopyOut(copy_out)) => {
                     let unwritten = Err(CopyFault);
                     let _ =
-                        context.finish_hand_over(hand_over, unwritten, &mut call.request, clients);
+                        context.finish_copy_out(copy_out, unwritten, &mut call.request, clients);
                 }
-                Ok(Outcome::Done | Outcome::Fetch | Outcome::Yield(_) | Outcome::Errand(_))
+                Ok(Outcome::Done | Outcome::Fetch | Outcome::Yield(_) | Outcome::FdWork(_))
                 | Err(_) => {}
             },
         }
@@ -473,7 +490,7 @@ impl Driver {
         self.note_reports(asker.device);
     }
 
-    fn next_of_stopped(&mut self, mut call: Call, outcome: Result<Outcome, Errno>) -> Next {
+    fn next_of_stopped(&mut self, mut call: Call, outcome: Result<Outcome, Errno>) -> NextStep {
         let Device { context, calls, .. } = &mut self.devices[call.asker.device];
         let request = call.request;
         call.state = CallState::ChangingFiles;
@@ -481,21 +498,21 @@ impl Driver {
             // It sleeps as every read does: in an ioctl of its own.
             Ok(Outcome::Park(thread)) => {
                 context.interrupt(thread);
-                return Next::Repeat;
+                return NextStep::Repeat;
             }
-            Ok(Outcome::Errand(errand)) => {
+            Ok(Outcome::FdWork(fd_work)) => {
                 calls.insert(call);
-                return Next::Errand(request, errand);
+                return NextStep::FdWork(request, fd_work);
             }
-            Ok(Outcome::HandOver(hand_over)) => {
+            Ok(Outcome::CopyOut(copy_out)) => {
                 calls.insert(call);
-                return Next::HandOver(request, hand_over);
+                return NextStep::CopyOut(request, copy_out);
             }
             Ok(Outcome::Done) => 0,
             // Only the beginning of a call has commands.
             Ok(Outcome::Fetch | Outcome::Yield(_)) => -Errno::EINVAL.number(),
             Err(error) => -error.number(),
         };
-        Next::Return(result, request)
+        NextStep::Return(result, request)
     }
 }

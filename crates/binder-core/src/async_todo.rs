@@ -9,7 +9,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use binder_uapi::TF_UPDATE_TXN;
 
 use crate::context::Context;
-use crate::env::ClientMemory;
+use crate::env::ReceiveBuffers;
 use crate::node::NodeKey;
 use crate::transaction::{Transaction, TransactionKey};
 
@@ -18,13 +18,13 @@ type Subject = (u32, u32, u32);
 
 /// One-ways of a node behind the one that is out.
 #[derive(Debug, Default)]
-pub(crate) struct OnewayLine {
+pub(crate) struct AsyncTodo {
     waiting: VecDeque<TransactionKey>,
     /// Those of them that are updates, oldest first.
     updates: BTreeMap<Subject, VecDeque<TransactionKey>>,
 }
 
-impl OnewayLine {
+impl AsyncTodo {
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -66,16 +66,16 @@ impl Context {
     }
 
     /// Puts a one-way at the end of its node's line.
-    pub(crate) fn wait_in_line(&mut self, node: NodeKey, transaction: TransactionKey) {
+    pub(crate) fn queue_async(&mut self, node: NodeKey, transaction: TransactionKey) {
         let subject = self.subject_of(transaction);
-        self.nodes[node].line.push(transaction, subject);
+        self.nodes[node].async_todo.push(transaction, subject);
     }
 
     /// Takes the one-way whose turn it is.
-    pub(crate) fn next_in_line(&mut self, node: NodeKey) -> Option<TransactionKey> {
-        let next = self.nodes[node].line.waiting.pop_front()?;
+    pub(crate) fn next_async(&mut self, node: NodeKey) -> Option<TransactionKey> {
+        let next = self.nodes[node].async_todo.waiting.pop_front()?;
         if let Some(subject) = self.subject_of(next) {
-            let oldest = self.nodes[node].line.pop_update(subject);
+            let oldest = self.nodes[node].async_todo.pop_update(subject);
             debug_assert_eq!(oldest, Some(next), "updates leave in the order of the line");
         }
         Some(next)
@@ -87,10 +87,10 @@ impl Context {
         &mut self,
         node: NodeKey,
         newer: TransactionKey,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) {
         let Some(subject) = self.subject_of(newer) else { return };
-        let Some(older) = self.nodes[node].line.take_update(subject) else { return };
+        let Some(older) = self.nodes[node].async_todo.take_update(subject) else { return };
         let Transaction { to_process, buffer, .. } = self.transactions[older];
         self.end_transaction(older);
         if let (Some(receiver), Some(start)) = (to_process, buffer) {

@@ -8,17 +8,17 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use binder_os::{ClientMemory, client_files};
 
 use crate::descriptors::{PER_PROCESS, descriptors};
-use crate::supply::{Payer, Permit};
+use crate::quota::{Account, Charge};
 
 /// A process, for as long as files of it are open.
 #[derive(Debug)]
-pub(crate) struct Acquaintance {
+pub(crate) struct ProcessHandle {
     /// Its memory; by this one, none of it is accessed.
     pub(crate) memory: ClientMemory,
     /// By which its end is told, and its files are taken.
     pub(crate) pidfd: OwnedFd,
     /// For its directory in /proc and its pidfd; of all else that is spent for its files, too.
-    pub(crate) permit: Permit,
+    pub(crate) permit: Charge,
 }
 
 /// The fewest processes among which those are looked for that are gone.
@@ -26,15 +26,15 @@ const SWEEP_MIN: usize = 16;
 
 /// All of them, by number and by the user who opened: each user pays for his own.
 #[derive(Debug, Default)]
-pub(crate) struct Acquaintances {
-    by_payer: HashMap<(u32, u32), Weak<Acquaintance>>,
+pub(crate) struct ProcessHandles {
+    by_payer: HashMap<(u32, u32), Weak<ProcessHandle>>,
     sweep_at: usize,
 }
 
-impl Acquaintances {
+impl ProcessHandles {
     /// The processes that this one serves.
     fn of_this_process() -> &'static Mutex<Self> {
-        static ALL: OnceLock<Mutex<Acquaintances>> = OnceLock::new();
+        static ALL: OnceLock<Mutex<ProcessHandles>> = OnceLock::new();
         ALL.get_or_init(Mutex::default)
     }
 
@@ -43,7 +43,7 @@ impl Acquaintances {
     /// # Errors
     ///
     /// `NotFound` if there is no such process, or what stands for a spent share.
-    pub(crate) fn meet(payer: Payer) -> io::Result<Arc<Acquaintance>> {
+    pub(crate) fn get(payer: Account) -> io::Result<Arc<ProcessHandle>> {
         let all = Self::of_this_process();
         all.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).find_or_add(payer)
     }
@@ -54,8 +54,8 @@ impl Acquaintances {
         all.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).sweep();
     }
 
-    fn find_or_add(&mut self, payer: Payer) -> io::Result<Arc<Acquaintance>> {
-        let Payer { pid, uid } = payer;
+    fn find_or_add(&mut self, payer: Account) -> io::Result<Arc<ProcessHandle>> {
+        let Account { pid, uid } = payer;
         let known = self.by_payer.get(&(pid, uid)).and_then(Weak::upgrade);
         // The number may have been another's, whose file is open still.
         if let Some(known) = known.filter(|known| known.memory.has_thread(pid)) {
@@ -63,7 +63,7 @@ impl Acquaintances {
         }
         let permit = descriptors().take(payer, PER_PROCESS)?;
         let (memory, pidfd) = (ClientMemory::open(pid)?, client_files::of_process(pid)?);
-        let met = Arc::new(Acquaintance { memory, pidfd, permit });
+        let met = Arc::new(ProcessHandle { memory, pidfd, permit });
         if self.by_payer.len() >= self.sweep_at {
             self.sweep();
         }
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn a_process_is_met_once_while_it_has_files_open() {
-        let mut all = Acquaintances::default();
-        let payer = |uid| Payer { pid: std::process::id(), uid };
+        let mut all = ProcessHandles::default();
+        let payer = |uid| Account { pid: std::process::id(), uid };
         let met = all.find_or_add(payer(1)).expect("it is ours");
         let again = all.find_or_add(payer(1)).expect("it is ours");
         assert!(Arc::ptr_eq(&met, &again));
@@ -99,14 +99,14 @@ mod tests {
 
     #[test]
     fn those_who_are_gone_leave_no_trace() {
-        let mut all = Acquaintances::default();
+        let mut all = ProcessHandles::default();
         for uid in 0..100 {
-            let met = all.find_or_add(Payer { pid: std::process::id(), uid });
+            let met = all.find_or_add(Account { pid: std::process::id(), uid });
             drop(met.expect("it is ours"));
         }
         assert!(all.by_payer.len() <= 2 * SWEEP_MIN, "{}", all.by_payer.len());
         all.sweep();
         assert!(all.by_payer.is_empty(), "{:?}", all.by_payer);
-        assert!(all.find_or_add(Payer { pid: u32::MAX, uid: 0 }).is_err());
+        assert!(all.find_or_add(Account { pid: u32::MAX, uid: 0 }).is_err());
     }
 }

@@ -2,7 +2,7 @@
 //! closed.
 //!
 //! A process's descriptors can be changed from within it only. So a call that reaches a transaction
-//! with files stops there, the front end does the errand and comes back with the numbers, and the
+//! with files stops there, the front end does the descriptor work and comes back with the numbers, and the
 //! call goes on. All that it was about to do meanwhile waits here.
 
 use alloc::boxed::Box;
@@ -11,26 +11,26 @@ use alloc::vec::Vec;
 use binder_uapi::{BR_FAILED_REPLY, BinderWriteRead};
 
 use crate::context::{Context, Waits};
-use crate::descriptors::{CapturedFile, Place};
-use crate::env::ClientMemory;
+use crate::copy_out::PendingCopyOut;
+use crate::descriptors::{CapturedFile, NumberPlace};
+use crate::env::ReceiveBuffers;
 use crate::error::{Errno, Verdict};
-use crate::hand_over::Handing;
 use crate::returns::Returns;
 use crate::table::Key;
 use crate::thread::ThreadKey;
-use crate::transaction::{Kind, TransactionKey};
+use crate::transaction::{TransactionKey, TransactionKind};
 use crate::write_read::Outcome;
 
-/// Names an errand.
-pub type ErrandKey = Key<PendingErrand>;
+/// Names descriptor work.
+pub type SuspendedCallKey = Key<SuspendedCall>;
 
 /// What the front end must do in the calling thread's process before the call can go on:
-/// [`Context::finish_errand`].
+/// [`Context::finish_fd_work`].
 #[derive(Debug)]
 #[must_use = "a call waits for it"]
-pub struct Errand {
+pub struct FdWork {
     /// By which to say that it is done.
-    pub key: ErrandKey,
+    pub key: SuspendedCallKey,
     /// Files to install, in this order: each at the lowest free number, to be closed on exec. All of
     /// them, or none.
     pub install: Vec<CapturedFile>,
@@ -39,7 +39,7 @@ pub struct Errand {
     pub close: Vec<u32>,
 }
 
-/// Not all files of an errand could be installed, and none is.
+/// Not all files of descriptor work could be installed, and none is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{reason} ({errno})")]
 pub struct NotInstalled {
@@ -49,83 +49,84 @@ pub struct NotInstalled {
     pub reason: &'static str,
 }
 
-/// A call that waits for an errand, and how it goes on.
+/// A call that waits for descriptor work, and how it goes on.
 #[derive(Debug)]
-pub struct PendingErrand {
+pub struct SuspendedCall {
     pub(crate) thread: ThreadKey,
-    pub(crate) then: Then,
+    pub(crate) then: Resumption,
     /// The files, if it was retracted.
     retracted: Option<Vec<CapturedFile>>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Then {
+pub(crate) enum Resumption {
     /// The numbers of installed files belong to a delivery.
-    Deliver(Box<Delivery>),
+    Deliver(Box<PendingDelivery>),
     /// The caller has its returns, or not.
-    HandOver(Handing),
+    CopyOut(PendingCopyOut),
     /// The ioctl ends.
     Return(Result<(), Errno>),
 }
 
 /// A read that has come to a transaction with files.
 #[derive(Debug)]
-pub(crate) struct Delivery {
+pub(crate) struct PendingDelivery {
     transaction: TransactionKey,
     /// Where the numbers belong.
-    places: Vec<Place>,
+    places: Vec<NumberPlace>,
     /// What precedes the transaction in this read.
     returns: Returns,
     waits: Waits,
 }
 
 impl Context {
-    /// Goes on with a call whose errand is done: `installed` are the numbers of the files, none if
+    /// Goes on with a call whose descriptor work is done: `installed` are the numbers of the files, none if
     /// there were none to install.
     ///
     /// # Errors
     ///
     /// As [`write_read`](Self::write_read); `EINVAL` when the call is over, since its thread is gone
     /// or has made another.
-    pub fn finish_errand(
+    pub fn finish_fd_work(
         &mut self,
-        errand: ErrandKey,
+        suspended_call: SuspendedCallKey,
         installed: Result<Vec<u32>, NotInstalled>,
         request: &BinderWriteRead,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<Outcome, Errno> {
         self.slice.begin();
-        let PendingErrand { thread, then, .. } = self.take_errand(errand)?;
+        let SuspendedCall { thread, then, .. } = self.take_suspended_call(suspended_call)?;
         let result = match then {
-            Then::Deliver(delivery) => {
+            Resumption::Deliver(delivery) => {
                 let result = self.deliver(thread, *delivery, installed, request, memory);
                 self.pass_on_work(thread, &result);
                 result
             }
-            Then::Return(result) => result.map(|()| Outcome::Done),
-            Then::HandOver(_) => {
-                debug_assert!(false, "returns are handed over by finish_hand_over");
+            Resumption::Return(result) => result.map(|()| Outcome::Done),
+            Resumption::CopyOut(_) => {
+                debug_assert!(false, "returns are handed over by finish_copy_out");
                 Err(Errno::EINVAL)
             }
         };
         self.conclude(thread, result)
     }
 
-    /// Takes back an errand with its files, none of which is installed: a signal has interrupted the
+    /// Takes back descriptor work with its files, none of which is installed: a signal has interrupted the
     /// call. The thread's next read takes it up again; until then it is as if it had not been begun.
-    pub fn retract_errand(&mut self, errand: ErrandKey, files: Vec<CapturedFile>) {
-        if let Some(pending) = self.errands.get_mut(errand) {
+    pub fn retract_fd_work(&mut self, suspended_call: SuspendedCallKey, files: Vec<CapturedFile>) {
+        if let Some(pending) = self.suspended_calls.get_mut(suspended_call) {
             pending.retracted = Some(files);
         }
     }
 
-    /// Whether the thread's next read takes up an errand.
-    pub(crate) fn has_retracted_errand(&self, thread: ThreadKey) -> bool {
-        let errand = self.threads[thread].errand.and_then(|key| self.errands.get(key));
-        errand.is_some_and(|errand| errand.retracted.is_some())
+    /// Whether the thread's next read takes up descriptor work.
+    pub(crate) fn has_retracted_fd_work(&self, thread: ThreadKey) -> bool {
+        let suspended_call =
+            self.threads[thread].suspended_call.and_then(|key| self.suspended_calls.get(key));
+        suspended_call.is_some_and(|suspended_call| suspended_call.retracted.is_some())
     }
 
-    /// Takes up an errand that was retracted, as the beginning of a read that has told nothing yet;
+    /// Takes up descriptor work that was retracted, as the beginning of a read that has told nothing yet;
     /// `None` if there is none. Without room for what it brings, the read tells nothing.
     pub(crate) fn take_up_errand(
         &mut self,
@@ -133,16 +134,16 @@ impl Context {
         waits: Waits,
         fresh: Returns,
     ) -> Option<Outcome> {
-        let key = self.threads[thread].errand?;
-        let pending = self.errands.get_mut(key)?;
-        let Then::Deliver(delivery) = &mut pending.then else { return None };
+        let key = self.threads[thread].suspended_call?;
+        let pending = self.suspended_calls.get_mut(key)?;
+        let Resumption::Deliver(delivery) = &mut pending.then else { return None };
         if !delivery.returns.move_to(fresh) {
             return Some(Outcome::Done);
         }
         delivery.waits = waits;
         let install = pending.retracted.take()?;
         let close = core::mem::take(&mut self.threads[thread].closing);
-        Some(Outcome::Errand(Errand { key, install, close }.into()))
+        Some(Outcome::FdWork(FdWork { key, install, close }.into()))
     }
 
     /// Takes a call that waited for the front end, to go on with it.
@@ -150,14 +151,17 @@ impl Context {
     /// # Errors
     ///
     /// `EINVAL` when it is over.
-    pub(crate) fn take_errand(&mut self, errand: ErrandKey) -> Result<PendingErrand, Errno> {
-        let thread = self.errands.get(errand).ok_or(Errno::EINVAL)?.thread;
+    pub(crate) fn take_suspended_call(
+        &mut self,
+        suspended_call: SuspendedCallKey,
+    ) -> Result<SuspendedCall, Errno> {
+        let thread = self.suspended_calls.get(suspended_call).ok_or(Errno::EINVAL)?.thread;
         if !self.processes[self.threads[thread].process].is_open() {
-            // The thread will go, and the errand with it.
+            // The thread will go, and the descriptor work with it.
             return Err(Errno::EINVAL);
         }
-        let pending = self.errands.remove(errand).ok_or(Errno::EINVAL)?;
-        self.threads[thread].errand = None;
+        let pending = self.suspended_calls.remove(suspended_call).ok_or(Errno::EINVAL)?;
+        self.threads[thread].suspended_call = None;
         Ok(pending)
     }
 
@@ -170,13 +174,13 @@ impl Context {
         returns: Returns,
     ) -> Outcome {
         let process = self.threads[thread].process;
-        let arena = self.processes[process].arena.as_mut();
+        let mapping = self.processes[process].mapping.as_mut();
         let start = self.transactions[transaction].buffer;
-        let buffer = arena.zip(start).and_then(|(arena, start)| arena.get_mut(start));
+        let buffer = mapping.zip(start).and_then(|(mapping, start)| mapping.get_mut(start));
         let files = buffer.map(|buffer| core::mem::take(&mut buffer.files)).unwrap_or_default();
         let (install, places) = files.into_iter().map(|file| (file.file, file.place)).unzip();
-        let delivery = Delivery { transaction, places, returns, waits };
-        self.send_on_errand(thread, install, Then::Deliver(delivery.into()))
+        let delivery = PendingDelivery { transaction, places, returns, waits };
+        self.begin_fd_task(thread, install, Resumption::Deliver(delivery.into()))
     }
 
     /// The end of an ioctl that does not sleep: what it has to close is closed first.
@@ -190,56 +194,66 @@ impl Context {
                 Outcome::Park(_)
                 | Outcome::Fetch
                 | Outcome::Yield(_)
-                | Outcome::HandOver(_)
-                | Outcome::Errand(_),
+                | Outcome::CopyOut(_)
+                | Outcome::FdWork(_),
             ) => return result,
             Ok(Outcome::Done) => Ok(()),
             Err(error) => Err(error),
         };
         self.leave(thread);
         // One that was retracted has its place: with that, they are closed.
-        if self.threads[thread].closing.is_empty() || self.has_retracted_errand(thread) {
+        if self.threads[thread].closing.is_empty() || self.has_retracted_fd_work(thread) {
             return result.map(|()| Outcome::Done);
         }
-        Ok(self.send_on_errand(thread, Vec::new(), Then::Return(result)))
+        Ok(self.begin_fd_task(thread, Vec::new(), Resumption::Return(result)))
     }
 
-    fn send_on_errand(
+    fn begin_fd_task(
         &mut self,
         thread: ThreadKey,
         install: Vec<CapturedFile>,
-        then: Then,
+        then: Resumption,
     ) -> Outcome {
         let key = self.suspend(thread, then);
         let close = core::mem::take(&mut self.threads[thread].closing);
-        Outcome::Errand(Errand { key, install, close }.into())
+        Outcome::FdWork(FdWork { key, install, close }.into())
     }
 
     /// Notes that a call waits for the front end, and how it goes on.
-    pub(crate) fn suspend(&mut self, thread: ThreadKey, then: Then) -> ErrandKey {
-        let key = self.errands.insert(PendingErrand { thread, then, retracted: None });
+    pub(crate) fn suspend(&mut self, thread: ThreadKey, then: Resumption) -> SuspendedCallKey {
+        let key = self.suspended_calls.insert(SuspendedCall { thread, then, retracted: None });
         let state = &mut self.threads[thread];
-        debug_assert_eq!(state.errand, None, "a thread makes one call at a time");
-        state.errand = Some(key);
+        debug_assert_eq!(state.suspended_call, None, "a thread makes one call at a time");
+        state.suspended_call = Some(key);
         key
     }
 
-    /// Forgets a call that waits for an errand, unless that was retracted: its thread has come back
+    /// Forgets a call that waits for descriptor work, unless that was retracted: its thread has come back
     /// without it.
-    pub(crate) fn leave_errand(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
-        if !self.has_retracted_errand(thread) {
-            self.abandon_errand(thread, memory);
+    pub(crate) fn leave_suspended_call(
+        &mut self,
+        thread: ThreadKey,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
+        if !self.has_retracted_fd_work(thread) {
+            self.abandon_suspended_call(thread, memory);
         }
     }
 
-    /// Forgets a call that waits for an errand: its thread is gone, or has come back without it.
-    pub(crate) fn abandon_errand(&mut self, thread: ThreadKey, memory: &mut dyn ClientMemory) {
-        let Some(errand) = self.threads[thread].errand.take() else { return };
-        let Some(PendingErrand { then, .. }) = self.errands.remove(errand) else { return };
+    /// Forgets a call that waits for descriptor work: its thread is gone, or has come back without it.
+    pub(crate) fn abandon_suspended_call(
+        &mut self,
+        thread: ThreadKey,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
+        let Some(suspended_call) = self.threads[thread].suspended_call.take() else { return };
+        let Some(SuspendedCall { then, .. }) = self.suspended_calls.remove(suspended_call) else {
+            return;
+        };
         let undelivered = match then {
-            Then::Deliver(delivery) => Some(delivery.transaction),
-            Then::HandOver(handing) => handing.last,
-            Then::Return(_) => None,
+            Resumption::Deliver(delivery) => Some(delivery.transaction),
+            Resumption::CopyOut(handing) => handing.last,
+            Resumption::Return(_) => None,
         };
         if let Some(transaction) = undelivered {
             self.discard_undelivered(transaction, Verdict::Dead, memory);
@@ -251,12 +265,12 @@ impl Context {
     fn deliver(
         &mut self,
         thread: ThreadKey,
-        delivery: Delivery,
+        delivery: PendingDelivery,
         installed: Result<Vec<u32>, NotInstalled>,
         request: &BinderWriteRead,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<Outcome, Errno> {
-        let Delivery { transaction, places, mut returns, waits } = delivery;
+        let PendingDelivery { transaction, places, mut returns, waits } = delivery;
         let receiver = self.threads[thread].process;
         let start = self.transactions[transaction].buffer;
         let why = match (installed, start) {
@@ -265,7 +279,7 @@ impl Context {
                     Ok(()) => {
                         self.put_transaction(thread, transaction, &mut returns);
                         let last = Some(transaction);
-                        return Ok(self.hand_over(thread, request, returns, last, numbers));
+                        return Ok(self.copy_out(thread, request, returns, last, numbers));
                     }
                     Err(error) => {
                         self.close_on_return(thread, numbers);
@@ -285,10 +299,12 @@ impl Context {
         let kind = self.transactions[transaction].kind;
         self.discard_undelivered(transaction, Verdict::Failed, memory);
         match kind {
-            Kind::Call | Kind::Oneway => self.go_on_reading(thread, waits, request, returns),
-            Kind::Reply => {
+            TransactionKind::Call | TransactionKind::Oneway => {
+                self.go_on_reading(thread, waits, request, returns)
+            }
+            TransactionKind::Reply => {
                 returns.put(BR_FAILED_REPLY);
-                Ok(self.hand_over(thread, request, returns, None, Vec::new()))
+                Ok(self.copy_out(thread, request, returns, None, Vec::new()))
             }
         }
     }

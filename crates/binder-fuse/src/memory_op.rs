@@ -12,59 +12,60 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use binder_core::{
-    CallerMemory, ClaimedAddr, Commands, CopyFault, HandOver, RoomKey, ThreadKey, TransactionKind,
+    CallerMemory, ClaimedAddr, Commands, CopyFault, CopyOut, EarlyReservationKey, ThreadKey,
+    TransactionKind,
 };
-use binder_os::{ClientMemory, Mapping};
+use binder_os::{ClientMemory, MappedMemory};
 use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
 
-use crate::diversion::{self, Begun};
-use crate::driver::{Asker, DeviceId, Driver, Job};
-use crate::errand::{Task, Worker};
+use crate::driver::{DeviceId, Driver, Job, RequestContext};
+use crate::fd_work::{FdTask, Worker};
 use crate::files::HeldFile;
 use crate::housekeeper::ROUND;
+use crate::quota::{Account, Charge};
 use crate::read_ahead::{Habits, ReadAhead};
-use crate::session::Shared;
-use crate::supply::{Payer, Permit};
+use crate::seccomp_add_fd::{self, AddFdStart};
+use crate::session::SessionShared;
 
 /// A way into the memory of a client. Made once, it goes round with what is wanted of it.
 #[derive(Debug)]
-pub(crate) struct Way {
+pub(crate) struct MemoryHandle {
     pub(crate) memory: ClientMemory,
     /// For the descriptor that it keeps open, if it does.
-    pub(crate) _permit: Option<Permit>,
+    pub(crate) _permit: Option<Charge>,
     pub(crate) habits: Habits,
     /// What is to be done, or has been.
-    pub(crate) reach: Option<Reach>,
+    pub(crate) reach: Option<MemoryOp>,
 }
 
 /// What a call needs of its client's memory.
 #[derive(Debug)]
-pub(crate) struct Reach {
+pub(crate) struct MemoryOp {
     /// By which the driver finds the call: its device, and the number of its request.
     pub(crate) device: DeviceId,
     pub(crate) unique: u64,
     /// Whose memory it is.
-    pub(crate) client: Payer,
-    pub(crate) want: Want,
+    pub(crate) client: Account,
+    pub(crate) want: MemoryAccess,
     /// It belongs to a call that takes long, and lets others go first.
     pub(crate) can_wait: bool,
     /// What came of it.
-    pub(crate) end: End,
+    pub(crate) end: MemoryOpEnd,
 }
 
 #[derive(Debug)]
-pub(crate) enum Want {
+pub(crate) enum MemoryAccess {
     /// The next commands, in the place of some that nobody needs any more.
     Commands(BinderWriteRead, Box<Commands>),
     /// The caller has its returns.
-    HandOver(HandOver),
+    CopyOut(CopyOut),
     /// Nothing but others' turn: the call goes on with these commands in another slice.
     Turn(ThreadKey, Box<Commands>),
 }
 
 /// How a reach ended.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum MemoryOpEnd {
     NotYet,
     /// Commands show themselves what could not be read.
     Done,
@@ -75,28 +76,28 @@ pub(crate) enum End {
 }
 
 /// What is to be done once the driver is free.
-pub(crate) enum Left {
-    Reach(Box<Way>),
+pub(crate) enum IoRequest {
+    Reach(Box<MemoryHandle>),
     /// To send a thread to the supervisor.
-    Divert(Box<Task>),
+    Divert(Box<FdTask>),
 }
 
 /// What the driver's jobs have left, in line. The driver has it, and nobody else's lock is needed.
-pub(crate) struct Leftovers {
-    line: VecDeque<Left>,
-    len: Arc<LeftoverCount>,
+pub(crate) struct IoQueue {
+    line: VecDeque<IoRequest>,
+    len: Arc<IoQueueLen>,
 }
 
 /// How long the line was a moment ago, for a look at it without the driver.
 #[derive(Default)]
-pub(crate) struct LeftoverCount(AtomicUsize);
+pub(crate) struct IoQueueLen(AtomicUsize);
 
-impl Leftovers {
-    pub(crate) fn counted_by(len: Arc<LeftoverCount>) -> Self {
+impl IoQueue {
+    pub(crate) fn counted_by(len: Arc<IoQueueLen>) -> Self {
         Self { line: VecDeque::new(), len }
     }
 
-    pub(crate) fn push(&mut self, left: Left) {
+    pub(crate) fn push(&mut self, left: IoRequest) {
         self.line.push_back(left);
         self.len.0.store(self.line.len(), Ordering::Relaxed);
     }
@@ -105,7 +106,7 @@ impl Leftovers {
         self.line.shrink_to_fit();
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Left> {
+    pub(crate) fn pop(&mut self) -> Option<IoRequest> {
         let left = self.line.pop_front();
         self.len.0.store(self.line.len(), Ordering::Relaxed);
         left
@@ -116,9 +117,9 @@ impl Leftovers {
 struct Replaced;
 
 /// Room in a receive buffer.
-pub(crate) struct Berth {
-    pub(crate) room: RoomKey,
-    pub(crate) buffer: Arc<Mapping>,
+pub(crate) struct ReservedBuffer {
+    pub(crate) room: EarlyReservationKey,
+    pub(crate) buffer: Arc<MappedMemory>,
     pub(crate) offset: usize,
 }
 
@@ -132,7 +133,7 @@ struct OfCaller<'a, R> {
 
 impl<R> CallerMemory for OfCaller<'_, R>
 where
-    R: FnMut(TransactionKind, &BinderTransactionDataSg) -> Option<Berth>,
+    R: FnMut(TransactionKind, &BinderTransactionDataSg) -> Option<ReservedBuffer>,
 {
     fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
         self.ahead.read(self.memory, address.0, into).map_err(|_| CopyFault)
@@ -152,12 +153,12 @@ where
         self.ahead.read_whole(self.memory, address.0, len, bytes).map_err(|_| CopyFault)
     }
 
-    fn read_into_room(
+    fn read_into_reservation(
         &mut self,
         kind: TransactionKind,
         data: &BinderTransactionDataSg,
-    ) -> Option<(RoomKey, Result<(), CopyFault>)> {
-        let Berth { room, buffer, offset } = (self.reserve)(kind, data)?;
+    ) -> Option<(EarlyReservationKey, Result<(), CopyFault>)> {
+        let ReservedBuffer { room, buffer, offset } = (self.reserve)(kind, data)?;
         let header = &data.transaction_data;
         let len = usize::try_from(header.data_size).unwrap_or(usize::MAX);
         let read = self.memory.read_into(header.buffer, &buffer, offset, len);
@@ -165,39 +166,39 @@ where
     }
 }
 
-impl Way {
+impl MemoryHandle {
     /// Does what is wanted, however long that takes. If the reader does, large payloads go where they
     /// belong at once, and what is expected is read ahead; others would keep the room for long, and wait
     /// for more than they must.
-    fn go(&mut self, reader: Option<&Shared>) {
+    fn go(&mut self, reader: Option<&SessionShared>) {
         let Self { memory, habits, reach: Some(reach), .. } = self else { return };
-        let Reach { device, unique, want, end, .. } = reach;
+        let MemoryOp { device, unique, want, end, .. } = reach;
         let work = AssertUnwindSafe(|| match want {
-            Want::Commands(request, commands) => {
-                let reserve = |kind, data: &_| reader?.reserve_room(*device, *unique, kind, data);
+            MemoryAccess::Commands(request, commands) => {
+                let reserve = |kind, data: &_| reader?.reserve_early(*device, *unique, kind, data);
                 let ahead = ReadAhead::new(reader.is_some().then_some(habits));
                 commands.fetch_next(request, &mut OfCaller { memory, ahead, reserve });
-                End::Done
+                MemoryOpEnd::Done
             }
-            Want::HandOver(hand_over) => match write(memory, hand_over) {
-                Ok(()) => End::Done,
-                Err(fault) => End::Fault(fault),
+            MemoryAccess::CopyOut(copy_out) => match write(memory, copy_out) {
+                Ok(()) => MemoryOpEnd::Done,
+                Err(fault) => MemoryOpEnd::Fault(fault),
             },
-            Want::Turn(..) => End::Done,
+            MemoryAccess::Turn(..) => MemoryOpEnd::Done,
         });
         *end = catch_unwind(work).unwrap_or_else(|_| {
             tracing::error!(unique, "a request met a bug when memory was accessed for it");
-            End::Bug
+            MemoryOpEnd::Bug
         });
     }
 }
 
 /// Writes returns to where their caller wants them.
-pub(crate) fn write(memory: &mut ClientMemory, hand_over: &HandOver) -> Result<(), CopyFault> {
-    memory.write(hand_over.address.0, &hand_over.bytes).map_err(|_| CopyFault)
+pub(crate) fn write(memory: &mut ClientMemory, copy_out: &CopyOut) -> Result<(), CopyFault> {
+    memory.write(copy_out.address.0, &copy_out.bytes).map_err(|_| CopyFault)
 }
 
-impl Shared {
+impl SessionShared {
     /// Has `job` done, and leaves to the runners what is left by it, and by others.
     pub(crate) fn submit(&self, job: Job) {
         self.leave_all_to_runners(Some(job));
@@ -206,7 +207,7 @@ impl Shared {
     /// Has `job` done by the reader, or by somebody in its place, and takes along the first of what is
     /// left then. Whoever is given that has to come back for the next.
     #[must_use = "a call waits for it"]
-    pub(crate) fn take_left_after(&self, job: Option<Job>) -> Option<Left> {
+    pub(crate) fn take_left_after(&self, job: Option<Job>) -> Option<IoRequest> {
         let mut left = None;
         self.driver.submit(job, Driver::run, |driver| {
             if left.is_none() {
@@ -218,11 +219,11 @@ impl Shared {
 
     /// Does `left` and all else that is left. Says whether the calling thread, which is at `step`, is the
     /// reader still.
-    pub(crate) fn do_what_is_left(&self, step: &mut u64, mut left: Option<Left>) -> bool {
+    pub(crate) fn do_what_is_left(&self, step: &mut u64, mut left: Option<IoRequest>) -> bool {
         while let Some(next) = left.take().or_else(|| self.next_left()) {
             let done = match next {
-                Left::Reach(reach) => self.reach(step, reach),
-                Left::Divert(task) => self.divert(step, *task),
+                IoRequest::Reach(reach) => self.reach(step, reach),
+                IoRequest::Divert(task) => self.divert(step, *task),
             };
             match done {
                 Ok(next) => left = next,
@@ -237,24 +238,24 @@ impl Shared {
 
     /// Has room reserved for what the call behind request `unique` sends. `None` also where somebody else is at
     /// the driver: to wait would take longer than to do without.
-    fn reserve_room(
+    fn reserve_early(
         &self,
         device: DeviceId,
         unique: u64,
         kind: TransactionKind,
         data: &BinderTransactionDataSg,
-    ) -> Option<Berth> {
+    ) -> Option<ReservedBuffer> {
         let mut is_asked = false;
         let mut berth = None;
         self.driver.submit(None, Driver::run, |driver| {
             if !std::mem::replace(&mut is_asked, true) {
-                berth = driver.reserve_room(device, unique, kind, data);
+                berth = driver.reserve_early(device, unique, kind, data);
             }
         });
         berth
     }
 
-    fn next_left(&self) -> Option<Left> {
+    fn next_left(&self) -> Option<IoRequest> {
         // Mostly there is none, and a turn is saved. Whoever leaves something comes here afterwards, and
         // does not miss that.
         if self.leftovers.0.load(Ordering::Relaxed) == 0 {
@@ -271,15 +272,19 @@ impl Shared {
         });
         for left in all {
             match left {
-                Left::Reach(reach) => self.leave_to_runners(reach),
-                Left::Divert(task) => self.runners.run_errand(*task),
+                IoRequest::Reach(reach) => self.leave_to_runners(reach),
+                IoRequest::Divert(task) => self.runners.run_fd_task(*task),
             }
         }
     }
 
     /// Reaches for what a call needs and goes on with it. Returns the first of what is left then.
-    fn reach(&self, step: &mut u64, mut way: Box<Way>) -> Result<Option<Left>, Replaced> {
-        let Some(Reach { client: Payer { pid, .. }, can_wait, .. }) = way.reach else {
+    fn reach(
+        &self,
+        step: &mut u64,
+        mut way: Box<MemoryHandle>,
+    ) -> Result<Option<IoRequest>, Replaced> {
+        let Some(MemoryOp { client: Account { pid, .. }, can_wait, .. }) = way.reach else {
             return Ok(None);
         };
         if can_wait || self.slow.holds(pid) {
@@ -302,14 +307,14 @@ impl Shared {
     }
 
     /// Sends a thread to the supervisor and gives it its files there. To leave that to others takes longer.
-    fn divert(&self, step: &mut u64, task: Task) -> Result<Option<Left>, Replaced> {
+    fn divert(&self, step: &mut u64, task: FdTask) -> Result<Option<IoRequest>, Replaced> {
         let pid = task.client.pid;
         if self.slow.holds(pid) {
-            self.runners.run_errand(task);
+            self.runners.run_fd_task(task);
             return Ok(None);
         }
         if !self.watch.advance(step, pid) {
-            self.runners.run_errand(task);
+            self.runners.run_fd_task(task);
             return Err(Replaced);
         }
         let files = self.give_files(task);
@@ -325,17 +330,17 @@ impl Shared {
     }
 
     /// Returns our own files, which are to be closed, unless somebody else goes on with it.
-    fn give_files(&self, task: Task) -> Vec<HeldFile> {
-        let Asker { tid, argument, .. } = task.asker;
+    fn give_files(&self, task: FdTask) -> Vec<HeldFile> {
+        let RequestContext { tid, argument, .. } = task.asker;
         let pid = task.client.pid;
         let attendant = self.supervision.attendant().filter(|_| !self.supervision.tardy.holds(pid));
         let mut expected = None;
         let expect = || expected = attendant.as_ref().and_then(|it| it.hearing.expect());
-        match diversion::begin(self, task, expect) {
-            Begun::OnItsWay => {}
-            Begun::Over => return Vec::new(),
-            Begun::Left(task) => {
-                self.runners.run_errand(task);
+        match seccomp_add_fd::begin(self, task, expect) {
+            AddFdStart::OnItsWay => {}
+            AddFdStart::Over => return Vec::new(),
+            AddFdStart::Left(task) => {
+                self.runners.run_fd_task(task);
                 return Vec::new();
             }
         }
@@ -348,7 +353,7 @@ impl Shared {
         };
         let is_its = waiting.trapped.is_diverted(tid, argument);
         match is_its.then(|| self.diversions.take(tid, argument)).flatten() {
-            Some(diverted) => diversion::complete(self, Worker::Reader, waiting, diverted),
+            Some(diverted) => seccomp_add_fd::complete(self, Worker::Reader, waiting, diverted),
             None => {
                 attendant.attend_to(waiting);
                 Vec::new()
@@ -374,9 +379,9 @@ impl Shared {
         is_reader
     }
 
-    fn leave_to_runners(&self, mut way: Box<Way>) {
-        let Some(Reach { client, ref want, .. }) = way.reach else { return };
-        let is_turn = matches!(want, Want::Turn(..));
+    fn leave_to_runners(&self, mut way: Box<MemoryHandle>) {
+        let Some(MemoryOp { client, ref want, .. }) = way.reach else { return };
+        let is_turn = matches!(want, MemoryAccess::Turn(..));
         self.runners.run(client, move |shared| {
             let is_slow = !is_turn && shared.slow.holds(client.pid);
             if is_slow {

@@ -10,24 +10,24 @@
 
 use binder_uapi::{BinderTransactionDataSg, TF_CLEAR_BUF};
 
-use crate::buffer::{Arena, Reservation, Sizes};
+use crate::buffer::{BufferReservation, Mapping, Sizes};
 use crate::context::{Caller, Context};
-use crate::env::ClientMemory;
+use crate::env::ReceiveBuffers;
 use crate::error::Errno;
 use crate::fetch::Commands;
 use crate::process::ProcessKey;
-use crate::transaction::{Kind, handle_of};
+use crate::transaction::{TransactionKind, handle_of};
 
 /// Names a room. No other has the same name, on any device of the mount.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct RoomKey(pub(crate) u64);
+pub struct EarlyReservationKey(pub(crate) u64);
 
 /// Where the data of a send may be put.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "it is reserved until it is given up"]
-pub struct Room {
+pub struct EarlyReservation {
     /// By which it is known.
-    pub key: RoomKey,
+    pub key: EarlyReservationKey,
     /// In whose receive buffer.
     pub receiver: ProcessKey,
     /// Where in it.
@@ -36,9 +36,9 @@ pub struct Room {
 
 /// A room, and what for.
 #[derive(Debug)]
-pub(crate) struct ReservedRoom {
+pub(crate) struct HeldReservation {
     place: Place,
-    reservation: Reservation,
+    reservation: BufferReservation,
     clears: bool,
 }
 
@@ -53,52 +53,60 @@ struct Place {
 impl Context {
     /// Reserves room for what a send carries, before its time. `None` where it may have none: it must do
     /// without then.
-    pub fn reserve_room(
+    pub fn reserve_early(
         &mut self,
         process: ProcessKey,
         tid: u32,
-        kind: Kind,
+        kind: TransactionKind,
         data: &BinderTransactionDataSg,
-        memory: &mut dyn ClientMemory,
-    ) -> Option<Room> {
+        memory: &mut dyn ReceiveBuffers,
+    ) -> Option<EarlyReservation> {
         let place = self.place_of(process, tid, kind, data)?;
         let Place { receiver, sizes, is_oneway } = place;
-        let has_share = |arena: &Arena| arena.has_share_ahead(sizes);
-        if !self.processes.get(receiver)?.arena.as_ref().is_some_and(has_share) {
+        let has_share = |mapping: &Mapping| mapping.has_share_ahead(sizes);
+        if !self.processes.get(receiver)?.mapping.as_ref().is_some_and(has_share) {
             return None;
         }
         let reservation = self.reserve_paid(receiver, sizes, is_oneway, memory).ok()?;
-        if let Some(arena) = &mut self.processes[receiver].arena {
-            arena.begin_ahead(&reservation);
+        if let Some(mapping) = &mut self.processes[receiver].mapping {
+            mapping.begin_ahead(&reservation);
         }
         let offset = reservation.layout.start;
         let clears = data.transaction_data.flags & TF_CLEAR_BUF != 0;
         let key = self.ids.next_room();
-        self.rooms.insert(key, ReservedRoom { place, reservation, clears });
-        Some(Room { key, receiver, offset })
+        self.rooms.insert(key, HeldReservation { place, reservation, clears });
+        Some(EarlyReservation { key, receiver, offset })
     }
 
     /// Gives back a room that nobody writes to any more.
-    pub fn give_up_room(&mut self, room: RoomKey, memory: &mut dyn ClientMemory) {
-        let Some(ReservedRoom { place, reservation, clears }) = self.rooms.remove(&room) else {
+    pub fn give_up_reservation(
+        &mut self,
+        room: EarlyReservationKey,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
+        let Some(HeldReservation { place, reservation, clears }) = self.rooms.remove(&room) else {
             return;
         };
         let receiver = place.receiver;
         let process = self.processes.get_mut(receiver);
         // With the receiver, its buffer goes.
-        let Some(arena) = process.and_then(|process| process.arena.as_mut()) else { return };
-        arena.settle_ahead(&reservation);
+        let Some(mapping) = process.and_then(|process| process.mapping.as_mut()) else { return };
+        mapping.settle_ahead(&reservation);
         if clears {
             memory.clear(receiver, reservation.layout.start, reservation.layout.slot_len);
         }
-        arena.abort(reservation);
+        mapping.abort(reservation);
         self.note_idle(receiver);
     }
 
     /// Gives back what was reserved for commands that will not be run.
-    pub fn give_up_rooms(&mut self, commands: &mut Commands, memory: &mut dyn ClientMemory) {
+    pub fn give_up_reservations(
+        &mut self,
+        commands: &mut Commands,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
         while let Some(room) = commands.take_room() {
-            self.give_up_room(room, memory);
+            self.give_up_reservation(room, memory);
         }
     }
 
@@ -108,13 +116,13 @@ impl Context {
         &mut self,
         caller: &Caller,
         commands: &mut Commands,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> bool {
         let Some((room, kind, data)) = commands.next_in_room() else { return true };
         let place = self.place_of(caller.process, caller.tid, kind, &data);
         let is_same = self.rooms.get(&room).is_some_and(|room| Some(room.place) == place);
         if !is_same {
-            self.give_up_rooms(commands, memory);
+            self.give_up_reservations(commands, memory);
         }
         is_same
     }
@@ -124,11 +132,14 @@ impl Context {
     /// # Errors
     ///
     /// `EFAULT` if there is none, which does not happen.
-    pub(crate) fn take_up_room(&mut self, room: RoomKey) -> Result<Reservation, Errno> {
-        let ReservedRoom { place, reservation, .. } =
+    pub(crate) fn take_up_reservation(
+        &mut self,
+        room: EarlyReservationKey,
+    ) -> Result<BufferReservation, Errno> {
+        let HeldReservation { place, reservation, .. } =
             self.rooms.remove(&room).ok_or(Errno::EFAULT)?;
-        if let Some(arena) = &mut self.processes[place.receiver].arena {
-            arena.settle_ahead(&reservation);
+        if let Some(mapping) = &mut self.processes[place.receiver].mapping {
+            mapping.settle_ahead(&reservation);
         }
         Ok(reservation)
     }
@@ -137,16 +148,16 @@ impl Context {
         &self,
         process: ProcessKey,
         tid: u32,
-        kind: Kind,
+        kind: TransactionKind,
         data: &BinderTransactionDataSg,
     ) -> Option<Place> {
         let sender = self.processes.get(process)?;
         let (receiver, label_len) = match kind {
-            Kind::Call | Kind::Oneway => {
+            TransactionKind::Call | TransactionKind::Oneway => {
                 let target = self.resolve_target(process, handle_of(data)).ok()?;
                 (target.owner, self.label_len(process, Some(target.node)))
             }
-            Kind::Reply => {
+            TransactionKind::Reply => {
                 let thread = *sender.threads.get(&tid)?;
                 let call = &self.transactions[self.threads[thread].stack?];
                 let caller = call.from.filter(|_| call.to_thread == Some(thread))?;
@@ -155,7 +166,7 @@ impl Context {
         };
         let sizes = Sizes::of(data, label_len).ok()?;
         let has_objects = sizes.offsets != 0 || data.buffers_size != 0;
-        let is_oneway = kind == Kind::Oneway;
+        let is_oneway = kind == TransactionKind::Oneway;
         (!has_objects).then_some(Place { receiver, sizes, is_oneway })
     }
 }

@@ -24,14 +24,14 @@ const KEPT_JOBS: usize = 64;
 
 /// State `S`, and jobs `J` in line for it.
 #[derive(Debug)]
-pub(crate) struct Turn<S, J> {
+pub(crate) struct CombiningLock<S, J> {
     state: Mutex<S>,
     line: Mutex<VecDeque<J>>,
     /// How long the line is, changed while that is locked.
     len: AtomicUsize,
 }
 
-impl<S, J> Turn<S, J> {
+impl<S, J> CombiningLock<S, J> {
     pub(crate) fn new(state: S) -> Self {
         Self {
             state: Mutex::new(state),
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_job_that_finds_the_state_taken_is_run_by_the_holder() {
-        let turn = Turn::new(Vec::new());
+        let turn = CombiningLock::new(Vec::new());
         let unreached = |_: &mut Vec<i32>| unreachable!("the state is taken");
         let run = |seen: &mut Vec<i32>, job| {
             if job == 1 {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_long_line_leaves_no_memory_behind() {
-        let turn = Turn::new(0);
+        let turn = CombiningLock::new(0);
         let last = 10 * KEPT_JOBS;
         let run = |seen: &mut usize, job| {
             *seen += 1;
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn every_job_is_run_once_and_seen_at_an_end_in_all_interleavings() {
         loom::model(|| {
-            let turn = Arc::new(Turn::new((0u32, 0u32)));
+            let turn = Arc::new(CombiningLock::new((0u32, 0u32)));
             let seen = Arc::new(AtomicU32::new(0));
             let threads: Vec<_> = (0..2)
                 .map(|_| {

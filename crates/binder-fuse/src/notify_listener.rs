@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-use binder_os::seccomp::{Ear, Listener};
+use binder_os::seccomp::{NotifyFd, NotifyPoll};
 
 use crate::supervisor::Waiting;
 
@@ -16,22 +16,22 @@ use crate::supervisor::Waiting;
 /// mostly there at once.
 const PATIENCE: Duration = Duration::from_millis(5);
 
-pub(crate) struct Hearing {
-    listener: Arc<Listener>,
-    ear: Ear,
+pub(crate) struct NotifyListener {
+    listener: Arc<NotifyFd>,
+    ear: NotifyPoll,
     /// Whoever has it takes calls.
     turn: Mutex<()>,
 }
 
 /// A reader's turn to take a call, before one that comes later is heard by the attendant.
 pub(crate) struct Expectation<'h> {
-    hearing: &'h Hearing,
+    hearing: &'h NotifyListener,
     _turn: MutexGuard<'h, ()>,
 }
 
-impl Hearing {
-    pub(crate) fn new(listener: Listener) -> io::Result<Self> {
-        let ear = listener.ear()?;
+impl NotifyListener {
+    pub(crate) fn new(listener: NotifyFd) -> io::Result<Self> {
+        let ear = listener.poll()?;
         Ok(Self { listener: Arc::new(listener), ear, turn: Mutex::default() })
     }
 

@@ -10,11 +10,11 @@ use std::thread::{self, JoinHandle};
 
 use crate::driver::{DeviceId, Job};
 use crate::housekeeper::{self, SPENT_AFTER};
-use crate::session::Shared;
+use crate::session::SessionShared;
 
 /// A thread that called through an open file: where the driver finds it, if it is there still.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct CallerName {
+pub(crate) struct ThreadName {
     pub(crate) device: DeviceId,
     /// The slot of the process.
     pub(crate) slot: usize,
@@ -24,7 +24,7 @@ pub(crate) struct CallerName {
 /// Whose end is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Watched {
-    Thread(CallerName),
+    Thread(ThreadName),
     /// A process with open files, by its number.
     Process(u32),
 }
@@ -34,14 +34,14 @@ impl Watched {
     pub(crate) fn to_u64(self) -> Option<u64> {
         match self {
             Self::Thread(name) => name.to_u64(),
-            Self::Process(pid) => CallerName { device: PROCESSES, slot: 0, tid: pid }.packed(),
+            Self::Process(pid) => ThreadName { device: PROCESSES, slot: 0, tid: pid }.packed(),
         }
     }
 
     /// Takes it out again.
     pub(crate) fn from_u64(packed: u64) -> Self {
-        match CallerName::from_u64(packed) {
-            CallerName { device: PROCESSES, tid, .. } => Self::Process(tid),
+        match ThreadName::from_u64(packed) {
+            ThreadName { device: PROCESSES, tid, .. } => Self::Process(tid),
             name => Self::Thread(name),
         }
     }
@@ -54,7 +54,7 @@ const PROCESSES: DeviceId = (1 << PART_BITS) - 1;
 const PART_BITS: u32 = 21;
 const TID_BITS: u32 = 22;
 
-impl CallerName {
+impl ThreadName {
     fn to_u64(self) -> Option<u64> {
         if self.device == PROCESSES { None } else { self.packed() }
     }
@@ -80,14 +80,14 @@ impl CallerName {
 }
 
 /// The thread that waits for the ends of others.
-pub(crate) struct Mourner {
+pub(crate) struct ExitWatcher {
     thread: JoinHandle<()>,
-    shared: Arc<Shared>,
+    shared: Arc<SessionShared>,
 }
 
-impl Mourner {
+impl ExitWatcher {
     /// Starts the one of a session.
-    pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<Self> {
+    pub(crate) fn start(shared: &Arc<SessionShared>) -> io::Result<Self> {
         let kept = shared.clone();
         let mourn = move || {
             let mut most = None;
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_name_survives_as_a_number() {
         let most = (1 << 21) - 1;
-        let thread = |(device, slot, tid)| Watched::Thread(CallerName { device, slot, tid });
+        let thread = |(device, slot, tid)| Watched::Thread(ThreadName { device, slot, tid });
         let names = [(0, 0, 1), (3, 70_000, 4_194_303), (most - 1, 5, 7), (most - 1, most, 1)];
         for name in names.map(thread).into_iter().chain([1, 4_194_303].map(Watched::Process)) {
             assert_eq!(name.to_u64().map(Watched::from_u64), Some(name));

@@ -1,4 +1,4 @@
-//! Transactions with files, and what may happen while a thread is on its errand for them.
+//! Transactions with files, and what may happen while a thread is on its descriptor work for them.
 
 use binder_testkit::Return::{
     Acquire, DeadReply, Decrefs, FailedReply, Increfs, Release, Reply, Transaction,
@@ -367,7 +367,7 @@ fn an_errand_that_ends_while_its_process_does_is_in_vain() {
     m.close();
     core(&stage).let_errands_go();
     assert_eq!(core(&stage).captured_files(), 0);
-    assert_eq!(core(&stage).census().errands, 1);
+    assert_eq!(core(&stage).census().suspended_calls, 1);
     while core(&stage).end_some() {}
     expect!(p.read() => [TransactionComplete, DeadReply]);
     stage.tear_down();

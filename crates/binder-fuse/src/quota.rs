@@ -21,14 +21,14 @@ const PER_USER: u32 = 2;
 
 /// For whom something is spent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Payer {
+pub(crate) struct Account {
     pub(crate) pid: u32,
     pub(crate) uid: u32,
 }
 
 /// Whose share is spent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub(crate) enum Exhausted {
+pub(crate) enum QuotaExhausted {
     #[error("a process has a quarter of all the daemon's {0}, and may have no more")]
     Process(&'static str),
     #[error("a user has half of all the daemon's {0}, and may have no more")]
@@ -37,18 +37,18 @@ pub(crate) enum Exhausted {
     All(&'static str),
 }
 
-impl From<Exhausted> for io::Error {
-    fn from(exhausted: Exhausted) -> Self {
+impl From<QuotaExhausted> for io::Error {
+    fn from(exhausted: QuotaExhausted) -> Self {
         Self::from_raw_os_error(match exhausted {
-            Exhausted::Process(_) | Exhausted::User(_) => EMFILE,
-            Exhausted::All(_) => ENFILE,
+            QuotaExhausted::Process(_) | QuotaExhausted::User(_) => EMFILE,
+            QuotaExhausted::All(_) => ENFILE,
         })
     }
 }
 
 /// All of one kind that there are to spend.
 #[derive(Debug)]
-pub(crate) struct Supply {
+pub(crate) struct Quota {
     /// What there are so many of, for messages.
     name: &'static str,
     total: u32,
@@ -65,13 +65,13 @@ struct Spent {
 
 /// Leave to use some, for as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Permit {
-    supply: Arc<Supply>,
-    payer: Payer,
+pub(crate) struct Charge {
+    supply: Arc<Quota>,
+    payer: Account,
     count: u32,
 }
 
-impl Supply {
+impl Quota {
     pub(crate) fn new(name: &'static str, total: u64) -> Arc<Self> {
         let total = u32::try_from(total).unwrap_or(u32::MAX);
         let warnings = Warnings::one_in(LIMIT_INTERVAL);
@@ -84,31 +84,35 @@ impl Supply {
     }
 
     /// Takes leave for `count` of them.
-    pub(crate) fn take(self: &Arc<Self>, payer: Payer, count: u32) -> Result<Permit, Exhausted> {
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        payer: Account,
+        count: u32,
+    ) -> Result<Charge, QuotaExhausted> {
         let taken = self.spend(payer, count, 1);
         if let Err(exhausted) = taken
             && self.warnings.is_due()
         {
             tracing::warn!(pid = payer.pid, uid = payer.uid, "{exhausted}");
         }
-        taken.map(|()| Permit { supply: self.clone(), payer, count })
+        taken.map(|()| Charge { supply: self.clone(), payer, count })
     }
 
     /// Spends some, if that keeps to one part of so many of each share.
-    fn spend(&self, payer: Payer, count: u32, part: u32) -> Result<(), Exhausted> {
+    fn spend(&self, payer: Account, count: u32, part: u32) -> Result<(), QuotaExhausted> {
         let mut spent = self.spent();
         let held = |by: &HashMap<u32, u32>, who| by.get(&who).copied().unwrap_or(0);
         let fits = |held: u32, share: u32| {
             (share / part).checked_sub(held).is_some_and(|left| count <= left)
         };
         if !fits(held(&spent.by_process, payer.pid), self.total / PER_PROCESS) {
-            return Err(Exhausted::Process(self.name));
+            return Err(QuotaExhausted::Process(self.name));
         }
         if !fits(held(&spent.by_user, payer.uid), self.total / PER_USER) {
-            return Err(Exhausted::User(self.name));
+            return Err(QuotaExhausted::User(self.name));
         }
         if !fits(spent.by_all, self.total) {
-            return Err(Exhausted::All(self.name));
+            return Err(QuotaExhausted::All(self.name));
         }
         spent.by_all += count;
         *spent.by_user.entry(payer.uid).or_default() += count;
@@ -131,14 +135,14 @@ impl Supply {
     }
 }
 
-impl Permit {
+impl Charge {
     /// Who pays.
-    pub(crate) fn payer(&self) -> Payer {
+    pub(crate) fn payer(&self) -> Account {
         self.payer
     }
 
     /// Takes leave for more, for the same payer.
-    pub(crate) fn another(&self, count: u32) -> Result<Self, Exhausted> {
+    pub(crate) fn another(&self, count: u32) -> Result<Self, QuotaExhausted> {
         self.supply.take(self.payer, count)
     }
 
@@ -150,7 +154,7 @@ impl Permit {
     }
 }
 
-impl Drop for Permit {
+impl Drop for Charge {
     fn drop(&mut self) {
         let mut spent = self.supply.spent();
         spent.by_all -= self.count;
@@ -174,9 +178,9 @@ mod tests {
 
     #[test]
     fn a_flood_leaves_some_for_others_and_all_come_back() {
-        let all = Supply::new("things", 48);
-        let payer = |pid, uid| Payer { pid, uid };
-        let flood = |pid, uid| -> (Vec<Permit>, Exhausted) {
+        let all = Quota::new("things", 48);
+        let payer = |pid, uid| Account { pid, uid };
+        let flood = |pid, uid| -> (Vec<Charge>, QuotaExhausted) {
             let mut permits = Vec::new();
             loop {
                 match all.take(payer(pid, uid), 3) {
@@ -185,7 +189,7 @@ mod tests {
                 }
             }
         };
-        let of_process = Exhausted::Process("things");
+        let of_process = QuotaExhausted::Process("things");
         let (first, refused) = flood(1, 1000);
         assert_eq!((first.len(), refused), (4, of_process));
         assert_eq!(first[0].another(1).unwrap_err(), of_process);
@@ -197,12 +201,12 @@ mod tests {
         let (second, refused) = flood(2, 1000);
         assert_eq!((second.len(), refused), (4, of_process));
         let (third, refused) = flood(3, 1000);
-        assert_eq!((third.len(), refused), (0, Exhausted::User("things")));
+        assert_eq!((third.len(), refused), (0, QuotaExhausted::User("things")));
         let (others, _) = flood(4, 1001);
         assert_eq!(others.len(), 4);
         let (rest, _) = flood(5, 1001);
         let (none, refused) = flood(6, 1002);
-        assert_eq!((rest.len(), none.len(), refused), (4, 0, Exhausted::All("things")));
+        assert_eq!((rest.len(), none.len(), refused), (4, 0, QuotaExhausted::All("things")));
         drop((first, second, others, rest));
         let spent = all.spent();
         assert_eq!((spent.by_all, spent.by_user.len(), spent.by_process.len()), (0, 0, 0));

@@ -1,4 +1,4 @@
-//! How far somebody who reaches into a client's memory may still go.
+//! Cancels accesses to a client's memory that may never come back.
 //!
 //! A transfer may not come back for as long as a page stays away. Its client can be let go all the
 //! same: a transfer that has begun goes on with the memory that it began with, whoever has the number
@@ -12,32 +12,32 @@ use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 
 use crate::processes;
 
-/// The leash of one who makes transfers, one after the other.
+/// Shared by a thread that makes transfers, one after the other, and by those who may cancel them.
 #[derive(Debug, Default)]
-pub struct Leash {
+pub struct CancelToken {
     /// The thread of ours that makes a transfer; 0 if none does.
-    at_it: AtomicU32,
-    is_cut: AtomicBool,
+    transferring: AtomicU32,
+    is_cancelled: AtomicBool,
 }
 
-impl Leash {
-    /// Makes a transfer, unless the leash is cut.
+impl CancelToken {
+    /// Makes a transfer, unless they are cancelled.
     pub(crate) fn transfer<T>(&self, transfer: impl FnOnce() -> T) -> Option<T> {
-        self.at_it.store(processes::own_thread(), Ordering::Relaxed);
-        // Whoever cuts the leash looks who is at it afterwards: one of the two sees the other.
+        self.transferring.store(processes::own_thread(), Ordering::Relaxed);
+        // A thread that cancels looks for a transfer afterwards: one of the two sees the other.
         fence(Ordering::SeqCst);
-        let made = (!self.is_cut.load(Ordering::Acquire)).then(transfer);
-        self.at_it.store(0, Ordering::Release);
+        let made = (!self.is_cancelled.load(Ordering::Acquire)).then(transfer);
+        self.transferring.store(0, Ordering::Release);
         made
     }
 
     /// Lets no further transfer begin. Says whether the client may be let go: none is being made, or
     /// it is seen to wait within the system call, which has hold of the memory by then.
     #[must_use = "until then the numbers of the client's threads must stay theirs"]
-    pub fn cut(&self) -> bool {
-        self.is_cut.store(true, Ordering::Release);
+    pub fn cancel(&self) -> bool {
+        self.is_cancelled.store(true, Ordering::Release);
         fence(Ordering::SeqCst);
-        match self.at_it.load(Ordering::Acquire) {
+        match self.transferring.load(Ordering::Acquire) {
             0 => true,
             thread => processes::waits_in_transfer(thread),
         }
@@ -45,12 +45,12 @@ impl Leash {
 
     /// Whether a transfer is being made.
     pub fn is_in_use(&self) -> bool {
-        self.at_it.load(Ordering::Acquire) != 0
+        self.transferring.load(Ordering::Acquire) != 0
     }
 
-    /// Whether it was cut.
-    pub fn is_cut(&self) -> bool {
-        self.is_cut.load(Ordering::Acquire)
+    /// Whether transfers were cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Acquire)
     }
 }
 
@@ -59,18 +59,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_goes_on_a_leash_that_was_cut() {
-        let leash = Leash::default();
-        assert_eq!(leash.transfer(|| 7), Some(7));
-        assert!(leash.cut() && leash.is_cut());
-        assert_eq!(leash.transfer(|| 7), None);
+    fn no_transfer_begins_once_it_is_cancelled() {
+        let token = CancelToken::default();
+        assert_eq!(token.transfer(|| 7), Some(7));
+        assert!(token.cancel() && token.is_cancelled());
+        assert_eq!(token.transfer(|| 7), None);
     }
 
     #[test]
-    fn who_is_at_it_and_does_not_wait_is_not_let_go() {
-        let leash = Leash::default();
-        assert_eq!(leash.transfer(|| (leash.is_in_use(), leash.cut())), Some((true, false)));
-        assert!(!leash.is_in_use() && leash.cut(), "it has come back");
+    fn a_transfer_that_does_not_wait_is_not_let_go() {
+        let token = CancelToken::default();
+        assert_eq!(token.transfer(|| (token.is_in_use(), token.cancel())), Some((true, false)));
+        assert!(!token.is_in_use() && token.cancel(), "it has come back");
     }
 }
 
@@ -82,15 +82,15 @@ mod tests {
     #[test]
     fn no_transfer_begins_after_the_client_was_let_go() {
         loom::model(|| {
-            let leash = Arc::new(Leash::default());
+            let token = Arc::new(CancelToken::default());
             let is_let_go = Arc::new(AtomicBool::new(false));
             let worker = {
-                let (leash, is_let_go) = (leash.clone(), is_let_go.clone());
+                let (token, is_let_go) = (token.clone(), is_let_go.clone());
                 loom::thread::spawn(move || {
-                    leash.transfer(|| assert!(!is_let_go.load(Ordering::SeqCst), "gone"));
+                    token.transfer(|| assert!(!is_let_go.load(Ordering::SeqCst), "gone"));
                 })
             };
-            if leash.cut() {
+            if token.cancel() {
                 is_let_go.store(true, Ordering::SeqCst);
             }
             worker.join().expect("it does not panic");

@@ -13,22 +13,24 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use binder_core::{CopyFault, Errand, ErrandKey, HandOver, NotInstalled, ProcessKey};
+use binder_core::{CopyFault, CopyOut, FdWork, NotInstalled, ProcessKey, SuspendedCallKey};
 use binder_os::injection::{self, InjectionError, NO_ROOM};
 use binder_os::seccomp;
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 use zerocopy::IntoBytes;
 
-use crate::client::{Lent, Spare};
-use crate::driver::{Asker, DeviceId};
-use crate::errand::{self, Done, Next, Purpose, Seat, Standing, Task, Worker};
+use crate::client::{LentMemory, MemoryCache};
+use crate::driver::{DeviceId, RequestContext};
+use crate::fd_work::{
+    self, CallerState, FdTask, FdTaskKind, FdTaskResult, NextStep, WaitsIn, Worker,
+};
 use crate::files::HeldFile;
-use crate::ioctl::Answer;
-use crate::session::Shared;
+use crate::ioctl::IoctlReply;
+use crate::quota::Account;
+use crate::session::SessionShared;
 use crate::strings::errno;
 use crate::supervisor::Waiting;
-use crate::supply::Payer;
 use crate::wire::send;
 
 /// The receiver may have no more files.
@@ -36,7 +38,7 @@ const EMFILE: i32 = 24;
 
 /// Whether a thread's calls are known to be trapped, and by nobody but us.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Divertible {
+pub(crate) enum CanAddFds {
     /// Nobody has asked.
     #[default]
     Unknown,
@@ -45,19 +47,19 @@ pub(crate) enum Divertible {
 }
 
 /// A thread that is on its way to the supervisor.
-pub(crate) struct Diverted {
-    pub(crate) asker: Asker,
-    pub(crate) client: Payer,
-    lent: Lent,
-    home: Arc<Spare>,
+pub(crate) struct ExpectedCall {
+    pub(crate) asker: RequestContext,
+    pub(crate) client: Account,
+    lent: LentMemory,
+    home: Arc<MemoryCache>,
     request: BinderWriteRead,
-    pub(crate) errand: ErrandKey,
+    pub(crate) fd_work: SuspendedCallKey,
     pub(crate) files: Vec<HeldFile>,
 }
 
 /// Threads that are expected at the supervisor.
 #[derive(Default)]
-pub(crate) struct Diversions {
+pub(crate) struct ExpectedCalls {
     /// By their numbers.
     expected: Mutex<HashMap<u32, Expected>>,
     /// How many there are, for a look without the lock. A thread is expected before it can call again.
@@ -65,14 +67,14 @@ pub(crate) struct Diversions {
 }
 
 enum Expected {
-    Diverted(Box<Diverted>),
+    Diverted(Box<ExpectedCall>),
     /// It asks whether somebody is there.
     Question,
 }
 
-impl Diversions {
+impl ExpectedCalls {
     /// Takes what a thread comes for that gives `argument` as the address of its struct.
-    pub(crate) fn take(&self, tid: u32, argument: u64) -> Option<Diverted> {
+    pub(crate) fn take(&self, tid: u32, argument: u64) -> Option<ExpectedCall> {
         self.with_expected(|expected| match expected.remove(&tid)? {
             Expected::Diverted(diverted) if diverted.asker.argument == argument => Some(*diverted),
             other => {
@@ -83,7 +85,7 @@ impl Diversions {
     }
 
     /// Forgets a thread that has ended, or makes another call instead.
-    pub(crate) fn forget(&self, tid: u32) -> Option<Diverted> {
+    pub(crate) fn forget(&self, tid: u32) -> Option<ExpectedCall> {
         // Mostly nobody is expected, and a lock is saved with each call.
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
@@ -121,7 +123,7 @@ impl Diversions {
         self.with_expected(|expected| matches!(expected.get(&tid), Some(Expected::Question)))
     }
 
-    fn expect(&self, diverted: Diverted) {
+    fn expect(&self, diverted: ExpectedCall) {
         let tid = diverted.asker.tid;
         let diverted = Expected::Diverted(Box::new(diverted));
         self.with_expected(|expected| expected.insert(tid, diverted));
@@ -135,61 +137,61 @@ impl Diversions {
     }
 }
 
-/// Whether the thread of an errand can be sent to the supervisor for it.
-pub(crate) fn is_fit(task: &Task) -> bool {
-    let has_files_only = |errand: &Errand| !errand.install.is_empty() && errand.close.is_empty();
-    task.divertible == Divertible::Yes
+/// Whether the thread of descriptor work can be sent to the supervisor for it.
+pub(crate) fn is_fit(task: &FdTask) -> bool {
+    let has_files_only = |fd_work: &FdWork| !fd_work.install.is_empty() && fd_work.close.is_empty();
+    task.divertible == CanAddFds::Yes
         && !task.asker.is_compat
-        && matches!(task.seat, Seat::Request)
-        && matches!(&task.purpose, Purpose::Errand(errand) if has_files_only(errand))
+        && matches!(task.seat, WaitsIn::Request)
+        && matches!(&task.purpose, FdTaskKind::FdWork(fd_work) if has_files_only(fd_work))
 }
 
 /// What came of an attempt to send a thread to the supervisor.
 #[expect(clippy::large_enum_variant, reason = "it is returned once and taken apart at once")]
-pub(crate) enum Begun {
+pub(crate) enum AddFdStart {
     OnItsWay,
     /// It has gone.
     Over,
     /// It cannot be sent there.
-    Left(Task),
+    Left(FdTask),
 }
 
-/// Sends a thread to the supervisor for the files of an errand: the first half. `ready` runs when
+/// Sends a thread to the supervisor for the files of descriptor work: the first half. `ready` runs when
 /// it is about to go there.
 ///
 /// It waits for nothing but that the thread leaves the kernel. Should that take long, as when somebody
 /// withholds the processor from the thread, another takes the reader's place.
-pub(crate) fn begin(shared: &Shared, task: Task, ready: impl FnOnce()) -> Begun {
+pub(crate) fn begin(shared: &SessionShared, task: FdTask, ready: impl FnOnce()) -> AddFdStart {
     if !is_fit(&task) {
-        return Begun::Left(task);
+        return AddFdStart::Left(task);
     }
-    let Purpose::Errand(errand) = task.purpose else { return Begun::Left(task) };
-    let Task { asker, client, lent, home, request, .. } = task;
-    let (mut errand, mut memory) = (Some(errand), Some((lent, home)));
-    let bytes = Answer::of(&request);
+    let FdTaskKind::FdWork(fd_work) = task.purpose else { return AddFdStart::Left(task) };
+    let FdTask { asker, client, lent, home, request, .. } = task;
+    let (mut fd_work, mut memory) = (Some(fd_work), Some((lent, home)));
+    let bytes = IoctlReply::of(&request);
     let answer = || {
         let result = injection::REPEAT_ALWAYS;
         send(&shared.fuse, &reply::ioctl(asker.unique, result, bytes.bytes()));
     };
     let put_down = || {
-        if let (Some(errand), Some((lent, home))) = (errand.take(), memory.take()) {
-            let Errand { key: errand, install, .. } = *errand;
+        if let (Some(fd_work), Some((lent, home))) = (fd_work.take(), memory.take()) {
+            let FdWork { key: fd_work, install, .. } = *fd_work;
             let files = install.into_iter().filter_map(|file| file.into_inner()).collect();
-            let diverted = Diverted { asker, client, lent, home, request, errand, files };
+            let diverted = ExpectedCall { asker, client, lent, home, request, fd_work, files };
             shared.diversions.expect(diverted);
         }
         ready();
     };
     let begun = injection::divert(asker.tid, answer, put_down);
-    match (begun, errand.zip(memory)) {
-        (Ok(()), _) => return Begun::OnItsWay,
-        (Err(InjectionError::Gone), Some((errand, _))) => {
-            give_up(shared, asker, request, errand.key);
+    match (begun, fd_work.zip(memory)) {
+        (Ok(()), _) => return AddFdStart::OnItsWay,
+        (Err(InjectionError::Gone), Some((fd_work, _))) => {
+            give_up(shared, asker, request, fd_work.key);
         }
-        (Err(_), Some((errand, (lent, home)))) => {
-            let (seat, purpose) = (Seat::Request, Purpose::Errand(errand));
-            let divertible = Divertible::No;
-            return Begun::Left(Task {
+        (Err(_), Some((fd_work, (lent, home)))) => {
+            let (seat, purpose) = (WaitsIn::Request, FdTaskKind::FdWork(fd_work));
+            let divertible = CanAddFds::No;
+            return AddFdStart::Left(FdTask {
                 asker,
                 client,
                 lent,
@@ -202,23 +204,23 @@ pub(crate) fn begin(shared: &Shared, task: Task, ready: impl FnOnce()) -> Begun 
         }
         // Unless the end of its process was noticed first, and it is forgotten already.
         (Err(_), None) => {
-            if let Some(Diverted { errand, .. }) = shared.diversions.forget(asker.tid) {
-                give_up(shared, asker, request, errand);
+            if let Some(ExpectedCall { fd_work, .. }) = shared.diversions.forget(asker.tid) {
+                give_up(shared, asker, request, fd_work);
             }
         }
     }
-    Begun::Over
+    AddFdStart::Over
 }
 
 /// Gives its files to a thread that has come to the supervisor: the second half. Returns our own
 /// files, which are to be closed. Its memory may hold this up.
 pub(crate) fn complete(
-    shared: &Shared,
+    shared: &SessionShared,
     worker: Worker,
     waiting: Waiting,
-    diverted: Diverted,
+    diverted: ExpectedCall,
 ) -> Vec<HeldFile> {
-    let Diverted { asker, client, lent, home, request, errand, files } = diverted;
+    let ExpectedCall { asker, client, lent, home, request, fd_work, files } = diverted;
     let mut numbers = Vec::with_capacity(files.len());
     let mut failure = None;
     for file in &files {
@@ -232,9 +234,9 @@ pub(crate) fn complete(
     }
     let trapped = Trapped { worker, waiting, asker, client, lent, home };
     match failure {
-        None => trapped.go_on(shared, request, Done::Errand(errand, Ok(numbers))),
+        None => trapped.go_on(shared, request, FdTaskResult::FdWork(fd_work, Ok(numbers))),
         Some(error) if error.kind() == io::ErrorKind::NotFound => {
-            give_up(shared, asker, request, errand);
+            give_up(shared, asker, request, fd_work);
         }
         Some(error) => {
             tracing::debug!(tid = asker.tid, %error, "files were not delivered");
@@ -242,11 +244,11 @@ pub(crate) fn complete(
             let reason = if has_room { "the kernel did not add the files" } else { NO_ROOM };
             let why = NotInstalled { errno: errno(&error), reason };
             if numbers.is_empty() {
-                trapped.go_on(shared, request, Done::Errand(errand, Err(why)));
+                trapped.go_on(shared, request, FdTaskResult::FdWork(fd_work, Err(why)));
             } else {
                 // All files or none; only the thread itself can close those that it has.
-                let errand = Errand { key: errand, install: Vec::new(), close: numbers };
-                trapped.leave_to_runners(shared, request, Purpose::Undo(Box::new(errand), why));
+                let fd_work = FdWork { key: fd_work, install: Vec::new(), close: numbers };
+                trapped.leave_to_runners(shared, request, FdTaskKind::Undo(Box::new(fd_work), why));
             }
         }
     }
@@ -258,54 +260,54 @@ struct Trapped {
     /// Who has it there.
     worker: Worker,
     waiting: Waiting,
-    asker: Asker,
-    client: Payer,
-    lent: Lent,
-    home: Arc<Spare>,
+    asker: RequestContext,
+    client: Account,
+    lent: LentMemory,
+    home: Arc<MemoryCache>,
 }
 
 impl Trapped {
     /// Goes on with its call to the end, or leaves it to the runners if it must be stopped for that.
-    fn go_on(mut self, shared: &Shared, mut request: BinderWriteRead, done: Done) {
-        let mut next = errand::report(shared, self.worker, &self.asker, request, done, None);
+    fn go_on(mut self, shared: &SessionShared, mut request: BinderWriteRead, done: FdTaskResult) {
+        let mut next = fd_work::report(shared, self.worker, &self.asker, request, done, None);
         let mut shown = None;
-        while let Some(Next::HandOver(at, hand_over)) = next {
+        while let Some(NextStep::CopyOut(at, copy_out)) = next {
             request = at;
-            let written = self.hand_over(&request, &hand_over);
+            let written = self.copy_out(&request, &copy_out);
             shown = written.ok().flatten();
-            let done = Done::Written(hand_over, written.map(|_| ()));
-            next = errand::report(shared, self.worker, &self.asker, request, done, None);
+            let done = FdTaskResult::Written(copy_out, written.map(|_| ()));
+            next = fd_work::report(shared, self.worker, &self.asker, request, done, None);
         }
         match next {
-            Some(Next::Return(result, request))
+            Some(NextStep::Return(result, request))
                 if shown == Some(request) || self.waiting.is_pending() =>
             {
                 let memory = &mut self.lent.way.memory;
                 let result = match shown {
                     Some(shown) if shown == request => result,
-                    _ => errand::write_struct(memory, &self.asker, &request, result),
+                    _ => fd_work::write_struct(memory, &self.asker, &request, result),
                 };
                 self.waiting.answer(match result {
-                    0 => seccomp::Answer::Done,
-                    error => seccomp::Answer::Refuse(-error),
+                    0 => seccomp::TrapAnswer::Done,
+                    error => seccomp::TrapAnswer::Refuse(-error),
                 });
                 self.home.put(self.lent);
             }
-            Some(Next::Errand(request, errand)) => {
-                self.leave_to_runners(shared, request, Purpose::Errand(errand));
+            Some(NextStep::FdWork(request, fd_work)) => {
+                self.leave_to_runners(shared, request, FdTaskKind::FdWork(fd_work));
             }
-            Some(Next::Repeat) => self.leave_to_runners(shared, request, Purpose::Repeat),
+            Some(NextStep::Repeat) => self.leave_to_runners(shared, request, FdTaskKind::Repeat),
             // It was killed, or the driver met a bug: it gets an answer all the same.
-            Some(Next::Return(..) | Next::HandOver(..)) | None => drop(self.waiting),
+            Some(NextStep::Return(..) | NextStep::CopyOut(..)) | None => drop(self.waiting),
         }
     }
 
     /// Writes returns, and at once the struct of a call that ends with them, as mostly it does: both take
     /// as long as one. Returns that struct, if it was written.
-    fn hand_over(
+    fn copy_out(
         &mut self,
         request: &BinderWriteRead,
-        returns: &HandOver,
+        returns: &CopyOut,
     ) -> Result<Option<BinderWriteRead>, CopyFault> {
         if !self.waiting.is_pending() {
             return Err(CopyFault);
@@ -321,16 +323,26 @@ impl Trapped {
         }
     }
 
-    fn leave_to_runners(self, shared: &Shared, request: BinderWriteRead, purpose: Purpose) {
+    fn leave_to_runners(
+        self,
+        shared: &SessionShared,
+        request: BinderWriteRead,
+        purpose: FdTaskKind,
+    ) {
         let Self { waiting, asker, client, lent, home, .. } = self;
-        let (seat, divertible) = (Seat::Trapped(waiting), Divertible::Yes);
-        let task = Task { asker, client, lent, home, request, seat, purpose, divertible };
-        shared.runners.run_errand(task);
+        let (seat, divertible) = (WaitsIn::Trapped(waiting), CanAddFds::Yes);
+        let task = FdTask { asker, client, lent, home, request, seat, purpose, divertible };
+        shared.runners.run_fd_task(task);
     }
 }
 
 /// The thread has gone.
-fn give_up(shared: &Shared, asker: Asker, request: BinderWriteRead, errand: ErrandKey) {
-    let undone = (errand, Err(errand::gone()));
-    errand::report_undone(shared, asker, request, undone, Standing::Gone);
+fn give_up(
+    shared: &SessionShared,
+    asker: RequestContext,
+    request: BinderWriteRead,
+    fd_work: SuspendedCallKey,
+) {
+    let undone = (fd_work, Err(fd_work::gone()));
+    fd_work::report_undone(shared, asker, request, undone, CallerState::Gone);
 }

@@ -1,32 +1,32 @@
 //! Errands: what a call waits for while descriptors of its host change.
 
-use binder_core::{Errand, NotInstalled};
+use binder_core::{FdWork, NotInstalled};
 use binder_uapi::BinderWriteRead;
 
 use super::windows::Window;
 use super::{Call, OpenFile, World};
 use crate::Caller;
 
-/// An errand of a call, and the call.
-pub(super) struct FakeErrand {
+/// descriptor work of a call, and the call.
+pub(super) struct FakeFdWork {
     pub(super) caller: Caller,
     pub(super) argument: u64,
     pub(super) request: BinderWriteRead,
-    pub(super) errand: Box<Errand>,
+    pub(super) fd_work: Box<FdWork>,
 }
 
 impl World {
-    /// Takes back the errands that wait. Their threads are free to call again.
+    /// Takes back the descriptor work that wait. Their threads are free to call again.
     pub(super) fn retract_errands(&mut self) {
-        for FakeErrand { caller, errand, .. } in core::mem::take(&mut self.errands) {
+        for FakeFdWork { caller, fd_work, .. } in core::mem::take(&mut self.fd_work) {
             let context = self.files[caller.process.0].context;
-            self.contexts[context].retract_errand(errand.key, errand.install);
+            self.contexts[context].retract_fd_work(fd_work.key, fd_work.install);
         }
     }
 
     /// Changes the descriptors of a host, and goes on with the call that waits for it.
-    pub(super) fn run(&mut self, FakeErrand { caller, argument, request, errand }: FakeErrand) {
-        let Errand { key, install, close } = *errand;
+    pub(super) fn run(&mut self, FakeFdWork { caller, argument, request, fd_work }: FakeFdWork) {
+        let FdWork { key, install, close } = *fd_work;
         let OpenFile { host, context, is_open, .. } = self.files[caller.process.0];
         let descriptors = self.memory.descriptors(host);
         let gone = NotInstalled { errno: 3, reason: "gone" };
@@ -35,11 +35,11 @@ impl World {
             descriptors.close(fd.into());
         }
         let mut memory = self.memory.seen_by(context);
-        let result = self.contexts[context].finish_errand(key, installed, &request, &mut memory);
+        let result = self.contexts[context].finish_fd_work(key, installed, &request, &mut memory);
         let call = self.go_on(Window { caller, argument, request, result, fetched: None });
         let place = &mut self.threads[caller.thread.0].call;
         // A later thread of the same number may be in a call of its own.
-        if matches!(place, Call::Errand) {
+        if matches!(place, Call::FdWork) {
             *place = call;
         }
     }

@@ -9,23 +9,23 @@ use alloc::vec::Vec;
 use binder_uapi::BinderWriteRead;
 
 use crate::context::{Context, Waits};
-use crate::env::{ClaimedAddr, ClientMemory, CopyFault};
-use crate::errand::{ErrandKey, PendingErrand, Then};
+use crate::env::{ClaimedAddr, CopyFault, ReceiveBuffers};
 use crate::error::{Errno, Verdict};
 use crate::returns::Returns;
+use crate::suspended_call::{Resumption, SuspendedCall, SuspendedCallKey};
 use crate::thread::ThreadKey;
-use crate::transaction::{Kind, TransactionKey};
+use crate::transaction::{TransactionKey, TransactionKind};
 use crate::write_read::Outcome;
 
 /// As much memory is kept as a call needs: its caller and its receiver read at the same time.
 const KEPT_RETURNS: usize = 2;
 
-/// What the front end must write before the call can go on: [`Context::finish_hand_over`].
+/// What the front end must write before the call can go on: [`Context::finish_copy_out`].
 #[derive(Debug)]
 #[must_use = "a call waits for it"]
-pub struct HandOver {
+pub struct CopyOut {
     /// By which the call is known.
-    key: ErrandKey,
+    key: SuspendedCallKey,
     /// Where it goes in the memory of the calling thread.
     pub address: ClaimedAddr,
     /// What goes there, in one go.
@@ -34,7 +34,7 @@ pub struct HandOver {
 
 /// What depends on whether the caller gets its returns.
 #[derive(Debug)]
-pub(crate) struct Handing {
+pub(crate) struct PendingCopyOut {
     /// The transaction with which they end.
     pub(crate) last: Option<TransactionKey>,
     /// They ask the process for another thread.
@@ -54,7 +54,7 @@ struct Rest {
 
 impl Context {
     /// Hands the caller what it is to read, which ends with `last` if that is a transaction.
-    pub(crate) fn hand_over(
+    pub(crate) fn copy_out(
         &mut self,
         thread: ThreadKey,
         request: &BinderWriteRead,
@@ -69,13 +69,13 @@ impl Context {
             let process = self.threads[thread].process;
             self.processes[process].has_requested_thread = true;
         }
-        let handing = Handing { last, asks_for_thread, installed, rest: None };
-        let key = self.suspend(thread, Then::HandOver(handing));
-        Outcome::HandOver(HandOver { key, address: start_of(request), bytes: returns.bytes })
+        let handing = PendingCopyOut { last, asks_for_thread, installed, rest: None };
+        let key = self.suspend(thread, Resumption::CopyOut(handing));
+        Outcome::CopyOut(CopyOut { key, address: start_of(request), bytes: returns.bytes })
     }
 
     /// Has the beginning of a read written before anything behind it is taken from a queue.
-    pub(crate) fn hand_over_beginning(
+    pub(crate) fn copy_out_beginning(
         &mut self,
         thread: ThreadKey,
         waits: Waits,
@@ -84,9 +84,10 @@ impl Context {
     ) -> Outcome {
         let bytes = returns.bytes.clone();
         let rest = Some(Rest { returns, waits }.into());
-        let handing = Handing { last: None, asks_for_thread: false, installed: Vec::new(), rest };
-        let key = self.suspend(thread, Then::HandOver(handing));
-        Outcome::HandOver(HandOver { key, address: start_of(request), bytes })
+        let handing =
+            PendingCopyOut { last: None, asks_for_thread: false, installed: Vec::new(), rest };
+        let key = self.suspend(thread, Resumption::CopyOut(handing));
+        Outcome::CopyOut(CopyOut { key, address: start_of(request), bytes })
     }
 
     /// Goes on with a call whose returns were written, or could not be.
@@ -98,17 +99,17 @@ impl Context {
     ///
     /// As [`write_read`](Self::write_read); `EFAULT` when they could not be written; `EINVAL` when the call is over, since its thread is gone
     /// or has made another.
-    pub fn finish_hand_over(
+    pub fn finish_copy_out(
         &mut self,
-        hand_over: HandOver,
+        copy_out: CopyOut,
         written: Result<(), CopyFault>,
         request: &mut BinderWriteRead,
-        memory: &mut dyn ClientMemory,
+        memory: &mut dyn ReceiveBuffers,
     ) -> Result<Outcome, Errno> {
         self.slice.begin();
-        let HandOver { key, address: ClaimedAddr(address), bytes } = hand_over;
-        let PendingErrand { thread, then, .. } = self.take_errand(key)?;
-        let Then::HandOver(handing) = then else {
+        let CopyOut { key, address: ClaimedAddr(address), bytes } = copy_out;
+        let SuspendedCall { thread, then, .. } = self.take_suspended_call(key)?;
+        let Resumption::CopyOut(handing) = then else {
             debug_assert!(false, "nothing else has such a key");
             return Err(Errno::EINVAL);
         };
@@ -167,9 +168,9 @@ impl Context {
     fn note_delivery(&mut self, reader: ThreadKey, transaction: TransactionKey) {
         let process = self.threads[reader].process;
         let start = self.transactions[transaction].buffer;
-        let arena = self.processes[process].arena.as_mut();
-        if let (Some(arena), Some(start)) = (arena, start)
-            && let Some(buffer) = arena.get_mut(start)
+        let mapping = self.processes[process].mapping.as_mut();
+        if let (Some(mapping), Some(start)) = (mapping, start)
+            && let Some(buffer) = mapping.get_mut(start)
         {
             buffer.is_delivered = true;
             if let Some(node) = buffer.target {
@@ -177,13 +178,13 @@ impl Context {
             }
         }
         match self.transactions[transaction].kind {
-            Kind::Call => {
+            TransactionKind::Call => {
                 let top = self.threads[reader].stack.replace(transaction);
                 let state = &mut self.transactions[transaction];
                 state.to_parent = top;
                 state.to_thread = Some(reader);
             }
-            Kind::Oneway | Kind::Reply => {
+            TransactionKind::Oneway | TransactionKind::Reply => {
                 self.end_transaction(transaction);
             }
         }
