@@ -87,7 +87,7 @@ impl Caller {
             Self::Root | Self::Ordinary => {
                 // A shell that starts the tests in the background has them ignore two signals.
                 let mut command = Command::new("env");
-                command.args(["--default-signal=INT,QUIT", program]).args(arguments);
+                command.args(["--default-signal=HUP,INT,QUIT,TERM", program]).args(arguments);
                 command
             }
         }
@@ -103,7 +103,7 @@ pub(crate) fn without_fuse(arguments: &[&str]) -> Option<Command> {
 /// is one process.
 pub(crate) fn in_mounts(script: &str, program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("unshare");
-    command.args(["--mount", "env", "--default-signal=INT,QUIT"]);
+    command.args(["--mount", "env", "--default-signal=HUP,INT,QUIT,TERM"]);
     command.args(["sh", "-ec", script, "sh", program]).args(arguments);
     command
 }
