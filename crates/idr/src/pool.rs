@@ -6,8 +6,8 @@
 //!
 //! ```
 //! # use std::sync::Mutex;
-//! # use idr::{AllocError, IdPool};
-//! # fn take(pool: &Mutex<IdPool>) -> Result<Option<u32>, AllocError> {
+//! # use idr::{BitmapAllocError, IdPool};
+//! # fn take(pool: &Mutex<IdPool>) -> Result<Option<u32>, BitmapAllocError> {
 //! let mut locked = pool.lock().expect("not poisoned");
 //! loop {
 //!     if let Some(reservation) = locked.find_unused_id(1) {
