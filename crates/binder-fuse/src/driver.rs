@@ -33,7 +33,7 @@ use crate::descriptors;
 use crate::events::Events;
 use crate::ioctl::{Ioctl, IoctlReply};
 use crate::memory;
-use crate::memory_op::{IoQueue, MemoryOp};
+use crate::memory_op::IoQueue;
 use crate::options::Options;
 use crate::seccomp_add_fd::ExpectedCalls;
 use crate::warnings::{LIMIT_INTERVAL, Warnings};
@@ -132,7 +132,7 @@ impl Driver {
     /// Does one job. A panic ends the job and the open file that it was for, not the daemon: whoever asked
     /// gets `EIO`.
     pub(crate) fn run(&mut self, job: Job) {
-        let (unique, caller) = (job.answers(), self.caller_of(&job));
+        let (unique, caller) = (job.answers(), job.open_file());
         // By reference, for it is large.
         let mut job = Some(job);
         let guarded = AssertUnwindSafe(|| {
@@ -148,22 +148,6 @@ impl Driver {
                 send(&self.fuse, &reply::error(unique, EIO));
             }
         }
-    }
-
-    /// The open file that a client's job came through.
-    fn caller_of(&self, job: &Job) -> Option<(DeviceId, ProcessKey)> {
-        let asker = match job {
-            Job::Ioctl { asker, .. } | Job::Poll { asker, .. } => asker,
-            #[cfg(test)]
-            Job::Bug(asker) => asker,
-            Job::EndFdTask(report) => report.asker(),
-            Job::Reached(way) => {
-                let MemoryOp { device, unique, .. } = way.reach.as_ref()?;
-                &self.devices[*device].calls.get(*unique)?.asker
-            }
-            _ => return None,
-        };
-        Some((asker.device, asker.process))
     }
 
     /// Ends an open file whose request met a bug: what that left half done is mostly its own

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use binder_core::{
-    CallerMemory, ClaimedAddr, Commands, CopyFault, CopyOut, EarlyReservationKey, ThreadKey,
-    TransactionKind,
+    CallerMemory, ClaimedAddr, Commands, CopyFault, CopyOut, EarlyReservationKey, ProcessKey,
+    ThreadKey, TransactionKind,
 };
 use binder_os::{ClientMemory, MappedMemory};
 use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
@@ -44,7 +44,8 @@ pub(crate) struct MemoryOp {
     /// By which the driver finds the call: its device, and the number of its request.
     pub(crate) device: DeviceId,
     pub(crate) unique: u64,
-    /// Whose memory it is.
+    /// Whose memory it is: the open file of the device, and who pays for it.
+    pub(crate) process: ProcessKey,
     pub(crate) client: Account,
     pub(crate) want: MemoryAccess,
     /// It belongs to a call that takes long, and lets others go first.

@@ -180,6 +180,21 @@ pub(crate) struct SleepingFile {
 }
 
 impl Job {
+    /// The open file that a client's job came through.
+    pub(super) fn open_file(&self) -> Option<(DeviceId, ProcessKey)> {
+        let asker = match self {
+            Self::Ioctl { asker, .. } | Self::Poll { asker, .. } => asker,
+            #[cfg(test)]
+            Self::Bug(asker) => asker,
+            Self::EndFdTask(report) => report.asker(),
+            Self::Reached(way) => {
+                return way.reach.as_ref().map(|reach| (reach.device, reach.process));
+            }
+            _ => return None,
+        };
+        Some((asker.device, asker.process))
+    }
+
     /// The request that a client waits on, if one does.
     pub(super) fn answers(&self) -> Option<u64> {
         match self {

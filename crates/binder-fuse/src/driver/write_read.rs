@@ -40,6 +40,7 @@ impl Driver {
         way.reach = Some(MemoryOp {
             unique: asker.unique,
             device: asker.device,
+            process: asker.process,
             client: payer,
             want,
             can_wait: is_yielding || call.pieces >= PIECES_IN_A_ROW,
