@@ -60,14 +60,14 @@ impl CallerMemory for Input<'_> {
     }
 }
 
-impl ReceiveBuffers for Memory<'_> {
-    fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
-        // The last process never maps its receive buffer.
-        let base = AREAS + process.slot() as u64 * u64::from(AREA_BYTES);
-        let len_bytes = u64::from(AREA_BYTES);
-        (process.slot() + 1 != PROCESSES).then_some(MappingArea { base, len_bytes })
-    }
+/// Where a process mapped its receive buffer: the last one never does.
+fn mapping_of(process: ProcessKey) -> Option<MappingArea> {
+    let base = AREAS + process.slot() as u64 * u64::from(AREA_BYTES);
+    let len_bytes = u64::from(AREA_BYTES);
+    (process.slot() + 1 != PROCESSES).then_some(MappingArea { base, len_bytes })
+}
 
+impl ReceiveBuffers for Memory<'_> {
     fn store(&mut self, to: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault> {
         let len = u32::try_from(bytes.len()).map_err(|_| CopyFault)?;
         self.area(to, offset, len).copy_from_slice(bytes);
@@ -161,14 +161,14 @@ pub fn check(input: &[u8]) {
             }
         }
         settle(&mut context, &mut parked, &mut memory);
-        while let ReleaseProgress::Unfinished = context.end_buffers(&mut memory) {}
+        while let ReleaseProgress::Unfinished = context.run_background_slice(&mut memory) {}
         settle(&mut context, &mut parked, &mut memory);
     }
     for process in processes {
         while let ReleaseProgress::Unfinished = context.release(process, &mut memory) {}
         settle(&mut context, &mut parked, &mut memory);
     }
-    while let ReleaseProgress::Unfinished = context.end_buffers(&mut memory) {}
+    while let ReleaseProgress::Unfinished = context.run_background_slice(&mut memory) {}
     assert_eq!(context.census(), Census::default());
 }
 
@@ -214,6 +214,10 @@ fn go_on(
             Ok(Outcome::Done) | Err(_) => return,
             Ok(Outcome::Fetch) => {
                 commands.fetch_next(request, &mut Input(memory.input));
+                result = context.write_read(&sleeper.caller, request, &mut commands, memory);
+            }
+            Ok(Outcome::Locate(receiver)) => {
+                context.note_mapping(receiver, mapping_of(receiver));
                 result = context.write_read(&sleeper.caller, request, &mut commands, memory);
             }
             Ok(Outcome::Yield(thread)) => {

@@ -13,6 +13,14 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }
 
+/// Names a directory of our programs to who would build them otherwise.
+pub(crate) const PROGRAMS_VARIABLE: &str = "ANYBINDER_TEST_PROGRAMS";
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_dir() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
 /// A cargo command at the root.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));

@@ -5,10 +5,11 @@ mod limits;
 mod procview;
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use binder_bench::Bench;
-use binder_fuse::{BufferRoute, DEVICES_MAX, DeviceSpec, NAME_MAX_BYTES, Scheduling};
+use binder_fuse::{BufferRoute, DEVICES_MAX, DeviceSpec, Inheritance, NAME_MAX_BYTES, Scheduling};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -236,9 +237,19 @@ pub(crate) struct ClientOptions {
     #[arg(long, hide_short_help = true)]
     pub(crate) inherit_nice: bool,
 
-    /// How the thread is scheduled that reads what clients ask for
+    /// Let a thread that serves a call have the caller's scheduling policy and priority meanwhile, and
+    /// no less than the object asks for, as in Android's kernels: within RLIMIT_RTPRIO and RLIMIT_NICE,
+    /// and a real-time caller's for objects that want it
+    #[arg(long, hide_short_help = true)]
+    pub(crate) inherit_priority: bool,
+
+    /// How the threads are scheduled that read what clients ask for
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub(crate) scheduling: SchedulingChoice,
+    /// Have so many threads read requests at most, instead of one for every two processors. All but the first
+    /// read only while requests come faster than they are answered
+    #[arg(long, value_name = "N")]
+    pub(crate) readers: Option<NonZeroUsize>,
 
     /// Limit what an open file, or a user (user-...), may make the driver keep: NAME=NUMBER, with the
     /// names threads, nodes, handles, deaths, freezes, calls, oneways, unread, descriptors; the same
@@ -253,9 +264,13 @@ impl ClientOptions {
     pub(crate) fn apply(&self, options: binder_fuse::Options) -> binder_fuse::Options {
         let security_label = self.security_label.clone().unwrap_or(options.security_label);
         let limits = limits(&self.limits);
-        let scheduling = self.scheduling.into();
-        let inherits_nice = self.inherit_nice;
-        binder_fuse::Options { security_label, inherits_nice, limits, scheduling, ..options }
+        let (scheduling, readers) = (self.scheduling.into(), self.readers);
+        let inheritance = match (self.inherit_priority, self.inherit_nice) {
+            (true, _) => Inheritance::Priority,
+            (false, true) => Inheritance::Nice,
+            (false, false) => Inheritance::Nothing,
+        };
+        binder_fuse::Options { security_label, inheritance, limits, scheduling, readers, ..options }
     }
 }
 
@@ -454,6 +469,22 @@ mod tests {
         assert!(options.foreground && options.links && options.stats && !options.replace);
         assert_eq!((options.dir, options.mode), ("/dev/binderfs".into(), 0o666));
         assert!(unit.contains("\nBefore=waydroid-container.service\n"));
+    }
+
+    #[test]
+    fn who_inherits_priorities_inherits_nice_values_with_them() {
+        let inheritance = |words: &[&str]| {
+            let line = ["anybinder", "mount", "/x"].iter().chain(words);
+            let Command::Mount(options) = Cli::parse_from(line).command else {
+                panic!("not parsed as mount");
+            };
+            options.clients.apply(binder_fuse::Options::default()).inheritance
+        };
+        let (nice, priority) = ("--inherit-nice", "--inherit-priority");
+        assert_eq!(inheritance(&[]), Inheritance::Nothing);
+        assert_eq!(inheritance(&[nice]), Inheritance::Nice);
+        assert_eq!(inheritance(&[priority]), Inheritance::Priority);
+        assert_eq!(inheritance(&[nice, priority]), Inheritance::Priority);
     }
 
     #[test]

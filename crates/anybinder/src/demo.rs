@@ -21,7 +21,7 @@ use crate::world::{SupervisionChoice, World};
 
 const DEVICE: &str = "/dev/binder";
 
-/// Writes a line to stdout at once, and fails if nobody reads it.
+/// Writes a line to stdout at once, and fails if no process reads it.
 macro_rules! say {
     ($($part:tt)*) => {{
         let mut stdout = std::io::stdout();

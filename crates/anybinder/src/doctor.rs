@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use binder_os::processes::{self, Fork, Stream};
-use binder_os::{BinderClient, FuseDevice, realtime, seccomp};
+use binder_os::{BinderClient, FuseDevice, priority, realtime, seccomp};
 use serde::Serialize;
 
 use crate::cli::{DeliveryChoice, DoctorOptions, driver_options};
@@ -61,6 +61,8 @@ struct Machine {
     supervision: Result<(), Failure>,
     /// Having the driver's reader at a real-time priority.
     realtime: Result<(), Failure>,
+    /// Giving threads of others a priority.
+    priorities: Result<(), Failure>,
     /// Yama's restriction; 0 if there is no Yama.
     ptrace_scope: u8,
 }
@@ -84,6 +86,7 @@ impl Machine {
             has_kernel_binder: has_kernel_binder(),
             supervision: try_supervision(),
             realtime: try_realtime(),
+            priorities: try_priorities(),
             ptrace_scope: scope.ok().and_then(|scope| scope.trim().parse().ok()).unwrap_or(0),
         }
     }
@@ -123,6 +126,11 @@ impl Machine {
                 "realtime",
                 &self.realtime,
                 "calls are read at a real-time priority, whatever else the machine does",
+            ),
+            tried(
+                "priorities",
+                &self.priorities,
+                "--inherit-priority has servers run as their callers do, within the servers' limits",
             ),
             Self::verdict("run", self.way_of_run(), NAMESPACES_ADVICE),
             Self::verdict("mount", self.way_of_mount(), "run it as root"),
@@ -231,7 +239,7 @@ fn try_world(privacy: Privacy, delivery: DeliveryChoice) -> Result<(), Failure> 
     })
 }
 
-/// Has somebody asked about system calls of a child, as those of a command are asked about.
+/// Has the kernel trap system calls of a child, as it traps those of a command.
 fn try_supervision() -> Result<(), Failure> {
     in_child(|| {
         Privacy::Mount.enter().or_else(|_| Privacy::UserAndMount.enter())?;
@@ -248,6 +256,17 @@ fn try_realtime() -> Result<(), Failure> {
     in_child(|| {
         realtime::probe().map_err(|error| {
             Failure::new("making a thread real-time", error).advise(REALTIME_ADVICE)
+        })
+    })
+}
+
+/// Has a thread real-time by privilege alone, in a process of its own, whose limits it changes.
+fn try_priorities() -> Result<(), Failure> {
+    in_child(|| {
+        priority::probe().map_err(|error| {
+            let advice = "run it as root (CAP_SYS_NICE); else --inherit-priority changes threads of the \
+                          same user alone, as RLIMIT_RTPRIO and RLIMIT_NICE allow";
+            Failure::new("giving threads of others a priority", error).advise(advice)
         })
     })
 }

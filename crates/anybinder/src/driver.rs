@@ -17,7 +17,7 @@ use crate::log;
 pub(crate) enum MountPoint {
     /// Nothing that is to go.
     Free,
-    /// A mount that gives way. Those who have files of it open keep them.
+    /// A mount that is replaced. Processes that have files of it open keep them.
     Taken,
 }
 

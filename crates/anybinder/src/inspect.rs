@@ -142,7 +142,7 @@ fn parse<T: DeserializeOwned>(line: &str) -> Result<T, Failure> {
     })
 }
 
-/// Writes to stdout. A reader that has heard enough ends the program, and that is no failure.
+/// Writes to stdout. A reader that closes its end ends the program, and that is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -174,7 +174,7 @@ pub(crate) fn name_of(pid: u32) -> String {
     if name.is_empty() { "-".into() } else { name }
 }
 
-/// A name without what would act on the terminal: processes and devices are named by anybody.
+/// A name without what would act on the terminal: any program may name processes and devices.
 pub(crate) fn printable(name: &str) -> String {
     name.chars().filter(|char| !char.is_control()).collect()
 }

@@ -1,9 +1,9 @@
-//! What the program tells on stderr, which may fail and may wait, and must hold nobody up.
+//! What the program tells on stderr, which may fail and may wait, and must hold no thread up.
 //!
-//! A process that serves requests hands each line to a queue, and one thread alone writes. Whoever reads
-//! stderr may have gone, or have stopped reading, or keep it on a disk that is full: then lines are lost,
-//! and counted, and the first that can be written again says how many. Before, in the one thread that a
-//! process has while it starts, lines are written at once.
+//! A process that serves requests hands each line to a queue, and one thread alone writes. The
+//! reader of stderr may have gone, or have stopped reading, or keep it on a disk that is full: then
+//! lines are lost, and counted, and the first that can be written again says how many. Before, in
+//! the one thread that a process has while it starts, lines are written at once.
 //!
 //! `tracing-appender` has such a queue, but speaks up on stdout where it cannot be emptied at the end, and
 //! panics if that fails too.
@@ -58,12 +58,12 @@ pub(crate) fn write_in_background() -> Result<(), Failure> {
     let write = || QUEUE.write_to(&mut io::stderr());
     let started = thread::Builder::new().name("log".into()).spawn(write);
     started.map_err(failed("starting the thread of the log"))?;
-    // Nobody else has set it: a process that serves does so once.
+    // No other code has set it: a process that serves does so once.
     let _ = WRITTEN_FROM.set(&QUEUE);
     Ok(())
 }
 
-/// Writes a line, whether or not anybody can read it.
+/// Writes a line, whether or not it can be read.
 pub(crate) fn tell(line: impl Display) {
     write(format!("{line}\n").into_bytes());
 }
@@ -87,7 +87,7 @@ static WRITTEN_FROM: OnceLock<&Queue> = OnceLock::new();
 fn write(line: Vec<u8>) {
     match WRITTEN_FROM.get() {
         Some(queue) => queue.push(line),
-        // Nobody can be told that nobody can be told.
+        // If this fails, there is no place left to report that.
         None => drop(io::stderr().write_all(&line)),
     }
 }

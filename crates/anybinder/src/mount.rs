@@ -1,4 +1,4 @@
-//! `anybinder mount`: binderfs for everybody who can see the directory.
+//! `anybinder mount`: binderfs for every process that can see the directory.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -82,8 +82,8 @@ fn serve_in_background(own: OwnMount, place: MountPoint, options: &Options) -> R
 
 /// Decides what becomes of a binderfs that is mounted at `dir` already.
 ///
-/// One whose driver is gone gives way: it can never serve anybody again. One that is served does so
-/// only if the user `replaces` it, for everybody would lose sight of what they have registered there.
+/// One whose driver is gone is replaced: it can never serve a client again. One that is served does so
+/// only if the user `replaces` it, for the clients there would lose sight of what they have registered.
 fn place_at(dir: &Path, replaces: bool) -> Result<MountPoint, Failure> {
     let standing = mounts::standing_at(dir).map_err(failed("listing the mounts"))?;
     match standing {
@@ -123,7 +123,7 @@ pub(crate) struct OwnMount {
 
 impl OwnMount {
     fn is_mounted_as(&self, session: &MountedBinderfs) {
-        // Nobody else has set it.
+        // No other code sets it.
         let _ = self.device.set(session.device());
     }
 

@@ -33,7 +33,7 @@ pub(crate) fn run(command: &ProcviewCommand) -> Result<ExitCode, Failure> {
 }
 
 fn mount(options: &ProcviewMountOptions) -> Result<ExitCode, Failure> {
-    // Whoever serves leaves the directory that a relative path starts from.
+    // A serving process leaves the directory that a relative path starts from.
     let dir = fs::canonicalize(&options.dir).map_err(|error| {
         let dir = options.dir.display();
         Failure::new(format!("looking for {dir}"), error).advise(format!("mkdir -p {dir}"))
@@ -49,7 +49,7 @@ fn mount(options: &ProcviewMountOptions) -> Result<ExitCode, Failure> {
     let own = OwnMount { dir: dir.clone(), device: Arc::clone(&device), links };
     let show = || {
         let (session, mount) = shown.session()?;
-        // Nobody else has set it.
+        // No other code has set it.
         let _ = device.set(mount.device().map_err(failed("looking at the view"))?);
         attach(&mount, &dir)?;
         Ok(session)
@@ -85,7 +85,7 @@ fn run_command(options: &ProcviewRunOptions) -> Result<Infallible, Failure> {
 
 /// Which processes are shown.
 pub(crate) enum Shown {
-    /// Those that nobody has started.
+    /// Those of a scenario, which were never started.
     Scenario { scenario: Scenario, innermost: bool },
     /// Those that use a binderfs.
     UsersOf(PathBuf),
@@ -107,9 +107,9 @@ impl Shown {
             return Ok(Self::All);
         }
         let dir = inspect::binderfs_at(options.binderfs.as_deref())?;
-        // Whoever serves leaves the directory that a relative path starts from.
+        // A serving process leaves the directory that a relative path starts from.
         let dir = std::path::absolute(&dir).map_err(failed("looking for the binderfs"))?;
-        // Once now, so that a binderfs that tells nothing is known before anybody asks.
+        // Once now, so that a binderfs that tells nothing is known before a reader asks.
         Users::of(&dir)?;
         Ok(Self::UsersOf(dir))
     }
@@ -135,19 +135,21 @@ impl Shown {
         made.map_err(|error| describe(&error))
     }
 
-    /// Serves the view from a process of its own, until the last who sees it is gone.
+    /// Serves the view from a process of its own, until the last process that sees it is gone.
     pub(crate) fn serve_apart(&self) -> Result<ServedView, Failure> {
         let (session, mount) = self.session()?;
         match processes::fork().map_err(failed("starting the view's process"))? {
             Fork::Child => {
                 drop(mount);
-                // Whoever serves the view must never look at it. Nor may it hold what is mounted
-                // where the view is seen, which ends with those who see it.
+                // The process that serves the view must never look at it. Nor may it hold the
+                // mounts of the namespace where the view is seen, which end with the processes in
+                // it.
                 if let Err(error) = namespaces::enter_mount_namespace() {
                     Failure::from(error).print();
                     std::process::exit(1);
                 }
-                // Nobody's child, so that no command finds one that it has not started.
+                // Not a child of this process, so that no command finds a child that it has not
+                // started.
                 match processes::fork() {
                     Ok(Fork::Child) => log::exit(live(session)),
                     Ok(Fork::Parent(_)) => std::process::exit(0),
@@ -182,8 +184,8 @@ pub(crate) fn require_processes() -> Result<(), Failure> {
     Err(Failure::new("making a view of processes", answer).advise(advice))
 }
 
-/// Whether a listing has who reads it, as of the kernel's /proc and of views of its processes. The server of a
-/// view finds nobody in a scenario, not even its readers.
+/// Whether a listing has the process that reads it, as of the kernel's /proc and of views of its
+/// processes. The server of a view finds no process in a scenario, not even its readers.
 fn lists_reader(proc: &ProcDir) -> io::Result<bool> {
     // In a scenario `self` may be a number that is listed only under another name.
     let own = String::from_utf8_lossy(&proc.read_link("self")?).parse();
@@ -193,7 +195,7 @@ fn lists_reader(proc: &ProcDir) -> io::Result<bool> {
     })
 }
 
-/// A view that is served, and that nobody sees yet.
+/// A view that is served, and that no process sees yet.
 pub(crate) struct ServedView {
     mount: DetachedMount,
 }

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::procview::{self, Shown};
 use crate::world::{SupervisionChoice, World};
 
-/// Everybody inside is the same user, so nobody is kept out.
+/// All processes inside are of the same user, so none is kept out.
 pub(crate) const DEVICE_MODE: u32 = 0o666;
 
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
@@ -22,7 +22,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         procview::require_processes()?;
     }
     let namespaces = World::privacy()?;
-    // Before the world, whose driver looks for the end of everybody who shares its pipes.
+    // Before the world, whose driver waits for the end of all processes that share its pipes.
     let view = options.proc.then(|| Shown::Below(std::process::id()).serve_apart()).transpose()?;
     let world = World::furnish(namespaces, &driver_options)?;
     let status = world.run(&options.command, supervision, view)?;

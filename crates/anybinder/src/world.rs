@@ -216,7 +216,7 @@ impl World {
                     return Err(Failure::new("serving binder to the command", answer)
                         .advise("run again with --verbose, and report what it says"));
                 }
-                // An orphan that came to us, or a stop that is nobody's business.
+                // An orphan that came to us, or a stop of another process, which is ignored.
                 Change::Exited(_) | Change::Killed(_) | Change::Stopped(_) => {}
             }
         }
@@ -264,7 +264,7 @@ fn say_unsupervised(error: &io::Error) {
     };
     let missing =
         "ioctls without an argument fail here (EFAULT), and files are delivered more slowly";
-    // Whoever does not listen does without.
+    // A user who does not read stderr does without it.
     let _ = writeln!(io::stderr(), "anybinder: {why}: {missing}");
 }
 

@@ -258,7 +258,7 @@ fn play(
         Ok(Err(error)) => error.to_string(),
         Err(_) => "it panicked".to_owned(),
     };
-    // If nobody listens any more nobody misses it.
+    // If the bench does not listen any more, it does not miss the reason.
     let _ = link.send(&Err::<(), _>(reason));
     exit(1)
 }

@@ -17,7 +17,7 @@ pub(crate) struct Daemon {
 pub(crate) struct Memory {
     /// Its pages, of shared ones its share.
     pub(crate) pss: i64,
-    /// Its pages that nobody shares.
+    /// Its pages that no other process shares.
     pub(crate) private: i64,
     /// Its pages, shared ones in full.
     pub(crate) rss: i64,

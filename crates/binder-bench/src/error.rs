@@ -46,6 +46,9 @@ pub enum BenchError {
     /// The driver did what it must never do.
     #[error("broken promise: {0}")]
     Broken(String),
+    /// The driver of the device keeps no logs, or none that may be read.
+    #[error("the driver keeps no logs that may be read; try without `--floods logs`")]
+    NoLogs,
     /// A message does not fit into the memory shared for it.
     #[error(transparent)]
     TooLong(#[from] OutOfBounds),

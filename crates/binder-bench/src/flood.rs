@@ -59,7 +59,8 @@ struct Row {
     p99_ns: u64,
     times_alone_p50: Option<f64>,
     times_alone_p99: Option<f64>,
-    /// Beside one who takes the processors in the same way and makes no calls; absent if there was none.
+    /// Beside a process that takes the processors in the same way and makes no calls; absent if
+    /// there was none.
     times_still_p99: Option<f64>,
 }
 
@@ -70,7 +71,10 @@ pub(crate) fn run(options: &FloodOptions, report: &mut BenchReport<'_>) -> Resul
     let mut client = Actor::start("binder client", |link| {
         call_as_ordered(link, DriverSession::open(device)?, bytes)
     })?;
-    let kinds = if options.floods.is_empty() { FloodKind::ALL } else { &options.floods };
+    let kinds = match &options.floods[..] {
+        [] => FloodKind::ALL.iter().copied().filter(|kind| kind.is_possible(device)).collect(),
+        chosen => chosen.to_vec(),
+    };
     let bar = report.progress(1 + kinds.len());
     let mut table =
         TextTable::new(["beside", "p50", "p99", "x alone p50", "x alone p99", "x still p99"]);

@@ -1,7 +1,7 @@
 //! `freeze`: what it takes to freeze a process, and to thaw it, by who watches its objects.
 //!
-//! A freeze must not depend on how many objects its process has. Whoever asked to be told of it is
-//! told, one by one, and that takes its time.
+//! A freeze must not depend on how many objects its process has. The processes that asked to be
+//! told of it are told, one by one, and that takes its time.
 
 use std::path::Path;
 use std::time::Instant;

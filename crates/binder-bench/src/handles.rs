@@ -50,7 +50,7 @@ pub struct HandlesOptions {
     pin: Pin,
 }
 
-/// Far more than anybody will wait for.
+/// Far more than a user will wait for.
 const MAX_NODES: i64 = 1 << 30;
 
 /// The search is left out from here on: it takes as long as it likes.

@@ -158,7 +158,7 @@ fn measure(
         actors.push(actor);
     }
     let during = settled(daemon)?;
-    // Nobody has failed meanwhile.
+    // No actor has failed meanwhile.
     actors.iter_mut().try_for_each(|actor| actor.ask::<()>(&0))?;
     drop(actors);
     thread::sleep(BACK_AFTER);
@@ -202,7 +202,7 @@ fn park(device: &Path, tell: Sender<Result<(), BenchError>>) -> Result<(), Bench
     let wait = move || {
         let opened = open_client(&device);
         let failure = opened.and_then(|client| {
-            // Whoever listens is gone only when the process is about to be; here and below.
+            // The listener is gone only when the process is about to end; here and below.
             let _ = tell.send(Ok(()));
             match client.serve(|call| call.data).map_err(failed("waiting for calls"))? {}
         });

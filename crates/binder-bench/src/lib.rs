@@ -17,6 +17,7 @@ mod handles;
 mod idle;
 mod ids;
 mod library;
+mod logs;
 mod pids;
 mod ping;
 mod random;

@@ -185,7 +185,7 @@ pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result
     }
 }
 
-/// Starts everybody.
+/// Starts all clients and servers.
 fn assemble(
     options: &PingOptions,
     daemon: Option<Daemon>,
@@ -228,7 +228,7 @@ fn assemble(
                 let server = shared(server);
                 peers.push(Peer { what: What::Kernel, client, server, daemon: None });
             }
-            // Nobody asked for it.
+            // The user did not ask for it.
             Err(error) if options.kernel_device.is_none() => {
                 report.note(&format!("{} is left out: {error}", kernel.display()))?;
             }

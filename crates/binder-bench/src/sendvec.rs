@@ -180,14 +180,14 @@ pub(crate) fn run(
     bar.finish_and_clear();
     let burst = Footprint::measure(daemon, device, stage.clients())?;
     let recovery = recover(before, burst, || {
-        // Somebody goes on using the device: what is hot stays, and the rest must go all the same.
+        // Clients go on using the device: memory in use stays, and the rest must go all the same.
         stage.send(Order { words: 4, millis: 1 })?;
         Footprint::measure(daemon, device, stage.clients())
     })?;
     tell(options, tallies, recovery, report)
 }
 
-/// Who takes part.
+/// The processes that take part.
 struct Stage {
     server: Actor,
     client: Actor,

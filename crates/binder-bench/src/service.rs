@@ -90,7 +90,7 @@ pub(crate) fn start(device: &Path, core: Option<usize>) -> Result<Actor, BenchEr
     Ok(server)
 }
 
-/// Makes a process the owner of handle 0, as soon as nobody else is.
+/// Makes a process the owner of handle 0, as soon as no other process is.
 pub(crate) fn become_context_manager(server: &BinderClient) -> Result<(), BenchError> {
     let mut tries = 0;
     loop {

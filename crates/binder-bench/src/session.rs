@@ -34,12 +34,12 @@ pub(crate) struct DriverSession {
 
 /// What the driver says, but for what is only to be acknowledged.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Event {
+pub(crate) enum ReceivedReturn {
     Call(BinderTransactionData),
     Reply(BinderTransactionData),
     /// What was sent is on its way.
     Complete,
-    /// What was sent is not, or the one who was to reply is gone; with the return that tells.
+    /// A send was refused, or the process that was to reply is gone; with the return that tells.
     Refused(u32),
     /// The owner of an object is gone, to which there is a link with this cookie.
     Died(u64),
@@ -101,7 +101,7 @@ impl DriverSession {
         Ok(call)
     }
 
-    /// Frees the buffer of a call, and with it the handles in there that nobody has acquired, and
+    /// Frees the buffer of a call, and with it the handles in there that were not acquired, and
     /// replies.
     pub(crate) fn reply(
         &mut self,
@@ -135,16 +135,17 @@ impl DriverSession {
         self.transact(BC_REPLY, 0, object.as_bytes(), &[0])
     }
 
-    /// Sends a one-way, and waits until it was accepted or refused.
+    /// Sends a one-way, and waits until it was accepted or refused. Says whether it was accepted.
     pub(crate) fn send(
         &mut self,
         handle: u32,
         data: &[u8],
         offsets: &[u64],
-    ) -> Result<(), BenchError> {
+    ) -> Result<bool, BenchError> {
         self.push(BC_TRANSACTION, &oneway(handle, data, offsets));
         self.exchange()?;
-        self.read_until(&[BR_TRANSACTION_COMPLETE, BR_FAILED_REPLY])
+        let end = self.read_until(&[BR_TRANSACTION_COMPLETE, BR_FAILED_REPLY])?;
+        Ok(end == BR_TRANSACTION_COMPLETE)
     }
 
     /// Sends a one-way with an array of files, which the driver closes when its receiver frees it, and
@@ -167,23 +168,26 @@ impl DriverSession {
         let transaction = BinderTransactionDataSg { transaction_data, buffers_size };
         self.push(BC_TRANSACTION_SG, &transaction);
         self.exchange()?;
-        self.read_until(&[BR_TRANSACTION_COMPLETE, BR_FAILED_REPLY])
+        self.read_until(&[BR_TRANSACTION_COMPLETE, BR_FAILED_REPLY]).map(drop)
     }
 
     /// Writes what was pushed, and reads until `end` has come. Leaves out everything else.
     pub(crate) fn run_until(&mut self, end: u32) -> Result<(), BenchError> {
         self.exchange()?;
-        self.read_until(&[end])
+        self.read_until(&[end]).map(drop)
     }
 
-    fn read_until(&mut self, ends: &[u32]) -> Result<(), BenchError> {
+    /// Reads until one of `ends` has come, and returns which.
+    fn read_until(&mut self, ends: &[u32]) -> Result<u32, BenchError> {
         loop {
-            let mut has_ended = false;
+            let mut end = None;
             while let Some((code, _)) = self.next_unread() {
-                has_ended |= ends.contains(&code);
+                if ends.contains(&code) {
+                    end = Some(code);
+                }
             }
-            if has_ended {
-                return Ok(());
+            if let Some(end) = end {
+                return Ok(end);
             }
             self.exchange()?;
         }
@@ -224,16 +228,16 @@ impl DriverSession {
     fn next_of(&mut self, wanted: u32) -> Result<BinderTransactionData, BenchError> {
         loop {
             match self.next_event()? {
-                Event::Complete => {}
-                Event::Call(call) if wanted == BR_TRANSACTION => return Ok(call),
-                Event::Reply(reply) if wanted == BR_REPLY => return Ok(reply),
+                ReceivedReturn::Complete => {}
+                ReceivedReturn::Call(call) if wanted == BR_TRANSACTION => return Ok(call),
+                ReceivedReturn::Reply(reply) if wanted == BR_REPLY => return Ok(reply),
                 other => return Err(BenchError::Unexpected(name_of(other.code()))),
             }
         }
     }
 
     /// Waits for what the driver has to say. What was pushed is written before.
-    pub(crate) fn next_event(&mut self) -> Result<Event, BenchError> {
+    pub(crate) fn next_event(&mut self) -> Result<ReceivedReturn, BenchError> {
         loop {
             let Some((code, payload)) = self.next_unread() else {
                 self.exchange()?;
@@ -242,7 +246,8 @@ impl DriverSession {
             if [BR_NOOP, BR_RELEASE, BR_DECREFS].contains(&code) {
                 continue;
             }
-            return Event::read(code, &payload).ok_or(BenchError::Unexpected(name_of(code)));
+            return ReceivedReturn::read(code, &payload)
+                .ok_or(BenchError::Unexpected(name_of(code)));
         }
     }
 
@@ -281,7 +286,7 @@ impl DriverSession {
     }
 }
 
-impl Event {
+impl ReceivedReturn {
     fn read(code: u32, payload: &[u8; PAYLOAD_MAX_BYTES]) -> Option<Self> {
         let transaction = || Some(BinderTransactionData::read_from_prefix(payload).ok()?.0);
         let cookie = || payload.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes));

@@ -100,7 +100,7 @@ struct Crowd<'a> {
     times: BTreeMap<Deed, Histogram<u64>>,
 }
 
-/// How long what is done asynchronously may take after everybody has gone.
+/// How long what is done asynchronously may take after all clients have gone.
 const SETTLES_WITHIN: Duration = Duration::from_secs(20);
 /// How often the server is asked how things are.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -229,7 +229,7 @@ impl Crowd<'_> {
         Ok(())
     }
 
-    /// Waits for those who live, and who know that the time is over.
+    /// Waits for the clients that live, which know that the time is over.
     fn outlive(&mut self) -> Result<(), BenchError> {
         while !self.living.is_empty() {
             self.bury(0)?;

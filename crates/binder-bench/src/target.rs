@@ -1,4 +1,4 @@
-//! What all benches are told: the device, and who serves it.
+//! What all benches are told: the device, and the daemon that serves it.
 
 use std::path::{Path, PathBuf};
 
@@ -33,12 +33,12 @@ impl BenchTarget {
         self.device.is_some() || Daemon::is_told()
     }
 
-    /// Returns who serves the device, if that is known.
+    /// Returns the daemon that serves the device, if that is known.
     pub(crate) fn daemon(&self) -> Option<Daemon> {
         Daemon::find(self.daemon_pid)
     }
 
-    /// Pins the daemon beside everybody else, or says why not.
+    /// Pins the daemon to the core of the clients and servers, or says why not.
     pub(crate) fn pin_daemon(
         &self,
         core: Option<usize>,

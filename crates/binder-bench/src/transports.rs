@@ -158,7 +158,7 @@ pub(crate) fn run(
     }
 }
 
-/// Starts everybody, the baseline first.
+/// Starts all clients and servers, the baseline first.
 fn assemble(options: &TransportsOptions, core: Option<usize>) -> Result<Vec<Peer>, BenchError> {
     let (client, server) = raw::start(core)?;
     let mut peers = vec![Peer { transport: Transport::Raw, client, server }];

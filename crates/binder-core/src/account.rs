@@ -36,8 +36,7 @@ pub enum Resource {
     Handles,
     /// Death links, also those that were cleared until that has been read. Beyond: `BR_ERROR`.
     Deaths,
-    /// Freeze links, counted in the same way: one change of the process that they watch is told by all
-    /// of them in one turn. Beyond: `ENOMEM` from the ioctl.
+    /// Freeze links, counted in the same way. Beyond: `ENOMEM` from the ioctl.
     Freezes,
     /// Own calls without a reply, over all threads: what calls that call back can nest to. Beyond:
     /// the call fails (`ENOMEM`).
@@ -96,7 +95,7 @@ impl Resource {
     }
 }
 
-/// So much of each resource: what somebody has, or may have.
+/// An amount of each resource: what a process or a user has, or may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Amounts([usize; Resource::ALL.len()]);
 
@@ -175,19 +174,20 @@ impl Default for Limits {
     }
 }
 
-/// What waits for processes of one other user is no more than this part of what somebody may have.
+/// What waits for processes of one other user is at most one part in this many of what a process or
+/// a user may have.
 pub(crate) const SHARE: usize = 4;
 
-/// A limit that somebody has met.
+/// A limit that was met.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Excess {
     /// Of what there would have been one too many.
     pub resource: Resource,
-    /// Who has all the others.
+    /// Who has all the others: this process or user, or all users together.
     pub whose: Whose,
     /// How many those are.
     pub limit: usize,
-    /// The other user who may cause no more than a quarter of that, if it was he.
+    /// The other user, if the limit is the quarter that one other user may cause.
     pub caused_by: Option<u32>,
 }
 
@@ -255,7 +255,7 @@ impl Context {
         self.check_quota(process, resource, self.processes[process].account[resource])
     }
 
-    /// Whether the thread may send what it would hear of in its queue.
+    /// Whether the thread may send what adds a return to its queue.
     pub(crate) fn check_completion_quota(&mut self, thread: ThreadKey) -> Result<(), Errno> {
         let state = &self.threads[thread];
         self.check_quota(state.process, Resource::Unread, state.todo.len())
@@ -313,7 +313,7 @@ impl Context {
         }
     }
 
-    /// Notes that a limit was met, for who asks why.
+    /// Notes that a limit was met, for the log and the reports.
     pub(crate) fn exceed(&mut self, excess: Excess) -> Errno {
         self.journal.exceed(excess);
         Errno::ENOMEM
@@ -330,7 +330,7 @@ fn charge_for(kind: TransactionKind) -> Option<Resource> {
     match kind {
         TransactionKind::Call => Some(Resource::Calls),
         TransactionKind::Oneway => Some(Resource::Oneways),
-        // It takes the place of its call, and room in the buffer of whoever waits for it.
+        // It takes the place of its call, and room in the buffer of the caller that waits for it.
         TransactionKind::Reply => None,
     }
 }

@@ -29,8 +29,11 @@ impl AsyncTodo {
         self.waiting.is_empty()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &TransactionKey> {
-        self.waiting.iter()
+    /// The first in line behind `last`.
+    pub(crate) fn after(&self, last: Option<TransactionKey>) -> Option<TransactionKey> {
+        // In the order of their keys, as in `take_update`.
+        let start = last.map_or(0, |last| self.waiting.partition_point(|key| *key <= last));
+        self.waiting.get(start).copied()
     }
 
     fn push(&mut self, transaction: TransactionKey, subject: Option<Subject>) {

@@ -153,11 +153,11 @@ pub(crate) struct Mapping {
     oneway_room: u32,
     /// Live one-ways by the pid of their sender: how many, and how many bytes they take.
     oneways: BTreeMap<u32, (u32, u32)>,
-    /// A flood was reported and the room has not recovered since.
+    /// A flood was reported and the free share of one-ways has not recovered since.
     has_reported_spam: bool,
     /// What is reserved for sends that are not decided on.
     ahead_bytes: u32,
-    /// The process has the mapping still, as far as anybody knows.
+    /// The process has the mapping still, as far as the driver knows.
     pub(crate) is_mapped: bool,
     /// The context has it among those with idle pages.
     pub(crate) is_listed_as_idle: bool,
@@ -190,7 +190,7 @@ impl Mapping {
         u32::try_from(address.checked_sub(self.base)?).ok()
     }
 
-    /// Finds room for a transaction.
+    /// Reserves a range for a transaction.
     ///
     /// # Errors
     ///
@@ -216,7 +216,8 @@ impl Mapping {
         Ok(BufferReservation { layout, is_oneway })
     }
 
-    /// Whether a transaction that is not decided on may have room: not if too much is reserved for such.
+    /// Whether a transaction that is not decided on may have a reservation: not if too much is
+    /// reserved for such.
     pub(crate) fn has_share_ahead(&self, sizes: Sizes) -> bool {
         let share = self.len_bytes / AHEAD_SHARE;
         sizes.layout().is_ok_and(|layout| self.ahead_bytes + layout.slot_len <= share)
@@ -244,12 +245,12 @@ impl Mapping {
         self.buffers.insert(buffer);
     }
 
-    /// Gives the room back.
+    /// Gives a reserved range back.
     pub(crate) fn abort(&mut self, reservation: BufferReservation) {
         self.give_back(&reservation.layout, reservation.is_oneway);
     }
 
-    /// Gives back the room of a buffer that has come to its end.
+    /// Gives back the range of a buffer that has come to its end.
     pub(crate) fn retire(&mut self, buffer: &Buffer) {
         if buffer.is_oneway
             && let Some((buffers, bytes)) = self.oneways.get_mut(&buffer.sender_pid)
@@ -280,8 +281,9 @@ impl Mapping {
         self.buffers.get_mut(start)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Buffer> {
-        self.buffers.iter()
+    /// The first buffer behind the one that begins at `last`.
+    pub(crate) fn after(&self, last: Option<u32>) -> Option<&Buffer> {
+        self.buffers.after(last)
     }
 
     /// What one-ways may still take.
@@ -337,14 +339,15 @@ impl Mapping {
 }
 
 impl Context {
-    /// Finds room for a transaction in the receive buffer of a process, whose user pays for pages that
-    /// had no memory. If he may have no more, his idle ones go back for them; if all users together may
-    /// have no more, anyone's do.
+    /// Reserves a range for a transaction in the receive buffer of a process, whose user pays for
+    /// pages that had no memory. If the user may have no more, idle pages of the user go back for
+    /// them; if all users together may have no more, idle pages of any user do.
     ///
     /// # Errors
     ///
-    /// As [`Mapping::reserve`]; `ENOMEM` when the user, or all, may have no more memory. What refuses is the
-    /// receiver's share, but it is the sender who is told: as when there is no handle left.
+    /// As [`Mapping::reserve`]; `ENOMEM` when the user, or all, may have no more memory. It is the
+    /// receiver's share that is exhausted, but the sender gets the error, as when there is no
+    /// handle left.
     pub(crate) fn reserve_paid(
         &mut self,
         receiver: ProcessKey,
@@ -352,7 +355,7 @@ impl Context {
         is_oneway: bool,
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<BufferReservation, Refusal> {
-        let mapping = self.arena_of(receiver, memory).map_err(Refusal::dead)?;
+        let mapping = self.mapping_of(receiver).map_err(Refusal::dead)?;
         let before = mapping.present_bytes();
         let reservation = mapping.reserve(sizes, is_oneway)?;
         let fresh = mapping.present_bytes() - before;
@@ -445,6 +448,7 @@ impl Context {
             BufferHold::Node(node, strength) => {
                 if self.nodes.get(node).is_some_and(|node| node.owner == Some(process)) {
                     self.unhold_locally(node, strength);
+                    self.look_over(node);
                 }
             }
             BufferHold::Reference(reference, strength) => {

@@ -16,6 +16,7 @@ use crate::error::Errno;
 use crate::fetch::{Commands, Payload};
 use crate::looper::Looper;
 use crate::node::Strength;
+use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
 
 /// Where a write buffer stands.
@@ -27,6 +28,8 @@ pub(crate) enum WriteProgress {
     Partly,
     /// The last command goes on in another slice.
     Unfinished,
+    /// It must be known first where this process has its receive buffer mapped.
+    Unlocated(ProcessKey),
 }
 
 impl Context {
@@ -46,6 +49,9 @@ impl Context {
         {
             if commands.are_used_up() || !self.is_in_place(caller, commands, memory) {
                 return Ok(WriteProgress::Partly);
+            }
+            if let Some(receiver) = self.unlocated_receiver(caller, commands) {
+                return Ok(WriteProgress::Unlocated(receiver));
             }
             self.run_command(caller, thread, commands, memory)?;
             if self.threads[thread].unfinished.is_some() {

@@ -16,6 +16,7 @@ use crate::handle::Reference;
 use crate::journal::Journal;
 use crate::memory_budget::MemoryBudget;
 use crate::node::{Node, NodeKey, OwnerView};
+use crate::priority::Inheritance;
 use crate::process::{Process, ProcessKey};
 use crate::slice::Slice;
 use crate::stats::DebugIds;
@@ -52,6 +53,8 @@ pub struct Context {
     pub(crate) manager: Option<NodeKey>,
     /// The uid of the first manager; only the same uid may follow it.
     pub(crate) manager_uid: Option<u32>,
+    /// What threads inherit that serve calls.
+    pub(crate) inheritance: Inheritance,
     pub(crate) ids: DebugIds,
     pub(crate) next_told_death: u64,
     pub(crate) journal: Journal,
@@ -65,6 +68,11 @@ pub struct Context {
     pub(crate) slice: Slice,
     /// Buffers that are let go of, slice by slice.
     pub(crate) ending_buffers: VecDeque<EndingBuffer>,
+    /// Processes with threads that are gone and whose queues are dealt with, slice by slice; it may be
+    /// that a process has none any more, or has ended.
+    pub(crate) with_ending_threads: VecDeque<ProcessKey>,
+    /// The same of processes whose watchers have not all been told that they are frozen, or are not.
+    pub(crate) with_untold_freezes: VecDeque<ProcessKey>,
 }
 
 /// Who makes a call, as the front end knows it.
@@ -139,6 +147,7 @@ impl Context {
             spare_returns: Vec::new(),
             manager: None,
             manager_uid: None,
+            inheritance: Inheritance::default(),
             ids: DebugIds::default(),
             next_told_death: 0,
             journal: Journal::default(),
@@ -147,6 +156,8 @@ impl Context {
             now_ns: 0,
             slice: Slice::default(),
             ending_buffers: VecDeque::new(),
+            with_ending_threads: VecDeque::new(),
+            with_untold_freezes: VecDeque::new(),
         }
     }
 
@@ -166,6 +177,8 @@ impl Context {
             effects,
             spare_returns,
             ending_buffers,
+            with_ending_threads,
+            with_untold_freezes,
             ..
         } = self;
         users.retain(|_, user| user.has_anything());
@@ -182,6 +195,8 @@ impl Context {
         }
         *spare_returns = Vec::new();
         ending_buffers.shrink_to_fit();
+        with_ending_threads.shrink_to_fit();
+        with_untold_freezes.shrink_to_fit();
     }
 
     /// Tells the time by any steady clock. What is sent from here on is as old as this; without it
@@ -270,6 +285,8 @@ impl Context {
     /// The start of every call: finds or makes the calling thread.
     pub(crate) fn enter(&mut self, caller: &Caller) -> ThreadKey {
         self.slice.begin();
+        // It may have mapped its receive buffer since it was looked for.
+        self.processes[caller.process].is_known_unmapped = false;
         self.thread_of(caller.process, caller.tid)
     }
 

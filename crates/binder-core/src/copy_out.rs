@@ -65,7 +65,7 @@ impl Context {
         let asks_for_thread = returns.begins_with_noop && self.wants_another_thread(thread);
         if asks_for_thread {
             returns.ask_for_thread();
-            // Nobody else asks meanwhile.
+            // No other thread asks meanwhile.
             let process = self.threads[thread].process;
             self.processes[process].has_requested_thread = true;
         }
@@ -174,7 +174,7 @@ impl Context {
         {
             buffer.is_delivered = true;
             if let Some(node) = buffer.target {
-                self.inherit_nice(reader, transaction, node);
+                self.inherit_priority(reader, transaction, node);
             }
         }
         match self.transactions[transaction].kind {

@@ -76,9 +76,10 @@ impl Context {
         let death = self.deaths.insert(Death { process, cookie, state: State::Idle });
         let node = self.references[reference].node;
         self.references[reference].death = Some(death);
-        self.nodes[node].watchers.insert(reference);
         if self.nodes[node].owner.is_none() {
             self.announce_death(reference);
+        } else {
+            self.nodes[node].watchers.insert(reference);
         }
     }
 

@@ -216,7 +216,7 @@ impl Context {
         Ok(())
     }
 
-    /// Makes somebody pay for a file: who wants it to arrive, and can have it wait.
+    /// Charges a file to the process that wants it to arrive, and can have it wait.
     ///
     /// With a reply that is the caller, who waits for it and may leave it unread for ever. Else it is
     /// the sender; so that its receivers cannot have it wait with all that it may send, no user gets more

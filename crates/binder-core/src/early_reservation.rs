@@ -1,12 +1,14 @@
-//! Room in a receiver's buffer that is had before its send is decided on.
+//! Reservations in a receiver's buffer that are made before their sends are decided on.
 //!
-//! Data without objects goes to its receiver as it is. While it is fetched, with the driver free for
-//! others, room is reserved where it will go by all that is known, and it is read straight into there. When
-//! the send is run, either that is its place indeed, and the room becomes its buffer; or things have
-//! changed, the room is given back, and the data is fetched once more, into memory of ours.
+//! Data without objects goes to its receiver as it is. Before it is fetched, a range is reserved in
+//! the buffer of its probable receiver; then it is read straight into that, with the driver free
+//! for other threads. When the send is run, either that is its place indeed, and the reservation
+//! becomes its buffer; or things have changed, the reservation is given up, and the data is fetched
+//! once more, into the driver's memory.
 //!
-//! Somebody may be writing to a room for as long as a page of the sender stays away. So it is given back
-//! by whoever has fetched, and by nobody else; and all the rooms in an area have a share of it only.
+//! The fetching thread may be writing to a reservation for as long as a page of the sender stays
+//! away. So that thread alone gives it up; and all early reservations in an area may take only a
+//! share of it.
 
 use binder_uapi::{BinderTransactionDataSg, TF_CLEAR_BUF};
 
@@ -15,10 +17,11 @@ use crate::context::{Caller, Context};
 use crate::env::ReceiveBuffers;
 use crate::error::Errno;
 use crate::fetch::Commands;
+use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::transaction::{TransactionKind, handle_of};
 
-/// Names a room. No other has the same name, on any device of the mount.
+/// Names an early reservation. No other has the same name, on any device of the mount.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct EarlyReservationKey(pub(crate) u64);
 
@@ -34,7 +37,7 @@ pub struct EarlyReservation {
     pub offset: u32,
 }
 
-/// A room, and what for.
+/// An early reservation, and the send that it is for.
 #[derive(Debug)]
 pub(crate) struct HeldReservation {
     place: Place,
@@ -51,8 +54,8 @@ struct Place {
 }
 
 impl Context {
-    /// Reserves room for what a send carries, before its time. `None` where it may have none: it must do
-    /// without then.
+    /// Reserves a range for the data of a send before the send is run. `None` if it may have none:
+    /// the data is then fetched without a reservation.
     pub fn reserve_early(
         &mut self,
         process: ProcessKey,
@@ -78,7 +81,7 @@ impl Context {
         Some(EarlyReservation { key, receiver, offset })
     }
 
-    /// Gives back a room that nobody writes to any more.
+    /// Gives up a reservation that no thread writes to any more.
     pub fn give_up_reservation(
         &mut self,
         room: EarlyReservationKey,
@@ -110,8 +113,8 @@ impl Context {
         }
     }
 
-    /// Whether the next command, if it is a send whose data is in a room, finds it where it goes. If not,
-    /// the room is given back, and the command must be fetched again.
+    /// Whether the next command, if it is a send whose data is in an early reservation, finds it
+    /// where it goes. If not, the reservation is given up, and the command must be fetched again.
     pub(crate) fn is_in_place(
         &mut self,
         caller: &Caller,
@@ -127,7 +130,7 @@ impl Context {
         is_same
     }
 
-    /// Takes a room as the place of its send, which [was found](Self::is_in_place) to go there.
+    /// Takes a reservation as the place of its send, which [was found](Self::is_in_place) to go there.
     ///
     /// # Errors
     ///
@@ -151,22 +154,33 @@ impl Context {
         kind: TransactionKind,
         data: &BinderTransactionDataSg,
     ) -> Option<Place> {
-        let sender = self.processes.get(process)?;
-        let (receiver, label_len) = match kind {
-            TransactionKind::Call | TransactionKind::Oneway => {
-                let target = self.resolve_target(process, handle_of(data)).ok()?;
-                (target.owner, self.label_len(process, Some(target.node)))
-            }
-            TransactionKind::Reply => {
-                let thread = *sender.threads.get(&tid)?;
-                let call = &self.transactions[self.threads[thread].stack?];
-                let caller = call.from.filter(|_| call.to_thread == Some(thread))?;
-                (self.threads[caller].process, 0)
-            }
-        };
+        let (receiver, target) = self.receiver_of(process, tid, kind, data)?;
+        let label_len = target.map_or(0, |target| self.label_len(process, Some(target)));
         let sizes = Sizes::of(data, label_len).ok()?;
         let has_objects = sizes.offsets != 0 || data.buffers_size != 0;
         let is_oneway = kind == TransactionKind::Oneway;
         (!has_objects).then_some(Place { receiver, sizes, is_oneway })
+    }
+
+    /// The process that receives a send, and by which node; none for a reply.
+    pub(crate) fn receiver_of(
+        &self,
+        process: ProcessKey,
+        tid: u32,
+        kind: TransactionKind,
+        data: &BinderTransactionDataSg,
+    ) -> Option<(ProcessKey, Option<NodeKey>)> {
+        match kind {
+            TransactionKind::Call | TransactionKind::Oneway => {
+                let target = self.resolve_target(process, handle_of(data)).ok()?;
+                Some((target.owner, Some(target.node)))
+            }
+            TransactionKind::Reply => {
+                let thread = *self.processes.get(process)?.threads.get(&tid)?;
+                let call = &self.transactions[self.threads[thread].stack?];
+                let caller = call.from.filter(|_| call.to_thread == Some(thread))?;
+                Some((self.threads[caller].process, None))
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What the core wants done after a call has returned.
 
-use crate::nice::Nice;
+use crate::priority::{Priority, PriorityChange};
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
 
@@ -14,13 +14,15 @@ pub enum Effect {
     NotifyPoll(ProcessKey),
     /// Go on with a freeze that waits for this process: nothing is outstanding at it any more.
     Settled(ProcessKey),
-    /// Make a thread of a process as nice as this.
-    SetNice {
-        /// The process.
-        process: ProcessKey,
+    /// Give a thread of a process this priority.
+    SetPriority {
+        /// The number of the process.
+        pid: u32,
         /// The number of the thread.
         tid: u32,
-        /// How nice.
-        nice: Nice,
+        /// The priority.
+        priority: Priority,
+        /// Why it gets that.
+        change: PriorityChange,
     },
 }

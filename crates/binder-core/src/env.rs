@@ -31,7 +31,7 @@ pub struct MappingArea {
 }
 
 /// The memory of the thread that makes a call. It is read before the call comes into the driver, so that
-/// nobody but that thread waits for it.
+/// only that thread waits for it.
 pub trait CallerMemory {
     /// Fills `into` from `address`, or faults having written nothing that counts.
     ///
@@ -68,8 +68,8 @@ pub trait CallerMemory {
         Ok(())
     }
 
-    /// Reads the data of a send straight into a room that [is had](crate::Context::reserve_early) for it
-    /// now. `None` where there is none.
+    /// Reads the data of a send straight into a range that [is
+    /// reserved](crate::Context::reserve_early) for it now. `None` where there is none.
     fn read_into_reservation(
         &mut self,
         kind: TransactionKind,
@@ -82,25 +82,22 @@ pub trait CallerMemory {
 
 /// Access to the receive buffers of clients, and to their files, during one call into the driver.
 ///
-/// Other memory of theirs is out of reach here: it may take its time, and everybody would wait.
-/// Offsets into a receive buffer come from the core's own allocator and lie within the length that
-/// [`locate_mapping`](Self::locate_mapping) gave, and within 4 MiB.
+/// Their other memory is not accessible here: an access may take its time, and all callers would wait.
+/// Offsets into a receive buffer come from the core's own allocator and lie within the length that it was
+/// [told](crate::Context::note_mapping), and within 4 MiB.
 pub trait ReceiveBuffers {
-    /// Finds the receive buffer of `process`, or `None` while it has not mapped one.
-    fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea>;
-
     /// Puts `bytes` at `offset` of `to`'s receive buffer.
     ///
     /// # Errors
     ///
-    /// [`CopyFault`] if the buffer is out of reach.
+    /// [`CopyFault`] if the buffer cannot be accessed.
     fn store(&mut self, to: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault>;
 
     /// Makes `len` bytes at `offset`, complete by now, visible to `to`.
     ///
     /// # Errors
     ///
-    /// [`CopyFault`] if the buffer is out of reach.
+    /// [`CopyFault`] if the buffer cannot be accessed.
     fn publish(&mut self, to: ProcessKey, offset: u32, len: u32) -> Result<(), CopyFault>;
 
     /// Overwrites `len` bytes at `offset` of `to`'s receive buffer with zeros, visibly at once.
@@ -130,10 +127,6 @@ pub(crate) struct Nowhere;
 
 #[cfg(test)]
 impl ReceiveBuffers for Nowhere {
-    fn locate_mapping(&mut self, _: ProcessKey) -> Option<MappingArea> {
-        None
-    }
-
     fn store(&mut self, _: ProcessKey, _: u32, _: &[u8]) -> Result<(), CopyFault> {
         Err(CopyFault)
     }

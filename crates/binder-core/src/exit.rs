@@ -1,4 +1,6 @@
 //! The end of threads, and what becomes of their unfinished business.
+//!
+//! A thread may leave a hundred thousand notices. It is gone at once; those go a slice at a time.
 
 use crate::account::Resource;
 use crate::context::Context;
@@ -18,8 +20,7 @@ impl Context {
         };
         let state = &self.threads[thread];
         let serves = |top| self.transactions[top].to_thread == Some(thread);
-        let is_call = |work| matches!(work, Work::Transaction(_));
-        state.stack.is_some_and(serves) || state.todo.iter().any(is_call)
+        state.stack.is_some_and(serves) || state.todo.has_transactions()
     }
 
     /// Forgets the thread; a later call from the same tid starts afresh.
@@ -29,15 +30,50 @@ impl Context {
     /// one-way is put back at the head of the process's queue, and a notice about a node follows it.
     pub(crate) fn remove_thread(&mut self, thread: ThreadKey, memory: &mut dyn ReceiveBuffers) {
         self.wind_up_thread(thread, memory);
-        while self.drop_own_work(thread, memory) {}
         let Thread { process, tid, .. } = self.threads[thread];
         self.processes[process].threads.remove(&tid);
+        if !self.end_thread(thread, memory) {
+            self.processes[process].ending_threads.push(thread);
+            self.with_ending_threads.push_back(process);
+        }
+    }
+
+    /// Goes on with the threads of a process that are gone and have left long queues. Says whether that was
+    /// all.
+    pub(crate) fn end_threads(
+        &mut self,
+        process: ProcessKey,
+        memory: &mut dyn ReceiveBuffers,
+    ) -> bool {
+        while let Some(state) = self.processes.get(process)
+            && let Some(thread) = state.ending_threads.last().copied()
+        {
+            if !self.end_thread(thread, memory) {
+                return false;
+            }
+            self.processes[process].ending_threads.pop();
+        }
+        true
+    }
+
+    /// Deals with the queue of a thread that is gone, as far as the slice has room, and then forgets it. Says
+    /// whether that was all.
+    fn end_thread(&mut self, thread: ThreadKey, memory: &mut dyn ReceiveBuffers) -> bool {
+        while !self.threads[thread].todo.is_empty() {
+            if !self.slice.has_room() {
+                return false;
+            }
+            self.slice.spend(1);
+            self.drop_own_work(thread, memory);
+        }
+        let process = self.threads[thread].process;
         self.holdings_of(process)[Resource::Threads] -= 1;
         self.threads.remove(thread);
+        true
     }
 
     /// Ends all that the thread is at. What waits for it is still to be dealt with.
-    pub(crate) fn wind_up_thread(&mut self, thread: ThreadKey, memory: &mut dyn ReceiveBuffers) {
+    fn wind_up_thread(&mut self, thread: ThreadKey, memory: &mut dyn ReceiveBuffers) {
         self.unpark(thread);
         self.abandon_suspended_call(thread, memory);
         self.abandon_unfinished(thread, memory);
@@ -48,14 +84,10 @@ impl Context {
         self.abandon_stack(thread);
     }
 
-    /// Deals with the next item of the queue of a thread that ends. Says whether there was one.
-    pub(crate) fn drop_own_work(
-        &mut self,
-        thread: ThreadKey,
-        memory: &mut dyn ReceiveBuffers,
-    ) -> bool {
+    /// Deals with the next item of the queue of a thread that ends.
+    fn drop_own_work(&mut self, thread: ThreadKey, memory: &mut dyn ReceiveBuffers) {
         let process = self.threads[thread].process;
-        let Some(work) = self.take_own_work(thread) else { return false };
+        let Some(work) = self.take_own_work(thread) else { return };
         match work {
             Work::Transaction(transaction) => self.return_unread(process, transaction, memory),
             Work::Node(node) => {
@@ -70,20 +102,20 @@ impl Context {
             | Work::ReturnError
             | Work::ReplyError => {}
         }
-        true
     }
 
-    /// Ends what the thread was doing: it will not serve its calls, nor hear of their replies.
+    /// Ends what the thread was doing: it will not serve its calls, nor read the replies to its own.
     ///
     /// Only the innermost call is answered now if the thread was serving it. A call further out is
-    /// answered when the one that the thread had made itself comes back and finds nobody.
+    /// answered when the one that the thread had made itself comes back and finds the thread gone.
     fn abandon_stack(&mut self, thread: ThreadKey) {
         let top = self.threads[thread].stack.take();
         let served = top.filter(|top| self.transactions[*top].to_thread == Some(thread));
-        let mut next = top;
+        let (mut next, mut outermost) = (top, None);
         while let Some(transaction) = next {
             if self.transactions[transaction].to_thread == Some(thread) {
                 self.leave_receiver(transaction);
+                outermost = Some(transaction);
                 let state = &mut self.transactions[transaction];
                 state.to_thread = None;
                 next = state.to_parent.take();
@@ -92,6 +124,9 @@ impl Context {
                 state.from = None;
                 next = state.from_parent;
             }
+        }
+        if let Some(outermost) = outermost {
+            self.restore_priority(thread, outermost);
         }
         if let Some(served) = served {
             self.fail_call(served, Verdict::Dead);

@@ -29,7 +29,7 @@ const MAX_SENDS: usize = PIECE_BYTES / (CODE_BYTES + size_of::<BinderTransaction
 /// A piece ends with the send that brings what is fetched along beyond this.
 const ENOUGH_BYTES: usize = 64 << 10;
 const CODE_BYTES: usize = 4;
-/// Data of so many bytes is worth a room.
+/// Data of so many bytes is worth an early reservation.
 const LARGE_BYTES: usize = 16 << 10;
 /// As much memory of a payload is kept for the next.
 const KEPT_BYTES: usize = 128 << 10;
@@ -57,9 +57,10 @@ pub(crate) struct Payload {
     /// The data; if there are offsets, with room for these and with the scatter-gather pieces, as they
     /// will lie in the receiver's buffer.
     pub(crate) bytes: Vec<u8>,
-    /// As many bytes of data were put into a room instead, or as many of them as could be read.
+    /// As many bytes of data were put into an early reservation instead, or as many of them as
+    /// could be read.
     pub(crate) placed_bytes: usize,
-    /// That room, until the send takes it up.
+    /// That reservation, until the send takes it up.
     pub(crate) room: Option<EarlyReservationKey>,
     /// The first part that could not be read. Nothing was fetched after it.
     pub(crate) fault: Option<Part>,
@@ -97,8 +98,8 @@ impl Commands {
         commands
     }
 
-    /// As [`fetch`](Self::fetch), in the place of commands that nobody needs any more: a large payload
-    /// then finds memory that is at hand.
+    /// As [`fetch`](Self::fetch), in the place of commands that are not needed any more: a large
+    /// payload then finds memory that is at hand.
     pub fn fetch_next(&mut self, request: &BinderWriteRead, memory: &mut dyn CallerMemory) {
         self.clear(request);
         let left = request.write_size.saturating_sub(request.write_consumed);
@@ -119,7 +120,7 @@ impl Commands {
         self.fetch_payloads(memory);
     }
 
-    /// As [`none`](Self::none), in the place of commands that nobody needs any more.
+    /// As [`none`](Self::none), in the place of commands that are not needed any more.
     pub fn clear(&mut self, request: &BinderWriteRead) {
         self.start = request.write_consumed;
         (self.len, self.at, self.sends, self.next_payload) = (0, 0, 0, 0);
@@ -208,17 +209,22 @@ impl Commands {
         Some((kind, data))
     }
 
-    /// The next command, if it is a send whose data is in a room.
+    /// The next command, if it is a send whose data is in an early reservation.
     pub(crate) fn next_in_room(
         &self,
     ) -> Option<(EarlyReservationKey, TransactionKind, BinderTransactionDataSg)> {
         let room = self.payloads[..self.sends].get(self.next_payload)?.room?;
-        let (code, _) = self.command_at(self.at)?;
-        let (kind, data) = self.send_at(code, self.at + CODE_BYTES)?;
+        let (kind, data) = self.next_send()?;
         Some((room, kind, data))
     }
 
-    /// Takes a room that no send has taken up.
+    /// The next command, if it is a send.
+    pub(crate) fn next_send(&self) -> Option<(TransactionKind, BinderTransactionDataSg)> {
+        let (code, _) = self.command_at(self.at)?;
+        self.send_at(code, self.at + CODE_BYTES)
+    }
+
+    /// Takes a reservation that no send has taken up.
     pub(crate) fn take_room(&mut self) -> Option<EarlyReservationKey> {
         self.payloads[..self.sends].iter_mut().find_map(|payload| payload.room.take())
     }

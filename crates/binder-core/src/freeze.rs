@@ -20,7 +20,7 @@ use crate::process::ProcessKey;
 enum State {
     #[default]
     No,
-    /// A freeze waits for what is outstanding: calls are refused already, but nobody is told.
+    /// A freeze waits for what is outstanding: calls are refused already, but no freeze link is told.
     InProgress,
     Yes,
 }
@@ -37,6 +37,8 @@ pub(crate) struct Freezer {
     pub(crate) outstanding: usize,
     /// Links by which others watch nodes of this process.
     pub(crate) watchers: BTreeSet<FreezeKey>,
+    /// Those of them that have not been told of the last change: behind the first of these, up to the second.
+    pub(crate) untold: Option<(Option<FreezeKey>, FreezeKey)>,
 }
 
 impl Freezer {
@@ -59,7 +61,7 @@ impl Program {
     pub fn find(contexts: &[&mut Context], by: &HeldPid, pid: u32) -> Result<Self, Errno> {
         let mut found = Vec::new();
         for (place, context) in contexts.iter().enumerate() {
-            // A number of 0 is that of those who are not seen.
+            // The number 0 stands for processes that are not seen.
             let is_meant = |key: &ProcessKey| {
                 let process = &context.processes[*key];
                 pid != 0 && process.is_open() && process.opener.pid.seen_by(by) == pid
@@ -254,7 +256,7 @@ impl Context {
         }
     }
 
-    /// The process ends: whoever waits to freeze it need not wait.
+    /// The process ends: a thread that waits to freeze it need not wait.
     pub(crate) fn end_freezer(&mut self, process: ProcessKey) {
         let freezer = &self.processes[process].freezer;
         debug_assert_eq!(freezer.outstanding, 0, "{process:?} has transactions left");

@@ -1,16 +1,18 @@
 //! Freeze links: a process asks to be told when the owner of a node is frozen or thawed.
 //!
 //! A link tells the state at once and then every change, each after the one before has been
-//! acknowledged. Changes that nobody has read yet are told as one. Clearing detaches a link from its
+//! acknowledged. Changes that were not read yet are told as one. Clearing detaches a link from its
 //! reference; the answer to that waits for the acknowledgement, if one is missing.
 
 use alloc::collections::BTreeMap;
+use core::ops::Bound::{Excluded, Included, Unbounded};
 
 use crate::account::Resource;
 use crate::context::Context;
 use crate::error::Errno;
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
+use crate::slice::OBJECTS_OF_WATCHER;
 use crate::table::Key;
 use crate::work::{QueuedWork, Work};
 
@@ -124,20 +126,49 @@ impl Context {
         Ok(())
     }
 
-    /// Tells those who watch nodes of the process whether it is frozen.
+    /// Tells the links that watch nodes of the process whether it is frozen: a slice of them now,
+    /// the rest in [`run_background_slice`](Self::run_background_slice). A link that begins to
+    /// watch meanwhile knows.
     pub(crate) fn announce_freeze(&mut self, process: ProcessKey) {
-        let Some(state) = self.processes.get(process) else { return };
-        let is_frozen = state.freezer.is_frozen();
-        for link in state.freezer.watchers.clone() {
-            let watcher = &mut self.freezes[link];
-            watcher.is_frozen = is_frozen;
-            match watcher.state {
-                State::Idle => self.queue_freeze(link),
-                // Whoever reads it, or acknowledges the one before, finds the new state.
-                State::Queued(_) | State::Told { .. } => {}
-                State::ToldThenClear { .. } | State::ClearQueued(_) => {
-                    debug_assert!(false, "a cleared link watches nobody");
-                }
+        let Some(state) = self.processes.get_mut(process) else { return };
+        let was_at_it = state.freezer.untold.is_some();
+        state.freezer.untold = state.freezer.watchers.last().map(|last| (None, *last));
+        self.slice.begin();
+        if !self.go_on_announcing(process) && !was_at_it {
+            self.with_untold_freezes.push_back(process);
+        }
+    }
+
+    /// Tells the links that have not been told, as far as the slice allows. Says whether that was all.
+    pub(crate) fn go_on_announcing(&mut self, process: ProcessKey) -> bool {
+        while let Some(state) = self.processes.get_mut(process)
+            && let Some((told, last)) = state.freezer.untold
+        {
+            if !self.slice.has_room() {
+                return false;
+            }
+            let behind = (told.map_or(Unbounded, Excluded), Included(last));
+            let next = state.freezer.watchers.range(behind).next().copied();
+            state.freezer.untold = next.map(|link| (Some(link), last));
+            let is_frozen = state.freezer.is_frozen();
+            if let Some(link) = next {
+                self.slice.spend(OBJECTS_OF_WATCHER);
+                self.note_freeze(link, is_frozen);
+            }
+        }
+        true
+    }
+
+    /// Notes at a link what its process is now, and sees to it that this is told.
+    fn note_freeze(&mut self, link: FreezeKey, is_frozen: bool) {
+        let watcher = &mut self.freezes[link];
+        watcher.is_frozen = is_frozen;
+        match watcher.state {
+            State::Idle => self.queue_freeze(link),
+            // The thread that reads it, or acknowledges the one before, finds the new state.
+            State::Queued(_) | State::Told { .. } => {}
+            State::ToldThenClear { .. } | State::ClearQueued(_) => {
+                debug_assert!(false, "a cleared link watches no process");
             }
         }
     }
@@ -185,7 +216,7 @@ impl Context {
         Ok(())
     }
 
-    /// Handles `BC_CLEAR_FREEZE_NOTIFICATION`. A change that nobody has read is not told any more.
+    /// Handles `BC_CLEAR_FREEZE_NOTIFICATION`. A change that was not read is not told any more.
     ///
     /// # Errors
     ///

@@ -47,7 +47,7 @@ impl ReferenceTable {
     }
 
     fn get(&self, handle: u32) -> Option<ReferenceKey> {
-        *self.by_handle.get(usize::try_from(handle).ok()?)?
+        self.at(usize::try_from(handle).ok()?)
     }
 
     fn insert(&mut self, handle: u32, node: NodeKey, reference: ReferenceKey) {
@@ -78,7 +78,7 @@ impl ReferenceTable {
     }
 
     /// Takes the first reference at or after `next`, and moves `next` past it: for a process that
-    /// ends, whose handles nobody will use.
+    /// ends, whose handles will not be used.
     pub(crate) fn take_next(&mut self, next: &mut usize) -> Option<ReferenceKey> {
         loop {
             let reference = self.by_handle.get_mut(*next)?.take();
@@ -94,8 +94,14 @@ impl ReferenceTable {
         self.by_node.remove(&node);
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = ReferenceKey> {
-        self.by_handle.iter().flatten().copied()
+    /// One more than the highest handle.
+    pub(crate) fn slots(&self) -> usize {
+        self.by_handle.len()
+    }
+
+    /// The reference with the handle of this number.
+    pub(crate) fn at(&self, handle: usize) -> Option<ReferenceKey> {
+        *self.by_handle.get(handle)?
     }
 }
 

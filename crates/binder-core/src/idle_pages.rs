@@ -1,4 +1,5 @@
-//! Pages of receive buffers that no live buffer touches: who has some, and when they are given back.
+//! Pages of receive buffers that no live buffer touches: which processes have some, and when they
+//! are given back.
 
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
@@ -20,7 +21,7 @@ pub(crate) enum MemoryOf {
 }
 
 impl Context {
-    /// Gives back up to `most` pages of anyone's that have been idle while so many turns ended, and returns
+    /// Gives back up to `most` pages of any process that have been idle while so many turns ended, and returns
     /// how many.
     pub fn reclaim_idle_pages(
         &mut self,
@@ -81,11 +82,11 @@ impl Context {
     }
 
     /// Has idle pages given back until the user of a receiver, and all together, have no more memory than
-    /// they may: the receiver's own first, then those of his user, then anyone's.
+    /// they may: the receiver's own first, then those of its user, then any others.
     ///
     /// # Errors
     ///
-    /// Who has too much still, without an idle page.
+    /// [`MemoryOf`]: the user, or all users together, have too much still and no idle page.
     pub(crate) fn keep_within_memory(
         &mut self,
         receiver: ProcessKey,

@@ -67,7 +67,8 @@ pub enum SendEnd {
         /// The limit that was in the way, if it was one.
         excess: Option<Excess>,
     },
-    /// It was accepted, and could not be delivered: whoever waits for a reply reads `BR_FAILED_REPLY`.
+    /// It was accepted, and could not be delivered: the thread that waits for a reply reads
+    /// `BR_FAILED_REPLY`.
     Undelivered {
         /// The cause, as a positive number.
         errno: i32,
@@ -95,7 +96,7 @@ pub(crate) struct Trace {
     pub(crate) sent_at_ns: u64,
 }
 
-/// The two logs of a device, and the reports that nobody has taken.
+/// The two logs of a device, and the reports that the front end has not taken.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     /// The last sends; the newest is the one being written.
@@ -104,7 +105,7 @@ pub(crate) struct Journal {
     reports: VecDeque<SendReport>,
     /// The limit that the send under way has met.
     excess: Option<Excess>,
-    /// The limit that anybody has met last and nobody has taken.
+    /// The limit that was met last, until the front end takes it.
     last_excess: Option<Excess>,
 }
 
@@ -143,7 +144,7 @@ impl Journal {
         self.report(code);
     }
 
-    /// Somebody has met a limit.
+    /// Notes that a limit was met.
     pub(crate) fn exceed(&mut self, excess: Excess) {
         self.excess = Some(excess);
         self.last_excess = Some(excess);
@@ -275,7 +276,8 @@ impl Context {
         self.journal.failed.iter()
     }
 
-    /// Takes the oldest report of the calls so far. Those that nobody takes for long are lost.
+    /// Takes the oldest report of the calls so far. Those that the front end does not take for long
+    /// are lost.
     pub fn poll_report(&mut self) -> Option<SendReport> {
         self.journal.reports.pop_front()
     }

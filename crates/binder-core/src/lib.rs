@@ -10,8 +10,8 @@
 //! `transaction` (finds the receiver), `translate` and `buffer` (the data), `work` (queues),
 //! `waiting` (who is woken), `returns` (writes `BR_*`), `effect` (what the front end does next), and
 //! back by way of `reply`. What objects bring along: `image`, `scatter`, `descriptors`, `suspended_call`. The
-//! other rooms: `manager`, `node`, `handle`, `async_todo`, `death`, `freeze`, `freeze_links`,
-//! `looper`, `nice`, `exit`, `release`, `account`.
+//! other modules: `manager`, `node`, `handle`, `async_todo`, `death`, `freeze`, `freeze_links`,
+//! `looper`, `priority`, `exit`, `release`, `account`.
 //! What people may know of all this: `journal` (the last sends), `counters`, `snapshot` (all tables).
 
 #![no_std]
@@ -44,9 +44,9 @@ mod journal;
 mod looper;
 mod manager;
 mod memory_budget;
-mod nice;
 mod node;
 mod pages;
+mod priority;
 mod process;
 mod proven;
 mod ranges;
@@ -82,14 +82,15 @@ pub use freeze::{Freeze, Patience, Program};
 pub use identity::{Opener, UidMap, UidRange};
 pub use journal::{LogEntry, SendEnd, SendReport};
 pub use memory_budget::MemoryBudget;
-pub use nice::Nice;
 pub use pages::PageCounts;
 pub use pidns::{AdoptError, HeldPid, KernelProcess, NamespaceId, PidTable};
+pub use priority::{Inheritance, Policy, Priority, PriorityChange};
 pub use process::{Process, ProcessKey};
 pub use release::ReleaseProgress;
 pub use snapshot::{
-    BufferView, NodeView, ObjectCount, ProcessView, ReferenceView, Snapshot, StackEntry, StackSide,
-    ThreadView, TransactionView, WorkView,
+    BufferView, NodeView, ObjectCount, ProcessView, ReferenceView, Snapshot, SnapshotBuilder,
+    SnapshotCursor, SnapshotItem, SnapshotTotals, StackEntry, StackSide, ThreadView,
+    TransactionView, WorkView,
 };
 pub use stats::{Census, DebugIds};
 pub use suspended_call::{FdWork, NotInstalled, SuspendedCall, SuspendedCallKey};

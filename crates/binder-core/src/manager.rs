@@ -38,7 +38,7 @@ impl Context {
         };
         self.hold_locally(node, Strength::Strong);
         self.hold_locally(node, Strength::Weak);
-        // The manager knows itself: it is told of nobody who counts on it.
+        // The manager knows itself: it is not told when others refer to it.
         self.nodes[node].strong_view = OwnerView::Acquired;
         self.nodes[node].weak_view = OwnerView::Acquired;
         self.manager = Some(node);

@@ -12,7 +12,7 @@ use crate::async_todo::AsyncTodo;
 use crate::context::Context;
 use crate::error::Errno;
 use crate::handle::ReferenceKey;
-use crate::nice::Nice;
+use crate::priority::{Inheritance, NodeScheduling};
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::thread::ThreadKey;
@@ -79,8 +79,8 @@ pub(crate) struct Node {
     pub(crate) ptr: u64,
     pub(crate) cookie: u64,
     pub(crate) wants_security_context: bool,
-    /// How nice those may be at most who serve it.
-    pub(crate) nice: Option<Nice>,
+    /// How those are to run who serve it.
+    pub(crate) scheduling: NodeScheduling,
     /// Transactions to it may carry file descriptors.
     pub(crate) accepts_fds: bool,
     /// References in other processes.
@@ -97,19 +97,24 @@ pub(crate) struct Node {
     /// A one-way to this node is queued or being handled; the rest wait in line.
     pub(crate) has_oneway_in_flight: bool,
     pub(crate) async_todo: AsyncTodo,
-    /// References with a death link.
+    /// References with a death link that are still to be told.
     pub(crate) watchers: BTreeSet<ReferenceKey>,
 }
 
 impl Node {
-    fn new(debug_id: u32, owner: ProcessKey, object: &FlatBinderObject) -> Self {
+    fn new(
+        debug_id: u32,
+        owner: ProcessKey,
+        object: &FlatBinderObject,
+        inheritance: Inheritance,
+    ) -> Self {
         Self {
             debug_id,
             owner: Some(owner),
             ptr: object.binder,
             cookie: object.cookie,
             wants_security_context: object.flags & FLAT_BINDER_FLAG_TXN_SECURITY_CTX != 0,
-            nice: Nice::asked_for(object.flags),
+            scheduling: NodeScheduling::of(object.flags, inheritance),
             accepts_fds: object.flags & FLAT_BINDER_FLAG_ACCEPTS_FDS != 0,
             references: 0,
             strong_references: 0,
@@ -142,13 +147,12 @@ impl Node {
         self.strong_view != OwnerView::Released || self.weak_view != OwnerView::Released
     }
 
-    /// Whether the owner is owed a notice, or will be when it has acknowledged a strong reference that is
-    /// gone: what it is owed then has its place in the queue already (Linux `drivers/android/binder.c`,
-    /// `binder_dec_node_nilocked`).
-    fn may_owe_notice_of_loss(&self) -> bool {
-        let is_held_weakly = self.references > 0 || self.local_weak > 0;
-        (self.strong_view == OwnerView::Acquired && !self.is_held_strongly())
-            || (self.weak_view == OwnerView::Acquired && !is_held_weakly)
+    /// Whether no count of this strength is left, be it only one that is not acknowledged.
+    fn has_lost(&self, strength: Strength) -> bool {
+        match strength {
+            Strength::Strong => !self.is_held_strongly(),
+            Strength::Weak => self.references == 0 && self.total_local_weak() == 0,
+        }
     }
 
     /// All strong counts: those of the owner and one per strong reference.
@@ -190,7 +194,8 @@ impl Context {
         object: &FlatBinderObject,
     ) -> Result<NodeKey, Errno> {
         self.check_node_quota(owner)?;
-        let node = self.nodes.insert(Node::new(self.ids.next(), owner, object));
+        let node = Node::new(self.ids.next(), owner, object, self.inheritance);
+        let node = self.nodes.insert(node);
         self.processes[owner].nodes.insert(object.binder, node);
         self.holdings_of(owner)[Resource::Nodes] += 1;
         Ok(node)
@@ -249,13 +254,13 @@ impl Context {
     /// Takes back what [`count_strong`](Self::count_strong) counted.
     pub(crate) fn uncount_strong(&mut self, node: NodeKey) {
         self.nodes[node].strong_references -= 1;
-        self.settle_losses(node);
+        self.settle_loss(node, Strength::Strong);
     }
 
     /// Takes back what [`attach_reference`](Self::attach_reference) counted.
     pub(crate) fn detach_reference(&mut self, node: NodeKey) {
         self.nodes[node].references -= 1;
-        self.settle_losses(node);
+        self.settle_loss(node, Strength::Weak);
     }
 
     /// Counts a hold within the owner: a buffer that is addressed to the node or carries it.
@@ -275,7 +280,7 @@ impl Context {
             Strength::Weak => &mut state.local_weak,
         };
         *count = count.saturating_sub(1);
-        self.settle_losses(node);
+        self.settle_loss(node, strength);
     }
 
     /// Handles `BC_INCREFS_DONE` and `BC_ACQUIRE_DONE`; what does not fit is ignored.
@@ -294,22 +299,33 @@ impl Context {
         };
         if state.cookie == cookie && *view == OwnerView::Acquiring {
             *view = OwnerView::Acquired;
-            self.settle_losses(node);
+            self.settle_loss(node, strength);
         }
+        self.look_over(node);
     }
 
-    /// After a count went down: queues the notice that is owed now, or frees the node.
-    fn settle_losses(&mut self, node: NodeKey) {
+    /// After a count of this strength went down: if it was the last, queues the node for its owner, who
+    /// is told what it is owed when it reads that, or frees the node.
+    fn settle_loss(&mut self, node: NodeKey, strength: Strength) {
         let state = &self.nodes[node];
         match state.owner {
             Some(owner) if state.is_known_to_owner() => {
-                if state.may_owe_notice_of_loss() && state.queued.is_none() {
+                if state.has_lost(strength) && state.queued.is_none() {
                     let queued = self.queue_on_process(owner, Work::Node(node));
                     self.nodes[node].queued = Some(queued);
                 }
             }
             Some(_) | None if state.is_held() => {}
             Some(_) | None => self.free_node(node),
+        }
+    }
+
+    /// After the node was looked up: queues it once more if no process refers to it, whether its
+    /// owner is owed anything or not. Its place in the queue depends on it: on Linux a thread that
+    /// looks a node up holds it weakly meanwhile.
+    pub(crate) fn look_over(&mut self, node: NodeKey) {
+        if self.nodes.get(node).is_some() {
+            self.settle_loss(node, Strength::Weak);
         }
     }
 
@@ -344,8 +360,8 @@ impl Context {
         debug_assert!(state.async_todo.is_empty(), "each waits with a hold on the node");
     }
 
-    /// Parts the node, which has no one-ways in line any more, from its dying owner: watchers are
-    /// told.
+    /// Parts the node, which has no one-ways in line any more, from its dying owner. Its watchers are to
+    /// be told.
     ///
     /// The node itself stays for as long as others refer to it.
     pub(crate) fn orphan_node(&mut self, node: NodeKey) {
@@ -360,10 +376,6 @@ impl Context {
         state.weak_view = OwnerView::Released;
         if state.references == 0 {
             self.free_node(node);
-            return;
-        }
-        for reference in state.watchers.clone() {
-            self.announce_death(reference);
         }
     }
 }

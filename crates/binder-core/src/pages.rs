@@ -142,7 +142,7 @@ impl Pages {
         Some(page)
     }
 
-    /// Gives back what was needed to remember pages that nobody comes back to.
+    /// Gives back the memory that was needed to remember absent pages at the end.
     fn forget_absent(&mut self) {
         while let Some(Page::Absent) = self.states.last() {
             self.states.pop();

@@ -6,23 +6,23 @@ use alloc::vec::Vec;
 
 use crate::account::Amounts;
 use crate::buffer::Mapping;
-use crate::context::Context;
+use crate::context::{Caller, Context};
 use crate::counters::Counters;
 use crate::death::DeathKey;
 use crate::descriptors::FilesInTransit;
-use crate::env::ReceiveBuffers;
+use crate::env::{MappingArea, ReceiveBuffers};
 use crate::error::{Errno, Verdict};
+use crate::fetch::Commands;
 use crate::freeze::Freezer;
 use crate::freeze_links::FreezeLinks;
 use crate::handle::ReferenceTable;
 use crate::identity::Opener;
-use crate::nice::Nice;
 use crate::node::NodeKey;
+use crate::priority::Priority;
 use crate::release::ReleaseRemains;
 use crate::table::Key;
 use crate::thread::ThreadKey;
-use crate::transaction::TransactionKind;
-use crate::work::{Work, WorkQueue};
+use crate::work::WorkQueue;
 
 /// Transactions that are dropped in one go: some 200 us' worth.
 const SLICE_TRANSACTIONS: usize = 256;
@@ -35,6 +35,8 @@ pub type ProcessKey = Key<Process>;
 pub struct Process {
     pub(crate) opener: Opener,
     pub(crate) threads: BTreeMap<u32, ThreadKey>,
+    /// Those that are gone and have left queues which are still to be dealt with.
+    pub(crate) ending_threads: Vec<ThreadKey>,
     /// Own nodes by their owner's pointer, in the order in which they are listed.
     pub(crate) nodes: BTreeMap<u64, NodeKey>,
     pub(crate) handles: ReferenceTable,
@@ -53,10 +55,12 @@ pub struct Process {
     pub(crate) started_threads: u32,
     /// Wants to read `BR_ONEWAY_SPAM_SUSPECT` about its own sends.
     pub(crate) detects_oneway_spam: bool,
-    /// How nice its threads are while they serve nobody, if that concerns us.
-    pub(crate) default_nice: Option<Nice>,
+    /// The priority of its threads while they serve no call, if that concerns us.
+    pub(crate) default_priority: Option<Priority>,
     /// The receive buffer; `None` until a mapping of it has been found.
     pub(crate) mapping: Option<Mapping>,
+    /// It was looked for in vain, and the process has made no call since.
+    pub(crate) is_known_unmapped: bool,
     /// Files on their way for which it pays.
     pub(crate) files: FilesInTransit,
     /// What is counted for it that its own tables do not show.
@@ -73,6 +77,7 @@ impl Process {
         Self {
             opener,
             threads: BTreeMap::new(),
+            ending_threads: Vec::new(),
             nodes: BTreeMap::new(),
             handles: ReferenceTable::new(),
             todo: WorkQueue::default(),
@@ -85,8 +90,9 @@ impl Process {
             has_requested_thread: false,
             started_threads: 0,
             detects_oneway_spam: false,
-            default_nice: None,
+            default_priority: None,
             mapping: None,
+            is_known_unmapped: false,
             files: FilesInTransit::default(),
             account: Amounts::default(),
             remains: None,
@@ -126,44 +132,56 @@ impl Context {
         }
     }
 
-    /// The receive buffer of a process, found on first need.
+    /// The receive buffer of a process.
     ///
     /// # Errors
     ///
     /// `ESRCH` while the process has not mapped it, once it has it no more, or is being ended.
-    pub(crate) fn arena_of(
-        &mut self,
-        process: ProcessKey,
-        memory: &mut dyn ReceiveBuffers,
-    ) -> Result<&mut Mapping, Errno> {
+    pub(crate) fn mapping_of(&mut self, process: ProcessKey) -> Result<&mut Mapping, Errno> {
         let state = &mut self.processes[process];
         if !state.is_open() {
             return Err(Errno::ESRCH);
         }
-        if state.mapping.is_none() {
-            let area = memory.locate_mapping(process);
-            state.mapping = area.map(|area| Mapping::new(area, self.budget.clone()));
-        }
         state.mapping.as_mut().filter(|mapping| mapping.is_mapped).ok_or(Errno::ESRCH)
     }
 
-    /// Whether a call waits until a thread of the process comes to read, so that somebody waits in vain
-    /// if none can.
+    /// The receiver of the next command, if that is a send and it is not known where its receive buffer is
+    /// mapped: it must be looked for before the command can be run.
+    pub(crate) fn unlocated_receiver(
+        &self,
+        caller: &Caller,
+        commands: &Commands,
+    ) -> Option<ProcessKey> {
+        let (kind, data) = commands.next_send()?;
+        let (receiver, _) = self.receiver_of(caller.process, caller.tid, kind, &data)?;
+        let state = &self.processes[receiver];
+        let is_unlocated = state.mapping.is_none() && !state.is_known_unmapped && state.is_open();
+        is_unlocated.then_some(receiver)
+    }
+
+    /// Notes where a process has its receive buffer mapped, as a call [wants to know](crate::Outcome::Locate);
+    /// `None` if it has not.
+    pub fn note_mapping(&mut self, process: ProcessKey, found: Option<MappingArea>) {
+        let Some(state) = self.processes.get_mut(process) else { return };
+        state.is_known_unmapped = found.is_none();
+        if state.mapping.is_none() {
+            state.mapping = found.map(|area| Mapping::new(area, self.budget.clone()));
+        }
+    }
+
+    /// Whether a call waits until a thread of the process comes to read, so that its sender waits
+    /// in vain if none can.
     pub fn has_unread_call(&self, process: ProcessKey) -> bool {
-        let Some(state) = self.processes.get(process) else { return false };
-        let is_call = |work| {
-            matches!(work, Work::Transaction(transaction)
-            if self.transactions[transaction].kind == TransactionKind::Call)
-        };
-        state.freezer.outstanding > 0 && state.todo.iter().any(is_call)
+        self.processes.get(process).is_some_and(|state| state.todo.has_calls())
     }
 
     /// The process has its receive buffer mapped no more: it has unmapped it, or executed another
     /// program. It cannot get it back, so nothing can be sent to it from here on.
     ///
-    /// What nobody has read is dropped, and callers get `BR_DEAD_REPLY`: it may have been sent after the
-    /// mapping was gone, as nobody tells us when that happens. A slice of it, if it is much; calls that
-    /// are left [are there still](Self::has_unread_call).
+    /// Transactions that were not read are dropped, and callers get `BR_DEAD_REPLY`: they may have
+    /// been sent after the mapping was gone, as the driver is not told when that happens. If there
+    /// are many, a slice of them goes; calls that remain are still
+    /// [waiting](Self::has_unread_call).
     pub fn lose_mapping(&mut self, process: ProcessKey, memory: &mut dyn ReceiveBuffers) {
         self.slice.begin();
         let Some(state) = self.processes.get_mut(process) else { return };

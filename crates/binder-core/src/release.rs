@@ -10,7 +10,9 @@ use crate::buffer::Mapping;
 use crate::context::Context;
 use crate::env::ReceiveBuffers;
 use crate::error::Verdict;
+use crate::node::NodeKey;
 use crate::process::ProcessKey;
+use crate::slice::OBJECTS_OF_WATCHER;
 use crate::work::Work;
 
 /// How far the end of a process has come.
@@ -27,6 +29,8 @@ pub enum ReleaseProgress {
 #[derive(Debug)]
 pub(crate) struct ReleaseRemains {
     mapping: Option<Mapping>,
+    /// A node that was its own, if some of its watchers have not been told.
+    watched: Option<NodeKey>,
     /// Where the handles begin that have not been let go.
     next_handle: usize,
 }
@@ -44,7 +48,8 @@ impl Context {
         if state.remains.is_none() {
             // What the buffers hold is held through references and nodes of this same process,
             // which are about to go as well.
-            let remains = ReleaseRemains { mapping: state.mapping.take(), next_handle: 0 };
+            let remains =
+                ReleaseRemains { mapping: state.mapping.take(), watched: None, next_handle: 0 };
             let bytes = remains.mapping.as_ref().map_or(0, Mapping::present_bytes);
             state.remains = Some(Box::new(remains));
             // The mapping goes with the file.
@@ -83,15 +88,10 @@ impl Context {
             && let Some((_, thread)) = self.processes[process].threads.first_key_value()
         {
             let thread = *thread;
-            self.wind_up_thread(thread, memory);
-            while self.slice.has_room() && self.drop_own_work(thread, memory) {
-                self.slice.spend(1);
-            }
-            if self.threads[thread].todo.is_empty() {
-                self.slice.spend(1);
-                self.remove_thread(thread, memory);
-            }
+            self.slice.spend(1);
+            self.remove_thread(thread, memory);
         }
+        self.end_threads(process, memory);
     }
 
     fn release_queue(&mut self, process: ProcessKey, memory: &mut dyn ReceiveBuffers) {
@@ -117,20 +117,38 @@ impl Context {
 
     /// Parts the nodes from their owner: one-ways in line are dropped, watchers are told.
     fn release_nodes(&mut self, process: ProcessKey) {
-        while self.slice.has_room()
-            && let Some((ptr, node)) = self.processes[process].nodes.first_key_value()
-        {
+        while self.slice.has_room() {
+            if self.tell_watcher(process) {
+                continue;
+            }
+            let Some((ptr, node)) = self.processes[process].nodes.first_key_value() else { return };
             let (ptr, node) = (*ptr, *node);
             if let Some(oneway) = self.next_async(node) {
                 self.slice.spend(1);
                 self.end_transaction(oneway);
                 continue;
             }
-            self.slice.spend(1 + self.nodes[node].watchers.len());
+            self.slice.spend(1);
             self.processes[process].nodes.remove(&ptr);
             self.holdings_of(process)[Resource::Nodes] -= 1;
             self.orphan_node(node);
+            if let Some(remains) = &mut self.processes[process].remains {
+                remains.watched = Some(node);
+            }
         }
+    }
+
+    /// Tells one watcher of the node that was parted from its owner last. Says whether there was one.
+    fn tell_watcher(&mut self, process: ProcessKey) -> bool {
+        let Some(remains) = &mut self.processes[process].remains else { return false };
+        let node = remains.watched.and_then(|node| self.nodes.get_mut(node));
+        let Some(watcher) = node.and_then(|node| node.watchers.pop_first()) else {
+            remains.watched = None;
+            return false;
+        };
+        self.slice.spend(OBJECTS_OF_WATCHER);
+        self.announce_death(watcher);
+        true
     }
 
     fn release_handles(&mut self, process: ProcessKey) {

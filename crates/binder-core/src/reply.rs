@@ -37,7 +37,7 @@ impl Context {
                 return self.refuse_send(thread, id, refusal);
             }
         };
-        self.restore_nice(thread, call);
+        self.restore_priority(thread, call);
         self.log_waiting_caller(call);
         match self.try_reply(caller, thread, call, data, payload, memory) {
             Ok(None) => self.conclude_reply(caller, thread, call, data, Ok(())),
@@ -165,8 +165,8 @@ impl Context {
             code: data.transaction_data.code,
             flags: data.transaction_data.flags,
             sender_euid: caller.euid,
-            nice: None,
-            replaced_nice: None,
+            priority: None,
+            replaced_priority: None,
             buffer: Some(buffer),
         });
         self.threads[waiting].stack = self.transactions[call].from_parent;
@@ -194,7 +194,7 @@ impl Context {
             };
             let state = &mut self.threads[thread];
             state.stack = from_parent;
-            // Of two failures that nobody has read, the first is told.
+            // Of two failures that were not read, the first is told.
             if state.reply_error.is_none() {
                 state.reply_error = Some(verdict.code());
                 self.queue_on_thread(thread, Work::ReplyError);

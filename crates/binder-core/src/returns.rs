@@ -150,7 +150,7 @@ impl Context {
         mut returns: Returns,
     ) -> Result<Outcome, Errno> {
         if self.threads[thread].may_take_process_work() {
-            self.reset_nice(thread);
+            self.reset_priority(thread);
         }
         returns.proven_len = self.proven_len(thread, request);
         match (self.gather(thread, &mut returns), waits) {

@@ -5,6 +5,8 @@
 
 /// Objects that one slice translates, lets go of or ends: about 200 us' worth.
 const SLICE_OBJECTS: usize = 256;
+/// To tell a watcher of something wakes a thread, which takes as long as so many objects do.
+pub(crate) const OBJECTS_OF_WATCHER: usize = 4;
 /// Bytes of a receive buffer that one slice stores, or clears: with fresh pages about 100 us' worth.
 pub(crate) const SLICE_BYTES: u32 = 256 << 10;
 
@@ -26,6 +28,11 @@ impl Slice {
     pub(crate) fn of(objects: usize) -> Self {
         let objects = objects.max(1);
         Self { objects, left: objects }
+    }
+
+    /// As many as each deals with.
+    pub(crate) fn objects(&self) -> usize {
+        self.objects
     }
 
     /// Begins the next.

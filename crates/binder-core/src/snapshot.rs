@@ -1,30 +1,25 @@
-//! All tables of a device at one moment, as plain values for people and their tools.
+//! All tables of a device, as plain values for people and their tools.
 //!
-//! A snapshot costs as much as there is to tell; what is told of is not slowed down by it otherwise.
+//! They are taken down in slices ([`Context::snapshot_slice`]): what is told of goes on between two of them.
+//! Each process that fits into a slice is as it was at one moment; of a larger one each thread, node or
+//! buffer is.
 
-use alloc::collections::BTreeMap;
+mod cursor;
+mod view;
+
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::account::Amounts;
-use crate::buffer::Buffer;
 use crate::context::Context;
 use crate::counters::Counters;
-use crate::death::QueuedNews;
-use crate::handle::ReferenceKey;
-use crate::node::{Node, NodeKey, OwnerView};
-use crate::pages::{PAGE_BYTES, PageCounts};
-use crate::process::{Process, ProcessKey};
-use crate::thread::{Thread, ThreadKey};
-use crate::transaction::{TransactionKey, TransactionKind};
-use crate::waiting::Parked;
-use crate::work::Work;
+use crate::pages::PageCounts;
+use crate::process::ProcessKey;
+use crate::transaction::TransactionKind;
 
-/// A looper bit that only logs have: the thread sleeps in a read.
-const LOOPER_WAITING: u8 = 0x10;
-/// The same: the thread polls.
-const LOOPER_POLLS: u8 = 0x20;
+pub use cursor::SnapshotCursor;
 
-/// A device at one moment.
+/// A device, as it was while the snapshot was taken.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Snapshot {
     /// Nodes that outlived their owners.
@@ -274,218 +269,125 @@ pub enum WorkView {
     ClearedFreezeNotification,
 }
 
-impl Context {
-    /// Takes down all tables.
-    pub fn snapshot(&self) -> Snapshot {
-        let mut holders: BTreeMap<NodeKey, Vec<u32>> = BTreeMap::new();
-        for reference in self.references.values() {
-            if let Some(holder) = self.processes.get(reference.process) {
-                holders.entry(reference.node).or_default().push(holder.opener.pid.number());
+/// One thing that a snapshot tells. What follows a process, a thread or a node belongs to that.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SnapshotItem {
+    /// What all have together; it comes first.
+    Totals(Box<SnapshotTotals>),
+    /// What a user has.
+    User {
+        /// The user.
+        uid: u32,
+        /// How much of each resource.
+        held: Amounts,
+    },
+    /// A node that outlived its owner.
+    DeadNode(NodeView),
+    /// An open file, without what it has.
+    Process(Box<ProcessView>),
+    /// A thread of the process.
+    Thread(ThreadView),
+    /// A transaction of the thread's stack.
+    StackEntry(StackEntry),
+    /// An item of the thread's queue.
+    ThreadWork(WorkView),
+    /// A node of the process.
+    Node(NodeView),
+    /// A one-way in line at the node.
+    WaitingOneway(TransactionView),
+    /// A reference of the process.
+    Reference(ReferenceView),
+    /// A buffer of the process.
+    Buffer(BufferView),
+    /// An item of the process's queue.
+    Work(WorkView),
+}
+
+/// What all processes of a device have together, when its snapshot begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SnapshotTotals {
+    /// What each user may have.
+    user_limits: Amounts,
+    /// What processes did that are gone.
+    past: Counters,
+    objects: Vec<ObjectCount>,
+}
+
+/// Makes a snapshot of its slices.
+#[derive(Debug, Default)]
+pub struct SnapshotBuilder(Snapshot);
+
+impl SnapshotBuilder {
+    /// Adds the next slice.
+    pub fn add(&mut self, slice: impl IntoIterator<Item = SnapshotItem>) {
+        for item in slice {
+            let is_placed = self.place(item);
+            debug_assert!(is_placed.is_some(), "what belongs to something follows it");
+        }
+    }
+
+    fn place(&mut self, item: SnapshotItem) -> Option<()> {
+        let Self(snapshot) = self;
+        let process = snapshot.processes.last_mut();
+        match item {
+            SnapshotItem::Totals(totals) => {
+                let SnapshotTotals { user_limits, past, objects } = *totals;
+                (snapshot.user_limits, snapshot.counters) = (user_limits, past);
+                snapshot.objects = objects;
             }
-        }
-        let mut counters = self.past.clone();
-        for process in self.processes.values() {
-            counters.add(&process.counters);
-        }
-        let dead = self.nodes.iter().filter(|(_, node)| node.owner.is_none());
-        Snapshot {
-            dead_nodes: dead.map(|(key, node)| self.view_node(key, node, &holders)).collect(),
-            processes: self
-                .processes
-                .iter()
-                .map(|(key, process)| self.view_process(key, process, &holders))
-                .collect(),
-            users: self
-                .users
-                .iter()
-                .filter(|(_, user)| user.has_anything())
-                .map(|(uid, user)| (*uid, user.holdings()))
-                .collect(),
-            user_limits: self.limits.per_user,
-            counters,
-            objects: self.count_objects(),
-        }
-    }
-
-    fn count_objects(&self) -> Vec<ObjectCount> {
-        let work = self.threads.values().flat_map(|thread| thread.todo.iter());
-        let completions = work.filter(|work| work.is_completion()).count();
-        [
-            ("proc", self.processes.len(), self.processes.total()),
-            ("thread", self.threads.len(), self.threads.total()),
-            ("node", self.nodes.len(), self.nodes.total()),
-            ("ref", self.references.len(), self.references.total()),
-            ("death", self.deaths.len(), self.deaths.total()),
-            ("transaction", self.transactions.len(), self.transactions.total()),
-            ("transaction_complete", completions, self.completions),
-            ("freeze", self.freezes.len(), self.freezes.total()),
-        ]
-        .map(|(name, active, total)| ObjectCount { name, active: active as u64, total })
-        .into()
-    }
-
-    fn view_process(
-        &self,
-        key: ProcessKey,
-        process: &Process,
-        holders: &BTreeMap<NodeKey, Vec<u32>>,
-    ) -> ProcessView {
-        let mapping = process.mapping.as_ref();
-        let pages = mapping.map(|mapping| mapping.page_counts()).unwrap_or_default();
-        let area_bytes = mapping.map_or(0, |mapping| mapping.len_bytes());
-        let nodes = process.nodes.values();
-        let own_nodes = nodes.filter_map(|key| Some((*key, self.nodes.get(*key)?)));
-        let buffers = mapping.into_iter().flat_map(|mapping| mapping.iter());
-        ProcessView {
-            key,
-            pid: process.opener.pid.number(),
-            uid: process.opener.uid,
-            threads: process.threads.values().map(|thread| self.view_thread(*thread)).collect(),
-            nodes: own_nodes.map(|(key, node)| self.view_node(key, node, holders)).collect(),
-            references: process.handles.iter().filter_map(|key| self.view_reference(key)).collect(),
-            buffers: buffers.map(|buffer| self.view_buffer(buffer)).collect(),
-            todo: process.todo.iter().filter_map(|work| self.view_work(None, work)).collect(),
-            has_delivered_deaths: !process.delivered_deaths.is_empty(),
-            has_told_freezes: process.freeze_links.last_told().is_some(),
-            max_threads: process.max_threads,
-            has_requested_thread: process.has_requested_thread,
-            started_threads: process.started_threads,
-            ready_threads: process.waiting.len(),
-            area_bytes,
-            oneway_room: mapping.map_or(0, |mapping| mapping.oneway_room()),
-            pages,
-            absent_pages: (area_bytes / PAGE_BYTES).saturating_sub(pages.in_use + pages.idle),
-            pages_high_watermark: mapping.map_or(0, |mapping| mapping.pages_high_watermark()),
-            longest_call_ns: process.longest_call_ns,
-            counters: process.counters.clone(),
-        }
-    }
-
-    fn view_thread(&self, key: ThreadKey) -> ThreadView {
-        let thread = &self.threads[key];
-        let mut stack = Vec::new();
-        let mut next = thread.stack;
-        while let Some(transaction) = next {
-            let state = &self.transactions[transaction];
-            let is_incoming = state.to_thread == Some(key);
-            next = if is_incoming { state.to_parent } else { state.from_parent };
-            let direction = if is_incoming { StackSide::Incoming } else { StackSide::Outgoing };
-            stack.push(StackEntry { direction, transaction: self.view_transaction(transaction) });
-        }
-        let todo = thread.todo.iter().filter_map(|work| self.view_work(Some(thread), work));
-        ThreadView {
-            tid: thread.tid,
-            looper: looper_bits(thread),
-            need_return: thread.need_return,
-            stack,
-            todo: todo.collect(),
-        }
-    }
-
-    fn view_transaction(&self, key: TransactionKey) -> TransactionView {
-        let state = &self.transactions[key];
-        let to = state.to_process.and_then(|key| Some((key, self.processes.get(key)?)));
-        let to_thread = state.to_thread.and_then(|key| self.threads.get(key));
-        let buffer = to.and_then(|(_, to)| to.mapping.as_ref()?.get(state.buffer?));
-        TransactionView {
-            id: state.trace.id,
-            kind: state.kind,
-            from_pid: state.trace.from_pid,
-            from_tid: state.trace.from_tid,
-            to: to.map(|(key, _)| key),
-            to_pid: to.map_or(0, |(_, to)| to.opener.pid.number()),
-            to_tid: to_thread.map_or(0, |thread| thread.tid),
-            code: state.code,
-            flags: state.flags,
-            elapsed_ns: self.now_ns.saturating_sub(state.trace.sent_at_ns),
-            buffer: buffer.map(|buffer| self.view_buffer(buffer)),
-        }
-    }
-
-    fn view_buffer(&self, buffer: &Buffer) -> BufferView {
-        let node = buffer.target.and_then(|node| self.nodes.get(node));
-        BufferView {
-            id: buffer.debug_id,
-            node: node.map(|node| node.debug_id),
-            start: buffer.layout.start,
-            data_len: buffer.layout.data_len,
-            offsets_len: buffer.layout.offsets_len,
-            extra_len: buffer.layout.extra_len,
-            slot_len: buffer.layout.slot_len,
-            is_active: buffer.transaction.is_some(),
-        }
-    }
-
-    fn view_node(
-        &self,
-        key: NodeKey,
-        node: &Node,
-        holders: &BTreeMap<NodeKey, Vec<u32>>,
-    ) -> NodeView {
-        let waiting = node.async_todo.iter();
-        NodeView {
-            id: node.debug_id,
-            ptr: node.ptr,
-            cookie: node.cookie,
-            has_strong: node.strong_view != OwnerView::Released,
-            has_weak: node.weak_view != OwnerView::Released,
-            local_strong: node.total_strong() - node.strong_references,
-            local_weak: node.total_local_weak(),
-            strong_references: node.strong_references,
-            references: node.references,
-            holders: holders.get(&key).cloned().unwrap_or_default(),
-            has_oneway_in_flight: node.has_oneway_in_flight,
-            waiting_oneways: waiting.map(|oneway| self.view_transaction(*oneway)).collect(),
-        }
-    }
-
-    /// Tells a reference. `None` if it is gone: a process that ends forgets its handles later.
-    fn view_reference(&self, key: ReferenceKey) -> Option<ReferenceView> {
-        let reference = self.references.get(key)?;
-        let node = self.nodes.get(reference.node)?;
-        Some(ReferenceView {
-            id: reference.debug_id,
-            handle: reference.handle,
-            node: node.debug_id,
-            is_dead: node.owner.is_none(),
-            strong: reference.strong,
-            weak: reference.weak,
-            // Never 0, which logs print for none.
-            death: reference.death.map(|death| death.slot() as u64 + 1),
-        })
-    }
-
-    /// Tells an item of the queue of `thread`, or of a process. `None` for a slot that is empty.
-    fn view_work(&self, thread: Option<&Thread>, work: Work) -> Option<WorkView> {
-        Some(match work {
-            Work::Transaction(transaction) => {
-                let mut view = self.view_transaction(transaction);
-                // Whoever has it in its own queue is to take it.
-                view.to_tid = thread.map_or(view.to_tid, |thread| thread.tid);
-                WorkView::Transaction(view)
+            SnapshotItem::User { uid, held } => snapshot.users.push((uid, held)),
+            SnapshotItem::DeadNode(node) => snapshot.dead_nodes.push(node),
+            SnapshotItem::Process(process) => {
+                snapshot.counters.add(&process.counters);
+                snapshot.processes.push(*process);
             }
-            Work::TransactionComplete
-            | Work::OnewaySpamSuspect
-            | Work::TransactionPendingFrozen => WorkView::TransactionComplete,
-            Work::ReturnError => WorkView::TransactionError(thread?.return_error?),
-            Work::ReplyError => WorkView::TransactionError(thread?.reply_error?),
-            Work::Node(node) => {
-                let node = &self.nodes[node];
-                WorkView::Node { id: node.debug_id, ptr: node.ptr, cookie: node.cookie }
+            SnapshotItem::Thread(thread) => process?.threads.push(thread),
+            SnapshotItem::StackEntry(entry) => process?.threads.last_mut()?.stack.push(entry),
+            SnapshotItem::ThreadWork(work) => process?.threads.last_mut()?.todo.push(work),
+            SnapshotItem::Node(node) => process?.nodes.push(node),
+            SnapshotItem::WaitingOneway(oneway) => {
+                process?.nodes.last_mut()?.waiting_oneways.push(oneway);
             }
-            Work::Death(death) => match self.queued_news(death) {
-                QueuedNews::Death => WorkView::DeadBinder,
-                QueuedNews::DeathThenClear => WorkView::ClearedDeadBinder,
-                QueuedNews::Clear => WorkView::ClearedDeathNotification,
-            },
-            Work::Freeze(link) if self.is_cleared(link) => WorkView::ClearedFreezeNotification,
-            Work::Freeze(_) => WorkView::FrozenBinder,
-        })
+            SnapshotItem::Reference(reference) => process?.references.push(reference),
+            SnapshotItem::Buffer(buffer) => process?.buffers.push(buffer),
+            SnapshotItem::Work(work) => process?.todo.push(work),
+        }
+        Some(())
+    }
+
+    /// The whole, once all slices were added.
+    pub fn finish(self) -> Snapshot {
+        let Self(mut snapshot) = self;
+        snapshot.find_holders();
+        snapshot
     }
 }
 
-fn looper_bits(thread: &Thread) -> u8 {
-    let waits = if thread.parked == Parked::No { 0 } else { LOOPER_WAITING };
-    let polls = if thread.polls { LOOPER_POLLS } else { 0 };
-    thread.looper.bits() | waits | polls
+impl Snapshot {
+    /// Notes at each node the processes that refer to it, in the order of the processes.
+    fn find_holders(&mut self) {
+        let holders = self.processes.iter().flat_map(|process| {
+            process.references.iter().map(|reference| (reference.node, process.pid))
+        });
+        let mut holders: Vec<(u32, u32)> = holders.collect();
+        holders.sort_by_key(|(node, _)| *node);
+        let nodes = self.processes.iter_mut().flat_map(|process| &mut process.nodes);
+        for node in nodes.chain(&mut self.dead_nodes) {
+            let start = holders.partition_point(|(id, _)| *id < node.id);
+            let of_node = holders[start..].iter().take_while(|(id, _)| *id == node.id);
+            node.holders = of_node.map(|(_, pid)| *pid).collect();
+        }
+    }
+}
+
+impl Context {
+    /// Takes down all tables at one moment, however long that takes.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut builder = SnapshotBuilder::default();
+        let mut cursor = SnapshotCursor::default();
+        while !cursor.is_at_end() {
+            builder.add(self.snapshot_slice(&mut cursor));
+        }
+        builder.finish()
+    }
 }

@@ -194,6 +194,7 @@ impl Context {
                 Outcome::Park(_)
                 | Outcome::Fetch
                 | Outcome::Yield(_)
+                | Outcome::Locate(_)
                 | Outcome::CopyOut(_)
                 | Outcome::FdWork(_),
             ) => return result,
@@ -260,8 +261,9 @@ impl Context {
         }
     }
 
-    /// Delivers a transaction whose files are installed. If they are not, nobody sees it: a call's
-    /// sender is told, and so is the reader if it is a reply; a one-way is dropped.
+    /// Delivers a transaction whose files are installed. If they are not, the transaction is not
+    /// delivered: a call's sender is told, and so is the reader if it is a reply; a one-way is
+    /// dropped.
     fn deliver(
         &mut self,
         thread: ThreadKey,

@@ -126,6 +126,18 @@ impl<T> Table<T> {
         self.slots.len()
     }
 
+    /// How many slots there are, at least those up to the last entry.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.capacity()
+    }
+
+    /// The entry in a slot.
+    pub(crate) fn at(&self, slot: usize) -> Option<(Key<T>, &T)> {
+        let (generation, value) = self.slots.get(slot)?;
+        let slot = u32::try_from(slot).expect("as it was when the entry was added");
+        Some((Key { slot, generation: *generation, of: PhantomData }, value))
+    }
+
     pub(crate) fn keys(&self) -> impl Iterator<Item = Key<T>> {
         self.iter().map(|(key, _)| key)
     }

@@ -8,7 +8,7 @@ use binder_uapi::{BR_OK, BinderExtendedError};
 use crate::account::Resource;
 use crate::context::Context;
 use crate::looper::Looper;
-use crate::nice::Nice;
+use crate::priority::Priority;
 use crate::process::ProcessKey;
 use crate::proven::ProvenMemory;
 use crate::suspended_call::SuspendedCallKey;
@@ -42,8 +42,8 @@ pub struct Thread {
     pub(crate) parked: Parked,
     /// The thread has called poll(2) before.
     pub(crate) polls: bool,
-    /// How nice it is, if that concerns us.
-    pub(crate) nice: Option<Nice>,
+    /// Its priority, if that concerns us.
+    pub(crate) priority: Option<Priority>,
     /// Completions of its replies ride along with what it reads next.
     pub(crate) defers_completions: bool,
     /// What its call waits for, apart from work.
@@ -71,7 +71,7 @@ impl Thread {
             extended_error: no_error(0),
             parked: Parked::No,
             polls: false,
-            nice: None,
+            priority: None,
             defers_completions: false,
             suspended_call: None,
             unfinished: None,

@@ -14,8 +14,8 @@ use crate::error::{Errno, Refusal};
 use crate::fetch::Payload;
 use crate::image::Cargo;
 use crate::journal::Trace;
-use crate::nice::Nice;
 use crate::node::{NodeKey, Strength};
+use crate::priority::Priority;
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::thread::{ThreadKey, no_error};
@@ -31,7 +31,7 @@ pub(crate) type TransactionKey = Key<Transaction>;
 pub enum TransactionKind {
     /// Its sender waits for a reply.
     Call,
-    /// Nobody waits.
+    /// Its sender does not wait.
     Oneway,
     /// The answer to a call.
     Reply,
@@ -65,10 +65,10 @@ pub(crate) struct Transaction {
     pub(crate) code: u32,
     pub(crate) flags: u32,
     pub(crate) sender_euid: u32,
-    /// How nice the sender was.
-    pub(crate) nice: Option<Nice>,
-    /// How nice the thread was that serves it, before it did.
-    pub(crate) replaced_nice: Option<Nice>,
+    /// The priority of the sender.
+    pub(crate) priority: Option<Priority>,
+    /// The priority of the thread that serves it, before it did.
+    pub(crate) replaced_priority: Option<Priority>,
     /// Start of its buffer in the receiver's mapping; `None` once freed.
     pub(crate) buffer: Option<u32>,
 }
@@ -174,7 +174,8 @@ impl Context {
         }
     }
 
-    /// Checks whether the thread may send this now, and finds out who waits for it at the target.
+    /// Checks whether the thread may send this now, and finds out which thread waits for it at the
+    /// target.
     ///
     /// # Errors
     ///
@@ -226,8 +227,8 @@ impl Context {
             code: header.code,
             flags: header.flags,
             sender_euid: caller.euid,
-            nice: self.threads[thread].nice,
-            replaced_nice: None,
+            priority: self.threads[thread].priority,
+            replaced_priority: None,
             buffer: Some(buffer),
         });
         if is_oneway {

@@ -332,22 +332,38 @@ impl Context {
         }
     }
 
-    /// Ends a buffer; what the slice under way has no room for is left to [`end_buffers`](Self::end_buffers).
+    /// Ends a buffer; what the slice under way has no room for is left to [`run_background_slice`](Self::run_background_slice).
     pub(crate) fn end_buffer(&mut self, mut ending: EndingBuffer, memory: &mut dyn ReceiveBuffers) {
         if !self.end_slice(&mut ending, memory) {
             self.ending_buffers.push_back(ending);
         }
     }
 
-    /// Whether there are buffers that [`end_buffers`](Self::end_buffers) goes on with.
-    pub fn has_ending_buffers(&self) -> bool {
+    /// Whether there is something that [`run_background_slice`](Self::run_background_slice) goes on with.
+    pub fn has_background_work(&self) -> bool {
         !self.ending_buffers.is_empty()
+            || !self.with_ending_threads.is_empty()
+            || !self.with_untold_freezes.is_empty()
     }
 
-    /// Lets go of a slice of what buffers held that have come to their end without their receivers'
-    /// freeing them.
-    pub fn end_buffers(&mut self, memory: &mut dyn ReceiveBuffers) -> ReleaseProgress {
+    /// Goes on, for a slice, with what no call waits for: watchers who are to be told, queues of threads that
+    /// are gone, buffers that came to their end without being freed by their receivers.
+    pub fn run_background_slice(&mut self, memory: &mut dyn ReceiveBuffers) -> ReleaseProgress {
         self.slice.begin();
+        while self.slice.has_room()
+            && let Some(process) = self.with_untold_freezes.front().copied()
+            && self.go_on_announcing(process)
+        {
+            self.with_untold_freezes.pop_front();
+            self.slice.spend(1);
+        }
+        while self.slice.has_room()
+            && let Some(process) = self.with_ending_threads.front().copied()
+            && self.end_threads(process, memory)
+        {
+            self.with_ending_threads.pop_front();
+            self.slice.spend(1);
+        }
         while self.slice.has_room()
             && let Some(mut ending) = self.ending_buffers.pop_front()
         {
@@ -357,11 +373,7 @@ impl Context {
             }
             self.slice.spend(1);
         }
-        if self.ending_buffers.is_empty() {
-            ReleaseProgress::Done
-        } else {
-            ReleaseProgress::Unfinished
-        }
+        if self.has_background_work() { ReleaseProgress::Unfinished } else { ReleaseProgress::Done }
     }
 
     /// Lets go of what a buffer holds, as much of it as the slice has room for, and then of its range. Says

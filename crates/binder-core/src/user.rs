@@ -1,8 +1,8 @@
 //! What all open files of one user make the driver keep, together.
 //!
 //! A program may open a device as often as it has descriptors, so what limits an open file does not
-//! limit its user. What grows is counted for users as well, where it comes and where it goes; a user
-//! is who opened the file, whoever uses it then.
+//! limit its user. What grows is counted for users as well, where it comes and where it goes; a
+//! file counts for the user that opened it, whichever process uses it.
 
 use alloc::collections::BTreeMap;
 
@@ -100,7 +100,7 @@ impl Context {
         let account = self.processes[process].account;
         let user = self.user_of(process);
         user.held[Resource::Opens] -= 1;
-        // Those under way will find nobody to refund.
+        // Those under way will find no account to refund.
         for resource in [Resource::Calls, Resource::Oneways] {
             user.held[resource] -= account[resource];
         }

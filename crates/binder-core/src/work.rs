@@ -10,7 +10,7 @@ use crate::freeze_links::FreezeKey;
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
-use crate::transaction::TransactionKey;
+use crate::transaction::{TransactionKey, TransactionKind};
 
 /// One item of a todo list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,55 +75,103 @@ const KEPT_ENTRIES: usize = 64;
 /// half of the entries are empty; so every operation takes amortised constant or logarithmic time.
 #[derive(Debug, Default)]
 pub(crate) struct WorkQueue {
-    entries: VecDeque<(i64, Option<Work>)>,
-    live: usize,
+    entries: VecDeque<Entry>,
+    live: Counts,
     next_ticket: i64,
     front_ticket: i64,
 }
 
+/// One place of a todo list.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    ticket: i64,
+    work: Option<Work>,
+    /// It is, or was, a transaction whose sender waits for a reply.
+    is_call: bool,
+}
+
+/// How many items there are, and how many of them are transactions, and calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Counts {
+    all: usize,
+    transactions: usize,
+    calls: usize,
+}
+
+impl Counts {
+    fn add(&mut self, entry: Entry) {
+        let Self { all, transactions, calls } = self;
+        *all += 1;
+        *transactions += usize::from(matches!(entry.work, Some(Work::Transaction(_))));
+        *calls += usize::from(entry.is_call);
+    }
+
+    fn take(&mut self, entry: Entry) {
+        let Self { all, transactions, calls } = self;
+        *all -= 1;
+        *transactions -= usize::from(matches!(entry.work, Some(Work::Transaction(_))));
+        *calls -= usize::from(entry.is_call);
+    }
+}
+
 impl WorkQueue {
     pub(crate) fn is_empty(&self) -> bool {
-        self.live == 0
+        self.live.all == 0
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.live
+        self.live.all
+    }
+
+    /// Whether a call, one-way or reply waits.
+    pub(crate) fn has_transactions(&self) -> bool {
+        self.live.transactions > 0
+    }
+
+    /// Whether a call waits.
+    pub(crate) fn has_calls(&self) -> bool {
+        self.live.calls > 0
     }
 
     /// The next item, left in place.
     pub(crate) fn front(&self) -> Option<Work> {
-        self.entries.front().and_then(|(_, work)| *work)
+        self.entries.front().and_then(|entry| entry.work)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Work> {
-        self.entries.iter().filter_map(|(_, work)| *work)
+    /// The first item behind the one with this ticket, and its own.
+    pub(crate) fn after(&self, last: Option<i64>) -> Option<(i64, Work)> {
+        let start = last.map_or(0, |last| self.entries.partition_point(|it| it.ticket <= last));
+        let mut behind = self.entries.range(start..);
+        behind.find_map(|entry| Some((entry.ticket, entry.work?)))
     }
 
-    fn push_back(&mut self, work: Work) -> i64 {
+    fn push_back(&mut self, work: Work, is_call: bool) -> i64 {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        self.entries.push_back((ticket, Some(work)));
-        self.live += 1;
+        let entry = Entry { ticket, work: Some(work), is_call };
+        self.entries.push_back(entry);
+        self.live.add(entry);
         ticket
     }
 
-    fn push_front(&mut self, work: Work) -> i64 {
+    fn push_front(&mut self, work: Work, is_call: bool) -> i64 {
         self.front_ticket -= 1;
-        self.entries.push_front((self.front_ticket, Some(work)));
-        self.live += 1;
+        let entry = Entry { ticket: self.front_ticket, work: Some(work), is_call };
+        self.entries.push_front(entry);
+        self.live.add(entry);
         self.front_ticket
     }
 
     pub(crate) fn pop_front(&mut self) -> Option<Work> {
-        let (_, work) = self.entries.pop_front()?;
-        self.live -= 1;
+        let entry = self.entries.pop_front()?;
+        self.live.take(entry);
         self.trim_front();
-        work
+        entry.work
     }
 
     /// Keeps a live entry in front, and no memory of a burst behind the last.
     fn trim_front(&mut self) {
-        while self.entries.front().is_some_and(|(_, work)| work.is_none()) {
+        while self.entries.front().is_some_and(|entry| entry.work.is_none()) {
             self.entries.pop_front();
         }
         if self.entries.is_empty() && self.entries.capacity() > KEPT_ENTRIES {
@@ -134,36 +182,38 @@ impl WorkQueue {
     /// Takes out the first transactions, `most` of them, and leaves the rest in order.
     pub(crate) fn take_transactions(&mut self, most: usize) -> Vec<TransactionKey> {
         let mut taken = Vec::new();
-        for (_, work) in &mut self.entries {
+        for entry in &mut self.entries {
             if taken.len() == most {
                 break;
             }
-            if let Some(Work::Transaction(transaction)) = *work {
-                *work = None;
+            if let Some(Work::Transaction(transaction)) = entry.work {
+                self.live.take(*entry);
+                entry.work = None;
                 taken.push(transaction);
             }
         }
-        self.live -= taken.len();
         self.tidy();
         taken
     }
 
     fn remove(&mut self, ticket: i64) -> Option<Work> {
-        let at = self.entries.binary_search_by_key(&ticket, |(ticket, _)| *ticket).ok()?;
-        let work = self.entries[at].1.take()?;
-        self.live -= 1;
+        let at = self.entries.binary_search_by_key(&ticket, |entry| entry.ticket).ok()?;
+        let entry = self.entries[at];
+        let work = entry.work?;
+        self.live.take(entry);
+        self.entries[at].work = None;
         self.tidy();
         Some(work)
     }
 
     /// Forgets empty entries at the ends, and all of them if they are many.
     fn tidy(&mut self) {
-        while self.entries.back().is_some_and(|(_, work)| work.is_none()) {
+        while self.entries.back().is_some_and(|entry| entry.work.is_none()) {
             self.entries.pop_back();
         }
         self.trim_front();
-        if self.entries.len() > 2 * self.live + 16 {
-            self.entries.retain(|(_, work)| work.is_some());
+        if self.entries.len() > 2 * self.live.all + 16 {
+            self.entries.retain(|entry| entry.work.is_some());
         }
     }
 }
@@ -174,6 +224,11 @@ impl Context {
             QueueOf::Thread(thread) => &mut self.threads[thread].todo,
             QueueOf::Process(process) => &mut self.processes[process].todo,
         }
+    }
+
+    /// Whether it is a transaction whose sender waits for a reply.
+    fn is_call(&self, work: Work) -> bool {
+        matches!(work, Work::Transaction(key) if self.transactions[key].kind == TransactionKind::Call)
     }
 
     /// Queues an item that makes a read of `thread` return, and wakes it.
@@ -190,20 +245,23 @@ impl Context {
             self.completions = self.completions.wrapping_add(1);
             self.count(self.threads[thread].process, Resource::Unread);
         }
-        let ticket = self.threads[thread].todo.push_back(work);
+        let is_call = self.is_call(work);
+        let ticket = self.threads[thread].todo.push_back(work, is_call);
         QueuedWork { on: QueueOf::Thread(thread), ticket }
     }
 
     /// Queues an item for any thread of the process, and wakes one.
     pub(crate) fn queue_on_process(&mut self, process: ProcessKey, work: Work) -> QueuedWork {
-        let ticket = self.processes[process].todo.push_back(work);
+        let is_call = self.is_call(work);
+        let ticket = self.processes[process].todo.push_back(work, is_call);
         self.wake_for_process_work(process);
         QueuedWork { on: QueueOf::Process(process), ticket }
     }
 
     /// Puts back an item that no thread of the process has seen, ahead of all others.
     pub(crate) fn requeue_on_process(&mut self, process: ProcessKey, work: Work) -> QueuedWork {
-        let ticket = self.processes[process].todo.push_front(work);
+        let is_call = self.is_call(work);
+        let ticket = self.processes[process].todo.push_front(work, is_call);
         self.wake_for_process_work(process);
         QueuedWork { on: QueueOf::Process(process), ticket }
     }
@@ -236,10 +294,10 @@ mod tests {
     #[test]
     fn items_leave_in_order_also_after_one_was_taken_from_the_middle() {
         let mut queue = WorkQueue::default();
-        queue.push_back(Work::ReturnError);
-        let middle = queue.push_back(Work::ReplyError);
-        queue.push_back(Work::TransactionComplete);
-        queue.push_front(Work::OnewaySpamSuspect);
+        queue.push_back(Work::ReturnError, false);
+        let middle = queue.push_back(Work::ReplyError, false);
+        queue.push_back(Work::TransactionComplete, false);
+        queue.push_front(Work::OnewaySpamSuspect, false);
         assert_eq!(queue.remove(middle), Some(Work::ReplyError));
         assert_eq!(queue.remove(middle), None);
         assert_eq!(queue.len(), 3);
@@ -252,7 +310,7 @@ mod tests {
     fn a_burst_leaves_no_memory_behind() {
         let mut queue = WorkQueue::default();
         for _ in 0..10 * KEPT_ENTRIES {
-            queue.push_back(Work::TransactionComplete);
+            queue.push_back(Work::TransactionComplete, false);
         }
         while queue.pop_front().is_some() {}
         assert_eq!(queue.entries.capacity(), 0);
@@ -261,14 +319,36 @@ mod tests {
     #[test]
     fn churn_behind_a_waiting_item_does_not_grow_the_queue() {
         let mut queue = WorkQueue::default();
-        queue.push_back(Work::ReturnError);
-        let mut last = queue.push_back(Work::ReplyError);
+        queue.push_back(Work::ReturnError, false);
+        let mut last = queue.push_back(Work::ReplyError, false);
         for _ in 0..10_000 {
-            let next = queue.push_back(Work::ReplyError);
+            let next = queue.push_back(Work::ReplyError, false);
             queue.remove(last);
             last = next;
         }
         assert_eq!(queue.len(), 2);
         assert!(queue.entries.len() < 32);
+    }
+
+    #[test]
+    fn a_queue_knows_what_it_holds_however_items_leave() {
+        let call = Work::Transaction(TransactionKey::MIN);
+        let knows = |queue: &WorkQueue| (queue.len(), queue.has_transactions(), queue.has_calls());
+        let mut queue = WorkQueue::default();
+        queue.push_back(Work::ReturnError, false);
+        assert_eq!(knows(&queue), (1, false, false));
+        let middle = queue.push_back(call, true);
+        queue.push_back(call, false);
+        assert_eq!(knows(&queue), (3, true, true));
+        queue.remove(middle);
+        assert_eq!(knows(&queue), (2, true, false));
+        queue.push_front(call, true);
+        queue.pop_front();
+        assert_eq!(knows(&queue), (2, true, false));
+        queue.push_back(call, true);
+        assert_eq!(queue.take_transactions(1).len(), 1);
+        assert_eq!(knows(&queue), (2, true, true));
+        assert_eq!(queue.take_transactions(9).len(), 1);
+        assert_eq!(knows(&queue), (1, false, false));
     }
 }

@@ -10,6 +10,7 @@ use crate::copy_out::CopyOut;
 use crate::env::ReceiveBuffers;
 use crate::error::Errno;
 use crate::fetch::Commands;
+use crate::process::ProcessKey;
 use crate::suspended_call::FdWork;
 use crate::thread::ThreadKey;
 
@@ -32,6 +33,9 @@ pub enum Outcome {
     /// It goes on with [`Context::go_on`] and the same commands, once others have had their turn. The
     /// thread is still in its ioctl, and no signal ends that now but one that kills.
     Yield(ThreadKey),
+    /// It goes on with [`Context::write_read`] and the same commands, once it was
+    /// [noted](Context::note_mapping) where this process has its receive buffer mapped.
+    Locate(ProcessKey),
     /// It goes on with [`Context::finish_copy_out`], once its returns have been written to the calling
     /// thread's memory, or could not be. The thread is still in its ioctl, and no signal ends that now.
     CopyOut(CopyOut),
@@ -77,7 +81,7 @@ impl Context {
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<Outcome, Errno> {
         let result = self.run_phases(caller, thread, request, commands, memory);
-        if !matches!(result, Ok(Outcome::Yield(_))) {
+        if !matches!(result, Ok(Outcome::Yield(_) | Outcome::Locate(_))) {
             self.give_up_reservations(commands, memory);
         }
         self.conclude(thread, result)
@@ -98,6 +102,7 @@ impl Context {
             Ok(WriteProgress::Run) => {}
             Ok(WriteProgress::Partly) => return Ok(Outcome::Fetch),
             Ok(WriteProgress::Unfinished) => return Ok(Outcome::Yield(thread)),
+            Ok(WriteProgress::Unlocated(receiver)) => return Ok(Outcome::Locate(receiver)),
             Err(error) => {
                 request.read_consumed = 0;
                 return Err(error);
@@ -159,6 +164,7 @@ impl Context {
                 Outcome::Done
                 | Outcome::Fetch
                 | Outcome::Yield(_)
+                | Outcome::Locate(_)
                 | Outcome::CopyOut(_)
                 | Outcome::FdWork(_),
             )

@@ -1,9 +1,8 @@
 //! Threads for what may take its time: descriptor work in clients, closing their files, memory that has kept
 //! others waiting.
 //!
-//! Whoever answers requests must not wait for a client, and some clients mean harm: they offer files
-//! whose closing never ends. So there are several runners, of which each process and each user gets a
-//! share.
+//! A reader of requests must not wait for a client, and some clients mean harm: they offer files whose
+//! closing never ends. So the pool has several threads, of which each process and each user gets a share.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -12,12 +11,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
+use crate::client_file::is_killed;
 use crate::fd_work::{self, FdTask};
 use crate::quota::Account;
 use crate::session::SessionShared;
 
 /// As many threads as there are at most.
-const MAX_RUNNERS: usize = 64;
+const MAX_THREADS: usize = 64;
 /// As many of them as work for one user at the same time.
 const MAX_PER_USER: usize = 32;
 /// As many of those as work for one process.
@@ -68,15 +68,17 @@ impl BlockingPool {
 
     /// Has descriptor work done, for the process whose thread waits for it.
     pub(crate) fn run_fd_task(&self, task: FdTask) {
-        self.put_in_line(task.client, Work::FdWork(Box::new(task)));
+        self.put_in_line(task.payer(), Work::FdWork(Box::new(task)));
     }
 
     /// Takes descriptor work out of the line for which request `unique` waits, if the thread behind that was
-    /// killed. All runners of its process may wait for the end of the process.
+    /// killed. All pool threads of its process may wait for the end of the process.
     pub(crate) fn take_fd_task_of_killed(&self, unique: u64) -> Option<FdTask> {
         let mut state = self.state();
         let is_it = |task: &FdTask| {
-            task.asker.unique == unique && task.seat.is_request() && task.asker.is_killed()
+            task.request.unique == unique
+                && task.waits_in.is_request()
+                && is_killed(task.request.tid)
         };
         let mut line = state.line.iter();
         let at = line.position(|(_, work)| matches!(work, Work::FdWork(task) if is_it(task)))?;
@@ -90,28 +92,28 @@ impl BlockingPool {
         let mut state = self.state();
         if !state.is_closed {
             state.line.push_back((client, work));
-            // Whoever is woken must not find the state taken.
+            // The woken thread must not find the state taken.
             drop(state);
             self.changed.notify_one();
         }
-        // Otherwise it is dropped: the file system is unmounted, so nobody must answer for that.
+        // Otherwise it is dropped: the file system is unmounted, so no answer is due.
     }
 
     /// Starts the first thread. Others follow when all are at work.
     pub(crate) fn start(self: &Arc<Self>, shared: &Arc<SessionShared>) -> io::Result<()> {
-        let (runners, shared) = (self.clone(), shared.clone());
+        let (pool, shared) = (self.clone(), shared.clone());
         self.state().threads += 1;
-        let started = thread::Builder::new().name("runner".into()).spawn(move || {
-            while let Some((client, work)) = runners.next(&shared) {
+        let started = thread::Builder::new().name("pool".into()).spawn(move || {
+            while let Some((client, work)) = pool.next(&shared) {
                 let work = std::panic::AssertUnwindSafe(|| match work {
                     Work::FdWork(task) => fd_work::run(&shared, *task),
                     Work::Other(work) => work(&shared),
                 });
                 if std::panic::catch_unwind(work).is_err() {
-                    tracing::error!("a runner met a bug");
+                    tracing::error!("a thread of the pool met a bug");
                 }
-                if runners.state().end(client) {
-                    runners.changed.notify_one();
+                if pool.state().end(client) {
+                    pool.changed.notify_one();
                 }
             }
         });
@@ -139,11 +141,11 @@ impl BlockingPool {
                 return None;
             }
             if let Some(found) = state.take() {
-                let must_grow = state.idle == 0 && state.threads < MAX_RUNNERS;
+                let must_grow = state.idle == 0 && state.threads < MAX_THREADS;
                 drop(state);
-                // Somebody must be there for those who come while this one is at work.
+                // Another thread must be there for work that comes while this one is busy.
                 if must_grow && let Err(error) = self.start(shared) {
-                    tracing::warn!(%error, "a runner could not be started");
+                    tracing::warn!(%error, "a thread of the pool could not be started");
                 }
                 return Some(found);
             }
@@ -173,7 +175,7 @@ impl BlockingPool {
 }
 
 impl State {
-    /// Takes the first work of a client who has not enough runners already.
+    /// Takes the first work of a client who has fewer threads than it may.
     fn take(&mut self) -> Option<(Account, Work)> {
         let at = self.line.iter().position(|(client, _)| self.busy.has_room(*client))?;
         let (client, work) = self.line.remove(at)?;
@@ -221,7 +223,7 @@ mod tests {
     const CLIENT: Account = Account { pid: 1, uid: 1 };
 
     #[test]
-    fn nobody_keeps_the_runners_from_others() {
+    fn no_client_keeps_the_threads_from_others() {
         let mut state = State::default();
         let wanted = |pid, uid, count| std::iter::repeat_n(Account { pid, uid }, count);
         let greedy = MAX_PER_PROCESS + 1;
@@ -245,21 +247,21 @@ mod tests {
         assert_eq!(take(&mut state), Some(Account { pid: 1, uid: 1 }));
         assert!(state.end(Account { pid: 10, uid: 3 }));
         assert_eq!(take(&mut state), Some(Account { pid: 100, uid: 3 }));
-        assert!(!state.end(Account { pid: 100, uid: 3 }), "nobody waits any more");
+        assert!(!state.end(Account { pid: 100, uid: 3 }), "no work waits any more");
     }
 
     #[test]
     fn nothing_is_kept_after_the_end() {
-        let runners = BlockingPool::default();
+        let pool = BlockingPool::default();
         let kept = Arc::new(());
         let weak = Arc::downgrade(&kept);
-        runners.run(CLIENT, move |_| drop(kept));
+        pool.run(CLIENT, move |_| drop(kept));
         assert!(weak.upgrade().is_some());
-        runners.close();
+        pool.close();
         assert!(weak.upgrade().is_none());
         let late = Arc::new(());
         let weak = Arc::downgrade(&late);
-        runners.run(CLIENT, move |_| drop(late));
+        pool.run(CLIENT, move |_| drop(late));
         assert!(weak.upgrade().is_none());
     }
 }

@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use binder_core::Errno;
 use binder_os::broker::StartError;
 use binder_os::{Broker, Surroundings, ThreadStatus, UserAndGroup};
 
@@ -69,18 +70,16 @@ pub(crate) enum LendError {
 impl LendError {
     /// The cause, as a number of the system's and in constant words.
     pub(crate) fn cause(&self) -> (i32, &'static str) {
-        match self {
+        let (errno, words) = match self {
             Self::Namespaces(error) => (errno(error), "the receiver's namespaces are out of reach"),
             Self::NotOpened(error) => (errno(error), "the driver has no room for more descriptors"),
-            Self::NoCommand => (ENOSYS, "the driver was not told how to start a broker"),
-            Self::Start(error) => error.cause(),
+            Self::NoCommand => (Errno::ENOSYS, "the driver was not told how to start a broker"),
+            Self::Start(error) => return error.cause(),
             Self::Lost(error) => (errno(error), "the broker ended, or is held up"),
-        }
+        };
+        (errno.number(), words)
     }
 }
-
-/// Nobody does such a thing here.
-const ENOSYS: i32 = 38;
 
 /// Files where the receiver may take them, for as long as this lives.
 pub(crate) struct Loan {
@@ -117,7 +116,7 @@ impl Brokers {
         let opened = opened.map_err(LendError::NotOpened)?;
         let files: Vec<_> = opened.iter().map(AsFd::as_fd).collect();
         let broker = self.broker(tid, users, None)?;
-        // One that has ended, or that somebody holds up, is replaced.
+        // One that has ended, or that is held up, is replaced.
         give(broker, &files).or_else(|(_, lost)| {
             let another = self.broker(tid, users, Some(&lost))?;
             give(another, &files).map_err(|(error, _)| LendError::Lost(error))
@@ -158,7 +157,7 @@ impl Brokers {
         Ok(broker?)
     }
 
-    /// Returns what `users` have; those who have not asked for longest make room.
+    /// Returns what `users` have; those who have not asked for longest lose theirs to others.
     fn state(&self, users: Users) -> Arc<Mutex<State>> {
         let mut by_users = lock(&self.by_users);
         if by_users.len() >= MAX_BROKERS

@@ -19,7 +19,7 @@ use loom::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-/// Room for so many jobs stays when the last in line has gone.
+/// Capacity for so many jobs stays when the last in line has gone.
 const KEPT_JOBS: usize = 64;
 
 /// State `S`, and jobs `J` in line for it.
@@ -41,7 +41,7 @@ impl<S, J> CombiningLock<S, J> {
     }
 
     /// Has `job` run, if there is one: here and now if the state is free, with all others in line, or
-    /// else by the thread that has it. Whoever has the state shows it to `end` before giving it back:
+    /// else by the thread that has it. The thread that has the state shows it to `end` before giving it back:
     /// several times, if others come to be in line then.
     ///
     /// No job is forgotten: once in line, the state is tried again, and a thread that gives the
@@ -59,7 +59,7 @@ impl<S, J> CombiningLock<S, J> {
                 continue;
             };
             loop {
-                // Mostly nobody waits, and a lock is saved. What is missed here is found at the end.
+                // Mostly no job waits, and a lock is saved. What is missed here is found at the end.
                 if self.len.load(Ordering::Relaxed) != 0 {
                     self.run_line(&mut state, &mut run);
                 }
@@ -68,11 +68,17 @@ impl<S, J> CombiningLock<S, J> {
             }
             end(&mut state);
             drop(state);
-            // Whoever was too early for this look is early enough for the state.
+            // A thread that puts a job in line after this look finds the state free.
             if self.len.fetch_add(0, Ordering::AcqRel) == 0 {
                 return;
             }
         }
+    }
+
+    /// Waits for the state. Jobs come in line meanwhile, and no thread runs them until the next
+    /// [`submit`](Self::submit), which is due when the state is given back.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, S> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn join_line(&self, job: J) {
@@ -185,6 +191,35 @@ mod tests {
                 thread.join().expect("no thread panics");
             }
             assert_eq!(seen.load(Ordering::Relaxed), 2);
+        });
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_the_state_and_submits_nothing_then_loses_no_job() {
+        loom::model(|| {
+            let turn = Arc::new(CombiningLock::new((0u32, false)));
+            let seen = Arc::new(AtomicU32::new(0));
+            let submit = {
+                let seen = seen.clone();
+                move |turn: &CombiningLock<(u32, bool), ()>, job| {
+                    turn.submit(
+                        job,
+                        |(unseen, _), ()| *unseen += 1,
+                        |(unseen, _)| {
+                            seen.fetch_add(std::mem::take(unseen), Ordering::Relaxed);
+                        },
+                    );
+                }
+            };
+            let submitter = {
+                let (turn, submit) = (turn.clone(), submit.clone());
+                loom::thread::spawn(move || submit(&turn, Some(())))
+            };
+            turn.lock().1 = true;
+            submit(&turn, None);
+            submitter.join().expect("no thread panics");
+            assert_eq!(seen.load(Ordering::Relaxed), 1);
+            assert!(turn.lock().1, "it had the state");
         });
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! What a program holds before fsmount(2) is a token of ours. From then on it is the root directory of
 //! a real mount; but that mount lasts only while we hold it, until move_mount(2) gives it a place. The
-//! descriptor of the mount itself cannot be given to anybody: it is one that only names.
+//! descriptor of the mount itself cannot be given away: it is one that only names.
 
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use binder_core::Errno;
 use binder_os::proc_files::DeviceNumber;
 use binder_os::seccomp::TrappedCall;
 use binder_os::{DetachedMount, FileId, MountView, PathKind, PipeToken};
@@ -16,14 +17,6 @@ use crate::mounts::{FILE_SYSTEM, Mounts};
 use crate::options::Wishes;
 use crate::strings::{Strings, errno};
 use crate::supervisor::{MountAnswer, Waiting};
-
-const EPERM: i32 = 1;
-const EBADF: i32 = 9;
-const ENOMEM: i32 = 12;
-const EFAULT: i32 = 14;
-const EBUSY: i32 = 16;
-const EINVAL: i32 = 22;
-const EOPNOTSUPP: i32 = 95;
 
 /// The one flag of fsopen(2) and of fsmount(2).
 const CLOEXEC: u32 = 1;
@@ -75,7 +68,7 @@ impl Contexts {
     }
 
     /// Answers fsopen(2).
-    pub(crate) fn open(&self, waiting: &Waiting) -> Result<MountAnswer, i32> {
+    pub(crate) fn open(&self, waiting: &Waiting) -> Result<MountAnswer, Errno> {
         let tid = waiting.trapped.tid;
         let TrappedCall::OpenContext { kind, flags } = waiting.trapped.call else {
             return Ok(MountAnswer::Proceed);
@@ -86,13 +79,13 @@ impl Contexts {
         }
         self.check_right(waiting)?;
         if flags & !CLOEXEC != 0 {
-            return Err(EINVAL);
+            return Err(Errno::EINVAL);
         }
         let (token, file) = PipeToken::new().map_err(|error| errno(&error))?;
         let mut by_token = self.by_token();
         by_token.retain(|_, context| context.token.is_held());
         if by_token.len() >= CONTEXTS_MAX {
-            return Err(ENOMEM);
+            return Err(Errno::ENOMEM);
         }
         let (source, wishes) = (Vec::new(), Wishes::default());
         by_token.insert(token.id(), Context { token, source, wishes, phase: Phase::Open });
@@ -105,7 +98,7 @@ impl Contexts {
         waiting: &Waiting,
         file: FileId,
         mounts: &Arc<Mounts>,
-    ) -> Result<MountAnswer, i32> {
+    ) -> Result<MountAnswer, Errno> {
         let tid = waiting.trapped.tid;
         let TrappedCall::Configure { command, key, value, .. } = waiting.trapped.call else {
             return Ok(MountAnswer::Proceed);
@@ -121,9 +114,9 @@ impl Contexts {
             return Ok(MountAnswer::Proceed);
         }
         let mut by_token = self.by_token();
-        let context = by_token.get_mut(&file).ok_or(EINVAL)?;
+        let context = by_token.get_mut(&file).ok_or(Errno::EINVAL)?;
         if !matches!(context.phase, Phase::Open) {
-            return Err(EBUSY);
+            return Err(Errno::EBUSY);
         }
         match (command, key, value) {
             (FSCONFIG_SET_STRING, Some(key), Some(source)) if key == b"source" => {
@@ -135,7 +128,7 @@ impl Contexts {
             (FSCONFIG_SET_STRING, Some(key), Some(value)) => {
                 context.wishes.set(&key, Some(&value), || view.administers_all())?;
             }
-            (FSCONFIG_SET_FLAG | FSCONFIG_SET_STRING, _, _) => return Err(EFAULT),
+            (FSCONFIG_SET_FLAG | FSCONFIG_SET_STRING, _, _) => return Err(Errno::EFAULT),
             // Every binderfs is a new one.
             (FSCONFIG_CMD_CREATE | FSCONFIG_CMD_CREATE_EXCL, _, _) => {
                 context.phase = Phase::Over;
@@ -143,30 +136,30 @@ impl Contexts {
                 let made = mounts.make(*wishes, &view, tid, source)?;
                 context.phase = Phase::Made(made);
             }
-            (FSCONFIG_CMD_RECONFIGURE, _, _) => return Err(EINVAL),
-            _ => return Err(EOPNOTSUPP),
+            (FSCONFIG_CMD_RECONFIGURE, _, _) => return Err(Errno::EINVAL),
+            _ => return Err(Errno::EOPNOTSUPP),
         }
         Ok(MountAnswer::Done)
     }
 
     /// Answers fsmount(2) for one of ours.
-    pub(crate) fn make_mount(&self, waiting: &Waiting, file: FileId) -> Result<MountAnswer, i32> {
+    pub(crate) fn make_mount(&self, waiting: &Waiting, file: FileId) -> Result<MountAnswer, Errno> {
         let TrappedCall::MakeMount { flags, .. } = waiting.trapped.call else {
             return Ok(MountAnswer::Proceed);
         };
         self.check_right(waiting)?;
         if flags & !CLOEXEC != 0 {
-            return Err(EINVAL);
+            return Err(Errno::EINVAL);
         }
         let mut by_token = self.by_token();
-        let context = by_token.get_mut(&file).ok_or(EINVAL)?;
+        let context = by_token.get_mut(&file).ok_or(Errno::EINVAL)?;
         let mount = match std::mem::replace(&mut context.phase, Phase::Over) {
             Phase::Made(mount) => mount,
             Phase::Open => {
                 context.phase = Phase::Open;
-                return Err(EINVAL);
+                return Err(Errno::EINVAL);
             }
-            Phase::Over => return Err(EBUSY),
+            Phase::Over => return Err(Errno::EBUSY),
         };
         drop(by_token);
         let root = mount.open_root().map_err(|error| errno(&error))?;
@@ -189,7 +182,7 @@ impl Contexts {
         &self,
         waiting: &Waiting,
         device: DeviceNumber,
-    ) -> Result<MountAnswer, i32> {
+    ) -> Result<MountAnswer, Errno> {
         let tid = waiting.trapped.tid;
         let TrappedCall::MoveMount { to, path, flags, .. } = waiting.trapped.call else {
             return Ok(MountAnswer::Proceed);
@@ -201,11 +194,11 @@ impl Contexts {
         let mut strings = Strings::of(tid).map_err(|error| errno(&error))?;
         let path = strings.read(path)?.unwrap_or_default();
         let start = (to != AT_FDCWD).then(|| MountView::descriptor(tid, to)).transpose();
-        let start = start.map_err(|_| EBADF)?;
+        let start = start.map_err(|_| Errno::EBADF)?;
         self.check_right(waiting)?;
         let mut placeless = self.placeless();
-        let at = placeless.iter().position(|(known, _)| *known == device).ok_or(EINVAL)?;
-        let (_, mount) = placeless.remove(at).ok_or(EINVAL)?;
+        let at = placeless.iter().position(|(known, _)| *known == device).ok_or(Errno::EINVAL)?;
+        let (_, mount) = placeless.remove(at).ok_or(Errno::EINVAL)?;
         drop(placeless);
         let placed = view.visit(|there| {
             let follow = flags & MOVE_MOUNT_T_SYMLINKS != 0;
@@ -227,11 +220,11 @@ impl Contexts {
     }
 
     /// Refuses those who may not mount.
-    fn check_right(&self, waiting: &Waiting) -> Result<(), i32> {
+    fn check_right(&self, waiting: &Waiting) -> Result<(), Errno> {
         let view = MountView::of(waiting.trapped.tid).map_err(|error| errno(&error))?;
         let may_mount = view.may_mount().map_err(|error| errno(&error))?;
         // What was read may have been another's, whose number was used again.
-        if may_mount && waiting.is_pending() { Ok(()) } else { Err(EPERM) }
+        if may_mount && waiting.is_pending() { Ok(()) } else { Err(Errno::EPERM) }
     }
 
     fn placeless(&self) -> MutexGuard<'_, VecDeque<(DeviceNumber, DetachedMount)>> {

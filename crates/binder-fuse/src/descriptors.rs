@@ -25,7 +25,7 @@ const RESERVED_MAPPINGS: u64 = 8;
 /// to fail at its first calls.
 const LEAST: u64 = 2 * RESERVED;
 
-/// Checks that there are descriptors enough to serve anybody.
+/// Checks that there are descriptors enough to serve a client.
 ///
 /// # Errors
 ///

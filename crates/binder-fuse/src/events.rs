@@ -1,4 +1,4 @@
-//! What went wrong lately, and those who wait to hear of more.
+//! What went wrong lately, and the reads that wait for more.
 //!
 //! A follower reads one record after the other, each a line; a read at the end sleeps until there is
 //! another, or a signal comes. A follower that falls behind by more than is kept misses the oldest,
@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use binder_core::SendReport;
+use binder_core::{Errno, SendReport};
 use binder_os::FuseDevice;
 use binder_report::records::{EventRecord, to_lines};
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
@@ -19,8 +19,6 @@ use crate::wire::send;
 /// Events that are kept.
 const KEPT_EVENTS: usize = 1024;
 
-const EINTR: i32 = 4;
-const EAGAIN: i32 = 11;
 const POLLIN: u32 = 0x001;
 const POLLRDNORM: u32 = 0x040;
 
@@ -43,7 +41,7 @@ struct Lines {
     next: u64,
 }
 
-/// How far somebody has read.
+/// How far a reader of the file has read.
 #[derive(Debug, Default)]
 struct Cursor {
     /// The number of the next line to read.
@@ -134,7 +132,7 @@ impl Events {
         if !bytes.is_empty() || read.size == 0 {
             send(&self.fuse, &reply::data(read.unique, &bytes));
         } else if read.is_nonblocking {
-            send(&self.fuse, &reply::error(read.unique, EAGAIN));
+            send(&self.fuse, &reply::error(read.unique, Errno::EAGAIN.number()));
         } else {
             follower.sleeping.push_back(read);
         }
@@ -156,7 +154,7 @@ impl Events {
         for follower in self.followers.values_mut() {
             let at = follower.sleeping.iter().position(|read| read.unique == target);
             if let Some(read) = at.and_then(|at| follower.sleeping.remove(at)) {
-                send(&self.fuse, &reply::error(read.unique, EINTR));
+                send(&self.fuse, &reply::error(read.unique, Errno::EINTR.number()));
                 return true;
             }
         }

@@ -1,14 +1,14 @@
 //! Notices threads that end without a word, and processes that leave open files behind.
 //!
-//! A thread of a client may be killed, or end without `BINDER_THREAD_EXIT`. Whoever waits for its
+//! A thread of a client may be killed, or end without `BINDER_THREAD_EXIT`. A caller that waits for its
 //! reply is told, and what it was handed goes back to its process. A file of a process that has ended
-//! may be open elsewhere, where nobody can use it: it ends with its process.
+//! may be open elsewhere, where no process can use it: it ends with its process.
 
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use crate::driver::{DeviceId, Job};
+use crate::device::{DeviceId, DeviceState, Job};
 use crate::housekeeper::{self, SPENT_AFTER};
 use crate::session::SessionShared;
 
@@ -89,7 +89,7 @@ impl ExitWatcher {
     /// Starts the one of a session.
     pub(crate) fn start(shared: &Arc<SessionShared>) -> io::Result<Self> {
         let kept = shared.clone();
-        let mourn = move || {
+        let watch = move || {
             let mut most = None;
             loop {
                 match kept.threads.wait(most) {
@@ -100,10 +100,10 @@ impl ExitWatcher {
                     Ok(Some(names)) => {
                         most = Some(SPENT_AFTER);
                         for name in names {
-                            kept.submit(match Watched::from_u64(name) {
-                                Watched::Thread(name) => Job::EndThread(name),
-                                Watched::Process(pid) => Job::EndProcess { pid },
-                            });
+                            match Watched::from_u64(name) {
+                                Watched::Thread(name) => kept.end_named_thread(name),
+                                Watched::Process(pid) => kept.end_process(pid),
+                            }
                         }
                     }
                     Ok(None) => return,
@@ -113,7 +113,7 @@ impl ExitWatcher {
                 }
             }
         };
-        let thread = thread::Builder::new().name("mourner".into()).spawn(mourn)?;
+        let thread = thread::Builder::new().name("exit-watcher".into()).spawn(watch)?;
         Ok(Self { thread, shared: shared.clone() })
     }
 
@@ -122,6 +122,33 @@ impl ExitWatcher {
         self.shared.threads.stop();
         if self.thread.join().is_err() {
             tracing::error!("the thread that waits for the ends of others met a bug");
+        }
+    }
+}
+
+impl SessionShared {
+    /// Ends a thread that was seen to end, unless that is another's name now.
+    pub(crate) fn end_named_thread(&self, ThreadName { device, slot, tid }: ThreadName) {
+        let Some(device) = self.device_numbered(device) else { return };
+        let find = move |state: &mut DeviceState| {
+            let found = state.frontend.file_in_slot(slot);
+            found.map(|(process, file)| (process, file.clone()))
+        };
+        if let Some((process, file)) = self.ask(&device, find).flatten() {
+            self.end_thread(&file, process, tid);
+        }
+    }
+
+    /// Ends the open files of a process that was seen to end. Others may have them open still, as children
+    /// that inherited them, but none who may use them.
+    ///
+    /// Differs from Linux, where they end when the last descriptor is closed.
+    fn end_process(&self, pid: u32) {
+        for (process, file) in self.device_files(|file| file.pid == pid) {
+            if file.has_process_ended() {
+                let end = Box::new(move |state: &mut DeviceState| state.end_file(process));
+                self.submit(&file.device, Job::Work(end));
+            }
         }
     }
 }

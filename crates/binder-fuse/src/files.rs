@@ -1,17 +1,17 @@
 //! A file of a client that is on its way to another.
 //!
-//! To close one may take time, and requests to this very file system: whoever drops one leaves the
-//! closing to the runners. One that we serve ourselves is [in flight](FileInFlight), and open for
+//! To close one may take time, and requests to this very file system: a thread that drops one leaves the
+//! closing to the pool. One that we serve ourselves is [in flight](FileInFlight), and open for
 //! moments only ([why](crate::served)).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
+use binder_core::Errno;
 use binder_os::{FileInFlight, proc_files};
 
 use crate::blocking_pool::BlockingPool;
-use crate::driver::EBADF;
 use crate::quota::{Account, Charge};
 use crate::served;
 
@@ -20,7 +20,7 @@ pub(crate) struct HeldFile {
     /// Absent only while it is dropped.
     held: Option<(Held, Charge)>,
     sender: Account,
-    runners: Arc<BlockingPool>,
+    pool: Arc<BlockingPool>,
 }
 
 enum Held {
@@ -31,7 +31,7 @@ enum Held {
 /// A descriptor of a file.
 pub(crate) enum Opened<'h> {
     Held(BorrowedFd<'h>),
-    /// Of one in flight: a runner closes it.
+    /// Of one in flight: a pool thread closes it.
     Another(Another<'h>),
 }
 
@@ -51,17 +51,17 @@ impl HeldFile {
         file: OwnedFd,
         permit: Charge,
         sender: Account,
-        runners: Arc<BlockingPool>,
+        pool: Arc<BlockingPool>,
     ) -> io::Result<Self> {
         let id = proc_files::id_of(file.as_fd());
         let held = if id.is_ok_and(|id| served::is_served(id.device)) {
             let in_flight = FileInFlight::new(file.as_fd());
-            runners.run(sender, move |_| drop(file));
+            pool.run(sender, move |_| drop(file));
             Held::InFlight(in_flight?)
         } else {
             Held::Open(file)
         };
-        Ok(Self { held: Some((held, permit)), sender, runners })
+        Ok(Self { held: Some((held, permit)), sender, pool })
     }
 
     /// Its descriptor, by which others may take it from us, if it has one all the time.
@@ -76,14 +76,14 @@ impl HeldFile {
     ///
     /// # Errors
     ///
-    /// If there is no room for another descriptor.
+    /// If there can be no other descriptor.
     pub(crate) fn open(&self) -> io::Result<Opened<'_>> {
         match &self.held {
             Some((Held::Open(file), _)) => Ok(Opened::Held(file.as_fd())),
             Some((Held::InFlight(file), _)) => {
                 Ok(Opened::Another(Another { fd: Some(file.open()?), of: self }))
             }
-            None => Err(io::Error::from_raw_os_error(EBADF)),
+            None => Err(io::Error::from_raw_os_error(Errno::EBADF.number())),
         }
     }
 
@@ -101,7 +101,7 @@ impl HeldFile {
 impl Drop for HeldFile {
     fn drop(&mut self) {
         if let Some((file, permit)) = self.held.take() {
-            self.runners.run(self.sender, move |_| drop((file, permit)));
+            self.pool.run(self.sender, move |_| drop((file, permit)));
         }
     }
 }
@@ -120,7 +120,7 @@ impl AsFd for Opened<'_> {
 impl Drop for Another<'_> {
     fn drop(&mut self) {
         if let Some(fd) = self.fd.take() {
-            self.of.runners.run(self.of.sender, move |_| drop(fd));
+            self.of.pool.run(self.of.sender, move |_| drop(fd));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What nobody asks for: a look at whether requests are answered, at what the kernel does not tell
+//! What no request asks for: a look at whether requests are answered, at what the kernel does not tell
 //! of, and at memory that can go back.
 //!
 //! The kernel keeps fcntl(2) to itself, so a read that falls asleep may do so against an
@@ -6,17 +6,17 @@
 //! slept through a round, each once, and ends those that should not sleep.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use binder_os::{heap, proc_files, processes};
 
-use crate::driver::{Job, SleepingFile};
-use crate::readers;
+use crate::device::{DeviceState, DeviceWork, Job};
+use crate::readers::{self, Readers};
 use crate::session::SessionShared;
+use crate::thread_look::{ThreadLook, find_ended_threads};
 
 /// How often it looks while requests come in.
 pub(crate) const ROUND: Duration = Duration::from_millis(10);
@@ -24,7 +24,7 @@ pub(crate) const ROUND: Duration = Duration::from_millis(10);
 const ROUNDS_TO_LOOK: u32 = 5;
 /// A look at what clients have open may take one part in so many of a processor's time.
 const LOOK_SHARE: u32 = 10;
-/// Rounds from one such look to the next at most: before it rests, nobody is to be left.
+/// Rounds from one such look to the next at most: before it rests, no thread is to be left.
 const ROUNDS_TO_LOOK_AGAIN: u32 = ROUNDS_TO_REST / 4;
 /// Rounds without a request after which idle memory is given back and the housekeeper rests.
 const ROUNDS_TO_REST: u32 = 100;
@@ -42,16 +42,9 @@ const IDLE_TURNS: u32 = 2;
 /// The same while memory is short: what was used since the last turn ended is hot, and stays.
 const IDLE_TURNS_IF_SHORT: u32 = 1;
 
-/// Where the reader stands, as the housekeeper sees it.
-#[derive(Debug)]
-pub(crate) struct Watch {
-    /// Odd while it answers a request, even while it waits for one. Only the reader takes steps, and
-    /// whoever takes its place.
-    steps: AtomicU64,
-    /// The reader.
-    reader: AtomicU32,
-    /// The process in whose memory it is; 0 if in none.
-    client: AtomicU32,
+/// What the housekeeper is told by other threads.
+#[derive(Debug, Default)]
+pub(crate) struct Housekeeping {
     /// The latest request was that a file is closed or forgotten.
     has_closed: AtomicBool,
     is_resting: AtomicBool,
@@ -61,72 +54,9 @@ pub(crate) struct Watch {
     changed: Condvar,
 }
 
-impl Default for Watch {
-    fn default() -> Self {
-        Self {
-            // The first reader takes over from nobody.
-            steps: AtomicU64::new(1),
-            reader: AtomicU32::new(0),
-            client: AtomicU32::new(0),
-            has_closed: AtomicBool::new(false),
-            is_resting: AtomicBool::new(false),
-            is_short: AtomicBool::new(false),
-            must_stop: Mutex::new(false),
-            changed: Condvar::new(),
-        }
-    }
-}
-
-impl Watch {
-    /// Where the reader is.
-    pub(crate) fn step(&self) -> u64 {
-        self.steps.load(Ordering::Acquire)
-    }
-
-    /// The number of its thread.
-    pub(crate) fn reader(&self) -> u32 {
-        self.reader.load(Ordering::Relaxed)
-    }
-
-    /// Puts the calling thread in the place of the reader that is busy with `step`, if it still is.
-    /// Returns where it begins, and in whose memory the other is stuck.
-    pub(crate) fn take_over(&self, mut step: u64) -> Option<(u64, Option<u32>)> {
-        let client = self.client.load(Ordering::Acquire);
-        if !self.take_step(&mut step, 2) {
-            return None;
-        }
-        self.client.store(0, Ordering::Release);
-        self.reader.store(processes::own_thread(), Ordering::Relaxed);
-        Some((step, (client != 0).then_some(client)))
-    }
-
-    fn take_step(&self, step: &mut u64, by: u64) -> bool {
-        let next = *step + by;
-        let taken =
-            self.steps.compare_exchange(*step, next, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-        *step = next;
-        taken
-    }
-
-    /// The thread at `step`, which is busy, goes on to something else: the memory of process `client`,
-    /// unless that is 0. Says whether it is the reader still.
-    pub(crate) fn advance(&self, step: &mut u64, client: u32) -> bool {
-        let is_reader = self.take_step(step, 2);
-        if is_reader {
-            self.client.store(client, Ordering::Release);
-        }
-        is_reader
-    }
-
-    /// The thread at `step` waits for a request. Says whether it is the reader still.
-    pub(crate) fn begin_wait(&self, step: &mut u64) -> bool {
-        self.take_step(step, 1)
-    }
-
-    /// The reader, at `step`, has a request.
-    pub(crate) fn end_wait(&self, step: &mut u64) {
-        *step += 1;
-        self.steps.store(*step, Ordering::SeqCst);
+impl Housekeeping {
+    /// A reader has a request, and has taken the step for it.
+    pub(crate) fn note_request(&self) {
         if self.is_resting.load(Ordering::SeqCst) {
             self.notify();
         }
@@ -157,7 +87,7 @@ impl Watch {
     }
 
     /// Sleeps for a round, or, to `rest`, until a request comes in. Says whether to go on.
-    fn sleep(&self, rest_at: Option<u64>) -> bool {
+    fn sleep(&self, readers: &Readers, rest_at: Option<u64>) -> bool {
         let Ok(must_stop) = self.must_stop.lock() else { return false };
         let is_stopped = match rest_at {
             None => {
@@ -165,8 +95,7 @@ impl Watch {
             }
             Some(steps) => {
                 self.is_resting.store(true, Ordering::SeqCst);
-                let is_idle =
-                    |stop: &mut bool| !*stop && self.steps.load(Ordering::SeqCst) == steps;
+                let is_idle = |stop: &mut bool| !*stop && readers.steps() == steps;
                 let woken = self.changed.wait_while(must_stop, is_idle).map(|stop| *stop);
                 self.is_resting.store(false, Ordering::SeqCst);
                 return woken.is_ok_and(|stop| !stop);
@@ -193,10 +122,10 @@ impl Housekeeper {
 
     /// Ends it and waits for its end.
     pub(crate) fn stop(self) {
-        if let Ok(mut must_stop) = self.shared.watch.must_stop.lock() {
+        if let Ok(mut must_stop) = self.shared.housekeeping.must_stop.lock() {
             *must_stop = true;
         }
-        self.shared.watch.notify();
+        self.shared.housekeeping.notify();
         if self.thread.join().is_err() {
             tracing::error!("the housekeeper met a bug");
         }
@@ -204,22 +133,22 @@ impl Housekeeper {
 }
 
 fn keep(shared: &Arc<SessionShared>) {
-    let watch = &shared.watch;
+    let Housekeeping { is_short, .. } = &shared.housekeeping;
     let (mut seen, mut quiet_rounds) = (0, 0);
+    let (mut busy, mut looks) = (Vec::new(), ThreadLook::default());
     let (mut rounds_to_look, mut has_unwatched) = (ROUNDS_TO_LOOK, false);
-    // Since the look at threads found that nobody is left to be looked at; it takes several if there
+    // Since the look at threads found that no thread is left to be looked at; it takes several if there
     // are many.
     let mut rounds_of_look = 0;
     let mut rounds_to_turn = ROUNDS_TO_TURN;
     let mut rounds_to_sleepers = 0;
     let mut rounds_to_promote = ROUNDS_TO_PROMOTE;
     let mut rest_at = None;
-    while watch.sleep(rest_at.take()) {
-        let steps = watch.steps.load(Ordering::Acquire);
-        if steps % 2 == 1 && steps == seen {
-            // The same request as a round ago: somebody else must read on.
-            readers::replace_stuck_reader(shared, steps);
-        }
+    while shared.housekeeping.sleep(&shared.readers, rest_at.take()) {
+        // At the same request as a round ago, others must read on.
+        readers::replace_stuck(shared, &busy);
+        shared.readers.busy_steps(&mut busy);
+        let steps = shared.readers.steps();
         if rounds_to_sleepers > 0 {
             rounds_to_sleepers -= 1;
         } else {
@@ -229,15 +158,15 @@ fn keep(shared: &Arc<SessionShared>) {
         if rounds_to_look == 0 {
             rounds_to_look = ROUNDS_TO_LOOK;
             rounds_of_look += ROUNDS_TO_LOOK;
-            let are_left = find_ended_threads(shared);
+            let are_left = find_ended_threads(shared, &mut looks);
             // What was seen before the last request may have changed by it.
-            has_unwatched = are_left || rounds_of_look > quiet_rounds;
+            has_unwatched = are_left || rounds_of_look > quiet_rounds || has_interrupted(shared);
             if !are_left {
                 rounds_of_look = 0;
             }
         }
         while go_on_releasing(shared) {}
-        if watch.is_short.swap(false, Ordering::Relaxed) {
+        if is_short.swap(false, Ordering::Relaxed) {
             tracing::debug!("memory is short: what is idle goes back");
             reclaim_idle_pages(shared, IDLE_TURNS_IF_SHORT);
         }
@@ -266,48 +195,46 @@ fn keep(shared: &Arc<SessionShared>) {
             give_up_own();
             heap::trim();
             quiet_rounds = 0;
-            // Threads whose ends nobody tells of must be looked at on and on.
+            // Threads whose ends the kernel does not report must be looked at on and on.
             rest_at = (!has_unwatched).then_some(seen);
         }
     }
 }
 
-/// Has the driver do a job that answers, and waits for the answer for a round at most: if another
-/// thread has the state, that thread does the job, and a round later is soon enough.
-fn ask<T: Send + 'static>(
-    shared: &SessionShared,
-    job: impl FnOnce(Box<dyn FnOnce(T) + Send>) -> Job,
-) -> Option<T> {
-    let (tell, told) = mpsc::channel();
-    shared.submit(job(Box::new(move |answer| {
-        let _ = tell.send(answer);
-    })));
-    told.recv_timeout(ROUND).ok()
-}
-
-/// Ends threads whose ends nobody tells of. Says whether there are such.
-fn find_ended_threads(shared: &SessionShared) -> bool {
-    ask(shared, |are_left| Job::FindEndedThreads { are_left }).unwrap_or(true)
-}
-
-/// Ends some of what clients have left behind; in between, others have their turn. Says whether more
-/// is left.
+/// Ends what clients have left behind, a slice of it on each device; in between, others have their turn. Says
+/// whether more is left.
 fn go_on_releasing(shared: &SessionShared) -> bool {
-    ask(shared, |is_left| Job::GoOnReleasing { is_left }).unwrap_or(false)
+    let release = |state: &mut DeviceState| state.frontend.go_on_releasing(&mut state.clients);
+    let mut is_more = false;
+    for device in shared.devices_in_use() {
+        is_more |= shared.ask(&device, release).unwrap_or(false);
+    }
+    is_more
 }
 
 /// Gives pages back that have been idle through so many turns; in between, others have their turn.
 fn reclaim_idle_pages(shared: &SessionShared, least_turns: u32) {
-    while ask(shared, |is_left| Job::ReclaimIdlePages { least_turns, is_left }).unwrap_or(false) {}
+    for device in shared.devices_in_use() {
+        let reclaim = move |state: &mut DeviceState| state.reclaim_idle_pages(least_turns);
+        while shared.ask(&device, reclaim).unwrap_or(false) {}
+    }
 }
 
 /// Ends a turn by which idleness is told, and gives up what was needed for a burst.
 fn end_idle_turn(shared: &SessionShared) {
-    shared.submit(Job::EndIdleTurn);
+    for device in shared.devices() {
+        let end: DeviceWork = Box::new(|state| {
+            state.frontend.end_idle_turn();
+            state.frontend.shrink();
+            state.clients.shrink();
+        });
+        shared.submit(&device, Job::Work(end));
+    }
+    shared.io_queue.shrink();
     shared.shrink();
 }
 
-/// Gives up what is kept for the calling thread: entries of the table of processes that somebody might have
+/// Gives up what is kept for the calling thread: entries of the table of processes that a thread might have
 /// been reading, and free pieces of the heap.
 pub(crate) fn give_up_own() {
     for _ in 0..RECLAIMS {
@@ -316,19 +243,33 @@ pub(crate) fn give_up_own() {
     heap::empty_own_cache();
 }
 
+/// Whether there are calls that signals want to end and could not: their threads may be killed yet.
+fn has_interrupted(shared: &SessionShared) -> bool {
+    let has_some = |state: &mut DeviceState| state.frontend.has_interrupted();
+    let has_some = |device| shared.ask(&device, has_some).unwrap_or(false);
+    shared.devices_in_use().into_iter().any(has_some)
+}
+
 /// Looks at the files of reads that sleep. Says for how many rounds that was enough: while many fall
 /// asleep one by one, each look goes through all that their process has open.
 fn look_at_sleepers(shared: &SessionShared) -> u32 {
     let start = processes::own_thread_time();
-    let mut sleepers = ask(shared, |found| Job::ListSleepers { found }).unwrap_or_default();
+    let mut sleepers = Vec::new();
+    for device in shared.devices_in_use() {
+        let list = |state: &mut DeviceState| {
+            state.frontend.cancel_interrupted();
+            state.frontend.end_round()
+        };
+        sleepers.extend(shared.ask(&device, list).unwrap_or_default());
+    }
     // One walk serves all files of a process.
-    sleepers.sort_unstable_by_key(|sleeper| sleeper.pid);
-    for of_process in sleepers.chunk_by(|one, other| one.pid == other.pid) {
-        let files = of_process.iter().map(|sleeper| sleeper.file);
-        let open = proc_files::open_files(of_process[0].pid, files).unwrap_or_default();
-        for &SleepingFile { device, process, file, .. } in of_process {
-            if let Some(found) = open.get(&file).copied() {
-                shared.submit(Job::SetNonblocking { device, process, found: Some(found) });
+    sleepers.sort_unstable_by_key(|(_, file)| file.pid);
+    for of_process in sleepers.chunk_by(|(_, one), (_, other)| one.pid == other.pid) {
+        let files = of_process.iter().map(|(_, file)| file.id);
+        let open = proc_files::open_files(of_process[0].1.pid, files).unwrap_or_default();
+        for (process, file) in of_process {
+            if let Some(found) = open.get(&file.id).copied() {
+                shared.note_mode(file, *process, Some(found));
             }
         }
     }

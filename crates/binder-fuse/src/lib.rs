@@ -1,33 +1,32 @@
-//! Serves binderfs over /dev/fuse: FUSE requests in, [`binder_core`], replies out.
+//! Serves binderfs over /dev/fuse: FUSE requests in, [`binder_frontend`], replies out.
 //!
-//! A request comes in at `session`. What concerns names it answers from the `tree`; what concerns
-//! Binder becomes a job of the `driver`, which decodes it (`ioctl`), asks the context, and carries
-//! out the effects. What a call says, and what it is told, lies in its client's memory: that is
-//! accessed while the driver is free for others (`memory_op`, `driver/write_read`). Calls that wait, for
-//! that or anything else, are in `calls`; a freeze (`driver/freezing`) until the `alarm` at the latest. Data
-//! reaches the client's mapping through `mapping`, and `client` knows the memory and the identity of the
-//! process behind an open file, which has its place in `pids`. Files that clients send one another
-//! are held in `files`; a thread of the `blocking_pool` has the receiver take them (`fd_work`) from where
-//! `brokers` lend them. What the driver tells of itself goes out by the names of `logs`, and what goes
-//! wrong by `events`.
+//! A `readers` thread reads a request, and `session` finds out what it is. What concerns names it answers from the
+//! `tree`; what concerns Binder becomes an event of a `device`, whose `combining_lock` keeps its front end. The `executor`
+//! does what that wants done, with no lock held: it answers, and has clients' memory accessed (`memory_op`, in line in
+//! `io_queue`). What needs no device's lock of an open file is in `client_file`: its threads, its process's memory. Data
+//! reaches the client's mapping through `mapping`. Files that clients send one another are held in `files`; a thread of
+//! the `blocking_pool` has the receiver take them (`fd_work`) from where `brokers` lend them. Freezes concern all devices:
+//! the `freezer`. The `housekeeper` sees to what nobody asks for. What the driver tells of itself goes out by the
+//! names of `logs`, and what goes wrong by `events`.
 //!
 //! What FUSE does not pass on comes in at the `supervisor`, if clients were started under it.
 
-mod alarm;
 mod blocking_pool;
 mod brokers;
-mod calls;
 mod client;
+mod client_file;
 mod combining_lock;
 mod contexts;
 mod descriptors;
-mod driver;
+mod device;
 mod events;
+mod executor;
 mod exit_watcher;
 mod fd_work;
 mod files;
+mod freezer;
 mod housekeeper;
-mod ioctl;
+mod io_queue;
 mod logs;
 mod mapping;
 mod memory;
@@ -36,13 +35,15 @@ mod mounts;
 mod notify_listener;
 mod open_mode;
 mod options;
+mod past;
 mod pids;
 mod pressure;
+mod priorities;
 mod process_handles;
 mod quota;
 mod read_ahead;
 mod readers;
-mod search_time;
+mod report;
 mod seccomp_add_fd;
 mod served;
 mod session;
@@ -50,11 +51,12 @@ mod slow;
 mod strings;
 mod supervision;
 mod supervisor;
+mod thread_look;
 mod tree;
 mod warnings;
 mod wire;
 
-pub use binder_core::{Limits, Resource};
+pub use binder_core::{Inheritance, Limits, Resource};
 pub use mapping::Route;
 pub use memory::default_limits;
 pub use options::{BufferRoute, DEVICES_MAX, DeviceSpec, NAME_MAX_BYTES, Options, Scheduling};

@@ -17,38 +17,50 @@ const FIRST_PROCESS: u64 = 1 << 48;
 /// A file that tells what the driver knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LogFile {
+    Long(LongLog),
+    Short(ShortLog),
+    /// Events, and those to come: a read at the end waits.
+    EventStream,
+}
+
+/// One that tells what is in the tables: as long as they are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum LongLog {
     State,
     StateHashed,
     Stats,
     Transactions,
     TransactionsHashed,
-    TransactionLog,
-    FailedTransactionLog,
     /// All that one process has, by its number.
     Process(u32),
     ProcessRecords,
     CallRecords,
     StateRecords,
     StatsRecords,
-    EventRecords,
-    /// The same, and those to come: a read at the end waits.
-    EventStream,
+}
+
+/// One that tells what happened last, of which so much is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ShortLog {
+    Transactions,
+    FailedTransactions,
+    Events,
 }
 
 /// What is where, with names.
 const FILES: [(u64, &str, LogFile); 13] = [
-    (LOGS, "state", LogFile::State),
-    (LOGS, "state_hashed", LogFile::StateHashed),
-    (LOGS, "stats", LogFile::Stats),
-    (LOGS, "transactions", LogFile::Transactions),
-    (LOGS, "transactions_hashed", LogFile::TransactionsHashed),
-    (LOGS, "transaction_log", LogFile::TransactionLog),
-    (LOGS, "failed_transaction_log", LogFile::FailedTransactionLog),
-    (OURS, "processes.json", LogFile::ProcessRecords),
-    (OURS, "transactions.json", LogFile::CallRecords),
-    (OURS, "state.json", LogFile::StateRecords),
-    (OURS, "stats.json", LogFile::StatsRecords),
-    (OURS, "events.json", LogFile::EventRecords),
+    (LOGS, "state", LogFile::Long(LongLog::State)),
+    (LOGS, "state_hashed", LogFile::Long(LongLog::StateHashed)),
+    (LOGS, "stats", LogFile::Long(LongLog::Stats)),
+    (LOGS, "transactions", LogFile::Long(LongLog::Transactions)),
+    (LOGS, "transactions_hashed", LogFile::Long(LongLog::TransactionsHashed)),
+    (LOGS, "transaction_log", LogFile::Short(ShortLog::Transactions)),
+    (LOGS, "failed_transaction_log", LogFile::Short(ShortLog::FailedTransactions)),
+    (OURS, "processes.json", LogFile::Long(LongLog::ProcessRecords)),
+    (OURS, "transactions.json", LogFile::Long(LongLog::CallRecords)),
+    (OURS, "state.json", LogFile::Long(LongLog::StateRecords)),
+    (OURS, "stats.json", LogFile::Long(LongLog::StatsRecords)),
+    (OURS, "events.json", LogFile::Short(ShortLog::Events)),
     (OURS, "events.stream", LogFile::EventStream),
 ];
 
@@ -106,7 +118,7 @@ impl Logs {
         if let Some(pid) = node.checked_sub(FIRST_PROCESS) {
             let pid = u32::try_from(pid).ok()?;
             let is_here = self.processes.contains_key(&pid);
-            return is_here.then_some(LogPlace::File(LogFile::Process(pid)));
+            return is_here.then_some(LogPlace::File(LogFile::Long(LongLog::Process(pid))));
         }
         let index = usize::try_from(node.checked_sub(FIRST_FILE)?).ok()?;
         FILES.get(index).map(|(.., file)| LogPlace::File(*file))
@@ -179,7 +191,7 @@ mod tests {
         logs.arrive(7);
         logs.arrive(7);
         let node = logs.lookup(PROCESSES, b"7").unwrap();
-        assert_eq!(logs.place(node), Some(LogPlace::File(LogFile::Process(7))));
+        assert_eq!(logs.place(node), Some(LogPlace::File(LogFile::Long(LongLog::Process(7)))));
         assert!(!Logs::is_fixed(node));
         for name in [&b"8"[..], b"07", b"+7", b"", b"seven"] {
             assert_eq!(logs.lookup(PROCESSES, name), None, "{name:?}");

@@ -1,4 +1,4 @@
-//! The receive buffer of an open file, and the ways in which its bytes reach the client's mapping.
+//! The receive buffer of an open file, and the routes by which its bytes reach the client's mapping.
 
 use std::io::{self, IoSlice};
 use std::ops::Range;
@@ -29,11 +29,11 @@ pub enum Route {
 #[derive(Debug)]
 pub(crate) struct ReceiveBuffer {
     memory: Arc<MappedMemory>,
-    way: Way,
+    route: RouteState,
 }
 
 #[derive(Debug)]
-enum Way {
+enum RouteState {
     Passthrough(BackingId),
     Store {
         node: u64,
@@ -56,45 +56,45 @@ impl ReceiveBuffer {
                 let backing = device.register_backing(file)?;
                 // The kernel has its own hold of it.
                 memory.close_file();
-                Self { memory: Arc::new(memory), way: Way::Passthrough(backing) }
+                Self { memory: Arc::new(memory), route: RouteState::Passthrough(backing) }
             }
             Route::Store => Self {
                 memory: Arc::new(MappedMemory::private(BUFFER_BYTES)?),
-                way: Way::Store { node, cached: Box::new([0; PAGES / 64]) },
+                route: RouteState::Store { node, cached: Box::new([0; PAGES / 64]) },
             },
             Route::Private => Self {
                 memory: Arc::new(MappedMemory::private(BUFFER_BYTES)?),
-                way: Way::Private { place: None },
+                route: RouteState::Private { place: None },
             },
         })
     }
 
     /// The number that the reply to FUSE_OPEN passes on, if the client maps our memory itself.
     pub(crate) fn backing(&self) -> Option<BackingId> {
-        match self.way {
-            Way::Passthrough(backing) => Some(backing),
-            Way::Store { .. } | Way::Private { .. } => None,
+        match self.route {
+            RouteState::Passthrough(backing) => Some(backing),
+            RouteState::Store { .. } | RouteState::Private { .. } => None,
         }
     }
 
     /// What the kernel may read when the client touches a page that nothing was stored to: pages of
     /// an inode that others have open too must not show what was stored for one of them.
     pub(crate) fn readable(&self) -> Option<&Arc<MappedMemory>> {
-        match self.way {
-            Way::Passthrough(_) | Way::Store { .. } => Some(&self.memory),
-            Way::Private { .. } => None,
+        match self.route {
+            RouteState::Passthrough(_) | RouteState::Store { .. } => Some(&self.memory),
+            RouteState::Private { .. } => None,
         }
     }
 
     /// Whether it must be known where the client mapped the file.
     pub(crate) fn needs_place(&self) -> bool {
-        matches!(self.way, Way::Private { .. })
+        matches!(self.route, RouteState::Private { .. })
     }
 
     /// Notes where the client mapped the file, in an address space that was pinned before the search:
     /// should the client execute another program, nothing is ever written into that one.
     pub(crate) fn set_place(&mut self, memory: PinnedMemory, base: u64) {
-        if let Way::Private { place } = &mut self.way {
+        if let RouteState::Private { place } = &mut self.route {
             *place = Some((memory, base));
         }
     }
@@ -110,16 +110,16 @@ impl ReceiveBuffer {
         offset: usize,
         len: usize,
     ) -> io::Result<()> {
-        let (node, cached) = match &mut self.way {
-            Way::Passthrough(_) => return Ok(()),
-            Way::Private { place } => {
+        let (node, cached) = match &mut self.route {
+            RouteState::Passthrough(_) => return Ok(()),
+            RouteState::Private { place } => {
                 let (memory, base) = place.as_ref().ok_or(io::ErrorKind::NotFound)?;
                 let mut bytes = vec![0; len];
                 self.memory.read(offset, &mut bytes).map_err(io::Error::other)?;
                 let address = base.saturating_add(offset as u64);
                 return memory.write(address, &bytes).map_err(io::Error::other);
             }
-            Way::Store { node, cached } => (node, cached),
+            RouteState::Store { node, cached } => (node, cached),
         };
         // A page that is not in the cache yet goes there whole: half a page would be read back
         // from us when the client touches it.
@@ -147,13 +147,13 @@ impl ReceiveBuffer {
         device: &FuseDevice,
         pages: Range<usize>,
     ) -> io::Result<()> {
-        if let Way::Private { .. } = self.way {
+        if let RouteState::Private { .. } = self.route {
             // The client's own copy would stay, and show bytes that ours no longer has.
             return Ok(());
         }
         let (start, len) = (pages.start * PAGE_BYTES, pages.len() * PAGE_BYTES);
         self.memory.release_pages(start, len)?;
-        if let Way::Store { node, cached } = &mut self.way {
+        if let RouteState::Store { node, cached } = &mut self.route {
             for page in pages {
                 cached[page / 64] &= !(1 << (page % 64));
             }
@@ -170,7 +170,7 @@ impl ReceiveBuffer {
 
     /// Takes back what the kernel holds for the buffer, at the end of the file.
     pub(crate) fn close(&self, device: &FuseDevice) {
-        if let Way::Passthrough(backing) = self.way
+        if let RouteState::Passthrough(backing) = self.route
             && let Err(error) = device.unregister_backing(backing)
         {
             tracing::error!(%error, "a backing file could not be unregistered");

@@ -7,22 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::thread;
 
+use binder_core::Errno;
 use binder_os::proc_files::{self, DeviceNumber};
 use binder_os::seccomp::TrappedCall;
 use binder_os::{DetachedMount, MountView, PathKind, processes};
 
-use crate::driver::Job;
 use crate::options::{Options, Wishes};
 use crate::seccomp_add_fd::ExpectedCall;
 use crate::session::{MountError, MountedBinderfs, SessionShared};
 use crate::strings::{Strings, errno};
-use crate::supervisor::{Attendant, MountAnswer, Waiting};
-
-const EPERM: i32 = 1;
-const EFAULT: i32 = 14;
-const EINVAL: i32 = 22;
-const EMFILE: i32 = 24;
-const ENOSPC: i32 = 28;
+use crate::supervisor::{MountAnswer, TrapHandler, Waiting};
 
 const MS_RDONLY: u32 = 1;
 const MS_REMOUNT: u32 = 32;
@@ -40,14 +34,14 @@ pub(crate) struct Mounts {
     /// Whether the clients have the filter by which we are asked.
     is_asked: AtomicBool,
     /// Whether that holds their calls against signals.
-    can_divert: AtomicBool,
-    attendant: OnceLock<Weak<Attendant>>,
+    can_add_fds: AtomicBool,
+    trap_handler: OnceLock<Weak<TrapHandler>>,
     by_device: Mutex<HashMap<DeviceNumber, Served>>,
 }
 
 struct Served {
     session: Weak<SessionShared>,
-    /// Of whoever mounted it, and may change it.
+    /// Of the process that mounted it, which may change it.
     user_namespace: u64,
     statistics: bool,
 }
@@ -59,57 +53,57 @@ impl Mounts {
         let mounts = Self {
             options: options.clone(),
             is_asked: AtomicBool::new(false),
-            can_divert: AtomicBool::new(false),
-            attendant: OnceLock::new(),
+            can_add_fds: AtomicBool::new(false),
+            trap_handler: OnceLock::new(),
             by_device: Mutex::default(),
         };
         mounts.register(session, own, false);
         Ok(mounts)
     }
 
-    /// Clients have a filter more than this process from here on; `can_divert` if it holds their
+    /// Clients have a filter more than this process from here on; `can_add_fds` if it holds their
     /// calls whatever signals come.
-    pub(crate) fn begin_to_be_asked(&self, can_divert: bool) {
+    pub(crate) fn begin_to_be_asked(&self, can_add_fds: bool) {
         self.is_asked.store(true, Ordering::Relaxed);
-        self.can_divert.store(can_divert, Ordering::Relaxed);
+        self.can_add_fds.store(can_add_fds, Ordering::Relaxed);
         for session in self.sessions() {
-            session.supervision.expect_another_filter(can_divert);
+            session.supervision.expect_another_filter(can_add_fds);
         }
     }
 
-    /// Has readers take the calls that they expect, as `attendant` is told of them.
-    pub(crate) fn be_attended(&self, attendant: &Arc<Attendant>) {
-        let _ = self.attendant.set(Arc::downgrade(attendant));
+    /// Has readers take the calls that they expect, as `trap_handler` is told of them.
+    pub(crate) fn set_trap_handler(&self, trap_handler: &Arc<TrapHandler>) {
+        let _ = self.trap_handler.set(Arc::downgrade(trap_handler));
         self.sessions().iter().for_each(|session| self.introduce(session));
     }
 
     fn introduce(&self, session: &SessionShared) {
-        if let Some(attendant) = self.attendant.get() {
-            session.supervision.be_attended(attendant.clone());
+        if let Some(trap_handler) = self.trap_handler.get() {
+            session.supervision.set_trap_handler(trap_handler.clone());
         }
     }
 
     /// Finds what thread `tid` was sent to the supervisor for.
-    pub(crate) fn diverted(
+    pub(crate) fn take_expected(
         &self,
         tid: u32,
         argument: u64,
     ) -> Option<(Arc<SessionShared>, ExpectedCall)> {
         self.sessions().into_iter().find_map(|session| {
-            let diverted = session.diversions.take(tid, argument)?;
-            Some((session, diverted))
+            let expected = session.expected.take(tid, argument)?;
+            Some((session, expected))
         })
     }
 
     /// Whether thread `tid` was to ask for the supervisor.
     pub(crate) fn is_asking(&self, tid: u32) -> bool {
-        self.sessions().iter().any(|session| session.diversions.is_asking(tid))
+        self.sessions().iter().any(|session| session.expected.is_asking(tid))
     }
 
     /// Has process `pid` be left alone.
     pub(crate) fn note_filter(&self, pid: u32) {
         for session in self.sessions() {
-            session.submit(Job::NoteFilter { pid });
+            session.note_filter(pid);
         }
     }
 
@@ -120,7 +114,7 @@ impl Mounts {
     fn register(&self, session: &MountedBinderfs, user_namespace: u64, statistics: bool) {
         let shared = session.shared();
         if self.is_asked.load(Ordering::Relaxed) {
-            shared.supervision.expect_another_filter(self.can_divert.load(Ordering::Relaxed));
+            shared.supervision.expect_another_filter(self.can_add_fds.load(Ordering::Relaxed));
         }
         self.introduce(shared);
         let session = Arc::downgrade(shared);
@@ -133,7 +127,7 @@ impl Mounts {
     }
 
     /// Answers mount(2).
-    pub(crate) fn mount(self: &Arc<Self>, waiting: &Waiting) -> Result<MountAnswer, i32> {
+    pub(crate) fn mount(self: &Arc<Self>, waiting: &Waiting) -> Result<MountAnswer, Errno> {
         let tid = waiting.trapped.tid;
         let TrappedCall::Mount { source, target, kind, flags, data } = waiting.trapped.call else {
             return Ok(MountAnswer::Proceed);
@@ -144,7 +138,7 @@ impl Mounts {
             return Ok(MountAnswer::Proceed);
         }
         let source = strings.read(source)?.unwrap_or_default();
-        let target = strings.read(target)?.ok_or(EFAULT)?;
+        let target = strings.read(target)?.ok_or(Errno::EFAULT)?;
         let data = strings.read(data)?.unwrap_or_default();
         let view = MountView::of(tid).map_err(|error| errno(&error))?;
         if !waiting.is_pending() {
@@ -158,7 +152,7 @@ impl Mounts {
             return self.remount(&view, place.as_fd(), &data, is_read_only);
         }
         if !view.may_mount().map_err(|error| errno(&error))? {
-            return Err(EPERM);
+            return Err(Errno::EPERM);
         }
         let mut wishes = Wishes::parse(&data, || view.administers_all())?;
         wishes.is_read_only |= is_read_only;
@@ -174,20 +168,20 @@ impl Mounts {
         place: BorrowedFd<'_>,
         data: &[u8],
         is_read_only: bool,
-    ) -> Result<MountAnswer, i32> {
+    ) -> Result<MountAnswer, Errno> {
         let file = proc_files::id_of(place).map_err(|error| errno(&error))?;
         let by_device = self.by_device();
         let Some(served) = by_device.get(&file.device) else { return Ok(MountAnswer::Proceed) };
         let Some(session) = served.session.upgrade() else { return Ok(MountAnswer::Proceed) };
         if !view.administers(served.user_namespace) {
-            return Err(EPERM);
+            return Err(Errno::EPERM);
         }
         // mount(8) repeats what it finds in mountinfo, and there are the words of FUSE.
         let words = data.split(|byte| *byte == b',').filter(|word| !is_of_fuse(word));
         let wishes =
             Wishes::parse(&words.collect::<Vec<_>>().join(&b','), || view.administers_all())?;
         if wishes.statistics != served.statistics {
-            return Err(EINVAL);
+            return Err(Errno::EINVAL);
         }
         session.remount(wishes.devices_max, is_read_only || wishes.is_read_only);
         Ok(MountAnswer::Done)
@@ -200,14 +194,14 @@ impl Mounts {
         view: &MountView,
         tid: u32,
         source: &[u8],
-    ) -> Result<DetachedMount, i32> {
+    ) -> Result<DetachedMount, Errno> {
         let Wishes { devices_max, statistics, is_read_only } = wishes;
         let devices = Options::default().devices;
         let rest = self.options.clone();
         let options = Options { devices, devices_max, statistics, is_read_only, ..rest };
         let has_room = usize::try_from(devices_max).is_ok_and(|max| options.devices.len() <= max);
         if !has_room || self.by_device().len() >= MOUNTS_MAX {
-            return Err(ENOSPC);
+            return Err(Errno::ENOSPC);
         }
         let source = if source.is_empty() { FILE_SYSTEM } else { source };
         let (session, mount) = MountedBinderfs::detached(&options, owner(tid), source).map_err(
@@ -216,8 +210,8 @@ impl Mounts {
                 | MountError::Create(source)
                 | MountError::Scheduling(source)
                 | MountError::Mount { source, .. } => errno(&source),
-                MountError::Name { .. } => EINVAL,
-                MountError::Descriptors { .. } => EMFILE,
+                MountError::Name { .. } => Errno::EINVAL,
+                MountError::Descriptors { .. } => Errno::EMFILE,
             },
         )?;
         self.register(&session, view.user_namespace(), statistics);

@@ -1,8 +1,8 @@
 //! Where the supervisor is told of trapped calls, and a reader of the one that it expects.
 //!
-//! The attendant waits for calls. A reader that has sent a thread to the supervisor takes the call that
-//! comes of it itself: to wake the attendant for that takes longer than all the rest. Meanwhile the
-//! attendant hears of nothing.
+//! The supervisor's thread waits for calls. A reader that has sent a thread to the supervisor takes the
+//! thread's call itself: to wake the supervisor's thread for that takes longer than all the rest.
+//! Meanwhile the supervisor's thread is told of no call.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -18,29 +18,30 @@ const PATIENCE: Duration = Duration::from_millis(5);
 
 pub(crate) struct NotifyListener {
     listener: Arc<NotifyFd>,
-    ear: NotifyPoll,
-    /// Whoever has it takes calls.
-    turn: Mutex<()>,
+    poll: NotifyPoll,
+    /// Held by the thread that takes calls.
+    taking: Mutex<()>,
 }
 
-/// A reader's turn to take a call, before one that comes later is heard by the attendant.
-pub(crate) struct Expectation<'h> {
-    hearing: &'h NotifyListener,
-    _turn: MutexGuard<'h, ()>,
+/// A reader's right to take the next call, before the supervisor's thread is told of another.
+pub(crate) struct Expectation<'l> {
+    of: &'l NotifyListener,
+    _taking: MutexGuard<'l, ()>,
 }
 
 impl NotifyListener {
     pub(crate) fn new(listener: NotifyFd) -> io::Result<Self> {
-        let ear = listener.poll()?;
-        Ok(Self { listener: Arc::new(listener), ear, turn: Mutex::default() })
+        let poll = listener.poll()?;
+        Ok(Self { listener: Arc::new(listener), poll, taking: Mutex::default() })
     }
 
-    /// Waits for the next call; `None` when nobody is left who could make one. For the attendant.
+    /// Waits for the next call; `None` when no process is left that could make one. For
+    /// the supervisor's thread.
     pub(crate) fn next(&self) -> io::Result<Option<Waiting>> {
-        while self.listener.wait(&self.ear)? {
-            let turn = self.turn.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        while self.listener.wait(&self.poll)? {
+            let taking = self.taking.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             let taken = self.listener.take(Duration::ZERO);
-            drop(turn);
+            drop(taking);
             if let Some(trapped) = taken? {
                 return Ok(Some(Waiting::new(self.listener.clone(), trapped)));
             }
@@ -48,23 +49,23 @@ impl NotifyListener {
         Ok(None)
     }
 
-    /// Has the next call left to whoever asks; nothing if somebody else has just asked.
+    /// Leaves the next call to the calling reader; `None` if another thread is taking one.
     pub(crate) fn expect(&self) -> Option<Expectation<'_>> {
-        let turn = match self.turn.try_lock() {
-            Ok(turn) => turn,
+        let taking = match self.taking.try_lock() {
+            Ok(taking) => taking,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        // Should it fail, the attendant wakes in vain.
-        let _ = self.listener.shut(&self.ear);
-        Some(Expectation { hearing: self, _turn: turn })
+        // Should it fail, the supervisor's thread wakes in vain.
+        let _ = self.listener.shut(&self.poll);
+        Some(Expectation { of: self, _taking: taking })
     }
 }
 
 impl Expectation<'_> {
-    /// Waits for the call, which may be one that nobody expected, for a moment.
+    /// Waits a moment for the next call, which may be another than the expected one.
     pub(crate) fn take(self) -> Option<Waiting> {
-        let listener = &self.hearing.listener;
+        let listener = &self.of.listener;
         let trapped = listener.take(PATIENCE).ok().flatten()?;
         Some(Waiting::new(listener.clone(), trapped))
     }
@@ -72,8 +73,8 @@ impl Expectation<'_> {
 
 impl Drop for Expectation<'_> {
     fn drop(&mut self) {
-        if let Err(error) = self.hearing.listener.open(&self.hearing.ear) {
-            tracing::error!(%error, "the supervisor hears of no further calls");
+        if let Err(error) = self.of.listener.open(&self.of.poll) {
+            tracing::error!(%error, "the supervisor is told of no further calls");
         }
     }
 }

@@ -4,7 +4,7 @@
 use binder_os::FileId;
 use binder_os::proc_files::{self, OpenFile};
 
-use crate::driver::O_NONBLOCK;
+use crate::session::O_NONBLOCK;
 
 /// What is known of the mode of an open file.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct OpenMode {
     is_nonblocking: bool,
     /// The descriptor by which the process was last seen to have the file open.
     descriptor: Option<u32>,
-    /// Somebody looks for that.
+    /// A thread looks for that.
     is_looked_for: bool,
 }
 
@@ -21,7 +21,7 @@ impl OpenMode {
         Self { is_nonblocking, descriptor: None, is_looked_for: false }
     }
 
-    /// Whether `O_NONBLOCK` was set when somebody last looked.
+    /// Whether `O_NONBLOCK` was set when it was last looked for.
     pub(crate) fn is_nonblocking(&self) -> bool {
         self.is_nonblocking
     }
@@ -34,8 +34,8 @@ impl OpenMode {
         found.map(|_| self.is_nonblocking)
     }
 
-    /// Whether to look for the file through all that the process has open: not while somebody does so.
-    #[must_use = "whoever begins a look is to note what it finds"]
+    /// Whether to look for the file through all that the process has open: not while another thread does so.
+    #[must_use = "the thread that begins a look is to note what it finds"]
     pub(crate) fn begin_search(&mut self) -> bool {
         !std::mem::replace(&mut self.is_looked_for, true)
     }
@@ -70,7 +70,7 @@ mod tests {
         let number = u32::try_from(file.as_raw_fd()).expect("it is a descriptor");
         let pid = std::process::id();
         let mut mode = OpenMode::new(true);
-        assert_eq!(mode.look(pid, id), None, "nobody has seen it");
+        assert_eq!(mode.look(pid, id), None, "it was not seen yet");
         assert!(mode.begin_search() && !mode.begin_search());
         mode.note(Some(OpenFile { number, flags: O_NONBLOCK }));
         assert!(mode.is_nonblocking());

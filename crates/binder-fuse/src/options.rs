@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::num::NonZeroUsize;
 
-use binder_core::Limits;
+use binder_core::{Errno, Inheritance, Limits};
 use binder_os::realtime;
 
 use crate::memory;
@@ -13,9 +14,6 @@ pub const DEVICES_MAX: u32 = 1 << 20;
 
 /// The longest name of a device.
 pub const NAME_MAX_BYTES: usize = 255;
-
-const EPERM: i32 = 1;
-const EINVAL: i32 = 22;
 
 /// What is mounted, and how.
 #[derive(Clone, Debug)]
@@ -39,10 +37,12 @@ pub struct Options {
     /// The security label of a process to which no security module gives one, without NULs and not
     /// empty. A node that asks for labels gets a text always: servers that ask depend on it.
     pub security_label: String,
-    /// Whether threads that serve a call become as nice as the caller.
-    pub inherits_nice: bool,
-    /// How the thread is scheduled that reads requests.
+    /// What threads inherit from the callers that they serve.
+    pub inheritance: Inheritance,
+    /// How the threads are scheduled that read requests.
     pub scheduling: Scheduling,
+    /// How many threads read requests at most; without a number one for every two processors.
+    pub readers: Option<NonZeroUsize>,
 }
 
 /// A device that exists from the start.
@@ -111,8 +111,9 @@ impl Default for Options {
             limits: memory::default_limits(),
             broker: None,
             security_label: "u:r:unlabeled:s0".into(),
-            inherits_nice: false,
+            inheritance: Inheritance::Nothing,
             scheduling: Scheduling::Auto,
+            readers: None,
         }
     }
 }
@@ -136,8 +137,8 @@ impl Wishes {
     ///
     /// # Errors
     ///
-    /// An errno: `EINVAL` for a word that is none of binderfs, `EPERM` as [`Self::set`].
-    pub(crate) fn parse(data: &[u8], may_see_all: impl Fn() -> bool) -> Result<Self, i32> {
+    /// `EINVAL` for a word that is none of binderfs, `EPERM` as [`Self::set`].
+    pub(crate) fn parse(data: &[u8], may_see_all: impl Fn() -> bool) -> Result<Self, Errno> {
         let mut wishes = Self::default();
         for word in data.split(|byte| *byte == b',').filter(|word| !word.is_empty()) {
             let mut parts = word.splitn(2, |byte| *byte == b'=');
@@ -151,27 +152,27 @@ impl Wishes {
     ///
     /// # Errors
     ///
-    /// An errno: `EINVAL` for a word or value that is none, `EPERM` for `stats=global` by somebody
+    /// `EINVAL` for a word or value that is none, `EPERM` for `stats=global` by a caller
     /// who may not.
     pub(crate) fn set(
         &mut self,
         key: &[u8],
         value: Option<&[u8]>,
         may_see_all: impl Fn() -> bool,
-    ) -> Result<(), i32> {
+    ) -> Result<(), Errno> {
         match (key, value) {
             (b"max", Some(value)) => {
                 let max = number(value).filter(|max| *max <= DEVICES_MAX);
-                self.devices_max = max.ok_or(EINVAL)?;
+                self.devices_max = max.ok_or(Errno::EINVAL)?;
             }
             (b"stats", Some(b"global")) if may_see_all() => self.statistics = true,
-            (b"stats", Some(b"global")) => return Err(EPERM),
+            (b"stats", Some(b"global")) => return Err(Errno::EPERM),
             // What every file system takes, and what means nothing to this one.
             (b"source", Some(_)) => {}
             (b"sync" | b"async" | b"dirsync" | b"lazytime" | b"nolazytime", None) => {}
             (b"ro", None) => self.is_read_only = true,
             (b"rw", None) => self.is_read_only = false,
-            _ => return Err(EINVAL),
+            _ => return Err(Errno::EINVAL),
         }
         Ok(())
     }
@@ -223,11 +224,11 @@ mod tests {
             "stats=all",
             "rw=1",
         ] {
-            assert_eq!(parse(data), Err(EINVAL), "{data}");
+            assert_eq!(parse(data), Err(Errno::EINVAL), "{data}");
         }
         let is_read_only = |data| parse(data).map(|wishes| wishes.is_read_only);
         assert_eq!(["ro", "ro,rw", ""].map(is_read_only), [Ok(true), Ok(false), Ok(false)]);
         assert_eq!(parse("stats=global").map(|wishes| wishes.statistics), Ok(true));
-        assert_eq!(Wishes::parse(b"stats=global", || false), Err(EPERM));
+        assert_eq!(Wishes::parse(b"stats=global", || false), Err(Errno::EPERM));
     }
 }

@@ -8,7 +8,7 @@ use binder_core::{HeldPid, KernelProcess, NamespaceId, PidTable};
 use binder_os::proc_files;
 use pidns::{PidNamespace, Resident};
 
-/// The table of processes. Whoever opens a device is taken in; the last file of a process takes it
+/// The table of processes. A process that opens a device is taken in; the last file of a process takes it
 /// out again, by itself.
 #[derive(Debug)]
 pub struct Pids {

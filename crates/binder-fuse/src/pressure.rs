@@ -1,4 +1,4 @@
-//! Hears that memory is short, and passes it on to the housekeeper.
+//! Notices that memory is short, and passes it on to the housekeeper.
 
 use std::io;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl PressureThread {
         let (kept, heard) = (shared.clone(), pressure.clone());
         let listen = move || loop {
             match heard.wait(PAUSE) {
-                Ok(true) => kept.watch.note_pressure(),
+                Ok(true) => kept.housekeeping.note_pressure(),
                 Ok(false) => return,
                 Err(error) => {
                     // Pages that are idle for long go back all the same.

@@ -93,7 +93,7 @@ mod tests {
         assert!(!Arc::ptr_eq(&met, &for_another));
         let first = Arc::downgrade(&met);
         drop((met, again));
-        assert!(first.upgrade().is_none(), "nothing is kept of whom nobody knows");
+        assert!(first.upgrade().is_none(), "nothing is kept of a process that is not in use");
         assert!(all.find_or_add(payer(1)).is_ok());
     }
 

@@ -7,12 +7,10 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use binder_core::Errno;
 use binder_report::records::Share;
 
 use crate::warnings::{LIMIT_INTERVAL, Warnings};
-
-const ENFILE: i32 = 23;
-const EMFILE: i32 = 24;
 
 /// What a process may take of all, as one part of so many.
 const PER_PROCESS: u32 = 4;
@@ -39,10 +37,11 @@ pub(crate) enum QuotaExhausted {
 
 impl From<QuotaExhausted> for io::Error {
     fn from(exhausted: QuotaExhausted) -> Self {
-        Self::from_raw_os_error(match exhausted {
-            QuotaExhausted::Process(_) | QuotaExhausted::User(_) => EMFILE,
-            QuotaExhausted::All(_) => ENFILE,
-        })
+        let errno = match exhausted {
+            QuotaExhausted::Process(_) | QuotaExhausted::User(_) => Errno::EMFILE,
+            QuotaExhausted::All(_) => Errno::ENFILE,
+        };
+        Self::from_raw_os_error(errno.number())
     }
 }
 

@@ -145,7 +145,7 @@ impl<'a> ReadAhead<'a> {
         }
     }
 
-    /// Fills two places, of offsets and of data, in the same way.
+    /// Fills two places, of offsets and of data, alike.
     ///
     /// # Errors
     ///
@@ -231,7 +231,7 @@ mod tests {
         }
     }
 
-    /// Bytes that change while nobody looks.
+    /// Bytes that change between two reads.
     fn cells(byte: u8) -> Vec<std::sync::atomic::AtomicU8> {
         (0..64).map(|_| byte.into()).collect()
     }

@@ -1,25 +1,44 @@
-//! The thread that reads requests, and who follows it if it is stuck.
+//! The threads that read requests, and who follows one that is stuck.
 //!
-//! One thread answers all requests; with two, every other request would cost a switch between them.
-//! But the one may be stuck: in client memory, say, a page of which may even be served by this very file
-//! system. The housekeeper then has another take its place, for good. Whoever comes back and finds
+//! One reader answers all requests while it keeps up; with two, every other request would cost a switch between
+//! them. A further one reads only while the others find the next request there already, time after time, and
+//! there is a processor for it.
+//!
+//! A reader may be stuck: in client memory, say, a page of which may even be served by this very file
+//! system. The housekeeper then has another take its place, for good. A thread that comes back and finds
 //! itself replaced hands on what it has, and ends.
 //!
-//! Where it may, the reader has a real-time priority, so that clients do not wait for what else the machine does.
+//! Where they may, readers have a real-time priority, so that clients do not wait for what else the machine does.
 //! One that runs on and on loses it ([`realtime`]), and has it again a second later.
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
+use std::time::Duration;
 
 use binder_os::{ReadError, processes, realtime};
 
+use crate::device::Batch;
 use crate::housekeeper::{self, SPENT_AFTER};
+use crate::io_queue::IoRequest;
 use crate::session::{ServeError, SessionShared};
 
-/// Room for one request: the kernel wants 8 KiB at least.
+/// Bytes of one request's buffer: the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;
+
+/// More readers than these would wait for one another, as a rule.
+const MAX_READERS: usize = 8;
+/// More than these there are in no case.
+const MOST_READERS: usize = 64;
+/// After so many requests a reader looks whether the next is there already.
+const LOOK_EVERY: u32 = 8;
+/// After so many looks in a row that found one it is behind.
+const BEHIND_AFTER: u32 = 4;
+/// After so many that found none a further reader is not needed.
+const AHEAD_AFTER: u32 = 2;
 
 /// How reading came to its end.
 #[derive(Default)]
@@ -49,44 +68,292 @@ impl SessionEnd {
     }
 }
 
-/// Starts the first reader of a session.
-pub(crate) fn start(shared: &Arc<SessionShared>) -> io::Result<()> {
-    follow(shared, shared.watch.step())
+/// The places of all readers of a session.
+pub(crate) struct Readers {
+    places: Vec<ReaderPlace>,
+    parked: Parked,
 }
 
-/// Has another thread read if the reader is stuck at `step`. If it only takes long, another would be no
-/// faster.
-pub(crate) fn replace_stuck_reader(shared: &Arc<SessionShared>, step: u64) {
-    if processes::is_blocked(shared.watch.reader())
-        && let Err(error) = follow(shared, step)
-    {
-        tracing::warn!(%error, "requests wait: the reader is stuck, and none can follow it");
+/// Where a reader stands, as the housekeeper sees it.
+#[derive(Debug)]
+pub(crate) struct ReaderPlace {
+    /// Odd while it answers a request, even while it waits for one. Only the reader takes steps, and
+    /// the thread that takes its place.
+    steps: AtomicU64,
+    /// The number of its thread.
+    tid: AtomicU32,
+    /// The process in whose memory it is; 0 if in none.
+    client: AtomicU32,
+}
+
+/// The further readers that do not read now.
+#[derive(Default)]
+struct Parked {
+    /// How many of them are to read again, and whether all are to end.
+    state: Mutex<ParkedState>,
+    /// How many there are, for a look without the lock.
+    count: AtomicUsize,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct ParkedState {
+    wanted: usize,
+    is_over: bool,
+}
+
+impl Default for ReaderPlace {
+    fn default() -> Self {
+        // The first thread takes over from no other.
+        Self { steps: AtomicU64::new(1), tid: AtomicU32::new(0), client: AtomicU32::new(0) }
     }
 }
 
-/// Starts a reader that takes the place of the one that was at `step`, if that still is.
-fn follow(shared: &Arc<SessionShared>, step: u64) -> io::Result<()> {
+impl Readers {
+    /// Places for so many readers; without a number one for every two processors: what a call takes of the
+    /// driver's time, and of its clients', is about the same.
+    pub(crate) fn new(wanted: Option<NonZeroUsize>) -> Self {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let count =
+            wanted.map_or((processors / 2).min(MAX_READERS), usize::from).clamp(1, MOST_READERS);
+        let places = (0..count).map(|_| ReaderPlace::default()).collect();
+        Self { places, parked: Parked::default() }
+    }
+
+    /// How far all readers are, together.
+    pub(crate) fn steps(&self) -> u64 {
+        self.places.iter().map(|place| place.steps.load(Ordering::SeqCst)).sum()
+    }
+
+    /// Where each is that answers a request; the others are at 0.
+    pub(crate) fn busy_steps(&self, steps: &mut Vec<u64>) {
+        let busy = |place: &ReaderPlace| match place.steps.load(Ordering::Acquire) {
+            step if step % 2 == 1 => step,
+            _ => 0,
+        };
+        steps.clear();
+        steps.extend(self.places.iter().map(busy));
+    }
+
+    /// Lets the further readers end that do not read now.
+    fn end(&self) {
+        self.parked.state().is_over = true;
+        self.parked.changed.notify_all();
+    }
+}
+
+impl Parked {
+    /// Waits until another reader is wanted. Says whether to go on.
+    fn park(&self) -> bool {
+        let mut state = self.state();
+        self.count.fetch_add(1, Ordering::Relaxed);
+        while state.wanted == 0 && !state.is_over {
+            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        state.wanted = state.wanted.saturating_sub(1);
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        !state.is_over
+    }
+
+    /// Has a further reader read, if there is one.
+    fn want_another(&self) {
+        if self.count.load(Ordering::Relaxed) > 0 {
+            self.state().wanted = 1;
+            self.changed.notify_one();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, ParkedState> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Another has taken the place of the thread that was a reader.
+pub(crate) struct Replaced;
+
+/// A thread in the place of a reader.
+pub(crate) struct RequestReader<'s> {
+    shared: &'s SessionShared,
+    place: &'s ReaderPlace,
+    /// Where it stands.
+    step: u64,
+    backlog: Backlog,
+    /// Memory for what is to be done after an event.
+    batch: Batch,
+}
+
+/// Whether requests come faster than they are answered, as a reader sees it.
+#[derive(Debug, Default)]
+struct Backlog {
+    /// Requests since the last look.
+    requests: u32,
+    /// Looks in a row that found another request, and that found none.
+    found: u32,
+    missed: u32,
+}
+
+impl Backlog {
+    /// Counts a request, and looks now and then whether there is another.
+    fn count(&mut self, has_another: impl FnOnce() -> bool) {
+        self.requests += 1;
+        if self.requests < LOOK_EVERY {
+            return;
+        }
+        self.requests = 0;
+        let found = has_another();
+        (self.found, self.missed) = if found { (self.found + 1, 0) } else { (0, self.missed + 1) };
+    }
+
+    /// Whether another reader is wanted; not again for a while, then.
+    fn is_behind(&mut self) -> bool {
+        let is_behind = self.found >= BEHIND_AFTER;
+        if is_behind {
+            self.found = 0;
+        }
+        is_behind
+    }
+
+    fn is_ahead(&self) -> bool {
+        self.missed >= AHEAD_AFTER
+    }
+}
+
+impl RequestReader<'_> {
+    /// Goes on to something else: the memory of process `client`, unless that is 0. Says whether it is a
+    /// reader still.
+    pub(crate) fn advance(&mut self, client: u32) -> bool {
+        let is_reader = self.take_step(2);
+        if is_reader {
+            self.place.client.store(client, Ordering::Release);
+        }
+        is_reader
+    }
+
+    /// Memory for what is to be done.
+    pub(crate) fn batch(&mut self) -> &mut Batch {
+        &mut self.batch
+    }
+
+    fn take_step(&mut self, by: u64) -> bool {
+        let next = self.step + by;
+        let steps = &self.place.steps;
+        let taken =
+            steps.compare_exchange(self.step, next, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        self.step = next;
+        taken
+    }
+
+    /// Does `left` and all that is in line. Says whether the thread is a reader still.
+    fn do_what_is_left(&mut self, mut left: Option<IoRequest>) -> bool {
+        let shared = self.shared;
+        while let Some(next) = left.take().or_else(|| shared.io_queue.pop()) {
+            let done = match next {
+                IoRequest::Access(access) => shared.access(self, access),
+                IoRequest::AddFd(task) => shared.add_fd(self, *task),
+            };
+            match done {
+                Ok(next) => left = next,
+                Err(Replaced) => {
+                    // Its follower may wait for a request already.
+                    while let Some(next) = shared.io_queue.pop() {
+                        shared.leave(next);
+                    }
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Reads a request, which may take until there is one.
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        let fuse = &self.shared.fuse;
+        self.backlog.count(|| fuse.has_request_within(Duration::ZERO));
+        let read = fuse.read(buffer);
+        self.step += 1;
+        self.place.steps.store(self.step, Ordering::SeqCst);
+        self.shared.housekeeping.note_request();
+        read
+    }
+}
+
+/// Starts the readers of a session.
+pub(crate) fn start(shared: &Arc<SessionShared>) -> io::Result<()> {
+    for (at, place) in shared.readers.places.iter().enumerate() {
+        follow(shared, at, place.steps.load(Ordering::Acquire))?;
+    }
+    Ok(())
+}
+
+/// Has other threads read for readers that are where they were before: stuck. One that only takes long would be
+/// no faster.
+pub(crate) fn replace_stuck(shared: &Arc<SessionShared>, before: &[u64]) {
+    for (at, (place, step)) in shared.readers.places.iter().zip(before).enumerate() {
+        if *step != 0
+            && place.steps.load(Ordering::Acquire) == *step
+            && processes::is_blocked(place.tid.load(Ordering::Relaxed))
+            && let Err(error) = follow(shared, at, *step)
+        {
+            tracing::warn!(%error, "requests wait: a reader is stuck, and none can follow it");
+        }
+    }
+}
+
+/// Starts a thread that takes the place of the one that was at `step` there, if that still is.
+fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
     let kept = shared.clone();
     let read = move || {
-        let Some((step, stuck_at)) = kept.watch.take_over(step) else { return };
+        let place = &kept.readers.places[at];
+        let Some((step, stuck_at)) = place.take_over(step) else { return };
         if let Some(pid) = stuck_at {
             tracing::debug!(pid, "the memory of a client takes its time");
             kept.slow.begin_wait(pid);
         }
-        promote(&kept);
-        let reading = catch_unwind(AssertUnwindSafe(|| kept.read_requests(step)));
-        match reading {
-            Ok(Some(result)) => kept.end.come(result.map_err(ServeError::Read)),
-            Ok(None) => {}
-            Err(_) => kept.end.come(Err(ServeError::Thread(io::Error::other("it met a bug")))),
-        }
+        promote_one(&kept, place);
+        let mut reader = RequestReader {
+            shared: &kept,
+            place,
+            step,
+            backlog: Backlog::default(),
+            batch: Batch::default(),
+        };
+        let reading = catch_unwind(AssertUnwindSafe(|| match at {
+            0 => reader.read_requests(),
+            _ => reader.read_when_wanted(),
+        }));
+        let end = match reading {
+            Ok(Some(result)) => result.map_err(ServeError::Read),
+            Ok(None) => return,
+            Err(_) => Err(ServeError::Thread(io::Error::other("it met a bug"))),
+        };
+        kept.readers.end();
+        kept.end.come(end);
     };
     thread::Builder::new().name("reader".into()).spawn(read).map(drop)
 }
 
-/// Gives the reader its real-time priority, or gives it back after it has run for too long.
+impl ReaderPlace {
+    /// Puts the calling thread in the place of the reader that is busy with `step`, if it still is.
+    /// Returns where it begins, and in whose memory the other is stuck.
+    fn take_over(&self, step: u64) -> Option<(u64, Option<u32>)> {
+        let client = self.client.load(Ordering::Acquire);
+        let next = step + 2;
+        self.steps.compare_exchange(step, next, Ordering::AcqRel, Ordering::Relaxed).ok()?;
+        self.client.store(0, Ordering::Release);
+        self.tid.store(processes::own_thread(), Ordering::Relaxed);
+        Some((next, (client != 0).then_some(client)))
+    }
+}
+
+/// Gives readers their real-time priority, or gives it back after they have run for too long.
 pub(crate) fn promote(shared: &SessionShared) {
-    let reader = shared.watch.reader();
+    for place in &shared.readers.places {
+        promote_one(shared, place);
+    }
+}
+
+fn promote_one(shared: &SessionShared, place: &ReaderPlace) {
+    let reader = place.tid.load(Ordering::Relaxed);
     if !shared.has_realtime_reader || realtime::is_realtime(reader).unwrap_or(true) {
         return;
     }
@@ -97,25 +364,56 @@ pub(crate) fn promote(shared: &SessionShared) {
     }
 }
 
-impl SessionShared {
+/// How reading ended; `None` if another thread goes on.
+type ReadingEnd = Option<Result<(), ReadError>>;
+
+impl RequestReader<'_> {
     /// Reads and answers requests until the file system is unmounted, or another does so.
-    fn read_requests(&self, mut step: u64) -> Option<Result<(), ReadError>> {
+    fn read_requests(&mut self) -> ReadingEnd {
         let mut buffer = vec![0; REQUEST_BYTES];
         let mut left = None;
         loop {
-            if !self.do_what_is_left(&mut step, left.take()) || !self.watch.begin_wait(&mut step) {
+            if !self.do_what_is_left(left.take()) || !self.take_step(1) {
                 return None;
             }
-            if self.watch.take_close() && !self.fuse.has_request_within(SPENT_AFTER) {
+            let shared = self.shared;
+            if shared.housekeeping.take_close() && !shared.fuse.has_request_within(SPENT_AFTER) {
                 housekeeper::give_up_own();
             }
-            let read = self.fuse.read(&mut buffer);
-            self.watch.end_wait(&mut step);
-            match read {
-                Ok(len) => left = self.answer_request(&buffer[..len]),
+            match self.read(&mut buffer) {
+                Ok(len) => left = shared.answer_request(&buffer[..len], &mut self.batch),
                 Err(ReadError::Unmounted) => return Some(Ok(())),
                 Err(error) => return Some(Err(error)),
             }
+            if self.backlog.is_behind() {
+                shared.readers.parked.want_another();
+            }
         }
     }
+
+    /// The same while the others are behind, and again when they are once more.
+    fn read_when_wanted(&mut self) -> ReadingEnd {
+        let mut buffer = vec![0; REQUEST_BYTES];
+        // It waits, as for a request.
+        if !self.take_step(1) {
+            return None;
+        }
+        while self.shared.readers.parked.park() {
+            self.backlog = Backlog::default();
+            while !self.backlog.is_ahead() {
+                let left = match self.read(&mut buffer) {
+                    Ok(len) => self.shared.answer_request(&buffer[..len], &mut self.batch),
+                    Err(ReadError::Unmounted) => return Some(Ok(())),
+                    Err(error) => return Some(Err(error)),
+                };
+                if !self.do_what_is_left(left) || !self.take_step(1) {
+                    return None;
+                }
+            }
+        }
+        None
+    }
 }
+
+#[cfg(test)]
+mod tests;

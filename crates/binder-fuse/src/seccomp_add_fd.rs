@@ -2,8 +2,8 @@
 //!
 //! The thread waits in an ioctl for its transaction. The reader stops it for a moment, and has it make
 //! another call in the ioctl's place, which the supervisor's filter traps. While it waits there, the
-//! kernel adds the files to its descriptors, and the answer to that call is the ioctl's. Nothing is
-//! lent to anybody, and no call is made that a filter of the program's own might object to.
+//! kernel adds the files to its descriptors, and the answer to that call is the ioctl's. No file is
+//! lent to another process, and no call is made that a filter of the program's own might object to.
 //!
 //! What the two of them have to know of each other's doing lies here meanwhile.
 
@@ -13,33 +13,33 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use binder_core::{CopyFault, CopyOut, FdWork, NotInstalled, ProcessKey, SuspendedCallKey};
+use binder_core::{
+    CapturedFile, CopyFault, CopyOut, Errno, FdWork, NotInstalled, ProcessKey, SuspendedCallKey,
+};
+use binder_frontend::{CallerState, FdWorkResult, IoctlReply, NextStep, RequestContext};
 use binder_os::injection::{self, InjectionError, NO_ROOM};
 use binder_os::seccomp;
 use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 use zerocopy::IntoBytes;
 
-use crate::client::{LentMemory, MemoryCache};
-use crate::driver::{DeviceId, RequestContext};
-use crate::fd_work::{
-    self, CallerState, FdTask, FdTaskKind, FdTaskResult, NextStep, WaitsIn, Worker,
-};
+use crate::client_file::ClientFile;
+use crate::device::{DeviceId, DeviceWork, Job};
+use crate::fd_work::{self, FdTask, FdTaskKind, Held, WaitsIn, Worker};
 use crate::files::HeldFile;
-use crate::ioctl::IoctlReply;
+use crate::io_queue::IoRequest;
+use crate::memory_op::MemoryHandle;
 use crate::quota::Account;
+use crate::readers::{Replaced, RequestReader};
 use crate::session::SessionShared;
 use crate::strings::errno;
 use crate::supervisor::Waiting;
 use crate::wire::send;
 
-/// The receiver may have no more files.
-const EMFILE: i32 = 24;
-
-/// Whether a thread's calls are known to be trapped, and by nobody but us.
+/// Whether a thread's calls are known to be trapped, and by our filter only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum CanAddFds {
-    /// Nobody has asked.
+    /// It was not tried yet.
     #[default]
     Unknown,
     Yes,
@@ -48,13 +48,29 @@ pub(crate) enum CanAddFds {
 
 /// A thread that is on its way to the supervisor.
 pub(crate) struct ExpectedCall {
-    pub(crate) asker: RequestContext,
-    pub(crate) client: Account,
-    lent: LentMemory,
-    home: Arc<MemoryCache>,
-    request: BinderWriteRead,
-    pub(crate) fd_work: SuspendedCallKey,
-    pub(crate) files: Vec<HeldFile>,
+    file: Arc<ClientFile>,
+    request: RequestContext,
+    call: BinderWriteRead,
+    work: SuspendedCallKey,
+    files: Vec<HeldFile>,
+}
+
+impl ExpectedCall {
+    /// Who pays for what is done for it.
+    pub(crate) fn payer(&self) -> Account {
+        self.file.payer_of(&self.request)
+    }
+
+    /// Takes it back: a signal came between, and the ioctl was interrupted. The next read takes up the
+    /// descriptor work.
+    pub(crate) fn retract(self, shared: &SessionShared) {
+        let Self { file, request, work: key, files, .. } = self;
+        let work: DeviceWork = Box::new(move |state| {
+            let files = files.into_iter().map(CapturedFile::new).collect();
+            state.frontend.retract_fd_work(request.unique, key, files);
+        });
+        shared.submit(&file.device, Job::Work(work));
+    }
 }
 
 /// Threads that are expected at the supervisor.
@@ -67,8 +83,8 @@ pub(crate) struct ExpectedCalls {
 }
 
 enum Expected {
-    Diverted(Box<ExpectedCall>),
-    /// It asks whether somebody is there.
+    Call(Box<ExpectedCall>),
+    /// It asks whether the supervisor is there.
     Question,
 }
 
@@ -76,7 +92,7 @@ impl ExpectedCalls {
     /// Takes what a thread comes for that gives `argument` as the address of its struct.
     pub(crate) fn take(&self, tid: u32, argument: u64) -> Option<ExpectedCall> {
         self.with_expected(|expected| match expected.remove(&tid)? {
-            Expected::Diverted(diverted) if diverted.asker.argument == argument => Some(*diverted),
+            Expected::Call(call) if call.request.argument == argument => Some(*call),
             other => {
                 expected.insert(tid, other);
                 None
@@ -86,12 +102,12 @@ impl ExpectedCalls {
 
     /// Forgets a thread that has ended, or makes another call instead.
     pub(crate) fn forget(&self, tid: u32) -> Option<ExpectedCall> {
-        // Mostly nobody is expected, and a lock is saved with each call.
+        // Mostly no thread is expected, and a lock is saved with each call.
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
         }
         match self.with_expected(|expected| expected.remove(&tid))? {
-            Expected::Diverted(diverted) => Some(*diverted),
+            Expected::Call(call) => Some(*call),
             Expected::Question => None,
         }
     }
@@ -99,15 +115,15 @@ impl ExpectedCalls {
     /// Forgets the threads of a process, and returns the requests that they were to have answered.
     pub(crate) fn forget_process(&self, device: DeviceId, process: ProcessKey) -> Vec<u64> {
         let is_its = |expected: &Expected| match expected {
-            Expected::Diverted(diverted) => {
-                (diverted.asker.device, diverted.asker.process) == (device, process)
+            Expected::Call(call) => {
+                (call.file.device.id, call.request.process) == (device, process)
             }
             Expected::Question => false,
         };
         let gone: Vec<_> =
             self.with_expected(|expected| expected.extract_if(|_, it| is_its(it)).collect());
         let unique = |expected| match expected {
-            Expected::Diverted(diverted) => Some(diverted.asker.unique),
+            Expected::Call(call) => Some(call.request.unique),
             Expected::Question => None,
         };
         gone.into_iter().filter_map(|(_, expected): (u32, _)| unique(expected)).collect()
@@ -123,10 +139,10 @@ impl ExpectedCalls {
         self.with_expected(|expected| matches!(expected.get(&tid), Some(Expected::Question)))
     }
 
-    fn expect(&self, diverted: ExpectedCall) {
-        let tid = diverted.asker.tid;
-        let diverted = Expected::Diverted(Box::new(diverted));
-        self.with_expected(|expected| expected.insert(tid, diverted));
+    fn expect(&self, call: ExpectedCall) {
+        let tid = call.request.tid;
+        let call = Expected::Call(Box::new(call));
+        self.with_expected(|expected| expected.insert(tid, call));
     }
 
     fn with_expected<T>(&self, work: impl FnOnce(&mut HashMap<u32, Expected>) -> T) -> T {
@@ -140,9 +156,9 @@ impl ExpectedCalls {
 /// Whether the thread of descriptor work can be sent to the supervisor for it.
 pub(crate) fn is_fit(task: &FdTask) -> bool {
     let has_files_only = |fd_work: &FdWork| !fd_work.install.is_empty() && fd_work.close.is_empty();
-    task.divertible == CanAddFds::Yes
-        && !task.asker.is_compat
-        && matches!(task.seat, WaitsIn::Request)
+    task.can_add_fds == CanAddFds::Yes
+        && !task.request.is_compat
+        && matches!(task.waits_in, WaitsIn::Request)
         && matches!(&task.purpose, FdTaskKind::FdWork(fd_work) if has_files_only(fd_work))
 }
 
@@ -159,53 +175,50 @@ pub(crate) enum AddFdStart {
 /// Sends a thread to the supervisor for the files of descriptor work: the first half. `ready` runs when
 /// it is about to go there.
 ///
-/// It waits for nothing but that the thread leaves the kernel. Should that take long, as when somebody
-/// withholds the processor from the thread, another takes the reader's place.
+/// It waits for nothing but that the thread leaves the kernel. Should that take long, as when the
+/// thread gets no processor, another thread takes the reader's place.
 pub(crate) fn begin(shared: &SessionShared, task: FdTask, ready: impl FnOnce()) -> AddFdStart {
     if !is_fit(&task) {
         return AddFdStart::Left(task);
     }
     let FdTaskKind::FdWork(fd_work) = task.purpose else { return AddFdStart::Left(task) };
-    let FdTask { asker, client, lent, home, request, .. } = task;
-    let (mut fd_work, mut memory) = (Some(fd_work), Some((lent, home)));
-    let bytes = IoctlReply::of(&request);
+    let FdTask { file, request, call, .. } = task;
+    let mut fd_work = Some(fd_work);
+    let bytes = IoctlReply::of(&call);
     let answer = || {
         let result = injection::REPEAT_ALWAYS;
-        send(&shared.fuse, &reply::ioctl(asker.unique, result, bytes.bytes()));
+        send(&shared.fuse, &reply::ioctl(request.unique, result, bytes.bytes()));
     };
     let put_down = || {
-        if let (Some(fd_work), Some((lent, home))) = (fd_work.take(), memory.take()) {
-            let FdWork { key: fd_work, install, .. } = *fd_work;
+        if let Some(fd_work) = fd_work.take() {
+            let FdWork { key: work, install, .. } = *fd_work;
             let files = install.into_iter().filter_map(|file| file.into_inner()).collect();
-            let diverted = ExpectedCall { asker, client, lent, home, request, fd_work, files };
-            shared.diversions.expect(diverted);
+            let file = file.clone();
+            shared.expected.expect(ExpectedCall { file, request, call, work, files });
         }
         ready();
     };
-    let begun = injection::divert(asker.tid, answer, put_down);
-    match (begun, fd_work.zip(memory)) {
+    let begun = injection::divert(request.tid, answer, put_down);
+    let held = Held { file: &file, request, call };
+    match (begun, fd_work) {
         (Ok(()), _) => return AddFdStart::OnItsWay,
-        (Err(InjectionError::Gone), Some((fd_work, _))) => {
-            give_up(shared, asker, request, fd_work.key);
-        }
-        (Err(_), Some((fd_work, (lent, home)))) => {
-            let (seat, purpose) = (WaitsIn::Request, FdTaskKind::FdWork(fd_work));
-            let divertible = CanAddFds::No;
+        (Err(InjectionError::Gone), Some(fd_work)) => give_up(shared, &held, fd_work.key),
+        (Err(_), Some(fd_work)) => {
+            let (waits_in, purpose) = (WaitsIn::Request, FdTaskKind::FdWork(fd_work));
+            let can_add_fds = CanAddFds::No;
             return AddFdStart::Left(FdTask {
-                asker,
-                client,
-                lent,
-                home,
+                file,
                 request,
-                seat,
+                call,
+                waits_in,
                 purpose,
-                divertible,
+                can_add_fds,
             });
         }
         // Unless the end of its process was noticed first, and it is forgotten already.
         (Err(_), None) => {
-            if let Some(ExpectedCall { fd_work, .. }) = shared.diversions.forget(asker.tid) {
-                give_up(shared, asker, request, fd_work);
+            if let Some(ExpectedCall { work, .. }) = shared.expected.forget(request.tid) {
+                give_up(shared, &held, work);
             }
         }
     }
@@ -218,9 +231,9 @@ pub(crate) fn complete(
     shared: &SessionShared,
     worker: Worker,
     waiting: Waiting,
-    diverted: ExpectedCall,
+    expected: ExpectedCall,
 ) -> Vec<HeldFile> {
-    let ExpectedCall { asker, client, lent, home, request, fd_work, files } = diverted;
+    let ExpectedCall { file: client, request, call, work: fd_work, files } = expected;
     let mut numbers = Vec::with_capacity(files.len());
     let mut failure = None;
     for file in &files {
@@ -232,27 +245,110 @@ pub(crate) fn complete(
             }
         }
     }
-    let trapped = Trapped { worker, waiting, asker, client, lent, home };
+    let handle = client.lend_memory(request.unique, request.tid);
+    let trapped = Trapped { worker, waiting, file: client, request, handle };
     match failure {
-        None => trapped.go_on(shared, request, FdTaskResult::FdWork(fd_work, Ok(numbers))),
+        None => trapped.go_on(shared, call, FdWorkResult::FdWork(fd_work, Ok(numbers))),
         Some(error) if error.kind() == io::ErrorKind::NotFound => {
-            give_up(shared, asker, request, fd_work);
+            trapped.give_up(shared, call, fd_work);
         }
         Some(error) => {
-            tracing::debug!(tid = asker.tid, %error, "files were not delivered");
-            let has_room = error.raw_os_error() != Some(EMFILE);
+            tracing::debug!(tid = request.tid, %error, "files were not delivered");
+            let has_room = errno(&error) != Errno::EMFILE;
             let reason = if has_room { "the kernel did not add the files" } else { NO_ROOM };
-            let why = NotInstalled { errno: errno(&error), reason };
+            let why = NotInstalled { errno: errno(&error).number(), reason };
             if numbers.is_empty() {
-                trapped.go_on(shared, request, FdTaskResult::FdWork(fd_work, Err(why)));
+                trapped.go_on(shared, call, FdWorkResult::FdWork(fd_work, Err(why)));
             } else {
                 // All files or none; only the thread itself can close those that it has.
                 let fd_work = FdWork { key: fd_work, install: Vec::new(), close: numbers };
-                trapped.leave_to_runners(shared, request, FdTaskKind::Undo(Box::new(fd_work), why));
+                trapped.leave_to_pool(shared, call, FdTaskKind::Undo(Box::new(fd_work), why));
             }
         }
     }
     files
+}
+
+impl SessionShared {
+    /// Sends a thread to the supervisor and gives it its files there. To leave that to others takes longer.
+    pub(crate) fn add_fd(
+        &self,
+        reader: &mut RequestReader,
+        task: FdTask,
+    ) -> Result<Option<IoRequest>, Replaced> {
+        let pid = task.file.pid;
+        if self.slow.holds(pid) {
+            self.pool.run_fd_task(task);
+            return Ok(None);
+        }
+        if !reader.advance(pid) {
+            self.pool.run_fd_task(task);
+            return Err(Replaced);
+        }
+        let files = self.give_files(task);
+        let mut is_reader = reader.advance(0);
+        if !is_reader {
+            // The other has marked the client.
+            self.slow.end_wait(pid, true);
+        }
+        for file in files {
+            is_reader = is_reader && self.close(reader, file);
+        }
+        if is_reader { Ok(None) } else { Err(Replaced) }
+    }
+
+    /// Returns our own files, which are to be closed, unless another thread goes on with it.
+    fn give_files(&self, task: FdTask) -> Vec<HeldFile> {
+        let RequestContext { tid, argument, .. } = task.request;
+        let pid = task.file.pid;
+        let trap_handler =
+            self.supervision.trap_handler().filter(|_| !self.supervision.tardy.holds(pid));
+        let mut expected = None;
+        let expect = || expected = trap_handler.as_ref().and_then(|it| it.listener.expect());
+        match begin(self, task, expect) {
+            AddFdStart::OnItsWay => {}
+            AddFdStart::Over => return Vec::new(),
+            AddFdStart::Left(task) => {
+                self.pool.run_fd_task(task);
+                return Vec::new();
+            }
+        }
+        let (Some(trap_handler), Some(expected)) = (&trap_handler, expected) else {
+            return Vec::new();
+        };
+        let Some(waiting) = expected.take() else {
+            // It is not waited for once more, for the time being.
+            self.supervision.tardy.begin_wait(pid);
+            self.supervision.tardy.end_wait(pid, true);
+            return Vec::new();
+        };
+        let is_its = waiting.trapped.is_diverted(tid, argument);
+        match is_its.then(|| self.expected.take(tid, argument)).flatten() {
+            Some(call) => complete(self, Worker::Reader, waiting, call),
+            None => {
+                trap_handler.answer(waiting);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Closes a file, which may take as long as its sender likes. Says whether the calling thread is the
+    /// reader still.
+    fn close(&self, reader: &mut RequestReader, file: HeldFile) -> bool {
+        let sender = file.sender().pid;
+        if self.slow.holds(sender) {
+            return true;
+        }
+        if !reader.advance(sender) {
+            return false;
+        }
+        file.close();
+        let is_reader = reader.advance(0);
+        if !is_reader {
+            self.slow.end_wait(sender, true);
+        }
+        is_reader
+    }
 }
 
 /// A thread in a call that the supervisor holds, and what belongs to it.
@@ -260,62 +356,81 @@ struct Trapped {
     /// Who has it there.
     worker: Worker,
     waiting: Waiting,
-    asker: RequestContext,
-    client: Account,
-    lent: LentMemory,
-    home: Arc<MemoryCache>,
+    file: Arc<ClientFile>,
+    request: RequestContext,
+    handle: Box<MemoryHandle>,
 }
 
 impl Trapped {
-    /// Goes on with its call to the end, or leaves it to the runners if it must be stopped for that.
-    fn go_on(mut self, shared: &SessionShared, mut request: BinderWriteRead, done: FdTaskResult) {
-        let mut next = fd_work::report(shared, self.worker, &self.asker, request, done, None);
+    /// Goes on with its call to the end, or leaves it to the pool if it must be stopped for that.
+    fn go_on(mut self, shared: &SessionShared, mut call: BinderWriteRead, done: FdWorkResult) {
+        let mut next = self.report(shared, call, done);
         let mut shown = None;
         while let Some(NextStep::CopyOut(at, copy_out)) = next {
-            request = at;
-            let written = self.copy_out(&request, &copy_out);
+            call = at;
+            let written = self.copy_out(&call, &copy_out);
             shown = written.ok().flatten();
-            let done = FdTaskResult::Written(copy_out, written.map(|_| ()));
-            next = fd_work::report(shared, self.worker, &self.asker, request, done, None);
+            let done = FdWorkResult::Written(copy_out, written.map(|_| ()));
+            next = self.report(shared, call, done);
         }
         match next {
-            Some(NextStep::Return(result, request))
-                if shown == Some(request) || self.waiting.is_pending() =>
+            Some(NextStep::Return(result, call))
+                if shown == Some(call) || self.waiting.is_pending() =>
             {
-                let memory = &mut self.lent.way.memory;
+                let memory = &mut self.handle.memory;
                 let result = match shown {
-                    Some(shown) if shown == request => result,
-                    _ => fd_work::write_struct(memory, &self.asker, &request, result),
+                    Some(shown) if shown == call => result,
+                    _ => fd_work::write_struct(memory, &self.request, &call, result),
                 };
                 self.waiting.answer(match result {
                     0 => seccomp::TrapAnswer::Done,
                     error => seccomp::TrapAnswer::Refuse(-error),
                 });
-                self.home.put(self.lent);
+                self.file.take_back_memory(self.request.unique, self.handle);
             }
-            Some(NextStep::FdWork(request, fd_work)) => {
-                self.leave_to_runners(shared, request, FdTaskKind::FdWork(fd_work));
+            Some(NextStep::FdWork(call, fd_work)) => {
+                self.leave_to_pool(shared, call, FdTaskKind::FdWork(fd_work));
             }
-            Some(NextStep::Repeat) => self.leave_to_runners(shared, request, FdTaskKind::Repeat),
+            Some(NextStep::Repeat) => self.leave_to_pool(shared, call, FdTaskKind::Repeat),
             // It was killed, or the driver met a bug: it gets an answer all the same.
-            Some(NextStep::Return(..) | NextStep::CopyOut(..)) | None => drop(self.waiting),
+            Some(NextStep::Return(..) | NextStep::CopyOut(..)) | None => {
+                drop(self.waiting);
+                self.file.take_back_memory(self.request.unique, self.handle);
+            }
         }
+    }
+
+    fn report(
+        &self,
+        shared: &SessionShared,
+        call: BinderWriteRead,
+        done: FdWorkResult,
+    ) -> Option<NextStep> {
+        let held = Held { file: &self.file, request: self.request, call };
+        fd_work::report(shared, self.worker, &held, done)
+    }
+
+    /// Its thread has gone.
+    fn give_up(self, shared: &SessionShared, call: BinderWriteRead, work: SuspendedCallKey) {
+        let Self { file, request, handle, .. } = self;
+        file.take_back_memory(request.unique, handle);
+        give_up(shared, &Held { file: &file, request, call }, work);
     }
 
     /// Writes returns, and at once the struct of a call that ends with them, as mostly it does: both take
     /// as long as one. Returns that struct, if it was written.
     fn copy_out(
         &mut self,
-        request: &BinderWriteRead,
+        call: &BinderWriteRead,
         returns: &CopyOut,
     ) -> Result<Option<BinderWriteRead>, CopyFault> {
         if !self.waiting.is_pending() {
             return Err(CopyFault);
         }
-        let read_consumed = request.read_consumed.saturating_add(returns.bytes.len() as u64);
-        let shown = BinderWriteRead { read_consumed, ..*request };
-        let memory = &mut self.lent.way.memory;
-        let place = (self.asker.argument, shown.as_bytes());
+        let read_consumed = call.read_consumed.saturating_add(returns.bytes.len() as u64);
+        let shown = BinderWriteRead { read_consumed, ..*call };
+        let memory = &mut self.handle.memory;
+        let place = (self.request.argument, shown.as_bytes());
         match memory.write_two([(returns.address.0, &returns.bytes), place]) {
             Ok(()) => Ok(Some(shown)),
             Err(0) => Err(CopyFault),
@@ -323,26 +438,17 @@ impl Trapped {
         }
     }
 
-    fn leave_to_runners(
-        self,
-        shared: &SessionShared,
-        request: BinderWriteRead,
-        purpose: FdTaskKind,
-    ) {
-        let Self { waiting, asker, client, lent, home, .. } = self;
-        let (seat, divertible) = (WaitsIn::Trapped(waiting), CanAddFds::Yes);
-        let task = FdTask { asker, client, lent, home, request, seat, purpose, divertible };
-        shared.runners.run_fd_task(task);
+    fn leave_to_pool(self, shared: &SessionShared, call: BinderWriteRead, purpose: FdTaskKind) {
+        let Self { waiting, file, request, handle, .. } = self;
+        file.take_back_memory(request.unique, handle);
+        let (waits_in, can_add_fds) = (WaitsIn::Trapped(waiting), CanAddFds::Yes);
+        let task = FdTask { file, request, call, waits_in, purpose, can_add_fds };
+        shared.pool.run_fd_task(task);
     }
 }
 
-/// The thread has gone.
-fn give_up(
-    shared: &SessionShared,
-    asker: RequestContext,
-    request: BinderWriteRead,
-    fd_work: SuspendedCallKey,
-) {
-    let undone = (fd_work, Err(fd_work::gone()));
-    fd_work::report_undone(shared, asker, request, undone, CallerState::Gone);
+/// The thread of descriptor work has gone.
+fn give_up(shared: &SessionShared, held: &Held<'_>, work: SuspendedCallKey) {
+    let undone = (work, Err(fd_work::gone()));
+    fd_work::report_undone(shared, held, undone, CallerState::Gone);
 }

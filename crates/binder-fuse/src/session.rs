@@ -1,6 +1,9 @@
 //! A mounted binderfs: reads FUSE requests, answers what concerns names itself, and passes what
 //! concerns Binder on to the driver.
 
+mod device_calls;
+mod devices;
+mod log_queue;
 mod logs;
 mod open;
 mod read;
@@ -8,54 +11,57 @@ mod read;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
+use std::time::Instant;
 
-use binder_core::{MemoryBudget, ProcessKey};
+use binder_core::{DebugIds, Errno, Limits, MemoryBudget, ProcessKey};
+use binder_frontend::Event;
 use binder_os::{
     BINDERFS_TYPE, DetachedMount, FuseDevice, MappedMemory, MountOptions, ReadError, ThreadWatch,
     proc_files,
 };
-use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use fuse_wire::flags::{FUSE_IOCTL_COMPAT, FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
 use fuse_wire::{
-    Header, InitOffer, InitTerms, Message, OpenedFile, Operation, Request, SetAttr, StatFs, reply,
+    InitOffer, InitTerms, Message, OpenedFile, Operation, Request, SetAttr, StatFs, reply,
 };
 use slab::Slab;
-use zerocopy::{FromBytes, IntoBytes};
 
-use crate::alarm::{Alarm, AlarmThread};
+use device_calls::IoctlCall;
+
 use crate::blocking_pool::BlockingPool;
 use crate::brokers::Brokers;
-use crate::combining_lock::CombiningLock;
+use crate::client_file::ClientFile;
 use crate::descriptors;
-use crate::driver::{DeviceId, Driver, EIO, Job, O_NONBLOCK, RequestContext};
-use crate::events::FollowerId;
+use crate::device::{Batch, Device, DeviceWork, Job};
+use crate::events::{Events, FollowerId};
 use crate::exit_watcher::ExitWatcher;
 use crate::fd_work::WARNING_INTERVAL;
-use crate::housekeeper::{Housekeeper, Watch};
+use crate::freezer::{FreezeQueue, FreezerEvent, FreezerThread};
+use crate::housekeeper::{Housekeeper, Housekeeping};
+use crate::io_queue::{IoQueue, IoRequest};
 use crate::logs::LogFile;
 use crate::mapping::Route;
 use crate::memory;
-use crate::memory_op::{IoQueue, IoQueueLen, IoRequest};
 use crate::options::{BufferRoute, Options};
+use crate::past::Past;
 use crate::pids::Pids;
 use crate::pressure::PressureThread;
+use crate::priorities::Priorities;
 use crate::process_handles::ProcessHandles;
-use crate::readers;
+use crate::readers::{self, Readers};
 use crate::seccomp_add_fd::ExpectedCalls;
 use crate::served::Served;
 use crate::slow::SlowClients;
 use crate::supervision::SupervisorLink;
-use crate::tree::{Refused, Tree};
-use crate::warnings::Warnings;
+use crate::tree::Tree;
+use crate::warnings::{LIMIT_INTERVAL, Warnings};
 use crate::wire::send;
 
-/// A table of so many files keeps its room.
+/// A table of so many files keeps its capacity.
 const FEW_FILES: usize = 64;
-const EINVAL: i32 = 22;
-const ENOTTY: i32 = 25;
-const ENOSYS: i32 = 38;
-const EPERM: i32 = 1;
+/// The bit of open(2) as the kernel shows it everywhere.
+pub(crate) const O_NONBLOCK: u32 = 0o4000;
 
 /// Why binderfs could not be mounted.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +91,7 @@ pub enum MountError {
         /// Why not.
         reason: &'static str,
     },
-    /// Nobody could open a device.
+    /// No client could open a device.
     #[error("this process may have {limit} files open, and needs {least} to serve anybody")]
     Descriptors {
         /// How many it may.
@@ -108,7 +114,7 @@ pub enum ServeError {
 
 /// An open file of the mount.
 enum File {
-    Device { device: DeviceId, process: ProcessKey, pid: u32, memory: Option<Arc<MappedMemory>> },
+    Device { file: Arc<ClientFile>, process: ProcessKey, memory: Option<Arc<MappedMemory>> },
     Control,
     Feature(&'static [u8]),
     Log { log: LogFile, text: Option<Arc<logs::KeptText>> },
@@ -122,8 +128,8 @@ pub struct MountedBinderfs {
 
 /// What all threads of a session share.
 ///
-/// Locks are taken one at a time, never one within another, with two exceptions: a job of the driver
-/// may take `files`, and a device is added to the driver while `tree` is held. No job takes `tree`.
+/// Locks are taken one at a time, never one within another, with two exceptions: a job of a device may look at
+/// the threads of a file, and a device is added while `tree` is held. No job takes `tree` or `files`.
 pub(crate) struct SessionShared {
     pub(crate) fuse: Arc<FuseDevice>,
     delivery: BufferRoute,
@@ -137,26 +143,40 @@ pub(crate) struct SessionShared {
     tree: Mutex<Tree>,
     files: Arc<RwLock<Slab<File>>>,
     pids: Arc<Pids>,
-    pub(crate) driver: CombiningLock<Driver, Job>,
+    devices: RwLock<Vec<Arc<Device>>>,
+    past: Mutex<Past>,
+    limits: Limits,
+    ids: DebugIds,
+    /// When the clock of all devices was 0; `None` where no statistics are shown.
+    start: Option<Instant>,
+    events: Mutex<Events>,
+    /// Of threads that serve calls.
+    pub(crate) priorities: Priorities,
     /// Of the memory of receive buffers, for all mounts of the daemon.
     pub(crate) budget: MemoryBudget,
     texts: logs::TextBudget,
+    log_queue: log_queue::LogQueue,
     next_follower: AtomicU64,
-    pub(crate) watch: Watch,
+    pub(crate) housekeeping: Housekeeping,
+    pub(crate) readers: Readers,
     pub(crate) end: readers::SessionEnd,
-    pub(crate) leftovers: Arc<IoQueueLen>,
+    pub(crate) io_queue: IoQueue,
     pub(crate) slow: SlowClients,
-    pub(crate) runners: Arc<BlockingPool>,
-    pub(crate) diversions: Arc<ExpectedCalls>,
+    pub(crate) pool: Arc<BlockingPool>,
+    pub(crate) expected: Arc<ExpectedCalls>,
+    pub(crate) freezer: FreezeQueue,
+    /// Until its thread is started.
+    freezer_told: Mutex<Option<Receiver<FreezerEvent>>>,
     pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
+    /// Of those who meet limits.
+    pub(crate) limit_warnings: Warnings,
     pub(crate) supervision: SupervisorLink,
-    pub(crate) alarm: Arc<Alarm>,
     pub(crate) threads: Arc<ThreadWatch>,
 }
 
 impl MountedBinderfs {
-    /// Mounts binderfs at `dir`. Whoever looks into it waits until [`serve`](Self::serve) runs.
+    /// Mounts binderfs at `dir`. A process that looks into it waits until [`serve`](Self::serve) runs.
     ///
     /// # Errors
     ///
@@ -216,31 +236,17 @@ impl MountedBinderfs {
         if options.statistics {
             tree.add_logs();
         }
-        let (runners, alarm) = (Arc::<BlockingPool>::default(), Arc::<Alarm>::default());
-        let leftovers = Arc::<IoQueueLen>::default();
-        let threads = Arc::new(ThreadWatch::new().map_err(MountError::Create)?);
-        let diversions = Arc::<ExpectedCalls>::default();
-        let driver = Driver::new(
-            fuse.clone(),
-            options,
-            runners.clone(),
-            diversions.clone(),
-            IoQueue::counted_by(leftovers.clone()),
-            alarm.clone(),
-            threads.clone(),
-        );
-        let driver = CombiningLock::new(driver);
+        let mut named = Vec::new();
         for spec in &options.devices {
             let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
                 let reason = match refused {
-                    Refused::EEXIST => "it is taken",
-                    Refused::ENOSPC => "there are as many devices as the limit allows",
+                    Errno::EEXIST => "it is taken",
+                    Errno::ENOSPC => "there are as many devices as the limit allows",
                     _ => "it is empty, too long, or has a slash",
                 };
                 MountError::Name { name: spec.name.clone(), reason }
             })?;
-            let name = spec.name.clone();
-            driver.submit(Some(Job::AddDevice { device: id, name }), Driver::run, |_| {});
+            named.push((id, spec.name.clone()));
         }
         let mount_options = MountOptions {
             source: source.into(),
@@ -253,7 +259,9 @@ impl MountedBinderfs {
             read_only: false,
         };
         let mount = fuse.mount(&mount_options).map_err(MountError::Create)?;
+        let (freezer, freezer_told) = FreezeQueue::new();
         let shared = SessionShared {
+            events: Mutex::new(Events::new(fuse.clone())),
             fuse,
             delivery: options.delivery,
             has_realtime_reader,
@@ -263,22 +271,34 @@ impl MountedBinderfs {
             tree: Mutex::new(tree),
             files: Arc::default(),
             pids: Pids::of_this_process().map_err(MountError::Create)?,
-            driver,
+            devices: RwLock::default(),
+            past: Mutex::default(),
+            limits: descriptors::affordable(options.limits),
+            ids: DebugIds::default(),
+            start: options.statistics.then(Instant::now),
+            priorities: Priorities::new(options.inheritance),
             budget: memory::budget(options.limits.all_bytes),
             texts: logs::TextBudget::default(),
+            log_queue: log_queue::LogQueue::default(),
             next_follower: AtomicU64::new(0),
-            watch: Watch::default(),
+            housekeeping: Housekeeping::default(),
+            readers: Readers::new(options.readers),
             end: readers::SessionEnd::default(),
-            leftovers,
+            io_queue: IoQueue::default(),
             slow: SlowClients::default(),
-            runners,
-            diversions,
+            pool: Arc::default(),
+            expected: Arc::default(),
+            freezer,
+            freezer_told: Mutex::new(Some(freezer_told)),
             brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::one_in(WARNING_INTERVAL),
+            limit_warnings: Warnings::one_in(LIMIT_INTERVAL),
             supervision: SupervisorLink::none(),
-            alarm,
-            threads,
+            threads: Arc::new(ThreadWatch::new().map_err(MountError::Create)?),
         };
+        for (id, name) in named {
+            shared.make_device(id, name);
+        }
         Ok((Self { shared: Arc::new(shared) }, mount))
     }
 
@@ -295,34 +315,39 @@ impl MountedBinderfs {
     ///
     /// # Errors
     ///
-    /// [`ServeError`] if it ends in any other way.
+    /// [`ServeError`] if it ends otherwise.
     pub fn serve(self) -> Result<(), ServeError> {
         let shared = &self.shared;
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
-        shared.runners.start(shared).map_err(ServeError::Thread)?;
-        let sleeper = AlarmThread::start(shared).map_err(ServeError::Thread)?;
-        let mourner = ExitWatcher::start(shared).map_err(ServeError::Thread)?;
+        shared.pool.start(shared).map_err(ServeError::Thread)?;
+        let told =
+            shared.freezer_told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        let freezer = told.map(|told| FreezerThread::start(shared, told)).transpose();
+        let freezer = freezer.map_err(ServeError::Thread)?;
+        let exit_watcher = ExitWatcher::start(shared).map_err(ServeError::Thread)?;
         let listener = PressureThread::start(shared).map_err(ServeError::Thread)?;
         readers::start(shared).map_err(ServeError::Thread)?;
         let result = shared.end.wait();
-        shared.runners.close();
+        shared.pool.close();
         listener.stop();
-        mourner.stop();
+        exit_watcher.stop();
         housekeeper.stop();
-        sleeper.stop();
+        if let Some(freezer) = freezer {
+            freezer.stop();
+        }
         result
     }
 }
 
 impl SessionShared {
     /// Answers one request. Returns the first of what is left then.
-    pub(crate) fn answer_request(&self, bytes: &[u8]) -> Option<IoRequest> {
+    pub(crate) fn answer_request(&self, bytes: &[u8], batch: &mut Batch) -> Option<IoRequest> {
         match Request::parse(bytes) {
-            Ok(request) => self.handle_guarded(&request),
+            Ok(request) => self.handle_guarded(&request, batch),
             Err(error) => {
                 tracing::error!(%error, "a request of the kernel was not understood");
                 if let Some(unique) = error.reply_to() {
-                    self.refuse(unique, EIO);
+                    self.refuse(unique, Errno::EIO);
                 }
                 None
             }
@@ -330,44 +355,40 @@ impl SessionShared {
     }
 
     /// Handles one request; a panic ends that request alone.
-    fn handle_guarded(&self, request: &Request<'_>) -> Option<IoRequest> {
-        let guarded = std::panic::AssertUnwindSafe(|| self.handle(request));
+    fn handle_guarded(&self, request: &Request<'_>, batch: &mut Batch) -> Option<IoRequest> {
+        let guarded = std::panic::AssertUnwindSafe(|| self.handle(request, batch));
         std::panic::catch_unwind(guarded).unwrap_or_else(|_| {
             tracing::error!(opcode = request.header.opcode, "a request met a bug");
-            self.refuse(request.header.unique, EIO);
+            self.refuse(request.header.unique, Errno::EIO);
             None
         })
     }
 
-    fn handle(&self, request: &Request<'_>) -> Option<IoRequest> {
+    fn handle(&self, request: &Request<'_>, batch: &mut Batch) -> Option<IoRequest> {
         let header = &request.header;
         let unique = header.unique;
         match request.operation {
             Operation::Ioctl { flags, .. } if flags & FUSE_IOCTL_DIR != 0 => {
-                self.refuse(unique, ENOTTY);
+                self.refuse(unique, Errno::ENOTTY);
             }
             Operation::Ioctl { fh, flags, cmd, arg, data, .. } => {
-                return self.ioctl(header, fh, flags & FUSE_IOCTL_COMPAT != 0, cmd, arg, data);
+                let is_compat = flags & FUSE_IOCTL_COMPAT != 0;
+                let call = IoctlCall { header, fh, is_compat, command: cmd, argument: arg, data };
+                return self.ioctl(&call, batch);
             }
-            Operation::Poll { fh, kh, flags, .. } => match self.asker(header, fh, 0) {
-                Some(asker) => self.take_turn(Job::Poll { asker, handle: kh, flags }),
-                None if self.poll_log(header, fh, kh, flags) => {}
-                None => self.refuse(unique, EINVAL),
-            },
-            Operation::Interrupt { unique: target } => {
-                self.take_turn(Job::Interrupt { unique, target });
-            }
+            Operation::Poll { fh, kh, flags, .. } => self.poll(header, fh, kh, flags),
+            Operation::Interrupt { unique: target } => self.interrupt(unique, target, 0),
             Operation::Init(offer) => self.init(unique, &offer),
             Operation::Lookup { name } => {
                 let found = self.tree().lookup(header.node, name, header.pid);
                 self.respond(unique, found, |entry| reply::entry(unique, &entry));
             }
             Operation::Forget { lookups } => {
-                self.watch.note_close();
+                self.housekeeping.note_close();
                 self.tree().forget(header.node, lookups);
             }
             Operation::BatchForget(batch) => {
-                self.watch.note_close();
+                self.housekeeping.note_close();
                 let mut tree = self.tree();
                 for one in batch {
                     tree.forget(one.node, one.lookups);
@@ -378,29 +399,28 @@ impl SessionShared {
             Operation::Open { flags } => self.open(header, flags),
             Operation::Flush { fh, .. } => match self.process_of(fh) {
                 // Not for a descriptor of ours: its client has closed nothing.
-                Some((device, process)) if !binder_os::processes::is_own(header.pid) => {
-                    self.take_turn(Job::Flush { unique, device, process });
+                Some((file, process)) if !binder_os::processes::is_own(header.pid) => {
+                    self.submit_in_line(&file.device, Job::Event(Event::Flush { unique, process }));
                 }
                 Some(_) | None => send(&self.fuse, &reply::empty(unique)),
             },
             Operation::Release(release) => {
-                self.watch.note_close();
+                self.housekeeping.note_close();
                 let file = self.remove_file(release.fh);
                 // The kernel does not wait for what happens to the process.
                 send(&self.fuse, &reply::empty(unique));
                 match file {
-                    Some(File::Device { device, process, pid, .. }) => {
-                        self.take_turn(Job::Release { device, process });
+                    Some(File::Device { file, process, .. }) => {
+                        let end: DeviceWork = Box::new(move |state| state.end_file(process));
+                        self.submit_in_line(&file.device, Job::Work(end));
                         // Last, since the device's number may be another's afterwards.
-                        self.tree().close(device, pid);
+                        self.tree().close(file.device.id, file.pid);
                     }
-                    Some(File::Events(follower)) => {
-                        self.take_turn(Job::ForgetFollower { follower })
-                    }
+                    Some(File::Events(follower)) => self.events().forget(follower),
                     Some(File::Control | File::Feature(_) | File::Log { .. }) | None => {}
                 }
             }
-            Operation::Read(read) => self.read(unique, &read),
+            Operation::Read(read) => self.read(header, &read),
             Operation::OpenDir { .. } => {
                 send(&self.fuse, &reply::open(unique, &OpenedFile::default()));
             }
@@ -420,13 +440,13 @@ impl SessionShared {
                 send(&self.fuse, &reply::statfs(unique, &figures));
             }
             // Once it is told ENOSYS, the kernel takes every fsync(2) for done.
-            Operation::Write { .. } | Operation::Fsync { .. } => self.refuse(unique, EINVAL),
+            Operation::Write { .. } | Operation::Fsync { .. } => self.refuse(unique, Errno::EINVAL),
             Operation::Mknod { .. }
             | Operation::Mkdir { .. }
             | Operation::Rmdir { .. }
             | Operation::Symlink { .. }
             | Operation::Link { .. }
-            | Operation::Create { .. } => self.refuse(unique, EPERM),
+            | Operation::Create { .. } => self.refuse(unique, Errno::EPERM),
             Operation::Destroy => send(&self.fuse, &reply::empty(unique)),
             Operation::Access { .. }
             | Operation::ReadLink
@@ -436,7 +456,7 @@ impl SessionShared {
             | Operation::ReadDirPlus(_)
             | Operation::GetXattr { .. }
             | Operation::ListXattr { .. }
-            | Operation::Other(_) => self.refuse(unique, ENOSYS),
+            | Operation::Other(_) => self.refuse(unique, Errno::ENOSYS),
         }
         None
     }
@@ -451,11 +471,6 @@ impl SessionShared {
         let mut tree = self.tree();
         tree.limit_devices(devices_max);
         tree.set_read_only(is_read_only);
-    }
-
-    /// Has `job` done. What it leaves is in line afterwards, for the reader, who looks between two requests.
-    pub(crate) fn take_turn(&self, job: Job) {
-        self.driver.submit(Some(job), Driver::run, |_| {});
     }
 
     fn init(&self, unique: u64, offer: &InitOffer) {
@@ -473,60 +488,13 @@ impl SessionShared {
             Ok(agreed) => send(&self.fuse, &reply::init(unique, &agreed)),
             Err(error) => {
                 tracing::error!(%error, "this kernel's FUSE is too old");
-                self.refuse(unique, EIO);
+                self.refuse(unique, Errno::EIO);
             }
         }
     }
 
-    fn ioctl(
-        &self,
-        header: &Header,
-        fh: u64,
-        is_compat: bool,
-        command: u32,
-        argument: u64,
-        data: &[u8],
-    ) -> Option<IoRequest> {
-        if command == BINDER_CTL_ADD && self.is_control(fh) {
-            self.add_device(header.unique, data);
-            return None;
-        }
-        let mut copy = [0; 48];
-        match (self.asker(header, fh, argument), copy.get_mut(..data.len())) {
-            (Some(asker), Some(room)) => {
-                room.copy_from_slice(data);
-                let asker = RequestContext { is_compat, ..asker };
-                let job = Job::Ioctl { asker, command, data: copy, len: data.len() };
-                self.take_left_after(Some(job))
-            }
-            (Some(_), None) | (None, _) => {
-                self.refuse(header.unique, EINVAL);
-                None
-            }
-        }
-    }
-
-    /// `BINDER_CTL_ADD`: makes a device and tells its number.
-    fn add_device(&self, unique: u64, data: &[u8]) {
-        let Ok(mut wanted) = BinderfsDevice::read_from_bytes(data) else {
-            return self.refuse(unique, EINVAL);
-        };
-        wanted.name[wanted.name.len() - 1] = 0;
-        let name = wanted.name.split(|byte| *byte == 0).next().unwrap_or_default();
-        let mut tree = self.tree();
-        let id = match tree.add_device(name, 0o600) {
-            Ok(id) => id,
-            Err(refused) => {
-                drop(tree);
-                return self.refuse(unique, refused as i32);
-            }
-        };
-        // Before anybody can look the name up, and in the order of the numbers.
-        let name = String::from_utf8_lossy(name).into_owned();
-        self.take_turn(Job::AddDevice { device: id, name });
-        drop(tree);
-        wanted.minor = u32::try_from(id).unwrap_or(u32::MAX);
-        send(&self.fuse, &reply::ioctl(unique, 0, wanted.as_bytes()));
+    pub(crate) fn events(&self) -> MutexGuard<'_, Events> {
+        self.events.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn attr(&self, unique: u64, node: u64) {
@@ -543,28 +511,11 @@ impl SessionShared {
                 permissions.gid = change.gid.unwrap_or(permissions.gid);
             });
             if let Err(refused) = changed {
-                return self.refuse(unique, refused as i32);
+                return self.refuse(unique, refused);
             }
         }
         // Times and sizes mean nothing here; open(2) with O_TRUNC sets a size and must not fail.
         self.attr(unique, node);
-    }
-
-    fn asker(&self, header: &Header, fh: u64, argument: u64) -> Option<RequestContext> {
-        let (device, process) = self.process_of(fh)?;
-        let Header { unique, pid: tid, uid, .. } = *header;
-        Some(RequestContext { unique, device, process, tid, uid, argument, is_compat: false })
-    }
-
-    fn process_of(&self, fh: u64) -> Option<(DeviceId, ProcessKey)> {
-        match self.files().get(index(fh))? {
-            File::Device { device, process, .. } => Some((*device, *process)),
-            File::Control | File::Feature(_) | File::Log { .. } | File::Events(_) => None,
-        }
-    }
-
-    fn is_control(&self, fh: u64) -> bool {
-        matches!(self.files().get(index(fh)), Some(File::Control))
     }
 
     fn remove_file(&self, fh: u64) -> Option<File> {
@@ -579,7 +530,7 @@ impl SessionShared {
         self.tree.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Gives back room in tables that many files have left.
+    /// Shrinks tables that have held many files.
     pub(crate) fn shrink(&self) {
         let mut files = self.files.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         if files.capacity() > FEW_FILES && files.len() < files.capacity() / 4 {
@@ -590,19 +541,19 @@ impl SessionShared {
         ProcessHandles::shrink();
     }
 
-    fn refuse(&self, unique: u64, errno: i32) {
-        send(&self.fuse, &reply::error(unique, errno));
+    fn refuse(&self, unique: u64, error: Errno) {
+        send(&self.fuse, &reply::error(unique, error.number()));
     }
 
     fn respond<'m, T>(
         &self,
         unique: u64,
-        result: Result<T, Refused>,
+        result: Result<T, Errno>,
         reply: impl FnOnce(T) -> Message<'m>,
     ) {
         match result {
             Ok(value) => send(&self.fuse, &reply(value)),
-            Err(refused) => self.refuse(unique, refused as i32),
+            Err(refused) => self.refuse(unique, refused),
         }
     }
 }

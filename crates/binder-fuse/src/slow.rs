@@ -1,6 +1,6 @@
 //! Clients whose memory has kept the reader waiting.
 //!
-//! Their calls go on in runners, of which each process has a share, so that nobody else waits for
+//! Their calls go on in the pool, of which each process has a share, so that no other waits for
 //! them a second time. After a while without such a wait a client is like all others again.
 
 use std::collections::HashMap;

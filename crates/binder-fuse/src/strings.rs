@@ -2,12 +2,8 @@
 
 use std::io;
 
+use binder_core::Errno;
 use binder_os::{ClientMemory, proc_files};
-
-use crate::driver::EIO;
-
-const EFAULT: i32 = 14;
-const ENAMETOOLONG: i32 = 36;
 
 /// As long as a path, a type or the options of a mount may be, with the zero that ends it.
 const LEN_MAX_BYTES: usize = 4096;
@@ -30,19 +26,19 @@ impl Strings {
     ///
     /// # Errors
     ///
-    /// An errno: `EFAULT`, or `ENAMETOOLONG` for one that does not end.
-    pub(crate) fn read(&mut self, address: u64) -> Result<Option<Vec<u8>>, i32> {
+    /// `EFAULT`, or `ENAMETOOLONG` for one that does not end.
+    pub(crate) fn read(&mut self, address: u64) -> Result<Option<Vec<u8>>, Errno> {
         if address == 0 {
             return Ok(None);
         }
         let mut text = Vec::new();
         while text.len() < LEN_MAX_BYTES {
-            let from = address.checked_add(text.len() as u64).ok_or(EFAULT)?;
-            // What lies behind the end of a page may be nobody's.
+            let from = address.checked_add(text.len() as u64).ok_or(Errno::EFAULT)?;
+            // What lies behind the end of a page may be unmapped.
             let len = usize::try_from(PAGE_BYTES - from % PAGE_BYTES).unwrap_or(LEN_MAX_BYTES);
             let mut piece = [0; LEN_MAX_BYTES];
             let piece = &mut piece[..len.min(LEN_MAX_BYTES - text.len())];
-            self.memory.read(from, piece).map_err(|_| EFAULT)?;
+            self.memory.read(from, piece).map_err(|_| Errno::EFAULT)?;
             match piece.iter().position(|byte| *byte == 0) {
                 Some(end) => {
                     text.extend_from_slice(&piece[..end]);
@@ -51,13 +47,13 @@ impl Strings {
                 None => text.extend_from_slice(piece),
             }
         }
-        Err(ENAMETOOLONG)
+        Err(Errno::ENAMETOOLONG)
     }
 }
 
-/// The number of an error, for whoever made the call.
-pub(crate) fn errno(error: &io::Error) -> i32 {
-    error.raw_os_error().unwrap_or(EIO)
+/// The errno of an error, for the caller; `EIO` for an error that has none.
+pub(crate) fn errno(error: &io::Error) -> Errno {
+    error.raw_os_error().and_then(Errno::from_number).unwrap_or(Errno::EIO)
 }
 
 #[cfg(test)]
@@ -68,11 +64,11 @@ mod tests {
     fn a_string_ends_at_its_zero_or_is_none() {
         let mut strings = Strings::of(std::process::id()).unwrap();
         let mut long = vec![b'x'; 3 * LEN_MAX_BYTES];
-        assert_eq!(strings.read(long.as_ptr() as u64), Err(ENAMETOOLONG));
+        assert_eq!(strings.read(long.as_ptr() as u64), Err(Errno::ENAMETOOLONG));
         long[LEN_MAX_BYTES - 1] = 0;
         assert_eq!(strings.read(long.as_ptr() as u64).unwrap().unwrap(), long[..LEN_MAX_BYTES - 1]);
         assert_eq!(strings.read(0), Ok(None));
-        assert_eq!(strings.read(8), Err(EFAULT));
-        assert_eq!(strings.read(u64::MAX), Err(EFAULT));
+        assert_eq!(strings.read(8), Err(Errno::EFAULT));
+        assert_eq!(strings.read(u64::MAX), Err(Errno::EFAULT));
     }
 }

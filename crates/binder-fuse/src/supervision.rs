@@ -6,15 +6,15 @@ use std::sync::{Arc, OnceLock, Weak};
 use binder_os::ThreadStatus;
 
 use crate::slow::SlowClients;
-use crate::supervisor::Attendant;
+use crate::supervisor::TrapHandler;
 
 pub(crate) struct SupervisorLink {
     /// The seccomp filters that every client has, and that let our calls pass.
     client_filters: AtomicU32,
     /// The supervisor can give files to those who have its filter.
-    can_divert: AtomicBool,
-    /// Who is told of them, as soon as somebody is.
-    attendant: OnceLock<Weak<Attendant>>,
+    can_add_fds: AtomicBool,
+    /// Answers trapped calls; absent until the supervisor runs.
+    trap_handler: OnceLock<Weak<TrapHandler>>,
     /// Clients that did not come to the supervisor when they were expected.
     pub(crate) tardy: SlowClients,
 }
@@ -24,30 +24,30 @@ impl SupervisorLink {
     pub(crate) fn none() -> Self {
         Self {
             client_filters: ThreadStatus::own().map_or(0, |status| status.filters).into(),
-            can_divert: AtomicBool::new(false),
-            attendant: OnceLock::new(),
+            can_add_fds: AtomicBool::new(false),
+            trap_handler: OnceLock::new(),
             tardy: SlowClients::default(),
         }
     }
 
-    pub(crate) fn expect_another_filter(&self, can_divert: bool) {
+    pub(crate) fn expect_another_filter(&self, can_add_fds: bool) {
         self.client_filters.fetch_add(1, Ordering::Relaxed);
-        self.can_divert.store(can_divert, Ordering::Relaxed);
+        self.can_add_fds.store(can_add_fds, Ordering::Relaxed);
     }
 
     pub(crate) fn client_filters(&self) -> u32 {
         self.client_filters.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn can_divert(&self) -> bool {
-        self.can_divert.load(Ordering::Relaxed)
+    pub(crate) fn can_add_fds(&self) -> bool {
+        self.can_add_fds.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn be_attended(&self, attendant: Weak<Attendant>) {
-        let _ = self.attendant.set(attendant);
+    pub(crate) fn set_trap_handler(&self, trap_handler: Weak<TrapHandler>) {
+        let _ = self.trap_handler.set(trap_handler);
     }
 
-    pub(crate) fn attendant(&self) -> Option<Arc<Attendant>> {
-        self.attendant.get()?.upgrade()
+    pub(crate) fn trap_handler(&self) -> Option<Arc<TrapHandler>> {
+        self.trap_handler.get()?.upgrade()
     }
 }

@@ -3,7 +3,7 @@
 //! The kernel asks about them by [`seccomp`](binder_os::seccomp), if a world's processes were
 //! started so. Ioctls without an argument become jobs of the driver that owns the file; what is about
 //! mounting goes to [`mounts`](crate::mounts), each call in a thread of its own: it reads the
-//! caller's memory and follows its paths, and both may lead to somebody who does not answer.
+//! caller's memory and follows its paths, and both may lead to a process that does not answer.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,11 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use binder_core::Errno;
+use binder_frontend::RequestContext;
 use binder_os::seccomp::{NotifyFd, TrapAnswer, Trapped, TrappedCall};
 use binder_os::{FileId, ThreadStatus, injection, proc_files};
 
 use crate::contexts::Contexts;
-use crate::driver::{EINTR, EIO, Job, NullIoctl};
+use crate::device::{DeviceWork, Job};
 use crate::fd_work::Worker;
 use crate::files::HeldFile;
 use crate::mounts::Mounts;
@@ -23,6 +25,7 @@ use crate::notify_listener::NotifyListener;
 use crate::options::Options;
 use crate::seccomp_add_fd;
 use crate::session::MountedBinderfs;
+use crate::strings::errno;
 
 /// How many calls about mounting are answered at a time.
 const WORKERS_MAX: usize = 32;
@@ -34,11 +37,11 @@ pub struct Supervisor {
 }
 
 /// Answers trapped calls.
-pub(crate) struct Attendant {
+pub(crate) struct TrapHandler {
     mounts: Arc<Mounts>,
     contexts: Arc<Contexts>,
     workers: Arc<AtomicUsize>,
-    pub(crate) hearing: NotifyListener,
+    pub(crate) listener: NotifyListener,
 }
 
 impl Supervisor {
@@ -59,37 +62,38 @@ impl Supervisor {
         self.mounts.begin_to_be_asked(listener.is_steadfast());
     }
 
-    /// Answers calls that `listener` tells of, until nobody is left who could make one.
+    /// Answers the calls that `listener` reports, until no process is left that could make one.
     ///
     /// # Errors
     ///
     /// As the kernel; trapped calls fail with `ENOSYS` afterwards.
     pub fn attend(self, listener: NotifyFd) -> io::Result<()> {
         let Self { mounts, contexts } = self;
-        let hearing = NotifyListener::new(listener)?;
-        let attendant = Arc::new(Attendant { mounts, contexts, workers: Arc::default(), hearing });
-        attendant.mounts.be_attended(&attendant);
-        while let Some(waiting) = attendant.hearing.next()? {
-            attendant.attend_to(waiting);
+        let listener = NotifyListener::new(listener)?;
+        let trap_handler =
+            Arc::new(TrapHandler { mounts, contexts, workers: Arc::default(), listener });
+        trap_handler.mounts.set_trap_handler(&trap_handler);
+        while let Some(waiting) = trap_handler.listener.next()? {
+            trap_handler.answer(waiting);
         }
         Ok(())
     }
 }
 
-impl Attendant {
-    /// Answers a call, or sees to it that it is answered. No client holds this up: runners give files to
-    /// a thread that nobody has waited for.
-    pub(crate) fn attend_to(&self, waiting: Waiting) {
+impl TrapHandler {
+    /// Answers a call, or sees to it that it is answered. No client holds this up: the pool gives files to
+    /// a thread that no reader has waited for.
+    pub(crate) fn answer(&self, waiting: Waiting) {
         let TrappedCall::Diversion { argument } = waiting.trapped.call else {
             return self.decide(waiting);
         };
-        match self.mounts.diverted(waiting.trapped.tid, argument) {
-            Some((shared, diverted)) => shared.runners.run(diverted.client, move |shared| {
-                let files = seccomp_add_fd::complete(shared, Worker::Runner, waiting, diverted);
+        match self.mounts.take_expected(waiting.trapped.tid, argument) {
+            Some((shared, expected)) => shared.pool.run(expected.payer(), move |shared| {
+                let files = seccomp_add_fd::complete(shared, Worker::Pool, waiting, expected);
                 files.into_iter().for_each(HeldFile::close);
             }),
             // What the kernel would make again is nothing that this thread was about to do.
-            None => waiting.answer(TrapAnswer::Refuse(EINTR)),
+            None => waiting.answer(TrapAnswer::Refuse(Errno::EINTR.number())),
         }
     }
 
@@ -136,24 +140,29 @@ impl Attendant {
         if !waiting.is_pending() {
             return;
         }
-        let answered = Box::new(move |result| {
-            waiting.answer(match result {
-                Some(Ok(())) => TrapAnswer::Done,
-                Some(Err(errno)) => TrapAnswer::Refuse(errno),
-                None => TrapAnswer::Proceed,
+        let Some((process, file)) = shared.file_of_inode(file.inode, status.tgid) else {
+            return waiting.answer(TrapAnswer::Proceed);
+        };
+        let Some(thread) = shared.begin_call(&file, process, tid) else {
+            return waiting.answer(TrapAnswer::Refuse(Errno::EINVAL.number()));
+        };
+        let uid = status.fs_user.uid;
+        let request =
+            RequestContext { unique: 0, process, tid, uid, argument: 0, is_compat: false };
+        let work: DeviceWork = Box::new(move |state| {
+            let memory = &mut state.clients;
+            let result = state.frontend.null_ioctl(&request, thread, command, memory);
+            state.defer(move |_| {
+                waiting.answer(match result {
+                    Ok(()) => TrapAnswer::Done,
+                    Err(error) => TrapAnswer::Refuse(error.number()),
+                });
             });
         });
-        shared.submit(Job::NullIoctl(NullIoctl {
-            inode: file.inode,
-            pid: status.tgid,
-            tid,
-            uid: status.fs_user.uid,
-            command,
-            answered,
-        }));
+        shared.submit(&file.device, Job::WorkFor(request, work));
     }
 
-    /// A program is about to restrict itself: from here on it is not diverted.
+    /// A program is about to restrict itself: from here on its threads are not sent to the supervisor.
     fn note_filter(&self, waiting: Waiting) {
         if let Ok(status) = ThreadStatus::of(waiting.trapped.tid)
             && waiting.is_pending()
@@ -219,7 +228,7 @@ impl Drop for Place {
     }
 }
 
-/// What becomes of a call about mounting; an error is the errno that it gets.
+/// What becomes of a call about mounting.
 pub(crate) enum MountAnswer {
     Proceed,
     Done,
@@ -249,18 +258,18 @@ impl Waiting {
         self.listener.add(&self.trapped, file)
     }
 
-    fn end(mut self, outcome: Result<MountAnswer, i32>) {
+    fn end(mut self, outcome: Result<MountAnswer, Errno>) {
         let given = match outcome {
             Ok(MountAnswer::Proceed) => return self.answer(TrapAnswer::Proceed),
             Ok(MountAnswer::Done) => return self.answer(TrapAnswer::Done),
-            Err(errno) => return self.answer(TrapAnswer::Refuse(errno)),
+            Err(errno) => return self.answer(TrapAnswer::Refuse(errno.number())),
             Ok(MountAnswer::Given(file, is_cloexec)) => {
                 self.listener.give(&self.trapped, file.as_fd(), is_cloexec)
             }
         };
         match given {
             Ok(()) => self.is_over = true,
-            Err(error) => self.answer(TrapAnswer::Refuse(error.raw_os_error().unwrap_or(EIO))),
+            Err(error) => self.answer(TrapAnswer::Refuse(errno(&error).number())),
         }
     }
 
@@ -279,7 +288,7 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         if !self.is_over {
-            self.answer_now(TrapAnswer::Refuse(EIO));
+            self.answer_now(TrapAnswer::Refuse(Errno::EIO.number()));
         }
     }
 }

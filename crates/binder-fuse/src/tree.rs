@@ -2,20 +2,21 @@
 //!
 //! Every open of a device has an inode of its own. By it /proc/PID/maps tells where a client mapped
 //! this very file, and the kernel keeps one receive buffer per inode. So a look-up hands out an
-//! inode that nobody has opened yet, and the thread that looked it up opens it, once.
+//! inode that is not open yet, and the thread that looked it up opens it, once.
 //!
-//! An inode that is opened by anybody else is the target of a bind mount, which spares all who open
-//! it the look-up. They share it, and must get their data in another way.
+//! An inode that is opened by another thread is the target of a bind mount, which spares all who open
+//! it the look-up. They share it, and must get their data by another route.
 
 mod logs;
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
+use binder_core::Errno;
 use fuse_wire::{Attr, Entry, FUSE_ROOT_ID};
 use slab::Slab;
 
-use crate::driver::DeviceId;
+use crate::device::DeviceId;
 use crate::logs::{LOGS_NAME, LogFile, Logs};
 use crate::mapping::BUFFER_BYTES;
 use crate::options::{DEVICES_MAX, NAME_MAX_BYTES};
@@ -39,7 +40,7 @@ const FOREVER: Duration = Duration::from_secs(86_400);
 
 /// What the driver can do beyond the basics: file names under `features/`, and what each tells.
 ///
-/// Reports of transactions go by netlink, where nobody but a kernel may speak to all.
+/// Reports of transactions go by netlink, where only a kernel may speak to all.
 const FEATURES_TOLD: [(&str, &[u8]); 4] = [
     ("extended_error", b"1\n"),
     ("freeze_notification", b"1\n"),
@@ -50,23 +51,6 @@ const FEATURES_TOLD: [(&str, &[u8]); 4] = [
 /// The flags of renameat2(2).
 const RENAME_NOREPLACE: u32 = 1;
 const RENAME_EXCHANGE: u32 = 2;
-
-/// What a file system call on a name or inode gets as errno.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(i32)]
-#[expect(clippy::upper_case_acronyms, reason = "errno names")]
-pub(crate) enum Refused {
-    EPERM = 1,
-    ENOENT = 2,
-    EACCES = 13,
-    EEXIST = 17,
-    ENOTDIR = 20,
-    EINVAL = 22,
-    ENOSPC = 28,
-    EROFS = 30,
-    ENAMETOOLONG = 36,
-    ESTALE = 116,
-}
 
 /// Who may open a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,9 +87,9 @@ struct DeviceInode {
 /// Whether others open the same inode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sharing {
-    /// Nobody else will.
+    /// No other thread will.
     Exclusive,
-    /// Anybody may.
+    /// Any thread may.
     Shared,
 }
 
@@ -127,7 +111,7 @@ pub(crate) enum InodeKind {
 pub(crate) struct Tree {
     owner: (u32, u32),
     names: BTreeMap<Vec<u8>, DeviceId>,
-    /// Those that have a name, and those that somebody may still come by.
+    /// Those that have a name, and those that a client may still open.
     devices: Slab<Device>,
     devices_max: u32,
     /// Names and permissions stay as they are. Devices are opened and added all the same: a kernel's are
@@ -164,8 +148,8 @@ impl Tree {
         self.is_read_only = is_read_only;
     }
 
-    fn check_writable(&self) -> Result<(), Refused> {
-        if self.is_read_only { Err(Refused::EROFS) } else { Ok(()) }
+    fn check_writable(&self) -> Result<(), Errno> {
+        if self.is_read_only { Err(Errno::EROFS) } else { Ok(()) }
     }
 
     /// Adds a device and gives it the smallest number that is free.
@@ -173,18 +157,18 @@ impl Tree {
     /// # Errors
     ///
     /// `ENOSPC` beyond the limit, `EACCES` for a name that is none, `EEXIST` for one that is taken.
-    pub(crate) fn add_device(&mut self, name: &[u8], mode: u32) -> Result<DeviceId, Refused> {
+    pub(crate) fn add_device(&mut self, name: &[u8], mode: u32) -> Result<DeviceId, Errno> {
         if self.is_full() {
-            return Err(Refused::ENOSPC);
+            return Err(Errno::ENOSPC);
         }
         if name.is_empty() || name == b"." || name == b".." || name.contains(&b'/') {
-            return Err(Refused::EACCES);
+            return Err(Errno::EACCES);
         }
         if name.len() > NAME_MAX_BYTES {
-            return Err(Refused::ENAMETOOLONG);
+            return Err(Errno::ENAMETOOLONG);
         }
         if is_fixed(name) || self.names.contains_key(name) {
-            return Err(Refused::EEXIST);
+            return Err(Errno::EEXIST);
         }
         let (uid, gid) = self.owner;
         let permissions = Permissions { mode: mode & PERMISSION_BITS, uid, gid };
@@ -203,12 +187,12 @@ impl Tree {
     }
 
     /// Removes a device's name. Those who have it open go on.
-    pub(crate) fn unlink(&mut self, parent: u64, name: &[u8]) -> Result<(), Refused> {
+    pub(crate) fn unlink(&mut self, parent: u64, name: &[u8]) -> Result<(), Errno> {
         self.check_writable()?;
         if parent != FUSE_ROOT_ID || is_fixed(name) {
-            return Err(Refused::EPERM);
+            return Err(Errno::EPERM);
         }
-        let id = self.names.remove(name).ok_or(Refused::ENOENT)?;
+        let id = self.names.remove(name).ok_or(Errno::ENOENT)?;
         self.devices[id].is_removed = true;
         self.discard_if_gone(id);
         Ok(())
@@ -220,36 +204,36 @@ impl Tree {
         from: (u64, &[u8]),
         to: (u64, &[u8]),
         flags: u32,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Errno> {
         self.check_writable()?;
         let ((parent, name), (new_parent, new_name)) = (from, to);
         let are_devices = !is_fixed(name) && !is_fixed(new_name);
         if !are_devices || parent != FUSE_ROOT_ID || new_parent != FUSE_ROOT_ID {
-            return Err(Refused::EPERM);
+            return Err(Errno::EPERM);
         }
         if new_name.len() > NAME_MAX_BYTES {
-            return Err(Refused::ENAMETOOLONG);
+            return Err(Errno::ENAMETOOLONG);
         }
-        let id = *self.names.get(name).ok_or(Refused::ENOENT)?;
+        let id = *self.names.get(name).ok_or(Errno::ENOENT)?;
         let replaced = self.names.get(new_name).copied();
         match (flags, replaced) {
             (0, Some(replaced)) if replaced != id => self.unlink(new_parent, new_name)?,
-            (RENAME_NOREPLACE, Some(_)) => return Err(Refused::EEXIST),
+            (RENAME_NOREPLACE, Some(_)) => return Err(Errno::EEXIST),
             (0 | RENAME_NOREPLACE, _) => {}
             (RENAME_EXCHANGE, Some(other)) => {
                 self.names.insert(name.to_vec(), other);
                 self.names.insert(new_name.to_vec(), id);
                 return Ok(());
             }
-            (RENAME_EXCHANGE, None) => return Err(Refused::ENOENT),
-            _ => return Err(Refused::EINVAL),
+            (RENAME_EXCHANGE, None) => return Err(Errno::ENOENT),
+            _ => return Err(Errno::EINVAL),
         }
         self.names.remove(name);
         self.names.insert(new_name.to_vec(), id);
         Ok(())
     }
 
-    /// Frees the number of a device that nobody can come by any more.
+    /// Frees the number of a device that no client can open any more.
     fn discard_if_gone(&mut self, id: DeviceId) {
         let is_gone =
             |device: &Device| device.is_removed && device.inodes == 0 && device.opens == 0;
@@ -263,7 +247,7 @@ impl Tree {
     /// A thread that looks and then opens finds the same inode twice, which spares the kernel a second
     /// lookup. Two threads never do: one of them would find it opened, and the kernel looks a name up
     /// again only once.
-    pub(crate) fn lookup(&mut self, parent: u64, name: &[u8], tid: u32) -> Result<Entry, Refused> {
+    pub(crate) fn lookup(&mut self, parent: u64, name: &[u8], tid: u32) -> Result<Entry, Errno> {
         if let Some(entry) = self.lookup_log(parent, name) {
             return entry;
         }
@@ -271,16 +255,16 @@ impl Tree {
             (FUSE_ROOT_ID, b"binder-control") => Some(CONTROL),
             (FUSE_ROOT_ID, b"features") => Some(FEATURES),
             (FUSE_ROOT_ID, _) => None,
-            (FEATURES, name) => Some(feature_inode(name).ok_or(Refused::ENOENT)?),
-            _ => return Err(Refused::ENOTDIR),
+            (FEATURES, name) => Some(feature_inode(name).ok_or(Errno::ENOENT)?),
+            _ => return Err(Errno::ENOTDIR),
         };
         if let Some(node) = fixed {
             let attr = self.attr(node)?;
             let (entry_valid, attr_valid) = (FOREVER, FOREVER);
             return Ok(Entry { node, generation: 0, entry_valid, attr_valid, attr });
         }
-        let id = *self.names.get(name).ok_or(Refused::ENOENT)?;
-        let device = self.devices.get_mut(id).ok_or(Refused::ENOENT)?;
+        let id = *self.names.get(name).ok_or(Errno::ENOENT)?;
+        let device = self.devices.get_mut(id).ok_or(Errno::ENOENT)?;
         let (_, node) = device.unopened.filter(|&(finder, _)| finder == tid).unwrap_or_else(|| {
             self.next_inode += 1;
             (tid, self.next_inode - 1)
@@ -319,7 +303,7 @@ impl Tree {
         }
     }
 
-    /// Gives back room that many inodes have left.
+    /// Shrinks tables that have held many inodes.
     pub(crate) fn shrink(&mut self) {
         let (len, capacity) = (self.inodes.len(), self.inodes.capacity());
         if len < capacity / 4 {
@@ -344,7 +328,7 @@ impl Tree {
     }
 
     /// What an inode stands for.
-    pub(crate) fn place(&self, node: u64) -> Result<InodeKind, Refused> {
+    pub(crate) fn place(&self, node: u64) -> Result<InodeKind, Errno> {
         if let Some(place) = self.place_log(node) {
             return Ok(place);
         }
@@ -353,7 +337,7 @@ impl Tree {
             CONTROL => InodeKind::Control,
             FEATURES => InodeKind::Features,
             _ if feature_text(node).is_some() => InodeKind::Feature,
-            _ => InodeKind::Device(self.inodes.get(&node).ok_or(Refused::ENOENT)?.device),
+            _ => InodeKind::Device(self.inodes.get(&node).ok_or(Errno::ENOENT)?.device),
         })
     }
 
@@ -362,15 +346,15 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// `ESTALE` when somebody has it for itself: the kernel then looks the name up again.
-    pub(crate) fn take_for_open(&mut self, node: u64, tid: u32) -> Result<Sharing, Refused> {
-        let inode = self.inodes.get_mut(&node).ok_or(Refused::ENOENT)?;
+    /// `ESTALE` when another file has it for itself: the kernel then looks the name up again.
+    pub(crate) fn take_for_open(&mut self, node: u64, tid: u32) -> Result<Sharing, Errno> {
+        let inode = self.inodes.get_mut(&node).ok_or(Errno::ENOENT)?;
         let sharing = match inode.opened {
             None if inode.finder == tid && inode.found_at.elapsed() < LOOKUP_TO_OPEN => {
                 Sharing::Exclusive
             }
             None | Some(Sharing::Shared) => Sharing::Shared,
-            Some(Sharing::Exclusive) => return Err(Refused::ESTALE),
+            Some(Sharing::Exclusive) => return Err(Errno::ESTALE),
         };
         inode.opened = Some(sharing);
         if let Some(device) = self.devices.get_mut(inode.device) {
@@ -381,7 +365,7 @@ impl Tree {
     }
 
     /// Attributes of an inode.
-    pub(crate) fn attr(&self, node: u64) -> Result<Attr, Refused> {
+    pub(crate) fn attr(&self, node: u64) -> Result<Attr, Errno> {
         let (uid, gid) = self.owner;
         let (mode, size) = match self.place(node)? {
             InodeKind::Root | InodeKind::Features | InodeKind::Logs => (S_IFDIR | 0o755, 0),
@@ -413,13 +397,13 @@ impl Tree {
         &mut self,
         node: u64,
         change: impl FnOnce(&mut Permissions),
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Errno> {
         self.check_writable()?;
-        let inode = self.inodes.get_mut(&node).ok_or(Refused::EPERM)?;
+        let inode = self.inodes.get_mut(&node).ok_or(Errno::EPERM)?;
         let device = self.devices.get(inode.device);
         if device.is_some_and(|device| device.permissions != inode.permissions) {
             // The kernel has checked the caller against what this inode once was.
-            return Err(Refused::ESTALE);
+            return Err(Errno::ESTALE);
         }
         change(&mut inode.permissions);
         inode.permissions.mode &= PERMISSION_BITS;
@@ -432,7 +416,7 @@ impl Tree {
     }
 
     /// The entries of a directory: inode, mode, name.
-    pub(crate) fn list(&self, node: u64) -> Result<Vec<(u64, u32, Vec<u8>)>, Refused> {
+    pub(crate) fn list(&self, node: u64) -> Result<Vec<(u64, u32, Vec<u8>)>, Errno> {
         let mut entries =
             vec![(node, S_IFDIR, b".".to_vec()), (FUSE_ROOT_ID, S_IFDIR, b"..".to_vec())];
         match self.place(node)? {
@@ -453,7 +437,7 @@ impl Tree {
             }
             InodeKind::Logs => entries[1].0 = Logs::parent(node),
             InodeKind::Control | InodeKind::Feature | InodeKind::Log(_) | InodeKind::Device(_) => {
-                return Err(Refused::ENOTDIR);
+                return Err(Errno::ENOTDIR);
             }
         }
         entries.extend(self.list_logs(node));

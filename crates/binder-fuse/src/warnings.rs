@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often it is worth a warning that somebody has met a limit, or spent a share.
+/// How often it is worth a warning that a client has met a limit, or spent a share.
 pub(crate) const LIMIT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// When the last of a kind was given.

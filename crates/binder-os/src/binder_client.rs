@@ -45,7 +45,7 @@ pub enum CallError {
     /// The device refused the ioctl.
     #[error("the binder device answers: {0}")]
     Device(#[from] io::Error),
-    /// Nobody serves the handle, or its owner died before it replied.
+    /// No process serves the handle, or its owner died before it replied.
     #[error("nobody serves this handle")]
     Dead,
     /// The driver refused the transaction.
@@ -194,7 +194,7 @@ impl BinderClient {
     /// Runs `commands`, then waits for returns if there is room for any, and tells how many bytes
     /// of that were filled.
     ///
-    /// One `BINDER_WRITE_READ`, for those who measure or test the driver with commands of their
+    /// One `BINDER_WRITE_READ`, for programs that measure or test the driver with commands of their
     /// own. After a command that failed the others are not run; the returns tell.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ use crate::thread_status::{Surroundings, ThreadStatus, UserAndGroup};
 
 /// As many files as go into one message; the kernel takes 253.
 const MAX_FILES_PER_MESSAGE: usize = 128;
-/// A broker that does not answer for so long is held up by somebody of its user.
+/// A broker that does not answer for so long is held up by another process of its user.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
 /// One that has a program to execute first may take longer on a busy machine.
 const START_TIME: Duration = Duration::from_secs(5);
@@ -98,7 +98,7 @@ impl Broker {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        // With `command` goes our copy of the broker's end: a broker that ends is heard of at once.
+        // With `command` goes our copy of the broker's end: the end of a broker is noticed at once.
         Ok(Self { process, pid: 0, socket })
     }
 
@@ -166,7 +166,7 @@ impl Broker {
         Ok(())
     }
 
-    /// Reads `count` numbers. Whoever controls the broker may have made them up.
+    /// Reads `count` numbers. A process that controls the broker may have made them up.
     fn answer(&self, count: usize) -> io::Result<Vec<RawFd>> {
         let mut bytes = [0; MAX_FILES_PER_MESSAGE * NUMBER_BYTES];
         let (_, len) = rustix::io::retry_on_intr(|| {
@@ -205,10 +205,10 @@ pub enum StartError {
         /// What the system answered.
         errno: Errno,
     },
-    /// Somebody has ended it.
+    /// Another process has ended it.
     #[error("{ENDED}")]
     Ended,
-    /// Somebody holds it up.
+    /// Another process holds it up.
     #[error("{LATE}")]
     Late,
 }
@@ -313,14 +313,14 @@ fn prepare(
         return become_user(user).map(|()| None).map_err(BrokerStep::Become.failed());
     };
     let (kinds, theirs) = find_namespaces(tid).map_err(BrokerStep::Find.failed())?;
-    // Whoever rules there must not trace us while we are more than one of them.
+    // A privileged process there must not trace us while we have more rights than it has.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(BrokerStep::Enter.failed())?;
     rustix::thread::move_into_thread_name_spaces(theirs.as_fd(), kinds)
         .map_err(BrokerStep::Enter.failed())?;
     // As numbered here: the reader's namespace decides.
     let user = ThreadStatus::of(tid).map_err(BrokerStep::Identify.failed())?.user;
-    // Whoever enters a pid namespace stays outside; his children are in it.
+    // A process that enters a pid namespace stays outside; its children are in it.
     match processes::fork().map_err(BrokerStep::Fork.failed())? {
         Fork::Child => become_user(user).map(|()| None).map_err(BrokerStep::Become.failed()),
         Fork::Parent(child) => Ok(Some(child)),
@@ -373,8 +373,8 @@ fn hold() -> io::Result<()> {
     }
 }
 
-/// Has all descriptors but the standard streams closed when the program is executed: whoever started
-/// the driver may have left it some that it does not know of.
+/// Has all descriptors but the standard streams closed when the program is executed: the process
+/// that started the driver may have left it some that it does not know of.
 fn inherit_nothing() -> io::Result<()> {
     let (first, last, when) = (3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
     // SAFETY: it takes numbers only, and closes nothing yet.

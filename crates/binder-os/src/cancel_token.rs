@@ -1,8 +1,8 @@
 //! Cancels accesses to a client's memory that may never come back.
 //!
 //! A transfer may not come back for as long as a page stays away. Its client can be let go all the
-//! same: a transfer that has begun goes on with the memory that it began with, whoever has the number
-//! of the client's thread by then; another must not begin.
+//! same: a transfer that has begun goes on with the memory that it began with, whichever thread has
+//! the number of the client's thread by then; another must not begin.
 
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
@@ -12,7 +12,8 @@ use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 
 use crate::processes;
 
-/// Shared by a thread that makes transfers, one after the other, and by those who may cancel them.
+/// Shared by a thread that makes transfers, one after the other, and by the threads that may cancel
+/// them.
 #[derive(Debug, Default)]
 pub struct CancelToken {
     /// The thread of ours that makes a transfer; 0 if none does.

@@ -50,8 +50,8 @@ impl PinnedMemory {
     ///
     /// # Errors
     ///
-    /// [`Fault`] if there is no private mapping, the address space is gone, or the kernel lets
-    /// nobody do this; a part may have been written.
+    /// [`Fault`] if there is no private mapping, the address space is gone, or the kernel allows
+    /// this to no process; a part may have been written.
     pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
         let fault = Fault { address, len_bytes: bytes.len() };
         let target = Range::new(address, bytes.len()).ok_or(fault)?;
@@ -144,8 +144,8 @@ impl ClientMemory {
         Ok(())
     }
 
-    /// Fills `len_bytes` of a receive buffer, from `offset` on, from `address`. Nobody must have use for
-    /// these meanwhile.
+    /// Fills `len_bytes` of a receive buffer, from `offset` on, from `address`. No other thread may
+    /// use these meanwhile.
     ///
     /// # Errors
     ///

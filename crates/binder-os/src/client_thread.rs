@@ -72,7 +72,7 @@ pub(crate) fn pidfd(tid: u32) -> io::Result<OwnedFd> {
     // SAFETY: the call takes no memory.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, tid, PIDFD_THREAD) };
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: a descriptor that the kernel has just given us, and nobody else knows.
+    // SAFETY: a descriptor that the kernel has just given us, and no other code knows.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

@@ -23,7 +23,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Nothing said, nothing heard.
+    /// A conversation without commands and returns.
     #[must_use]
     pub fn new(device: Arc<BinderDevice>) -> Self {
         Self { device, commands: Vec::new(), returns: ReturnStream::new() }

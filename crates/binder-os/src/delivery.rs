@@ -159,7 +159,7 @@ fn kind_of(object: &FlatBinderObject) -> ObjectKind {
             // SAFETY: to deliver the transaction the driver has installed a file in this process
             // and written its number here, into memory that is not writable otherwise. A
             // `Delivery` is made once for each transaction, and `take_objects`, the only caller,
-            // goes through its objects once, so nobody else owns the number.
+            // goes through its objects once, so no other value owns the number.
             ObjectKind::File(unsafe { OwnedFd::from_raw_fd(fd) })
         }
         other => ObjectKind::Other(other),

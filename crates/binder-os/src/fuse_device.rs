@@ -277,10 +277,10 @@ impl DetachedMount {
         Ok(rustix::mount::move_mount(&self.fd, c"", CWD, dir, flags)?)
     }
 
-    /// Shows the mount in place of the one at `dir`, which stays with those who have files of it open,
-    /// and ends when they have closed them.
+    /// Shows the mount in place of the one at `dir`, which stays with the processes that have files
+    /// of it open, and ends when they have closed them.
     ///
-    /// Where the kernel can (from Linux 6.5 on) nobody ever finds the directory empty.
+    /// Where the kernel can (from Linux 6.5 on) no process ever finds the directory empty.
     ///
     /// # Errors
     ///
@@ -305,7 +305,7 @@ impl DetachedMount {
         Ok(rustix::mount::move_mount(&self.fd, c"", target, c"", flags)?)
     }
 
-    /// Opens the root directory, which asks whoever serves the file system.
+    /// Opens the root directory, which asks the server of the file system.
     ///
     /// # Errors
     ///
@@ -365,7 +365,7 @@ mod tests {
     fn in_private_mounts(act: impl FnOnce() + Send + 'static) {
         let body = move || match namespaces::enter_mount_namespace() {
             Ok(_) => act(),
-            Err(error) => eprintln!("skipped: {error}"),
+            Err(error) => binder_testkit::skip(format_args!("{error}")),
         };
         thread::spawn(body).join().unwrap();
     }

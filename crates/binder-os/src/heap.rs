@@ -32,18 +32,18 @@ pub fn use_one() -> io::Result<()> {
 
 /// Gives pages that hold nothing back to the system, where the allocator does not do so by itself.
 ///
-/// Takes as long as there are free pieces; whoever allocates meanwhile waits.
+/// Takes the longer the more free pieces there are; threads that allocate meanwhile wait.
 pub fn trim() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: the call takes a number, and only memory that nobody has allocated.
+    // SAFETY: the call takes a number, and gives back only memory that is not allocated.
     unsafe {
         libc::malloc_trim(0);
     }
 }
 
 /// Gives up the free pieces that the allocator keeps for the calling thread, wherever they lie: each
-/// keeps a page from going back. A thread that asks gets them first; and who frees them here ends, so that
-/// they are kept for nobody.
+/// keeps a page from going back. A thread that allocates gets them first; and the thread that frees
+/// them here ends, so that they are kept for none.
 pub fn empty_own_cache() {
     if cfg!(target_env = "gnu") {
         let sizes = (1..=KEPT_SIZES).map(|nth| nth * KEPT_STEP_BYTES);

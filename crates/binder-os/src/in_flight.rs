@@ -1,8 +1,8 @@
 //! A file that this process keeps without having it open.
 //!
-//! It lies in the queue of a socket that nobody else knows. A file that is *open* is flushed when its
-//! descriptor goes, also at the end of a process: a server of files in user space is asked, and waited
-//! for. One in a queue is only let go.
+//! It lies in the queue of a socket that no other process knows. A file that is *open* is flushed
+//! when its descriptor goes, also at the end of a process: a server of files in user space is
+//! asked, and waited for. One in a queue is only let go.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -82,7 +82,7 @@ mod tests {
         }
         drop(kept);
         let mut text = String::new();
-        // To the end: nobody has the other one any more.
+        // To the end: no descriptor of the writing end is left.
         reader.read_to_string(&mut text).unwrap();
         assert_eq!(text, "xx");
     }

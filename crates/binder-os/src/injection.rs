@@ -146,7 +146,7 @@ impl From<Errno> for InstallError {
 /// Files as another process finds them: open in a process that it may trace.
 #[derive(Debug, Clone, Copy)]
 pub struct LentFiles<'n> {
-    /// The number of the process, in the pid namespace of whoever takes the files.
+    /// The number of the process, in the pid namespace of the process that takes the files.
     pub pid: u32,
     /// The descriptors there.
     pub numbers: &'n [RawFd],
@@ -229,7 +229,7 @@ impl StoppedThread {
     /// [`InjectionError::Gone`].
     #[cfg(target_arch = "x86_64")]
     pub fn close(&mut self, number: u32) -> Result<(), InjectionError> {
-        // What the system says to it is of no use to anybody.
+        // The caller has no use for the system's answer.
         let _ = self.tracee.call(libc::SYS_close, [number.into(), 0, 0])?;
         Ok(())
     }

@@ -25,7 +25,7 @@ pub mod memory_limit;
 pub mod memory_pressure;
 pub mod mount_view;
 pub mod namespaces;
-pub mod nice;
+pub mod priority;
 pub mod private_dev;
 pub mod proc_dir;
 pub mod proc_files;

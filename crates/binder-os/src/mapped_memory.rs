@@ -160,7 +160,7 @@ impl MappedMemory {
         let advice = if self.is_shared { Advice::LinuxRemove } else { Advice::LinuxDontNeed };
         self.with_range(first, end - first, |start| {
             // SAFETY: `start` begins whole pages of our own mapping, as long as asked; dropping them
-            // changes their bytes, which nobody borrows.
+            // changes their bytes, which no code borrows.
             unsafe { rustix::mm::madvise(start.cast(), end - first, advice) }
         })
         .map_err(outside)??;
@@ -177,7 +177,7 @@ impl MappedMemory {
         let outside = |error: OutOfBounds| io::Error::new(io::ErrorKind::InvalidInput, error);
         self.with_range(offset, len_bytes, |start| {
             // SAFETY: `start` is valid for `len_bytes` of our own mapping; the bytes may become zeros
-            // at any moment, and nobody borrows them.
+            // at any moment, and no code borrows them.
             unsafe { rustix::mm::madvise(start.cast(), len_bytes, Advice::LinuxFree) }
         })
         .map_err(outside)??;

@@ -66,7 +66,7 @@ impl MemoryPressure {
         })
     }
 
-    /// Waits for a shortage, after a pause of `pause` in which none is heard of: a shortage that goes
+    /// Waits for a shortage, after a pause of `pause` in which none is reported: a shortage that goes
     /// on is told again and again. Returns whether there is one; otherwise it is the end.
     ///
     /// # Errors

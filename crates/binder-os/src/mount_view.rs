@@ -234,7 +234,7 @@ mod tests {
         // In mounts of its own, with another root and another directory.
         let body = || {
             if let Err(error) = namespaces::enter_mount_namespace() {
-                return eprintln!("skipped: {error}");
+                return binder_testkit::skip(format_args!("{error}"));
             }
             let (tell, told) = std::sync::mpsc::channel();
             let (end, ended) = std::sync::mpsc::channel::<()>();

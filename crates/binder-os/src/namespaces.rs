@@ -1,4 +1,4 @@
-//! Namespaces: entering private ones, and ending whoever else is inside.
+//! Namespaces: entering private ones, and ending all other processes inside.
 
 #![expect(unsafe_code, reason = "the ioctl that opens a parent namespace has no safe wrapper")]
 
@@ -50,7 +50,7 @@ pub fn enter_mount_namespace() -> Result<PrivateNamespaces, SetupError> {
 }
 
 /// Moves this process into a user and a mount namespace of its own, where `uid` and `gid`, the
-/// caller's, keep their numbers and nobody else exists.
+/// caller's, keep their numbers and no other user or group exists.
 ///
 /// The process holds every capability inside until it executes a program as other than user 0.
 ///
@@ -111,7 +111,7 @@ impl PrivateNamespaces {
     }
 }
 
-/// Mounts the kernel's /proc at `dir` as one of its own: nobody has looked at it.
+/// Mounts the kernel's /proc at `dir` as a new instance: no process has looked at it yet.
 ///
 /// # Errors
 ///
@@ -121,8 +121,8 @@ pub fn mount_proc(dir: &Path) -> io::Result<()> {
     Ok(rustix::mount::mount("proc", dir, "proc", flags, None)?)
 }
 
-/// Has the file system at `dir` ask its server nothing more: who waits for an answer gets an error. It is
-/// unmounted, too, unless it is in use.
+/// Has the file system at `dir` ask its server nothing more: a thread that waits for an answer gets
+/// an error. It is unmounted, too, unless it is in use.
 ///
 /// # Errors
 ///

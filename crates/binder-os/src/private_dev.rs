@@ -51,9 +51,9 @@ pub fn replace<S: AsRef<str>>(devices: &[S]) -> Result<Vec<(OsString, io::Error)
 /// Where a private /dev shows the kernel's /proc, once something else is to cover that.
 const PROC_DIR: &str = "/dev/.proc";
 
-/// Has the links of a private /dev to the descriptors of whoever follows them, such as /dev/stdin,
-/// lead through the kernel's own /proc, whatever covers that: elsewhere a link to a pipe leads
-/// nowhere.
+/// Has the links of a private /dev to the descriptors of the process that follows them, such as
+/// /dev/stdin, lead through the kernel's own /proc, whatever covers that: elsewhere a link to a
+/// pipe leads nowhere.
 ///
 /// # Errors
 ///

@@ -50,7 +50,7 @@ pub fn fork() -> io::Result<Fork> {
     if fs::read_dir("/proc/self/task")?.count() != 1 {
         return Err(io::ErrorKind::ResourceBusy.into());
     }
-    // SAFETY: this is the only thread, as just counted, and nobody but itself could start another;
+    // SAFETY: this is the only thread, as just counted, and only it could start another;
     // so the child has all threads of the parent and every lock is in a state it can go on from.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
@@ -121,8 +121,8 @@ pub fn next_change() -> io::Result<Option<(u32, Change)>> {
 /// Ends all children but `spared` with SIGKILL, and collects them. Descendants end as well where this
 /// process [adopts](adopt_orphans) them: they become children when their parents end.
 ///
-/// A child's number is its own until it is collected, so this can meet nobody else; nor does it look at
-/// anybody else.
+/// A child keeps its number until it is collected, so no other process is signalled; nor does this
+/// look at any other.
 ///
 /// # Errors
 ///
@@ -137,7 +137,7 @@ pub fn end_children(spared: Option<u32>) -> io::Result<()> {
         for child in children {
             child.signal(Signal::KILL)?;
         }
-        // One of them ends soon; of the others, whoever has ended by then.
+        // Waits for one of them, and then collects all others that have ended by then.
         rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::empty()))?;
         while next_change()?.is_some() {}
     }
@@ -221,7 +221,7 @@ fn current_call(thread: u32) -> Option<libc::c_long> {
     (number >= 0).then_some(number)
 }
 
-/// Stops the calling process until somebody continues it.
+/// Stops the calling process until another process continues it.
 ///
 /// # Errors
 ///

@@ -7,11 +7,14 @@
 #![expect(unsafe_code, reason = "signal handlers and scheduling policies have no safe wrapper")]
 
 use std::io;
+use std::marker::PhantomData;
 use std::mem;
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use rustix::process::{Resource, Rlimit};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::processes;
 
@@ -19,8 +22,22 @@ use crate::processes;
 const PRIORITY: libc::c_int = 1;
 /// How long a real-time thread may run without sleeping. The kernel counts in ticks, of 10 ms at most.
 const MOST_US: u64 = 20_000;
+/// How long a thread that has run for too long has no [`Boost`].
+const REST_MS: u64 = 1000;
 /// What a thread starts is ordinary.
 const RESET_ON_FORK: libc::c_int = libc::SCHED_RESET_ON_FORK;
+
+thread_local! {
+    /// Until when the calling thread has no boost, by the steady clock. It needs neither to be made nor to be
+    /// dropped, so that a signal handler may use it.
+    static ORDINARY_UNTIL_MS: AtomicU64 = const { AtomicU64::new(0) };
+}
+
+fn now_ms() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let ms = now.tv_sec * 1000 + now.tv_nsec / 1_000_000;
+    u64::try_from(ms).unwrap_or(0)
+}
 
 /// Finds out whether threads of this process may be real-time threads, by making one.
 ///
@@ -52,6 +69,30 @@ pub fn promote(tid: u32) -> io::Result<()> {
 /// As sched_setscheduler(2).
 pub fn demote(tid: u32) -> io::Result<()> {
     set_policy(tid, libc::SCHED_OTHER, 0)
+}
+
+/// The calling thread as a real-time thread for a while: for as long as it has what real-time threads wait for.
+/// It ends with this, or as [`promote`] says, which must have been called before.
+#[derive(Debug)]
+pub struct Boost(PhantomData<*const ()>);
+
+impl Boost {
+    /// Begins it. `None` if the thread is a real-time thread already, may not be one, or has run for too long
+    /// within the last second: boosts without sleep between them count as one run.
+    pub fn begin() -> Option<Self> {
+        let is_late = ORDINARY_UNTIL_MS.with(|until| now_ms() < until.load(Ordering::Relaxed));
+        if is_late || is_realtime(0).unwrap_or(true) {
+            return None;
+        }
+        set_policy(0, libc::SCHED_FIFO, PRIORITY).ok().map(|()| Self(PhantomData))
+    }
+}
+
+impl Drop for Boost {
+    fn drop(&mut self) {
+        // It has the right to be ordinary.
+        let _ = demote(0);
+    }
 }
 
 /// Whether a thread is a real-time thread.
@@ -106,27 +147,39 @@ fn handle_overruns() -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Makes the thread ordinary that has run for too long: the one that the signal comes to.
+/// Makes the thread ordinary that has run for too long: the one that the signal comes to. It may have become
+/// ordinary by itself since.
 ///
 /// It may interrupt anything, so it takes no lock and no memory: it makes system calls, and leaves `errno` as it
-/// was. An ordinary thread gets the signal when the process has used up `RLIMIT_CPU`, whose default action it
-/// then has.
+/// was. The signal also comes when the process has used up `RLIMIT_CPU`, and then has its default action.
 extern "C" fn end_overrun(_: libc::c_int) {
     let errno = io::Error::last_os_error().raw_os_error().unwrap_or(0);
-    if is_realtime(0).unwrap_or(false) {
-        // The thread has the right to be ordinary, and the limit is below its maximum.
-        let _ = demote(0);
-        let _ = limit_runs();
-    } else {
+    if is_at_cpu_limit() {
         // SAFETY: signal(2) and raise(3) may be called in a handler; they have no pointers here.
         unsafe { libc::signal(libc::SIGXCPU, libc::SIG_DFL) };
         // SAFETY: as above.
         unsafe { libc::raise(libc::SIGXCPU) };
+    } else {
+        // The thread has the right to be ordinary, and the limit is below its maximum.
+        if is_realtime(0).unwrap_or(false) {
+            let _ = demote(0);
+        }
+        ORDINARY_UNTIL_MS.with(|until| until.store(now_ms() + REST_MS, Ordering::Relaxed));
+        let _ = limit_runs();
     }
     // SAFETY: the function has no condition.
     let place = unsafe { libc::__errno_location() };
     // SAFETY: the address of this thread's `errno` is valid for as long as the thread is.
     unsafe { *place = errno };
+}
+
+/// Whether the process has used up all the time of processors that it may have. The kernel puts that limit off
+/// by a second whenever it sends the signal.
+fn is_at_cpu_limit() -> bool {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    let used_s = u64::try_from(used.tv_sec).unwrap_or(0);
+    let limit_s = rustix::process::getrlimit(Resource::Cpu).current;
+    limit_s.is_some_and(|limit_s| used_s + 1 >= limit_s)
 }
 
 #[cfg(test)]
@@ -142,7 +195,9 @@ mod tests {
                 let own = processes::own_thread();
                 match promote(own) {
                     Ok(()) => act(own),
-                    Err(error) => println!("SKIPPED: no thread may be real-time here: {error}"),
+                    Err(error) => binder_testkit::skip(format_args!(
+                        "no thread may be real-time here: {error}"
+                    )),
                 }
             });
         });
@@ -169,6 +224,42 @@ mod tests {
             let started = thread::spawn(|| is_realtime(processes::own_thread()).unwrap());
             assert!(!started.join().unwrap());
             demote(own).unwrap();
+            assert!(!is_realtime(own).unwrap());
+        });
+    }
+
+    #[test]
+    fn a_boost_lasts_for_as_long_as_it_is_kept_and_leaves_a_realtime_thread_as_it_is() {
+        in_realtime_thread(|own| {
+            assert!(Boost::begin().is_none(), "it has that priority");
+            demote(own).unwrap();
+            let boost = Boost::begin();
+            assert!(boost.is_some() && is_realtime(own).unwrap());
+            drop(boost);
+            assert!(!is_realtime(own).unwrap());
+        });
+    }
+
+    #[test]
+    fn boosts_without_sleep_between_them_are_one_run_and_end_for_a_while() {
+        in_realtime_thread(|own| {
+            demote(own).unwrap();
+            let start = processes::own_thread_time();
+            while let Some(boost) = Boost::begin() {
+                drop(boost);
+                let took = processes::own_thread_time() - start;
+                assert!(took < Duration::from_secs(1), "nothing ends them");
+            }
+            assert!(Boost::begin().is_none());
+        });
+    }
+
+    #[test]
+    fn an_overrun_that_is_told_when_the_thread_is_ordinary_again_ends_nobody() {
+        in_realtime_thread(|own| {
+            demote(own).unwrap();
+            let process = rustix::process::getpid();
+            rustix::process::kill_process(process, rustix::process::Signal::XCPU).unwrap();
             assert!(!is_realtime(own).unwrap());
         });
     }

@@ -29,7 +29,7 @@ pub struct NotifyFd {
     is_steadfast: bool,
 }
 
-/// How somebody waits for calls who can be passed over for a while.
+/// By which a thread waits for calls. It can be shut for a while: then other threads take them.
 #[derive(Debug)]
 pub struct NotifyPoll {
     epoll: OwnedFd,
@@ -118,7 +118,7 @@ pub enum TrappedCall {
 /// What becomes of a trapped call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrapAnswer {
-    /// The kernel carries it out as if nobody had asked.
+    /// The kernel carries it out as if it had not been trapped.
     Proceed,
     /// It returns 0.
     Done,
@@ -131,8 +131,8 @@ const CONTINUE: u32 = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
 #[expect(clippy::cast_possible_truncation, reason = "libc has these flags in the wrong width")]
 const ADD_AND_ANSWER: u32 = libc::SECCOMP_ADDFD_FLAG_SEND as u32;
 
-/// `SECCOMP_IOCTL_NOTIF_SET_FLAGS`, with its one flag: whoever is told of a call is woken where the
-/// caller runs, who is about to sleep (Linux 6.6).
+/// `SECCOMP_IOCTL_NOTIF_SET_FLAGS`, with its one flag: the thread that is told of a call is woken
+/// on the processor of the caller, which is about to sleep (Linux 6.6).
 const SET_FLAGS: libc::Ioctl = opcode::write::<u64>(b'!', 4) as libc::Ioctl;
 const SYNC_WAKE_UP: u64 = 1;
 
@@ -142,12 +142,12 @@ const UNSTEADY: u8 = b'?';
 
 /// Has the kernel ask about calls of this thread, and of whatever it starts or becomes.
 ///
-/// Nobody is asked before the listener is [received](NotifyFd::receive) elsewhere; until somebody
-/// answers, a trapped call sleeps.
+/// The kernel asks the process that [receives](NotifyFd::receive) the listener; until that answers,
+/// a trapped call sleeps.
 ///
 /// # Errors
 ///
-/// `ResourceBusy` if somebody is asked already, `PermissionDenied` without CAP_SYS_ADMIN,
+/// `ResourceBusy` if there is a listener already, `PermissionDenied` without CAP_SYS_ADMIN,
 /// `Unsupported` or `InvalidInput` where the kernel or this program cannot.
 pub fn install() -> io::Result<NotifyFd> {
     let mut program = filter::program().ok_or(io::ErrorKind::Unsupported)?;
@@ -174,7 +174,7 @@ fn set_filter(flags: libc::c_ulong, program: &libc::sock_fprog) -> Result<OwnedF
 }
 
 impl NotifyFd {
-    /// Hands the listener over to whoever [receives](Self::receive) at the other end.
+    /// Hands the listener over to the process that [receives](Self::receive) at the other end.
     ///
     /// # Errors
     ///
@@ -221,7 +221,7 @@ impl NotifyFd {
         self.is_steadfast
     }
 
-    /// Makes an ear, which is open.
+    /// Makes a [`NotifyPoll`], which is open.
     ///
     /// # Errors
     ///
@@ -232,8 +232,8 @@ impl NotifyFd {
         Ok(NotifyPoll { epoll })
     }
 
-    /// Waits until a trapped call can be [taken](Self::take). Says whether anybody is left who could make
-    /// one.
+    /// Waits until a trapped call can be [taken](Self::take). Says whether any process is left that
+    /// could make one.
     ///
     /// # Errors
     ///
@@ -245,7 +245,7 @@ impl NotifyFd {
         Ok(flags.contains(EventFlags::IN))
     }
 
-    /// Shuts an ear, so that nobody is woken there by a call that somebody else is about to take.
+    /// Shuts `ear`, so that no thread is woken there by a call that another thread is about to take.
     ///
     /// # Errors
     ///
@@ -254,7 +254,7 @@ impl NotifyFd {
         Ok(epoll::modify(&ear.epoll, &self.fd, EventData::new_u64(0), EventFlags::empty())?)
     }
 
-    /// Opens an ear again; calls that have come meanwhile are heard.
+    /// Opens `ear` again; a call that has come meanwhile wakes its thread.
     ///
     /// # Errors
     ///

@@ -83,7 +83,7 @@ impl SignalStream {
             (&self.file).read_exact(&mut info)?;
             let word =
                 |at: usize| i32::from_ne_bytes(info[at..at + 4].try_into().expect("four bytes"));
-            // A real-time signal has no name here, and nobody can have asked for one.
+            // A real-time signal has no name here, and no caller can have asked for one.
             let Some(signal) = Signal::from_named_raw(word(0)) else { continue };
             // From siginfo(7): codes of the kernel are positive, those of senders are not.
             let sender = if word(8) > 0 { Sender::Kernel } else { Sender::Process };

@@ -29,7 +29,7 @@ pub struct ThreadStatus {
     pub(crate) innermost_number: u32,
     /// It is to end, and does not return to its program any more.
     pub is_killed: bool,
-    /// Somebody traces it.
+    /// Another process traces it.
     pub(crate) has_tracer: bool,
     /// The signals that its process ignores, one bit each, from signal 1.
     pub(crate) ignored_signals: u64,

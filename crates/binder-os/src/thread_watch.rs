@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::client_thread::ClientThread;
 
-/// The name of the wish to stop; nobody else has it.
+/// The name of the wish to stop; no thread has it.
 const STOP: u64 = u64::MAX;
 
 /// How many ends are told at once.
@@ -27,7 +27,7 @@ pub struct ThreadWatch {
 }
 
 impl ThreadWatch {
-    /// Watches nobody yet.
+    /// Makes a watch of no threads yet.
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl ThreadWatch {
     }
 
     /// Watches a thread, whose end is told once, by `name`. Says whether it can be watched; if not,
-    /// somebody must [look](ClientThread::is_alive) from time to time.
+    /// the caller must [look](ClientThread::is_alive) from time to time.
     pub fn add(&self, thread: &ClientThread, name: u64) -> bool {
         thread.pidfd().is_some_and(|pidfd| self.watch(pidfd, name).is_ok())
     }
@@ -116,7 +116,7 @@ mod tests {
         let first = ClientThread::find(&process, first).unwrap();
         let second = ClientThread::find(&process, second).unwrap();
         if !watch.add(&first, 7) {
-            return eprintln!("skipped: this kernel has no descriptors of threads");
+            return binder_testkit::skip("this kernel has no descriptors of threads");
         }
         assert!(watch.add(&second, 9));
         drop(end_first);

@@ -37,7 +37,7 @@ impl PipeToken {
         self.id
     }
 
-    /// Whether anybody still has it.
+    /// Whether any process still has the end that was given away.
     #[must_use]
     pub fn is_held(&self) -> bool {
         let mut watched = [PollFd::new(&self.kept, PollFlags::empty())];

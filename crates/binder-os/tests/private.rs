@@ -317,7 +317,9 @@ impl Way {
             Self::Mount => namespaces::enter_mount_namespace(),
             Self::User | Self::OrdinaryUser => namespaces::enter_user_and_mount_namespace(uid, gid),
         };
-        let entered = entered.map_err(|error| eprintln!("skipped for {self:?}: {error}")).ok()?;
+        let entered = entered
+            .map_err(|error| binder_testkit::skip(format_args!("for {self:?}: {error}")))
+            .ok()?;
         assert_eq!(processes::user(), (uid, gid), "the numbers stay");
         Some(entered)
     }

@@ -6,8 +6,13 @@
 //!
 //! Of a parcel no more is read than this takes: first whether there is a token, then its name.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec;
+
+use binder_core::{
+    ProcessKey, SnapshotItem, StackSide, TransactionKind, TransactionView, WorkView,
+};
 
 const PARTITION_START: usize = 8;
 const NAME_START: usize = 16;
@@ -21,12 +26,62 @@ const PARTITIONS: [u32; 4] = [
     u32::from_be_bytes(*b"UNKN"),
 ];
 
+/// Reads the receive buffer of a process from an offset, or says no.
+pub type Peek<'a> = &'a dyn Fn(ProcessKey, usize, &mut [u8]) -> bool;
+
+/// The interfaces that calls under way speak, by their debug ids.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Interfaces(BTreeMap<u32, String>);
+
+impl Interfaces {
+    /// Notes those of a slice of a snapshot: before any of the calls in it can come to its end, and its
+    /// data with it.
+    pub fn of_slice(slice: &[SnapshotItem], peek: Peek<'_>) -> Self {
+        let interface_of = |transaction: &TransactionView| {
+            Some((transaction.id, interface_of(transaction, peek)?))
+        };
+        Self(slice.iter().filter_map(at_receiver).filter_map(interface_of).collect())
+    }
+
+    /// Adds those of another slice.
+    pub fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
+    pub(crate) fn get(&self, transaction: u32) -> Option<&str> {
+        self.0.get(&transaction).map(String::as_str)
+    }
+}
+
+/// What an item tells of that was sent to the process it belongs to.
+fn at_receiver(item: &SnapshotItem) -> Option<&TransactionView> {
+    match item {
+        SnapshotItem::StackEntry(entry) => {
+            (entry.direction == StackSide::Incoming).then_some(&entry.transaction)
+        }
+        SnapshotItem::ThreadWork(WorkView::Transaction(transaction))
+        | SnapshotItem::Work(WorkView::Transaction(transaction))
+        | SnapshotItem::WaitingOneway(transaction) => Some(transaction),
+        _ => None,
+    }
+}
+
+/// The interface that the data of a transaction shows. A reply has no interface token.
+fn interface_of(transaction: &TransactionView, peek: Peek<'_>) -> Option<String> {
+    let buffer = transaction.buffer.filter(|_| transaction.kind != TransactionKind::Reply)?;
+    let receiver = transaction.to?;
+    descriptor_of(|at, into| {
+        at + into.len() <= buffer.data_len as usize
+            && peek(receiver, buffer.start as usize + at, into)
+    })
+}
+
 /// Reads the name in the interface token at the start of a parcel.
 ///
 /// `read` fills its second argument from the parcel, beginning at the byte of its first; it says no
 /// where there are not as many bytes. Only a name is returned that could be one: bytes of another
 /// kind of payload are not shown.
-pub fn descriptor_of(read: impl Fn(usize, &mut [u8]) -> bool) -> Option<String> {
+fn descriptor_of(read: impl Fn(usize, &mut [u8]) -> bool) -> Option<String> {
     let mut head = [0; NAME_START - PARTITION_START];
     let (partition, len_chars) = read(PARTITION_START, &mut head).then(|| {
         let (partition, len_chars) = head.split_at(4);

@@ -18,7 +18,7 @@ mod stats;
 
 use alloc::string::String;
 
-pub use interface::descriptor_of;
+pub use interface::{Interfaces, Peek};
 pub use log::{DeviceEntry, newest_entries, transaction_log};
 pub use pointers::Pointers;
 pub use state::{process_state, state, transactions};

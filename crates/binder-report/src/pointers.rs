@@ -15,12 +15,12 @@ impl Pointers<'_> {
     pub(crate) fn of_client(self, pointer: u64) -> u64 {
         match self {
             Self::Plain => pointer,
-            // As wide as the kernel's: 32 bits, so that nobody takes it for an address.
+            // As wide as the kernel's: 32 bits, so that no reader takes it for an address.
             Self::Hashed(hash) => hash(pointer) & u64::from(u32::MAX),
         }
     }
 
-    /// An object of the driver's own, which has a number and no address that anybody may know.
+    /// An object of the driver's own, which has a number and no address that a reader may know.
     pub(crate) fn of_driver(self, number: u64) -> u64 {
         match self {
             Self::Plain => number,

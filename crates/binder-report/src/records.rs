@@ -15,7 +15,7 @@ use binder_core::WorkView;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use calls::{CallKind, CallRecord, Peek, Stage, calls};
+pub use calls::{CallKind, CallRecord, Stage, calls};
 pub use events::EventRecord;
 pub use processes::{ProcessRecord, processes};
 pub use state::{StateRecord, state_records};

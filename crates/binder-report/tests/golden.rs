@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use binder_report::{DeviceReport, Pointers, records};
+use binder_report::{DeviceReport, Interfaces, Pointers, records};
 use binder_testkit::{CoreRig, Message, Stage, commands};
 
 /// What a service gives to its client.
@@ -93,7 +93,9 @@ fn the_logs_of_a_busy_device() {
         let bytes = owner.map(|(_, it)| it.peek(it.area().base + offset as u64, into.len()));
         bytes.inspect(|bytes| into.copy_from_slice(bytes)).is_some()
     };
-    assert_golden("calls.json", &records::to_lines(records::calls(&device[0], &read)));
+    let slices = core.snapshot_slices();
+    let interfaces = Interfaces::of_slice(&slices.concat(), &read);
+    assert_golden("calls.json", &records::to_lines(records::calls(&device[0], &interfaces)));
     assert_golden("processes.json", &records::to_lines(records::processes(&device)));
     let memory =
         records::MemoryRecord { present_bytes: 8192, used_bytes: 4096, limit_bytes: 1 << 20 };

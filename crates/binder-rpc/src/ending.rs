@@ -104,7 +104,7 @@ pub enum Ending {
     /// A call of an object, or a return of one, that this side does not know.
     #[error("{0} is unknown here")]
     UnknownAddress(Address),
-    /// An answer that nobody waits for.
+    /// An answer that no call waits for.
     #[error("an answer that nobody waits for")]
     UnexpectedReply,
     /// A call on a connection, or at a time, where the peer may make none.

@@ -35,7 +35,7 @@ pub struct OnewayArrival {
 pub enum Oneway<L, F> {
     /// Run it and say [`oneway_ran`](crate::SessionObjects::oneway_ran), which may give another.
     Run(L, RpcTransaction<F>),
-    /// Nothing: an earlier one is not done, and whoever runs that takes this one too.
+    /// Nothing: an earlier one is not done, and the thread that runs that takes this one too.
     Wait(OnewayArrival),
 }
 

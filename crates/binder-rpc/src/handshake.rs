@@ -1,9 +1,9 @@
 //! How a connection is opened.
 //!
 //! The client sends a header: for a new session, or with the id of the one that it joins. The server
-//! answers the header of a new session with the version. Whoever will make calls on the connection
-//! sends a greeting before: the client together with its header, the server on a connection that
-//! the client opened for it.
+//! answers the header of a new session with the version. The side that will make calls on the
+//! connection sends a greeting before: the client together with its header, the server on a
+//! connection that the client opened for it.
 
 use alloc::vec::Vec;
 

@@ -97,8 +97,8 @@ impl<P> Imports<P> {
         self.lessen(address, |import| import.sent = import.sent.saturating_sub(amount))
     }
 
-    /// Takes something off the counts of an object, and gives it back if nobody holds it and it is not
-    /// on its way to the owner.
+    /// Takes something off the counts of an object, and gives it back if this side does not hold it
+    /// and it is not on its way to the owner.
     ///
     /// While it is on its way the owner must not lose it: the two could overtake each other on
     /// different connections.

@@ -65,8 +65,8 @@ impl<F> Default for Inbox<F> {
 }
 
 impl<F> Inbox<F> {
-    /// Makes an inbox in which nothing has arrived. `take_empty` gives its buffers, for whoever keeps
-    /// those of parcels that are done with.
+    /// Makes an inbox in which nothing has arrived. `take_empty` gives its buffers, so that its
+    /// owner can reuse those of parcels that are done with.
     #[must_use]
     pub fn new(take_empty: fn() -> Vec<u8>) -> Self {
         let (buffer, files) = (Vec::new(), VecDeque::new());
@@ -256,7 +256,7 @@ fn take_lists<F>(parcel: &WireParcel<'_>, files: &mut VecDeque<F>) -> Lists<F> {
     let missing = (listed > received).then_some(BadParcel::MissingDescriptors { listed, received });
     let mut files: Vec<F> = files.drain(..listed.min(received)).collect();
     if parcel.bad.is_some() {
-        // Nobody knows where they belong.
+        // It is unknown where they belong.
         files.clear();
     }
     Lists {

@@ -1,7 +1,7 @@
 //! An RPC Binder session as a state machine.
 //!
 //! Android's libbinder also speaks Binder over sockets. This crate holds what such a session
-//! decides; whoever owns the sockets and threads calls it. Bytes that arrive on a connection go into
+//! decides; the owner of the sockets and threads calls it. Bytes that arrive on a connection go into
 //! its [`Inbox`], which gives [`RpcMessage`]s however the stream was cut. [`handshake`] opens a
 //! connection, [`Turns`] knows whose turn it is on it, and the [`SessionObjects`] that all its connections
 //! share holds the objects: addresses, counts, and the order of one-way calls. What is to be sent
@@ -40,5 +40,5 @@ pub use session::{Entered, SendRefusal, SessionObjects, SessionRemains, Start};
 pub use turns::{CallDirection, NestedCall, Turns};
 pub use version::{ProtocolVersion, UnknownVersion};
 
-/// What a session id is: 32 bytes that nobody guesses.
+/// What a session id is: 32 bytes that a stranger cannot guess.
 pub type SessionId = [u8; wire::SESSION_ID_BYTES];

@@ -123,7 +123,7 @@ pub struct RpcTransaction<F> {
 }
 
 impl<F> RpcTransaction<F> {
-    /// Returns whether nobody waits for an answer.
+    /// Returns whether the caller does not wait for an answer.
     #[must_use]
     pub fn is_oneway(&self) -> bool {
         self.flags & wire::FLAG_ONEWAY != 0

@@ -155,8 +155,8 @@ impl<L: Clone, P, F> SessionObjects<L, P, F> {
         self.exports.receive(address.number).ok_or(Ending::UnknownAddress(address))
     }
 
-    /// Takes in a one-way call that arrived for an object: run it, or leave it to whoever runs an
-    /// earlier one.
+    /// Takes in a one-way call that arrived for an object: run it, or leave it to the thread that
+    /// runs an earlier one.
     ///
     /// # Errors
     ///

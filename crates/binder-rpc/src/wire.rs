@@ -16,7 +16,7 @@ pub const COMMAND_DEC_STRONG: u32 = 2;
 /// Set in [`ConnectionHeader::options`] when the server will make the calls on the connection.
 pub const OPTION_INCOMING: u8 = 1;
 
-/// The flag of a call that nobody waits for.
+/// The flag of a call whose caller does not wait.
 pub const FLAG_ONEWAY: u32 = 1;
 
 /// The first words of [`ConnectionInit`].

@@ -53,7 +53,7 @@ impl Commands {
 
     /// Appends other commands.
     #[must_use]
-    pub(crate) fn then(mut self, others: Self) -> Self {
+    pub fn then(mut self, others: Self) -> Self {
         self.parts.extend(others.parts);
         self
     }

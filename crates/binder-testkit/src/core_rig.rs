@@ -1,50 +1,63 @@
-//! A rig on the pure core: fake memory, no threads, one schedule.
+//! A rig on the pure crates: fake memory, no threads, one schedule.
 //!
-//! Woken readers are resumed at once, in the order of the core's effects, so that a check plays
-//! out the same way every time.
+//! Its calls go through the front ends of the devices, whose actions the rig carries out ([`frontends`]), or
+//! past them ([`CoreRig::without_frontend`]): the rig then decodes calls and resumes woken readers itself. Either
+//! way a check plays out the same every time.
 
+mod controls;
 mod effects;
 mod ends;
 mod fd_work;
 mod freezes;
+mod frontends;
 mod requests;
+mod steps;
 mod windows;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Commands, Context, Freeze, HeldPid, Limits, LogEntry, MemoryBudget, NamespaceId, Nice,
-    Opener, Patience, PidTable, ProcessKey, SendReport, Snapshot, ThreadKey, UidMap, Waits,
+    Census, Commands, Context, Freeze, HeldPid, Inheritance, Limits, LogEntry, MemoryBudget,
+    NamespaceId, Opener, Patience, PidTable, Priority, ProcessKey, SendReport, Snapshot,
+    SnapshotCursor, SnapshotItem, ThreadKey, UidMap, Waits,
 };
+use binder_frontend::Frontend;
 use binder_uapi::{BINDER_FREEZE, BINDER_WRITE_READ, BinderWriteRead};
 use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use self::fd_work::FakeFdWork;
+use self::freezes::Asker;
+use self::frontends::Executor;
+pub use self::steps::Trouble;
 use self::windows::{Disruption, Window};
-use crate::fake_memory::{FakeMemory, Fickle, GUARD};
+use crate::fake_memory::{FakeMemory, GUARD};
 use crate::{
     Caller, Descriptors, Device, Driver, Host, Mode, Process, Progress, Protection, Readiness, Rig,
     Thread, Waiter,
 };
 
-/// A rig on the pure core.
+/// A rig on the pure crates.
 #[derive(Default)]
 pub struct CoreRig {
     world: RefCell<World>,
 }
 
-#[derive(Default)]
 struct World {
-    contexts: [Context; 2],
+    /// Each names its open files by their places in `files`.
+    devices: [Frontend<usize>; 2],
+    /// Whether calls go past the front ends.
+    has_no_frontend: bool,
+    /// What the front ends have asked for, and were asked.
+    executor: Executor,
     memory: FakeMemory,
     pids: Pids,
     hosts: Vec<FakeHost>,
     files: Vec<OpenFile>,
     threads: Vec<FakeThread>,
-    /// Freezes that wait, and the threads that asked for them.
-    freezes: Vec<(usize, Freeze)>,
+    /// Freezes that wait, and who asked for them.
+    freezes: Vec<(Asker, Freeze)>,
     /// Whether woken readers stay where they are for now.
     is_held: bool,
     /// Files that were closed, and are not at their end.
@@ -76,9 +89,16 @@ impl Default for Pids {
     }
 }
 
+impl Default for World {
+    fn default() -> Self {
+        Self::on([Context::new(), Context::new()])
+    }
+}
+
 struct FakeHost {
     pid: HeldPid,
     euid: u32,
+    is_killed: bool,
 }
 
 struct OpenFile {
@@ -92,8 +112,8 @@ struct OpenFile {
 struct FakeThread {
     host: Host,
     tid: u32,
-    /// How nice it is, if a check cares.
-    nice: Option<i8>,
+    /// Its priority, if a check cares.
+    priority: Option<Priority>,
     call: Call,
 }
 
@@ -113,154 +133,57 @@ enum Call {
     /// It waits for its descriptor work.
     FdWork,
     Freezing,
+    /// It is for the front end of a device to answer.
+    Asked {
+        device: usize,
+        unique: u64,
+    },
 }
 
 impl CoreRig {
+    /// A rig whose calls go through front ends, and one whose calls go past them.
+    pub const BOTH: [fn() -> Self; 2] = [Self::default, || Self::default().without_frontend()];
+
     /// A rig whose processes keep to `limits`.
     #[must_use]
     pub fn with_limits(limits: Limits) -> Self {
         let budget = MemoryBudget::new(limits.all_bytes);
         let contexts =
             [limits, limits].map(|limits| Context::with_limits(limits).paying_from(budget.clone()));
-        Self { world: RefCell::new(World { contexts, ..World::default() }) }
+        Self { world: RefCell::new(World::on(contexts)) }
+    }
+
+    /// The same rig, whose calls go past the front ends of its devices.
+    #[must_use]
+    pub fn without_frontend(self) -> Self {
+        let world = World { has_no_frontend: true, ..self.world.into_inner() };
+        Self { world: RefCell::new(world) }
+    }
+
+    /// The same rig, whose executor stops threads on their way out of the ioctl to change their descriptors, as it
+    /// does where seccomp cannot add them: their requests are answered by then.
+    #[must_use]
+    pub fn stopping_threads(self) -> Self {
+        self.world.borrow_mut().executor.stops_threads = true;
+        self
     }
 
     /// The same rig, whose calls go on in slices of so many objects.
     #[must_use]
     pub fn in_slices_of(self, objects: usize) -> Self {
-        let mut world = self.world.into_inner();
-        world.contexts = world.contexts.map(|context| context.in_slices_of(objects));
-        Self { world: RefCell::new(world) }
+        for context in contexts(&mut self.world.borrow_mut().devices) {
+            *context = std::mem::take(context).in_slices_of(objects);
+        }
+        self
     }
 
-    /// Lets the access after the next `accesses` ones fault; `None` takes it back.
-    pub fn fault_after(&self, accesses: Option<usize>) {
-        self.world.borrow_mut().memory.fault_after(accesses);
-    }
-
-    /// Whether the fault that was ordered has happened.
-    pub fn has_faulted(&self) -> bool {
-        self.world.borrow().memory.has_faulted()
-    }
-
-    /// Lets a host's memory at `address` change to `becomes` as soon as the driver has read it.
-    pub fn change_once_read(&self, host: Host, address: u64, becomes: &[u8]) {
-        let becomes = becomes.to_vec();
-        self.world.borrow_mut().memory.set_fickle(Fickle { host, address, becomes });
-    }
-
-    /// Keeps woken readers from running, as a busy machine would.
-    pub fn hold(&self) {
-        self.world.borrow_mut().is_held = true;
-    }
-
-    /// Lets them run.
-    pub fn let_go(&self) {
-        let mut world = self.world.borrow_mut();
-        world.is_held = false;
-        world.carry_out_effects();
-    }
-
-    /// Makes a thread nice, as setpriority(2) does.
-    pub fn set_nice(&self, thread: Thread, nice: i8) {
-        self.world.borrow_mut().threads[thread.0].nice = Some(nice);
-    }
-
-    /// How nice a thread has become.
-    pub fn nice_of(&self, thread: Thread) -> Option<i8> {
-        self.world.borrow().threads[thread.0].nice
-    }
-
-    /// Keeps descriptor work from being done, as a machine would whose clients do not run.
-    pub fn hold_errands(&self) {
-        self.world.borrow_mut().holds_errands = true;
-    }
-
-    /// Lets them be done.
-    pub fn let_errands_go(&self) {
-        let mut world = self.world.borrow_mut();
-        world.holds_errands = false;
-        world.carry_out_effects();
-    }
-
-    /// Takes back the descriptor work that are held, as if signals had come before them.
-    pub fn retract_errands(&self) {
-        self.world.borrow_mut().retract_errands();
-    }
-
-    /// Has every access to a host's memory, and every further slice of a call, wait until it is
-    /// [let pass](Self::pass_window).
-    pub fn hold_windows(&self) {
-        self.world.borrow_mut().holds_windows = true;
-    }
-
-    /// Has each call wait once more, [likewise](Self::hold_windows), when its commands are fetched.
-    pub fn hold_fetched(&self) {
-        self.hold_windows();
-        self.world.borrow_mut().holds_fetched = true;
-    }
-
-    /// Closes a file while a call through another waits for memory of its host, or for its next slice:
-    /// the one after `windows` such calls.
-    pub fn close_in_window(&self, windows: usize, process: Process) {
-        self.disrupt(windows, process, move |world| world.close(process.0));
-    }
-
-    /// The same with a thread that ends, whatever it does.
-    pub fn exit_in_window(&self, windows: usize, caller: Caller) {
-        self.disrupt(windows, caller.process, move |world| world.end_thread(caller));
-    }
-
-    /// Ends a thread, whatever it does.
-    pub fn end_thread(&self, caller: Caller) {
-        let mut world = self.world.borrow_mut();
-        world.end_thread(caller);
-        world.carry_out_effects();
-    }
-
-    /// The same with a freeze of the program behind a file, if it has nothing to finish first.
-    pub fn freeze_in_window(&self, windows: usize, by: Caller, process: Process) {
-        self.disrupt(windows, process, move |world| {
-            let pid = world.hosts[world.files[process.0].host.0].pid.number();
-            let program = world.program(by, pid).expect("one that is there");
-            let mut freeze = program.freeze(Patience::Over);
-            let _ = freeze.advance(&mut world.contexts.each_mut(), Patience::Over);
-        });
-    }
-
-    fn disrupt(
-        &self,
-        windows_left: usize,
-        spared: Process,
-        what: impl FnOnce(&mut World) + 'static,
-    ) {
-        let what = Box::new(what);
-        self.world.borrow_mut().disruption = Some(Disruption { spared, windows_left, what });
-    }
-
-    /// Takes back what was ordered for a window.
-    pub fn call_off_disruption(&self) {
-        self.world.borrow_mut().disruption = None;
-    }
-
-    /// Whether what was ordered for a window is still to come.
-    pub fn is_to_be_disrupted(&self) -> bool {
-        self.world.borrow().disruption.is_some()
-    }
-
-    /// Lets the access that has waited longest happen. Says whether there was one.
-    pub fn pass_window(&self) -> bool {
-        let mut world = self.world.borrow_mut();
-        let has_passed = world.pass_window();
-        world.carry_out_effects();
-        has_passed
-    }
-
-    /// Lets all of them happen, and those to come.
-    pub fn let_windows_pass(&self) {
-        self.world.borrow_mut().holds_windows = false;
-        self.world.borrow_mut().holds_fetched = false;
-        while self.pass_window() {}
+    /// The same rig, whose threads inherit this where they are given priorities.
+    #[must_use]
+    pub fn inheriting(self, inheritance: Inheritance) -> Self {
+        for device in &mut self.world.borrow_mut().devices {
+            *device = Frontend::new(std::mem::take(device.context_mut()), inheritance, true);
+        }
+        self
     }
 
     /// How many captured files the driver holds.
@@ -272,20 +195,20 @@ impl CoreRig {
     pub fn lose_mapping(&self, process: Process) {
         let mut world = self.world.borrow_mut();
         let OpenFile { context, key, .. } = world.files[process.0];
-        let World { contexts, memory, .. } = &mut *world;
-        contexts[context].lose_mapping(key, &mut memory.seen_by(context));
+        let World { devices, memory, .. } = &mut *world;
+        devices[context].context_mut().lose_mapping(key, &mut memory.seen_by(context));
         world.carry_out_effects();
     }
 
-    /// Lets more time pass than anybody is willing to wait.
+    /// Lets more time pass than any thread is willing to wait.
     pub fn let_time_pass(&self) {
         let mut world = self.world.borrow_mut();
         world.advance_freezes(Patience::Over, |_| true);
         world.carry_out_effects();
     }
 
-    /// From here on, a closed file and buffers that nobody frees come to their end slice by slice, by
-    /// [`end_some`](Self::end_some).
+    /// From here on, a closed file and buffers that no process frees come to their end slice by
+    /// slice, by [`end_some`](Self::end_some).
     pub fn end_slowly(&self) {
         self.world.borrow_mut().ends_slowly = true;
     }
@@ -297,17 +220,30 @@ impl CoreRig {
 
     /// Lets the driver's clock of the first device show `now_ns`.
     pub fn set_now(&self, now_ns: u64) {
-        self.world.borrow_mut().contexts[0].set_now(now_ns);
+        self.world.borrow_mut().device(0).set_now(now_ns);
     }
 
     /// All tables of the first device.
     pub fn snapshot(&self) -> Snapshot {
-        self.world.borrow().contexts[0].snapshot()
+        self.world.borrow().devices[0].context().snapshot()
+    }
+
+    /// The slices of a snapshot of the first device.
+    pub fn snapshot_slices(&self) -> Vec<Vec<SnapshotItem>> {
+        let mut cursor = SnapshotCursor::default();
+        let next = || (!cursor.is_at_end()).then(|| self.snapshot_slice(&mut cursor));
+        std::iter::from_fn(next).collect()
+    }
+
+    /// The next slice of a snapshot of the first device.
+    pub fn snapshot_slice(&self, cursor: &mut SnapshotCursor) -> Vec<SnapshotItem> {
+        self.world.borrow().devices[0].context().snapshot_slice(cursor)
     }
 
     /// The last sends of the first device, and the last that failed.
     pub fn transaction_logs(&self) -> [Vec<LogEntry>; 2] {
-        let context = &self.world.borrow().contexts[0];
+        let world = self.world.borrow();
+        let context = world.devices[0].context();
         [
             context.transaction_log().copied().collect(),
             context.failed_transaction_log().copied().collect(),
@@ -316,24 +252,54 @@ impl CoreRig {
 
     /// Takes the oldest report of the first device.
     pub fn poll_report(&self) -> Option<SendReport> {
-        self.world.borrow_mut().contexts[0].poll_report()
+        let mut world = self.world.borrow_mut();
+        world.executor.take_report().or_else(|| world.device(0).poll_report())
     }
 
     /// Gives back all pages of receive buffers that no live transaction touches.
     pub fn reclaim_idle_pages(&self) {
-        let World { contexts, memory, .. } = &mut *self.world.borrow_mut();
-        for (number, context) in contexts.iter_mut().enumerate() {
+        let World { devices, memory, .. } = &mut *self.world.borrow_mut();
+        for (number, context) in contexts(devices).into_iter().enumerate() {
             context.reclaim_idle_pages(0, usize::MAX, &mut memory.seen_by(number));
         }
     }
 
     /// The live objects of the first device.
     pub fn census(&self) -> Census {
-        self.world.borrow().contexts[0].census()
+        self.world.borrow().devices[0].context().census()
     }
 }
 
 impl World {
+    fn on(contexts: [Context; 2]) -> Self {
+        Self {
+            devices: contexts.map(|context| Frontend::new(context, Inheritance::Nothing, true)),
+            has_no_frontend: false,
+            executor: Executor::default(),
+            memory: FakeMemory::default(),
+            pids: Pids::default(),
+            hosts: Vec::new(),
+            files: Vec::new(),
+            threads: Vec::new(),
+            freezes: Vec::new(),
+            is_held: false,
+            ending: Vec::new(),
+            ends_slowly: false,
+            fd_work: VecDeque::new(),
+            holds_errands: false,
+            used_commands: None,
+            windows: VecDeque::new(),
+            holds_windows: false,
+            holds_fetched: false,
+            disruption: None,
+        }
+    }
+
+    /// The core of a device.
+    fn device(&mut self, number: usize) -> &mut Context {
+        self.devices[number].context_mut()
+    }
+
     fn core_caller(&self, caller: Caller) -> (usize, binder_core::Caller) {
         let file = &self.files[caller.process.0];
         assert!(file.is_open, "a call through a closed file");
@@ -349,7 +315,7 @@ impl World {
 
     fn admit(&mut self, caller: Caller) -> Result<(), Errno> {
         let (context, who) = self.core_caller(caller);
-        self.contexts[context].admit(&who).map_err(errno)
+        self.devices[context].context_mut().admit(&who).map_err(errno)
     }
 
     fn get<T: FromBytes>(&self, host: Host, address: u64) -> Result<T, Errno> {
@@ -368,6 +334,11 @@ impl World {
     }
 }
 
+/// The cores of all devices.
+fn contexts(devices: &mut [Frontend<usize>; 2]) -> [&mut Context; 2] {
+    devices.each_mut().map(Frontend::context_mut)
+}
+
 fn errno(error: binder_core::Errno) -> Errno {
     Errno::from_raw_os_error(error.number())
 }
@@ -381,7 +352,7 @@ impl Rig for CoreRig {
         let mut world = self.world.borrow_mut();
         let host = Host(world.hosts.len());
         let pid = world.pids.0.allocate(None).expect("few hosts");
-        world.hosts.push(FakeHost { pid, euid: 0 });
+        world.hosts.push(FakeHost { pid, euid: 0, is_killed: false });
         world.memory.add_host();
         host
     }
@@ -403,27 +374,28 @@ impl Rig for CoreRig {
         let mut world = self.world.borrow_mut();
         let number = world.threads.len();
         let tid = 10_000 + u32::try_from(number).expect("few threads");
-        world.threads.push(FakeThread { host, tid, nice: None, call: Call::Ended(Ok(())) });
+        world.threads.push(FakeThread { host, tid, priority: None, call: Call::Ended(Ok(())) });
         Thread(number)
     }
 
     fn open(&self, host: Host, device: Device, mode: Mode) -> Result<Process, Errno> {
         let mut world = self.world.borrow_mut();
         let context = usize::from(device == Device::Second);
-        let FakeHost { pid, euid } = &world.hosts[host.0];
+        let FakeHost { pid, euid, .. } = &world.hosts[host.0];
         let opener = Opener {
             pid: pid.clone(),
             uid: *euid,
             uids: UidMap::identity(),
             security_label: Box::from(*b"fake_label"),
         };
-        let opened = world.contexts[context].open(opener);
-        let key = opened.map_err(|errno| Errno::from_raw_os_error(errno.number()))?;
-        world.contexts[context].note_default_nice(key, Nice(0));
+        let (number, priority) = (world.files.len(), Some(Priority::ORDINARY));
+        let is_nonblocking = mode == Mode::Nonblocking;
+        let device = &mut world.devices[context];
+        let key = device.open(opener, number, is_nonblocking, priority).map_err(errno)?;
         world.memory.add_file((context, key.to_u64()), host);
         let waits = waits(mode);
         world.files.push(OpenFile { host, context, key, waits, is_open: true });
-        Ok(Process(world.files.len() - 1))
+        Ok(Process(number))
     }
 
     fn map(&self, process: Process, len: usize, protection: Protection) -> Result<u64, Errno> {
@@ -434,14 +406,12 @@ impl Rig for CoreRig {
     }
 
     fn set_mode(&self, process: Process, mode: Mode) {
-        self.world.borrow_mut().files[process.0].waits = waits(mode);
+        self.world.borrow_mut().set_mode(process.0, waits(mode));
     }
 
     fn close_duplicate(&self, process: Process) {
         let mut world = self.world.borrow_mut();
-        let OpenFile { context, key, .. } = world.files[process.0];
-        world.contexts[context].flush(key);
-        world.carry_out_effects();
+        world.flush(process.0);
     }
 
     fn close(&self, process: Process) {
@@ -450,6 +420,11 @@ impl Rig for CoreRig {
 
     fn ioctl(&self, caller: Caller, request: u32, argument: u64) -> Progress {
         let mut world = self.world.borrow_mut();
+        if !world.has_no_frontend {
+            world.ask(caller, request, argument);
+            drop(world);
+            return self.settle(caller.thread);
+        }
         let call = match world.admit(caller) {
             Ok(()) if request == BINDER_WRITE_READ => world.write_read(caller, argument),
             Ok(()) if request == BINDER_FREEZE => world.freeze(caller, argument),
@@ -464,8 +439,7 @@ impl Rig for CoreRig {
 
     fn wait_readable(&self, caller: Caller, _waiter: Waiter) -> Progress {
         let mut world = self.world.borrow_mut();
-        let (context, who) = world.core_caller(caller);
-        let is_ready = world.contexts[context].poll(&who);
+        let is_ready = world.poll(caller, true);
         let process = caller.process;
         world.threads[caller.thread.0].call =
             if is_ready { Call::Ended(Ok(())) } else { Call::Polling { process } };
@@ -476,9 +450,11 @@ impl Rig for CoreRig {
     fn settle(&self, thread: Thread) -> Progress {
         match self.world.borrow().threads[thread.0].call {
             Call::Ended(result) => Progress::Done(result),
-            Call::Reading { .. } | Call::Polling { .. } | Call::FdWork | Call::Freezing => {
-                Progress::Parked
-            }
+            Call::Reading { .. }
+            | Call::Polling { .. }
+            | Call::FdWork
+            | Call::Freezing
+            | Call::Asked { .. } => Progress::Parked,
         }
     }
 
@@ -497,8 +473,7 @@ impl Rig for CoreRig {
 
     fn poll(&self, caller: Caller) -> Readiness {
         let mut world = self.world.borrow_mut();
-        let (context, who) = world.core_caller(caller);
-        let is_readable = world.contexts[context].poll(&who);
+        let is_readable = world.poll(caller, false);
         Readiness { is_readable, ..Readiness::default() }
     }
 
@@ -527,7 +502,7 @@ impl Rig for CoreRig {
     }
 
     fn tear_down(&self) {
-        self.let_go();
+        self.world.borrow_mut().is_held = false;
         self.let_errands_go();
         self.let_windows_pass();
         let mut world = self.world.borrow_mut();
@@ -535,7 +510,8 @@ impl Rig for CoreRig {
             world.kill(Host(host));
         }
         while world.end_some() {}
-        for context in &world.contexts {
+        world.assert_all_is_answered();
+        for context in contexts(&mut world.devices) {
             assert_eq!(context.census(), Census::default(), "something was left behind");
             let objects = context.snapshot().objects;
             assert!(objects.iter().all(|object| object.active == 0), "{objects:?}");

@@ -6,17 +6,18 @@
 
 mod actor;
 mod host;
+mod rest;
 mod sys;
 mod talker;
 mod wire;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use binder_uapi::{BINDER_VERSION, BinderVersion};
 use rustix::fs::OFlags;
@@ -25,6 +26,7 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 pub use actor::act_if_asked;
 use host::HostProcess;
+use rest::Workers;
 pub use talker::{Ledger, STATUS};
 use wire::Order;
 
@@ -44,6 +46,8 @@ pub struct DeviceRig {
     driver: Driver,
     devices: [PathBuf; 2],
     state: RefCell<State>,
+    /// `None` where they cannot be told.
+    workers: OnceCell<Option<Workers>>,
 }
 
 #[derive(Default)]
@@ -52,7 +56,8 @@ struct State {
     processes: Vec<OpenFile>,
     /// Host and number within it of every thread.
     threads: Vec<(Host, u32)>,
-    /// A file of nobody's: whatever was asked of the driver before it is answered before it.
+    /// A file that no player uses: whatever was asked of the driver before a request on it is
+    /// answered before that request.
     fence: Option<(Caller, u64)>,
 }
 
@@ -68,7 +73,7 @@ impl DeviceRig {
         let is_fuse = u64::try_from(file_system.f_type) == Ok(FUSE_SUPER_MAGIC);
         let driver = if is_fuse { Driver::UserSpace } else { Driver::Kernel };
         let devices = [first, second.to_owned()];
-        Ok(Self { driver, devices, state: RefCell::default() })
+        Ok(Self { driver, devices, state: RefCell::default(), workers: OnceCell::new() })
     }
 
     /// Has the main thread of a host obey.
@@ -101,29 +106,36 @@ impl DeviceRig {
         state.hosts[host.0].look(number)
     }
 
+    /// Starts an ioctl without a look at what becomes of it.
+    pub fn begin_ioctl(&self, caller: Caller, request: u32, argument: u64) {
+        self.begin(caller, Order::Ioctl, request.into(), argument);
+    }
+
     /// Which of the calls that `threads` have begun are over, once nothing more happens by itself.
-    /// `patience` is what the driver may need on top for what it does behind the scenes.
-    pub fn ended(&self, threads: &[Thread], patience: Duration) -> Vec<Thread> {
-        let patience = if self.driver == Driver::Kernel { Duration::ZERO } else { patience };
-        let (start, mut looks) = (Instant::now(), 0);
-        while looks < LOOKS || start.elapsed() < patience {
-            let mut state = self.state.borrow_mut();
-            let is_running = threads.iter().any(|thread| {
-                let (host, number) = state.threads[thread.0];
-                matches!(state.hosts[host.0].look_at_once(number), Look::Running)
-            });
-            drop(state);
-            if is_running {
-                // Whoever is about to act gets the processor.
-                std::thread::sleep(Duration::from_micros(100));
-                looks = 0;
-            } else {
-                looks += 1;
-                self.pass_fence();
-            }
+    ///
+    /// # Panics
+    ///
+    /// When the device is served by a daemon that is not the one of the `anybinder run` around this
+    /// program.
+    pub fn ended(&self, threads: &[Thread]) -> Vec<Thread> {
+        let workers = self.workers.get_or_init(|| Workers::find(self.driver));
+        let workers = workers.as_ref().expect("this program runs under `anybinder run`");
+        while !workers.rest_throughout(|| threads.iter().all(|thread| !self.is_running(*thread))) {
+            // Threads that are about to act get the processor.
+            std::thread::sleep(Duration::from_micros(50));
         }
-        let is_over = |thread: &Thread| matches!(self.look(*thread), Look::Ended(_));
+        let is_over = |thread: &Thread| matches!(self.look_at_once(*thread), Look::Ended(_));
         threads.iter().copied().filter(is_over).collect()
+    }
+
+    fn look_at_once(&self, thread: Thread) -> Look {
+        let mut state = self.state.borrow_mut();
+        let (host, number) = state.threads[thread.0];
+        state.hosts[host.0].look_at_once(number)
+    }
+
+    fn is_running(&self, thread: Thread) -> bool {
+        matches!(self.look_at_once(thread), Look::Running)
     }
 
     /// Has a thread go before all others, or behind all others, wherever they share a processor.

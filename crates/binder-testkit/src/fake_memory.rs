@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use binder_core::{
-    CallerMemory, CapturedFile, ClaimedAddr, Context, CopyFault, EarlyReservation,
-    EarlyReservationKey, Errno, MappingArea, ProcessKey, ReceiveBuffers, TransactionKind,
+    CallerMemory, CapturedFile, ClaimedAddr, CopyFault, EarlyReservation, EarlyReservationKey,
+    Errno, MappingArea, ProcessKey, ReceiveBuffers, TransactionKind,
 };
 use binder_uapi::BinderTransactionDataSg;
 
@@ -44,6 +44,8 @@ pub(crate) struct FakeMemory {
     captured: Arc<()>,
     /// How many accesses are left before one faults.
     faults_after: Option<usize>,
+    /// Whether each access that is made for a call faults.
+    is_missing: bool,
     /// A place whose contents change as soon as they have been read.
     fickle: Option<Fickle>,
 }
@@ -104,6 +106,11 @@ impl FakeMemory {
         self.faults_after = accesses;
     }
 
+    /// Has each access that is made for a call fault, or no more.
+    pub(crate) fn set_missing(&mut self, is_missing: bool) {
+        self.is_missing = is_missing;
+    }
+
     /// Whether the fault that was ordered has happened.
     pub(crate) fn has_faulted(&self) -> bool {
         self.faults_after.is_none()
@@ -158,8 +165,8 @@ impl FakeMemory {
     }
 
     /// The same, for the commands of a call: large data goes straight to its receiver.
-    pub(crate) fn of_caller<'a>(&'a mut self, host: Host, rooms: Rooms<'a>) -> Reached<'a> {
-        Reached { memory: self, host, rooms: Some(rooms) }
+    pub(crate) fn of_caller<'a>(&'a mut self, host: Host, rooms: Option<Rooms<'a>>) -> Reached<'a> {
+        Reached { memory: self, host, rooms }
     }
 
     fn count_down(&mut self) -> Result<(), CopyFault> {
@@ -229,17 +236,23 @@ pub(crate) struct Reached<'a> {
     rooms: Option<Rooms<'a>>,
 }
 
-/// Who has room reserved, and where.
+/// Has room reserved for what a send carries.
+type Reserve<'a> = dyn FnMut(
+        TransactionKind,
+        &BinderTransactionDataSg,
+        &mut dyn ReceiveBuffers,
+    ) -> Option<EarlyReservation>
+    + 'a;
+
+/// Where room is reserved, and by which means.
 pub(crate) struct Rooms<'a> {
-    pub(crate) context: &'a mut Context,
     pub(crate) number: usize,
-    pub(crate) process: ProcessKey,
-    pub(crate) tid: u32,
+    pub(crate) reserve: Box<Reserve<'a>>,
 }
 
 impl CallerMemory for Reached<'_> {
     fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
-        self.memory.count_down()?;
+        self.count_down()?;
         self.memory.peek(self.host, address.0, into)?;
         self.memory.be_fickle(self.host, address.0, into.len());
         Ok(())
@@ -250,9 +263,8 @@ impl CallerMemory for Reached<'_> {
         kind: TransactionKind,
         data: &BinderTransactionDataSg,
     ) -> Option<(EarlyReservationKey, Result<(), CopyFault>)> {
-        let Rooms { context, number, process, tid } = self.rooms.as_mut()?;
-        let mut seen = self.memory.seen_by(*number);
-        let room = context.reserve_early(*process, *tid, kind, data, &mut seen)?;
+        let Rooms { number, reserve } = self.rooms.as_mut()?;
+        let room = reserve(kind, data, &mut self.memory.seen_by(*number))?;
         let EarlyReservation { key, receiver, offset } = room;
         let file = (*number, receiver.to_u64());
         let header = &data.transaction_data;
@@ -270,18 +282,26 @@ impl CallerMemory for Reached<'_> {
 impl Reached<'_> {
     /// Writes returns.
     pub(crate) fn write(&mut self, address: ClaimedAddr, bytes: &[u8]) -> Result<(), CopyFault> {
-        self.memory.count_down()?;
+        self.count_down()?;
         self.memory.poke(self.host, address.0, bytes)
+    }
+
+    fn count_down(&mut self) -> Result<(), CopyFault> {
+        if self.memory.is_missing { Err(CopyFault) } else { self.memory.count_down() }
+    }
+}
+
+impl SeenBy<'_> {
+    /// Finds out where a process mapped its receive buffer. It may have ended since it was asked for.
+    pub(crate) fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
+        self.memory.count_down().ok()?;
+        let key = (self.context, process.to_u64());
+        let area = self.memory.files.get(&key)?.area.as_ref()?;
+        Some(MappingArea { base: area.base, len_bytes: area.stored.len() as u64 })
     }
 }
 
 impl ReceiveBuffers for SeenBy<'_> {
-    fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
-        self.memory.count_down().ok()?;
-        let area = self.file(process).area.as_ref()?;
-        Some(MappingArea { base: area.base, len_bytes: area.stored.len() as u64 })
-    }
-
     fn store(&mut self, to: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault> {
         self.memory.count_down()?;
         self.area(to)?.stored[offset as usize..][..bytes.len()].copy_from_slice(bytes);

@@ -104,7 +104,7 @@ impl<'s> Game<'s> {
         self.players[slot].pid
     }
 
-    /// Lets everybody read what is left, and compares it.
+    /// Lets all threads read the returns that are left, and compares them.
     pub fn read_the_rest(&mut self) {
         for slot in (0..SLOTS).cycle().take(3 * SLOTS) {
             self.read(slot);

@@ -15,10 +15,11 @@ mod party;
 mod returned;
 mod rig;
 mod scene;
+mod skip;
 mod stage;
 
 pub use command::{Commands, commands};
-pub use core_rig::CoreRig;
+pub use core_rig::{CoreRig, Trouble};
 pub use descriptors::Descriptors;
 pub use device::{DeviceRig, Ledger, STATUS, act_if_asked};
 pub use message::Message;
@@ -29,4 +30,5 @@ pub use rig::{
     Thread, Waiter,
 };
 pub use scene::{close_before, introduce, kill_before, settle_down};
+pub use skip::skip;
 pub use stage::{AREA_LEN_BYTES, Entrance, Skipped, Stage};

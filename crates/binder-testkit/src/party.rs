@@ -158,7 +158,7 @@ impl<'s> Party<'s> {
         }
     }
 
-    /// What the parked read brought, once somebody has woken it. No leading `BR_NOOP`.
+    /// What the parked read brought, once the driver has woken it. No leading `BR_NOOP`.
     #[must_use]
     pub fn woken(&self) -> Vec<Return> {
         let attempt = self.ended(self.rig().finish(self.caller.thread));

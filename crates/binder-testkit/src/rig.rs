@@ -81,7 +81,7 @@ pub enum Waiter {
 pub enum Progress {
     /// It returned.
     Done(Result<(), Errno>),
-    /// It waits for somebody else.
+    /// It waits for another thread.
     Parked,
 }
 
@@ -209,8 +209,8 @@ pub trait System {
     /// Whether a child that the host forks finds something mapped at `address`.
     fn is_mapped_in_child(&self, host: Host, address: u64) -> bool;
 
-    /// Has the caller serve and watch all who call its file, on its own from here on. Whoever sends
-    /// [`STATUS`](crate::STATUS) is answered with its [`Ledger`](crate::Ledger).
+    /// Has the caller serve and watch all who call its file, on its own from here on. It answers
+    /// [`STATUS`](crate::STATUS) with its [`Ledger`](crate::Ledger).
     fn serve(&self, caller: Caller);
 
     /// Has the caller play games with the server behind handle 0, on its own until it is killed.

@@ -26,6 +26,12 @@ pub const BINDER_TYPE_PTR: u32 = kind(b"pt*");
 pub const FLAT_BINDER_FLAG_PRIORITY_MASK: u32 = 0xff;
 /// The node takes file descriptors.
 pub const FLAT_BINDER_FLAG_ACCEPTS_FDS: u32 = 0x100;
+/// Where the policy begins in [`FLAT_BINDER_FLAG_SCHED_POLICY_MASK`].
+pub const FLAT_BINDER_FLAG_SCHED_POLICY_SHIFT: u32 = 9;
+/// The scheduling policy to which the priority belongs: in Android's kernels only.
+pub const FLAT_BINDER_FLAG_SCHED_POLICY_MASK: u32 = 3 << FLAT_BINDER_FLAG_SCHED_POLICY_SHIFT;
+/// Calls of real-time callers run at their priorities: in Android's kernels only.
+pub const FLAT_BINDER_FLAG_INHERIT_RT: u32 = 0x800;
 /// The node wants the security context of its callers.
 pub const FLAT_BINDER_FLAG_TXN_SECURITY_CTX: u32 = 0x1000;
 

@@ -5,7 +5,7 @@
 //! halves the time of a long scan. Where portable words cannot say what a vector can do, a search
 //! asks its [`Cpu`]. The choice is made at run time. There is nothing to choose on 64-bit ARM: every such
 //! processor has NEON, so the portable words are compiled for it in the first place; what searches
-//! written for it by hand would gain nobody has measured.
+//! written for it by hand would gain was not measured.
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod avx2;

@@ -1,8 +1,8 @@
 //! From an integer to a shared value.
 //!
 //! Ids come lowest first or in a circle. An id may be allocated without a value and get it later:
-//! until then no reader finds it and nobody else can have it, so that what has several ids appears
-//! only when it is complete.
+//! until then no reader finds it and no other caller can have it, so that a value with several ids
+//! appears only when it is complete.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -31,10 +31,10 @@ use crate::tree::{NODE_BITS, TreeNode, WORDS};
 
 /// Ids of 32 bits, and what they stand for.
 ///
-/// Lookups and iteration take no lock and wait for nobody; changes wait for each other. A value
-/// that is removed lives on until all have finished that might be reading it. Then whoever removed it
-/// drops its last count, in a later change of any map; or any other thread, if that one has ended: `T`
-/// must not mind.
+/// Lookups and iteration take no lock and wait for no thread; changes wait for each other. A value
+/// that is removed lives on until all have finished that might be reading it. Then the thread that
+/// removed it drops its last count, in a later change of any map; or any other thread, if that one
+/// has ended: `T` must not mind.
 ///
 /// There is no error for want of memory, as [`IdPool`](crate::IdPool) has one: values and nodes are
 /// `Arc`s, for which stable Rust has no way to fail, so a heap that is exhausted ends the process.
@@ -43,8 +43,8 @@ pub struct Idr<T: Send + Sync + 'static> {
     writer: Apart<Mutex<Writer>>,
 }
 
-/// What lies in cache lines of its own, which processors fetch in pairs: whoever changes it does not hold up
-/// who reads beside it.
+/// A value in cache lines of its own, which processors fetch in pairs: threads that change it do
+/// not hold up readers of its neighbours.
 #[repr(align(128))]
 struct Apart<T>(T);
 

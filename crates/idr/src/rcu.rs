@@ -1,6 +1,6 @@
 //! A place that holds a shared value or none, read without a lock.
 //!
-//! Whoever takes a value out of its place gives up the place's count of it only when every reader
+//! A thread that takes a value out of its place gives up the place's count of it only when every reader
 //! of that moment has finished (crossbeam's epochs). This is all of the crate's `unsafe`; the tree
 //! above is made of such places and needs none.
 
@@ -21,8 +21,8 @@ use loom::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// Makes what is read outlive the reading, on this thread and until it is dropped.
 ///
-/// Pinning takes longer than a lookup, so pin once for many. What is removed meanwhile, by
-/// anybody and from anything that uses epochs, keeps its memory: do not keep a guard for long.
+/// Pinning takes longer than a lookup, so pin once for many. A value that is removed meanwhile, by
+/// any thread and from anything that uses epochs, keeps its memory: do not keep a guard for long.
 pub struct ReadGuard(crossbeam_epoch::Guard);
 
 /// Begins to read.
@@ -45,9 +45,9 @@ pub(crate) fn pin_to_change() -> ReadGuard {
 
 /// Drops what this thread removed and is not being read any more, as far as that can be known.
 ///
-/// Removals do this by themselves, some dozens at a time. Who has removed his last for a while and
-/// wants the memory, or what goes with the values, calls this a few times, without a guard: it takes
-/// three to see that all other threads have moved on.
+/// Removals do this by themselves, some dozens at a time. A thread that has removed its last for a
+/// while and wants the memory, or what goes with the values, calls this a few times, without a
+/// guard: it takes three to see that all other threads have moved on.
 pub fn reclaim() {
     give_up(&pin());
 }
@@ -68,9 +68,9 @@ type Count = Arc<dyn Send + Sync>;
 
 /// What a thread has taken out of places and others might still be reading.
 ///
-/// Readers tell when they have finished, and whoever removed it drops it. Were the counts themselves
-/// handed to crossbeam, readers would drop them as they pin: beside a busy writer, a lookup would
-/// take several times as long.
+/// Readers tell when they have finished, and the thread that removed a value drops its count. Were
+/// the counts themselves handed to crossbeam, readers would drop them as they pin: beside a busy
+/// writer, a lookup would take several times as long.
 struct Removed {
     fresh: Vec<Count>,
     /// The oldest first.
@@ -106,7 +106,7 @@ impl Removed {
         look(&mut Self::new())
     }
 
-    /// Finds out when nobody can be reading any more what was taken until now.
+    /// Finds out when no thread can be reading any more what was taken until now.
     fn seal(&mut self, guard: &ReadGuard) {
         if self.fresh.is_empty() {
             return;
@@ -127,7 +127,7 @@ impl Removed {
 
 impl Drop for Removed {
     fn drop(&mut self) {
-        // Whoever comes to it has to drop what a thread leaves behind.
+        // Another thread has to drop what this thread leaves behind.
         let counts = core::mem::take(&mut self.fresh);
         let batches = core::mem::take(&mut self.batches);
         if !(counts.is_empty() && batches.is_empty()) {
@@ -197,7 +197,7 @@ impl<T: Send + Sync + 'static> Rcu<T> {
             return None;
         }
         // SAFETY: a pointer of ours that is not null came from `Arc::into_raw` and stands for one
-        // count. It is no longer in the place, and a swap hands it to nobody else, so the count is
+        // count. It is no longer in the place, and a swap hands it to no other thread, so the count is
         // ours to give up; readers may still follow it, which is why `removed` keeps it.
         let places = unsafe { Arc::from_raw(old) };
         let ours = Arc::clone(&places);
@@ -208,7 +208,7 @@ impl<T: Send + Sync + 'static> Rcu<T> {
 
 impl<T: Send + Sync + 'static> Drop for Rcu<T> {
     fn drop(&mut self) {
-        // Nobody else has the place, and whoever had it passed it on in order.
+        // No other thread has the place, and threads that had it before passed it on in order.
         let pointer = self.0.load(Ordering::Relaxed);
         if !pointer.is_null() {
             // SAFETY: the pointer came from `Arc::into_raw` and stands for one count. No reader is

@@ -151,7 +151,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
             Places::Children(children) => match children[index].load(guard) {
                 Some(child) => child.insert(id, value, guard),
                 None => {
-                    // Filled before anybody sees it.
+                    // Filled before any reader sees it.
                     let child = Self::new(self.level - 1);
                     let is_full = child.insert(id, value, guard);
                     children[index].swap(Some(Arc::new(child)));

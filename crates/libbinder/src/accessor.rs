@@ -1,4 +1,4 @@
-//! Services that are reached by a socket which somebody hands out.
+//! Services that are reached by a socket which an accessor hands out.
 //!
 //! An accessor is an object (`android.os.IAccessor`) that opens a connection to an RPC server each
 //! time it is asked. A service manager may answer with one instead of a service; so may this process
@@ -25,7 +25,7 @@ const GET_INSTANCE_NAME: TransactionCode = FIRST_CALL_TRANSACTION + 1;
 
 /// The callback knows of no address.
 const NO_CONNECTION_INFO: i32 = 0;
-/// Nobody listens there.
+/// No server listens there.
 const NOT_CONNECTED: i32 = 2;
 /// This process may not connect.
 const NOT_ALLOWED: i32 = 3;
@@ -55,7 +55,7 @@ impl ConnectionInfo {
             Self::Unix(address) => UnixStream::connect_addr(address).map(Into::into),
             Self::Inet(address) => {
                 let stream = TcpStream::connect(address)?;
-                // A call is one small write, and somebody waits for it.
+                // A call is one small write, and the caller waits for it.
                 stream.set_nodelay(true)?;
                 Ok(stream.into())
             }
@@ -100,7 +100,7 @@ impl Accessor {
     ///
     /// # Errors
     ///
-    /// The accessor's, as service-specific errors: 0 if it knows no address, 2 if nobody listens
+    /// The accessor's, as service-specific errors: 0 if it knows no address, 2 if no server listens
     /// there, 3 if it may not connect; or those of the call.
     pub fn connect(&self) -> Result<OwnedFd> {
         let file: ParcelFileDescriptor = self.call(ADD_CONNECTION)?;
@@ -235,10 +235,10 @@ impl Remotable for AccessorObject {
 /// Makes the accessor of an instance.
 type Provider = dyn Fn(&str) -> Option<Accessor> + Send + Sync;
 
-/// The instances that somebody provides.
+/// The names of instances, and the callback that makes their accessors.
 type Provided = (Vec<String>, Arc<Provider>);
 
-/// Who provides what in this process.
+/// The providers of this process.
 static PROVIDERS: Mutex<Vec<Provided>> = Mutex::new(Vec::new());
 
 fn providers() -> MutexGuard<'static, Vec<Provided>> {
@@ -267,12 +267,12 @@ impl AccessorProvider {
         Some(Self(provider))
     }
 
-    /// Whether somebody in this process provides `instance`.
+    /// Whether this process provides `instance`.
     pub(crate) fn is_provided(instance: &str) -> bool {
         providers().iter().any(|(names, _)| names.iter().any(|name| name == instance))
     }
 
-    /// The accessor of `instance`, if somebody in this process provides it.
+    /// The accessor of `instance`, if this process provides it.
     #[must_use]
     pub fn accessor_of(instance: &str) -> Option<Accessor> {
         let holds = |(names, _): &&Provided| names.iter().any(|name| name == instance);

@@ -127,8 +127,8 @@ fn tell_all(links: &[Weak<DeathNotice>]) {
     }
 }
 
-/// Notes the deaths, and tells every recipient on a thread of its own: who is told may want what the
-/// caller has locked.
+/// Notes the deaths, and tells every recipient on a thread of its own: a recipient may want what
+/// the caller has locked.
 pub(crate) fn die_elsewhere<'a>(dead: impl IntoIterator<Item = &'a DeathLinks>) {
     let mut links: Vec<_> = dead.into_iter().flat_map(DeathLinks::end).collect();
     links.retain(|link| link.strong_count() > 0);

@@ -110,7 +110,7 @@ impl DeserializeOption for ParcelFileDescriptor {
         let channel: i32 = parcel.read()?;
         let file = parcel.read_file()?;
         if channel != NO_CHANNEL {
-            // Nobody here writes to it, so its other end learns that it is closed.
+            // This process does not write to it, so its other end learns that it is closed.
             drop(parcel.read_file()?);
         }
         Ok(Some(Self(file)))

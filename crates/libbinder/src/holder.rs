@@ -26,8 +26,8 @@ impl<T: Any + fmt::Debug + Parcelable + Send + Sync> AnyParcelable for T {}
 
 /// Holds one parcelable of whatever type, or none.
 ///
-/// What was received stays as it came until somebody asks for it by its type; who only passes it on
-/// need not know the type.
+/// A received parcelable stays as it came until a reader asks for it by its type; a process that
+/// only passes it on need not know the type.
 pub struct ParcelableHolder {
     stability: Stability,
     held: Mutex<Content>,

@@ -11,7 +11,7 @@ pub type TransactionFlags = u32;
 pub const FIRST_CALL_TRANSACTION: TransactionCode = 1;
 /// The last code that interfaces may use.
 pub const LAST_CALL_TRANSACTION: TransactionCode = 0x00ff_ffff;
-/// Nobody waits for a reply.
+/// The caller does not wait for a reply.
 pub const FLAG_ONEWAY: TransactionFlags = 0x01;
 /// Parcels are overwritten with zeros once they are not needed any more.
 pub const FLAG_CLEAR_BUF: TransactionFlags = 0x20;

@@ -45,7 +45,7 @@ pub trait Remotable: Send + Sync + 'static {
 
 /// A service that can be called from elsewhere.
 ///
-/// Cloning makes another reference to the same object. It lives as long as anybody, here or elsewhere,
+/// Cloning makes another reference to the same object. It lives as long as this process or another
 /// refers to it.
 pub struct Binder<T: Remotable> {
     node: Arc<Node<T>>,

@@ -17,7 +17,7 @@ use crate::{DeathRecipient, FromIBinder, Stability, StatusCode, Strong};
 #[derive(Clone)]
 pub struct SpIBinder {
     object: Object,
-    /// The interface that calls are made for, once somebody has said so.
+    /// The interface that calls are made for, once a caller has named it.
     descriptor: Option<&'static str>,
 }
 
@@ -150,14 +150,15 @@ impl SpIBinder {
     }
 }
 
-/// What everybody may do with an object.
+/// What any holder of an object may do with it.
 pub trait IBinder {
     /// Tells `recipient` once when the object dies.
     ///
     /// # Errors
     ///
-    /// [`StatusCode::DEAD_OBJECT`] if it is dead, [`StatusCode::INVALID_OPERATION`] if nobody could
-    /// tell: it is of this process, or its transport takes no calls from the peer.
+    /// [`StatusCode::DEAD_OBJECT`] if it is dead, [`StatusCode::INVALID_OPERATION`] if its death
+    /// cannot be told: the object is of this process, or its transport takes no calls from the
+    /// peer.
     fn link_to_death(&self, recipient: &DeathRecipient) -> Result<(), StatusCode>;
 
     /// Takes that back.
@@ -181,7 +182,7 @@ pub trait IBinderInternal: IBinder {
     fn is_binder_alive(&self) -> bool;
 
     /// Asks callers of the object to show their security context, or not; only for objects of this
-    /// process, and before anybody else knows them.
+    /// process, and before any other process knows them.
     fn set_requesting_sid(&mut self, enable: bool);
 
     /// Lets the object write what it tells people into a file.
@@ -302,7 +303,7 @@ impl IBinderInternal for SpIBinder {
         }
         #[cfg(feature = "tokio")]
         let data = match crate::binder_tokio::defer(self, code, data, flags) {
-            // Nobody looks at this: the call is made, and answered, later.
+            // The caller does not look at this parcel: the call is made, and answered, later.
             Ok(()) => return Ok(Parcel::new()),
             Err(data) => data,
         };
@@ -415,7 +416,7 @@ enum WeakObject {
 }
 
 impl WpIBinder {
-    /// A strong reference, if the object is still held by anybody in this process.
+    /// A strong reference, if this process still holds the object.
     #[must_use]
     pub fn promote(&self) -> Option<SpIBinder> {
         let object = match &self.object {

@@ -374,7 +374,7 @@ impl BorrowedParcel<'_> {
 #[cold]
 fn wipe(buffer: &mut [u8]) {
     buffer.fill(0);
-    // Seen by somebody, so that the writes are not for nothing.
+    // The compiler must take the bytes for used, or it would leave out the writes.
     std::hint::black_box(&*buffer);
 }
 

@@ -31,8 +31,8 @@ const DUMP_PRIORITY_ALL: i32 = 15;
 /// The service may be started and ended as it is needed.
 const FLAG_IS_LAZY_SERVICE: i32 = 1 << 30;
 
-/// How often somebody who waits looks again: a notification is lost if the manager restarts, or if
-/// nobody takes calls in this process.
+/// How often a waiting thread looks again: a notification is lost if the manager restarts, or if no
+/// thread of this process takes calls.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The service manager of a device.
@@ -357,7 +357,8 @@ const A_FEW_SECONDS: Duration = Duration::from_secs(5);
 /// manager, or what that answers: [`StatusCode::PERMISSION_DENIED`] for one.
 pub fn try_check_service(name: &str) -> Result<Option<SpIBinder>, StatusCode> {
     match ask(|manager| manager.check(name)) {
-        // Nobody has it, or nobody can be asked: then this process may have an accessor of it.
+        // The manager does not have it, or cannot be asked: then this process may have an accessor
+        // of it.
         nobody @ (Ok(None) | Err(StatusCode::NO_INIT)) => match AccessorProvider::accessor_of(name)
         {
             Some(accessor) => accessor.service().map(Some),

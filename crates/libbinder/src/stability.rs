@@ -14,7 +14,7 @@ pub enum Stability {
 }
 
 impl Stability {
-    /// The level of an object that nobody has given one.
+    /// The level of an object that was given none.
     const UNDECLARED: i32 = 0;
     /// The level of Android's system image, which is what [`Self::Local`] means here.
     const SYSTEM: i32 = 0b00_1100;

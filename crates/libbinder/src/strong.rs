@@ -19,7 +19,7 @@ pub trait Interface: Send + Sync {
     ///
     /// # Panics
     ///
-    /// On a service that nobody has made an object of, as Android's does: only
+    /// On a service that no object has been made of, as Android's does: only
     /// `BnFoo::new_binder(service, ..)` gives it a binder.
     fn as_binder(&self) -> SpIBinder {
         panic!("a service without a binder: make one with new_binder, and ask that")
@@ -173,7 +173,7 @@ impl<I: FromIBinder + ?Sized> Weak<I> {
     ///
     /// # Errors
     ///
-    /// [`StatusCode::DEAD_OBJECT`] if nobody in this process holds the object any more.
+    /// [`StatusCode::DEAD_OBJECT`] if this process does not hold the object any more.
     pub fn upgrade(&self) -> Result<Strong<I>, StatusCode> {
         let object = self.object.promote().ok_or(StatusCode::DEAD_OBJECT)?;
         FromIBinder::try_from(object)

@@ -37,8 +37,8 @@ pub fn with_caller<R>(caller: CallerIdentity, serve: impl FnOnce() -> R) -> R {
     serve()
 }
 
-/// Whether this thread can serve calls still. In the destructors of a thread's own variables it may
-/// be that nobody could be told who calls.
+/// Whether this thread can serve calls still. In the destructors of a thread's own variables the
+/// place that says who calls may be gone.
 pub(crate) fn can_serve() -> bool {
     CALLER.try_with(|_| ()).is_ok()
 }

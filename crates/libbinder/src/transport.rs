@@ -141,8 +141,8 @@ pub enum CallStart {
 
 /// A transport's proxy of an object elsewhere.
 ///
-/// There should be one proxy for each object as long as anybody holds it, so that [`Self::is_same`] and
-/// death links mean something.
+/// There should be one proxy for each object as long as the process holds it, so that
+/// [`Self::is_same`] and death links mean something.
 pub trait RemoteObject: Any + fmt::Debug + Send + Sync {
     /// How parcels for this object are written.
     fn codec(&self) -> Arc<dyn ObjectCodec>;
@@ -178,7 +178,7 @@ pub trait RemoteObject: Any + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StatusCode::DEAD_OBJECT`], or [`StatusCode::INVALID_OPERATION`] if nobody could tell.
+    /// [`StatusCode::DEAD_OBJECT`], or [`StatusCode::INVALID_OPERATION`] if the death cannot be told.
     fn link_to_death(&self, recipient: &Arc<DeathNotice>) -> Result<(), StatusCode>;
 
     /// Takes that back.

@@ -74,7 +74,7 @@ impl ReplyOutcomeHeader {
             return Ok(Self::Done);
         }
         let message = reader.string16()?;
-        // A stack trace, for those who can read Java's.
+        // A stack trace, for readers of Java's.
         reader.skip_block()?;
         let mut service_specific = 0;
         if code == ExceptionCode::SERVICE_SPECIFIC {

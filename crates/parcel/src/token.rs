@@ -8,7 +8,7 @@ use crate::{ParcelError, Reader, Writer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u32)]
 pub enum BuilderWord {
-    /// `SYST`: Android's system image, and everybody who wants to talk to it.
+    /// `SYST`: Android's system image, and all programs that want to talk to it.
     #[default]
     System = u32::from_be_bytes(*b"SYST"),
     /// `VNDR`: the vendor's image.
@@ -19,7 +19,7 @@ pub enum BuilderWord {
 
 /// The thread's strict mode policy: none, but violations are to be gathered.
 const STRICT_MODE: u32 = 1 << 31;
-/// Nobody to bill the work to.
+/// No user to bill the work to.
 const NO_WORK_SOURCE: i32 = -1;
 
 /// What stands before a call's arguments.
@@ -27,7 +27,7 @@ const NO_WORK_SOURCE: i32 = -1;
 pub struct InterfaceToken {
     /// The interface's name.
     pub descriptor: String,
-    /// Who built the caller; over RPC nobody says.
+    /// Who built the caller; over RPC this is not sent.
     pub header: Option<BuilderWord>,
 }
 

@@ -24,7 +24,7 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
     ///
     /// `may_choose` says whether the caller may choose numbers in a namespace. Chosen numbers do
     /// not move the circle on. To adopt a process of the kernel's, choose all of its numbers
-    /// (`NSpid`, read backwards); one that is [taken](AllocError::Taken) belongs to somebody who
+    /// (`NSpid`, read backwards); one that is [taken](AllocError::Taken) belongs to a process that
     /// has ended unnoticed, to be [freed](Pid::free) before another try.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ struct Level<'a, P: Send + Sync + 'static> {
     numbers: LockedIdr<'a, Pid<P>>,
     /// Where the circle was before.
     cursor: u32,
-    /// The number, once it is reserved. Nobody finds it until it is published.
+    /// The number, once it is reserved. No reader finds it until it is published.
     number: Option<u32>,
 }
 
@@ -115,7 +115,7 @@ impl<'a, P: Send + Sync + 'static> Level<'a, P> {
         match self.namespace.life() {
             ReaperState::Awaited if number != 1 => Err(AllocError::NoReaper { level, number }),
             // Differs from Linux, which asks the innermost namespace alone: there the end of an
-            // outer first process kills everybody inside before they could ask.
+            // outer first process kills all processes inside before they could ask.
             ReaperState::Stopped => Err(AllocError::Stopped { level }),
             ReaperState::Awaited | ReaperState::Running | ReaperState::Elsewhere => Ok(()),
         }
@@ -132,7 +132,7 @@ impl<'a, P: Send + Sync + 'static> Level<'a, P> {
     }
 
     /// Differs from Linux, which sets the circle back only for the first process of a namespace,
-    /// and otherwise leaves out a number that nobody had.
+    /// and otherwise leaves out a number that no process had.
     fn unwind(&mut self) {
         let Some(number) = self.number.take() else { return };
         let removed = self.numbers.remove(number);
@@ -170,7 +170,7 @@ pub enum AllocError {
         /// The number.
         number: u32,
     },
-    /// A chosen number is somebody's (`EEXIST`).
+    /// A process has a chosen number already (`EEXIST`).
     #[error("pid {number} is in use at level {level}")]
     Taken {
         /// The level of the namespace.

@@ -14,7 +14,7 @@ use crate::pid::Pid;
 
 /// A pid namespace, whose processes are `P`.
 ///
-/// It lives as long as anybody has it, and that is each of its pids until it is freed.
+/// It lives as long as it is held, and each of its pids holds it until that is freed.
 pub struct PidNamespace<P: Send + Sync + 'static> {
     /// The root first, the parent last.
     ancestors: Box<[Arc<Self>]>,
@@ -29,7 +29,7 @@ pub struct PidNamespace<P: Send + Sync + 'static> {
 /// What has become of the first process, which takes on those whose parents end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReaperState {
-    /// It has not come yet, and nobody may come before it.
+    /// It has not come yet, and no process may come before it.
     Awaited,
     /// It is here.
     Running,
@@ -121,7 +121,7 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
     /// Gives out no more numbers, here and in the namespaces inside, for good: the first process
     /// is about to end.
     ///
-    /// Who comes later and looks sees every pid that there will ever be.
+    /// A caller that looks afterwards sees every pid that there will ever be.
     pub fn disable_pid_allocation(&self) {
         let _locked = self.numbers.lock();
         self.set_life(ReaperState::Stopped);
@@ -145,7 +145,7 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
         self.numbers.get(nr)
     }
 
-    /// Finds the lowest number from `nr` on that is somebody's.
+    /// Finds the lowest number from `nr` on that a process has.
     pub fn find_ge_pid<'g>(&'g self, nr: u32, guard: &'g ReadGuard) -> Option<(u32, &'g Pid<P>)> {
         self.numbers.get_next(nr, guard)
     }

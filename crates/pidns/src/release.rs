@@ -49,7 +49,7 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
     ///
     /// # Errors
     ///
-    /// [`NoSuchPid`] if the number is nobody's.
+    /// [`NoSuchPid`] if no process has the number.
     pub fn free_pid(&self, nr: u32) -> Result<Arc<Pid<P>>, NoSuchPid> {
         let none = NoSuchPid { level: self.level(), number: nr };
         let pid = self.get_pid(nr).ok_or(none)?;
@@ -68,7 +68,7 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
             let Some(number) = self.find_ge_pid(next, &pin()).map(|(number, _)| number) else {
                 return freed;
             };
-            // Somebody else may free it at the same time.
+            // Another thread may free it at the same time.
             freed.extend(self.free_pid(number).ok());
             next = number + 1;
         }
@@ -85,7 +85,7 @@ pub struct AlreadyFreed {
     pub number: u32,
 }
 
-/// A number that is nobody's.
+/// A number that no process has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("nobody is pid {number} at level {level}")]
 pub struct NoSuchPid {

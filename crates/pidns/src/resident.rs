@@ -1,4 +1,4 @@
-//! A process of the table, and those who hold it there.
+//! A process of the table, and its holders.
 
 use alloc::sync::Arc;
 use core::any::Any;
@@ -8,8 +8,8 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::pid::Pid;
 use crate::table::KernelProcess;
 
-/// Anything that somebody keeps with a process, for the table to hand out: what else is known of it,
-/// its parent's pid.
+/// A value that the table's caller keeps with a process, and that the table hands out again: what
+/// else is known of it, such as its parent's pid.
 pub type Record = Arc<dyn Any + Send + Sync>;
 
 /// What a [`PidTable`](crate::PidTable) keeps of a process besides its numbers.
@@ -17,7 +17,7 @@ pub struct Resident {
     /// As it was adopted; `None` for one whose numbers were allocated.
     found: Option<KernelProcess>,
     record: Option<Record>,
-    /// How many hold the pid; it goes with the last.
+    /// The number of holders of the pid; it goes with the last.
     holders: AtomicUsize,
     /// Its numbers are another's.
     is_superseded: AtomicBool,
@@ -43,7 +43,7 @@ impl Resident {
         self.record.as_deref()?.downcast_ref()
     }
 
-    /// How many hold the pid.
+    /// The number of holders of the pid.
     #[must_use]
     pub fn holders(&self) -> usize {
         self.holders.load(Ordering::Relaxed)
@@ -67,7 +67,7 @@ pub struct HeldPid {
 }
 
 impl HeldPid {
-    /// Joins those who hold a pid, unless the last of them is letting go of it.
+    /// Becomes a further holder of a pid, unless the last of the others is letting go of it.
     pub(crate) fn join(pid: Arc<Pid<Resident>>) -> Option<Self> {
         let more = |holders: usize| (holders > 0).then_some(holders + 1);
         let holders = &pid.process().holders;

@@ -1,10 +1,10 @@
-//! The processes that somebody deals with: the kernel's with the kernel's numbers, others with
+//! The processes that are in use: the kernel's with the kernel's numbers, others with
 //! numbers of our own.
 //!
 //! A process of the kernel's is adopted when it is first met, and has one [`Pid`] however often that
-//! is; it leaves the table when nobody holds it any more. The kernel does not tell when a process
+//! is; it leaves the table when no code holds it any more. The kernel does not tell when a process
 //! ends. One that has, and is held still, stays until the kernel gives a number of it to another:
-//! then it loses all of them, and is seen by nobody.
+//! then it loses all of them, and is seen in no namespace.
 //!
 //! ```
 //! use pidns::{KernelProcess, NamespaceId, PidTable, pin};
@@ -44,7 +44,8 @@ pub struct KernelProcess {
     /// Its number, as the finder knows it.
     pub pid: u32,
     /// Its namespaces, from the table's root, or as far out as is known, to its own, and its number
-    /// in each. A namespace without an id is one that could not be inspected: nobody else is in it.
+    /// in each. A namespace without an id is one that could not be inspected: no other process is
+    /// in it.
     pub levels: Vec<(Option<NamespaceId>, u32)>,
     /// When it started, by any clock: this tells it from others that had its numbers.
     pub started_at: u64,
@@ -57,7 +58,7 @@ impl KernelProcess {
     }
 }
 
-/// All processes that somebody holds.
+/// All processes that are held.
 pub struct PidTable {
     root: Arc<Namespace>,
     /// The namespaces besides the root, by the kernel's number. A namespace lives by its processes.
@@ -104,10 +105,10 @@ impl PidTable {
         self.by_id.keys().filter(|id| self.namespace(**id).is_some()).count()
     }
 
-    /// Takes a process of the kernel's in, with the kernel's numbers, or joins those who hold it.
+    /// Takes a process of the kernel's in, with the kernel's numbers, or holds it once more.
     ///
-    /// Whoever has one of the numbers has ended unnoticed, and loses all that it has. `record` is kept
-    /// if the process is new.
+    /// A process that has one of the numbers has ended unnoticed, and loses all its numbers.
+    /// `record` is kept if the process is new.
     ///
     /// # Errors
     ///
@@ -161,7 +162,7 @@ impl PidTable {
         Ok(HeldPid::of(self.root.alloc_pid(resident)?))
     }
 
-    /// Finds the namespace of a process, and makes those that nobody was in before.
+    /// Finds the namespace of a process, and makes those that no process was in before.
     fn find_way(&self, found: &KernelProcess) -> Result<Way, AdoptError> {
         let mut way: Option<Way> = None;
         for (id, _) in &found.levels {
@@ -213,7 +214,7 @@ impl Way {
         Self { namespace, fresh: fresh.into_iter().collect() }
     }
 
-    /// Goes on into a namespace that nobody was in before.
+    /// Goes on into a namespace that no process was in before.
     fn inwards(mut self, id: Option<NamespaceId>) -> Result<Self, TooDeep> {
         let namespace = self.namespace.child()?;
         namespace.assume_reaper();

@@ -8,8 +8,8 @@ use crate::machine::Machine;
 /// Files tell the time in hundredths of a second.
 const TICK: Duration = Duration::from_millis(10);
 
-/// A clock that stands while somebody has read it, until the next tick: so all that is told in
-/// between agrees. Who reads it once causes one tick, and who does not read it none.
+/// A clock that stands still from its first reading until the next tick: so all files that are read
+/// in between agree. One reading causes one tick, and without one there is none.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
     state: Mutex<State>,
@@ -18,7 +18,7 @@ pub(crate) struct Clock {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The time told; `None` if nobody has asked since the last tick.
+    /// The time told; `None` if no file was read since the last tick.
     told: Option<Duration>,
     is_closed: bool,
 }
@@ -33,7 +33,7 @@ impl Clock {
         *state.told.get_or_insert_with(|| machine.uptime())
     }
 
-    /// Waits until somebody has read it and the time is another; returns false when closed.
+    /// Waits until it has been read and the time is another; returns false when closed.
     pub(crate) fn tick(&self, machine: &Machine) -> bool {
         let mut state = self.state();
         loop {

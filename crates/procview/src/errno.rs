@@ -58,7 +58,7 @@ fn is_shortage(error: &io::Error) -> bool {
 ///
 /// # Errors
 ///
-/// A shortage: nobody can say whether it is there.
+/// A shortage: then it is unknown whether the file is there.
 pub(crate) fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(it) => Ok(Some(it)),

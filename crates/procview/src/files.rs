@@ -157,8 +157,8 @@ impl Text {
         }
     }
 
-    /// The permissions. What the kernel tells only to those who may trace the process is closed to
-    /// all but its user here, for the question is ours and not the reader's.
+    /// The permissions. Files that the kernel shows only to processes that may trace this one are
+    /// closed to all but its user here, for the question is ours and not the reader's.
     pub(crate) const fn permissions(self) -> u32 {
         match self {
             Self::Environ

@@ -1,4 +1,4 @@
-//! Processes of the kernel's, read anew each time: nobody would tell us when they change.
+//! Processes of the kernel's, read anew each time: the kernel does not tell when they change.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,22 +10,22 @@ use binder_os::{ProcDir, processes};
 use crate::errno::found;
 use crate::node::SERIAL_MAX;
 
-/// Which of the kernel's processes belong to a view. Whoever reads sees itself in any case.
+/// Which of the kernel's processes belong to a view. A reader sees itself in any case.
 pub enum Members {
-    /// Nobody.
+    /// No process.
     Nobody,
     /// All.
     All,
     /// This process and its children, their children, and so on. It adopts the orphans among them
-    /// (`PR_SET_CHILD_SUBREAPER`), so who is below stays there, and nobody else ever comes.
+    /// (`PR_SET_CHILD_SUBREAPER`), so a process below stays there, and none comes from elsewhere.
     Below(u32),
-    /// Those of whom this says so, each time that somebody asks.
+    /// The processes that this names, asked anew for each read.
     Told(Box<dyn Membership>),
 }
 
 /// Says who belongs to a view.
 pub trait Membership: Send + Sync {
-    /// Whether process `pid` belongs to it. Whoever reads of one process asks for it and for each
+    /// Whether process `pid` belongs to it. A read of one process asks for that one and for each
     /// that it names, so this must not cost more for many members.
     fn contains(&self, pid: u32) -> bool;
 
@@ -68,13 +68,13 @@ enum Place {
     Task(u32),
 }
 
-/// A process, or a thread, for as long as somebody knows a file of it.
+/// A process, or a thread, for as long as the kernel knows, or a thread uses, a file of it.
 struct Slot {
     place: Place,
     /// The process; of a process, itself.
     tgid: u32,
     dir: SlotDir,
-    /// Whether it is one of those [below](Members::Below), once somebody has asked.
+    /// Whether it is one of those [below](Members::Below), once that was asked for.
     is_below: Option<bool>,
     lookups: u64,
 }
@@ -83,13 +83,14 @@ struct Slot {
 enum SlotDir {
     /// It stays that process's when the number goes to another.
     Open(Arc<ProcDir>),
-    /// There were too many. Whoever has the number is the same if it started at this tick of the clock.
+    /// Too many were open. The process with the number is the same if it started at this tick of
+    /// the clock.
     Closed { started: u64 },
     /// Closed, and the process is gone.
     Ended,
 }
 
-/// A process, or a thread, that keeps its slot for as long as somebody has this.
+/// A process, or a thread, that keeps its slot for as long as this value lives.
 pub(crate) struct Adopted {
     pub(crate) slot: u32,
     tgid: u32,
@@ -152,9 +153,9 @@ impl Kernel {
         Ok(if self.shows(number, reader)? { number } else { 0 })
     }
 
-    /// Who is told for a parent that is not seen. A tree is drawn from 1, so what is shown of the
-    /// kernel's processes hangs there, whether or not that is seen itself; in a table 1 is somebody
-    /// else.
+    /// The number that is shown for a parent that is not seen. A tree is drawn from 1, so what is
+    /// shown of the kernel's processes hangs there, whether or not that is seen itself; in a table
+    /// 1 is another process.
     pub(crate) fn adopter(&self) -> u32 {
         match self.members {
             Members::Nobody => 0,
@@ -244,8 +245,8 @@ impl Kernel {
         Ok(false)
     }
 
-    /// Follows the parents of a process until one is known to be below `ancestor`, or not; `None` if
-    /// somebody is gone.
+    /// Follows the parents of a process until one is known to be below `ancestor`, or not; `None`
+    /// if one of them is gone.
     fn follow(&self, pid: u32, ancestor: u32, line: &mut Vec<Step>) -> io::Result<Option<bool>> {
         let mut at = pid;
         loop {
@@ -404,13 +405,13 @@ impl Slots {
         }
     }
 
-    /// Closes the directories with which nobody deals at this moment.
+    /// Closes the directories that no thread uses at this moment.
     fn close_idle(&mut self) {
         let Self { slots, opened, .. } = self;
         opened.retain(|at| slots.get_mut(at).is_some_and(Slot::stays_open));
     }
 
-    /// Gives up the dead, and what nobody knows.
+    /// Gives up the slots of dead processes, and idle ones.
     fn sweep(&mut self, proc: &ProcDir) {
         self.slots.retain(|_, slot| !slot.is_idle() && (slot.is_held() || slot.lives(proc)));
         let Self { slots, by_place, .. } = self;
@@ -428,12 +429,12 @@ impl Place {
 }
 
 impl Slot {
-    /// Whether somebody deals with it at this moment.
+    /// Whether a thread uses its directory at this moment.
     fn is_held(&self) -> bool {
         matches!(&self.dir, SlotDir::Open(dir) if Arc::strong_count(dir) > 1)
     }
 
-    /// Whether nobody does, and the kernel does not know of it either.
+    /// Whether no thread does, and the kernel does not know of it either.
     fn is_idle(&self) -> bool {
         self.lookups == 0 && !self.is_held()
     }
@@ -447,7 +448,7 @@ impl Slot {
         }
     }
 
-    /// Closes its directory, unless somebody deals with it.
+    /// Closes its directory, unless a thread uses it; returns whether it is open still.
     fn stays_open(&mut self) -> bool {
         let is_held = self.is_held();
         let SlotDir::Open(dir) = &self.dir else { return false };
@@ -521,7 +522,7 @@ mod tests {
         let closed = |slot: &u32| matches!(kernel.slots().slots[slot].dir, SlotDir::Closed { .. });
         let held = kernel.dir(ours[0]).unwrap();
         kernel.slots().close_idle();
-        assert!(!closed(&ours[0]), "somebody deals with it");
+        assert!(!closed(&ours[0]), "a thread uses it");
         drop(held);
         kernel.slots().close_idle();
         assert!(ours.iter().chain(&theirs).all(closed));

@@ -3,7 +3,7 @@
 //! A view shows the processes of one pid namespace, with their numbers there. There are
 //! two kinds. What a [`ProcessTable`] holds has no kernel behind it: every change passes through the table,
 //! so the kernel may keep whatever it was told, until it is told otherwise. The kernel's own
-//! processes are read from the kernel's /proc each time, for nobody tells of their changes.
+//! processes are read from the kernel's /proc each time, for the kernel does not tell of their changes.
 
 #![forbid(unsafe_code)]
 

@@ -208,7 +208,7 @@ pub(crate) fn render(
         MachineFile::OsRelease => machine.release.clone(),
         MachineFile::OsType => b"Linux\n".to_vec(),
         MachineFile::Hostname => machine.hostname.clone(),
-        // Nobody's sockets: whoever looks for their names finds that there are none.
+        // A table has no sockets: the files have their header alone, and no socket is found in them.
         MachineFile::Net(file) => file.header().into_bytes(),
     }
 }

@@ -95,8 +95,8 @@ impl NetFile {
         }
     }
 
-    /// The kernel's text without the addresses of sockets in its memory. It shows them, if at all, to those who
-    /// may look into the kernel; here it is asked by the server, whoever reads.
+    /// The kernel's text without the addresses of sockets in its memory. The kernel shows them, if
+    /// at all, to processes that may look into it; here the server asks for every reader.
     pub(crate) fn without_addresses(self, mut text: Vec<u8>) -> Vec<u8> {
         let column = match self {
             Self::Tcp | Self::Tcp6 | Self::Udp | Self::Udp6 | Self::Raw | Self::Raw6 => 11,

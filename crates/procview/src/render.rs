@@ -78,7 +78,7 @@ impl Seen<'_> {
         leader.as_deref().unwrap_or(self.task).process().kin().threads.len() + 1
     }
 
-    /// The number of somebody that the table knows by `global` in its root; 0 if it is not seen.
+    /// The number of the process that the table knows by `global` in its root; 0 if it is not seen.
     fn nr(&self, global: u32) -> u32 {
         self.table.root().get_pid(global).map_or(0, |pid| pid.nr_ns(self.namespace))
     }
@@ -210,7 +210,7 @@ impl Seen<'_> {
         name
     }
 
-    /// Somebody's numbers, from the namespace that looks down to that of the process.
+    /// The numbers of a process, from the viewing namespace down to that of this task.
     fn numbers_inside(&self, somebody: &Pid<Task>) -> String {
         let levels = self.namespace.level() as usize..self.task.numbers().len();
         let numbers = levels.map(|it| somebody.numbers().get(it).copied().unwrap_or(0));

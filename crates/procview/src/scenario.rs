@@ -1,4 +1,4 @@
-//! A table filled with processes that nobody has started.
+//! A table filled with processes that were never started.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct Scenario {
     pub processes: u32,
     /// How many namespaces lie inside each other, the root among them.
     pub levels: u32,
-    /// The environment of everybody.
+    /// The environment of every process.
     pub environ: Vec<Vec<u8>>,
 }
 
@@ -59,7 +59,7 @@ impl Scenario {
             if table.root().processes() == self.processes {
                 break;
             }
-            // Whoever runs a container is outside of it.
+            // The process that runs a container is outside of it.
             let parent =
                 holder.and_then(|holder| hosts.get(holder)).and_then(|it| it.parents.first());
             let name = if level == 0 { "init" } else { "containerd-init" };
@@ -133,6 +133,6 @@ struct Host {
     namespace: Arc<PidNamespace<Task>>,
     /// All in it, the first before the others, by their numbers in the root.
     parents: Vec<u32>,
-    /// How many of them are somebody's children here.
+    /// How many of them are children of another process here.
     children: usize,
 }

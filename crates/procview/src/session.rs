@@ -83,8 +83,7 @@ struct OpenFile {
 
 impl ViewSession {
     /// Makes a view of the processes of `table` that `namespace` sees. What it tells may be kept
-    /// by the kernel. Whoever reads finds itself at `self` and at its number, though no listing
-    /// has it.
+    /// by the kernel. A reader finds itself at `self` and at its number, though no listing has it.
     ///
     /// # Errors
     ///
@@ -360,7 +359,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The text of an open file: whoever begins at the beginning gets a new one.
+    /// The text of an open file: a reader that begins at the beginning gets a new one.
     fn open_text(&self, read: &Read, caller: ViewReader) -> Result<Arc<Vec<u8>>, ViewErrno> {
         let fh = usize::try_from(read.fh).unwrap_or(usize::MAX);
         let (node, text) = match self.files().get(fh) {
@@ -427,7 +426,7 @@ impl Shared {
         self.send(&reply::error(unique, errno.raw()));
     }
 
-    /// Writes one message. Whoever asked, or the file that is told of, may be gone.
+    /// Writes one message. The process that asked, or the file that is told of, may be gone.
     fn send(&self, message: &Message<'_>) {
         match self.fuse.send(message.slices()) {
             Ok(ReplyOutcome::Delivered | ReplyOutcome::Gone) => {}

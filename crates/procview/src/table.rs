@@ -16,7 +16,7 @@ const FIRST_NAMESPACE: u32 = 4_026_531_836;
 /// Where numbers of further namespaces begin.
 const FURTHER_NAMESPACES: u32 = 4_026_532_400;
 
-/// Processes, the namespaces that they are in, and those who watch.
+/// Processes, the namespaces that they are in, and the watchers of changes.
 pub struct ProcessTable {
     root: Arc<PidNamespace<Task>>,
     machine: Machine,
@@ -31,7 +31,8 @@ pub struct ProcessTable {
     resident_pages: AtomicU64,
 }
 
-/// Who is told of changes, after they have come about and before the one who made them goes on.
+/// A listener for changes: it is told after they have come about and before the thread that made
+/// them goes on.
 ///
 /// What is told may not change the table.
 pub(crate) trait Watcher: Send + Sync {
@@ -54,7 +55,7 @@ pub enum TableError {
     /// There are too many namespaces inside each other.
     #[error(transparent)]
     TooDeep(#[from] TooDeep),
-    /// Nobody has the number.
+    /// No process has the number.
     #[error("nobody has number {0} in the root")]
     Nobody(u32),
 }
@@ -79,7 +80,7 @@ impl ProcessTable {
         })
     }
 
-    /// The namespace in which everybody has a number.
+    /// The namespace in which every process has a number.
     #[must_use]
     pub fn root(&self) -> &Arc<PidNamespace<Task>> {
         &self.root
@@ -108,8 +109,8 @@ impl ProcessTable {
         Ok(made)
     }
 
-    /// Adds a process to `namespace`, the child of whoever `facts` say; its program and all else
-    /// are as they say, too. To name a thread there is to name its process.
+    /// Adds a process to `namespace`, the child of the process that `facts` name; its program and
+    /// all else are as they say, too. To name a thread there is to name its process.
     ///
     /// # Errors
     ///
@@ -248,7 +249,7 @@ impl ProcessTable {
     }
 
     /// Ends a process. Its children become those of the first process of its namespace, and if it
-    /// is that itself, everybody in the namespace ends with it.
+    /// is that itself, all processes of the namespace end with it.
     ///
     /// # Errors
     ///
@@ -326,7 +327,8 @@ impl ProcessTable {
         Ok(pid)
     }
 
-    /// A serial that nobody has: they come round, and somebody may have been here since.
+    /// A serial that no process has: they come round, and a process of an earlier round may have it
+    /// still.
     fn new_serial(&self) -> u32 {
         loop {
             let serial = self.next_serial.fetch_add(1, Ordering::Relaxed) & SERIAL_MAX;
@@ -376,7 +378,7 @@ impl ProcessTable {
         let (leader, facts) = (task.process().leader, task.process().facts());
         let (parent, resident_pages) = (facts.parent, facts.resident_pages);
         drop(facts);
-        // Somebody else may have freed it, had they the namespaces.
+        // A caller with access to the namespaces may have freed it already.
         let _ = task.free();
         let mut by_serial = self.by_serial.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         by_serial.remove(&task.process().serial);

@@ -32,8 +32,8 @@ pub(crate) enum Leader {
     Other(u32),
 }
 
-/// The leaders of a process's group and session; `None` for itself. Whoever has ended still lends them
-/// its number.
+/// The leaders of a process's group and session; `None` for itself. A leader that has ended still
+/// lends them its number.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LedBy {
     pub(crate) process_group: Option<Arc<Pid<Task>>>,
@@ -156,7 +156,8 @@ impl Default for Facts {
 }
 
 impl Facts {
-    /// Gives up what whoever has ended has no more, and returns how many pages of memory that were.
+    /// Gives up what a process that has ended no longer has; returns the number of pages that its
+    /// memory had.
     pub(crate) fn end(&mut self) -> u64 {
         self.argv.clear();
         self.environ.clear();

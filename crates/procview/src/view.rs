@@ -27,7 +27,7 @@ const S_IFLNK: u32 = 0o120_000;
 /// What does not change, or whose changes we tell.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
 
-/// The link to the mounts of whoever reads it.
+/// The link to the mounts of its reader.
 const MOUNTS: &str = "mounts";
 
 /// The directory that is ours beside the kernel's processes, too: what is in it is each reader's own.
@@ -181,7 +181,7 @@ impl View {
         self.found(file.or(dir)?).ok()
     }
 
-    /// A node that is no process's, and whoever looks it up.
+    /// A node that belongs to no process, with its attributes and how long the kernel may keep them.
     fn found(&self, node: ViewNode) -> Result<Found, ViewErrno> {
         let valid = match (self.keeping, node) {
             (Keeping::Asked, _) => (Duration::ZERO, Duration::ZERO),
@@ -341,7 +341,8 @@ impl View {
     ) -> Result<(), ViewErrno> {
         let first = u32::try_from(after).map_err(|_| ViewErrno::Inval)?.max(1);
         let kernels = match self.keeping {
-            // What is listed is kept, for all: nobody may be there for one reader alone.
+            // The kernel keeps the listing for all readers: no process may be in it for one reader
+            // alone.
             Keeping::Kept => Vec::new(),
             Keeping::Asked => self.kernel.list(self.kernel.tgid_of(caller.tid)?)?,
         };

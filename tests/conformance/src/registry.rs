@@ -94,16 +94,16 @@ const fn unit(number: u16, file: &'static str, test: &'static str) -> UnitTest {
     UnitTest { number, file, test }
 }
 
-const CODES: &str = "crates/binder-uapi/tests/codes.rs";
-const HEADER: &str = "crates/binder-uapi/tests/header/main.rs";
+const CODES: &str = "crates/binder-uapi/tests/all/codes.rs";
+const HEADER: &str = "crates/binder-uapi/tests/all/header.rs";
 const POOL: &str = "crates/idr/src/pool/tests.rs";
-const RAW_C: &str = "tests/foreign/tests/raw_c.rs";
+const RAW_C: &str = "tests/foreign/tests/all/raw_c.rs";
 const IDENTITY: &str = "crates/binder-core/src/identity.rs";
 const PID_TABLE: &str = "crates/pidns/src/table/tests.rs";
 const RANGES: &str = "crates/binder-core/src/ranges.rs";
 const PAGES: &str = "crates/binder-core/src/pages.rs";
-const FICKLE: &str = "crates/binder-testkit/tests/fickle_memory.rs";
-const SCHEDULES: &str = "crates/binder-testkit/tests/schedules.rs";
+const FICKLE: &str = "crates/binder-testkit/tests/all/fickle_memory.rs";
+const SCHEDULES: &str = "crates/binder-testkit/tests/all/schedules.rs";
 
 /// The numbers that unit tests cover.
 pub const UNIT_TESTS: &[UnitTest] = &[

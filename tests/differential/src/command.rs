@@ -15,6 +15,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::message::Message;
 use crate::play::{Play, note};
+use crate::troupe::Buffer;
 
 /// A command of a write buffer, as far as it changes what its thread may do.
 pub(crate) enum Command {
@@ -28,7 +29,7 @@ impl Play<'_, '_> {
     pub(crate) fn command(&mut self, index: usize, seat: usize, bytes: &mut Vec<u8>) -> Command {
         let serves = self.troupe.members[index].seats[seat].serves > 0;
         match self.dice.roll(100) {
-            0..12 if serves => return self.send(index, bytes, true),
+            0..20 if serves => return self.send(index, bytes, true),
             0..36 => return self.send(index, bytes, false),
             36..40 => return self.send(index, bytes, true),
             40..54 => self.free(index, bytes),
@@ -42,12 +43,20 @@ impl Play<'_, '_> {
             82..92 => {
                 let codes = [
                     BC_REQUEST_DEATH_NOTIFICATION,
-                    BC_REQUEST_DEATH_NOTIFICATION,
-                    BC_CLEAR_DEATH_NOTIFICATION,
                     BC_REQUEST_FREEZE_NOTIFICATION,
+                    BC_CLEAR_DEATH_NOTIFICATION,
                     BC_CLEAR_FREEZE_NOTIFICATION,
                 ];
-                let (code, handle) = (self.dice.pick(&codes), self.handle(index));
+                let at = self.dice.roll_index(codes.len());
+                let (code, watched) = (codes[at], self.troupe.members[index].watched[at % 2]);
+                let is_request = at < 2;
+                let handle = match watched {
+                    Some(handle) if !is_request && !self.dice.one_in(4) => handle,
+                    _ => self.handle(index),
+                };
+                if is_request {
+                    self.troupe.members[index].watched[at % 2] = Some(handle);
+                }
                 bytes.extend_from_slice(code.as_bytes());
                 bytes.extend_from_slice(handle.as_bytes());
                 bytes.extend_from_slice(u64::from(handle).as_bytes());
@@ -65,17 +74,16 @@ impl Play<'_, '_> {
         Command::Other
     }
 
-    pub(crate) fn note_command(&mut self, index: usize, bytes: &[u8]) {
+    pub(crate) fn note_command(&mut self, bytes: &[u8]) {
         let (code, payload) = u32::read_from_prefix(bytes).expect("a code");
-        note!(self, "{}(", name_of(code).trim_start_matches("BC_"));
+        let name = name_of(code);
+        note!(self, "{}(", name.trim_start_matches("BC_"));
+        self.troupe.count(name);
         if matches!(code, BC_TRANSACTION | BC_TRANSACTION_SG | BC_REPLY | BC_REPLY_SG) {
             let (data, _) = BinderTransactionData::read_from_prefix(payload).expect("its data");
             let BinderTransactionData { target, code, flags, data_size, offsets_size, .. } = data;
             note!(self, "{target} code {code} flags {flags:x} {data_size}+{offsets_size}");
-        } else if code == BC_FREE_BUFFER {
-            let address = u64::read_from_bytes(payload).expect("an address");
-            note!(self, "{}", self.place_of(index, address));
-        } else {
+        } else if code != BC_FREE_BUFFER {
             for word in payload.chunks(4) {
                 let word = u32::read_from_bytes(word).expect("whole words");
                 note!(self, "{word:x} ");
@@ -112,13 +120,7 @@ impl Play<'_, '_> {
         let handles = self.troupe.members[index].handles.clone();
         let mut message = Message::random(&mut self.dice, &handles);
         let guard = self.troupe.rig.guard(self.troupe.members[index].host);
-        for offset in &message.offsets {
-            self.note_sent_object(&message.data, *offset);
-        }
-        for (at, piece) in std::mem::take(&mut message.pieces) {
-            let address = piece.map_or(guard, |bytes| self.troupe.place(index, &bytes));
-            message.data[at..][..8].copy_from_slice(address.as_bytes());
-        }
+        let placed = self.place_message(index, &mut message);
         let mut flags = self.dice.pick(&[0, TF_ACCEPT_FDS, TF_ACCEPT_FDS, TF_CLEAR_BUF]);
         let is_oneway = !is_reply && self.dice.one_in(2);
         if is_oneway {
@@ -129,13 +131,12 @@ impl Play<'_, '_> {
             target: handle.into(),
             code: u32::try_from(self.dice.roll(4)).expect("a small number"),
             flags,
-            data_size: message.data.len() as u64,
-            offsets_size: message.offsets.len() as u64 * 8,
-            buffer: self.troupe.place(index, &message.data),
-            offsets: self.troupe.place(index, message.offsets.as_bytes()),
-            ..BinderTransactionData::default()
+            ..placed
         };
+        // Where an object cannot be read, the C driver says EINVAL, else EFAULT.
+        let begins_with_object = message.offsets.first().is_some_and(|offset| *offset <= 4);
         match self.dice.roll(60) {
+            0 | 4 if begins_with_object => {}
             0 => data.buffer = guard,
             1 => data.offsets = guard,
             2 => data.data_size = self.dice.pick(&[0, 1 << 20, u64::MAX]),
@@ -144,7 +145,9 @@ impl Play<'_, '_> {
             4 => data.buffer = guard - 4,
             _ => {}
         }
-        self.troupe.has_files |= message.has_files;
+        if data.buffer != placed.buffer || data.offsets == guard {
+            self.troupe.count("a bad buffer of a transaction");
+        }
         let code = match (is_reply, message.extra_bytes.is_some()) {
             (false, false) => BC_TRANSACTION,
             (false, true) => BC_TRANSACTION_SG,
@@ -163,18 +166,57 @@ impl Play<'_, '_> {
         }
     }
 
+    /// Puts a message into the sender's memory.
+    pub(crate) fn place_message(
+        &mut self,
+        index: usize,
+        message: &mut Message,
+    ) -> BinderTransactionData {
+        for offset in &message.offsets {
+            self.note_sent_object(&message.data, *offset);
+        }
+        let guard = self.troupe.rig.guard(self.troupe.members[index].host);
+        for (at, piece) in std::mem::take(&mut message.pieces) {
+            let address = piece.map_or(guard, |bytes| self.troupe.place(index, &bytes));
+            message.data[at..][..8].copy_from_slice(address.as_bytes());
+        }
+        BinderTransactionData {
+            data_size: message.data.len() as u64,
+            offsets_size: message.offsets.len() as u64 * 8,
+            buffer: self.troupe.place(index, &message.data),
+            offsets: self.troupe.place(index, message.offsets.as_bytes()),
+            ..BinderTransactionData::default()
+        }
+    }
+
     fn free(&mut self, index: usize, bytes: &mut Vec<u8>) {
-        let buffers = &self.troupe.members[index].buffers;
-        let address = if buffers.is_empty() || self.dice.one_in(15) {
-            self.troupe.members[index].base + self.dice.pick(&[0, 8, 4, 1 << 30])
-        } else {
-            let at = self.dice.roll_index(buffers.len());
-            buffers[at]
+        let member = &mut self.troupe.members[index];
+        let mut add = |address: u64| {
+            bytes.extend_from_slice(BC_FREE_BUFFER.as_bytes());
+            bytes.extend_from_slice(address.as_bytes());
         };
-        bytes.extend_from_slice(BC_FREE_BUFFER.as_bytes());
-        bytes.extend_from_slice(address.as_bytes());
+        if member.buffers.is_empty() {
+            note!(self, "(nowhere) ");
+            return add(member.base + (1 << 30));
+        }
         // If the command is not run, the buffer is forgotten all the same: so it is on every driver.
-        self.troupe.members[index].buffers.retain(|buffer| *buffer != address);
+        let at = self.dice.roll_index(member.buffers.len());
+        let Buffer { number, address, .. } = member.buffers.remove(at);
+        match self.dice.roll(20) {
+            0 => {
+                note!(self, "(within b{number}) ");
+                add(address + 4);
+            }
+            1 => {
+                note!(self, "(b{number} twice) ");
+                add(address);
+                add(address);
+            }
+            _ => {
+                note!(self, "(b{number}) ");
+                add(address);
+            }
+        }
     }
 
     fn acknowledge(&mut self, index: usize, bytes: &mut Vec<u8>) {

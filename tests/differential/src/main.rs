@@ -1,14 +1,15 @@
 //! Plays random command streams on a device, one for each seed, and prints what came of each.
 //!
 //! ```text
-//! player --device /dev/binder --seeds 0..50 [--hashes]
+//! player --device /dev/binder --seeds 0..50 [--hashes] [--counts]
 //! ```
 //!
 //! The same seed asks every driver the same, as long as they answer the same. With `--hashes`, a line
-//! for each seed says only whether two drivers did.
+//! for each seed says only whether two drivers did. `--counts` adds how often what occurred.
 
 mod command;
 mod dice;
+mod introduction;
 mod message;
 mod play;
 mod returns;
@@ -24,12 +25,17 @@ struct Arguments {
     device: PathBuf,
     seeds: Range<u64>,
     prints_hashes: bool,
+    prints_counts: bool,
 }
 
 impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Option<Self> {
-        let mut arguments =
-            Self { device: "/dev/binder".into(), seeds: 0..1, prints_hashes: false };
+        let mut arguments = Self {
+            device: "/dev/binder".into(),
+            seeds: 0..1,
+            prints_hashes: false,
+            prints_counts: false,
+        };
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--device" => arguments.device = words.next()?.into(),
@@ -39,6 +45,7 @@ impl Arguments {
                     arguments.seeds = first.parse().ok()?..end.parse().ok()?;
                 }
                 "--hashes" => arguments.prints_hashes = true,
+                "--counts" => arguments.prints_counts = true,
                 _ => return None,
             }
         }
@@ -49,7 +56,7 @@ impl Arguments {
 fn main() -> ExitCode {
     act_if_asked();
     let Some(arguments) = Arguments::parse(std::env::args().skip(1)) else {
-        eprintln!("usage: player [--device PATH] [--seeds FIRST..END] [--hashes]");
+        eprintln!("usage: player [--device PATH] [--seeds FIRST..END] [--hashes] [--counts]");
         return ExitCode::from(2);
     };
     let second = arguments.device.with_file_name("hwbinder");
@@ -67,6 +74,11 @@ fn main() -> ExitCode {
             println!("seed {seed} {:016x}", hash(&trace));
         } else {
             print!("seed {seed}\n{trace}");
+        }
+    }
+    if arguments.prints_counts {
+        for (what, count) in &troupe.counts {
+            println!("count {count} {what}");
         }
     }
     rig.tear_down();

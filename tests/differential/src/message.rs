@@ -21,8 +21,6 @@ pub(crate) struct Message {
     pub(crate) pieces: Vec<(usize, Option<Vec<u8>>)>,
     /// The room for pieces, if the scatter-gather command is to be used.
     pub(crate) extra_bytes: Option<u64>,
-    /// There are descriptors in it.
-    pub(crate) has_files: bool,
 }
 
 impl Message {
@@ -33,11 +31,15 @@ impl Message {
         let mut message = Self { data, ..Self::default() };
         let objects = if dice.one_in(2) { 0 } else { 1 + dice.roll(3) };
         let gathers = dice.one_in(3);
-        for _ in 0..objects {
-            if gathers {
-                message.gather(dice);
-            } else {
-                message.refer(dice, handles);
+        if gathers && objects > 0 && dice.one_in(2) {
+            message.gather_in_order(dice);
+        } else {
+            for _ in 0..objects {
+                if gathers {
+                    message.gather(dice);
+                } else {
+                    message.refer(dice, handles);
+                }
             }
         }
         if gathers && dice.one_in(6) {
@@ -47,6 +49,13 @@ impl Message {
             let at = dice.roll_index(message.offsets.len());
             message.offsets[at] = dice.pick(&[0, 4, 9, 24, 1 << 20, u64::MAX - 7]);
         }
+        message
+    }
+
+    /// A message of these.
+    pub(crate) fn of(objects: &[FlatBinderObject]) -> Self {
+        let mut message = Self { data: vec![0; 8], ..Self::default() };
+        objects.iter().for_each(|object| message.object(object.as_bytes()));
         message
     }
 
@@ -73,26 +82,49 @@ impl Message {
             8 => (BINDER_TYPE_WEAK_HANDLE, handle, 0),
             _ => (BINDER_TYPE_FD, dice.pick(&[0, 0, 0, 98]), 5),
         };
-        self.has_files |= kind == BINDER_TYPE_FD;
         self.object(FlatBinderObject { kind, flags, binder, cookie }.as_bytes());
+    }
+
+    /// A piece, what it points to, and the descriptors in one of them.
+    fn gather_in_order(&mut self, dice: &mut Dice) {
+        let length = dice.pick(&[24, 32]);
+        self.piece(dice, length, None);
+        let mut parent = 0;
+        if dice.one_in(2) {
+            let (length, offset) = (dice.pick(&[8, 16, 13]), dice.pick(&[0, 8]));
+            self.piece(dice, length, Some((0, offset)));
+            parent = dice.roll(2);
+        }
+        if dice.one_in(2) {
+            // A pointer is not the number of a descriptor that there is.
+            let offset = if parent == 0 && self.offsets.len() == 2 { 16 } else { 0 };
+            self.array(dice.pick(&[1, 1, 2]), (parent, offset));
+        }
     }
 
     fn gather(&mut self, dice: &mut Dice) {
         let parent = dice.roll(self.offsets.len() as u64 + 1);
         let parent_offset = dice.pick(&[0, 0, 8, 16, 12, 4, 24, 2, 1 << 20]);
         if dice.one_in(4) && !self.offsets.is_empty() {
-            let (kind, num_fds) = (BINDER_TYPE_FDA, dice.pick(&[0, 1, 1, 2, u64::MAX / 4]));
-            let array = BinderFdArrayObject { kind, pad: 0, num_fds, parent, parent_offset };
-            self.has_files = true;
-            self.object(array.as_bytes());
-            self.extra_bytes.get_or_insert(0);
+            self.array(dice.pick(&[0, 1, 1, 2, u64::MAX / 4]), (parent, parent_offset));
             return;
         }
         let length = dice.pick(&[0_u64, 8, 16, 24, 32, 13]);
         let has_parent = !self.offsets.is_empty() && dice.one_in(2);
-        let flags = if has_parent { BINDER_BUFFER_FLAG_HAS_PARENT } else { 0 };
+        self.piece(dice, length, has_parent.then_some((parent, parent_offset)));
+    }
+
+    fn array(&mut self, num_fds: u64, (parent, parent_offset): (u64, u64)) {
+        let kind = BINDER_TYPE_FDA;
+        let array = BinderFdArrayObject { kind, pad: 0, num_fds, parent, parent_offset };
+        self.object(array.as_bytes());
+        self.extra_bytes.get_or_insert(0);
+    }
+
+    fn piece(&mut self, dice: &mut Dice, length: u64, parent: Option<(u64, u64)>) {
+        let flags = if parent.is_some() { BINDER_BUFFER_FLAG_HAS_PARENT } else { 0 };
         let kind = BINDER_TYPE_PTR;
-        let (parent, parent_offset) = if has_parent { (parent, parent_offset) } else { (0, 0) };
+        let (parent, parent_offset) = parent.unwrap_or_default();
         let object = BinderBufferObject { kind, flags, buffer: 0, length, parent, parent_offset };
         self.object(object.as_bytes());
         let at = self.data.len() - size_of::<BinderBufferObject>()

@@ -5,7 +5,6 @@
 //! an item is up to the scheduler.
 
 use std::fmt::Write;
-use std::time::Duration;
 
 use binder_testkit::{Mode, Rig};
 use binder_uapi::{
@@ -25,24 +24,19 @@ use crate::troupe::{READ_BYTES, Troupe};
 /// How long a play is.
 const STEPS: u32 = 150;
 
-/// How long a file may be on its way into a sleeper.
-const FILES_TAKE: Duration = Duration::from_millis(5);
-
 pub(crate) struct Play<'t, 'r> {
     pub(crate) troupe: &'t mut Troupe<'r>,
     pub(crate) dice: Dice,
     pub(crate) trace: String,
-    /// This step may have sent something on its way to a sleeper.
-    may_deliver: bool,
 }
 
 /// Plays a seed and returns what came of it, line by line.
 pub(crate) fn play(troupe: &mut Troupe<'_>, seed: u64) -> String {
     troupe.begin();
-    let mut play = Play { troupe, dice: Dice::new(seed), trace: String::new(), may_deliver: false };
+    let mut play = Play { troupe, dice: Dice::new(seed), trace: String::new() };
+    play.introduce_all();
     for step in 0..STEPS {
         write!(play.trace, "{step} ").expect("a string");
-        play.may_deliver = false;
         play.step();
         play.note_woken();
     }
@@ -88,7 +82,7 @@ impl Play<'_, '_> {
         for _ in 0..if is_patient { self.dice.roll(4) } else { 0 } {
             let start = bytes.len();
             let command = self.command(index, seat, &mut bytes);
-            self.note_command(index, &bytes[start..]);
+            self.note_command(&bytes[start..]);
             written.push((bytes.len() as u64, command));
         }
         let mut request = BinderWriteRead {
@@ -105,8 +99,12 @@ impl Play<'_, '_> {
                 request.write_buffer = guard - end as u64;
                 let host = self.troupe.members[index].host;
                 self.troupe.rig.poke(host, request.write_buffer, &bytes[..end]);
+                self.troupe.count("a write buffer that ends too early");
             }
-            2..5 => request.write_size = request.write_size.saturating_sub(1 + self.dice.roll(8)),
+            2..5 => {
+                request.write_size = request.write_size.saturating_sub(1 + self.dice.roll(8));
+                self.troupe.count("a command that is cut off");
+            }
             5 => request.write_size += 8,
             _ => {}
         }
@@ -114,10 +112,20 @@ impl Play<'_, '_> {
         if may_read && (!is_patient || !self.dice.one_in(4)) {
             request.read_buffer = self.troupe.members[index].seats[seat].read_buffer;
             request.read_size = self.dice.pick(&[4096, 4096, 4096, 4096, 256, 80, 79, 4, 152]);
+            if self.troupe.members[index].may_seem_readable {
+                request.read_size = READ_BYTES as u64;
+            }
             match self.dice.roll(30) {
                 0 | 1 => request.read_buffer = guard,
                 // More than there is room for is written by the C driver to what lies behind.
-                2 => request.read_consumed = self.dice.pick(&[4, 8, 40]).min(request.read_size),
+                // Where it asks for a thread, the C driver writes to what lies before.
+                2 => {
+                    let consumed = self.dice.pick(&[4, 8, 40]).min(request.read_size);
+                    let member = &self.troupe.members[index];
+                    if !member.may_grow && !member.may_seem_readable {
+                        request.read_consumed = consumed;
+                    }
+                }
                 _ => {}
             }
         }
@@ -125,9 +133,11 @@ impl Play<'_, '_> {
         note!(self, "write {w} read {r} from {c}");
         if request.write_buffer >= guard {
             note!(self, " no write buffer");
+            self.troupe.count("a bad write buffer");
         }
         if request.read_buffer == guard {
             note!(self, " no read buffer");
+            self.troupe.count("a bad read buffer");
         }
         self.run(index, seat, &request, &written);
     }
@@ -141,20 +151,16 @@ impl Play<'_, '_> {
         others.into_iter().all(|other| !sleeps(other)) || (!seats[seat].is_worker() && !has_reply)
     }
 
-    fn run(
+    pub(crate) fn run(
         &mut self,
         index: usize,
         seat: usize,
         request: &BinderWriteRead,
         written: &[(u64, Command)],
     ) {
-        self.may_deliver |= request.write_size > 0;
-        let is_over = self.troupe.write_read(index, seat, request) || {
-            let thread = self.troupe.members[index].seats[seat].thread;
-            !self.troupe.rig.ended(&[thread], self.patience()).is_empty()
-        };
         // A file system in user space finds out after a moment that a file does not wait any more.
-        let is_over = is_over || self.troupe.members[index].mode == Mode::Nonblocking;
+        let is_over = self.troupe.write_read(index, seat, request)
+            || self.troupe.members[index].mode == Mode::Nonblocking;
         let state = &mut self.troupe.members[index].seats[seat];
         if is_over {
             let thread = state.thread;
@@ -166,6 +172,8 @@ impl Play<'_, '_> {
             state.parked = Some(*request);
             // A read sleeps when all is written, or all up to an error that it would have read.
             self.note_written(index, seat, request.write_size, written);
+            self.note_nothing_left(index, seat);
+            self.troupe.count("a read that sleeps");
             note!(self, " sleeps\n");
         }
     }
@@ -186,6 +194,14 @@ impl Play<'_, '_> {
         }
     }
 
+    /// A read by this thread has found nothing to tell.
+    fn note_nothing_left(&mut self, index: usize, seat: usize) {
+        let member = &mut self.troupe.members[index];
+        if member.seats[seat].is_worker() {
+            member.may_seem_readable = false;
+        }
+    }
+
     /// Notes how a `BINDER_WRITE_READ` ended, and learns from what it read.
     fn note_end(
         &mut self,
@@ -196,9 +212,21 @@ impl Play<'_, '_> {
     ) {
         let after = self.argument_of(index, seat);
         let [w, r] = [after.write_consumed, after.read_consumed];
+        if result == Err(Errno::AGAIN) {
+            self.note_nothing_left(index, seat);
+        }
         match result {
             Ok(()) => note!(self, " -> wrote {w} read {r}"),
-            Err(errno) => note!(self, " -> E{} wrote {w} read {r}", errno.raw_os_error()),
+            Err(errno) => {
+                note!(self, " -> E{} wrote {w} read {r}", errno.raw_os_error());
+                self.troupe.count(match errno {
+                    Errno::AGAIN => "EAGAIN",
+                    Errno::FAULT => "EFAULT",
+                    Errno::INTR => "EINTR",
+                    Errno::INVAL => "EINVAL",
+                    _ => "another errno",
+                });
+            }
         }
         if result.is_ok() && w < request.write_size {
             self.troupe.members[index].seats[seat].must_read = true;
@@ -213,25 +241,25 @@ impl Play<'_, '_> {
         note!(self, "\n");
     }
 
-    /// Has what a thread waits for written to memory that ends with the first code.
+    /// Has what a thread waits for written to memory that ends with the first code. What is lost is not
+    /// known, so the thread starts anew.
     fn fault_at_the_edge(&mut self, index: usize, seat: usize) {
         let member = &self.troupe.members[index];
         if member.mode == Mode::Blocking || !member.seats[seat].awaits || !member.is_idle() {
             return note!(self, "nothing\n");
         }
         // A refusal that faults is not forgotten by the C driver, which then refuses all else.
-        if self.extended_error(index, seat).command != BR_OK {
+        self.extended_error(index, seat);
+        if self.troupe.members[index].seats[seat].has_been_refused {
             return;
         }
-        let member = &mut self.troupe.members[index];
-        member.has_lost_room = true;
-        let read_buffer = self.troupe.rig.guard(member.host) - 4;
+        let read_buffer = self.troupe.rig.guard(self.troupe.members[index].host) - 4;
         let request =
             BinderWriteRead { read_size: 4096, read_buffer, ..BinderWriteRead::default() };
         note!(self, "read at the edge");
         self.run(index, seat, &request, &[]);
-        // What was lost is not known.
-        self.troupe.members[index].seats[seat].awaits = false;
+        // Where that was a BR_DEAD_REPLY, the C driver does not tell the thread of another.
+        self.exit_thread(index, seat);
     }
 
     // --- everything else ---
@@ -242,6 +270,7 @@ impl Play<'_, '_> {
         let request = seats[at].parked.take().expect("it sleeps");
         let thread = seats[at].thread;
         note!(self, "p{index}t{at} interrupted");
+        self.troupe.count("a sleeper that is interrupted");
         self.troupe.rig.interrupt(thread);
         let result = self.troupe.rig.finish(thread);
         self.note_end(index, at, &request, result);
@@ -261,8 +290,7 @@ impl Play<'_, '_> {
         if threads.is_empty() {
             return;
         }
-        let patience = if self.may_deliver { self.patience() } else { Duration::ZERO };
-        let ended = self.troupe.rig.ended(&threads, patience);
+        let ended = self.troupe.rig.ended(&threads);
         for (index, at, thread) in asleep {
             if ended.contains(&thread) {
                 self.end_sleep(index, at);
@@ -270,21 +298,20 @@ impl Play<'_, '_> {
         }
     }
 
-    /// How long something may happen behind the scenes.
-    fn patience(&self) -> Duration {
-        if self.troupe.has_files { FILES_TAKE } else { Duration::ZERO }
-    }
-
     fn end_sleep(&mut self, index: usize, at: usize) {
         let seat = &mut self.troupe.members[index].seats[at];
         let Some(request) = seat.parked.take() else { return };
         let result = self.troupe.rig.finish(seat.thread);
         note!(self, "  p{index}t{at} woken");
+        self.troupe.count("a sleeper that is woken");
         self.note_end(index, at, &request, result);
     }
 
     fn poll(&mut self, index: usize, seat: usize) {
         let caller = self.troupe.members[index].caller(seat);
+        if self.troupe.members[index].may_seem_readable {
+            return note!(self, "nothing\n");
+        }
         let ready = self.troupe.rig.poll(caller);
         note!(self, "poll -> {} {}\n", ready.is_readable, ready.has_failed);
     }
@@ -312,9 +339,17 @@ impl Play<'_, '_> {
             return note!(self, "frozen info of p{whom} -> {result} {s} {a}\n");
         }
         let enable = u32::from(!self.dice.one_in(2));
-        self.may_deliver = true;
+        let member = &self.troupe.members[whom];
+        if member.has_been_referred_to && member.has_small_reader() {
+            return note!(self, "nothing\n");
+        }
         let freeze = BinderFreezeInfo { pid, enable, timeout_ms: 0 };
         let (result, _) = self.request(index, seat, BINDER_FREEZE, freeze);
+        if result == 0 {
+            self.troupe.count(if enable == 1 { "a freeze" } else { "a thaw" });
+            let member = &mut self.troupe.members[whom];
+            member.may_seem_readable |= member.has_been_referred_to;
+        }
         note!(self, "freeze p{whom} {enable} -> {result}\n");
     }
 
@@ -323,7 +358,6 @@ impl Play<'_, '_> {
         if member.mode == Mode::Blocking || !member.is_idle() {
             return note!(self, "nothing\n");
         }
-        self.may_deliver = true;
         // The C driver forgets what a thread leaves unread. A refusal brings all that waits for it.
         let mut refused = Vec::new();
         refused.extend_from_slice(BC_TRANSACTION.as_bytes());
@@ -348,6 +382,7 @@ impl Play<'_, '_> {
         }
         let (result, _) = self.request(index, seat, BINDER_THREAD_EXIT, 0_u32);
         note!(self, "exit -> {result}\n");
+        self.troupe.count("a thread that exits");
         let seat = &mut self.troupe.members[index].seats[seat];
         (seat.awaits, seat.serves, seat.must_read) = (false, 0, false);
     }
@@ -355,7 +390,7 @@ impl Play<'_, '_> {
     /// A process closes its file and opens another.
     fn leave(&mut self, index: usize) {
         note!(self, "leaves\n");
-        self.may_deliver = true;
+        self.troupe.count("a process that leaves");
         self.troupe.leave(index);
         for at in 0..self.troupe.members[index].seats.len() {
             self.end_sleep(index, at);
@@ -373,6 +408,7 @@ impl Play<'_, '_> {
             1 => {
                 let count = u32::try_from(self.dice.roll(3)).expect("a small number");
                 let (result, _) = self.request(index, seat, BINDER_SET_MAX_THREADS, count);
+                self.troupe.members[index].may_grow |= count > 0;
                 note!(self, "max threads {count} -> {result}\n");
             }
             2 => {
@@ -406,6 +442,7 @@ impl Play<'_, '_> {
         let none = BinderExtendedError::default();
         let (result, error) = self.request(index, seat, BINDER_GET_EXTENDED_ERROR, none);
         note!(self, "extended error -> {result} {:#x} {}\n", error.command, error.param);
+        self.troupe.members[index].seats[seat].has_been_refused |= error.command != BR_OK;
         error
     }
 

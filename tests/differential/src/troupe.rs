@@ -1,5 +1,7 @@
 //! The processes that play, and what each knows of itself.
 
+use std::collections::BTreeMap;
+
 use binder_testkit::{
     Caller, Device, DeviceRig, Driver, Host, Mode, Process, Protection, Rig, Thread,
 };
@@ -16,7 +18,7 @@ pub(crate) const AREA_LEN_BYTES: usize = 64 << 10;
 const SCRATCH_BYTES: usize = 256 << 10;
 pub(crate) const READ_BYTES: usize = 4096;
 /// More files than a process is sent in a play.
-const FILES: u64 = 32;
+const FILES: u64 = 64;
 const MEMBERS: usize = 4;
 const SEATS: usize = 2;
 
@@ -31,6 +33,8 @@ pub(crate) struct Seat {
     pub(crate) awaits: bool,
     /// As many calls as it was handed and has not answered.
     pub(crate) serves: u32,
+    /// It was told by `BINDER_GET_EXTENDED_ERROR` of a refusal, which it may not have read.
+    pub(crate) has_been_refused: bool,
     /// Its commands are refused until it has read why one failed.
     pub(crate) must_read: bool,
 }
@@ -40,6 +44,14 @@ impl Seat {
     pub(crate) fn is_worker(&self) -> bool {
         !self.awaits && self.serves == 0
     }
+}
+
+/// A buffer in a receive area. It goes by its number: of free ranges that are equally long, each driver
+/// takes another.
+pub(crate) struct Buffer {
+    pub(crate) number: u32,
+    pub(crate) address: u64,
+    len: u64,
 }
 
 /// A process: its open file, and what it has learned by reading.
@@ -54,16 +66,24 @@ pub(crate) struct Member {
     used: usize,
     /// Handles that it was given.
     pub(crate) handles: Vec<u32>,
+    /// The handles whose deaths and whose freezes it last asked to be told of.
+    pub(crate) watched: [Option<u32>; 2],
     /// Buffers that it has not freed.
-    pub(crate) buffers: Vec<u64>,
+    pub(crate) buffers: Vec<Buffer>,
+    /// How many buffers it was handed.
+    handed: u32,
     /// References it was told of and has not acknowledged: whether strong, pointer, cookie.
     pub(crate) notices: Vec<(bool, u64, u64)>,
     /// Deaths it was told of and has not acknowledged.
     pub(crate) deaths: Vec<u64>,
     /// The number of the first file that it is sent.
     first_fd: u64,
-    /// A delivery has faulted, after which the C driver keeps the buffer.
-    pub(crate) has_lost_room: bool,
+    /// It may be asked for more threads.
+    pub(crate) may_grow: bool,
+    /// It was told of a reference to an object of its own.
+    pub(crate) has_been_referred_to: bool,
+    /// The C driver may call it readable because of an object that it has looked at.
+    pub(crate) may_seem_readable: bool,
 }
 
 impl Member {
@@ -71,9 +91,28 @@ impl Member {
         Caller { process: self.file, thread: self.seats[seat].thread }
     }
 
+    /// Takes note of a buffer that it was handed, and says by which number it goes.
+    pub(crate) fn take_buffer(&mut self, address: u64, len: u64) -> u32 {
+        let end = address + len;
+        assert!(address.is_multiple_of(8), "a buffer is at {address:#x}");
+        assert!(self.base <= address && end <= self.base + AREA_LEN_BYTES as u64, "no such area");
+        let is_apart =
+            |buffer: &Buffer| end <= buffer.address || buffer.address + buffer.len <= address;
+        assert!(self.buffers.iter().all(is_apart), "the buffer at {address:#x} was not free");
+        self.handed += 1;
+        self.buffers.push(Buffer { number: self.handed, address, len });
+        self.handed
+    }
+
     /// A descriptor as it would be if none were inherited.
     pub(crate) fn name_of_fd(&self, fd: u64) -> u64 {
         fd.wrapping_sub(self.first_fd)
+    }
+
+    /// Whether a thread that may take work of the process sleeps with little room.
+    pub(crate) fn has_small_reader(&self) -> bool {
+        let is_small = |read: &BinderWriteRead| read.read_size < READ_BYTES as u64;
+        self.seats.iter().any(|seat| seat.is_worker() && seat.parked.as_ref().is_some_and(is_small))
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -88,8 +127,8 @@ pub(crate) struct Troupe<'r> {
     clerk: Caller,
     clerk_argument: u64,
     dummy: Host,
-    /// Somebody has sent a file in this play.
-    pub(crate) has_files: bool,
+    /// How often what occurred.
+    pub(crate) counts: BTreeMap<String, u64>,
 }
 
 impl<'r> Troupe<'r> {
@@ -104,7 +143,7 @@ impl<'r> Troupe<'r> {
             clerk,
             clerk_argument,
             dummy: rig.start_host(),
-            has_files: false,
+            counts: BTreeMap::new(),
         };
         for _ in 0..MEMBERS {
             let member = troupe.hire();
@@ -126,6 +165,7 @@ impl<'r> Troupe<'r> {
                 parked: None,
                 awaits: false,
                 serves: 0,
+                has_been_refused: false,
                 must_read: false,
             }
         });
@@ -145,11 +185,15 @@ impl<'r> Troupe<'r> {
             scratch,
             used: SCRATCH_BYTES / 4,
             handles: Vec::new(),
+            watched: [None; 2],
             buffers: Vec::new(),
             notices: Vec::new(),
             deaths: Vec::new(),
             first_fd,
-            has_lost_room: false,
+            handed: 0,
+            may_grow: false,
+            has_been_referred_to: false,
+            may_seem_readable: false,
         }
     }
 
@@ -161,7 +205,6 @@ impl<'r> Troupe<'r> {
 
     /// Begins a play: every process has a fresh file, and the first is the context manager.
     pub(crate) fn begin(&mut self) {
-        self.has_files = false;
         for index in 0..self.members.len() {
             let member = &mut self.members[index];
             let zeros = vec![0; member.used];
@@ -213,12 +256,16 @@ impl<'r> Troupe<'r> {
         let member = &mut self.members[index];
         (member.file, member.base, member.mode) = (file, base, mode);
         member.handles = vec![0];
+        member.watched = [None; 2];
         member.buffers.clear();
         member.notices.clear();
         member.deaths.clear();
-        member.has_lost_room = false;
+        member.handed = 0;
+        member.may_grow = false;
+        (member.has_been_referred_to, member.may_seem_readable) = (false, false);
         for seat in &mut member.seats {
             (seat.parked, seat.awaits, seat.serves, seat.must_read) = (None, false, 0, false);
+            seat.has_been_refused = false;
         }
         if index == 0 {
             let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
@@ -229,6 +276,11 @@ impl<'r> Troupe<'r> {
             self.rig.ioctl(caller, BINDER_SET_CONTEXT_MGR_EXT, argument);
             self.rig.finish(caller.thread).expect("becomes the context manager");
         }
+    }
+
+    /// Counts that something occurred.
+    pub(crate) fn count(&mut self, what: &str) {
+        *self.counts.entry(what.to_owned()).or_default() += 1;
     }
 
     /// Puts bytes into a process's memory, for this play.
@@ -256,9 +308,10 @@ impl<'r> Troupe<'r> {
     pub(crate) fn ioctl(&self, index: usize, seat: usize, request: u32, argument: u64) -> bool {
         let caller = self.members[index].caller(seat);
         self.be_urgent(caller.thread, true);
-        let progress = self.rig.ioctl(caller, request, argument);
+        self.rig.begin_ioctl(caller, request, argument);
+        let is_over = !self.rig.ended(&[caller.thread]).is_empty();
         self.be_urgent(caller.thread, false);
-        progress != binder_testkit::Progress::Parked
+        is_over
     }
 
     /// On one processor, who is woken does not run before who wakes it has ended its call.

@@ -8,7 +8,10 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use binder_testkit::skip;
 
 /// The release of rsbinder's tools that the tests run.
 const TOOLS_VERSION: &str = "0.12.0";
@@ -51,7 +54,7 @@ impl User {
 pub fn is_root_to(what: &str) -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
-        println!("SKIPPED: only root can {what}");
+        skip(format_args!("only root can {what}"));
     }
     is_root
 }
@@ -72,7 +75,8 @@ impl Stage {
     #[must_use]
     pub fn new(target_dir: &Path, programs: &[&Path]) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let anybinder = build_anybinder(target_dir);
+        static ANYBINDER: OnceLock<PathBuf> = OnceLock::new();
+        let anybinder = build(&ANYBINDER, target_dir, "anybinder");
         // Tests in another pid namespace, or killed ones, may have had our number.
         let dir = loop {
             let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -169,6 +173,7 @@ impl Stage {
         let stderr = String::from_utf8_lossy(&output.stderr);
         let status = output.status;
         assert!(status.success(), "{name} {args:?} as {user:?}: {status}\n{stdout}{stderr}");
+        stderr.lines().filter_map(|line| line.strip_prefix("SKIPPED: ")).for_each(skip);
         stdout.into_owned()
     }
 }
@@ -186,12 +191,20 @@ fn let_all_read(path: &Path) {
     fs::set_permissions(path, mode).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// Builds the program under test and returns its path.
-fn build_anybinder(target_dir: &Path) -> PathBuf {
+/// Builds a program of the workspace, once for all tests of this process, and returns its path.
+fn build(built: &OnceLock<PathBuf>, target_dir: &Path, package: &str) -> PathBuf {
     let (profile, directory) =
         if cfg!(debug_assertions) { ("dev", "debug") } else { ("release", "release") };
-    cargo(target_dir, &["build", "--quiet", "--package", "anybinder", "--profile", profile]);
-    target_dir.join(directory).join("anybinder")
+    let path = built.get_or_init(|| {
+        // Whoever started the tests has built them.
+        if let Some(programs) = env::var_os("ANYBINDER_TEST_PROGRAMS") {
+            return Path::new(&programs).join(package);
+        }
+        let program = ["build", "--quiet", "--package", package, "--bin", package];
+        cargo(target_dir, &[&program[..], &["--profile", profile]].concat());
+        target_dir.join(directory).join(package)
+    });
+    path.clone()
 }
 
 /// Installs rsbinder's own tools below `target_dir`, unless they are there, and returns their directory.
@@ -222,9 +235,8 @@ pub fn rsbinder_tools(target_dir: &Path) -> PathBuf {
 /// When they do not build.
 #[must_use]
 pub fn conformance(target_dir: &Path) -> PathBuf {
-    let program = ["build", "--quiet", "--package", "conformance", "--bin", "conformance"];
-    cargo(target_dir, &program);
-    target_dir.join("debug/conformance")
+    static CONFORMANCE: OnceLock<PathBuf> = OnceLock::new();
+    build(&CONFORMANCE, target_dir, "conformance")
 }
 
 fn cargo(target_dir: &Path, args: &[&str]) {

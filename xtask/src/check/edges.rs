@@ -36,12 +36,21 @@ const RULES: &[Rule] = &[
     rule("idr", &["bitsearch"], Purity::PureBut("rcu")),
     rule("pidns", &["idr"], Purity::Pure),
     rule("binder-core", &["binder-uapi", "idr", "pidns"], Purity::Pure),
+    rule("binder-frontend", &["binder-core", "binder-uapi"], Purity::Pure),
     rule("binder-rpc", &[], Purity::Pure),
     rule("binder-report", &["binder-core", "binder-uapi"], Purity::Pure),
     rule("binder-os", &["binder-uapi"], Purity::Free),
     rule(
         "binder-fuse",
-        &["binder-core", "binder-report", "binder-uapi", "binder-os", "fuse-wire", "pidns"],
+        &[
+            "binder-core",
+            "binder-frontend",
+            "binder-report",
+            "binder-uapi",
+            "binder-os",
+            "fuse-wire",
+            "pidns",
+        ],
         Purity::Free,
     ),
     rule("libbinder", &["parcel", "pidns", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
@@ -57,7 +66,7 @@ const RULES: &[Rule] = &[
         &["binder-os", "binder-uapi", "bitsearch", "idr", "libbinder", "pidns", "procview"],
         Purity::Free,
     ),
-    rule("binder-testkit", &["binder-core", "binder-uapi"], Purity::Free),
+    rule("binder-testkit", &["binder-core", "binder-frontend", "binder-uapi"], Purity::Free),
 ];
 
 const fn rule(name: &'static str, may_use: &'static [&'static str], purity: Purity) -> Rule {

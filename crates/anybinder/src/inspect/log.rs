@@ -55,16 +55,14 @@ fn to_text(event: &EventRecord) -> String {
     )
 }
 
-/// Why there was no room for what was sent: the system's words speak of disks.
-const ENOSPC: i32 = 28;
-
 /// The words for an errno, without its number.
 fn describe(errno: i32) -> String {
-    if errno == ENOSPC {
+    let error = std::io::Error::from_raw_os_error(errno);
+    // The system's words speak of disks.
+    if error.kind() == std::io::ErrorKind::StorageFull {
         return "no room in the receive buffer".into();
     }
-    let words = std::io::Error::from_raw_os_error(errno).to_string();
-    words.split(" (os error").next().unwrap_or_default().to_lowercase()
+    error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase()
 }
 
 /// Hours, minutes, seconds and milliseconds, UTC.

@@ -17,7 +17,7 @@ pub(super) struct Sample {
     calls: Vec<CallRecord>,
     /// By process and device.
     counts: HashMap<(u32, String), Counts>,
-    /// Commands of all, also of those who are gone.
+    /// Commands of all processes, also of those that are gone.
     all: Counts,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Totals {
     pub(super) processes: usize,
     pub(super) threads: usize,
     pub(super) idle_threads: usize,
-    /// Calls and one-ways in a second, also of those who are gone.
+    /// Calls and one-ways in a second, also of processes that are gone.
     pub(super) sent_per_s: f64,
     pub(super) queued: usize,
     pub(super) nodes: usize,

@@ -44,7 +44,7 @@ impl Caller {
                     Self::Root | Self::Ordinary => caller.ask_doctor(),
                 };
                 if let Err(reason) = &verdict {
-                    eprintln!("skipped for {caller:?}: {reason}");
+                    binder_testkit::skip(format_args!("for {caller:?}: {reason}"));
                 }
                 verdict.is_ok()
             });

@@ -85,7 +85,7 @@ fn fewer_devices_than_are_named_are_refused_with_what_to_do() {
 #[test]
 fn where_proc_is_not_mounted_it_is_what_is_missed() {
     if !is_root() {
-        return eprintln!("skipped: only root can cover /proc");
+        return binder_testkit::skip("only root can cover /proc");
     }
     for line in ["run -- true", "mount /usr", "doctor", "demo", "ps", "procview run --all true"] {
         let script = format!("mount -t tmpfs tmpfs /proc; exec $1 {line}");
@@ -98,7 +98,7 @@ fn where_proc_is_not_mounted_it_is_what_is_missed() {
 #[test]
 fn another_file_in_the_place_of_dev_fuse_is_named() {
     if !is_root() {
-        return eprintln!("skipped: only root can cover /dev/fuse");
+        return binder_testkit::skip("only root can cover /dev/fuse");
     }
     for line in ["run -- true", "mount /mnt", "doctor", "procview run --scenario=5 true"] {
         let script = format!("mount --bind /dev/null /dev/fuse; $1 {line} 2>&1; exec true");

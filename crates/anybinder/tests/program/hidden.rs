@@ -9,7 +9,7 @@ use crate::caller::{Outcome, PROGRAM, finish, is_root};
 /// undumpable: one of the user's own, one of root's.
 fn in_hiding_proc(arguments: &[&str]) -> Option<Outcome> {
     if !is_root() {
-        eprintln!("skipped: mounting /proc needs root");
+        binder_testkit::skip("mounting /proc needs root");
         return None;
     }
     let script = "

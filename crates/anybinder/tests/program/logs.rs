@@ -24,7 +24,7 @@ struct ServedWorld {
 impl ServedWorld {
     fn open() -> Option<Self> {
         if !is_root() || !Caller::all().contains(&Caller::Root) {
-            eprintln!("skipped: only root sees a world from outside");
+            binder_testkit::skip("only root sees a world from outside");
             return None;
         }
         let script = format!("{PROGRAM} demo-cast service & echo $!; wait");
@@ -225,7 +225,7 @@ fn a_stream_can_be_polled_and_left() {
     );
     let mut python = Command::new("python3");
     if python.arg("--version").output().is_err() {
-        return eprintln!("skipped: python3 is not installed");
+        return binder_testkit::skip("python3 is not installed");
     }
     let mut reader = Running::start(Command::new("python3").args(["-c", &script]));
     assert_eq!(reader.line(), "empty []");
@@ -288,7 +288,7 @@ fn statistics_outlive_their_devices() {
     let before = threads_ever();
     match Command::new("python3").args(["-c", &script]).status() {
         Ok(status) => assert!(status.success()),
-        Err(_) => return eprintln!("skipped: python3 is not installed"),
+        Err(_) => return binder_testkit::skip("python3 is not installed"),
     }
     wait_until(|| threads_ever() == before + 3);
     assert!(world.file("stats").contains(&format!("total {}\n", before + 3)));

@@ -12,14 +12,14 @@ const MOST_MORE: u32 = 40;
 #[test]
 fn a_call_into_warm_pages_costs_no_system_call_for_memory() {
     if Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_err() {
-        return eprintln!("skipped: strace(1) is not installed");
+        return binder_testkit::skip("strace(1) is not installed");
     }
     for delivery in ["auto", "store"] {
         // The bench makes a round of calls that are not counted, and as many that are.
         let (few, many) = (200, 200 + MORE_CALLS / 2);
         let counts = [few, many].map(|calls| memory_calls(delivery, calls));
         let [Some(short), Some(long)] = counts else {
-            return eprintln!("skipped: strace(1) may not look at the daemon");
+            return binder_testkit::skip("strace(1) may not look at the daemon");
         };
         assert!(
             long < short + MOST_MORE,

@@ -7,7 +7,7 @@ use crate::caller::{Caller, PROGRAM, finish, in_mounts};
 /// Runs a script in a mount namespace of its own, with DIR and PROGRAM set, where root may mount.
 pub(crate) fn in_private_mounts(script: &str) -> Option<String> {
     if !Caller::all().contains(&Caller::Root) {
-        eprintln!("skipped: mounting needs root");
+        binder_testkit::skip("mounting needs root");
         return None;
     }
     // The driver is known by its mounts from that of any other test or user.

@@ -228,7 +228,7 @@ fn the_users_of_a_binderfs_are_shown() {
 #[test]
 fn a_binderfs_is_named_from_where_one_is() {
     if !Caller::all().contains(&Caller::Root) {
-        return eprintln!("skipped: mounting needs root");
+        return binder_testkit::skip("mounting needs root");
     }
     let script = "mount -t tmpfs tmpfs /mnt; mkdir /mnt/b /mnt/v; cd /mnt
         $1 mount b --stats && $1 procview mount v --binderfs b && exec 9<b/binder
@@ -240,7 +240,7 @@ fn a_binderfs_is_named_from_where_one_is() {
 #[test]
 fn who_reads_again_asks_nobody() {
     if !Caller::all().contains(&Caller::Root) {
-        return eprintln!("skipped: mounting needs root");
+        return binder_testkit::skip("mounting needs root");
     }
     // As ps and pstree read; a server that is stopped answers nobody.
     let script = "mount -t tmpfs tmpfs /mnt; mkdir /mnt/proc; cd /mnt
@@ -264,7 +264,7 @@ fn who_reads_again_asks_nobody() {
 #[test]
 fn a_directory_shows_it_until_it_is_unmounted() {
     if !Caller::all().contains(&Caller::Root) {
-        return eprintln!("skipped: mounting needs root");
+        return binder_testkit::skip("mounting needs root");
     }
     let script = "mount -t tmpfs tmpfs /mnt; mkdir /mnt/proc; cd /mnt
         server() { pgrep --ns $$ --nslist mnt -f \"^$1 procview mount\"; }

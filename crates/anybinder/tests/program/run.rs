@@ -142,7 +142,10 @@ fn what_the_command_leaves_running_ends_with_it() {
             leavers.push("unshare --mount sleep 1000");
         }
         for leaver in leavers {
-            let script = format!("{leaver} >&- 2>&- & echo $!; sleep 0.05; exit 5");
+            let script = format!(
+                "{leaver} >&- 2>&- & echo $!
+                 until ps -o comm= --pid $! --ppid $! | grep -q sleep; do sleep 0.01; done; exit 5"
+            );
             let outcome = finish(&mut caller.run_script(&script));
             assert_eq!(outcome.code(), 5);
             let left: u32 = outcome.stdout.trim_end().parse().unwrap();
@@ -215,7 +218,7 @@ fn the_end_of_the_driver_is_told_and_ends_the_command() {
 fn without_fuse_the_reason_and_a_remedy_are_told() {
     let Some(mut command) = without_fuse(&["run", "echo", "never"]) else {
         assert!(!is_root());
-        return eprintln!("skipped: only root can close /dev/fuse to somebody");
+        return binder_testkit::skip("only root can close /dev/fuse to somebody");
     };
     let outcome = finish(&mut command);
     assert_eq!((outcome.code(), &*outcome.stdout), (1, ""));

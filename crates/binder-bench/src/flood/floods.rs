@@ -1,8 +1,9 @@
 //! The floods, each in processes of its own.
 
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use binder_os::{BinderClient, BinderDevice};
@@ -12,10 +13,11 @@ use binder_uapi::{
     FlatBinderObject,
 };
 use serde::Serialize;
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 use crate::actor::{Actor, ActorLink};
 use crate::error::{BenchError, failed};
+use crate::logs;
 use crate::service::{KEEP, LEND, NO_HANDLE};
 use crate::session::DriverSession;
 
@@ -43,6 +45,8 @@ pub(crate) enum FloodKind {
     Churn,
     /// Threads that call once and end
     Threads,
+    /// Reads of the driver's log of a million objects
+    Logs,
 }
 
 /// Objects, or links, that go into one write.
@@ -50,6 +54,12 @@ const BATCH: u64 = 100;
 
 /// Objects that go into one transaction which takes the driver long.
 const THOUSANDS: u64 = 10_000;
+
+/// Objects that a log tells of.
+const MILLION: u64 = 1_000_000;
+
+/// Of a log, so much is read at a time.
+const LOG_PIECE_BYTES: usize = 1 << 20;
 
 /// Files that go into one write.
 const FILES: usize = 8;
@@ -72,6 +82,7 @@ impl FloodKind {
         Self::Descriptors,
         Self::Churn,
         Self::Threads,
+        Self::Logs,
     ];
 
     /// What takes the processors in the same way, and makes no calls.
@@ -85,8 +96,19 @@ impl FloodKind {
             | Self::Thousands
             | Self::Deaths
             | Self::Opens
-            | Self::Descriptors => Self::Spin,
+            | Self::Descriptors
+            | Self::Logs => Self::Spin,
         }
+    }
+
+    /// Whether the driver of a device can be flooded so.
+    pub(crate) fn is_possible(self, device: &Path) -> bool {
+        self != Self::Logs || log_of(device).is_some()
+    }
+
+    /// Parts of what is made before it can flow: each is told, for all of them take their time.
+    fn preparations(self) -> u64 {
+        if self == Self::Logs { MILLION / THOUSANDS } else { 0 }
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -101,18 +123,33 @@ impl FloodKind {
             Self::Descriptors => "descriptors",
             Self::Churn => "churn",
             Self::Threads => "threads",
+            Self::Logs => "logs",
         }
     }
 }
 
-/// Starts a flood, with whoever receives it, and waits until it flows.
+/// What becomes of objects that the receiver is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Received {
+    /// It lets go of them.
+    Freed,
+    /// It holds them for ever.
+    Kept,
+}
+
+/// Starts a flood, with its receivers, and waits until it flows.
 pub(crate) fn start(kind: FloodKind, device: &Path) -> Result<Vec<Actor>, BenchError> {
-    let mut sink = Actor::start("receiver of the flood", |link| swallow(link, device))?;
+    let received = if kind == FloodKind::Logs { Received::Kept } else { Received::Freed };
+    let mut sink = Actor::start("receiver of the flood", |link| swallow(link, device, received))?;
     // By this number the server knows the receiver.
     let known_as: u32 = sink.ask(&())?;
     let mut flooder = Actor::start("flood", |link| {
         let mut session = DriverSession::open(device)?;
         let target = session.fetch(LEND, known_as.as_bytes())?;
+        for part in 0..kind.preparations() {
+            make_known(&mut session, target, part)?;
+            link.answer(&())?;
+        }
         link.answer(&())?;
         match kind {
             FloodKind::Spin => loop {
@@ -138,14 +175,17 @@ pub(crate) fn start(kind: FloodKind, device: &Path) -> Result<Vec<Actor>, BenchE
                 // Refused or not: it goes on.
                 flood_with_threads(|| drop(client.version()))
             }
+            FloodKind::Logs => flood_with_reads(device),
         }
     })?;
-    flooder.expect_ready()?;
+    for _ in 0..=kind.preparations() {
+        flooder.expect_ready()?;
+    }
     Ok(vec![flooder, sink])
 }
 
 /// In the receiver: shows the server an object, and frees whatever is sent to that.
-fn swallow(link: &mut ActorLink, device: &Path) -> Result<(), BenchError> {
+fn swallow(link: &mut ActorLink, device: &Path, received: Received) -> Result<(), BenchError> {
     let mut session = DriverSession::open(device)?;
     let _order: Option<()> = link.receive()?;
     let mut reply = Vec::new();
@@ -157,6 +197,13 @@ fn swallow(link: &mut ActorLink, device: &Path) -> Result<(), BenchError> {
     session.enter_looper();
     loop {
         let oneway = session.next_call(&mut reply)?;
+        if received == Received::Kept {
+            for object in reply.chunks_exact(size_of::<FlatBinderObject>()) {
+                if let Ok(object) = FlatBinderObject::read_from_bytes(object) {
+                    session.push(BC_ACQUIRE, &object.handle());
+                }
+            }
+        }
         session.free(&oneway);
     }
 }
@@ -183,6 +230,32 @@ fn new_objects(number: u64, count: u64) -> (Vec<u8>, Vec<u64>) {
 
 fn own_object(name: u64) -> FlatBinderObject {
     FlatBinderObject { kind: BINDER_TYPE_BINDER, flags: 0, binder: name, cookie: name }
+}
+
+/// Has the receiver know some thousands of objects more.
+fn make_known(session: &mut DriverSession, target: u32, part: u64) -> Result<(), BenchError> {
+    let (data, offsets) = new_objects(part, THOUSANDS);
+    // Its buffer has room for one such one-way, or two, that it has not freed.
+    while !session.send(target, &data, &offsets)? {
+        thread::yield_now();
+    }
+    Ok(())
+}
+
+/// The longest of the logs that tell of a device.
+fn log_of(device: &Path) -> Option<PathBuf> {
+    logs::places(device, "state").find(|place| File::open(place).is_ok())
+}
+
+/// Reads the longest of the driver's logs, over and over.
+fn flood_with_reads(device: &Path) -> Result<(), BenchError> {
+    let place = log_of(device).ok_or(BenchError::NoLogs)?;
+    let mut piece = vec![0; LOG_PIECE_BYTES];
+    loop {
+        let reading = || failed(format!("reading {}", place.display()));
+        let mut log = File::open(&place).map_err(reading())?;
+        while log.read(&mut piece).map_err(reading())? > 0 {}
+    }
 }
 
 fn flood_with_deaths(session: &mut DriverSession, target: u32) -> Result<(), BenchError> {
@@ -220,7 +293,7 @@ fn flood_with_threads(call: impl Fn() + Sync) -> Result<(), BenchError> {
     loop {
         thread::scope(|scope| {
             for _ in 0..THREADS {
-                // One that cannot be started is missed by nobody.
+                // A thread that cannot be started is not missed.
                 let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, &call);
             }
         });

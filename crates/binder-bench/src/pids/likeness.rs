@@ -84,7 +84,7 @@ impl Original {
         // By their numbers in proc(5), of which the third is the first behind the name.
         let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
         let number = |at: usize| field(at).and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
-        // Not everybody may know an environment, and threads of the kernel have none.
+        // Not every user may read an environment, and threads of the kernel have none.
         let words = |name: &str| {
             let text = file(name).unwrap_or_default();
             let words = text.strip_suffix(b"\0").unwrap_or(&text).split(|byte| *byte == 0);

@@ -27,7 +27,7 @@ enum Tool {
     Readdir,
 }
 
-/// Who serves /proc.
+/// The server of /proc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Source {
@@ -68,8 +68,8 @@ const BARS: [(Tool, State, f64); 6] = [
     (Tool::Readdir, State::Cold, 2.5),
 ];
 
-/// How many views somebody is the first to read, of which the median counts: whoever is the first to take the
-/// machine's memory may wait for it.
+/// How many views are read for the first time, of which the median counts: the first process to
+/// take the machine's memory may wait for it.
 const COLD_RUNS: u32 = 3;
 
 const UPTIME: Duration = Duration::from_secs(86_400);
@@ -92,7 +92,7 @@ pub(super) fn run(
     }
     let shown = proc.numbers(".").map_err(failed("listing /proc"))?.len();
     let shown = u32::try_from(shown).unwrap_or(u32::MAX);
-    // From here on nobody else sees our /proc; and this process ends with the bench.
+    // From here on no other process sees our /proc; and this process ends with the bench.
     let (uid, gid) = processes::user();
     namespaces::enter_mount_namespace()
         .or_else(|_| namespaces::enter_user_and_mount_namespace(uid, gid))
@@ -242,7 +242,7 @@ struct Stage {
     numbers: Vec<u32>,
     server: JoinHandle<()>,
     mount: DetachedMount,
-    /// The kernel's is one that nobody has read, either.
+    /// The kernel's /proc is a new mount, too, which no process has read.
     is_fresh: bool,
 }
 

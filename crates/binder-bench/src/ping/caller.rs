@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::actor::ActorLink;
 use crate::error::BenchError;
 
-/// Somebody who answers a message with the same message.
+/// A peer that answers a message with the same message.
 pub(super) trait Echo {
     /// Gets ready for a round.
     fn prepare(&mut self) -> Result<(), BenchError> {

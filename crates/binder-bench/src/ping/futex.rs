@@ -55,7 +55,7 @@ fn serve(link: &mut ActorLink, page: &SharedPage) -> Result<(), BenchError> {
     }
 }
 
-/// Changes the word and wakes whoever waits for that.
+/// Changes the word and wakes the thread that waits for that.
 fn set(word: &AtomicU32, value: u32) -> Result<(), BenchError> {
     word.store(value, Ordering::Release);
     futex::wake(word, Flags::empty(), 1).map_err(failed("waking at a futex"))?;

@@ -73,7 +73,7 @@ impl Drop for Caught<'_> {
 
 impl Drop for Cage {
     fn drop(&mut self) {
-        // It stays if somebody else has put a process there.
+        // It stays if another program has put a process there.
         let _ = fs::remove_dir(&self.inside);
     }
 }

@@ -1,4 +1,4 @@
-//! Somebody who eats memory.
+//! A process that eats memory.
 
 use std::io;
 use std::ops::Range;
@@ -38,7 +38,7 @@ const PAGE_BYTES: usize = 4096;
 /// How long the program is given to have its memory, which it does not tell.
 const FILLS_IN: Duration = Duration::from_millis(500);
 
-/// Somebody who eats memory when told to.
+/// A process that eats memory when told to.
 pub(super) struct Eater {
     bytes: u64,
     builtin: Actor,

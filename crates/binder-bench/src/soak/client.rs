@@ -19,7 +19,7 @@ use crate::actor::{Actor, ActorLink};
 use crate::error::{BenchError, failed};
 use crate::random::Random;
 use crate::service::NO_HANDLE;
-use crate::session::{DriverSession, Event};
+use crate::session::{DriverSession, ReceivedReturn};
 
 /// What a client does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -163,8 +163,8 @@ impl Party for Client {
         &mut self.session
     }
 
-    fn handle(&mut self, event: Event) -> Result<(), BenchError> {
-        let Event::Call(call) = event else {
+    fn handle(&mut self, event: ReceivedReturn) -> Result<(), BenchError> {
+        let ReceivedReturn::Call(call) = event else {
             return Err(broken(format!("{} came to a client", name_of(event.code()))));
         };
         self.answer(&call)

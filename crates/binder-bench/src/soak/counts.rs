@@ -2,21 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::logs;
 
 /// How many of each kind there are.
 pub(super) type Counts = BTreeMap<String, u64>;
 
 /// Reads the counts of the driver of a device; `None` where it keeps no log that we may read.
 pub(super) fn read(device: &Path) -> Option<Counts> {
-    places(device).find_map(|place| fs::read_to_string(place).ok()).map(|text| parse(&text))
-}
-
-/// Where the log may be.
-fn places(device: &Path) -> impl Iterator<Item = PathBuf> {
-    let beside = fs::canonicalize(device).ok().and_then(|device| Some(device.parent()?.to_owned()));
-    let dirs = beside.into_iter().chain([PathBuf::from("/dev/binderfs")]);
-    dirs.map(|dir| dir.join("binder_logs/stats")).chain(["/sys/kernel/debug/binder/stats".into()])
+    let mut places = logs::places(device, "stats");
+    places.find_map(|place| fs::read_to_string(place).ok()).map(|text| parse(&text))
 }
 
 /// Takes the lines `kind: active N total M` that come before those of single processes.

@@ -23,7 +23,7 @@ use super::talk::{Outgoing, Party};
 use crate::actor::Actor;
 use crate::error::{BenchError, failed};
 use crate::service::become_context_manager;
-use crate::session::{DriverSession, Event};
+use crate::session::{DriverSession, ReceivedReturn};
 
 /// What the server answers when it is asked how things are.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -111,12 +111,12 @@ impl Party for Worker {
         &mut self.session
     }
 
-    fn handle(&mut self, event: Event) -> Result<(), BenchError> {
+    fn handle(&mut self, event: ReceivedReturn) -> Result<(), BenchError> {
         match event {
-            Event::Call(call) => self.answer(&call),
-            Event::Died(cookie) => self.bury(cookie),
-            Event::Unlinked(cookie) => self.drop_kept(cookie),
-            Event::Reply(_) | Event::Complete | Event::Refused(_) => {
+            ReceivedReturn::Call(call) => self.answer(&call),
+            ReceivedReturn::Died(cookie) => self.bury(cookie),
+            ReceivedReturn::Unlinked(cookie) => self.drop_kept(cookie),
+            ReceivedReturn::Reply(_) | ReceivedReturn::Complete | ReceivedReturn::Refused(_) => {
                 Err(broken(format!("{} came for nothing", name_of(event.code()))))
             }
         }

@@ -5,7 +5,7 @@ use binder_uapi::{
 };
 
 use crate::error::BenchError;
-use crate::session::{DriverSession, Event, transaction};
+use crate::session::{DriverSession, ReceivedReturn, transaction};
 
 /// A thread that calls, and may be called meanwhile.
 pub(super) trait Party {
@@ -17,7 +17,7 @@ pub(super) trait Party {
     /// # Errors
     ///
     /// If that must never come.
-    fn handle(&mut self, event: Event) -> Result<(), BenchError>;
+    fn handle(&mut self, event: ReceivedReturn) -> Result<(), BenchError>;
 
     /// Calls and waits for the reply's bytes. The inner error is the return by which the call was
     /// refused.
@@ -30,14 +30,14 @@ pub(super) trait Party {
         self.session().push(BC_TRANSACTION, &call);
         loop {
             match self.session().next_event()? {
-                Event::Complete => {}
-                Event::Reply(reply) => {
+                ReceivedReturn::Complete => {}
+                ReceivedReturn::Reply(reply) => {
                     let mut data = Vec::new();
                     self.session().copy(&reply, &mut data)?;
                     self.session().push(BC_FREE_BUFFER, &reply.buffer);
                     return Ok(Ok(data));
                 }
-                Event::Refused(code) => return Ok(Err(code)),
+                ReceivedReturn::Refused(code) => return Ok(Err(code)),
                 other => self.handle(other)?,
             }
         }
@@ -78,8 +78,8 @@ pub(super) trait Party {
     fn has_completed(&mut self) -> Result<bool, BenchError> {
         loop {
             match self.session().next_event()? {
-                Event::Complete => return Ok(true),
-                Event::Refused(_) => return Ok(false),
+                ReceivedReturn::Complete => return Ok(true),
+                ReceivedReturn::Refused(_) => return Ok(false),
                 other => self.handle(other)?,
             }
         }

@@ -27,7 +27,7 @@ impl fmt::Display for Histogram {
         let most = self.0.iter().max().copied().unwrap_or(0).max(1);
         let first = self.0.iter().position(|count| *count > 0).unwrap_or(0);
         let last = self.0.iter().rposition(|count| *count > 0).unwrap_or(0);
-        // The end of the last range is beyond what a number can hold, and nobody waits so long.
+        // The end of the last range is beyond what a number can hold, and no call takes so long.
         let ends = (0..u64::BITS).map(|range| 1_u64 << range).chain([u64::MAX]);
         for (count, end) in self.0.iter().zip(ends).take(last + 1).skip(first) {
             let bar: String = (0..(count * BAR).div_ceil(most)).map(|_| '#').collect();

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Peer, Transport};
 use crate::error::{BenchError, failed};
 
-/// How long nobody calls.
+/// How long no client calls.
 const REST_S: u32 = 2;
 
 /// A line of the result.

@@ -4,6 +4,7 @@
 //! buffer is large.
 
 use alloc::collections::BTreeMap;
+use core::ops::Bound;
 
 use slab::Slab;
 
@@ -51,6 +52,13 @@ impl Buffers {
 
     pub(super) fn get_mut(&mut self, start: u32) -> Option<&mut Buffer> {
         self.buffers.get_mut(*self.by_start.get(&start)?)
+    }
+
+    /// The first that begins behind `last`.
+    pub(super) fn after(&self, last: Option<u32>) -> Option<&Buffer> {
+        let behind = (last.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
+        let (_, slot) = self.by_start.range(behind).next()?;
+        self.buffers.get(*slot)
     }
 
     /// All of them, in the order in which they lie.

@@ -1,22 +1,24 @@
 //! Open files of `binder_logs/`: a text each, taken down when its first byte is read.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
 
+use binder_core::Errno;
+use binder_os::FuseDevice;
 use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_STREAM};
 use fuse_wire::{Header, Read, reply};
+use slab::Slab;
 
 use super::{File, O_NONBLOCK, SessionShared, index};
-use crate::driver::Job;
 use crate::events::StreamRead;
 use crate::logs::LogFile;
+use crate::quota::Account;
 use crate::wire::send;
 
-/// What all texts that somebody is reading may take, for clients may open a file as often as they
+/// What all texts that are being read may take, for clients may open a file as often as they
 /// like. A single one may be longer: it is as long as what there is to tell.
 const TEXTS_MAX_BYTES: usize = 64 << 20;
 
-const ENOMEM: i32 = 12;
 const POLLIN: u32 = 0x001;
 const POLLRDNORM: u32 = 0x040;
 
@@ -33,7 +35,7 @@ pub(super) struct KeptText {
 
 impl TextBudget {
     /// Keeps a text, unless there are too many.
-    fn keep(&self, text: String) -> Option<Arc<KeptText>> {
+    pub(super) fn keep(&self, text: String) -> Option<Arc<KeptText>> {
         let before = self.0.fetch_add(text.len(), Ordering::Relaxed);
         let kept = KeptText { text, budget: self.clone() };
         let is_room = before == 0 || before + kept.text.len() <= TEXTS_MAX_BYTES;
@@ -59,6 +61,41 @@ pub(super) fn part(bytes: &[u8], offset: u64, size: u32) -> &[u8] {
     &bytes[start..start.saturating_add(size as usize).min(bytes.len())]
 }
 
+/// A read of a log from its beginning on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogRead {
+    pub(super) unique: u64,
+    /// The reading thread.
+    pub(super) tid: u32,
+    /// The open file.
+    pub(super) fh: u64,
+    pub(super) offset: u64,
+    pub(super) size: u32,
+}
+
+/// Answers a read of `log` with a new text, in which the open file reads on.
+pub(super) fn answer(
+    fuse: &FuseDevice,
+    files: &RwLock<Slab<File>>,
+    log: LogFile,
+    text: Option<&Arc<KeptText>>,
+    read: &LogRead,
+) {
+    let LogRead { unique, fh, offset, size, .. } = *read;
+    let Some(kept) = text else {
+        tracing::warn!("logs are refused: too many are being read");
+        return send(fuse, &reply::error(unique, Errno::ENOMEM.number()));
+    };
+    let mut files = files.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(File::Log { log: place, text }) = files.get_mut(index(fh))
+        && *place == log
+    {
+        *text = Some(kept.clone());
+    }
+    drop(files);
+    send(fuse, &reply::data(unique, kept.slice(offset, size)));
+}
+
 impl SessionShared {
     pub(super) fn open_log(&self, unique: u64, log: LogFile) {
         match log {
@@ -67,40 +104,42 @@ impl SessionShared {
                 // A stream has no offset that one reader would keep from the others.
                 self.opened(unique, File::Events(follower), FOPEN_DIRECT_IO | FOPEN_STREAM, 0);
             }
-            _ => self.opened(unique, File::Log { log, text: None }, FOPEN_DIRECT_IO, 0),
+            LogFile::Long(_) | LogFile::Short(_) => {
+                self.opened(unique, File::Log { log, text: None }, FOPEN_DIRECT_IO, 0);
+            }
         }
     }
 
-    /// Reads a log. Whoever begins at the beginning gets a new text, and reads on in that.
+    /// Reads a log. A read from the beginning gets a new text, and later reads go on in that.
     pub(super) fn read_log(
         &self,
-        unique: u64,
+        header: &Header,
         read: &Read,
         log: LogFile,
         text: Option<Arc<KeptText>>,
     ) {
+        let Header { unique, pid: tid, .. } = *header;
         if let Some(text) = text
             && read.offset > 0
         {
             return send(&self.fuse, &reply::data(unique, text.slice(read.offset, read.size)));
         }
-        let (fuse, files, budget) = (self.fuse.clone(), self.files.clone(), self.texts.clone());
         let Read { fh, offset, size, .. } = *read;
-        let written = Box::new(move |text| {
-            let Some(kept) = budget.keep(text) else {
-                tracing::warn!("logs are refused: too many are being read");
-                return send(&fuse, &reply::error(unique, ENOMEM));
-            };
-            let mut files = files.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-            if let Some(File::Log { log: place, text }) = files.get_mut(index(fh))
-                && *place == log
-            {
-                *text = Some(kept.clone());
+        let read = LogRead { unique, tid, fh, offset, size };
+        match log {
+            LogFile::Long(log) => self.queue_log_read(log, read),
+            LogFile::Short(log) => {
+                let reader = Account { pid: tid, uid: header.uid };
+                self.pool.run(reader, move |shared| {
+                    let text = shared.texts.keep(shared.short_log(log));
+                    answer(&shared.fuse, &shared.files, LogFile::Short(log), text.as_ref(), &read);
+                });
             }
-            drop(files);
-            send(&fuse, &reply::data(unique, kept.slice(offset, size)));
-        });
-        self.take_turn(Job::WriteLog { unique, log, written });
+            LogFile::EventStream => {
+                debug_assert!(false, "an open stream is no log");
+                self.refuse(unique, Errno::EIO);
+            }
+        }
     }
 
     /// Polls a file that is no device.
@@ -114,14 +153,14 @@ impl SessionShared {
             }
             Some(File::Device { .. } | File::Control | File::Feature(_)) | None => return false,
         };
-        self.take_turn(Job::PollEvents { unique, follower, handle, flags });
+        self.events().poll(follower, unique, handle, flags);
         true
     }
 
     pub(super) fn read_events(&self, unique: u64, follower: u64, read: &Read) {
         let is_nonblocking = read.flags & O_NONBLOCK != 0;
         let read = StreamRead { unique, size: read.size as usize, is_nonblocking };
-        self.take_turn(Job::ReadEvents { follower, read });
+        self.events().read(follower, read);
     }
 }
 

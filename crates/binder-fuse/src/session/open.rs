@@ -2,23 +2,44 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use binder_core::{Errno, ProcessKey};
-use binder_os::{FileId, proc_files};
+use binder_os::{BackingId, FileId, MappedMemory, proc_files};
 use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH};
 use fuse_wire::{Header, OpenedFile, reply};
 
-use super::{EINVAL, File, SessionShared, insert_file};
-use crate::client::{self, Client};
+use super::{File, O_NONBLOCK, SessionShared, insert_file};
+use crate::client::Client;
+use crate::client_file::{self, ClientFile};
 use crate::descriptors::mappings;
-use crate::driver::{DeviceId, EIO, Job, O_NONBLOCK};
+use crate::device::{Device, DeviceId, DeviceWork, Job};
 use crate::exit_watcher::Watched;
 use crate::mapping::{ReceiveBuffer, Route};
 use crate::options::BufferRoute;
 use crate::process_handles::ProcessHandles;
 use crate::quota::Account;
+use crate::strings::errno;
 use crate::tree::{InodeKind, Sharing};
 use crate::wire::send;
+
+/// An open that has made a process, and is to be answered.
+struct Opened {
+    unique: u64,
+    process: ProcessKey,
+    file: Arc<ClientFile>,
+    /// What the kernel may read when the client touches a page that nothing was stored to.
+    memory: Option<Arc<MappedMemory>>,
+    backing: Option<BackingId>,
+}
+
+impl Opened {
+    fn new(unique: u64, process: ProcessKey, client: &Client) -> Self {
+        let Client { file, buffer, .. } = client;
+        let (memory, backing) = (buffer.readable().cloned(), buffer.backing());
+        Self { unique, process, file: file.clone(), memory, backing }
+    }
+}
 
 impl SessionShared {
     pub(super) fn open(&self, header: &Header, flags: u32) {
@@ -33,7 +54,7 @@ impl SessionShared {
             }
             Ok(InodeKind::Log(log)) => self.open_log(unique, log),
             Ok(InodeKind::Root | InodeKind::Features | InodeKind::Logs) | Err(_) => {
-                self.refuse(unique, EINVAL);
+                self.refuse(unique, Errno::EINVAL);
             }
         }
     }
@@ -45,51 +66,66 @@ impl SessionShared {
         let taken = self.tree().take_for_open(header.node, header.pid);
         let sharing = match taken {
             Ok(sharing) => sharing,
-            Err(refused) => return self.refuse(unique, refused as i32),
+            Err(refused) => return self.refuse(unique, refused),
         };
-        let (opener, client) = match self.meet(header, sharing, flags) {
+        let met = self.device_numbered(device).ok_or_else(|| io::ErrorKind::NotFound.into());
+        let (opener, client) = match met.and_then(|it| self.meet(header, it, sharing, flags)) {
             Ok(met) => met,
             Err(error) => {
                 tracing::debug!(%error, tid = header.pid, "a process could not open the device");
                 self.tree().abandon_open(device);
-                return self.refuse(unique, error.raw_os_error().unwrap_or(EIO));
+                return self.refuse(unique, errno(&error));
             }
         };
-        let (fuse, files) = (self.fuse.clone(), self.files.clone());
-        let memory = client.buffer.readable().cloned();
-        let backing = client.buffer.backing();
-        let pid = opener.pid.number();
-        self.tree().arrive(pid);
-        let opened = Box::new(move |process: Result<ProcessKey, Errno>| {
-            let process = match process {
-                Ok(process) => process,
-                Err(error) => return send(&fuse, &reply::error(unique, error.number())),
-            };
-            let file = File::Device { device, process, pid, memory };
-            let (flags, backing_id) = match backing {
-                Some(id) => (FOPEN_PASSTHROUGH, i32::try_from(id.get()).unwrap_or(0)),
-                // What was stored must survive the open, and later ones of other inodes.
-                None => (FOPEN_KEEP_CACHE, 0),
-            };
-            let fh = insert_file(&files, file);
-            send(&fuse, &reply::open(unique, &OpenedFile { fh, flags, backing_id }));
+        self.tree().arrive(opener.pid.number());
+        let file = client.file.clone();
+        let priority = self.priorities.of_process(file.pid);
+        let is_nonblocking = flags & O_NONBLOCK != 0;
+        let open: DeviceWork = Box::new(move |state| {
+            let opened = state.frontend.open(opener, client.file.clone(), is_nonblocking, priority);
+            if let Ok(process) = opened {
+                let opened = Opened::new(unique, process, &client);
+                state.clients.insert(process, client);
+                state.defer(move |shared| shared.end_open(opened));
+            } else if let Err(error) = opened {
+                state.defer(move |shared| shared.refuse_open(unique, &client, error));
+            }
         });
-        self.take_turn(Job::Open { unique, device, opener, client: Box::new(client), opened });
+        self.submit_in_line(&file.device, Job::Work(open));
+    }
+
+    /// Answers an open that has made a process.
+    fn end_open(&self, opened: Opened) {
+        let Opened { unique, process, file, memory, backing } = opened;
+        let (flags, backing_id) = match backing {
+            Some(id) => (FOPEN_PASSTHROUGH, i32::try_from(id.get()).unwrap_or(0)),
+            // What was stored must survive the open, and later ones of other inodes.
+            None => (FOPEN_KEEP_CACHE, 0),
+        };
+        self.opened(unique, File::Device { file, process, memory }, flags, backing_id);
+    }
+
+    /// Answers an open that has made none.
+    fn refuse_open(&self, unique: u64, client: &Client, error: Errno) {
+        client.buffer.close(&self.fuse);
+        self.tree().close(client.file.device.id, client.file.pid);
+        self.refuse(unique, error);
     }
 
     /// Finds out who opens a file, and makes its receive buffer.
     fn meet(
         &self,
         header: &Header,
+        device: Arc<Device>,
         sharing: Sharing,
         flags: u32,
     ) -> io::Result<(binder_core::Opener, Client)> {
-        // Whoever waits for us is there; a /proc mounted with `hidepid` may not show him.
+        // The opener waits for us, so it is there; a /proc mounted with `hidepid` may not show it.
         let numbers = proc_files::pid_numbers(header.pid)
             .map_err(|error| self.out_of_reach(header.pid, &error))?;
         let pid = numbers.first().copied().ok_or(io::ErrorKind::NotFound)?;
         let payer = Account { pid, uid: header.uid };
-        let mapping = mappings().take(payer, 1)?;
+        let _mapping = mappings().take(payer, 1)?;
         let known = ProcessHandles::get(payer)?;
         // Whatever it asked for, its commands could not be read: it learns that now.
         let tid = header.pid;
@@ -97,7 +133,7 @@ impl SessionShared {
         if let Some(name) = Watched::Process(pid).to_u64() {
             self.threads.add_process(known.pidfd.as_fd(), name)?;
         }
-        let opener = client::identify(&numbers, header.uid, &self.pids, &self.security_label)?;
+        let opener = client_file::identify(&numbers, header.uid, &self.pids, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
             Sharing::Shared => Route::Private,
@@ -105,7 +141,9 @@ impl SessionShared {
         let buffer = ReceiveBuffer::new(route, &self.fuse, header.node)?;
         let file = FileId { device: self.device(), inode: header.node };
         let is_nonblocking = flags & O_NONBLOCK != 0;
-        Ok((opener, Client::new(known, file, buffer, is_nonblocking, mapping)))
+        let file =
+            Arc::new(ClientFile::new(device, known, file, buffer.needs_place(), is_nonblocking));
+        Ok((opener, Client { file, buffer, _mapping }))
     }
 
     /// What a client gets whose memory we may not access, and the log.
@@ -136,7 +174,7 @@ impl SessionShared {
                     Err(_) => Route::Store,
                 },
             };
-            tracing::info!(?route, "the way of receive buffers to their clients is chosen");
+            tracing::info!(?route, "the route of receive buffers to their clients is chosen");
             route
         })
     }

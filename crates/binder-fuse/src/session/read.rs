@@ -1,21 +1,22 @@
 //! What is read of files and directories.
 
-use fuse_wire::{DirentBuffer, Read, reply};
+use binder_core::Errno;
+use fuse_wire::{DirentBuffer, Header, Read, reply};
 
-use super::{EINVAL, File, SessionShared, index, logs};
-use crate::driver::EIO;
+use super::{File, SessionShared, index, logs};
 use crate::mapping::BUFFER_BYTES;
 use crate::wire::send;
 
 impl SessionShared {
     /// Reads a file of text, or a page of a receive buffer that a client touches.
-    pub(super) fn read(&self, unique: u64, read: &Read) {
+    pub(super) fn read(&self, header: &Header, read: &Read) {
+        let unique = header.unique;
         let files = self.files();
         let memory = match files.get(index(read.fh)) {
             Some(File::Log { log, text }) => {
                 let (log, text) = (*log, text.clone());
                 drop(files);
-                return self.read_log(unique, read, log, text);
+                return self.read_log(header, read, log, text);
             }
             Some(File::Events(follower)) => {
                 let follower = *follower;
@@ -31,21 +32,21 @@ impl SessionShared {
                 let part = logs::part(text, read.offset, read.size);
                 return send(&self.fuse, &reply::data(unique, part));
             }
-            Some(File::Control) | None => return self.refuse(unique, EINVAL),
+            Some(File::Control) | None => return self.refuse(unique, Errno::EINVAL),
         };
         drop(files);
         let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(BUFFER_BYTES);
         let mut bytes = vec![0; (read.size as usize).min(BUFFER_BYTES - start)];
         match memory.read(start, &mut bytes) {
             Ok(()) => send(&self.fuse, &reply::data(unique, &bytes)),
-            Err(_) => self.refuse(unique, EIO),
+            Err(_) => self.refuse(unique, Errno::EIO),
         }
     }
 
     pub(super) fn read_dir(&self, unique: u64, node: u64, read: &Read) {
         let entries = match self.tree().list(node) {
             Ok(entries) => entries,
-            Err(refused) => return self.refuse(unique, refused as i32),
+            Err(refused) => return self.refuse(unique, refused),
         };
         let mut bytes = vec![0; (read.size as usize).min(64 << 10)];
         let mut listed = DirentBuffer::new(&mut bytes);

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use binder_core::Errno;
 use fuse_wire::Entry;
 
-use super::{FOREVER, InodeKind, Refused, S_IFDIR, S_IFREG, Tree};
+use super::{FOREVER, InodeKind, S_IFDIR, S_IFREG, Tree};
 use crate::logs::{LogPlace, Logs};
 
 impl Tree {
@@ -21,12 +22,12 @@ impl Tree {
     }
 
     /// Finds a name among logs; `None` where there are none.
-    pub(super) fn lookup_log(&self, parent: u64, name: &[u8]) -> Option<Result<Entry, Refused>> {
+    pub(super) fn lookup_log(&self, parent: u64, name: &[u8]) -> Option<Result<Entry, Errno>> {
         let logs = self.logs.as_ref()?;
         let Some(node) = logs.lookup(parent, name) else {
             // A name in a directory of logs stands for a log or for nothing.
             let is_inside = logs.place(parent) == Some(LogPlace::Directory);
-            return is_inside.then_some(Err(Refused::ENOENT));
+            return is_inside.then_some(Err(Errno::ENOENT));
         };
         let valid = if Logs::is_fixed(node) { FOREVER } else { Duration::ZERO };
         let (entry_valid, attr_valid) = (valid, valid);

@@ -12,7 +12,7 @@ fn an_inode_is_opened_once_and_the_next_lookup_finds_another() {
     let first = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
     assert_eq!(tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node, first);
     assert_eq!(tree.take_for_open(first, 7), Ok(Sharing::Exclusive));
-    assert_eq!(tree.take_for_open(first, 7), Err(Refused::ESTALE));
+    assert_eq!(tree.take_for_open(first, 7), Err(Errno::ESTALE));
     let second = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
     assert_ne!(second, first);
     assert_eq!(tree.place(second), Ok(InodeKind::Device(0)));
@@ -42,9 +42,9 @@ fn those_who_open_without_a_lookup_share_the_inode() {
 fn names_that_are_none_are_refused_and_255_bytes_are_a_name() {
     let mut tree = tree_with_binder();
     for name in [&b""[..], b".", b"..", b"a/b"] {
-        assert_eq!(tree.add_device(name, 0o600), Err(Refused::EACCES), "{name:?}");
+        assert_eq!(tree.add_device(name, 0o600), Err(Errno::EACCES), "{name:?}");
     }
-    assert_eq!(tree.add_device(b"binder", 0o600), Err(Refused::EEXIST));
+    assert_eq!(tree.add_device(b"binder", 0o600), Err(Errno::EEXIST));
     assert_eq!(tree.add_device(&[b'x'; 255], 0o600), Ok(1));
 }
 
@@ -55,11 +55,11 @@ fn a_removed_device_keeps_its_open_inodes() {
     let node = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap().node;
     tree.take_for_open(node, 7).unwrap();
     assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder"), Ok(()));
-    assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder"), Err(Refused::ENOENT));
-    assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder-control"), Err(Refused::EPERM));
+    assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder"), Err(Errno::ENOENT));
+    assert_eq!(tree.unlink(FUSE_ROOT_ID, b"binder-control"), Err(Errno::EPERM));
     assert_eq!(tree.place(node), Ok(InodeKind::Device(0)));
     tree.forget(node, 1);
-    assert_eq!(tree.place(node), Err(Refused::ENOENT));
+    assert_eq!(tree.place(node), Err(Errno::ENOENT));
 }
 
 // C233
@@ -68,12 +68,12 @@ fn a_limit_counts_devices_that_have_a_name_or_are_open() {
     let mut tree = tree_with_binder();
     tree.limit_devices(2);
     assert_eq!(tree.add_device(b"second", 0o600), Ok(1));
-    assert_eq!(tree.add_device(b"third", 0o600), Err(Refused::ENOSPC));
-    assert_eq!(tree.add_device(b"binder", 0o600), Err(Refused::ENOSPC), "before the name");
+    assert_eq!(tree.add_device(b"third", 0o600), Err(Errno::ENOSPC));
+    assert_eq!(tree.add_device(b"binder", 0o600), Err(Errno::ENOSPC), "before the name");
     let node = tree.lookup(FUSE_ROOT_ID, b"second", 7).unwrap().node;
     tree.take_for_open(node, 7).unwrap();
     tree.unlink(FUSE_ROOT_ID, b"second").unwrap();
-    assert_eq!(tree.add_device(b"third", 0o600), Err(Refused::ENOSPC));
+    assert_eq!(tree.add_device(b"third", 0o600), Err(Errno::ENOSPC));
     tree.close(1, 0);
     assert_eq!(tree.add_device(b"third", 0o600), Ok(2), "number 1 has an inode still");
     tree.forget(node, 1);
@@ -98,7 +98,7 @@ fn a_device_keeps_what_it_is_under_another_name() {
     assert!(tree.lookup(FUSE_ROOT_ID, b"binder", 7).is_err());
 
     let refused = tree.rename(root("new"), root("other"), RENAME_NOREPLACE);
-    assert_eq!(refused, Err(Refused::EEXIST));
+    assert_eq!(refused, Err(Errno::EEXIST));
     tree.rename(root("new"), root("other"), RENAME_EXCHANGE).unwrap();
     let found = tree.lookup(FUSE_ROOT_ID, b"new", 7).unwrap().node;
     assert_eq!(tree.place(found), Ok(InodeKind::Device(1)));
@@ -112,17 +112,17 @@ fn a_device_keeps_what_it_is_under_another_name() {
 fn what_is_no_device_stays_where_it_is() {
     let mut tree = tree_with_binder();
     let cases = [
-        ((FUSE_ROOT_ID, &b"binder-control"[..]), (FUSE_ROOT_ID, &b"x"[..]), Refused::EPERM),
-        ((FUSE_ROOT_ID, b"binder"), (FUSE_ROOT_ID, b"binder-control"), Refused::EPERM),
-        ((FUSE_ROOT_ID, b"features"), (FUSE_ROOT_ID, b"x"), Refused::EPERM),
-        ((FUSE_ROOT_ID, b"binder"), (FEATURES, b"binder"), Refused::EPERM),
-        ((FEATURES, b"extended_error"), (FEATURES, b"x"), Refused::EPERM),
-        ((FUSE_ROOT_ID, b"absent"), (FUSE_ROOT_ID, b"x"), Refused::ENOENT),
+        ((FUSE_ROOT_ID, &b"binder-control"[..]), (FUSE_ROOT_ID, &b"x"[..]), Errno::EPERM),
+        ((FUSE_ROOT_ID, b"binder"), (FUSE_ROOT_ID, b"binder-control"), Errno::EPERM),
+        ((FUSE_ROOT_ID, b"features"), (FUSE_ROOT_ID, b"x"), Errno::EPERM),
+        ((FUSE_ROOT_ID, b"binder"), (FEATURES, b"binder"), Errno::EPERM),
+        ((FEATURES, b"extended_error"), (FEATURES, b"x"), Errno::EPERM),
+        ((FUSE_ROOT_ID, b"absent"), (FUSE_ROOT_ID, b"x"), Errno::ENOENT),
     ];
     for (from, to, refused) in cases {
         assert_eq!(tree.rename(from, to, 0), Err(refused), "{from:?}");
     }
-    assert_eq!(tree.rename(cases[1].0, (FUSE_ROOT_ID, b"x"), 8), Err(Refused::EINVAL));
+    assert_eq!(tree.rename(cases[1].0, (FUSE_ROOT_ID, b"x"), 8), Err(Errno::EINVAL));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn an_inode_from_before_a_change_of_owner_changes_nothing() {
     let roots = tree.lookup(FUSE_ROOT_ID, b"binder", 8).unwrap().node;
     tree.set_permissions(roots, |permissions| permissions.uid = 1000).unwrap();
     let taken_back = tree.set_permissions(own, |permissions| permissions.mode = 0o666);
-    assert_eq!(taken_back, Err(Refused::ESTALE));
+    assert_eq!(taken_back, Err(Errno::ESTALE));
 }
 
 #[test]

@@ -260,7 +260,7 @@ fn a_memory_whose_leash_is_cut_is_out_of_reach_and_another_is_not() {
         read(&mut memory, pages.address(0), len_bytes).unwrap();
     }
     let mut other = memory.another();
-    assert!(memory.cancel_token().cancel(), "nobody is at it");
+    assert!(memory.cancel_token().cancel(), "no transfer is under way");
     for len_bytes in [48, 8000] {
         assert!(read(&mut memory, pages.address(0), len_bytes).is_err());
         assert!(memory.write(pages.address(0), &vec![1; len_bytes]).is_err());

@@ -69,7 +69,7 @@ impl Waiter {
             // SAFETY: zeros are an action without flags: calls are not made again after it.
             let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
             action.sa_sigaction = count_signal as *const () as usize;
-            // SAFETY: the handler only counts; nobody asks for the old one.
+            // SAFETY: the handler only counts; the old one is not asked for.
             unsafe { libc::sigaction(libc::SIGUSR2, &raw const action, ptr::null_mut()) };
             match entry {
                 Entry::Syscall { ignores_traps } => {
@@ -244,7 +244,7 @@ fn files_arrive_two_hundred_times_and_work() {
             held.close(number).unwrap();
         }
         drop(held);
-        assert_eq!(ours.read(&mut byte).unwrap(), 0, "nobody has the other end any more");
+        assert_eq!(ours.read(&mut byte).unwrap(), 0, "no descriptor of the other end is left");
         assert_eq!(waiter.open_files(), before);
     }
 }
@@ -316,7 +316,7 @@ fn a_thread_that_is_killed_is_gone() {
         let gone = held.install(offer(&[memory.as_raw_fd()])).unwrap_err();
         assert_eq!(gone, InstallError::Injection(InjectionError::Gone));
         drop(held);
-        let killed = waiter.stop(|| unreachable!("nobody to answer")).unwrap_err();
+        let killed = waiter.stop(|| unreachable!("no thread to answer")).unwrap_err();
         assert!(matches!(killed, InjectionError::Gone | InjectionError::Refused { .. }));
     }
 }

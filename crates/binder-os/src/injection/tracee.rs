@@ -191,7 +191,7 @@ impl Tracee {
             match self.wait()? {
                 Stop::Trap => {
                     let registers = self.registers()?;
-                    // Somebody may have sent a SIGTRAP of his own before the instruction.
+                    // Another process may have sent a SIGTRAP before the instruction.
                     stops -= u32::from(registers.is_at(&kept.registers));
                     if stops == 0 {
                         return Ok(registers.value());

@@ -3,12 +3,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use binder_core::{
-    BufferView, ProcessKey, ProcessView, StackSide, TransactionKind, TransactionView, WorkView,
-};
+use binder_core::{ProcessView, StackSide, TransactionKind, TransactionView, WorkView};
 use serde::{Deserialize, Serialize};
 
-use crate::{DeviceReport, descriptor_of};
+use crate::{DeviceReport, Interfaces};
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -18,7 +16,7 @@ const NS_PER_MS: u64 = 1_000_000;
 pub enum CallKind {
     /// Its sender waits for a reply.
     Call,
-    /// Nobody waits.
+    /// Its sender does not wait.
     Oneway,
     /// The answer to a call.
     Reply,
@@ -81,20 +79,17 @@ pub struct CallRecord {
     pub interface: Option<String>,
 }
 
-/// Reads the receive buffer of a process from an offset, or says no.
-pub type Peek<'a> = &'a dyn Fn(ProcessKey, usize, &mut [u8]) -> bool;
-
 /// All that is under way on a device, the oldest first.
-pub fn calls(device: &DeviceReport, peek: Peek<'_>) -> Vec<CallRecord> {
+pub fn calls(device: &DeviceReport, interfaces: &Interfaces) -> Vec<CallRecord> {
     let mut calls = Vec::new();
     for process in &device.snapshot.processes {
         for (stage, transaction) in received_by(process) {
-            calls.push(record(&device.name, stage, transaction, peek));
+            calls.push(record(&device.name, stage, transaction, interfaces));
         }
         let outgoing = process.threads.iter().flat_map(|thread| &thread.stack);
         for entry in outgoing.filter(|entry| entry.direction == StackSide::Outgoing) {
             if entry.transaction.to.is_none() {
-                calls.push(record(&device.name, Stage::Abandoned, &entry.transaction, peek));
+                calls.push(record(&device.name, Stage::Abandoned, &entry.transaction, interfaces));
             }
         }
     }
@@ -125,18 +120,13 @@ fn received_by(process: &ProcessView) -> impl Iterator<Item = (Stage, &Transacti
         .chain(served.map(|it| (Stage::Served, &it.transaction)))
 }
 
-fn interface_of(receiver: ProcessKey, buffer: &BufferView, peek: Peek<'_>) -> Option<String> {
-    descriptor_of(|at, into| {
-        at + into.len() <= buffer.data_len as usize
-            && peek(receiver, buffer.start as usize + at, into)
-    })
-}
-
-fn record(device: &str, stage: Stage, transaction: &TransactionView, peek: Peek<'_>) -> CallRecord {
+fn record(
+    device: &str,
+    stage: Stage,
+    transaction: &TransactionView,
+    interfaces: &Interfaces,
+) -> CallRecord {
     let buffer = transaction.buffer.as_ref();
-    // A reply has no interface token.
-    let parcel = buffer.filter(|_| transaction.kind != TransactionKind::Reply);
-    let interface = parcel.and_then(|buffer| interface_of(transaction.to?, buffer, peek));
     CallRecord {
         id: transaction.id,
         device: device.into(),
@@ -151,6 +141,6 @@ fn record(device: &str, stage: Stage, transaction: &TransactionView, peek: Peek<
         flags: transaction.flags,
         elapsed_ms: transaction.elapsed_ns / NS_PER_MS,
         data_bytes: buffer.map(|buffer| buffer.data_len),
-        interface,
+        interface: interfaces.get(transaction.id).map(String::from),
     }
 }

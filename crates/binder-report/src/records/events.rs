@@ -87,7 +87,7 @@ impl EventRecord {
     }
 }
 
-/// Whether a call to handle 0 has found nobody behind that.
+/// Whether a call to handle 0 has found no context manager behind that.
 fn lacks_manager(report: &SendReport) -> bool {
     let SendReport { error, send } = report;
     *error == BR_DEAD_REPLY

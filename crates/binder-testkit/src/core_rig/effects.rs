@@ -3,14 +3,17 @@
 use binder_core::{Effect, Patience, ProcessKey, ThreadKey};
 
 use super::windows::Window;
-use super::{Call, World};
+use super::{Call, World, contexts};
 use crate::{Caller, Thread};
 
 impl World {
     /// Does what the core wants done, until it wants nothing more.
     pub(super) fn carry_out_effects(&mut self) {
+        if !self.has_no_frontend {
+            return self.carry_out_actions();
+        }
         self.wake_readers();
-        while !self.ends_slowly && self.end_buffers() {}
+        while !self.ends_slowly && self.run_background_slice() {}
         while !self.holds_errands
             && let Some(fd_work) = self.fd_work.pop_front()
         {
@@ -27,9 +30,9 @@ impl World {
             match effect {
                 Effect::Wake(key) => self.resume(context, key),
                 Effect::NotifyPoll(key) => self.notify(context, key),
-                Effect::SetNice { tid, nice, .. } => {
+                Effect::SetPriority { tid, priority, .. } => {
                     let thread = self.threads.iter_mut().find(|thread| thread.tid == tid);
-                    thread.expect("a thread of ours").nice = Some(nice.0);
+                    thread.expect("a thread of ours").priority = Some(priority);
                 }
                 Effect::Settled(key) => {
                     self.advance_freezes(Patience::Left, |place| place == (context, key));
@@ -39,7 +42,7 @@ impl World {
     }
 
     fn next_effect(&mut self) -> Option<(usize, Effect)> {
-        let mut contexts = self.contexts.iter_mut().enumerate();
+        let mut contexts = contexts(&mut self.devices).into_iter().enumerate();
         contexts.find_map(|(place, context)| Some((place, context.poll_effect()?)))
     }
 
@@ -50,7 +53,7 @@ impl World {
                 continue;
             };
             if key == woken && self.files[process.0].context == context {
-                let result = self.contexts[context].resume(key, &request);
+                let result = self.devices[context].context_mut().resume(key, &request);
                 let caller = Caller { process, thread: Thread(thread) };
                 self.threads[thread].call =
                     self.go_on(Window { caller, argument, request, result, fetched: None });
@@ -65,7 +68,7 @@ impl World {
             if file.context == context && file.key == notified {
                 let caller = Caller { process, thread: Thread(thread) };
                 let (_, who) = self.core_caller(caller);
-                if self.contexts[context].poll(&who) {
+                if self.devices[context].context_mut().poll(&who) {
                     self.threads[thread].call = Call::Ended(Ok(()));
                 }
             }

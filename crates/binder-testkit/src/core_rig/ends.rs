@@ -3,7 +3,8 @@
 use binder_core::ReleaseProgress;
 use rustix::io::Errno;
 
-use super::{Call, OpenFile, World};
+use super::freezes::Asker;
+use super::{Call, OpenFile, World, contexts};
 use crate::{Caller, Host};
 
 impl World {
@@ -12,18 +13,22 @@ impl World {
         match self.threads[thread].call {
             // The first has returned; the second does so once its descriptor work is done.
             Call::Ended(_) | Call::FdWork => {}
+            Call::Asked { device, unique } => {
+                self.devices[device].interrupt(unique);
+                self.carry_out_effects();
+            }
             Call::Polling { .. } => self.threads[thread].call = Call::Ended(result),
             Call::Freezing => {
-                let at = self.freezes.iter().position(|(who, _)| *who == thread);
+                let at = self.freezes.iter().position(|(who, _)| *who == Asker::Thread(thread));
                 let (_, freeze) = self.freezes.remove(at.expect("a freeze that waits"));
-                freeze.abandon(&mut self.contexts.each_mut());
+                freeze.abandon(&mut contexts(&mut self.devices));
                 self.threads[thread].call = Call::Ended(result);
             }
             Call::Reading { process, key, argument, request } => {
                 let host = self.threads[thread].host;
                 let context = self.files[process.0].context;
                 // A held thread may have been woken already: the signal wins, as in Linux.
-                let _was_asleep = self.contexts[context].interrupt(key);
+                let _was_asleep = self.devices[context].context_mut().interrupt(key);
                 self.put(host, argument, &request).expect("the argument is where it was");
                 self.threads[thread].call = Call::Ended(result);
                 self.carry_out_effects();
@@ -33,7 +38,12 @@ impl World {
 
     pub(super) fn end_thread(&mut self, caller: Caller) {
         let (context, who) = self.core_caller(caller);
-        self.contexts[context].exit_thread(&who, &mut self.memory.seen_by(context));
+        let memory = &mut self.memory.seen_by(context);
+        if self.has_no_frontend {
+            self.devices[context].context_mut().exit_thread(&who, memory);
+        } else {
+            self.devices[context].end_thread(who.process, who.tid, memory);
+        }
     }
 
     /// The last close: everybody is woken, then the file goes.
@@ -42,9 +52,15 @@ impl World {
         if !is_open {
             return;
         }
-        self.contexts[context].flush(key);
-        self.carry_out_effects();
-        let release = self.contexts[context].release(key, &mut self.memory.seen_by(context));
+        self.flush(process);
+        let memory = &mut self.memory.seen_by(context);
+        let release = if self.has_no_frontend {
+            self.devices[context].context_mut().release(key, memory)
+        } else {
+            let ended = self.devices[context].end_file(key, &[], memory);
+            assert_eq!(ended, Some(process), "a file ends once");
+            ReleaseProgress::Done
+        };
         self.files[process].is_open = false;
         self.memory.remove_file((context, key.to_u64()));
         self.carry_out_effects();
@@ -54,10 +70,26 @@ impl World {
         while !self.ends_slowly && self.end_some() {}
     }
 
-    /// Goes on with the end of a file that was closed, or else of buffers. Says whether there may be more.
+    /// A descriptor of a file is closed: everybody is woken.
+    pub(super) fn flush(&mut self, process: usize) {
+        let OpenFile { context, key, .. } = self.files[process];
+        if self.has_no_frontend {
+            self.devices[context].context_mut().flush(key);
+            self.carry_out_effects();
+        } else {
+            self.ask_to_flush(process);
+        }
+    }
+
+    /// Goes on with the end of a file that was closed, or else of what nobody waits for. Says whether
+    /// there may be more.
     pub(super) fn end_some(&mut self) -> bool {
-        let Some((context, key)) = self.ending.pop() else { return self.end_buffers() };
-        let release = self.contexts[context].release(key, &mut self.memory.seen_by(context));
+        if !self.has_no_frontend {
+            return self.go_on_releasing();
+        }
+        let Some((context, key)) = self.ending.pop() else { return self.run_background_slice() };
+        let release =
+            self.devices[context].context_mut().release(key, &mut self.memory.seen_by(context));
         if release == ReleaseProgress::Unfinished {
             self.ending.push((context, key));
         }
@@ -65,11 +97,11 @@ impl World {
         true
     }
 
-    /// Goes on with buffers that come to their end. Says whether there are more.
-    pub(super) fn end_buffers(&mut self) -> bool {
+    /// Goes on with what has come to its end and nobody waits for. Says whether there is more.
+    pub(super) fn run_background_slice(&mut self) -> bool {
         let mut are_left = false;
-        for (number, context) in self.contexts.iter_mut().enumerate() {
-            let release = context.end_buffers(&mut self.memory.seen_by(number));
+        for (number, context) in contexts(&mut self.devices).into_iter().enumerate() {
+            let release = context.run_background_slice(&mut self.memory.seen_by(number));
             are_left |= release == ReleaseProgress::Unfinished;
         }
         self.wake_readers();
@@ -77,6 +109,7 @@ impl World {
     }
 
     pub(super) fn kill(&mut self, host: Host) {
+        self.hosts[host.0].is_killed = true;
         for thread in 0..self.threads.len() {
             if self.threads[thread].host == host {
                 self.interrupt(thread);

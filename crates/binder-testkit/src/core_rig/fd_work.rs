@@ -18,9 +18,12 @@ pub(super) struct FakeFdWork {
 impl World {
     /// Takes back the descriptor work that wait. Their threads are free to call again.
     pub(super) fn retract_errands(&mut self) {
+        if !self.has_no_frontend {
+            return self.retract_tasks();
+        }
         for FakeFdWork { caller, fd_work, .. } in core::mem::take(&mut self.fd_work) {
             let context = self.files[caller.process.0].context;
-            self.contexts[context].retract_fd_work(fd_work.key, fd_work.install);
+            self.devices[context].context_mut().retract_fd_work(fd_work.key, fd_work.install);
         }
     }
 
@@ -35,7 +38,12 @@ impl World {
             descriptors.close(fd.into());
         }
         let mut memory = self.memory.seen_by(context);
-        let result = self.contexts[context].finish_fd_work(key, installed, &request, &mut memory);
+        let result = self.devices[context].context_mut().finish_fd_work(
+            key,
+            installed,
+            &request,
+            &mut memory,
+        );
         let call = self.go_on(Window { caller, argument, request, result, fetched: None });
         let place = &mut self.threads[caller.thread.0].call;
         // A later thread of the same number may be in a call of its own.

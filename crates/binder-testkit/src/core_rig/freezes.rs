@@ -1,11 +1,20 @@
 //! Freezes: who is meant, and how long they wait.
 
 use binder_core::{Patience, ProcessKey, Program};
-use binder_uapi::BinderFreezeInfo;
+use binder_frontend::{Answer, RequestContext};
+use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo};
 use rustix::io::Errno;
 
-use super::{Call, World, errno};
+use super::{Call, World, contexts, errno};
 use crate::Caller;
+
+/// Who waits for a freeze.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asker {
+    Thread(usize),
+    /// The front end of a device, for a request.
+    Frontend(usize, u64),
+}
 
 impl World {
     pub(super) fn freeze(&mut self, caller: Caller, argument: u64) -> Call {
@@ -19,15 +28,15 @@ impl World {
             Err(errno) => return Call::Ended(Err(errno)),
         };
         if asked.enable == 0 {
-            program.thaw(&mut self.contexts.each_mut());
+            program.thaw(&mut contexts(&mut self.devices));
             return Call::Ended(Ok(()));
         }
         let patience = if asked.timeout_ms > 0 { Patience::Left } else { Patience::Over };
         let mut freeze = program.freeze(patience);
-        match freeze.advance(&mut self.contexts.each_mut(), patience) {
+        match freeze.advance(&mut contexts(&mut self.devices), patience) {
             Some(result) => Call::Ended(result.map_err(errno)),
             None => {
-                self.freezes.push((caller.thread.0, freeze));
+                self.freezes.push((Asker::Thread(caller.thread.0), freeze));
                 Call::Freezing
             }
         }
@@ -40,24 +49,89 @@ impl World {
         patience: Patience,
         is_meant: impl Fn((usize, ProcessKey)) -> bool,
     ) {
-        for (thread, mut freeze) in std::mem::take(&mut self.freezes) {
+        for (asker, mut freeze) in std::mem::take(&mut self.freezes) {
             let result = match freeze.waits_for().filter(|place| is_meant(*place)) {
-                Some(_) => freeze.advance(&mut self.contexts.each_mut(), patience),
+                Some(_) => freeze.advance(&mut contexts(&mut self.devices), patience),
                 None => None,
             };
-            match result {
-                Some(result) => {
+            match (result, asker) {
+                (Some(result), Asker::Thread(thread)) => {
                     self.threads[thread].call = Call::Ended(result.map_err(errno));
                 }
-                None => self.freezes.push((thread, freeze)),
+                (Some(result), Asker::Frontend(device, unique)) => {
+                    self.devices[device].end_freeze(unique, answer_of(result));
+                }
+                (None, _) => self.freezes.push((asker, freeze)),
             }
         }
     }
 
     pub(super) fn program(&mut self, caller: Caller, pid: u32) -> Result<Program, Errno> {
         let (context, who) = self.core_caller(caller);
-        self.contexts[context].note_call(&who);
-        let by = self.contexts[context].pid_of(who.process).expect("an open file").clone();
-        Program::find(&self.contexts.each_mut(), &by, pid).map_err(errno)
+        self.devices[context].context_mut().note_call(&who);
+        self.find_program(context, who.process, pid).map_err(errno)
     }
+
+    fn find_program(
+        &mut self,
+        context: usize,
+        by: ProcessKey,
+        pid: u32,
+    ) -> Result<Program, binder_core::Errno> {
+        let by = self.device(context).pid_of(by).expect("an open file").clone();
+        Program::find(&contexts(&mut self.devices), &by, pid)
+    }
+
+    /// Freezes, or thaws, a program for a request that waits for it.
+    pub(super) fn freeze_for(
+        &mut self,
+        device: usize,
+        request: RequestContext,
+        info: BinderFreezeInfo,
+    ) {
+        let unique = request.unique;
+        self.executor.assert_is_unanswered(unique);
+        let program = match self.find_program(device, request.process, info.pid) {
+            Ok(program) => program,
+            Err(error) => return self.devices[device].end_freeze(unique, Answer::Failed(error)),
+        };
+        if info.enable == 0 {
+            program.thaw(&mut contexts(&mut self.devices));
+            return self.devices[device].end_freeze(unique, Answer::Done);
+        }
+        let patience = if info.timeout_ms > 0 { Patience::Left } else { Patience::Over };
+        let mut freeze = program.freeze(patience);
+        match freeze.advance(&mut contexts(&mut self.devices), patience) {
+            Some(result) => self.devices[device].end_freeze(unique, answer_of(result)),
+            None => self.freezes.push((Asker::Frontend(device, unique), freeze)),
+        }
+    }
+
+    pub(super) fn tell_frozen_info(
+        &mut self,
+        device: usize,
+        request: RequestContext,
+        info: BinderFrozenStatusInfo,
+    ) {
+        self.executor.assert_is_unanswered(request.unique);
+        let found = self.find_program(device, request.process, info.pid).map(|program| {
+            let frozen = program.frozen_info(&contexts(&mut self.devices));
+            BinderFrozenStatusInfo { pid: info.pid, ..frozen }
+        });
+        self.devices[device].end_frozen_info(request.unique, found);
+    }
+
+    /// A signal ends a freeze that waits.
+    pub(super) fn cancel_freeze(&mut self, device: usize, unique: u64) {
+        let is_its = |asker: &Asker| *asker == Asker::Frontend(device, unique);
+        if let Some(at) = self.freezes.iter().position(|(asker, _)| is_its(asker)) {
+            let (_, freeze) = self.freezes.remove(at);
+            freeze.abandon(&mut contexts(&mut self.devices));
+            self.devices[device].end_freeze(unique, Answer::Restart);
+        }
+    }
+}
+
+fn answer_of(result: Result<(), binder_core::Errno>) -> Answer {
+    result.map_or_else(Answer::Failed, |()| Answer::Done)
 }

@@ -1,6 +1,6 @@
 //! The requests of a client, as a front end decodes them.
 
-use binder_core::{Commands, Nice, Outcome};
+use binder_core::{Commands, Outcome, ReceiveBuffers};
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_CURRENT_PROTOCOL_VERSION,
     BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO,
@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::fd_work::FakeFdWork;
 use super::windows::Window;
-use super::{Call, World, errno};
+use super::{Call, World, contexts, errno};
 use crate::Caller;
 use crate::fake_memory::Rooms;
 
@@ -29,54 +29,62 @@ impl World {
         let (context, who) = self.core_caller(caller);
         match request {
             BINDER_VERSION => {
-                self.contexts[context].note_call(&who);
+                self.devices[context].context_mut().note_call(&who);
                 self.put(host, argument, &BINDER_CURRENT_PROTOCOL_VERSION)
             }
             BINDER_SET_MAX_THREADS => {
                 let threads = self.get(host, argument)?;
-                self.contexts[context].set_max_threads(&who, threads);
+                self.devices[context].context_mut().set_max_threads(&who, threads);
                 Ok(())
             }
             BINDER_ENABLE_ONEWAY_SPAM_DETECTION => {
                 let is_wanted = self.get::<u32>(host, argument)? != 0;
-                self.contexts[context].detect_oneway_spam(&who, is_wanted);
+                self.devices[context].context_mut().detect_oneway_spam(&who, is_wanted);
                 Ok(())
             }
             ANYBINDER_DEFER_COMPLETIONS => {
                 let is_wanted = self.get::<u32>(host, argument)? != 0;
-                self.contexts[context].defer_completions(&who, is_wanted);
+                self.devices[context].context_mut().defer_completions(&who, is_wanted);
                 Ok(())
             }
             BINDER_SET_CONTEXT_MGR => {
                 let object = FlatBinderObject::default();
-                self.contexts[context].become_context_manager(&who, &object).map_err(errno)
+                self.devices[context]
+                    .context_mut()
+                    .become_context_manager(&who, &object)
+                    .map_err(errno)
             }
             BINDER_SET_CONTEXT_MGR_EXT => {
                 let object = self.get(host, argument)?;
-                self.contexts[context].become_context_manager(&who, &object).map_err(errno)
+                self.devices[context]
+                    .context_mut()
+                    .become_context_manager(&who, &object)
+                    .map_err(errno)
             }
             BINDER_THREAD_EXIT => {
-                self.contexts[context].exit_thread(&who, &mut self.memory.seen_by(context));
+                self.devices[context]
+                    .context_mut()
+                    .exit_thread(&who, &mut self.memory.seen_by(context));
                 Ok(())
             }
             BINDER_GET_NODE_DEBUG_INFO => {
                 let asked: BinderNodeDebugInfo = self.get(host, argument)?;
-                let answer = self.contexts[context].node_debug_info(&who, asked.ptr);
+                let answer = self.devices[context].context_mut().node_debug_info(&who, asked.ptr);
                 self.put(host, argument, &answer)
             }
             BINDER_GET_NODE_INFO_FOR_REF => {
                 let asked: BinderNodeInfoForRef = self.get(host, argument)?;
-                let answer = self.contexts[context].node_info_for_ref(&who, &asked);
+                let answer = self.devices[context].context_mut().node_info_for_ref(&who, &asked);
                 self.put(host, argument, &answer.map_err(errno)?)
             }
             BINDER_GET_EXTENDED_ERROR => {
-                let error = self.contexts[context].take_extended_error(&who);
+                let error = self.devices[context].context_mut().take_extended_error(&who);
                 self.put(host, argument, &error)
             }
             BINDER_GET_FROZEN_INFO => {
                 let asked: BinderFrozenStatusInfo = self.get(host, argument)?;
                 let program = self.program(caller, asked.pid)?;
-                let info = program.frozen_info(&self.contexts.each_mut());
+                let info = program.frozen_info(&contexts(&mut self.devices));
                 self.put(host, argument, &BinderFrozenStatusInfo { pid: asked.pid, ..info })
             }
             other => panic!("request {other:#x} is the business of a front end"),
@@ -90,8 +98,8 @@ impl World {
             Err(errno) => return Call::Ended(Err(errno)),
         };
         let (context, who) = self.core_caller(caller);
-        if let Some(nice) = self.threads[caller.thread.0].nice {
-            self.contexts[context].note_nice(&who, Nice(nice));
+        if let priority @ Some(_) = self.threads[caller.thread.0].priority {
+            self.devices[context].context_mut().note_priority(&who, priority);
         }
         let result = if request.write_consumed < request.write_size {
             Ok(Outcome::Fetch)
@@ -110,7 +118,7 @@ impl World {
     ) -> Result<Outcome, binder_core::Errno> {
         let (context, who) = self.core_caller(caller);
         let mut memory = self.memory.seen_by(context);
-        self.contexts[context].write_read(&who, request, commands, &mut memory)
+        self.devices[context].context_mut().write_read(&who, request, commands, &mut memory)
     }
 
     /// Goes on with a call until it sleeps or is over, or has to wait for something else.
@@ -118,7 +126,7 @@ impl World {
         loop {
             let is_window = matches!(
                 window.result,
-                Ok(Outcome::Fetch | Outcome::Yield(_) | Outcome::CopyOut(_))
+                Ok(Outcome::Fetch | Outcome::Yield(_) | Outcome::Locate(_) | Outcome::CopyOut(_))
             );
             if is_window && self.holds_windows {
                 self.windows.push_back(window);
@@ -137,9 +145,13 @@ impl World {
                     self.fd_work.push_back(FakeFdWork { caller, argument, request, fd_work });
                     return Call::FdWork;
                 }
-                Ok(Outcome::Done | Outcome::Fetch | Outcome::Yield(_) | Outcome::CopyOut(_)) => {
-                    Ok(())
-                }
+                Ok(
+                    Outcome::Done
+                    | Outcome::Fetch
+                    | Outcome::Yield(_)
+                    | Outcome::Locate(_)
+                    | Outcome::CopyOut(_),
+                ) => Ok(()),
                 Err(error) => Err(errno(error)),
             };
             let host = self.threads[caller.thread.0].host;
@@ -155,9 +167,30 @@ impl World {
         let binder_core::Caller { process, tid, .. } = who;
         let used = self.used_commands.take();
         let mut commands = used.unwrap_or_else(|| Commands::none(request));
-        let rooms = Rooms { context: &mut self.contexts[number], number, process, tid };
-        commands.fetch_next(request, &mut self.memory.of_caller(host, rooms));
+        let context = self.devices[number].context_mut();
+        let reserve = Box::new(|kind, data: &_, memory: &mut dyn ReceiveBuffers| {
+            context.reserve_early(process, tid, kind, data, memory)
+        });
+        let rooms = Rooms { number, reserve };
+        commands.fetch_next(request, &mut self.memory.of_caller(host, Some(rooms)));
         commands
+    }
+
+    /// Looks for the mappings of receivers for as long as a call waits for them: at once, for they are at hand.
+    fn locate(
+        &mut self,
+        caller: Caller,
+        request: &mut BinderWriteRead,
+        commands: &mut Commands,
+        mut result: Result<Outcome, binder_core::Errno>,
+    ) -> Result<Outcome, binder_core::Errno> {
+        while let Ok(Outcome::Locate(receiver)) = result {
+            let number = self.files[caller.process.0].context;
+            let found = self.memory.seen_by(number).locate_mapping(receiver);
+            self.device(number).note_mapping(receiver, found);
+            result = self.run_commands(caller, request, commands);
+        }
+        result
     }
 
     /// Does what a call waits for in its host's memory, if that has not been fetched, or lets it have its
@@ -169,20 +202,21 @@ impl World {
         let (result, commands) = match result {
             Ok(Outcome::Fetch) => {
                 let mut commands = fetched.unwrap_or_else(|| self.fetch(caller, &request));
-                (self.run_commands(caller, &mut request, &mut commands), Some(commands))
+                let result = self.run_commands(caller, &mut request, &mut commands);
+                (self.locate(caller, &mut request, &mut commands, result), Some(commands))
             }
             Ok(Outcome::Yield(thread)) => {
                 let mut commands = fetched.expect("a call keeps the commands it goes on with");
                 let (_, who) = self.core_caller(caller);
                 let memory = &mut self.memory.seen_by(number);
-                let context = &mut self.contexts[number];
+                let context = &mut self.devices[number].context_mut();
                 let result = context.go_on(&who, thread, &mut request, &mut commands, memory);
-                (result, Some(commands))
+                (self.locate(caller, &mut request, &mut commands, result), Some(commands))
             }
             Ok(Outcome::CopyOut(copy_out)) => {
                 let written = self.memory.of(host).write(copy_out.address, &copy_out.bytes);
                 let memory = &mut self.memory.seen_by(number);
-                let context = &mut self.contexts[number];
+                let context = &mut self.devices[number].context_mut();
                 let result = context.finish_copy_out(copy_out, written, &mut request, memory);
                 (result, None)
             }

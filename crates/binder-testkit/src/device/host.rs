@@ -37,7 +37,7 @@ pub(super) struct HostProcess {
 /// The socket to an actor.
 struct Link {
     socket: OwnedFd,
-    /// Answers that nobody has asked for yet.
+    /// Answers that the test has not asked for yet.
     answers: BTreeMap<u32, Result<u64, Errno>>,
 }
 

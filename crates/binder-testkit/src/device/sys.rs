@@ -97,8 +97,8 @@ pub(super) fn move_mapping(address: u64, len: usize) -> Result<u64, Errno> {
 /// Makes a range writable.
 pub(super) fn make_writable(address: u64, len: usize) -> Result<(), Errno> {
     let flags = MprotectFlags::READ | MprotectFlags::WRITE;
-    // SAFETY: the range is a receive area; more rights to it break nobody's assumption, for no
-    // reference points into it.
+    // SAFETY: the range is a receive area; more rights to it break no assumption, for no reference
+    // points into it.
     unsafe { rustix::mm::mprotect(address as *mut _, len, flags) }
 }
 

@@ -2,7 +2,7 @@
 //! busy until they are killed.
 //!
 //! A client shows the server objects of its own. The server holds each, watches it, calls it, and
-//! lets go of it when its owner dies. So whoever is killed is in the midst of something.
+//! lets go of it when its owner dies. So an actor that is killed is in the midst of something.
 
 use std::collections::BTreeSet;
 use std::fs::File;

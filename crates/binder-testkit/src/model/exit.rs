@@ -99,7 +99,7 @@ impl Model {
         }
     }
 
-    /// Its objects die: those who registered are told.
+    /// Its objects die: processes that registered are told.
     fn end_nodes(&mut self, pid: Pid) {
         let mut own: Vec<_> =
             self.nodes.iter().filter(|(_, node)| node.owner == Some(pid)).collect();

@@ -1,10 +1,10 @@
-//! Processes that are frozen, and those who are told.
+//! Processes that are frozen, and the links that tell of it.
 
 use super::{Code, Model, NodeId, Pid, Place, Seen, Taken, Work};
 
 pub(super) type LinkId = usize;
 
-/// Somebody who is told of the freezes of a node's owner.
+/// A process that is told of the freezes of a node's owner.
 pub(super) struct FreezeLink {
     pub(super) process: Pid,
     cookie: u64,

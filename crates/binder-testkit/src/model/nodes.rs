@@ -12,7 +12,7 @@ impl Model {
         all.filter(move |reference| reference.node == node)
     }
 
-    /// Whether anybody holds the object strongly, and whether at all.
+    /// Whether the object is held strongly, and whether it is held at all.
     pub(super) fn strength(&self, id: NodeId) -> (bool, bool) {
         (self.is_strong(id), self.is_weak(id))
     }
@@ -65,7 +65,7 @@ impl Model {
 
     // --- what the owner is told ---
 
-    /// Tells owners of what they no longer need to hold, and forgets objects that nobody knows.
+    /// Tells owners of what they no longer need to hold, and forgets objects that no process knows.
     /// To be called after every single thing that was let go.
     pub(super) fn attend(&mut self) {
         for id in self.nodes.keys().copied().collect::<Vec<_>>() {
@@ -103,7 +103,7 @@ impl Model {
         process.thread_todo.retain(|it| *it != work);
     }
 
-    /// The owner itself has sent its object to somebody new: its thread shall hear of it.
+    /// The owner itself has sent its object to a new process: the sending thread shall be told of it.
     fn note_sent(&mut self, owner: Pid, id: NodeId, is_strong: bool) {
         let work = Work::Node(id);
         let node = &self.nodes[&id];

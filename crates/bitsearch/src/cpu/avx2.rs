@@ -26,7 +26,7 @@ impl Avx2 {
     /// Asks whether this processor can do it all.
     #[inline(always)]
     pub(super) fn detect() -> Option<Self> {
-        // One answer to five questions; whoever comes too early asks again.
+        // One answer to five questions; a thread that comes too early asks again.
         match DETECTED.load(Ordering::Relaxed) {
             PRESENT => Some(Self(())),
             LACKING => None,

@@ -48,7 +48,7 @@ impl Runs {
 
     /// Those of two neighbours of `bits` each.
     fn joined(left: Self, right: Self, bits: u32) -> Self {
-        // Only the whole of the largest map has a bit too many, and nobody asks for the whole.
+        // Only the whole of the largest map has a bit too many, and no search asks for the whole.
         let [prefix, suffix, middle] =
             [(bits, right.prefix), (bits, left.suffix), (left.suffix, right.prefix)]
                 .map(|(left, right)| left.saturating_add(right));

@@ -32,7 +32,7 @@ pub enum HeldObject {
     },
     /// A file, until the parcel is dropped; reading copies the descriptor.
     File(OwnedFd),
-    /// A received binder that nobody has read yet.
+    /// A received binder that has not been read yet.
     Unread,
 }
 

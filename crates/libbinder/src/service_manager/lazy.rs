@@ -1,4 +1,4 @@
-//! Services that end when nobody uses them, and are started again when somebody does.
+//! Services that end when they have no client, and are started again for the next one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,7 +15,7 @@ struct Services {
     list: Vec<Arc<Lazy>>,
     /// How many guards there are.
     guards: usize,
-    /// Whether somebody wants the process to stay anyway.
+    /// Whether the process is to stay without clients as well.
     is_persistent: bool,
 }
 
@@ -43,9 +43,9 @@ fn services() -> MutexGuard<'static, Services> {
 }
 
 /// Registers an object under a name. **The process ends**, with status 0, when no lazy service of it
-/// has a client any more; whoever started it does so again for the next client.
+/// has a client any more; the process that started it does so again for the next client.
 ///
-/// Needs a thread pool: it is there that the process hears of its clients.
+/// Needs a thread pool: its threads receive the notices about clients.
 ///
 /// # Errors
 ///
@@ -112,7 +112,7 @@ impl Drop for LazyServiceGuard {
     }
 }
 
-/// Ends the process if nobody uses its lazy services.
+/// Ends the process if no client uses its lazy services.
 fn end_if_unused() {
     let services = services();
     let is_kept = services.is_persistent || services.guards > 0;
@@ -120,8 +120,8 @@ fn end_if_unused() {
     if services.list.is_empty() || is_kept || is_used {
         return;
     }
-    // Still locked, so that nobody registers or guards meanwhile. The manager refuses if a client has
-    // come since it said that there were none.
+    // Still locked, so that no other thread registers or guards meanwhile. The manager refuses if a
+    // client has come since it said that there were none.
     let mut unregistered = Vec::new();
     for lazy in &services.list {
         match lazy.manager.try_unregister(&lazy.name, &lazy.service) {

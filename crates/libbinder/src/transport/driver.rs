@@ -9,7 +9,7 @@
 //! - `call` sends calls, serves them and does all that is read besides; `pool` are the threads.
 //! - `nodes` are objects of this process as the driver knows them; `handles` and `proxy` are objects
 //!   of others; `freeze` tells of their freezes.
-//! - `process_state` is the device that is used if nobody names one.
+//! - `process_state` is the device that is used if the program names none.
 
 mod call;
 mod device;

@@ -1,11 +1,11 @@
 //! Tells the kernel what it must not believe any more.
 //!
-//! A change has come about when the kernel is told of it, and whoever made it goes on when the
-//! kernel has been told. What the kernel asked for before, and has not taken in yet, must not stay:
-//! it takes an entry in with the directory locked, and to forget one waits for that lock; a page is
-//! locked while it is read; attributes that were asked for before a notice are dropped after it.
-//! So names are forgotten first, which waits for those who look them up, and then what is behind
-//! them.
+//! A change has come about when the kernel is told of it, and the thread that made it goes on when
+//! the kernel has been told. What the kernel asked for before, and has not taken in yet, must not
+//! stay: it takes an entry in with the directory locked, and to forget one waits for that lock; a
+//! page is locked while it is read; attributes that were asked for before a notice are dropped
+//! after it. So names are forgotten first, which waits for the threads that look them up, and then
+//! the nodes behind them.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,7 @@ impl Known {
     /// new one or the kernel is told.
     pub(super) fn ask(&self, node: ViewNode) {
         match node {
-            // Whoever finds or lists the machine's files learns how long they are.
+            // A process that finds or lists the machine's files learns how long they are.
             ViewNode::Root => {
                 self.root.store(true, Ordering::SeqCst);
                 self.machine.store(true, Ordering::SeqCst);
@@ -45,7 +45,7 @@ impl Known {
 }
 
 impl Shared {
-    /// Tells the time: that it is another, as long as anybody asks.
+    /// Tells the kernel that the time is another, as long as processes ask for it.
     pub(super) fn tell_time(&self) {
         let machine = self.view.table().machine();
         while self.view.clock().tick(machine) {
@@ -131,7 +131,7 @@ impl Shared {
 impl Watcher for Shared {
     fn born(&self, task: &Pid<Task>) {
         if self.nr_if_kept(task).is_some() {
-            // That the number was nobody's is never kept.
+            // The kernel never keeps that a number was free.
             self.forget_threads_of(task);
             self.forget_lists();
         }

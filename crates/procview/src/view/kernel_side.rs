@@ -28,7 +28,7 @@ pub(super) struct Snapshots {
     next: u32,
 }
 
-/// Paths in the kernel's /proc that somebody has asked for. There are as many as there are files in
+/// Paths in the kernel's /proc that readers have asked for. There are as many as there are files in
 /// `sys`, at most.
 #[derive(Default)]
 pub(super) struct Mirror {
@@ -142,8 +142,9 @@ impl View {
                     let behind = dir.stat_behind(format!("ns/{}", kind.name())).ok()?;
                     u32::try_from(behind.inode).ok()
                 };
-                // The link's target is a name here, too: so whoever follows it gets to a file with
-                // the namespace's number, and whoever reads it sees what the kernel's own says.
+                // The link's target is a name here, too: so a process that follows it gets to a
+                // file with the namespace's number, and one that reads it sees what the kernel's
+                // own says.
                 if let Some((kind, number)) = NsKind::parse_target(name) {
                     let is_its_own = number_of(kind) == Some(number);
                     let file = is_its_own.then_some(ViewNode::NsFile(kind, number));
@@ -252,8 +253,8 @@ impl View {
         if !matches!(what, What::Link(_) | What::Fd(_) | What::Ns(_)) {
             return Err(ViewErrno::Inval);
         }
-        // Only the process's user may know where its links lead; the directory's owner is root's
-        // for a process that nobody may look into.
+        // Only the process's user may know where its links lead; the directory belongs to root for
+        // a process that others may not look into.
         let owner = dir.stat("environ").map_err(|_| ViewErrno::NoEnt)?.uid;
         if caller.uid != 0 && caller.uid != owner {
             return Err(ViewErrno::Acces);

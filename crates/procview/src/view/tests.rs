@@ -142,7 +142,7 @@ fn whoever_has_a_number_of_the_table_finds_itself_by_another_name() {
         matches!(found.node, ViewNode::Kernel(..))
     };
     assert!(is_kernels(".130") && !is_kernels("130"));
-    // Nobody finds another so.
+    // No reader finds another process by such a name.
     for (name, caller) in [(&b".130"[..], other), (b".131", reader), (b".0", reader)] {
         assert_ne!(view.lookup(ViewNode::Root, name, caller).map(|it| it.is_some()), Ok(true));
     }

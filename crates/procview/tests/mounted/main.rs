@@ -25,7 +25,7 @@ const DIR: &str = "/mnt";
 fn in_private_mounts(act: impl FnOnce() + Send + 'static) {
     let body = move || match namespaces::enter_mount_namespace() {
         Ok(_) => act(),
-        Err(error) => eprintln!("skipped: {error}"),
+        Err(error) => binder_testkit::skip(format_args!("{error}")),
     };
     thread::spawn(body).join().unwrap();
 }

@@ -1,5 +1,6 @@
 //! Generated code over a transport that is nothing but the seam: two sides in one process that name
 //! objects to each other as the driver or as RPC Binder would, and count what they give away.
+//! Alone in its process, whose descriptors it counts.
 
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 

@@ -16,6 +16,8 @@ const PTR: u64 = 0x1000;
 const COOKIE: u64 = 0x2000;
 
 checks! {
+    Both c260_a_strong_count_among_others_is_no_loss,
+    Both c259_an_acknowledgement_that_is_not_due_queues_the_loss_again,
     Both c258_a_read_that_found_nothing_to_tell_sleeps_on,
     Both c257_the_first_acknowledgement_of_a_lost_object_takes_the_place_in_the_queue,
     Both c060_c061_a_sender_hears_of_the_first_references,
@@ -307,4 +309,43 @@ fn c258_a_read_that_found_nothing_to_tell_sleeps_on(stage: &Stage) {
     lost(0x30);
     let argument = p.reading(BinderWriteRead { read_consumed: 8, ..BinderWriteRead::default() });
     assert_eq!(p.start(argument), Progress::Done(Ok(())));
+}
+
+fn c259_an_acknowledgement_that_is_not_due_queues_the_loss_again(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    let notices = p.exchange(commands().oneway(0, Message::new(1).binder(0x10, 0)));
+    assert_eq!(notices, [Increfs(0x10, 0), Acquire(0x10, 0), TransactionComplete]);
+    let oneway = m.read_call();
+    m.write(commands().free(oneway.buffer));
+    for cookie in [0, 0, 1] {
+        p.write(commands().increfs_done(0x10, cookie));
+        assert!(p.is_readable(), "by the cookie {cookie}");
+        // The strong acknowledgement is due still, so there is nothing to tell.
+        assert_eq!(p.start(p.reading(BinderWriteRead::default())), Progress::Parked);
+        assert_eq!(p.interrupted().result, Err(Errno::INTR));
+        assert!(!p.is_readable(), "by the cookie {cookie}");
+    }
+    p.write(commands().acquire_done(0x10, 0));
+    assert_eq!(p.read(), [Release(0x10, 0), Decrefs(0x10, 0)]);
+}
+
+fn c260_a_strong_count_among_others_is_no_loss(stage: &Stage) {
+    let m = stage.manager();
+    let p = stage.party();
+    let known = introduce(&m, &p, (PTR, COOKIE), &m);
+    for _ in 0..2 {
+        m.write(commands().oneway(known, Message::new(1)));
+    }
+    m.write(commands().release(known));
+    let first = p.read_call();
+    // That the last reference is gone comes to nothing, for the first holds the object.
+    assert_eq!(p.start(p.reading(BinderWriteRead::default())), Progress::Parked);
+    assert_eq!(p.interrupted().result, Err(Errno::INTR));
+    // So does the second.
+    p.write(commands().free(first.buffer));
+    let second = p.read_call();
+    assert!(!p.is_readable());
+    p.write(commands().free(second.buffer));
+    assert_eq!(p.read(), [Release(PTR, COOKIE), Decrefs(PTR, COOKIE)]);
 }

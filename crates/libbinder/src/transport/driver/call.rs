@@ -100,7 +100,8 @@ impl DeviceShared {
         }
     }
 
-    /// Writes what others wait for, if this thread goes its ways, and drops what it may.
+    /// Writes commands that other processes wait for, if this thread returns to the program, and
+    /// drops what it may.
     pub(super) fn settle(self: &Arc<Self>) {
         let retired = self.with_link(|link| {
             // If the device fails, the next call says so.

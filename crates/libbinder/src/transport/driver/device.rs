@@ -177,7 +177,7 @@ impl DriverDevice {
         }
         self.shared.check_process()?;
         let object = SpIBinder::from_remote(self.shared.proxy(0));
-        // A handle without an owner can be held, but it would be nobody's for ever.
+        // A handle without an owner can be held, but it would stay without one for ever.
         object.ping_binder()?;
         Ok(object)
     }
@@ -281,7 +281,7 @@ pub(super) struct DeviceShared {
     manager: OnceLock<Arc<dyn LocalObject>>,
     /// The service manager, once it was found.
     service_manager: Mutex<Option<ServiceManager>>,
-    /// How much of the receive buffer waits to be freed by threads that went their ways.
+    /// How much of the receive buffer waits to be freed by threads that returned to the program.
     held_back_bytes: AtomicUsize,
     pub(super) pool: ThreadPool,
 }
@@ -358,8 +358,8 @@ impl DeviceShared {
 
 /// Whether calls of an object that asks for security contexts get through.
 ///
-/// Our driver has one for everybody. A kernel's fails all such calls if nothing gives processes
-/// contexts, so there nobody may ask.
+/// Our driver has a context for every process. The kernel's driver fails all such calls if no
+/// security module gives processes contexts, so there no object may ask.
 fn shows_security_contexts(os: &BinderDevice) -> bool {
     let is_ours = os.defer_completions(false).is_ok();
     is_ours || Path::new("/sys/fs/selinux/enforce").exists()

@@ -59,8 +59,8 @@ impl SpIBinder {
     ///
     /// # Errors
     ///
-    /// [`StatusCode::INVALID_OPERATION`] if nobody could tell: the object is of this process, or not
-    /// behind a device, or the driver is older than Linux 6.12.
+    /// [`StatusCode::INVALID_OPERATION`] if a freeze cannot be told: the object is of this process,
+    /// or not behind a device, or the driver is older than Linux 6.12.
     pub fn add_frozen_state_change_callback(
         &self,
         callback: &FrozenStateChangeCallback,
@@ -88,7 +88,7 @@ impl SpIBinder {
     }
 }
 
-/// Who wants to know about the freezes of one proxy's object.
+/// The listeners for freezes of one proxy's object.
 #[derive(Debug, Default)]
 pub(super) struct FreezeListeners {
     state: Mutex<Links>,

@@ -1,9 +1,9 @@
 //! Handles of objects in other processes, what is held of them, and what was asked about them.
 //!
-//! A handle has one proxy as long as anybody holds it. The driver counts what the process holds of a
-//! handle, whichever thread says so and when; but of the registrations for death and freeze it has
-//! one for each handle, and ignores a second. So commands about registrations are written while the
-//! table is locked: the driver sees them in the order in which the table changed.
+//! A handle has one proxy as long as the process holds it. The driver counts what the process holds
+//! of a handle, whichever thread says so and when; but of the registrations for death and freeze it
+//! has one for each handle, and ignores a second. So commands about registrations are written while
+//! the table is locked: the driver sees them in the order in which the table changed.
 
 use std::collections::HashMap;
 use std::io;
@@ -100,7 +100,7 @@ impl DeviceShared {
         proxy
     }
 
-    /// Gives back what a proxy held, which nobody holds any more.
+    /// Gives back the references that a proxy held, after its last holder has dropped it.
     pub(super) fn give_back(self: &Arc<Self>, proxy: &HandleProxy) {
         if self.check_process().is_err() {
             return;

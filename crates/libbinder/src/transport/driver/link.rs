@@ -1,7 +1,7 @@
 //! A thread's conversation with a device: what it is to write, what it has read.
 //!
 //! Commands wait here until the thread speaks to the driver anyway, so that a call costs one ioctl.
-//! A thread of which nobody knows when it will speak again writes at once what others wait for.
+//! A thread that may not speak to it again for long writes at once what other processes wait for.
 
 use std::cell::RefCell;
 use std::io;
@@ -17,7 +17,7 @@ use super::device::DeviceShared;
 use super::proxy::HandleProxy;
 use crate::transport::{LocalObject, Parcel};
 
-/// What one thread has to say to one device, and has heard.
+/// The commands that one thread has for one device, and the returns that it has read.
 pub(super) struct ThreadLink {
     conversation: Conversation,
     /// The offsets of the transaction that is written next.
@@ -143,7 +143,7 @@ impl ThreadLink {
         true
     }
 
-    /// Keeps an object that nobody else holds until it may be dropped.
+    /// Keeps the last reference to an object until it may be dropped.
     pub(super) fn retire(&mut self, object: Arc<dyn LocalObject>) {
         self.retired.objects.push(object);
     }
@@ -163,7 +163,7 @@ impl ThreadLink {
         self.serving -= 1;
     }
 
-    /// Whether the thread goes its own ways, and may not speak to the driver for a long time.
+    /// Whether the thread returns to the program, and may not speak to the driver for a long time.
     pub(super) fn is_leaving(&self) -> bool {
         !self.is_looper && self.serving == 0
     }
@@ -211,7 +211,8 @@ impl ThreadLink {
         if self.conversation.has_commands() { self.exchange(device, false) } else { Ok(()) }
     }
 
-    /// Writes what others wait for, and what takes too much room, before the thread goes its ways.
+    /// Writes commands that other processes wait for, and those that hold too much of the receive
+    /// buffer, before the thread returns to the program.
     pub(super) fn settle(&mut self, device: &DeviceShared) -> io::Result<()> {
         if !self.is_leaving() {
             return Ok(());
@@ -222,10 +223,10 @@ impl ThreadLink {
         if self.is_urgent || !may_hold_back { self.flush(device) } else { Ok(()) }
     }
 
-    /// Writes all commands of a thread that is ending. To write makes it one that the driver knows, if
-    /// it is not, and nobody but itself might ever say that it has ended.
+    /// Writes all commands of a thread that is ending. A write makes the thread known to the
+    /// driver, if it is not yet, and only the thread itself may be able to say that it has ended.
     fn end(&mut self, device: &DeviceShared) {
-        // Nobody is left to tell if the device does not answer any more.
+        // If the device does not answer any more, there is no caller left to report it to.
         let _ = self.flush(device);
         let _ = device.os.exit_thread();
     }
@@ -297,7 +298,7 @@ impl DeviceShared {
         });
         match (done, act) {
             (Ok(Some(result)), _) => result,
-            // The thread is ending and its link has gone already: what is left is said at once.
+            // The thread is ending and its link has gone already: its commands are written at once.
             (_, Some(act)) => {
                 let mut link = ThreadLink::new(self);
                 let result = act(&mut link);
@@ -324,7 +325,7 @@ mod tests {
     use super::*;
     use crate::test_object;
 
-    /// Has the device keep an object that nobody else has.
+    /// Has the device keep the last reference to an object.
     fn retire(device: &Arc<DeviceShared>, last: impl Fn() + Send + Sync + 'static) {
         let object = test_object::new(last);
         device.with_link(|link| link.retire(object.as_local().expect("it is ours").clone()));

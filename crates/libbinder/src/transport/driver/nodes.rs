@@ -69,13 +69,14 @@ impl<T: ?Sized> Nodes<T> {
     }
 
     /// Notes that the driver has taken or refused a parcel with the object, and returns it if
-    /// nobody holds it any more.
+    /// the driver does not hold it any more.
     #[must_use = "to drop an object may run any code, which wants no lock held"]
     pub(super) fn sent(&self, name: BinderPtrCookie) -> Option<Arc<T>> {
         self.change(name, |node| node.sends -= 1)
     }
 
-    /// Notes what the driver tells of an object, and returns it if nobody holds it any more.
+    /// Notes what the driver tells of an object, and returns it if the driver does not hold it any
+    /// more.
     #[must_use = "to drop an object may run any code, which wants no lock held"]
     pub(super) fn note(&self, notice: Notice, name: BinderPtrCookie) -> Option<Arc<T>> {
         self.change(name, |node| match notice {

@@ -61,7 +61,7 @@ impl DriverDevice {
     pub fn setup_polling(&self) -> Result<(), DeviceError> {
         self.check_process()?;
         let shared = self.shared();
-        // To its link it is a thread that goes its own ways: when the next event comes nobody knows.
+        // To its link it is no pool thread: the next event may come at any time.
         let entered = shared.with_link(|link| {
             link.push(BC_ENTER_LOOPER, &());
             link.flush(shared)
@@ -78,7 +78,7 @@ impl DriverDevice {
         self.check_process()?;
         let shared = self.shared();
         let handled = shared.handle_all_read().and_then(|()| {
-            // A reply is written with the next read, and nobody knows when that is.
+            // A reply is written with the next read, which may be much later.
             let outcome = shared.with_link(|link| link.flush(shared));
             shared.drop_retired();
             outcome
@@ -150,7 +150,7 @@ impl DeviceShared {
         Ok(())
     }
 
-    /// Drops what nobody needs any more, between calls.
+    /// Drops retired objects and proxies, between calls.
     pub(super) fn drop_retired(self: &Arc<Self>) {
         let retired = self.with_link(|link| {
             let retired = link.take_retired()?;

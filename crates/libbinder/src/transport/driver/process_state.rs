@@ -1,4 +1,4 @@
-//! The device that a process uses if nobody names another.
+//! The device that a process uses if it names no other.
 
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};

@@ -127,7 +127,7 @@ impl SharedSession {
         loop {
             let data = self.received(transaction.body, Tell::Soon)?;
             let mut caller = self.peer.caller();
-            // Nobody waits, so nobody may be held to account by number.
+            // The caller does not wait, so its number may be another process's by now.
             caller.pid = 0;
             let (_, served) = serving(self, None, || {
                 serve(&object, caller, transaction.code, data?, transaction.flags)

@@ -2,7 +2,7 @@
 //!
 //! A call goes out on the thread that begins it, or, if all connections are in use, on whichever gives
 //! one back. From then on the connection is the [reader]'s, who returns it to the pool
-//! when the answer has come, whether anybody still awaits that or not.
+//! when the answer has come, whether a task still awaits that or not.
 
 use std::future::Future;
 use std::mem;
@@ -23,7 +23,7 @@ use crate::StatusCode;
 use crate::interface::FLAG_ONEWAY;
 use crate::transport::{CallStart, Parcel, TransactionCode, TransactionFlags};
 
-/// A call that somebody awaits.
+/// A call that a task awaits.
 #[derive(Debug)]
 pub(super) struct Awaited {
     session: Arc<SharedSession>,
@@ -41,7 +41,7 @@ enum Progress {
     Queued(Parcel, Option<Waker>),
     UnderWay(Option<Waker>),
     Answered(Result<Parcel, StatusCode>),
-    /// Nobody awaits it any more.
+    /// No task awaits it any more.
     Abandoned,
 }
 
@@ -94,7 +94,8 @@ pub(super) fn begin(
 }
 
 /// Has what is unsent on an idle connection sent when there is room, and puts the connection back then:
-/// the peer would take us for one that stopped within a message. Returns it if nobody can do that.
+/// the peer would take us for one that stopped within a message. Returns it if there is no reader
+/// that can do so.
 pub(super) fn send_rest(
     session: &Arc<SharedSession>,
     connection: Box<Connection>,
@@ -102,7 +103,7 @@ pub(super) fn send_rest(
     let Some(reader) = reader::appoint() else {
         return Some(connection);
     };
-    // As after a one-way call that nobody awaits.
+    // As after a one-way call that no task awaits.
     let sent = Awaited {
         session: Arc::clone(session),
         reader,
@@ -210,10 +211,10 @@ impl Awaited {
             match connection.arrived()? {
                 Some(RpcMessage::Reply(mut reply)) => {
                     connection.turns.replied()?;
-                    // It may wait long for whoever takes it.
+                    // It may wait long for the task that takes it.
                     reply.body.compact();
                     let answer = self.session.take_reply(reply);
-                    // It is in the pool before whoever is woken asks there.
+                    // It is in the pool before the woken task asks there.
                     self.session.put_back(connection, ConnectionUse::First);
                     self.finish(answer);
                     return Ok(Step::Gone);
@@ -246,7 +247,7 @@ impl Awaited {
         self.finish(Err(StatusCode::DEAD_OBJECT));
     }
 
-    /// Gives whoever awaits the call its answer.
+    /// Gives the task that awaits the call its answer.
     pub(super) fn finish(&self, answer: Result<Parcel, StatusCode>) {
         let waker = {
             let mut progress = self.progress();

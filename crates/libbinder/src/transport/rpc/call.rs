@@ -20,8 +20,8 @@ use crate::transport::{Parcel, TransactionCode, TransactionFlags};
 struct Serving {
     /// The session, for comparison only.
     session: *const SharedSession,
-    /// The connection, while no call within this one uses it; never one of a one-way call, for
-    /// whose caller nobody waits.
+    /// The connection, while no call within this one uses it; never one of a one-way call, whose
+    /// caller does not wait.
     connection: Option<Box<Connection>>,
 }
 

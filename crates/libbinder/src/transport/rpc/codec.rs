@@ -103,7 +103,7 @@ impl SharedSession {
                         let place = usize::try_from(index).ok();
                         match place.and_then(|index| files.get_mut(index)).and_then(Option::take) {
                             Some(file) => HeldObject::File(file),
-                            // Whoever reads it will find nothing.
+                            // The parcel's reader will find nothing there.
                             None => continue,
                         }
                     }

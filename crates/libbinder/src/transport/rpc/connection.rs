@@ -40,8 +40,8 @@ pub(super) struct Connection {
     limits: SessionLimits,
     /// Memory for what goes before and after a parcel.
     scratch: Vec<u8>,
-    /// What there was no room for when nobody was to wait, and descriptors that go with its first
-    /// byte. It precedes whatever is sent next.
+    /// Bytes that did not fit into the socket when the sender was not to wait, and the descriptors
+    /// that go with the first of them. They precede the next message.
     unsent: Vec<u8>,
     unsent_files: Vec<OwnedFd>,
     /// One-way calls since the last look at what has come.
@@ -310,7 +310,7 @@ impl Connection {
         self.send_all(&bytes, &files, patience, returned)
     }
 
-    /// Takes in what has come on a connection on which nobody waits, now and then: after a number
+    /// Takes in what has come on a connection on which no thread waits, now and then: after a number
     /// of one-way calls, each of which makes the peer give something back.
     pub(super) fn drain_at_times(
         &mut self,
@@ -328,7 +328,7 @@ impl Connection {
         self.undrained > 0
     }
 
-    /// Takes in what has come on a connection on which nobody waits.
+    /// Takes in what has come on a connection on which no thread waits.
     pub(super) fn drain(
         &mut self,
         mut returned: impl FnMut(RpcMessage<OwnedFd>) -> Result<(), Ending>,

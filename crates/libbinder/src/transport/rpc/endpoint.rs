@@ -36,7 +36,7 @@ pub(super) enum ConnectTarget<'a> {
     Vsock(u32, u32),
     /// Each connection is a descriptor sent over this socket.
     Bootstrap(OwnedFd),
-    /// Whoever asks gets the next connection.
+    /// The function returns the next connection, one for each call of it.
     Preconnected(RefCell<Box<dyn FnMut() -> Option<OwnedFd> + 'a>>),
 }
 
@@ -70,7 +70,7 @@ pub enum PeerAddress {
         /// The port there.
         port: u32,
     },
-    /// Somebody else made the connection.
+    /// Other code made the connection.
     Unknown,
 }
 
@@ -90,7 +90,7 @@ impl PeerAddress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Origin {
     User(u32),
-    /// Of IPv6 the first half: whoever has one such address has all with that.
+    /// Of IPv6 the first half: a machine that has one such address has all that share it.
     Address(IpAddr),
     Machine(u32),
     Unknown,
@@ -116,7 +116,7 @@ fn stream(socket: OwnedFd, address: PeerAddress) -> Connected {
     Connected { link: StreamSocket::new(socket, false), peer: Peer::elsewhere(None), address }
 }
 
-/// Looks at a socket that somebody else made; waiting on it blocks from here on.
+/// Looks at a socket that other code made; from here on the socket is a blocking one.
 fn family_of(socket: &OwnedFd) -> Result<AddressFamily, RpcError> {
     let family = sockopt::socket_domain(socket);
     let family = family.map_err(RpcError::system("use a descriptor as a socket"))?;
@@ -177,7 +177,7 @@ fn connect_inet(host: &str, port: u16, deadline: &Deadline) -> Result<OwnedFd, R
 }
 
 fn set_up_tcp(stream: TcpStream) -> Result<OwnedFd, RpcError> {
-    // A call is one small write, and somebody waits for it.
+    // A call is one small write, and the caller waits for it.
     stream.set_nodelay(true).map_err(RpcError::system("set TCP_NODELAY"))?;
     // A machine that is gone says nothing. The system's own times are hours.
     let kept = sockopt::set_socket_keepalive(&stream, true)
@@ -191,7 +191,7 @@ fn set_up_tcp(stream: TcpStream) -> Result<OwnedFd, RpcError> {
 /// Returns the address of a path, or of a name in the abstract namespace if it begins with NUL.
 pub(super) fn unix_address(path: &Path) -> Result<UnixAddr, RpcError> {
     match path.as_os_str().as_bytes() {
-        // The system would choose a name that nobody knows.
+        // The system would choose a name that no client knows.
         [] => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty")),
         [0, name @ ..] => UnixAddr::from_abstract_name(name),
         _ => UnixAddr::from_pathname(path),
@@ -283,7 +283,7 @@ impl VsockPort {
                     let cid = from.cid();
                     tracing::warn!(cid, "a connection was refused: another machine's");
                 }
-                // Whoever it was has gone.
+                // The client has gone meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
             }
@@ -324,7 +324,7 @@ impl ServerListener {
 
     /// Binds a vsock port for the machine of that number, or for all (`VMADDR_CID_ANY`).
     pub(super) fn bind_vsock(cid: u32, port: u32) -> Result<Self, RpcError> {
-        // The number is the client's; only by the local address nobody else comes.
+        // The number is the client's; only the local address keeps other machines from connecting.
         let (own, only) = match cid {
             VMADDR_CID_LOCAL => (VMADDR_CID_LOCAL, None),
             VMADDR_CID_ANY => (VMADDR_CID_ANY, None),
@@ -388,7 +388,7 @@ impl ServerListener {
         };
         match self {
             Self::Unix(listener, file) => {
-                // Before it refuses clients: whoever finds it refusing takes its place.
+                // Before it refuses clients: a server that finds it refusing takes its place.
                 file.iter().for_each(SocketFile::remove);
                 close(listener.as_fd());
             }

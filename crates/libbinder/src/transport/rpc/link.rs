@@ -36,7 +36,7 @@ pub(super) enum ReadMode {
 
 /// A connected stream socket.
 ///
-/// The socket blocks: who does not want to wait says so with each call.
+/// The socket blocks: a caller that does not want to wait says so with each call.
 #[derive(Debug)]
 pub(super) struct StreamSocket {
     socket: OwnedFd,

@@ -22,7 +22,7 @@ fn numbers() -> &'static Arc<PidNamespace<()>> {
         let numbers = PidNamespace::root();
         // The first number is ours: with it the namespace would end.
         let ours = numbers.alloc_pid(());
-        debug_assert!(ours.is_ok_and(|ours| ours.nr() == 1), "nobody else has asked");
+        debug_assert!(ours.is_ok_and(|ours| ours.nr() == 1), "no other thread has asked");
         numbers
     })
 }
@@ -45,9 +45,9 @@ impl Peer {
 
     /// Numbers a peer that is not on this machine, or not known to be.
     ///
-    /// Its number lies above all that the kernel gives to processes, so it means nobody else.
+    /// Its number lies above all that the kernel gives to processes, so it means no other peer.
     pub(super) fn elsewhere(certificate: Option<Arc<[u8]>>) -> Self {
-        // Without a number left, the peer is nobody in particular.
+        // If no number is free, the peer has number 0, which names no process.
         let number = numbers().alloc_pid(()).ok();
         let above = |nr: u32| i32::try_from(PID_MAX_LIMIT + nr).unwrap_or(0);
         let pid = number.as_ref().map_or(0, |number| above(number.nr()));

@@ -13,7 +13,8 @@ use super::connection::Connection;
 pub(super) struct ConnectionPool {
     state: Mutex<State>,
     freed: Condvar,
-    /// For threads that pause: none of them takes the word that is for those who wait.
+    /// For threads that pause: none of them takes a wake-up that is for the threads that wait for a
+    /// connection.
     closed: Condvar,
 }
 
@@ -34,7 +35,7 @@ struct State {
     is_closed: bool,
     /// How often a connection has been put first since one was put last.
     firsts: u32,
-    /// Whether what is idle is for the thread that was woken, not for whoever comes first.
+    /// Whether the idle connection is for the thread that was woken, not for the first that asks.
     is_reserved: bool,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct RpcProxy {
     address: Address,
     facts: ProxyFacts,
     deaths: DeathLinks,
-    /// A client's session lasts as long as somebody has an object of it.
+    /// A client's session lasts as long as the program has an object of it.
     _keeper: Option<Arc<Keeper>>,
 }
 
@@ -100,7 +100,7 @@ impl RemoteObject for RpcProxy {
         if !self.is_alive() {
             return Err(StatusCode::DEAD_OBJECT);
         }
-        // Somebody must be listening for the end.
+        // A thread must be listening for the end.
         if self.session.serving() == 0 {
             return Err(StatusCode::INVALID_OPERATION);
         }

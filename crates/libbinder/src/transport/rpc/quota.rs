@@ -43,8 +43,8 @@ pub(super) struct Capacity {
 }
 
 impl Capacity {
-    /// Returns how much one peer may have while the others have `others`: not all that is left, so
-    /// that there is something for the next.
+    /// Returns how much one peer may have while the others have `others`: not all of the rest, so
+    /// that there is something for the next peer.
     fn share(self, others: usize) -> usize {
         let room = self.total.saturating_sub(others);
         let share = self.per_peer.unwrap_or_else(|| {

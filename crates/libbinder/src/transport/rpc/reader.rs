@@ -3,7 +3,7 @@
 //! One thread of the process waits for all connections with an awaited call. It must not run code of
 //! the program - calls back, the ends of objects, notices of death - which may take any time, or wait
 //! for another answer. So before it comes to such code it [steps down](step_down), another thread goes
-//! on reading, and it takes its place among those who may be asked to.
+//! on reading, and it joins the threads that may be asked to.
 
 use std::cell::Cell;
 use std::fmt;

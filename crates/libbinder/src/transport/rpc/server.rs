@@ -1,4 +1,4 @@
-//! A server: it gives its root object to whoever connects.
+//! A server: it gives its root object to every client that connects.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -65,8 +65,8 @@ struct State {
 impl RpcServer {
     /// Serves a Unix socket at a path, or after a NUL at a name in the abstract namespace.
     ///
-    /// A socket's file there at which nobody listens any more is replaced. The file is removed when the
-    /// server is shut down or dropped, if it is still this server's.
+    /// A socket's file there at which no server listens any more is replaced. The file is removed
+    /// when the server is shut down or dropped, if it is still this server's.
     ///
     /// # Errors
     ///
@@ -75,8 +75,8 @@ impl RpcServer {
         Ok(Self::new(root, ServerListener::bind_unix(path.as_ref())?))
     }
 
-    /// Serves a socket that is bound, of Unix, TCP or vsock: init's, or that of whoever else starts
-    /// this process.
+    /// Serves a socket that is bound, of Unix, TCP or vsock: from init, or from another process
+    /// that starts this one.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl RpcServer {
         Ok(Self::new(root, ServerListener::bind_vsock(cid, port)?))
     }
 
-    /// Serves a TCP port, to anybody who can reach it: prefer TLS.
+    /// Serves a TCP port, to every client that can reach it: prefer TLS.
     ///
     /// The address is an `IpAddr`, or text as Android has it; port 0 lets the system choose, and
     /// [`inet_address`](Self::inet_address) tells what.
@@ -376,7 +376,7 @@ impl Inner {
     }
 
     fn finish_thread(&self) {
-        // Under the lock, so that who waits for it does not miss it.
+        // Under the lock, so that a thread that waits for this does not miss it.
         self.state().threads -= 1;
         self.changed.notify_all();
     }
@@ -529,7 +529,7 @@ where
 /// A session, and a connection of it on which the client calls.
 type Served = (Arc<SharedSession>, Box<Connection>);
 
-/// Makes an id that nobody guesses.
+/// Makes an id that a stranger cannot guess.
 fn new_id() -> Result<SessionId, RpcError> {
     let mut id = [0; 32];
     let filled = rustix::rand::getrandom(&mut id, rustix::rand::GetRandomFlags::empty());

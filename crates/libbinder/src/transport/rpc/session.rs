@@ -129,7 +129,7 @@ impl RpcSession {
         self.set_up(&ConnectTarget::Vsock(cid, port))
     }
 
-    /// Connects over TCP: nobody is identified, and whoever listens in between reads it all.
+    /// Connects over TCP: neither side is identified, and an eavesdropper reads everything.
     ///
     /// # Errors
     ///

@@ -124,7 +124,7 @@ impl Retired {
     }
 
     fn take(&self) -> Vec<Arc<dyn LocalObject>> {
-        // Who does not see what another thread adds leaves it to that one.
+        // A thread that does not see an object that another one adds leaves it to that thread.
         if !self.has_some.load(Ordering::Relaxed) {
             return Vec::new();
         }
@@ -144,14 +144,14 @@ pub(super) enum Tell {
     WithNext,
 }
 
-/// Keeps a client's session: when nobody has it or an object of it any more, it ends.
+/// Keeps a client's session: when the program has neither it nor an object of it any more, it ends.
 #[derive(Debug)]
 pub(super) struct Keeper(Arc<SharedSession>);
 
 impl Keeper {
     pub(super) fn new(shared: Arc<SharedSession>) -> Arc<Self> {
         let keeper = Arc::new(Self(shared));
-        // A session is kept by one keeper: whoever made it.
+        // A session gets one keeper, right after it was made.
         let _ = keeper.0.keeper.set(Arc::downgrade(&keeper));
         keeper
     }
@@ -267,7 +267,7 @@ impl SharedSession {
             remains
         };
         let Some(remains) = remains else {
-            // Of what came last. Nobody waits for a connection any more.
+            // The objects that came last. No thread waits for a connection any more.
             return self.drop_retired();
         };
         let caller = self.peer.caller();
@@ -276,14 +276,14 @@ impl SharedSession {
         } else {
             tracing::debug!(%reason, pid = caller.pid, uid = caller.uid, "an RPC session ended");
         }
-        // Whoever is told runs code of others.
+        // Death recipients and wakers run the program's code.
         reader::step_down();
         let queued = self.pool.close();
         queued.iter().for_each(|call| call.finish(Err(StatusCode::DEAD_OBJECT)));
         let links = mem::take(&mut *self.links.lock().unwrap_or_else(PoisonError::into_inner));
         links.iter().filter_map(Weak::upgrade).for_each(|link| link.close());
         let proxies: Vec<_> = remains.proxies.iter().filter_map(Weak::upgrade).collect();
-        // Whoever noticed may be within a call.
+        // The thread that noticed the end may be within a call.
         death::die_elsewhere(proxies.iter().map(|proxy| proxy.deaths()));
         remains.objects.into_iter().for_each(|object| self.retired.add(object));
         self.drop_retired();
@@ -446,8 +446,8 @@ impl SharedSession {
         Ok(())
     }
 
-    /// Sends what waits to be given back, if a connection is idle. If none is, whoever puts one
-    /// back looks here again.
+    /// Sends what waits to be given back, if a connection is idle. If none is, the thread that puts
+    /// one back looks here again.
     pub(super) fn flush_idle(self: &Arc<Self>) {
         while self.has_releases() {
             let Ok(mut connection) = self.pool.try_take() else {
@@ -472,7 +472,7 @@ impl SharedSession {
     }
 
     /// Takes in what has come on idle connections after one-way calls: until their objects have been
-    /// given back, nobody reads there, and proxies of them that were dropped still count.
+    /// given back, no thread reads there, and proxies of them that were dropped still count.
     pub(super) fn drain_idle(self: &Arc<Self>) {
         while let Some(mut connection) = self.pool.take_if(Connection::is_undrained) {
             let drained = connection.drain(|message| self.take_in(message));

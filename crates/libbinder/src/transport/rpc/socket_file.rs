@@ -22,7 +22,7 @@ impl SocketFile {
     /// Binds a socket to a path. A file there of a server that is dead makes room.
     pub(super) fn bind(path: &Path, address: &SocketAddr) -> io::Result<(UnixListener, Self)> {
         let path = std::path::absolute(path)?;
-        // Nobody may look for a server between its bind and its listen: it would seem dead.
+        // No other server may look at the socket between its bind and its listen: it would seem dead.
         let directory = locked_directory(&path);
         let listener = match UnixListener::bind_addr(address) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
@@ -58,7 +58,7 @@ fn locked_directory(path: &Path) -> io::Result<fs::File> {
     Ok(directory)
 }
 
-/// Returns whether nobody listens any more at the socket there.
+/// Returns whether no server listens any more at the socket there.
 fn is_abandoned(path: &Path) -> io::Result<bool> {
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
         return Ok(false);

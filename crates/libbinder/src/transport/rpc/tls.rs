@@ -81,7 +81,7 @@ impl TlsCredentials {
 /// The TLS of one socket.
 #[derive(Debug)]
 pub(super) struct Tls {
-    /// Locked by the thread that uses the connection, so nobody ever waits for it.
+    /// Locked by the thread that uses the connection, so no thread ever waits for it.
     state: Mutex<State>,
     /// What went wrong, in words.
     failure: OnceLock<String>,

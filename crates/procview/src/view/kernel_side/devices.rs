@@ -29,7 +29,7 @@ fn is_device(process: &ProcDir, fd: u32, path: &[u8]) -> io::Result<bool> {
     }
     let Some(end) = path.iter().rposition(|byte| *byte == b'/') else { return Ok(false) };
     let (dir, name) = (&path[..end], &path[end + 1..]);
-    // Not the name itself: whoever looks that up makes one more inode.
+    // Not the name itself: to look that up would make one more inode.
     Ok(process.names([b"root", dir].concat())?.iter().any(|it| it == name))
 }
 

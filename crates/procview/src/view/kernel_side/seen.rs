@@ -15,7 +15,7 @@ const NUMBERS: [usize; 3] = [2, 3, 5];
 /// Fields that tell addresses, and how it ended, which is as private.
 const ADDRESSES: [usize; 14] = [23, 24, 25, 26, 27, 32, 42, 43, 44, 45, 46, 47, 48, 49];
 
-/// Lines of `status` with the number of somebody else.
+/// Lines of `status` with the number of another process.
 const PARENT_LINE: &[u8] = b"PPid:";
 const NUMBER_LINES: [&[u8]; 4] = [PARENT_LINE, b"TracerPid:", b"NSpgid:", b"NSsid:"];
 
@@ -26,7 +26,7 @@ pub(super) enum SeenBy {
     Itself,
     /// Its user, or root.
     Owner,
-    /// Somebody else.
+    /// Any other process.
     Other,
 }
 

@@ -138,7 +138,7 @@ fn links_come_and_go_while_the_object_dies() -> Outcome {
 fn another_manager_is_another_object() -> Outcome {
     let path = device_path().with_file_name("hwbinder");
     if !path.exists() {
-        println!("SKIPPED: there is no second device");
+        binder_testkit::skip("there is no second device");
         return Ok(());
     }
     let first = Program::start_on(&path, "manager")?;
@@ -187,7 +187,7 @@ fn freezes_are_told() -> Outcome {
     });
     match object.add_frozen_state_change_callback(&callback) {
         Err(StatusCode::INVALID_OPERATION) => {
-            println!("SKIPPED: this driver does not tell of freezes");
+            binder_testkit::skip("this driver does not tell of freezes");
             return Ok(());
         }
         added => added?,
@@ -304,7 +304,7 @@ fn what_an_ending_thread_drops() -> Outcome {
     thread_local!(static LATE: RefCell<Option<Late>> = const { RefCell::new(None) });
     let manager = connect()?;
     let Some(before) = known_threads()? else {
-        println!("SKIPPED: this driver does not tell of threads");
+        binder_testkit::skip("this driver does not tell of threads");
         return Ok(());
     };
     let (dropped, is_dropped) = mpsc::channel();

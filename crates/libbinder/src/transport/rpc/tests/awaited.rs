@@ -178,7 +178,7 @@ fn a_session_that_ends_ends_its_calls() {
     view.gate.send(()).expect("it waits");
     view.wait_until_done();
 
-    // The other side ends it, and somebody is told who calls from there.
+    // The other side ends it, and a death recipient makes calls when it is told.
     let (_session, root) = connect(&name, |session| {
         one_connection(session);
         session.set_max_incoming_threads(1);
@@ -261,7 +261,7 @@ fn a_message_for_which_there_is_no_room_does_not_keep_its_sender() {
     let (_session, root) = connect(&name, one_connection);
     let bytes: Vec<u8> = (0..500_000).map(|n: i32| n.to_le_bytes()[0]).collect();
     for flags in [0, FLAG_ONEWAY] {
-        // Until this has run nobody reads.
+        // Until this has run the server does not read.
         answer(begin(&root, WAIT, FLAG_ONEWAY, |_| Ok(()))).expect("sent");
         let start = Instant::now();
         let large = begin(&root, ECHO, flags, |data| {
@@ -297,7 +297,7 @@ fn files_go_with_awaited_calls_even_if_there_is_no_room() {
     };
     assert!(answer(lent()).and_then(|reply| reply.read_file()).is_ok());
     answer(begin(&root, WAIT, FLAG_ONEWAY, |_| Ok(()))).expect("sent");
-    // Fills the socket: one-way calls that nobody reads yet.
+    // Fills the socket: one-way calls that the server does not read yet.
     let full: Vec<_> = (0..8)
         .map(|_| {
             begin(&root, ECHO, FLAG_ONEWAY, |data| {
@@ -323,7 +323,7 @@ fn a_peer_that_reads_nothing_ends_awaited_calls_too() {
             ..SessionLimits::default()
         });
     });
-    // Until this has run nobody reads.
+    // Until this has run the server does not read.
     answer(begin(&root, WAIT, FLAG_ONEWAY, |_| Ok(()))).expect("sent");
     let large = begin(&root, ECHO, 0, |data| {
         write_number(data, 500_000)?;

@@ -221,7 +221,7 @@ fn a_service_knows_who_calls() {
     assert_eq!(read_number(&reply), Ok(pid));
     assert_eq!(read_number(&reply), Ok(rustix::process::geteuid().as_raw().cast_signed()));
 
-    // Over TCP nobody is known, and everybody has a number of their own.
+    // Over TCP no peer is identified, and each has its own number.
     let view = service();
     let local = std::net::IpAddr::from([127, 0, 0, 1]);
     let server = RpcServer::new_inet(view.binder.clone(), local, 0).expect("a port");
@@ -256,7 +256,7 @@ fn sockets_may_be_handed_over() {
     drop((session, root));
     server.shutdown().expect("from outside of calls");
 
-    // Somebody else connects.
+    // Another client connects.
     let (_view, _server, name) = start(|server| server.set_max_threads(3));
     let session = RpcSession::new();
     let made = Arc::new(std::sync::atomic::AtomicU32::new(0));

@@ -1,4 +1,4 @@
-//! Sockets that others have made, and those at which nobody answers.
+//! Sockets that others have made, and those at which no server answers.
 
 use std::cell::Cell;
 use std::net::{TcpListener, TcpStream};

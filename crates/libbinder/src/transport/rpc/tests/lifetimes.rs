@@ -298,7 +298,7 @@ fn an_object_may_call_its_peer_when_it_ends() {
 fn an_object_that_panics_when_it_ends_keeps_no_session_open() {
     let (view, server, name) = start(|_| {});
     let (session, root) = connect(&name, |_| {});
-    // Nobody listens to what it tells.
+    // The receiving end is dropped, so the object panics when it sends.
     let (left, _) = channel();
     for _ in 0..2 {
         let (peer, left) = (root.clone(), left.clone());

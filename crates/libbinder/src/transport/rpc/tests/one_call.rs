@@ -84,7 +84,7 @@ fn a_call_of_an_unknown_object_is_answered_and_the_session_goes_on() {
     for address in [[3, 9], [7, 0]] {
         raw.send(&call_bytes(address, 0, 0));
         assert_eq!(read_status(&mut raw), StatusCode::BAD_VALUE.code());
-        // Nobody waits for the answer to this one.
+        // This one is one-way: it has no answer to wait for.
         raw.send(&call_bytes(address, 1, 0));
     }
     raw.ping();

@@ -75,6 +75,14 @@ impl Raw {
         self.receive(16 + 20 + 4);
     }
 
+    /// Whether the server has closed the connection; of one that has nothing to read.
+    pub(super) fn has_ended(&mut self) -> bool {
+        self.0.set_nonblocking(true).expect("it is a socket");
+        let read = self.0.read(&mut [0]);
+        self.0.set_nonblocking(false).expect("it is a socket");
+        !read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+    }
+
     /// Waits until the server has closed the connection.
     pub(super) fn wait_for_the_end(mut self) {
         let mut rest = Vec::new();
@@ -94,7 +102,7 @@ pub(super) fn call_bytes(address: [u32; 2], flags: u32, order: u64) -> Vec<u8> {
     [&head[..], &order, &words(&[0, 0, 0, 0])].concat()
 }
 
-/// Returns a call with a parcel of that many descriptors, which nobody reads.
+/// Returns a call with a parcel of that many descriptors, which the service does not read.
 pub(super) fn call_with_files(address: [u32; 2], code: u32, count: usize) -> Vec<u8> {
     let mut call = call_bytes(address, 0, 0);
     call[24..28].copy_from_slice(&code.to_le_bytes());

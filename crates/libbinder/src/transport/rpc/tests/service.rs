@@ -28,7 +28,7 @@ pub(super) const CHILD: TransactionCode = 6;
 pub(super) const FILE: TransactionCode = 7;
 /// Tells who calls.
 pub(super) const CALLER: TransactionCode = 8;
-/// Waits until somebody calls `Service::open`.
+/// Waits until the test calls `Service::open`.
 pub(super) const WAIT: TransactionCode = 9;
 /// Calls the binder that it kept, with a one-way.
 pub(super) const NOTIFY: TransactionCode = 10;

@@ -54,7 +54,7 @@ fn the_file_of_a_dead_server_is_replaced_and_nothing_else() {
     // Closed without a word, as the system does for a process that is killed.
     drop(std::os::unix::net::UnixListener::bind(&place.0).expect("a free path"));
     assert!(place.0.exists());
-    let server = serve().expect("nobody listens");
+    let server = serve().expect("no server listens");
     server.start().expect("a thread");
     RpcSession::new().connect_unix(&place.0).expect("a server");
     drop(server);

@@ -1,0 +1,362 @@
+//! The front end of one device.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use binder_core::{
+    Caller, Commands, Context, Errno, Inheritance, Opener, Priority, ProcessKey, ReceiveBuffers,
+    Waits,
+};
+use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo};
+
+use crate::action::{Action, Answer};
+use crate::calls::{Call, CallState, Calls};
+use crate::event::Event;
+use crate::file_state::FileState;
+use crate::ioctl::{Ioctl, IoctlReply};
+use crate::request::{CallingThread, RequestContext};
+use crate::slot_table::SlotTable;
+
+/// The front end of one device. `F` is what the executor wants to know an open file by.
+#[derive(Debug)]
+pub struct Frontend<F> {
+    pub(crate) context: Context,
+    pub(crate) files: SlotTable<FileState<F>>,
+    pub(crate) calls: Calls,
+    pub(crate) actions: Vec<Action<F>>,
+    /// Processes that have not come to their end, the first to go on with in front.
+    pub(crate) ending: VecDeque<ProcessKey>,
+    /// Commands that no call needs any more, for the memory they have.
+    pub(crate) used_commands: Option<Box<Commands>>,
+    /// Whether sends that go wrong are told.
+    pub(crate) has_reports: bool,
+    /// Whether threads inherit priorities from those whose calls they serve.
+    pub(crate) inherits: bool,
+}
+
+impl<F: Clone> Frontend<F> {
+    /// A front end for a context that no process has open, with this inheritance of priorities. With
+    /// `has_reports`, sends that go wrong are [told](Action::Report).
+    pub fn new(context: Context, inheritance: Inheritance, has_reports: bool) -> Self {
+        Self {
+            inherits: inheritance != Inheritance::Nothing,
+            context: context.inheriting(inheritance),
+            files: SlotTable::default(),
+            calls: Calls::default(),
+            actions: Vec::new(),
+            ending: VecDeque::new(),
+            used_commands: None,
+            has_reports,
+        }
+    }
+
+    /// The core behind it.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The core behind it, to be told things that no client asks for. [Effects](Self::carry_out_effects) are
+    /// to be carried out afterwards.
+    pub fn context_mut(&mut self) -> &mut Context {
+        &mut self.context
+    }
+
+    /// Hands out what is to be done, by putting it behind what is in `actions`.
+    pub fn take_actions(&mut self, actions: &mut Vec<Action<F>>) {
+        if actions.is_empty() {
+            core::mem::swap(&mut self.actions, actions);
+        } else {
+            actions.append(&mut self.actions);
+        }
+    }
+
+    /// What the executor knows an open file by.
+    pub fn file(&self, process: ProcessKey) -> Option<&F> {
+        self.files.get(process).map(|file| &file.handle)
+    }
+
+    /// Finds an open file by the slot of its process.
+    pub fn file_in_slot(&self, slot: usize) -> Option<(ProcessKey, &F)> {
+        let (_, found) = self.files.starting_at_slot(slot).next()?;
+        found.map(|(process, file)| (process, &file.handle))
+    }
+
+    /// All open files from a slot on, with the slot of each; slots may be empty.
+    pub fn files_from_slot(
+        &self,
+        slot: usize,
+    ) -> impl Iterator<Item = (usize, Option<(ProcessKey, &F)>)> {
+        let files = self.files.starting_at_slot(slot);
+        files.map(|(slot, found)| (slot, found.map(|(process, file)| (process, &file.handle))))
+    }
+
+    /// A process opens the device.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::open`].
+    pub fn open(
+        &mut self,
+        opener: Opener,
+        handle: F,
+        is_nonblocking: bool,
+        priority: Option<Priority>,
+    ) -> Result<ProcessKey, Errno> {
+        let opened = self.context.open(opener);
+        if let Ok(process) = opened {
+            if let Some(priority) = priority {
+                self.context.note_default_priority(process, priority);
+            }
+            self.files.insert(process, FileState { handle, is_nonblocking, poll_handle: None });
+        }
+        self.warn_of_excess();
+        opened
+    }
+
+    /// Has an event happen.
+    pub fn handle(&mut self, event: Event, memory: &mut dyn ReceiveBuffers) {
+        match event {
+            Event::Ioctl { request, thread, command, data, len } => {
+                self.ioctl(request, thread, command, data, len, memory);
+            }
+            Event::Poll { request, thread, handle } => self.poll(request, thread, handle, memory),
+            Event::Flush { unique, process } => {
+                self.context.flush(process);
+                self.actions.push(Action::AnswerFlush { unique });
+            }
+            Event::Accessed(accessed) => self.go_on(accessed, memory),
+            Event::Cancelled { unique } => self.end_cancelled(unique),
+            Event::ModeSeen { unique, is_nonblocking } => {
+                self.go_on_by_mode(unique, is_nonblocking, memory);
+            }
+        }
+        self.carry_out_effects();
+    }
+
+    fn ioctl(
+        &mut self,
+        request: RequestContext,
+        thread: CallingThread,
+        command: u32,
+        data: [u8; 48],
+        len: usize,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
+        let again = || Event::Ioctl { request, thread, command, data, len };
+        let caller = match self.admit(&request, thread, again, memory) {
+            Admission::Admitted(caller) => caller,
+            Admission::Refused(error) => return self.fail(request.unique, error),
+            Admission::Pruned => return,
+        };
+        let call = match Ioctl::decode(command, &data[..len]) {
+            Ok(call) => call,
+            Err(error) => {
+                // The thread has called, though nothing comes of it.
+                self.context.note_call(&caller);
+                return self.fail(request.unique, error);
+            }
+        };
+        match call {
+            Ioctl::WriteRead(call) => {
+                if let Some(priority) = thread.priority {
+                    self.context.note_priority(&caller, priority);
+                }
+                self.begin_write_read(Call::new(request, call), memory);
+            }
+            Ioctl::Freeze(info) => self.begin_freeze(request, &caller, info),
+            Ioctl::FrozenInfo(info) => {
+                self.context.note_call(&caller);
+                self.wait_for_freezer(request, Action::FrozenInfo { request, info });
+            }
+            call => {
+                let answer = self.run(call, &caller, memory);
+                // A thread that leaves has its own priority again before it goes on.
+                self.carry_out_effects();
+                self.answer(request.unique, answer);
+            }
+        }
+    }
+
+    /// Makes an ioctl without an argument that did not come as a request, for a thread of the process that
+    /// opened the file.
+    ///
+    /// # Errors
+    ///
+    /// As the ioctl says.
+    pub fn null_ioctl(
+        &mut self,
+        request: &RequestContext,
+        thread: CallingThread,
+        command: u32,
+        memory: &mut dyn ReceiveBuffers,
+    ) -> Result<(), Errno> {
+        let thread = CallingThread { was_pruned: true, ..thread };
+        let unused = || Event::Cancelled { unique: request.unique };
+        let result = match self.admit(request, thread, unused, memory) {
+            // No call that comes without a request reads its argument.
+            Admission::Admitted(caller) => {
+                Ioctl::decode(command, &[]).and_then(|call| self.run(call, &caller, memory))
+            }
+            Admission::Refused(error) => Err(error),
+            Admission::Pruned => Err(Errno::ENOMEM),
+        };
+        self.carry_out_effects();
+        result.map(|_| ())
+    }
+
+    /// Runs a call that concerns one device alone and does not wait.
+    fn run(
+        &mut self,
+        call: Ioctl,
+        caller: &Caller,
+        memory: &mut dyn ReceiveBuffers,
+    ) -> Result<IoctlReply, Errno> {
+        let answer = call.run(&mut self.context, caller, memory);
+        if call == Ioctl::ExitThread {
+            self.forget_thread(caller.process, caller.tid);
+        }
+        answer
+    }
+
+    fn poll(
+        &mut self,
+        request: RequestContext,
+        thread: CallingThread,
+        handle: Option<u64>,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
+        let again = || Event::Poll { request, thread, handle };
+        let is_readable = match self.admit(&request, thread, again, memory) {
+            Admission::Admitted(caller) => {
+                if let (Some(handle), Some(file)) = (handle, self.files.get_mut(request.process)) {
+                    file.poll_handle = Some(handle);
+                }
+                Ok(self.context.poll(&caller))
+            }
+            Admission::Refused(error) => Err(error),
+            Admission::Pruned => return,
+        };
+        self.actions.push(Action::AnswerPoll { unique: request.unique, is_readable });
+    }
+
+    /// Admits the calling thread, if need be in the place of one that ended without a word.
+    fn admit(
+        &mut self,
+        request: &RequestContext,
+        thread: CallingThread,
+        again: impl FnOnce() -> Event,
+        memory: &mut dyn ReceiveBuffers,
+    ) -> Admission {
+        let Some(file) = self.files.get(request.process) else {
+            return Admission::Refused(Errno::EINVAL);
+        };
+        let RequestContext { process, tid, .. } = *request;
+        let caller = self.caller(request);
+        if thread.replaces_ended {
+            self.context.exit_thread(&caller, memory);
+        }
+        match self.context.admit(&caller) {
+            Ok(()) => Admission::Admitted(caller),
+            Err(full) if thread.was_pruned => {
+                self.forget_thread(process, tid);
+                Admission::Refused(full)
+            }
+            Err(_) => {
+                // Perhaps it is met by those alone that have ended.
+                self.context.take_excess();
+                let (file, mut event) = (file.handle.clone(), Box::new(again()));
+                if let Event::Ioctl { thread, .. } | Event::Poll { thread, .. } = &mut *event {
+                    *thread = CallingThread { was_pruned: true, replaces_ended: false, ..*thread };
+                }
+                self.actions.push(Action::Prune { file, event });
+                Admission::Pruned
+            }
+        }
+    }
+
+    /// Who asks, as the core sees it.
+    pub(crate) fn caller(&self, request: &RequestContext) -> Caller {
+        let RequestContext { process, tid, uid: euid, .. } = *request;
+        let is_nonblocking = self.files.get(process).is_some_and(|file| file.is_nonblocking);
+        let waits = if is_nonblocking { Waits::Never } else { Waits::UntilReady };
+        Caller { process, tid, euid, waits }
+    }
+
+    pub(crate) fn forget_thread(&mut self, process: ProcessKey, tid: u32) {
+        if let Some(file) = self.files.get(process) {
+            self.actions.push(Action::ForgetThread { file: file.handle.clone(), tid });
+        }
+    }
+
+    fn begin_freeze(&mut self, request: RequestContext, caller: &Caller, info: BinderFreezeInfo) {
+        self.context.note_call(caller);
+        self.wait_for_freezer(request, Action::Freeze { request, info });
+    }
+
+    fn wait_for_freezer(&mut self, request: RequestContext, action: Action<F>) {
+        let call = Call::new(request, binder_uapi::BinderWriteRead::default());
+        self.calls.insert(Call { state: CallState::Freezing, ..call });
+        self.actions.push(action);
+    }
+
+    /// Answers a call that [waited for a freeze](Action::Freeze), unless it is over.
+    pub fn end_freeze(&mut self, unique: u64, answer: Answer) {
+        if self.calls.take(unique).is_some() {
+            self.actions.push(Action::Answer { unique, answer, reply: IoctlReply::NOTHING });
+        }
+    }
+
+    /// Answers a call that asked whether a [program is frozen](Action::FrozenInfo).
+    pub fn end_frozen_info(&mut self, unique: u64, info: Result<BinderFrozenStatusInfo, Errno>) {
+        if self.calls.take(unique).is_some() {
+            self.answer(unique, info.map(|info| IoctlReply::of(&info)));
+        }
+    }
+
+    pub(crate) fn fail(&mut self, unique: u64, error: Errno) {
+        self.answer(unique, Err(error));
+    }
+
+    fn answer(&mut self, unique: u64, result: Result<IoctlReply, Errno>) {
+        let (answer, reply) = match result {
+            Ok(reply) => (Answer::Done, reply),
+            Err(error) => (Answer::Failed(error), IoctlReply::NOTHING),
+        };
+        self.actions.push(Action::Answer { unique, answer, reply });
+    }
+
+    /// Whether no process has the device open, and nothing of it waits for its end.
+    pub fn is_quiet(&self) -> bool {
+        self.files.is_empty() && self.ending.is_empty() && !self.context.has_background_work()
+    }
+
+    /// Shrinks tables that have held many entries.
+    pub fn shrink(&mut self) {
+        self.context.shrink();
+        self.files.shrink();
+        self.calls.shrink();
+        // The next call makes others, with no more memory than it needs.
+        self.used_commands = None;
+        self.ending.shrink_to_fit();
+        self.actions.shrink_to_fit();
+    }
+
+    /// Ends a turn by which the idleness of pages is told.
+    pub fn end_idle_turn(&mut self) {
+        for process in self.files.processes() {
+            self.context.end_idle_turn(process);
+        }
+    }
+}
+
+/// Whether a thread may call.
+enum Admission {
+    Admitted(Caller),
+    Refused(Errno),
+    /// It is to try again, once those have ended that are gone.
+    Pruned,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,269 @@
+//! A device: its front end behind a lock, and what is to be done for it once that is free.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use binder_core::{Context, Errno, Inheritance, MemoryBudget, ProcessKey};
+use binder_frontend::{Event, Frontend, RequestContext};
+use fuse_wire::reply;
+
+use crate::client::Clients;
+use crate::client_file::ClientFile;
+use crate::combining_lock::CombiningLock;
+use crate::seccomp_add_fd::ExpectedCalls;
+use crate::session::SessionShared;
+use crate::wire::send;
+
+/// Names a device of the mount, also after it was unlinked.
+pub(crate) type DeviceId = usize;
+
+/// What a front end wants done.
+pub(crate) type DeviceAction = binder_frontend::Action<Arc<ClientFile>>;
+
+/// Something else to do once the lock is free.
+pub(crate) type Deferred = Box<dyn FnOnce(&SessionShared) + Send>;
+
+/// Pages that one slice gives back: about a millisecond's worth, for others wait meanwhile.
+const SLICE_PAGES: usize = 1024;
+const PAGE_BYTES: usize = 4096;
+
+/// A device of a mount.
+pub(crate) struct Device {
+    pub(crate) id: DeviceId,
+    pub(crate) name: String,
+    state: CombiningLock<DeviceState, Job>,
+    /// What the front end says of [itself](Frontend::is_quiet), for a look without the lock.
+    is_quiet: AtomicBool,
+}
+
+/// What the lock of a device keeps.
+pub(crate) struct DeviceState {
+    pub(crate) frontend: Frontend<Arc<ClientFile>>,
+    pub(crate) clients: Clients,
+    id: DeviceId,
+    /// Of the memory of receive buffers.
+    budget: MemoryBudget,
+    expected: Arc<ExpectedCalls>,
+    deferred: Vec<Deferred>,
+    /// When the clock of the context was 0; `None` where no statistics are shown.
+    start: Option<Instant>,
+}
+
+/// One thing to do with the state of a device.
+pub(crate) enum Job {
+    Event(Event),
+    /// Anything else, and anything else for a call.
+    Work(DeviceWork),
+    WorkFor(RequestContext, DeviceWork),
+}
+
+/// Work with the state of a device.
+pub(crate) type DeviceWork = Box<dyn FnOnce(&mut DeviceState) + Send>;
+
+/// What is to be done for a device, with its lock free.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub(crate) actions: Vec<DeviceAction>,
+    pub(crate) deferred: Vec<Deferred>,
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Device")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Device {
+    pub(crate) fn new(id: DeviceId, name: String, state: DeviceState) -> Self {
+        Self { id, name, state: CombiningLock::new(state), is_quiet: AtomicBool::new(true) }
+    }
+
+    /// Has `job` run, if there is one, and those in line. What is to be done then, the caller is to do: it
+    /// is put behind what `batch` has.
+    pub(crate) fn run(&self, job: Option<Job>, batch: &mut Batch) {
+        self.state.submit(job, DeviceState::run, |state| self.hand_out(state, batch));
+    }
+
+    fn hand_out(&self, state: &mut DeviceState, batch: &mut Batch) {
+        state.hand_out(batch);
+        self.is_quiet.store(state.frontend.is_quiet(), Ordering::Relaxed);
+    }
+
+    /// Whether there is nothing to see to.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_quiet.load(Ordering::Relaxed)
+    }
+
+    /// Has `work` done at once, if no thread has the state.
+    pub(crate) fn try_with<T>(
+        &self,
+        batch: &mut Batch,
+        work: impl FnOnce(&mut DeviceState) -> T,
+    ) -> Option<T> {
+        let (mut work, mut result) = (Some(work), None);
+        self.state.submit(None, DeviceState::run, |state| {
+            if let Some(work) = work.take() {
+                result = Some(work(state));
+            }
+            self.hand_out(state, batch);
+        });
+        result
+    }
+
+    /// Waits for the state. For a thread that answers no requests; [`run`](Self::run) is due afterwards, for
+    /// those that have come in line.
+    pub(crate) fn lock(&self) -> impl std::ops::DerefMut<Target = DeviceState> {
+        self.state.lock()
+    }
+}
+
+impl DeviceState {
+    pub(crate) fn new(
+        id: DeviceId,
+        context: Context,
+        clients: Clients,
+        budget: MemoryBudget,
+        expected: Arc<ExpectedCalls>,
+        inheritance: Inheritance,
+        start: Option<Instant>,
+    ) -> Self {
+        let frontend = Frontend::new(context, inheritance, start.is_some());
+        Self { frontend, clients, id, budget, expected, deferred: Vec::new(), start }
+    }
+
+    /// Hands out what is to be done.
+    pub(crate) fn hand_out(&mut self, batch: &mut Batch) {
+        self.frontend.take_actions(&mut batch.actions);
+        batch.deferred.append(&mut self.deferred);
+    }
+
+    /// Has something done once the lock is free.
+    pub(crate) fn defer(&mut self, work: impl FnOnce(&SessionShared) + Send + 'static) {
+        self.deferred.push(Box::new(work));
+    }
+
+    /// Does one job. A panic ends the job and the open file that it was for, not the daemon: its caller
+    /// gets `EIO`.
+    fn run(&mut self, job: Job) {
+        let (unique, caller) = match &job {
+            Job::Event(event) => (Some(event.unique()), event.caller()),
+            // Its request may be answered already.
+            Job::WorkFor(request, _) => (None, Some((request.process, request.tid))),
+            Job::Work(_) => (None, None),
+        };
+        self.clients.set_caller(caller.map_or(0, |(_, tid)| tid));
+        // By reference, for it is large.
+        let mut job = Some(job);
+        let guarded = AssertUnwindSafe(|| {
+            self.note_time();
+            match job.take() {
+                Some(Job::Event(event)) => {
+                    self.frontend.handle(event, &mut self.clients);
+                    self.keep_to_budget();
+                }
+                Some(Job::Work(work) | Job::WorkFor(_, work)) => {
+                    work(self);
+                    self.frontend.carry_out_effects();
+                }
+                None => {}
+            }
+        });
+        if catch_unwind(guarded).is_err() {
+            tracing::error!(unique, "a request met a bug in the driver and was refused");
+            if let Some((process, _)) = caller {
+                self.end_after_bug(process);
+            }
+            if let Some(unique) = unique {
+                self.defer(move |shared| {
+                    send(&shared.fuse, &reply::error(unique, Errno::EIO.number()))
+                });
+            }
+        }
+    }
+
+    /// Ends an open file whose request met a bug
+    /// ([decision 23](../../docs/decisions/0023-a-bug-ends-one-open-file.md)).
+    pub(crate) fn end_after_bug(&mut self, process: ProcessKey) {
+        let end = AssertUnwindSafe(|| {
+            let awaited = self.expected.forget_process(self.id, process);
+            self.frontend.end_file_after_bug(process, &awaited, &mut self.clients);
+            self.remove_client(process);
+        });
+        if catch_unwind(end).is_err() {
+            tracing::error!("the open file behind that request could not be ended as a whole");
+        }
+    }
+
+    /// Ends an open file, which may have ended before.
+    pub(crate) fn end_file(&mut self, process: ProcessKey) {
+        let awaited = self.expected.forget_process(self.id, process);
+        self.frontend.end_file(process, &awaited, &mut self.clients);
+        self.remove_client(process);
+    }
+
+    /// What the kernel holds for an open file goes back when the lock is free.
+    fn remove_client(&mut self, process: ProcessKey) {
+        if let Some(client) = self.clients.remove(process) {
+            self.defer(move |shared| client.buffer.close(&shared.fuse));
+        }
+    }
+
+    /// Tells the core what time it is.
+    pub(crate) fn note_time(&mut self) {
+        if let Some(start) = self.start {
+            let now_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.frontend.context_mut().set_now(now_ns);
+        }
+    }
+
+    /// Gives back a slice of pages that have been idle while so many turns ended. Says whether more are left.
+    pub(crate) fn reclaim_idle_pages(&mut self, least_turns: u32) -> bool {
+        self.reclaim(least_turns, SLICE_PAGES) == SLICE_PAGES
+    }
+
+    fn reclaim(&mut self, least_turns: u32, most: usize) -> usize {
+        let context = self.frontend.context_mut();
+        context.reclaim_idle_pages(least_turns, most, &mut self.clients)
+    }
+
+    /// Has idle pages go back if there are more pages than there may be: what was just received has taken
+    /// their place. If this device has none, others' go.
+    pub(crate) fn keep_to_budget(&mut self) {
+        if self.reclaim_excess() {
+            let own = self.id;
+            self.defer(move |shared| shared.keep_to_budget_but(own));
+        }
+    }
+
+    /// Has idle pages of this device go back as long as there are more than there may be. Says whether there
+    /// are still.
+    pub(crate) fn reclaim_excess(&mut self) -> bool {
+        let excess = self.budget.excess_bytes().div_ceil(PAGE_BYTES);
+        excess > 0 && self.reclaim(0, excess.min(SLICE_PAGES)) < excess
+    }
+}
+
+impl SessionShared {
+    /// Has idle pages of other devices go back while there are more than there may be.
+    fn keep_to_budget_but(&self, own: DeviceId) {
+        for device in self.devices() {
+            if device.id == own {
+                continue;
+            }
+            self.submit(
+                &device,
+                Job::Work(Box::new(|state| {
+                    state.reclaim_excess();
+                })),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,245 @@
+//! `BINDER_FREEZE`: it concerns every device of the mount, and it may wait.
+//!
+//! One thread sees to all freezes of a mount, one at a time, with the locks of all its devices: a program is
+//! frozen on all of them or on none. Readers never wait for it; what they are asked meanwhile comes in line.
+
+use std::io;
+use std::ops::DerefMut;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use binder_core::{Context, Errno, Freeze, Patience, Program};
+use binder_frontend::{Answer, RequestContext};
+use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo};
+
+use crate::device::{Batch, Device, DeviceState};
+use crate::session::SessionShared;
+
+/// What the freezer is told.
+pub(crate) enum FreezerEvent {
+    Freeze {
+        device: Arc<Device>,
+        request: RequestContext,
+        info: BinderFreezeInfo,
+    },
+    FrozenInfo {
+        device: Arc<Device>,
+        request: RequestContext,
+        info: BinderFrozenStatusInfo,
+    },
+    /// A signal ends the freeze that a request waits for.
+    Interrupt {
+        device: Arc<Device>,
+        unique: u64,
+    },
+    /// Nothing is outstanding at a process any more that a freeze may wait for.
+    Settled,
+    End,
+}
+
+/// Where the freezer is told.
+pub(crate) struct FreezeQueue {
+    tell: Sender<FreezerEvent>,
+}
+
+/// A freeze that waits.
+struct Waiting {
+    device: Arc<Device>,
+    unique: u64,
+    freeze: Freeze,
+    /// How long its caller waits for each process.
+    timeout: Duration,
+    /// Until when it waits for this one.
+    deadline: Instant,
+}
+
+impl FreezeQueue {
+    /// A freezer, and where its thread receives what it is told.
+    pub(crate) fn new() -> (Self, Receiver<FreezerEvent>) {
+        let (tell, told) = mpsc::channel();
+        (Self { tell }, told)
+    }
+
+    pub(crate) fn tell(&self, event: FreezerEvent) {
+        // After its end no request waits for an answer: the file system is unmounted.
+        let _ = self.tell.send(event);
+    }
+}
+
+/// The thread that freezes.
+pub(crate) struct FreezerThread {
+    thread: JoinHandle<()>,
+    shared: Arc<SessionShared>,
+}
+
+impl FreezerThread {
+    /// Starts the freezer of a session.
+    pub(crate) fn start(
+        shared: &Arc<SessionShared>,
+        told: Receiver<FreezerEvent>,
+    ) -> io::Result<Self> {
+        let kept = shared.clone();
+        let freeze = move || {
+            let mut waiting = Vec::new();
+            while let Some(event) = next(&told, &waiting) {
+                if let Some(FreezerEvent::End) = event {
+                    return;
+                }
+                with_all(&kept, |devices| advance(devices, &mut waiting, event));
+            }
+        };
+        let thread = thread::Builder::new().name("freezer".into()).spawn(freeze)?;
+        Ok(Self { thread, shared: shared.clone() })
+    }
+
+    /// Ends it and waits for its end.
+    pub(crate) fn stop(self) {
+        self.shared.freezer.tell(FreezerEvent::End);
+        if self.thread.join().is_err() {
+            tracing::error!("the freezer met a bug");
+        }
+    }
+}
+
+/// Waits for something to happen, the end of a caller's time included. `None` is the end of all.
+fn next(told: &Receiver<FreezerEvent>, waiting: &[Waiting]) -> Option<Option<FreezerEvent>> {
+    let Some(deadline) = waiting.iter().map(|freeze| freeze.deadline).min() else {
+        return told.recv().ok().map(Some);
+    };
+    match told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        Ok(event) => Some(Some(event)),
+        Err(RecvTimeoutError::Timeout) => Some(None),
+        Err(RecvTimeoutError::Disconnected) => None,
+    }
+}
+
+/// Has something done with the states of all devices, and then what that leads to.
+fn with_all(shared: &SessionShared, work: impl FnOnce(&mut [&mut DeviceState])) {
+    let devices = shared.devices();
+    let mut batches: Vec<Batch> = devices.iter().map(|_| Batch::default()).collect();
+    {
+        let mut guards: Vec<_> = devices.iter().map(|device| device.lock()).collect();
+        let mut states: Vec<&mut DeviceState> =
+            guards.iter_mut().map(DerefMut::deref_mut).collect();
+        work(&mut states);
+        for (state, batch) in states.iter_mut().zip(&mut batches) {
+            state.frontend.carry_out_effects();
+            state.hand_out(batch);
+        }
+    }
+    for (device, batch) in devices.iter().zip(&mut batches) {
+        device.run(None, batch);
+        shared.execute(device, batch, &mut |left| shared.leave(left));
+    }
+}
+
+/// Does what an event asks for, if there is one, and goes on with all freezes that wait.
+fn advance(
+    devices: &mut [&mut DeviceState],
+    waiting: &mut Vec<Waiting>,
+    event: Option<FreezerEvent>,
+) {
+    match event {
+        Some(FreezerEvent::Freeze { device, request, info }) => {
+            match find(devices, &device, &request, info.pid) {
+                Ok(program) if info.enable == 0 => {
+                    program.thaw(&mut contexts(devices));
+                    answer(devices, &device, request.unique, Answer::Done);
+                }
+                Ok(program) => waiting.extend(begin(devices, device, &request, program, &info)),
+                Err(error) => answer(devices, &device, request.unique, Answer::Failed(error)),
+            }
+        }
+        Some(FreezerEvent::FrozenInfo { device, request, info }) => {
+            let found = find(devices, &device, &request, info.pid).map(|program| {
+                let frozen = program.frozen_info(&contexts(devices));
+                BinderFrozenStatusInfo { pid: info.pid, ..frozen }
+            });
+            if let Some(state) = devices.get_mut(device.id) {
+                state.frontend.end_frozen_info(request.unique, found);
+            }
+        }
+        Some(FreezerEvent::Interrupt { device, unique }) => {
+            let is_its = |it: &Waiting| it.unique == unique && Arc::ptr_eq(&it.device, &device);
+            if let Some(at) = waiting.iter().position(is_its) {
+                let interrupted = waiting.swap_remove(at);
+                interrupted.freeze.abandon(&mut contexts(devices));
+                answer(devices, &device, unique, Answer::Restart);
+            }
+        }
+        Some(FreezerEvent::Settled | FreezerEvent::End) | None => {}
+    }
+    let now = Instant::now();
+    waiting.retain_mut(|freeze| freeze.goes_on_waiting(devices, now));
+}
+
+/// Begins a freeze. Returns it if it waits.
+fn begin(
+    devices: &mut [&mut DeviceState],
+    device: Arc<Device>,
+    request: &RequestContext,
+    program: Program,
+    info: &BinderFreezeInfo,
+) -> Option<Waiting> {
+    let timeout = Duration::from_millis(info.timeout_ms.into());
+    let patience = if timeout.is_zero() { Patience::Over } else { Patience::Left };
+    let mut freeze = program.freeze(patience);
+    match freeze.advance(&mut contexts(devices), patience) {
+        Some(result) => {
+            answer(devices, &device, request.unique, of_result(result));
+            None
+        }
+        None => {
+            let deadline = Instant::now() + timeout;
+            Some(Waiting { device, unique: request.unique, freeze, timeout, deadline })
+        }
+    }
+}
+
+impl Waiting {
+    /// Goes on with a freeze, and answers it unless it waits again. Says whether it does.
+    fn goes_on_waiting(&mut self, devices: &mut [&mut DeviceState], now: Instant) -> bool {
+        let patience = if self.deadline <= now { Patience::Over } else { Patience::Left };
+        let before = self.freeze.waits_for();
+        match self.freeze.advance(&mut contexts(devices), patience) {
+            Some(result) => {
+                answer(devices, &self.device, self.unique, of_result(result));
+                false
+            }
+            None => {
+                if self.freeze.waits_for() != before {
+                    self.deadline = now + self.timeout;
+                }
+                true
+            }
+        }
+    }
+}
+
+/// The program that a caller means by a number, which is one of the caller's own pid namespace.
+fn find(
+    devices: &mut [&mut DeviceState],
+    device: &Device,
+    request: &RequestContext,
+    pid: u32,
+) -> Result<Program, Errno> {
+    let state = devices.get(device.id).ok_or(Errno::EINVAL)?;
+    let by = state.frontend.context().pid_of(request.process).cloned().ok_or(Errno::EINVAL)?;
+    Program::find(&contexts(devices), &by, pid)
+}
+
+fn contexts<'a>(devices: &'a mut [&mut DeviceState]) -> Vec<&'a mut Context> {
+    devices.iter_mut().map(|state| state.frontend.context_mut()).collect()
+}
+
+fn answer(devices: &mut [&mut DeviceState], device: &Device, unique: u64, answer: Answer) {
+    if let Some(state) = devices.get_mut(device.id) {
+        state.frontend.end_freeze(unique, answer);
+    }
+}
+
+fn of_result(result: Result<(), Errno>) -> Answer {
+    result.map_or_else(Answer::Failed, |()| Answer::Done)
+}

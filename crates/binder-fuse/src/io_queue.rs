@@ -1,0 +1,54 @@
+//! Accesses and other things that may take their time, in line until a thread does them.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use binder_frontend::AccessRequest;
+
+use crate::client_file::ClientFile;
+use crate::fd_work::FdTask;
+
+/// Something that may take its time, since a client has a say in that.
+pub(crate) enum IoRequest {
+    Access(AccessRequest<Arc<ClientFile>>),
+    /// To send a thread to the supervisor.
+    AddFd(Box<FdTask>),
+}
+
+/// What is in line for the readers of a mount.
+#[derive(Default)]
+pub(crate) struct IoQueue {
+    line: Mutex<VecDeque<IoRequest>>,
+    /// How long the line was a moment ago, for a look without the lock.
+    len: AtomicUsize,
+}
+
+impl IoQueue {
+    pub(crate) fn push(&self, request: IoRequest) {
+        let mut line = self.line();
+        line.push_back(request);
+        self.len.store(line.len(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn pop(&self) -> Option<IoRequest> {
+        // Mostly there is none, and a lock is saved. A thread that puts something there comes here
+        // afterwards, and does not miss it.
+        if self.len.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut line = self.line();
+        let request = line.pop_front();
+        self.len.store(line.len(), Ordering::Relaxed);
+        request
+    }
+
+    /// Shrinks the queue after it has held many.
+    pub(crate) fn shrink(&self) {
+        self.line().shrink_to_fit();
+    }
+
+    fn line(&self) -> MutexGuard<'_, VecDeque<IoRequest>> {
+        self.line.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

@@ -1,0 +1,105 @@
+//! What the files of `binder_logs/` are made of: all tables, slice by slice, and the last sends and events. Devices
+//! are asked one after the other.
+
+use binder_core::{Context, LogEntry, ProcessKey, Snapshot, SnapshotCursor, SnapshotItem};
+use binder_report::Interfaces;
+
+use crate::device::{DeviceId, DeviceState};
+use crate::logs::ShortLog;
+use crate::session::SessionShared;
+
+/// How far the tables of all devices are taken down.
+#[derive(Debug)]
+pub(crate) struct ReportCursor {
+    device: DeviceId,
+    cursor: SnapshotCursor,
+    /// Whether the interfaces of calls are wanted, too.
+    shows_interfaces: bool,
+}
+
+/// What is taken down in one go.
+#[derive(Debug)]
+pub(crate) enum ReportSlice {
+    /// Some of a device, whose name comes with the first of it.
+    Device {
+        name: Option<String>,
+        items: Vec<SnapshotItem>,
+        interfaces: Interfaces,
+        next: ReportCursor,
+    },
+    /// What devices counted that are gone; it is the last.
+    Past(Box<Snapshot>),
+}
+
+/// The last sends of devices, by their names.
+type NamedEntries = Vec<(String, LogEntry)>;
+
+impl ReportCursor {
+    pub(crate) fn new(shows_interfaces: bool) -> Self {
+        Self { device: 0, cursor: SnapshotCursor::default(), shows_interfaces }
+    }
+
+    fn follow(&mut self) {
+        if self.cursor.is_at_end() {
+            *self = Self { device: self.device + 1, ..Self::new(self.shows_interfaces) };
+        }
+    }
+}
+
+impl SessionShared {
+    /// Takes down the next slice of all tables. `None` if that met a bug.
+    pub(crate) fn take_report_slice(&self, mut next: ReportCursor) -> Option<ReportSlice> {
+        let Some(device) = self.device_numbered(next.device) else {
+            return Some(ReportSlice::Past(Box::new(self.past().totals())));
+        };
+        let name = next.cursor.is_at_start().then(|| device.name.clone());
+        self.ask(&device, move |state| {
+            let items = state.frontend.context().snapshot_slice(&mut next.cursor);
+            let interfaces = if next.shows_interfaces {
+                interfaces_of(state, &items)
+            } else {
+                Interfaces::default()
+            };
+            next.follow();
+            ReportSlice::Device { name, items, interfaces, next }
+        })
+    }
+
+    /// The text of a short log at this moment.
+    pub(crate) fn short_log(&self, log: ShortLog) -> String {
+        match log {
+            ShortLog::Transactions => {
+                let past = self.past().recent().to_vec();
+                self.log_of(past, |context| context.transaction_log().copied().collect())
+            }
+            ShortLog::FailedTransactions => {
+                let past = self.past().failed().to_vec();
+                self.log_of(past, |context| context.failed_transaction_log().copied().collect())
+            }
+            ShortLog::Events => self.events().lines(),
+        }
+    }
+
+    fn log_of(
+        &self,
+        past: NamedEntries,
+        log: impl Fn(&Context) -> Vec<LogEntry> + Send + Copy + 'static,
+    ) -> String {
+        let mut all = past;
+        for device in self.devices() {
+            let present = self.ask(&device, move |state| log(state.frontend.context()));
+            let named = present.unwrap_or_default().into_iter();
+            all.extend(named.map(|entry| (device.name.clone(), entry)));
+        }
+        let all = all.iter().map(|(name, entry)| (name.as_str(), *entry));
+        binder_report::transaction_log(&binder_report::newest_entries(all, self.latest_id()))
+    }
+}
+
+fn interfaces_of(state: &DeviceState, items: &[SnapshotItem]) -> Interfaces {
+    let peek = |process: ProcessKey, offset: usize, into: &mut [u8]| {
+        let client = state.clients.get(process);
+        client.is_some_and(|client| client.buffer.memory().read(offset, into).is_ok())
+    };
+    Interfaces::of_slice(items, &peek)
+}

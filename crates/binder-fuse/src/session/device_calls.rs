@@ -1,0 +1,120 @@
+//! What clients ask of devices: it goes to the front end of the one that they have open.
+
+use std::sync::Arc;
+
+use binder_core::{Errno, ProcessKey};
+use binder_frontend::{CallingThread, Event, RequestContext};
+use binder_uapi::{BINDER_CTL_ADD, BINDER_WRITE_READ};
+use fuse_wire::Header;
+use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
+
+use super::{File, SessionShared, index};
+use crate::client_file::ClientFile;
+use crate::device::{Batch, DeviceId, DeviceWork, Job};
+use crate::io_queue::IoRequest;
+
+/// An ioctl, as FUSE has it.
+#[derive(Clone, Copy)]
+pub(super) struct IoctlCall<'r> {
+    pub(super) header: &'r Header,
+    pub(super) fh: u64,
+    pub(super) is_compat: bool,
+    pub(super) command: u32,
+    pub(super) argument: u64,
+    pub(super) data: &'r [u8],
+}
+
+impl SessionShared {
+    /// Answers an ioctl. Returns the first of what may take its time.
+    pub(super) fn ioctl(&self, call: &IoctlCall<'_>, batch: &mut Batch) -> Option<IoRequest> {
+        let IoctlCall { header, fh, is_compat, command, argument, data: bytes } = *call;
+        let unique = header.unique;
+        let mut data = [0; 48];
+        let (Some((file, process)), Some(place)) =
+            (self.process_of(fh), data.get_mut(..bytes.len()))
+        else {
+            if command == BINDER_CTL_ADD && self.is_control(fh) {
+                self.add_device(unique, bytes);
+            } else {
+                self.refuse(unique, Errno::EINVAL);
+            }
+            return None;
+        };
+        place.copy_from_slice(bytes);
+        let Header { pid: tid, uid, .. } = *header;
+        let request = RequestContext { unique, process, tid, uid, argument, is_compat };
+        let Some(mut thread) = self.begin_call(&file, process, tid) else {
+            self.refuse_ioctl(unique, Errno::EINVAL);
+            return None;
+        };
+        if command == BINDER_WRITE_READ {
+            thread.priority = self.priorities.of_thread(tid);
+        }
+        let event = Event::Ioctl { request, thread, command, data, len: bytes.len() };
+        self.submit_and_take(&file.device, Job::Event(event), batch)
+    }
+
+    /// Finds out about the thread that calls. `None` if it belongs to a process that has not opened the file.
+    pub(crate) fn begin_call(
+        &self,
+        file: &ClientFile,
+        process: ProcessKey,
+        tid: u32,
+    ) -> Option<CallingThread> {
+        self.retract_expected_call(tid);
+        let begun = file.begin_call(process, tid, &self.threads);
+        begun
+            .inspect_err(|_| {
+                tracing::debug!(pid = file.pid, tid, "a foreign process was refused");
+            })
+            .ok()
+    }
+
+    /// Answers a poll.
+    pub(super) fn poll(&self, header: &Header, fh: u64, handle: u64, flags: u32) {
+        let Header { unique, pid: tid, uid, .. } = *header;
+        let Some((file, process)) = self.process_of(fh) else {
+            if !self.poll_log(header, fh, handle, flags) {
+                self.refuse(unique, Errno::EINVAL);
+            }
+            return;
+        };
+        let Some(thread) = self.begin_call(&file, process, tid) else {
+            return self.refuse(unique, Errno::EINVAL);
+        };
+        let request = RequestContext { unique, process, tid, uid, argument: 0, is_compat: false };
+        let handle = (flags & FUSE_POLL_SCHEDULE_NOTIFY != 0).then_some(handle);
+        let event = Event::Poll { request, thread, handle };
+        self.submit_in_line(&file.device, Job::Event(event));
+    }
+
+    /// Ends the call behind request `target` because of a signal, on the device numbered `from` or one of the
+    /// next; the interruption itself is request `unique`. If there is no such call (yet), the kernel is asked to
+    /// repeat the interruption, and forgets it if the request is gone.
+    pub(super) fn interrupt(&self, unique: u64, target: u64, from: DeviceId) {
+        let Some(device) = self.device_numbered(from) else {
+            if !self.events().interrupt(target) && !self.interrupt_log_read(target) {
+                self.refuse(unique, Errno::EAGAIN);
+            }
+            return;
+        };
+        let work: DeviceWork = Box::new(move |state| {
+            if !state.frontend.interrupt(target) {
+                state.defer(move |shared| shared.interrupt(unique, target, from + 1));
+            }
+        });
+        self.submit_in_line(&device, Job::Work(work));
+    }
+
+    /// The open file of a device behind a handle.
+    pub(super) fn process_of(&self, fh: u64) -> Option<(Arc<ClientFile>, ProcessKey)> {
+        match self.files().get(index(fh))? {
+            File::Device { file, process, .. } => Some((file.clone(), *process)),
+            File::Control | File::Feature(_) | File::Log { .. } | File::Events(_) => None,
+        }
+    }
+
+    fn is_control(&self, fh: u64) -> bool {
+        matches!(self.files().get(index(fh)), Some(File::Control))
+    }
+}

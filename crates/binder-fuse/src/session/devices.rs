@@ -1,0 +1,124 @@
+//! The devices of a mount, and who has them open.
+
+use std::sync::{Arc, MutexGuard};
+
+use binder_core::{Context, Errno, ProcessKey};
+use binder_uapi::BinderfsDevice;
+use fuse_wire::reply;
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::{File, SessionShared};
+use crate::client::Clients;
+use crate::client_file::ClientFile;
+use crate::device::{Device, DeviceId, DeviceState};
+use crate::past::Past;
+use crate::wire::send;
+
+impl SessionShared {
+    /// `BINDER_CTL_ADD`: makes a device and tells its number.
+    pub(super) fn add_device(&self, unique: u64, data: &[u8]) {
+        let Ok(mut wanted) = BinderfsDevice::read_from_bytes(data) else {
+            return self.refuse(unique, Errno::EINVAL);
+        };
+        wanted.name[wanted.name.len() - 1] = 0;
+        let name = wanted.name.split(|byte| *byte == 0).next().unwrap_or_default();
+        let mut tree = self.tree();
+        let id = match tree.add_device(name, 0o600) {
+            Ok(id) => id,
+            Err(refused) => {
+                drop(tree);
+                return self.refuse(unique, refused);
+            }
+        };
+        // Before a client can look the name up, and in the order of the numbers.
+        let name = String::from_utf8_lossy(name).into_owned();
+        self.make_device(id, name);
+        drop(tree);
+        wanted.minor = u32::try_from(id).unwrap_or(u32::MAX);
+        send(&self.fuse, &reply::ioctl(unique, 0, wanted.as_bytes()));
+    }
+
+    /// Makes a device. No client can get at the one that had its number.
+    pub(super) fn make_device(&self, id: DeviceId, name: String) {
+        let context = Context::with_limits(self.limits)
+            .numbered_by(self.ids.clone())
+            .paying_from(self.budget.clone());
+        let clients = Clients::new(self.fuse.clone(), self.pool.clone());
+        let (budget, expected) = (self.budget.clone(), self.expected.clone());
+        let inheritance = self.priorities.inheritance();
+        let state =
+            DeviceState::new(id, context, clients, budget, expected, inheritance, self.start);
+        let device = Arc::new(Device::new(id, name, state));
+        let mut devices = self.devices.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let gone = match devices.get_mut(id) {
+            Some(place) => Some(std::mem::replace(place, device)),
+            None => {
+                debug_assert_eq!(id, devices.len(), "no number is passed over");
+                devices.push(device);
+                None
+            }
+        };
+        drop(devices);
+        if let Some(gone) = gone {
+            let latest_id = self.latest_id();
+            self.past().take_over(&gone.name, gone.lock().frontend.context(), latest_id);
+        }
+    }
+
+    /// All devices, by their numbers.
+    pub(crate) fn devices(&self) -> Vec<Arc<Device>> {
+        self.devices.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    /// The devices at which there may be something to see to: of thousands, hardly any is open.
+    pub(crate) fn devices_in_use(&self) -> Vec<Arc<Device>> {
+        let devices = self.devices.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        devices.iter().filter(|device| !device.is_quiet()).cloned().collect()
+    }
+
+    /// The device numbered `id`.
+    pub(crate) fn device_numbered(&self, id: DeviceId) -> Option<Arc<Device>> {
+        self.devices.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(id).cloned()
+    }
+
+    /// The number of the last transaction.
+    pub(crate) fn latest_id(&self) -> u32 {
+        self.ids.latest()
+    }
+
+    /// What devices that are gone have left.
+    pub(crate) fn past(&self) -> MutexGuard<'_, Past> {
+        self.past.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The open files of devices that are meant.
+    pub(crate) fn device_files(
+        &self,
+        is_meant: impl Fn(&ClientFile) -> bool,
+    ) -> Vec<(ProcessKey, Arc<ClientFile>)> {
+        let meant = |(_, file): (usize, &File)| match file {
+            File::Device { file, process, .. } if is_meant(file) => Some((*process, file.clone())),
+            _ => None,
+        };
+        self.files().iter().filter_map(meant).collect()
+    }
+
+    /// Finds the open file of a device by its inode. Where that has several, as a node that is bound elsewhere,
+    /// `pid` tells.
+    pub(crate) fn file_of_inode(
+        &self,
+        inode: u64,
+        pid: u32,
+    ) -> Option<(ProcessKey, Arc<ClientFile>)> {
+        let mut found = self.device_files(|file| file.id.inode == inode);
+        let its_own = found.iter().position(|(_, file)| file.pid == pid);
+        (!found.is_empty()).then(|| found.swap_remove(its_own.unwrap_or(0)))
+    }
+
+    /// Has the threads of process `pid` be left to restrict themselves.
+    pub(crate) fn note_filter(&self, pid: u32) {
+        for (_, file) in self.device_files(|file| file.pid == pid) {
+            file.note_filter();
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Logs that tell what is in the tables: taken down slice by slice, and written with no device's lock held.
+//!
+//! A thread of the pool does so, for one snapshot at a time: it takes as much memory as there is to tell. All who ask while
+//! one is taken down share the next, so that no read waits for more than two.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard};
+use std::thread;
+use std::time::Instant;
+
+use binder_core::{Errno, SnapshotBuilder};
+use binder_os::ThreadStatus;
+use binder_report::records::{self, MemoryRecord};
+use binder_report::{DeviceReport, Interfaces, Pointers};
+
+use super::SessionShared;
+use super::logs::{LogRead, answer};
+use crate::descriptors::{descriptors, mappings};
+use crate::logs::{LogFile, LongLog};
+use crate::quota::Account;
+use crate::report::{ReportCursor, ReportSlice};
+
+/// Reads that wait, by what they read.
+type Waiting = BTreeMap<LongLog, Vec<LogRead>>;
+
+/// Those who wait for logs.
+#[derive(Debug, Default)]
+pub(super) struct LogQueue {
+    state: Mutex<State>,
+    /// What turns pointers into numbers that do not tell what they were.
+    obscurity: RandomState,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// For the next snapshot.
+    waiting: Waiting,
+    /// For the one that is being taken down, or is written.
+    served: Waiting,
+    /// A thread of the pool is at work for them.
+    is_being_served: bool,
+}
+
+impl State {
+    fn find(&self, unique: u64) -> Option<LogRead> {
+        let mut reads = self.waiting.values().chain(self.served.values()).flatten();
+        reads.find(|read| read.unique == unique).copied()
+    }
+
+    fn remove(&mut self, unique: u64) {
+        for waiting in [&mut self.waiting, &mut self.served] {
+            waiting.retain(|_, reads| {
+                reads.retain(|read| read.unique != unique);
+                !reads.is_empty()
+            });
+        }
+    }
+}
+
+impl LogQueue {
+    /// Puts a read in line. Says whether the caller must begin to serve the line.
+    fn push(&self, log: LongLog, read: LogRead) -> bool {
+        let mut state = self.state();
+        state.waiting.entry(log).or_default().push(read);
+        !std::mem::replace(&mut state.is_being_served, true)
+    }
+
+    /// Begins to serve all that wait. Says whether there are any; none are the end of the service.
+    fn serve_waiting(&self) -> bool {
+        let mut state = self.state();
+        state.served = std::mem::take(&mut state.waiting);
+        state.is_being_served = !state.served.is_empty();
+        state.is_being_served
+    }
+
+    /// One of the logs that those wait for who are served.
+    fn next_log(&self) -> Option<LongLog> {
+        self.state().served.first_key_value().map(|(log, _)| *log)
+    }
+
+    /// Takes those who wait for a log from among them.
+    fn take(&self, log: LongLog) -> Vec<LogRead> {
+        self.state().served.remove(&log).unwrap_or_default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// The tables of all devices.
+struct Report {
+    /// The last has no name, and what devices counted that are gone.
+    devices: Vec<DeviceReport>,
+    interfaces: Interfaces,
+}
+
+impl SessionShared {
+    /// Answers a read of a log once that is written.
+    pub(super) fn queue_log_read(&self, log: LongLog, read: LogRead) {
+        if self.log_queue.push(log, read) {
+            // For whom it is, changes while it lasts.
+            let payer = Account { pid: std::process::id(), uid: binder_os::processes::user().0 };
+            self.pool.run(payer, |shared| shared.write_logs());
+        }
+    }
+
+    fn write_logs(&self) {
+        while self.log_queue.serve_waiting() {
+            if catch_unwind(AssertUnwindSafe(|| self.write_served())).is_err() {
+                tracing::error!("a log met a bug");
+            }
+            while let Some(log) = self.log_queue.next_log() {
+                for read in self.log_queue.take(log) {
+                    self.refuse(read.unique, Errno::EIO);
+                }
+            }
+        }
+    }
+
+    /// Answers the reads that are served, from one snapshot; a read that is left cannot be answered.
+    fn write_served(&self) {
+        let shows_interfaces = self.log_queue.state().served.contains_key(&LongLog::CallRecords);
+        let Some(report) = self.take_report(shows_interfaces) else { return };
+        while let Some(log) = self.log_queue.next_log() {
+            let text = self.texts.keep(self.text(&report, log));
+            for read in self.log_queue.take(log) {
+                answer(&self.fuse, &self.files, LogFile::Long(log), text.as_ref(), &read);
+            }
+        }
+    }
+
+    /// Ends the wait of a read of a log whose thread is killed; other signals wait for the answer. Says whether
+    /// there is such a read.
+    pub(super) fn interrupt_log_read(&self, target: u64) -> bool {
+        let mut state = self.log_queue.state();
+        let Some(read) = state.find(target) else { return false };
+        if ThreadStatus::of(read.tid).is_ok_and(|status| status.is_killed) {
+            state.remove(target);
+            drop(state);
+            self.refuse(target, Errno::EINTR);
+        }
+        true
+    }
+
+    /// Takes all tables down; in between, others have their turn, for as long as each slice has taken.
+    fn take_report(&self, shows_interfaces: bool) -> Option<Report> {
+        let mut building: Vec<(String, SnapshotBuilder)> = Vec::new();
+        let mut interfaces = Interfaces::default();
+        let mut next = ReportCursor::new(shows_interfaces);
+        let past = loop {
+            // The reader may be gone.
+            self.log_queue.next_log()?;
+            let start = Instant::now();
+            match self.take_report_slice(next)? {
+                ReportSlice::Past(past) => break past,
+                ReportSlice::Device { name, items, interfaces: found, next: following } => {
+                    let took = start.elapsed();
+                    if let Some(name) = name {
+                        building.push((name, SnapshotBuilder::default()));
+                    }
+                    if let Some((_, builder)) = building.last_mut() {
+                        builder.add(items);
+                    }
+                    interfaces.append(found);
+                    next = following;
+                    thread::sleep(took.saturating_sub(start.elapsed() - took));
+                }
+            }
+        };
+        let report = |(name, snapshot)| DeviceReport { name, snapshot };
+        let built = building.into_iter().map(|(name, builder)| (name, builder.finish()));
+        let devices = built.chain([(String::new(), *past)]).map(report).collect();
+        Some(Report { devices, interfaces })
+    }
+
+    /// The text of a log.
+    fn text(&self, report: &Report, log: LongLog) -> String {
+        let Report { devices, interfaces } = report;
+        let hash = |pointer: u64| self.log_queue.obscurity.hash_one(pointer);
+        let hashed = Pointers::Hashed(&hash);
+        match log {
+            LongLog::State => binder_report::state(devices, Pointers::Plain),
+            LongLog::StateHashed => binder_report::state(devices, hashed),
+            LongLog::Stats => binder_report::stats(devices),
+            LongLog::Transactions => binder_report::transactions(devices, Pointers::Plain),
+            LongLog::TransactionsHashed => binder_report::transactions(devices, hashed),
+            LongLog::Process(pid) => binder_report::process_state(devices, pid, Pointers::Plain),
+            LongLog::ProcessRecords => records::to_lines(records::processes(devices)),
+            LongLog::CallRecords => records::to_lines(
+                devices.iter().flat_map(|device| records::calls(device, interfaces)),
+            ),
+            LongLog::StateRecords => records::to_lines(records::state_records(devices)),
+            LongLog::StatsRecords => {
+                let shares: Vec<_> = descriptors().shares().chain(mappings().shares()).collect();
+                let memory = MemoryRecord {
+                    present_bytes: self.budget.present_bytes(),
+                    used_bytes: self.budget.used_bytes(),
+                    limit_bytes: self.budget.limit_bytes(),
+                };
+                records::to_lines(records::stats_records(devices, &shares, memory))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_while_a_log_is_written_shares_the_next_snapshot() {
+        let queue = LogQueue::default();
+        let read = |unique| LogRead { unique, tid: 1, fh: 1, offset: 0, size: 100 };
+        let served = || -> Vec<(LongLog, Vec<u64>)> {
+            let uniques = |reads: Vec<LogRead>| reads.iter().map(|read| read.unique).collect();
+            let next = || queue.next_log().map(|log| (log, uniques(queue.take(log))));
+            std::iter::from_fn(next).collect()
+        };
+        assert!(queue.push(LongLog::State, read(2)), "the caller must begin");
+        assert!(queue.serve_waiting());
+        for (log, unique) in [(LongLog::Stats, 4), (LongLog::State, 6), (LongLog::Stats, 8)] {
+            assert!(!queue.push(log, read(unique)), "one is at work");
+        }
+        assert_eq!(served(), [(LongLog::State, vec![2])]);
+        assert!(queue.serve_waiting());
+        assert_eq!(served(), [(LongLog::State, vec![6]), (LongLog::Stats, vec![4, 8])]);
+        assert!(!queue.serve_waiting());
+        assert!(queue.push(LongLog::State, read(10)), "the other has ended");
+    }
+
+    #[test]
+    fn a_read_that_is_given_up_is_found_wherever_it_waits_and_then_no_more() {
+        let queue = LogQueue::default();
+        let read = |unique| LogRead { unique, tid: 1, fh: 1, offset: 0, size: 100 };
+        queue.push(LongLog::State, read(2));
+        queue.push(LongLog::State, read(4));
+        assert!(queue.serve_waiting());
+        queue.push(LongLog::Stats, read(6));
+        for unique in [2, 6] {
+            assert!(queue.state().find(unique).is_some(), "{unique}");
+            queue.state().remove(unique);
+            assert!(queue.state().find(unique).is_none(), "{unique}");
+        }
+        let left: Vec<_> = queue.take(LongLog::State).iter().map(|read| read.unique).collect();
+        assert_eq!(left, [4]);
+        assert!(!queue.serve_waiting(), "no read waits for the next");
+    }
+}

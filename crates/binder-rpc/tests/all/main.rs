@@ -1,0 +1,7 @@
+//! The session state machine from outside.
+
+pub mod corpus;
+mod faults;
+mod streams;
+mod traces;
+mod two_sides;

@@ -1,0 +1,17 @@
+//! The whole driver core, played by scripted clients.
+
+mod disruptions;
+mod early_reservations;
+mod faults;
+mod fd_work;
+mod fickle_memory;
+mod freezing;
+mod frontend;
+mod limits;
+mod model;
+mod observation;
+mod priority;
+mod promises;
+mod schedules;
+mod slices;
+mod windows;

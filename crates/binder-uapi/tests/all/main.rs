@@ -1,0 +1,5 @@
+//! Codes and layouts, beside the system's own.
+
+mod c_facts;
+mod codes;
+mod header;

@@ -1,0 +1,5 @@
+//! The searches from outside.
+
+mod areas;
+mod finds;
+mod indexed;

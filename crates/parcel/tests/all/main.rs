@@ -1,0 +1,5 @@
+//! The encoding from outside.
+
+mod bytes;
+pub mod corpus;
+mod props;

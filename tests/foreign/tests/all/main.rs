@@ -1,0 +1,9 @@
+//! Programs that know nothing of us, each on a driver of its own.
+
+mod conformance;
+mod containers;
+mod library;
+mod raw_c;
+mod recovery;
+mod rsbinder;
+mod supervised;

@@ -1,0 +1,9 @@
+//! Our library and others, each with the other.
+
+mod awaited;
+mod rpc;
+mod suite;
+mod tls;
+mod traces;
+mod types;
+mod vsock;

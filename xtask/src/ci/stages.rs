@@ -1,0 +1,146 @@
+//! Stages of a run: each a command, whose output is printed whole when it has ended.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::Failure;
+use crate::workspace::target_dir;
+
+/// In reasons for which root leaves out nothing, where `.ci/run` has installed what was missing.
+const NO_REASONS_FOR_ROOT: [&str; 5] = ["root", "Root", "installed", "gcc", "strace"];
+
+/// Something has failed, here or beside; the stages know what.
+pub(super) struct Stopped;
+
+/// All stages of one run; several may be under way.
+pub(super) struct Stages {
+    begun: Instant,
+    /// Where the output of each is kept, for who comes later.
+    logs: PathBuf,
+    ended: Mutex<Vec<Stage>>,
+}
+
+/// One that has ended.
+struct Stage {
+    name: String,
+    took: Duration,
+    /// What was left out: the lines that say so.
+    skipped: Vec<String>,
+    failure: Option<String>,
+}
+
+impl Stages {
+    pub(super) fn new() -> io::Result<Self> {
+        let logs = target_dir().join("ci");
+        fs::create_dir_all(&logs)?;
+        Ok(Self { begun: Instant::now(), logs, ended: Mutex::default() })
+    }
+
+    /// Runs a command that must succeed, unless something has failed already.
+    pub(super) fn run(&self, name: &str, command: &mut Command) -> Result<(), Stopped> {
+        self.run_with(name, command, None).map(|_| ())
+    }
+
+    /// The same; returns the standard output, which is not printed.
+    pub(super) fn run_for_output(
+        &self,
+        name: &str,
+        command: &mut Command,
+    ) -> Result<String, Stopped> {
+        let path = self.logs.join(format!("{}.stdout", name.replace(' ', "-")));
+        let said = File::create(&path).map_err(|error| self.fail(name, &error))?;
+        self.run_with(name, command, Some(said))?;
+        fs::read_to_string(&path).map_err(|error| self.fail(name, &error))
+    }
+
+    fn run_with(
+        &self,
+        name: &str,
+        command: &mut Command,
+        stdout: Option<File>,
+    ) -> Result<(), Stopped> {
+        if self.ended().iter().any(|stage| stage.failure.is_some()) {
+            return Err(Stopped);
+        }
+        let path = self.logs.join(format!("{}.log", name.replace(' ', "-")));
+        let begun = Instant::now();
+        let status = File::create(&path).and_then(|log| {
+            let stdout = stdout.map_or_else(|| log.try_clone(), Ok)?;
+            command.stdin(Stdio::null()).stdout(stdout).stderr(log).status()
+        });
+        let took = begun.elapsed();
+        let said = fs::read(&path).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        let failure = match status {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(format!("{command:?}: {status}")),
+            Err(error) => Some(format!("{command:?}: {error}")),
+        };
+        let verdict = if failure.is_some() { ", FAILED" } else { "" };
+        let skipped = said.lines().filter(|line| line.starts_with("SKIPPED: ")).map(str::to_owned);
+        let skipped = skipped.collect();
+        let is_ok = failure.is_none();
+        let mut ended = self.ended();
+        // Under the lock, so that what two stages say is not mixed.
+        println!("\n=== {name} ({:.1} s{verdict})\n{}", took.as_secs_f64(), said.trim_end());
+        ended.push(Stage { name: name.to_owned(), took, skipped, failure });
+        if is_ok { Ok(()) } else { Err(Stopped) }
+    }
+
+    /// Notes a failure of our own.
+    pub(super) fn fail(&self, name: &str, error: &dyn std::fmt::Display) -> Stopped {
+        let failure = Some(error.to_string());
+        let (name, took, skipped) = (name.to_owned(), Duration::ZERO, Vec::new());
+        self.ended().push(Stage { name, took, skipped, failure });
+        Stopped
+    }
+
+    /// Prints how long each took, what was skipped and what failed.
+    pub(super) fn conclude(&self) -> Result<(), Failure> {
+        let mut ended = self.ended();
+        ended.sort_by_key(|stage| std::cmp::Reverse(stage.took));
+        println!("\nseconds  stage");
+        for stage in &*ended {
+            println!("{:7.1}  {}", stage.took.as_secs_f64(), stage.name);
+        }
+        println!("{:7.1}  in all", self.begun.elapsed().as_secs_f64());
+        ended.iter().flat_map(|stage| &stage.skipped).for_each(|line| println!("{line}"));
+        let is_root = fs::metadata("/proc/self")?.uid() == 0;
+        let failures = ended.iter().filter_map(|stage| {
+            let mut skipped = stage.skipped.iter();
+            let unfounded = || skipped.find(|line| is_root && is_unfounded(line));
+            let failure = stage.failure.as_ref().or_else(unfounded)?;
+            Some(format!("\n  {}: {failure}", stage.name))
+        });
+        let failures: String = failures.collect();
+        if failures.is_empty() { Ok(()) } else { Err(format!("failed:{failures}").into()) }
+    }
+
+    fn ended(&self) -> MutexGuard<'_, Vec<Stage>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a line tells of a test that root could make.
+fn is_unfounded(skipped: &str) -> bool {
+    let named = skipped.trim_start_matches("SKIPPED: ");
+    let reason = named.split_once(": ").map_or(named, |(_test, reason)| reason);
+    NO_REASONS_FOR_ROOT.iter().any(|it| reason.contains(it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_leaves_out_what_the_machine_lacks_and_nothing_else() {
+        assert!(is_unfounded("SKIPPED: raw_c::files_go: only root can mount a binderfs"));
+        assert!(is_unfounded("SKIPPED: logs::a_stream: python3 is not installed"));
+        assert!(!is_unfounded("SKIPPED: raw_c::root_is_served: this user may not withhold pages"));
+    }
+}
