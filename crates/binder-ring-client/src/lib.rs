@@ -1,0 +1,3 @@
+//! The client's side of the [ring](binder_ring).
+
+#![no_std]

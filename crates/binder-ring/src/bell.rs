@@ -1,0 +1,99 @@
+//! By which the threads of a client tell the driver that they have posted something.
+
+#[cfg(not(loom))]
+use core::sync::atomic::{AtomicU32, Ordering, fence};
+
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicU32, Ordering, fence};
+
+/// A segment's bell: a word to sleep on, and who has posted.
+///
+/// Who posts sets the slot's bit and then looks at the word; the driver sets the word and then looks at the bits. Between
+/// the two each has a sequentially consistent fence, so that one of them sees the other.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Bell {
+    /// A [`BellState`].
+    word: AtomicU32,
+    /// A bit for each slot that was posted since the driver looked.
+    posted: AtomicU32,
+}
+
+/// What the driver does about a bell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum BellState {
+    /// Nothing. Only the ioctl tells it that something is posted.
+    Unwatched = 0,
+    /// It looks at the bits soon.
+    Awake = 1,
+    /// It sleeps on the word.
+    Asleep = 2,
+}
+
+/// What is left to do for a thread that has posted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ring {
+    /// Nothing: the driver looks.
+    Heard,
+    /// To wake the driver, one waiter on the [word](Bell::word).
+    Wake,
+    /// To tell the driver by the ioctl.
+    Unwatched,
+}
+
+impl Bell {
+    /// The word that the driver sleeps on.
+    pub fn word(&self) -> &AtomicU32 {
+        &self.word
+    }
+
+    /// Says that this slot was posted.
+    pub fn ring(&self, slot: u32) -> Ring {
+        self.posted.fetch_or(1 << slot, Ordering::Release);
+        fence(Ordering::SeqCst);
+        let asleep = BellState::Asleep as u32;
+        match self.word.load(Ordering::Relaxed) {
+            state if state == asleep => {
+                let awake = BellState::Awake as u32;
+                let woken =
+                    self.word.compare_exchange(asleep, awake, Ordering::Relaxed, Ordering::Relaxed);
+                match woken {
+                    Ok(_) => Ring::Wake,
+                    // Another has woken it, or it woke by itself; if it has gone for good, the ioctl is due.
+                    Err(state) if state == BellState::Unwatched as u32 => Ring::Unwatched,
+                    Err(_) => Ring::Heard,
+                }
+            }
+            state if state == BellState::Unwatched as u32 => Ring::Unwatched,
+            _ => Ring::Heard,
+        }
+    }
+
+    /// Takes the slots that were posted since it was last asked, as bits. For the driver.
+    pub fn take_posted(&self) -> u32 {
+        // Mostly none was, and the line stays where it is.
+        if self.posted.load(Ordering::Relaxed) == 0 {
+            0
+        } else {
+            self.posted.swap(0, Ordering::Acquire)
+        }
+    }
+
+    /// Says that the driver looks. For the driver.
+    pub fn set_awake(&self) {
+        self.word.store(BellState::Awake as u32, Ordering::Relaxed);
+    }
+
+    /// Says that the driver sleeps, or looks no longer; slots may be posted before that is seen, so they are to be
+    /// [looked at](Self::has_posted) once more before it does. For the driver.
+    pub fn set(&self, state: BellState) {
+        self.word.store(state as u32, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Whether there are slots to take. For the driver.
+    pub fn has_posted(&self) -> bool {
+        self.posted.load(Ordering::Relaxed) != 0
+    }
+}

@@ -1,0 +1,74 @@
+//! Where things lie in a segment.
+//!
+//! | offset | what |
+//! |---|---|
+//! | 0 | the [`SegmentHeader`]: the bell, the driver's processor |
+//! | 4096 + n x [`SLOT_BYTES`] | slot n: its [`SlotHead`], then [`RETURNS_BYTES`] of returns, then [`DATA_BYTES`] of data |
+//!
+//! Numbers are those of the machine. Pages that were never touched cost nothing, so a thread that makes small calls takes
+//! one.
+
+use core::mem::{offset_of, size_of};
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+use crate::bell::Bell;
+use crate::slot::SlotWord;
+use crate::windows::MemoryWindows;
+
+/// As many threads of an open file have a slot; others use ioctls.
+pub const SLOTS: u32 = 31;
+/// Where slot 0 starts.
+pub const SLOTS_START: usize = 4096;
+/// From one slot to the next.
+pub const SLOT_BYTES: usize = 72 << 10;
+/// Of a whole segment.
+pub const SEGMENT_BYTES: usize = SLOTS_START + SLOTS as usize * SLOT_BYTES;
+/// Where a slot's returns start.
+pub const RETURNS_START: usize = size_of::<SlotHead>();
+/// As much room there is for returns. What exceeds it the driver writes to the client itself.
+pub const RETURNS_BYTES: usize = 1024 - RETURNS_START;
+/// Where a slot's data starts.
+pub const DATA_START: usize = RETURNS_START + RETURNS_BYTES;
+/// As much room there is for commands and what they point to.
+pub const DATA_BYTES: usize = SLOT_BYTES - DATA_START;
+
+/// The words of a `binder_write_read`.
+pub(crate) const CALL_WORDS: usize = 6;
+
+/// The beginning of a segment.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct SegmentHeader {
+    /// Rung by all threads of the client.
+    pub bell: Bell,
+    /// The processor on which the driver's thread was when it last fell asleep or woke up.
+    pub driver_cpu: AtomicU32,
+}
+
+/// The beginning of a slot.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct SlotHead {
+    /// Whose turn it is.
+    pub word: SlotWord,
+    /// Which thread of the client has the slot: for the client alone.
+    pub owner: AtomicU32,
+    /// The processor on which the thread was when it posted.
+    pub client_cpu: AtomicU32,
+    _unused: [u32; 13],
+    /// The caller's struct.
+    pub(crate) request: [AtomicU64; CALL_WORDS],
+    /// Address and length of each window.
+    pub(crate) windows: [[AtomicU64; 2]; MemoryWindows::COUNT],
+    /// What the ioctl would return, or [`DECLINED`](crate::RingAnswer::DECLINED).
+    pub(crate) result: AtomicU64,
+    /// How many bytes of returns are to be copied to the beginning of the read buffer.
+    pub(crate) returns_len: AtomicU64,
+    /// The caller's struct as it goes back.
+    pub(crate) reply: [AtomicU64; CALL_WORDS],
+}
+
+// Both sides may have been built apart.
+const _: () =
+    assert!(size_of::<SlotHead>() == 256 && RETURNS_BYTES == 768 && DATA_BYTES == 71 << 10);
+const _: () = assert!(offset_of!(SlotHead, request) == 64 && offset_of!(SlotHead, result) == 176);

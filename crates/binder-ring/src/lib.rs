@@ -1,0 +1,38 @@
+//! The ring: shared memory by which the threads of one open file exchange `BINDER_WRITE_READ`s with the driver,
+//! without a system call but the wake-ups.
+//!
+//! A client offers a [segment](layout) with a slot for each of its threads. A thread copies its struct, its commands and
+//! what they point to into its slot, [posts](SlotWord::post) it, and [rings](Bell::ring) the segment's bell; the driver
+//! takes the request out, runs it as it runs any ioctl, puts the returns into the slot and [answers](SlotWord::answer).
+//! The driver believes nothing in a segment: it copies each thing once, and then looks at it.
+//!
+//! * The driver looks at the segments of clients that are busy, and of no others: a bell that nobody
+//!   [watches](BellState::Unwatched) is rung by [`ANYBINDER_RING_WAIT`], an ioctl, which has the driver watch again.
+//! * A thread waits in its slot for [`PATIENCE_MS`] at most, and then by that same ioctl, as a thread waits that knows
+//!   no ring. So signals, freezers, debuggers and the end of the driver meet idle threads where they always were.
+//! * Each bell and each slot's word is shared by two parties alone, so none can take another's wake-up.
+//!
+//! [`bell`](Bell) and [`slot`](SlotWord) are the protocol, free of system calls: they say who must be woken, and by which value
+//! to sleep. [`layout`] is where things lie, [`MemoryWindows`] what a client copies of its memory.
+
+#![no_std]
+
+mod bell;
+#[cfg(not(loom))]
+pub mod layout;
+#[cfg(not(loom))]
+mod segment;
+mod slot;
+mod windows;
+
+pub use bell::{Bell, BellState, Ring};
+#[cfg(not(loom))]
+pub use segment::{RingAnswer, RingRequest, Segment, SlotIndex};
+pub use slot::SlotWord;
+pub use windows::{MemoryWindow, MemoryWindows};
+
+#[cfg(all(test, loom))]
+mod interleavings;
+
+/// How long a thread waits in its slot before it waits by an ioctl, in milliseconds.
+pub const PATIENCE_MS: u32 = 20;

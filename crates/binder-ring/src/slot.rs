@@ -1,0 +1,65 @@
+//! The word of a slot: whose turn it is.
+
+#[cfg(not(loom))]
+use core::sync::atomic::{AtomicU32, Ordering};
+
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicU32, Ordering};
+
+/// The word of a slot. Its thread sleeps on it while the driver has the slot.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct SlotWord(AtomicU32);
+
+/// The client has the slot.
+const IDLE: u32 = 0;
+/// The driver has it.
+const POSTED: u32 = 1;
+/// The client has it, with an answer.
+const ANSWERED: u32 = 2;
+/// The client's thread sleeps, or is about to: it must be woken.
+const SLEEPS: u32 = 4;
+
+impl SlotWord {
+    /// The word to sleep on.
+    pub fn word(&self) -> &AtomicU32 {
+        &self.0
+    }
+
+    /// Hands the slot to the driver, with all that was written to it. For the client.
+    pub fn post(&self) {
+        self.0.store(POSTED, Ordering::Release);
+    }
+
+    /// Whether the driver has the slot.
+    pub fn is_posted(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & !SLEEPS == POSTED
+    }
+
+    /// Whether the answer is there, with all that was written for it. For the client.
+    pub fn is_answered(&self) -> bool {
+        self.0.load(Ordering::Acquire) & !SLEEPS == ANSWERED
+    }
+
+    /// Says that the thread will sleep: as long as the word has the value that this returns. None if the answer is
+    /// there. For the client.
+    pub fn prepare_to_sleep(&self) -> Option<u32> {
+        let value = POSTED | SLEEPS;
+        match self.0.compare_exchange(POSTED, value, Ordering::Acquire, Ordering::Acquire) {
+            Ok(_) => Some(value),
+            Err(now) => (now == value).then_some(value),
+        }
+    }
+
+    /// Takes the slot back, answered or not. For the client.
+    pub fn reset(&self) {
+        self.0.store(IDLE, Ordering::Relaxed);
+    }
+
+    /// Hands the slot back to the client, with all that was written to it. Says whether a waiter on the word is to be
+    /// woken. For the driver.
+    #[must_use = "somebody may sleep"]
+    pub fn answer(&self) -> bool {
+        self.0.swap(ANSWERED, Ordering::Release) & SLEEPS != 0
+    }
+}
