@@ -309,7 +309,7 @@ fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
             tracing::debug!(pid, "the memory of a client takes its time");
             kept.slow.begin_wait(pid);
         }
-        promote_one(&kept, place);
+        promote_one(&kept, processes::own_thread());
         let mut reader = RequestReader {
             shared: &kept,
             place,
@@ -347,13 +347,14 @@ impl ReaderPlace {
 
 /// Gives readers their real-time priority, or gives it back after they have run for too long.
 pub(crate) fn promote(shared: &SessionShared) {
-    for place in &shared.readers.places {
-        promote_one(shared, place);
+    let readers = shared.readers.places.iter().map(|place| place.tid.load(Ordering::Relaxed));
+    for thread in readers.chain(shared.rings.watcher.tid()) {
+        promote_one(shared, thread);
     }
 }
 
-fn promote_one(shared: &SessionShared, place: &ReaderPlace) {
-    let reader = place.tid.load(Ordering::Relaxed);
+/// Gives a thread that readers' callers wait for the priority of readers.
+pub(crate) fn promote_one(shared: &SessionShared, reader: u32) {
     if !shared.has_realtime_reader || realtime::is_realtime(reader).unwrap_or(true) {
         return;
     }
