@@ -4,7 +4,7 @@
 //! it leaves to the pool. Clients that post nothing for a while are watched no longer: their next call comes by an ioctl.
 
 use std::hint;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -36,6 +36,8 @@ pub(crate) struct RingWatcher {
     /// Whether there is such a thread.
     pub(super) runs: AtomicBool,
     tid: AtomicU32,
+    /// How often it has found something.
+    steps: AtomicU64,
 }
 
 /// A client that is watched.
@@ -78,6 +80,11 @@ impl RingWatcher {
     /// The number of the thread, once it runs.
     pub(crate) fn tid(&self) -> Option<u32> {
         Some(self.tid.load(Ordering::Relaxed)).filter(|tid| *tid != 0)
+    }
+
+    /// How far the thread is.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::SeqCst)
     }
 
     /// Has the thread end.
@@ -161,6 +168,10 @@ impl WatcherThread<'_> {
             let Watched { file, ring, .. } = watched;
             let is_any = self.shared.run_posted(file, ring, posted, &mut self.batch);
             watched.in_vain = if is_any { 0 } else { watched.in_vain + 1 };
+        }
+        if found {
+            self.shared.rings.watcher.steps.fetch_add(1, Ordering::SeqCst);
+            self.shared.housekeeping.note_request();
         }
         found
     }
