@@ -87,7 +87,7 @@ impl Housekeeping {
     }
 
     /// Sleeps for a round, or, to `rest`, until a request comes in. Says whether to go on.
-    fn sleep(&self, shared: &SessionShared, rest_at: Option<u64>) -> bool {
+    fn sleep(&self, readers: &Readers, rest_at: Option<u64>) -> bool {
         let Ok(must_stop) = self.must_stop.lock() else { return false };
         let is_stopped = match rest_at {
             None => {
@@ -95,7 +95,7 @@ impl Housekeeping {
             }
             Some(steps) => {
                 self.is_resting.store(true, Ordering::SeqCst);
-                let is_idle = |stop: &mut bool| !*stop && shared.steps() == steps;
+                let is_idle = |stop: &mut bool| !*stop && readers.steps() == steps;
                 let woken = self.changed.wait_while(must_stop, is_idle).map(|stop| *stop);
                 self.is_resting.store(false, Ordering::SeqCst);
                 return woken.is_ok_and(|stop| !stop);
@@ -132,13 +132,6 @@ impl Housekeeper {
     }
 }
 
-impl SessionShared {
-    /// How far all threads are that run what clients ask for.
-    fn steps(&self) -> u64 {
-        self.readers.steps() + self.rings.watcher.steps()
-    }
-}
-
 fn keep(shared: &Arc<SessionShared>) {
     let Housekeeping { is_short, .. } = &shared.housekeeping;
     let (mut seen, mut quiet_rounds) = (0, 0);
@@ -151,11 +144,11 @@ fn keep(shared: &Arc<SessionShared>) {
     let mut rounds_to_sleepers = 0;
     let mut rounds_to_promote = ROUNDS_TO_PROMOTE;
     let mut rest_at = None;
-    while shared.housekeeping.sleep(shared, rest_at.take()) {
+    while shared.housekeeping.sleep(&shared.readers, rest_at.take()) {
         // At the same request as a round ago, others must read on.
         readers::replace_stuck(shared, &busy);
         shared.readers.busy_steps(&mut busy);
-        let steps = shared.steps();
+        let steps = shared.readers.steps();
         if rounds_to_sleepers > 0 {
             rounds_to_sleepers -= 1;
         } else {

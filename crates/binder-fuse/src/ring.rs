@@ -11,7 +11,7 @@ mod access;
 mod file;
 mod watcher;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -36,7 +36,7 @@ use crate::strings::errno;
 use crate::wire::send;
 
 pub(crate) use file::{MovedFdWork, RingCallId, RingFile};
-pub(crate) use watcher::{RingWatcher, start as start_watcher};
+pub(crate) use watcher::RingWatcher;
 
 use file::{BegunCall, WaitBegun};
 
@@ -117,14 +117,14 @@ impl SessionShared {
         }
     }
 
-    /// A thread waits for the answer to what it has posted in its slot.
+    /// A thread waits for the answer to what it has posted in its slot. Returns the first of what may take its time.
     pub(crate) fn wait_in_ring(
         &self,
         header: &Header,
         file: &Arc<ClientFile>,
         data: &[u8],
         batch: &mut Batch,
-    ) -> Result<(), Errno> {
+    ) -> Result<Option<IoRequest>, Errno> {
         let wanted = RingWait::read_from_bytes(data).map_err(|_| Errno::EINVAL)?;
         let slot = SlotIndex::new(wanted.slot).ok_or(Errno::EINVAL)?;
         let ring = file.ring().ok_or(Errno::EINVAL)?;
@@ -136,8 +136,16 @@ impl SessionShared {
         if posted != 0 {
             self.rings.watcher.note_rung(file, &ring);
         }
+        let mut left = None;
         // What is posted in its own slot may have been looked at before the slot was its.
-        self.run_posted(file, &ring, posted | slot.bit(), batch);
+        for slot in SlotIndex::of_bits(posted | slot.bit()) {
+            let Some(begun) = ring.begin(file, slot, self.rings.next_sequence()) else { continue };
+            if let Some(next) = self.run_begun(&begun, batch)
+                && let Some(before) = left.replace(next)
+            {
+                self.io_queue.push(before);
+            }
+        }
         match ring.wait(slot, header.unique) {
             WaitBegun::Waits { id, replaced } => {
                 self.rings.waits().insert(header.unique, id);
@@ -153,7 +161,7 @@ impl SessionShared {
             }
             WaitBegun::Over => send(&self.fuse, &reply::ioctl(header.unique, 0, &[])),
         }
-        Ok(())
+        Ok(left)
     }
 
     /// Ends the call for whose answer request `unique` waits, because of a signal. Says whether there is one.
@@ -181,61 +189,24 @@ impl SessionShared {
         send(&self.fuse, &reply::ioctl(unique, 0, &[]));
     }
 
-    /// Runs what was posted in these slots, and all that this leads to; what clients could hold up is left to the pool.
-    /// Says whether anything was posted.
-    fn run_posted(
-        &self,
-        file: &Arc<ClientFile>,
-        ring: &Arc<RingFile>,
-        posted: u32,
-        batch: &mut Batch,
-    ) -> bool {
-        let mut is_any = false;
-        for slot in SlotIndex::of_bits(posted) {
-            let Some(begun) = ring.begin(slot, self.rings.next_sequence()) else { continue };
-            let BegunCall { id, tid, call } = begun;
-            is_any = true;
-            match file.caller_uid(tid) {
-                Some(uid) => self.run_call(file, ring.process(), (id, tid, uid), &call, batch),
-                // It has to make itself known once more, or has ended.
-                None => self.finish_in_ring(id, RingAnswer::DECLINED, &call),
-            }
-        }
-        is_any
-    }
-
-    fn run_call(
-        &self,
-        file: &Arc<ClientFile>,
-        process: ProcessKey,
-        (id, tid, uid): (RingCallId, u32, u32),
-        call: &BinderWriteRead,
-        batch: &mut Batch,
-    ) {
-        let unique = id.to_unique();
-        let request = RequestContext { unique, process, tid, uid, argument: 0, is_compat: false };
+    /// Runs a call that was taken out of its slot. Returns the first of what may take its time.
+    pub(crate) fn run_begun(&self, begun: &BegunCall, batch: &mut Batch) -> Option<IoRequest> {
+        let BegunCall { file, process, id, tid, call } = begun;
+        let (tid, unique) = (*tid, id.to_unique());
+        let Some(uid) = file.caller_uid(tid) else {
+            // It has to make itself known once more, or has ended.
+            self.finish_in_ring(*id, RingAnswer::DECLINED, call);
+            return None;
+        };
+        let request =
+            RequestContext { unique, process: *process, tid, uid, argument: 0, is_compat: false };
         let priority = self.priorities.of_thread(tid);
         let thread = CallingThread { priority, ..CallingThread::default() };
         let mut data = [0; 48];
         data.copy_from_slice(call.as_bytes());
         let len = data.len();
         let event = Event::Ioctl { request, thread, command: BINDER_WRITE_READ, data, len };
-        let mut line = VecDeque::new();
-        let mut job = Some(Job::Event(event));
-        loop {
-            if let Some(job) = job.take() {
-                file.device.run(Some(job), batch);
-                self.execute(&file.device, batch, &mut |left| line.push_back(left));
-            }
-            match line.pop_front() {
-                Some(IoRequest::Access(access)) => match self.access_in_slot(access) {
-                    Ok(accessed) => job = Some(Job::Event(Event::Accessed(accessed))),
-                    Err(access) => self.leave_to_pool(access),
-                },
-                Some(left) => self.leave(left),
-                None => return,
-            }
-        }
+        self.submit_and_take(&file.device, Job::Event(event), batch)
     }
 
     /// Answers a call of a ring.

@@ -50,7 +50,7 @@ use crate::pressure::PressureThread;
 use crate::priorities::Priorities;
 use crate::process_handles::ProcessHandles;
 use crate::readers::{self, Readers};
-use crate::ring::{self, Rings};
+use crate::ring::Rings;
 use crate::seccomp_add_fd::ExpectedCalls;
 use crate::served::Served;
 use crate::slow::SlowClients;
@@ -288,7 +288,7 @@ impl MountedBinderfs {
             log_queue: log_queue::LogQueue::default(),
             next_follower: AtomicU64::new(0),
             housekeeping: Housekeeping::default(),
-            readers: Readers::new(options.readers),
+            readers: Readers::new(options.readers, options.rings),
             end: readers::SessionEnd::default(),
             io_queue: IoQueue::default(),
             slow: SlowClients::default(),
@@ -332,11 +332,9 @@ impl MountedBinderfs {
         let freezer = freezer.map_err(ServeError::Thread)?;
         let exit_watcher = ExitWatcher::start(shared).map_err(ServeError::Thread)?;
         let listener = PressureThread::start(shared).map_err(ServeError::Thread)?;
-        let ring = ring::start_watcher(shared).map_err(ServeError::Thread)?;
         readers::start(shared).map_err(ServeError::Thread)?;
         let result = shared.end.wait();
         shared.rings.watcher.stop();
-        let _ = ring.join();
         shared.pool.close();
         listener.stop();
         exit_watcher.stop();

@@ -100,7 +100,9 @@ pub(crate) struct MovedFdWork {
 }
 
 /// What was found in a slot.
-pub(super) struct BegunCall {
+pub(crate) struct BegunCall {
+    pub(super) file: Arc<ClientFile>,
+    pub(super) process: ProcessKey,
     pub(super) id: RingCallId,
     /// Whose slot it is.
     pub(super) tid: u32,
@@ -148,10 +150,6 @@ impl RingFile {
 
     pub(super) fn file(&self) -> Option<Arc<ClientFile>> {
         self.file.upgrade()
-    }
-
-    pub(super) fn process(&self) -> ProcessKey {
-        self.process
     }
 
     pub(super) fn bell(&self) -> &Bell {
@@ -204,7 +202,12 @@ impl RingFile {
     }
 
     /// Takes the request out of a slot, if there is one.
-    pub(super) fn begin(&self, slot: SlotIndex, sequence: u32) -> Option<BegunCall> {
+    pub(super) fn begin(
+        &self,
+        file: &Arc<ClientFile>,
+        slot: SlotIndex,
+        sequence: u32,
+    ) -> Option<BegunCall> {
         let segment = self.memory.segment();
         let mut bound = self.slot(slot);
         // The thread of a slot that is not bound makes the ioctl that binds it; and a thread makes one call at a time.
@@ -215,7 +218,8 @@ impl RingFile {
         let id = RingCallId::new(self.number, slot, sequence);
         let request = segment.read_request(slot);
         *call = Some(RingCall { id, request, returns_len: 0 });
-        Some(BegunCall { id, tid: *tid, call: request.call })
+        let (file, process, tid, call) = (file.clone(), self.process, *tid, request.call);
+        Some(BegunCall { file, process, id, tid, call })
     }
 
     /// The struct that was posted with a call.

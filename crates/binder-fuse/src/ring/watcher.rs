@@ -1,43 +1,47 @@
-//! The thread that watches the bells of busy clients.
+//! The bells of busy clients, and the thread that watches them.
 //!
-//! It never touches the memory of a client but for segments, so no client can hold it up; what it finds to be done elsewhere
-//! it leaves to the pool. Clients that post nothing for a while are watched no longer: their next call comes by an ioctl.
+//! It is a reader, but that its requests come from slots: one that is stuck in a client's memory is followed by another
+//! ([`readers`](crate::readers)). Clients that post nothing for a while are watched no longer: their next call comes by an
+//! ioctl.
 
 use std::hint;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use binder_os::processes;
 use binder_os::ring_memory::{self, MOST_BELLS};
 use binder_ring::{BellState, SlotIndex};
 
-use super::file::RingFile;
+use super::Rings;
+use super::file::{BegunCall, RingFile};
 use crate::client_file::ClientFile;
-use crate::device::Batch;
-use crate::readers;
-use crate::session::SessionShared;
+use crate::readers::RequestReader;
 
 /// A client that has posted nothing for so long is watched no longer.
 const IDLE_AFTER: Duration = Duration::from_millis(50);
 /// So many wake-ups in a row for nothing, and a client is never watched again.
-const PATIENCE: u32 = 1000;
-/// So often it looks once more before it sleeps, when clients run on other processors: to be woken there takes longer.
+const MOST_IN_VAIN: u32 = 1000;
+/// So often the thread looks once more before it sleeps, when clients run on other processors: to be woken there takes longer.
 const LOOKS: u32 = 2000;
 
-/// What others tell the thread.
+/// The bells that are watched.
 #[derive(Debug, Default)]
 pub(crate) struct RingWatcher {
-    /// What it sleeps on, beside the bells: not 0 if there is news.
+    /// What the thread sleeps on, beside the bells: not 0 if there is news.
     news: AtomicU32,
     newcomers: Mutex<Vec<Watched>>,
+    /// For the thread, and for one that takes its place.
+    list: Mutex<WatchList>,
     is_over: AtomicBool,
-    /// Whether there is such a thread.
-    pub(super) runs: AtomicBool,
-    tid: AtomicU32,
-    /// How often it has found something.
-    steps: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct WatchList {
+    watched: Vec<Watched>,
+    /// Where the thread ran when it last told its clients.
+    cpu: u32,
 }
 
 /// A client that is watched.
@@ -56,16 +60,12 @@ struct Watched {
 impl RingWatcher {
     /// Has a ring watched if it is busy, after one of its threads has told of a request by an ioctl.
     pub(super) fn note_rung(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>) {
-        let is_busy = ring.note_rung();
-        if !is_busy
-            || !self.runs.load(Ordering::Acquire)
-            || ring.is_watched.swap(true, Ordering::AcqRel)
-        {
+        if !ring.note_rung() || ring.is_watched.swap(true, Ordering::AcqRel) {
             return;
         }
         let (file, ring) = (file.clone(), ring.clone());
         let watched = Watched { file, ring, seen_at: Instant::now(), cpu: 0, in_vain: 0 };
-        self.newcomers().push(watched);
+        self.newcomers.lock().unwrap_or_else(PoisonError::into_inner).push(watched);
         self.tell();
     }
 
@@ -75,16 +75,6 @@ impl RingWatcher {
         if ring.is_watched.load(Ordering::Acquire) {
             self.tell();
         }
-    }
-
-    /// The number of the thread, once it runs.
-    pub(crate) fn tid(&self) -> Option<u32> {
-        Some(self.tid.load(Ordering::Relaxed)).filter(|tid| *tid != 0)
-    }
-
-    /// How far the thread is.
-    pub(crate) fn steps(&self) -> u64 {
-        self.steps.load(Ordering::SeqCst)
     }
 
     /// Has the thread end.
@@ -98,100 +88,97 @@ impl RingWatcher {
         ring_memory::wake_one(&self.news);
     }
 
-    fn newcomers(&self) -> MutexGuard<'_, Vec<Watched>> {
-        self.newcomers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn list(&self) -> MutexGuard<'_, WatchList> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Starts the thread.
-pub(crate) fn start(shared: &Arc<SessionShared>) -> std::io::Result<JoinHandle<()>> {
-    let kept = shared.clone();
-    thread::Builder::new().name("ring".into()).spawn(move || run(&kept))
-}
-
-fn run(shared: &SessionShared) {
-    let watcher = &shared.rings.watcher;
-    watcher.tid.store(processes::own_thread(), Ordering::Relaxed);
-    readers::promote_one(shared, processes::own_thread());
-    watcher.runs.store(true, Ordering::Release);
-    let mut thread = WatcherThread { shared, watched: Vec::new(), batch: Batch::default(), cpu: 0 };
-    while !watcher.is_over.load(Ordering::Acquire) {
-        if watcher.news.swap(0, Ordering::Acquire) != 0 {
-            thread.take_news();
+impl RequestReader<'_> {
+    /// Runs what busy clients post until the session ends, or another thread does so.
+    pub(crate) fn watch_rings(&mut self) {
+        let shared = self.shared;
+        let watcher = &shared.rings.watcher;
+        let mut found = Vec::new();
+        while !watcher.is_over.load(Ordering::Acquire) {
+            let mut list = watcher.list();
+            if watcher.news.swap(0, Ordering::Acquire) != 0 {
+                list.take_news(watcher);
+            }
+            if !list.look(&shared.rings, &mut found) && !list.look_longer() {
+                // While it waits nobody takes its place.
+                if !self.begin_wait() {
+                    return;
+                }
+                let slept = list.sleep(&shared.rings, &mut found);
+                self.end_wait();
+                if let Err(error) = slept {
+                    tracing::warn!(%error, "rings cannot be watched");
+                    list.watched.drain(..).for_each(|watched| watched.leave());
+                    return;
+                }
+            }
+            drop(list);
+            if !self.run_found(&mut found) {
+                return;
+            }
         }
-        if !thread.look() && !thread.look_longer() {
-            thread.sleep();
+        watcher.list().watched.drain(..).for_each(|watched| watched.leave());
+    }
+
+    /// Runs calls that were found. Says whether the thread is a reader still.
+    fn run_found(&mut self, found: &mut Vec<BegunCall>) -> bool {
+        let shared = self.shared;
+        let mut is_reader = true;
+        for begun in found.drain(..) {
+            let left = shared.run_begun(&begun, self.batch());
+            if is_reader {
+                is_reader = self.do_what_is_left(left);
+            } else if let Some(left) = left {
+                shared.leave(left);
+            }
         }
-    }
-    watcher.runs.store(false, Ordering::Release);
-    for watched in thread.watched {
-        unwatch(&watched);
+        is_reader
     }
 }
 
-struct WatcherThread<'s> {
-    shared: &'s SessionShared,
-    watched: Vec<Watched>,
-    batch: Batch,
-    /// Where it ran when it last told its clients.
-    cpu: u32,
-}
-
-impl WatcherThread<'_> {
-    fn take_news(&mut self) {
+impl WatchList {
+    fn take_news(&mut self, watcher: &RingWatcher) {
         self.watched.retain(|it| !it.ring.is_over.load(Ordering::Acquire));
-        let newcomers = std::mem::take(&mut *self.shared.rings.watcher.newcomers());
-        for watched in newcomers {
+        let mut newcomers = watcher.newcomers.lock().unwrap_or_else(PoisonError::into_inner);
+        for watched in newcomers.drain(..) {
             if self.watched.len() < MOST_BELLS {
                 watched.ring.set_driver_cpu(self.cpu);
                 watched.ring.bell().set_awake();
                 self.watched.push(watched);
             } else {
-                unwatch(&watched);
+                watched.leave();
             }
         }
     }
 
-    /// Runs what was posted. Says whether anything was.
-    fn look(&mut self) -> bool {
-        let mut found = false;
-        for watched in &mut self.watched {
-            let posted = watched.ring.take_posted();
-            if posted == 0 {
-                continue;
-            }
-            found = true;
-            watched.seen_at = Instant::now();
-            if let Some(slot) = SlotIndex::of_bits(posted).next() {
-                watched.cpu = watched.ring.client_cpu(slot);
-            }
-            let Watched { file, ring, .. } = watched;
-            let is_any = self.shared.run_posted(file, ring, posted, &mut self.batch);
-            watched.in_vain = if is_any { 0 } else { watched.in_vain + 1 };
-        }
-        if found {
-            self.shared.rings.watcher.steps.fetch_add(1, Ordering::SeqCst);
-            self.shared.housekeeping.note_request();
-        }
-        found
+    /// Takes out what was posted. Says whether anything was.
+    fn look(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> bool {
+        self.watched
+            .iter_mut()
+            .map(|watched| u32::from(watched.take_posted(rings, found)))
+            .sum::<u32>()
+            > 0
     }
 
     /// Waits for a moment whether something is posted, if to sleep would take longer. Says whether it is.
     fn look_longer(&self) -> bool {
-        let Some(latest) = self.watched.iter().max_by_key(|it| it.seen_at) else { return false };
-        if latest.cpu == self.cpu {
+        let latest = self.watched.iter().max_by_key(|it| it.seen_at);
+        if latest.is_none_or(|latest| latest.cpu == self.cpu) {
             return false;
         }
-        for _ in 0..LOOKS {
-            if self.watched.iter().any(|it| it.ring.bell().has_posted()) {
-                return true;
-            }
+        (0..LOOKS).any(|_| {
             hint::spin_loop();
-        }
-        false
+            self.watched.iter().any(|it| it.ring.bell().has_posted())
+        })
     }
 
-    fn sleep(&mut self) {
+    /// Sleeps until a bell is rung, and gives up those that were not for long.
+    fn sleep(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> io::Result<()> {
         self.tell_cpu();
         for watched in &self.watched {
             watched.ring.bell().set(BellState::Asleep);
@@ -199,51 +186,57 @@ impl WatcherThread<'_> {
         if !self.watched.iter().any(|it| it.ring.bell().has_posted()) {
             let bells = self.watched.iter().map(|it| it.ring.bell().word());
             let within = (!self.watched.is_empty()).then_some(IDLE_AFTER);
-            if let Err(error) = ring_memory::sleep(&self.shared.rings.watcher.news, bells, within) {
-                tracing::warn!(%error, "rings cannot be watched");
-                self.watched.iter().for_each(unwatch);
-                self.watched.clear();
-                self.shared.rings.watcher.stop();
-                return;
-            }
-        }
-        let now = Instant::now();
-        for watched in &mut self.watched {
-            watched.in_vain += u32::from(watched.ring.bell().is_rung());
+            ring_memory::sleep(&rings.watcher.news, bells, within)?;
         }
         self.tell_cpu();
-        self.watched.retain(|watched| {
-            let is_idle = now - watched.seen_at >= IDLE_AFTER;
-            if !is_idle && watched.in_vain < PATIENCE {
+        let now = Instant::now();
+        self.watched.retain_mut(|watched| {
+            watched.in_vain += u32::from(watched.ring.bell().is_rung());
+            let is_kept = watched.in_vain < MOST_IN_VAIN && now - watched.seen_at < IDLE_AFTER;
+            if is_kept {
                 watched.ring.bell().set_awake();
-                return true;
+            } else {
+                watched.leave();
+                // A thread that posts from now on makes the ioctl.
+                watched.take_posted(rings, found);
             }
-            unwatch(watched);
-            // What was posted in this moment is run here; a thread that comes later makes the ioctl.
-            if watched.ring.bell().has_posted() && is_idle {
-                let posted = watched.ring.take_posted();
-                let Watched { file, ring, .. } = watched;
-                self.shared.run_posted(file, ring, posted, &mut self.batch);
-            }
-            false
+            is_kept
         });
+        Ok(())
     }
 
-    /// Tells clients where this thread runs.
+    /// Tells clients where the thread runs.
     fn tell_cpu(&mut self) {
         let cpu = processes::own_cpu();
         if cpu != self.cpu {
             self.cpu = cpu;
-            for watched in &self.watched {
-                watched.ring.set_driver_cpu(cpu);
-            }
+            self.watched.iter().for_each(|watched| watched.ring.set_driver_cpu(cpu));
         }
     }
 }
 
-/// Tells a client's threads that their bell is not heard.
-fn unwatch(watched: &Watched) {
-    watched.ring.bell().set(BellState::Unwatched);
-    let is_trusted = watched.in_vain < PATIENCE;
-    watched.ring.is_watched.store(!is_trusted, Ordering::Release);
+impl Watched {
+    /// Takes out what was posted. Says whether the bell was rung.
+    fn take_posted(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> bool {
+        let posted = self.ring.take_posted();
+        if posted == 0 {
+            return false;
+        }
+        let before = found.len();
+        for slot in SlotIndex::of_bits(posted) {
+            self.cpu = self.ring.client_cpu(slot);
+            found.extend(self.ring.begin(&self.file, slot, rings.next_sequence()));
+        }
+        self.in_vain = if found.len() > before { 0 } else { self.in_vain + 1 };
+        self.seen_at = Instant::now();
+        // One that rings for nothing, again and again, is given up before the thread sleeps.
+        self.in_vain < MOST_IN_VAIN
+    }
+
+    /// Tells the client's threads that their bell is not heard.
+    fn leave(&self) {
+        self.ring.bell().set(BellState::Unwatched);
+        let is_trusted = self.in_vain < MOST_IN_VAIN;
+        self.ring.is_watched.store(!is_trusted, Ordering::Release);
+    }
 }

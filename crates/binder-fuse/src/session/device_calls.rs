@@ -54,10 +54,11 @@ impl SessionShared {
                 return None;
             }
             ANYBINDER_RING_WAIT => {
-                if let Err(error) = self.wait_in_ring(header, &file, bytes, batch) {
+                let waits = self.wait_in_ring(header, &file, bytes, batch);
+                return waits.unwrap_or_else(|error| {
                     self.refuse(unique, error);
-                }
-                return None;
+                    None
+                });
             }
             _ => {}
         }
