@@ -29,7 +29,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::client_file::ClientFile;
 use crate::descriptors::mappings;
-use crate::device::{Batch, DeviceWork, Job};
+use crate::device::{Batch, DeviceState, DeviceWork, Job};
 use crate::io_queue::IoRequest;
 use crate::session::SessionShared;
 use crate::strings::errno;
@@ -260,15 +260,6 @@ impl SessionShared {
         Some(Job::WorkFor(request, go_on))
     }
 
-    /// A thread has ended: its slot is another's.
-    pub(crate) fn end_thread_in_ring(&self, file: &Arc<ClientFile>, tid: u32) {
-        if let Some(ring) = file.ring()
-            && let Some(slot) = ring.slot_of(tid)
-        {
-            self.end_slot(file, &ring, slot);
-        }
-    }
-
     fn end_slot(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>, slot: SlotIndex) {
         let (id, moved) = ring.unbind(slot);
         if let Some(id) = id {
@@ -281,11 +272,30 @@ impl SessionShared {
 
     /// Ends descriptor work with which no thread goes on.
     fn end_moved(&self, file: &Arc<ClientFile>, moved: MovedFdWork) {
-        let MovedFdWork { request, call, work } = moved;
-        let end: DeviceWork = Box::new(move |state| {
-            let undone = Some((work.key, work.install));
-            state.frontend.end_fd_work_of_killed(request, call, undone);
-        });
+        let request = moved.request;
+        let end: DeviceWork = Box::new(move |state| moved.end(state));
         self.submit(&file.device, Job::WorkFor(request, end));
+    }
+}
+
+/// A thread has ended: its slot is another's.
+pub(crate) fn end_thread(state: &mut DeviceState, file: &ClientFile, tid: u32) {
+    let Some(ring) = file.ring() else { return };
+    let Some(slot) = ring.slot_of(tid) else { return };
+    let (id, moved) = ring.unbind(slot);
+    if let Some(id) = id {
+        state.frontend.interrupt(id.to_unique());
+    }
+    if let Some(moved) = moved {
+        moved.end(state);
+    }
+}
+
+impl MovedFdWork {
+    /// No thread goes on with it.
+    fn end(self, state: &mut DeviceState) {
+        let Self { request, call, work } = self;
+        let undone = Some((work.key, work.install));
+        state.frontend.end_fd_work_of_killed(request, call, undone);
     }
 }
