@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use binder_core::{Errno, MappingArea, Opener, ProcessKey, UidMap, UidRange};
 use binder_frontend::{CallingThread, Cancelled, RequestContext};
-use binder_os::client_files::{self, TakeError};
+use binder_os::client_files::TakeError;
 use binder_os::{
     CancelToken, ClientThread, FileId, PinnedMemory, ThreadStatus, ThreadWatch, client_thread,
     proc_files,
@@ -342,22 +343,17 @@ impl ClientFile {
         let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
         let threads = self.threads();
         let thread = threads.by_tid.get(&tid).and_then(|known| known.thread.pidfd());
-        let taken = match thread {
-            Some(thread) => client_files::take(thread, number),
-            None => client_files::take(&self.known.pidfd, number),
-        };
+        // Without a pidfd of its own the table of the first thread stands for the thread's.
+        let (client, tid) = thread.map_or((self.known.pidfd.as_fd(), self.pid), |it| (it, tid));
+        let taken = HeldFile::take(client, (tid, number), permit, self.payer(), pool);
         drop(threads);
-        let file = taken.map_err(|error| match error {
+        taken.map_err(|error| match error {
             TakeError::NotOpen(_) => Errno::EBADF,
             TakeError::NoRoom(_) => Errno::ENOMEM,
             TakeError::OutOfReach(_) => {
                 tracing::debug!(%error, pid = self.pid, "a file could not be taken");
                 Errno::EPERM
             }
-        })?;
-        HeldFile::new(file, permit, self.payer(), pool).map_err(|error| {
-            tracing::debug!(%error, pid = self.pid, "a file of ours could not be in flight");
-            Errno::ENOMEM
         })
     }
 
