@@ -41,9 +41,9 @@ enum Ending {
 #[derive(Debug)]
 pub(crate) struct ActorLink(BufReader<UnixStream>);
 
-/// How long an actor that gets ready may say nothing. If that takes long it tells of each part, so only what hangs
-/// is silent for longer, however slow the machine.
-const SILENT_AT_MOST: Duration = Duration::from_secs(120);
+/// So long a bench waits for what must come, however slow the machine: an actor that takes long to get ready tells of
+/// each part. What takes longer hangs.
+pub(crate) const HANG_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl Actor {
     /// Forks a process that plays `role` and then ends.
@@ -105,8 +105,8 @@ impl Actor {
     ///
     /// [`BenchError`] of whichever of them failed.
     pub(crate) fn expect_ready_beside(&mut self, others: &mut [Self]) -> Result<(), BenchError> {
-        if !self.wait_beside(others, Some(SILENT_AT_MOST))? {
-            let (seconds, place) = (SILENT_AT_MOST.as_secs(), self.place());
+        if !self.wait_beside(others, Some(HANG_TIMEOUT))? {
+            let (seconds, place) = (HANG_TIMEOUT.as_secs(), self.place());
             return Err(
                 self.failure(format!("not ready, and silent for {seconds} seconds: {place}"))
             );

@@ -74,7 +74,7 @@ here=$(dirname "$0")
 dir=$(mktemp -d)
 trap 'umount --force --quiet $dir || true; rmdir $dir' EXIT
 soon() {
-    for i in $(seq 1000); do
+    for i in $(seq 12000); do
         if "$@" 2>/dev/null; then return; fi
         sleep 0.01
     done
