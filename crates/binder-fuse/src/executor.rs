@@ -16,7 +16,7 @@ use crate::fd_work::{FdTask, FdTaskKind, WaitsIn};
 use crate::freezer::FreezerEvent;
 use crate::io_queue::IoRequest;
 use crate::quota::Account;
-use crate::ring::{self, MovedFdWork, RingCallId};
+use crate::ring::{MovedFdWork, RingCallId};
 use crate::seccomp_add_fd;
 use crate::session::SessionShared;
 use crate::wire::send;
@@ -316,7 +316,7 @@ impl SessionShared {
         // With the device's lock, so that no call of a thread that has its number comes between.
         let work: DeviceWork = Box::new(move |state| {
             if kept.take_ended(tid) {
-                ring::end_thread(state, &kept, tid);
+                state.end_thread_in_ring(&kept, tid);
                 state.frontend.end_thread(process, tid, &mut state.clients);
             }
         });

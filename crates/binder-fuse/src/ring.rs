@@ -87,7 +87,7 @@ impl SessionShared {
         }
         let mapping =
             mappings().take(file.payer(), 1).map_err(|error| errno(&io::Error::from(error)))?;
-        let memfd = file.take_descriptor(tid, wanted.fd)?;
+        let memfd = file.take_memfd(tid, wanted.fd)?;
         let memory = RingMemory::map(&memfd).map_err(|error| errno(&error))?;
         let mut files = self.rings.files.write().unwrap_or_else(PoisonError::into_inner);
         let entry = files.vacant_entry();
@@ -112,9 +112,10 @@ impl SessionShared {
     fn forget_ring(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>) {
         self.rings.files.write().unwrap_or_else(PoisonError::into_inner).try_remove(ring.number());
         self.rings.watcher.forget(ring);
-        for slot in SlotIndex::all() {
-            self.end_slot(file, ring, slot);
-        }
+        let ring = ring.clone();
+        let end: DeviceWork =
+            Box::new(move |state| SlotIndex::all().for_each(|slot| state.end_slot(&ring, slot)));
+        self.submit(&file.device, Job::Work(end));
     }
 
     /// A thread waits for the answer to what it has posted in its slot. Returns the first of what may take its time.
@@ -260,16 +261,6 @@ impl SessionShared {
         Some(Job::WorkFor(request, go_on))
     }
 
-    fn end_slot(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>, slot: SlotIndex) {
-        let (id, moved) = ring.unbind(slot);
-        if let Some(id) = id {
-            self.interrupt_in_ring(file, id);
-        }
-        if let Some(moved) = moved {
-            self.end_moved(file, moved);
-        }
-    }
-
     /// Ends descriptor work with which no thread goes on.
     fn end_moved(&self, file: &Arc<ClientFile>, moved: MovedFdWork) {
         let request = moved.request;
@@ -278,24 +269,32 @@ impl SessionShared {
     }
 }
 
-/// A thread has ended: its slot is another's.
-pub(crate) fn end_thread(state: &mut DeviceState, file: &ClientFile, tid: u32) {
-    let Some(ring) = file.ring() else { return };
-    let Some(slot) = ring.slot_of(tid) else { return };
-    let (id, moved) = ring.unbind(slot);
-    if let Some(id) = id {
-        state.frontend.interrupt(id.to_unique());
-    }
-    if let Some(moved) = moved {
-        moved.end(state);
-    }
-}
-
 impl MovedFdWork {
-    /// No thread goes on with it.
+    /// Ends it: no thread goes on with it.
     fn end(self, state: &mut DeviceState) {
         let Self { request, call, work } = self;
         let undone = Some((work.key, work.install));
         state.frontend.end_fd_work_of_killed(request, call, undone);
+    }
+}
+
+impl DeviceState {
+    /// A thread has ended: its slot is another's.
+    pub(crate) fn end_thread_in_ring(&mut self, file: &ClientFile, tid: u32) {
+        if let Some(ring) = file.ring()
+            && let Some(slot) = ring.slot_of(tid)
+        {
+            self.end_slot(&ring, slot);
+        }
+    }
+
+    fn end_slot(&mut self, ring: &RingFile, slot: SlotIndex) {
+        let (id, moved) = ring.unbind(slot);
+        if let Some(id) = id {
+            self.frontend.interrupt(id.to_unique());
+        }
+        if let Some(moved) = moved {
+            moved.end(self);
+        }
     }
 }
