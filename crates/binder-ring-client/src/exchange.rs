@@ -141,11 +141,12 @@ impl ClientRing {
         system: &impl RingSystem,
     ) -> Result<(), RingOutcome> {
         let word = &self.segment.slot(slot).word;
-        let mut flags = flags;
+        let (mut is_first, mut flags) = (is_first, flags);
         while !word.is_answered() {
             match system.ring_wait(slot, flags) {
                 Ok(()) => return Ok(()),
-                Err(Errno::EINTR) => flags = RING_INTERRUPT,
+                // By now the driver knows of the call.
+                Err(Errno::EINTR) => (is_first, flags) = (false, RING_INTERRUPT),
                 // It may have been answered before.
                 Err(_) if word.is_answered() => {}
                 Err(error) => return Err(self.give_up(slot, is_first, error)),

@@ -257,6 +257,14 @@ fn a_thread_that_gets_no_slot_makes_the_ioctl() {
 
 #[test]
 fn a_call_that_may_have_been_taken_is_not_made_again() {
+    // Its first wait was interrupted.
+    let (fresh, _file) = ring();
+    assert!(fresh.claim(5).is_some());
+    let first = [
+        (Asked::Wait(0), idle as Deed, Answered(Err(Errno::EINTR))),
+        (Asked::Wait(RING_INTERRUPT), idle, Answered(Err(Errno::EPERM))),
+    ];
+    assert_eq!(read(&fresh, &first), nothing(RingOutcome::Done(Err(Errno::EPERM))));
     let (ring, _file) = used_ring();
     let refused = [
         (Asked::Sleep, idle as Deed, Slept(SleepEnd::TimedOut)),
