@@ -23,11 +23,16 @@ struct UnmountedDevice {
 
 impl UnmountedDevice {
     fn new() -> Self {
+        Self::with_clock(None)
+    }
+
+    /// The same, whose statistics begin at `start`.
+    fn with_clock(start: Option<Instant>) -> Self {
         let fuse = Arc::new(FuseDevice::open().expect("/dev/fuse can be opened"));
         let clients = Clients::new(fuse.clone(), Arc::default());
         let (budget, expected) = (MemoryBudget::new(1 << 20), Arc::default());
         let (context, inheritance) = (Context::new(), Inheritance::Nothing);
-        let state = DeviceState::new(0, context, clients, budget, expected, inheritance, None);
+        let state = DeviceState::new(0, context, clients, budget, expected, inheritance, start);
         Self { device: Arc::new(Device::new(0, "binder".into(), state)), fuse }
     }
 
@@ -116,4 +121,18 @@ fn a_bug_ends_the_open_file_that_met_it_and_no_other() {
     assert_eq!(unmounted.call(unlucky, 8), Answer::Failed(Errno::EINVAL));
     assert_eq!(unmounted.call(other, 10), Answer::Done);
     assert!(unmounted.device.lock().frontend.interrupt(4), "it sleeps still");
+}
+
+#[test]
+fn how_long_the_lock_is_held_is_noted_where_statistics_are_shown() {
+    for (start, holds) in [(None, 0), (Some(Instant::now()), 2)] {
+        let unmounted = UnmountedDevice::with_clock(start);
+        let process = unmounted.open();
+        for unique in [2, 4] {
+            assert_eq!(unmounted.call(process, unique), Answer::Done);
+        }
+        let usage = unmounted.device.lock().lock_usage();
+        assert_eq!(usage.holds, holds);
+        assert_eq!(usage.held_ns > 0, start.is_some());
+    }
 }
