@@ -314,17 +314,17 @@ impl ClientFile {
 
     /// Gives up an access for a request whose thread has a signal to handle, as far as can be. Says whether
     /// it did.
-    pub(crate) fn cancel(&self, request: &RequestContext, what: Cancelled) -> bool {
-        let is_killed = is_killed(request.tid);
+    pub(crate) fn cancel(&self, unique: u64, tid: u32, what: Cancelled) -> bool {
+        let is_killed = is_killed(tid);
         let mut memories = self.memories();
-        match memories.in_use.iter().find(|(unique, _)| *unique == request.unique) {
+        match memories.in_use.iter().find(|(it, _)| *it == unique) {
             Some((_, token)) => {
                 let may_end = is_killed || (what == Cancelled::Fetch && token.is_in_use());
                 may_end && token.cancel()
             }
             None => {
                 if is_killed {
-                    memories.given_up.push(request.unique);
+                    memories.given_up.push(unique);
                 }
                 is_killed
             }

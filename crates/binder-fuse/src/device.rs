@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use binder_core::{Context, Errno, Inheritance, MemoryBudget, ProcessKey};
-use binder_frontend::{Event, Frontend, RequestContext};
+use binder_frontend::{Call, Event, Frontend};
 use fuse_wire::reply;
 
 use crate::client::Clients;
@@ -54,10 +54,12 @@ pub(crate) struct DeviceState {
 /// One thing to do with the state of a device.
 pub(crate) enum Job {
     Event(Event),
-    /// Anything else, and anything else for a call.
+    /// Anything else, and anything else for a thread of an open file.
     Work(DeviceWork),
-    WorkFor(RequestContext, DeviceWork),
+    WorkFor((ProcessKey, u32), DeviceWork),
 }
+
+const _: () = assert!(size_of::<Job>() <= 40);
 
 /// Work with the state of a device.
 pub(crate) type DeviceWork = Box<dyn FnOnce(&mut DeviceState) + Send>;
@@ -67,6 +69,8 @@ pub(crate) type DeviceWork = Box<dyn FnOnce(&mut DeviceState) + Send>;
 pub(crate) struct Batch {
     pub(crate) actions: Vec<DeviceAction>,
     pub(crate) deferred: Vec<Deferred>,
+    /// A call that was answered, for the memory it has.
+    pub(crate) answered: Option<Box<Call>>,
 }
 
 impl std::fmt::Debug for Device {
@@ -153,24 +157,22 @@ impl DeviceState {
         let (unique, caller) = match &job {
             Job::Event(event) => (Some(event.unique()), event.caller()),
             // Its request may be answered already.
-            Job::WorkFor(request, _) => (None, Some((request.process, request.tid))),
+            Job::WorkFor(caller, _) => (None, Some(*caller)),
             Job::Work(_) => (None, None),
         };
         self.clients.set_caller(caller.map_or(0, |(_, tid)| tid));
-        // By reference, for it is large.
-        let mut job = Some(job);
-        let guarded = AssertUnwindSafe(|| {
-            self.note_time();
-            match job.take() {
-                Some(Job::Event(event)) => {
-                    self.frontend.handle(event, &mut self.clients);
-                    self.keep_to_budget();
+        let guarded = AssertUnwindSafe(|| match job {
+            Job::Event(event) => {
+                if event.has_commands() {
+                    self.note_time();
                 }
-                Some(Job::Work(work) | Job::WorkFor(_, work)) => {
-                    work(self);
-                    self.frontend.carry_out_effects();
-                }
-                None => {}
+                self.frontend.handle(event, &mut self.clients);
+                self.keep_to_budget();
+            }
+            Job::Work(work) | Job::WorkFor(_, work) => {
+                self.note_time();
+                work(self);
+                self.frontend.carry_out_effects();
             }
         });
         if catch_unwind(guarded).is_err() {
@@ -213,7 +215,7 @@ impl DeviceState {
         }
     }
 
-    /// Tells the core what time it is.
+    /// Tells the core what time it is: it dates what is sent.
     pub(crate) fn note_time(&mut self) {
         if let Some(start) = self.start {
             let now_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
