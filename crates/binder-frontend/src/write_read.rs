@@ -34,13 +34,13 @@ impl<F: Clone> Frontend<F> {
         };
         let can_wait = call.state == CallState::Yielding || call.pieces >= PIECES_IN_A_ROW;
         self.calls.insert(call);
-        let access = AccessRequest { request, access, can_wait, end: AccessEnd::Done };
+        let end = AccessEnd::Done;
         let access = match self.used_access.take() {
             Some(mut used) => {
-                *used = access;
+                *used = AccessRequest { request, access, can_wait, end };
                 used
             }
-            None => Box::new(access),
+            None => Box::new(AccessRequest { request, access, can_wait, end }),
         };
         self.actions.push(Action::Access { file, access });
     }

@@ -47,13 +47,12 @@ impl SessionShared {
         if command == BINDER_WRITE_READ {
             thread.priority = self.priorities.of_thread(tid);
         }
-        let call = Call::new(request, data);
         let call = match batch.answered.take() {
             Some(mut answered) => {
-                *answered = call;
+                *answered = Call::new(request, data);
                 answered
             }
-            None => Box::new(call),
+            None => Box::new(Call::new(request, data)),
         };
         let event = Event::Ioctl { call, thread, command };
         self.submit_and_take(&file.device, Job::Event(event), batch)
