@@ -156,6 +156,7 @@ impl Calls {
     }
 
     /// Takes out all calls in whose reads threads of a process sleep.
+    #[expect(clippy::vec_box, reason = "each is answered in its box")]
     pub(crate) fn take_asleep_of(&mut self, process: ProcessKey) -> Vec<Box<Call>> {
         let sleepers = self.asleep.iter().filter_map(|place| place.unique);
         let is_its = |unique: &u64| {

@@ -91,7 +91,7 @@ impl<F: Clone> Frontend<F> {
             }
             CallerState::Stopped => Some(self.next_of_held(call, outcome)),
             CallerState::Gone => {
-                self.drop_outcome(call, outcome, memory);
+                self.drop_outcome(&mut call, outcome, memory);
                 None
             }
         };
@@ -146,7 +146,7 @@ impl<F: Clone> Frontend<F> {
     /// Drops what a call has come to whose thread is gone.
     fn drop_outcome(
         &mut self,
-        mut call: Box<Call>,
+        call: &mut Call,
         outcome: Result<Outcome, Errno>,
         memory: &mut dyn ReceiveBuffers,
     ) {
