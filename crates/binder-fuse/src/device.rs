@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use binder_core::{Context, Errno, Inheritance, MemoryBudget, ProcessKey};
-use binder_frontend::{Event, Frontend, RequestContext};
+use binder_frontend::{Call, Event, Frontend};
 use binder_report::LockUsage;
 
 use crate::client::Clients;
@@ -56,10 +56,12 @@ pub(crate) struct DeviceState {
 /// One thing to do with the state of a device.
 pub(crate) enum Job {
     Event(Event),
-    /// Anything else, and anything else for a call.
+    /// Anything else, and anything else for a thread of an open file.
     Work(DeviceWork),
-    WorkFor(RequestContext, DeviceWork),
+    WorkFor((ProcessKey, u32), DeviceWork),
 }
+
+const _: () = assert!(size_of::<Job>() <= 40);
 
 /// Work with the state of a device.
 pub(crate) type DeviceWork = Box<dyn FnOnce(&mut DeviceState) + Send>;
@@ -69,6 +71,8 @@ pub(crate) type DeviceWork = Box<dyn FnOnce(&mut DeviceState) + Send>;
 pub(crate) struct Batch {
     pub(crate) actions: Vec<DeviceAction>,
     pub(crate) deferred: Vec<Deferred>,
+    /// A call that was answered, for the memory it has.
+    pub(crate) answered: Option<Box<Call>>,
 }
 
 impl std::fmt::Debug for Device {
@@ -167,24 +171,22 @@ impl DeviceState {
         let (unique, caller) = match &job {
             Job::Event(event) => (Some(event.unique()), event.caller()),
             // Its request may be answered already.
-            Job::WorkFor(request, _) => (None, Some((request.process, request.tid))),
+            Job::WorkFor(caller, _) => (None, Some(*caller)),
             Job::Work(_) => (None, None),
         };
         self.clients.set_caller(caller.map_or(0, |(_, tid)| tid));
-        // By reference, for it is large.
-        let mut job = Some(job);
-        let guarded = AssertUnwindSafe(|| {
-            self.note_time();
-            match job.take() {
-                Some(Job::Event(event)) => {
-                    self.frontend.handle(event, &mut self.clients);
-                    self.keep_to_budget();
+        let guarded = AssertUnwindSafe(|| match job {
+            Job::Event(event) => {
+                if event.has_commands() {
+                    self.note_time();
                 }
-                Some(Job::Work(work) | Job::WorkFor(_, work)) => {
-                    work(self);
-                    self.frontend.carry_out_effects();
-                }
-                None => {}
+                self.frontend.handle(event, &mut self.clients);
+                self.keep_to_budget();
+            }
+            Job::Work(work) | Job::WorkFor(_, work) => {
+                self.note_time();
+                work(self);
+                self.frontend.carry_out_effects();
             }
         });
         if catch_unwind(guarded).is_err() {
@@ -225,8 +227,8 @@ impl DeviceState {
         }
     }
 
-    /// Tells the core what time it is.
-    fn note_time(&mut self) {
+    /// Tells the core what time it is: it dates what is sent.
+    pub(crate) fn note_time(&mut self) {
         if let Some(now_ns) = self.now_ns() {
             self.frontend.context_mut().set_now(now_ns);
             self.held_since_ns.get_or_insert(now_ns);

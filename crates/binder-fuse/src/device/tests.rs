@@ -1,7 +1,7 @@
 //! What a bug leaves of a device.
 
 use binder_core::Errno;
-use binder_frontend::{AccessEnd, Accessed, Action, Answer, CallingThread};
+use binder_frontend::{Action, Answer, Call, CallingThread, IoctlData, RequestContext};
 use binder_os::{FileId, FuseDevice, proc_files};
 use binder_uapi::{BINDER_VERSION, BINDER_WRITE_READ, BinderWriteRead};
 use zerocopy::IntoBytes;
@@ -62,10 +62,9 @@ impl UnmountedDevice {
     }
 
     fn ioctl(&self, process: ProcessKey, unique: u64, command: u32, bytes: &[u8]) -> Batch {
-        let mut data = [0; 48];
-        data[..bytes.len()].copy_from_slice(bytes);
-        let (request, thread) = (request(process, unique), CallingThread::default());
-        self.run(Job::Event(Event::Ioctl { request, thread, command, data, len: bytes.len() }))
+        let data = IoctlData::new(bytes).expect("a struct of the driver's");
+        let call = Call::new(request(process, unique), data).into();
+        self.run(Job::Event(Event::Ioctl { call, thread: CallingThread::default(), command }))
     }
 
     /// How a call to the device ends.
@@ -81,10 +80,8 @@ impl UnmountedDevice {
         let read = BinderWriteRead { read_size: 256, ..BinderWriteRead::default() };
         let mut batch = self.ioctl(process, unique, BINDER_WRITE_READ, read.as_bytes());
         // The beginning of what it reads is written.
-        while let Some(Action::Access(access)) = batch.actions.pop() {
-            let (request, access) = (access.request, access.access);
-            let accessed = Accessed { request, access, end: AccessEnd::Done };
-            batch = self.run(Job::Event(Event::Accessed(accessed)));
+        while let Some(Action::Access { access, .. }) = batch.actions.pop() {
+            batch = self.run(Job::Event(Event::Accessed(access)));
         }
         assert!(answer(&batch, unique).is_none(), "there is nothing to read");
     }
@@ -97,7 +94,7 @@ fn request(process: ProcessKey, unique: u64) -> RequestContext {
 
 fn answer(batch: &Batch, to: u64) -> Option<Answer> {
     batch.actions.iter().find_map(|action| match action {
-        Action::Answer { unique, answer, .. } if *unique == to => Some(*answer),
+        Action::Answer { call, answer } if call.unique() == to => Some(*answer),
         _ => None,
     })
 }
@@ -109,7 +106,7 @@ fn a_bug_ends_the_open_file_that_met_it_and_no_other() {
     unmounted.sleep(unlucky, 2);
     unmounted.sleep(other, 4);
     let bug: DeviceWork = Box::new(|_| panic!("this is the bug"));
-    let batch = unmounted.run(Job::WorkFor(request(unlucky, 6), bug));
+    let batch = unmounted.run(Job::WorkFor(request(unlucky, 6).caller(), bug));
     assert_eq!(answer(&batch, 2), Some(Answer::Failed(Errno::EIO)));
     assert_eq!(answer(&batch, 4), None, "it sleeps on");
     {
