@@ -16,6 +16,7 @@ use crate::ping::binder::{self, Completions, Load};
 use crate::ping::caller::{Round, Timings};
 use crate::report::BenchReport;
 use crate::service;
+use crate::session::DriverSession;
 use crate::table::{self, TextTable};
 use crate::target::BenchTarget;
 
@@ -105,7 +106,13 @@ pub(crate) fn run(
     for &bytes in &options.sizes {
         for (what, completions) in kinds {
             bar.set_message(format!("{bytes} bytes, {what}"));
-            let mut client = binder::start(device, Some(core), Some(completions), Load::Bytes)?;
+            let mut client = binder::start(
+                device,
+                Some(core),
+                Some(completions),
+                Load::Bytes,
+                DriverSession::open_without_ring,
+            )?;
             let mut play = |server: &mut Actor, calls| {
                 client.ask_beside::<Timings>(server, &Round { bytes, calls })
             };

@@ -220,7 +220,7 @@ impl SessionShared {
         };
         // A call that comes to no front end has no struct to give back.
         let call = BinderWriteRead::read_from_bytes(data).ok();
-        let call = call.or_else(|| Some(self.rings.get(id)?.posted_call(id)?));
+        let call = call.or_else(|| self.rings.get(id)?.posted_call(id));
         self.finish_in_ring(id, result, &call.unwrap_or_default());
     }
 
