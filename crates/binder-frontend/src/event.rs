@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use binder_core::ProcessKey;
 
-use crate::access::{AccessRequest, MemoryAccess};
+use crate::access::AccessRequest;
 use crate::calls::Call;
 use crate::request::{CallingThread, RequestContext};
 
@@ -63,15 +63,6 @@ impl Event {
             Self::Poll { request, .. } => Some(request.caller()),
             Self::Accessed(access) => Some(access.request.caller()),
             Self::Flush { .. } | Self::Cancelled { .. } | Self::ModeSeen { .. } => None,
-        }
-    }
-
-    /// Whether a client's commands are to be run.
-    pub fn has_commands(&self) -> bool {
-        let Self::Accessed(request) = self else { return false };
-        match request.access {
-            MemoryAccess::Commands(..) | MemoryAccess::Turn(..) => true,
-            MemoryAccess::CopyOut(_) | MemoryAccess::Nothing => false,
         }
     }
 

@@ -175,16 +175,13 @@ impl DeviceState {
             Job::Work(_) => (None, None),
         };
         self.clients.set_caller(caller.map_or(0, |(_, tid)| tid));
+        self.note_time();
         let guarded = AssertUnwindSafe(|| match job {
             Job::Event(event) => {
-                if event.has_commands() {
-                    self.note_time();
-                }
                 self.frontend.handle(event, &mut self.clients);
                 self.keep_to_budget();
             }
             Job::Work(work) | Job::WorkFor(_, work) => {
-                self.note_time();
                 work(self);
                 self.frontend.carry_out_effects();
             }
