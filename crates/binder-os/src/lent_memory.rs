@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::iter;
 
 use binder_ring::{MemoryWindow, Segment, SlotIndex};
-use binder_ring_client::CallerMemory;
+use binder_ring_client::CallMemory;
 use binder_uapi::Errno;
 
 /// The memory that the caller of a call lends for as long as that takes.
@@ -26,7 +26,7 @@ impl<'a> LentMemory<'a> {
     }
 }
 
-impl CallerMemory for LentMemory<'_> {
+impl CallMemory for LentMemory<'_> {
     fn copy_in(&self, segment: &Segment, slot: SlotIndex, at: usize, window: MemoryWindow) -> bool {
         let mut lent = iter::once(self.commands).chain(self.payloads.iter().copied());
         let Some(bytes) = lent.find_map(|lent| part(lent, window)) else { return false };

@@ -36,7 +36,7 @@ pub enum SleepEnd {
 }
 
 /// The memory of who makes a call. The addresses are those of the call and of its commands, so they may be wrong.
-pub trait CallerMemory {
+pub trait CallMemory {
     /// Copies the bytes of a window to offset `at` of a slot's data, where there is room for them. Says whether it did:
     /// the driver reads the others from the process itself.
     fn copy_in(&self, segment: &Segment, slot: SlotIndex, at: usize, window: MemoryWindow) -> bool;

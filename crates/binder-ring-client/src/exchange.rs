@@ -8,7 +8,7 @@ use binder_ring::{
 };
 use binder_uapi::{BinderWriteRead, Errno, RING_INTERRUPT};
 
-use crate::caller::{CallerMemory, RingSystem, SleepEnd};
+use crate::caller::{CallMemory, RingSystem, SleepEnd};
 use crate::ring::ClientRing;
 
 /// What became of a call.
@@ -36,7 +36,7 @@ impl ClientRing {
         slot: SlotIndex,
         call: &mut BinderWriteRead,
         system: &impl RingSystem,
-        memory: &impl CallerMemory,
+        memory: &impl CallMemory,
     ) -> RingOutcome {
         if self.is_lost() {
             return RingOutcome::Ioctl;
@@ -72,7 +72,7 @@ impl ClientRing {
         &self,
         slot: SlotIndex,
         call: &BinderWriteRead,
-        memory: &impl CallerMemory,
+        memory: &impl CallMemory,
     ) -> MemoryWindows {
         let address = call.write_buffer.wrapping_add(call.write_consumed);
         let len = call.write_size.saturating_sub(call.write_consumed);
@@ -185,7 +185,7 @@ impl ClientRing {
         &self,
         slot: SlotIndex,
         call: &mut BinderWriteRead,
-        memory: &impl CallerMemory,
+        memory: &impl CallMemory,
     ) -> RingOutcome {
         let answer = self.segment.read_answer(slot);
         // All else of the struct is the caller's: the driver has no say in where its memory is.

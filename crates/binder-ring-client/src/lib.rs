@@ -5,7 +5,7 @@
 //! ([`RingOutcome`]).
 //!
 //! [`exchange`](ClientRing::exchange) decides, [`KernelCalls`] makes the few system calls, and the caller's own
-//! [`CallerMemory`] says what of its memory is copied, and how. So the client library, which lends what it sends, and a
+//! [`CallMemory`] says what of its memory is copied, and how. So the client library, which lends what it sends, and a
 //! library between a program and its ioctls, which must expect any address, use the same code.
 //!
 //! No standard library, no allocation, no thread-local variable, no lock, and no descriptor that stays open: the crate
@@ -22,7 +22,7 @@ mod kernel;
 mod ring;
 mod spin;
 
-pub use caller::{CallerMemory, RingSystem, SleepEnd};
+pub use caller::{CallMemory, RingSystem, SleepEnd};
 pub use exchange::RingOutcome;
 pub use kernel::KernelCalls;
 pub use ring::ClientRing;

@@ -7,7 +7,8 @@
 //! The driver believes nothing in a segment: it copies each thing once, and then looks at it.
 //!
 //! * The driver looks at the segments of clients that are busy, and of no others: a bell that nobody
-//!   [watches](BellState::Unwatched) is rung by [`ANYBINDER_RING_WAIT`], an ioctl, which has the driver watch again.
+//!   [watches](BellState::Unwatched) is rung by an ioctl, [`ANYBINDER_RING_WAIT`](binder_uapi::ANYBINDER_RING_WAIT), which
+//!   has the driver watch again.
 //! * A thread waits in its slot for [`PATIENCE_MS`] at most, and then by that same ioctl, as a thread waits that knows
 //!   no ring. So signals, freezers, debuggers and the end of the driver meet idle threads where they always were.
 //! * Each bell and each slot's word is shared by two parties alone, so none can take another's wake-up.

@@ -95,7 +95,7 @@ impl RingSystem for Driver<'_> {
     }
 }
 
-impl CallerMemory for Lent<'_> {
+impl CallMemory for Lent<'_> {
     fn copy_in(&self, segment: &Segment, slot: SlotIndex, at: usize, window: MemoryWindow) -> bool {
         let is_it =
             |it: &&&[u8]| (it.as_ptr() as u64, it.len() as u64) == (window.address, window.len);
