@@ -20,7 +20,7 @@ pub(crate) enum Pin {
     None,
 }
 
-/// The threads of a process that is pinned to a core. They are let go when this value ends, or when
+/// The threads of a process that is pinned to some cores. They are let go when this value ends, or when
 /// the bench is killed.
 #[derive(Debug)]
 pub(crate) struct PinnedProcess {
@@ -35,9 +35,50 @@ pub(crate) fn core() -> Result<usize, BenchError> {
     Ok(first.expect("a running thread may run somewhere"))
 }
 
+/// Returns the first `count` of the cores that this process may use.
+///
+/// # Errors
+///
+/// [`BenchError::FewerCores`] if there are not as many.
+pub(crate) fn first_cores(count: u32) -> Result<CpuSet, BenchError> {
+    let allowed = sched_getaffinity(None).map_err(failed("asking for the allowed cores"))?;
+    let mut cores = CpuSet::new();
+    for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).take(count as usize) {
+        cores.set(cpu);
+    }
+    if cores.count() == count {
+        Ok(cores)
+    } else {
+        Err(BenchError::FewerCores { wanted: count, allowed: cores.count() })
+    }
+}
+
 /// Pins the calling thread.
 pub(crate) fn pin_self(core: usize) -> Result<(), BenchError> {
     sched_setaffinity(None, &only(core)).map_err(failed(format!("pinning to core {core}")))
+}
+
+/// The calling thread, pinned to some cores for as long as this value lives; so are the processes that it starts
+/// meanwhile, for good.
+#[derive(Debug)]
+pub(crate) struct PinnedSelf {
+    before: CpuSet,
+}
+
+impl PinnedSelf {
+    /// Pins the calling thread.
+    pub(crate) fn new(cores: &CpuSet) -> Result<Self, BenchError> {
+        let before = sched_getaffinity(None).map_err(failed("asking for the allowed cores"))?;
+        sched_setaffinity(None, cores).map_err(failed("pinning the bench"))?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for PinnedSelf {
+    fn drop(&mut self) {
+        // It was there before, so it may be there; if no core of those is left, the kernel has chosen others.
+        let _ = sched_setaffinity(None, &self.before);
+    }
 }
 
 impl PinnedProcess {
@@ -46,10 +87,10 @@ impl PinnedProcess {
     /// # Errors
     ///
     /// [`BenchError`] if that is not permitted; nothing is pinned then.
-    pub(crate) fn new(pid: u32, core: usize) -> Result<Self, BenchError> {
+    pub(crate) fn new(pid: u32, cores: CpuSet) -> Result<Self, BenchError> {
         let mut caretaker = Actor::start_caretaker("keeper of the daemon's cores", |link| {
             let mut before = BTreeMap::new();
-            let pinned = pin_all(pid, core, &mut before);
+            let pinned = pin_all(pid, &cores, &mut before);
             if pinned.is_ok() {
                 link.answer(&())?;
                 // No order is ever given: this returns when the bench has ended.
@@ -64,7 +105,7 @@ impl PinnedProcess {
 }
 
 /// Pins the threads of `pid`, and those that they start meanwhile, noting where they ran `before`.
-fn pin_all(pid: u32, core: usize, before: &mut BTreeMap<i32, CpuSet>) -> io::Result<()> {
+fn pin_all(pid: u32, pinned_to: &CpuSet, before: &mut BTreeMap<i32, CpuSet>) -> io::Result<()> {
     loop {
         let mut is_complete = true;
         for thread in threads_of(pid)? {
@@ -74,7 +115,7 @@ fn pin_all(pid: u32, core: usize, before: &mut BTreeMap<i32, CpuSet>) -> io::Res
             }
             is_complete = false;
             unless_ended(sched_getaffinity(Some(thread)).and_then(|cores| {
-                sched_setaffinity(Some(thread), &only(core))?;
+                sched_setaffinity(Some(thread), pinned_to)?;
                 before.insert(tid, cores);
                 Ok(())
             }))?;
@@ -110,7 +151,8 @@ fn unless_ended(result: rustix::io::Result<()>) -> io::Result<()> {
     }
 }
 
-fn only(core: usize) -> CpuSet {
+/// Returns that core and no other.
+pub(crate) fn only(core: usize) -> CpuSet {
     let mut cores = CpuSet::new();
     cores.set(core);
     cores
@@ -136,7 +178,7 @@ mod tests {
         let (pid, wide) = (std::process::id(), cores());
 
         let mut before = BTreeMap::new();
-        pin_all(pid, core().unwrap(), &mut before).unwrap();
+        pin_all(pid, &only(core().unwrap()), &mut before).unwrap();
         assert_eq!(cores(), only(core().unwrap()));
         assert!(before.len() >= 2);
         restore_all(pid, &before).unwrap();
@@ -144,5 +186,24 @@ mod tests {
 
         drop(end);
         other.join().unwrap();
+    }
+
+    #[test]
+    fn as_many_cores_as_wanted_are_the_first_of_those_allowed() {
+        let all = sched_getaffinity(None).unwrap();
+        assert_eq!(first_cores(1).unwrap(), only(core().unwrap()));
+        assert_eq!(first_cores(all.count()).unwrap(), all);
+        let more = first_cores(all.count() + 1);
+        assert!(matches!(more, Err(BenchError::FewerCores { .. })), "{more:?}");
+    }
+
+    #[test]
+    fn a_thread_is_let_go_when_its_pin_ends() {
+        let cores = || sched_getaffinity(None).unwrap();
+        let (before, one) = (cores(), only(core().unwrap()));
+        let pinned = PinnedSelf::new(&one).unwrap();
+        assert_eq!(cores(), one);
+        drop(pinned);
+        assert_eq!(cores(), before);
     }
 }

@@ -13,6 +13,7 @@ use crate::pids::{self, PidsOptions};
 use crate::ping::{self, PingOptions};
 use crate::report::BenchReport;
 use crate::sendvec::{self, SendvecOptions};
+use crate::serial_fraction::{self, SerialFractionOptions};
 use crate::soak::{self, SoakOptions};
 use crate::target::BenchTarget;
 use crate::throughput::{self, ThroughputOptions};
@@ -39,6 +40,8 @@ pub enum Bench {
     Flood(FloodOptions),
     /// Time the freezing and thawing of a process with many objects
     Freeze(FreezeOptions),
+    /// Measure what share of the daemon's work is done with the lock of a device held
+    SerialFraction(SerialFractionOptions),
     /// Measure what clients that do nothing cost the daemon
     Idle(IdleOptions),
     /// Time searches in bitmaps, beside the ways that Linux has
@@ -63,7 +66,7 @@ impl Bench {
     /// Whether it reads the driver's logs. The others are not to pay for them.
     #[must_use]
     pub fn reads_logs(&self) -> bool {
-        matches!(self, Self::Soak(_))
+        matches!(self, Self::Soak(_) | Self::SerialFraction(_))
     }
 
     /// Measures, and writes the results to `out`.
@@ -83,6 +86,7 @@ impl Bench {
             Self::Soak(options) => soak::run(options, report),
             Self::Flood(options) => flood::run(options, report),
             Self::Freeze(options) => freeze::run(options, report),
+            Self::SerialFraction(options) => serial_fraction::run(options, report),
             Self::Idle(options) => idle::run(options, report),
             Self::FindBit(options) => find_bit::run(options, report),
             Self::Ids(options) => ids::run(options, report),
@@ -101,6 +105,7 @@ impl Bench {
             Self::Soak(options) => Some(&options.target),
             Self::Flood(options) => Some(&options.target),
             Self::Freeze(options) => Some(&options.target),
+            Self::SerialFraction(options) => Some(&options.target),
             Self::Idle(options) => Some(&options.target),
             Self::Transports(options) => options.driver.then_some(&options.target),
             Self::FindBit(_) | Self::Ids(_) | Self::Pids(_) => None,
@@ -120,6 +125,7 @@ impl Bench {
             | Self::Soak(_)
             | Self::Flood(_)
             | Self::Freeze(_)
+            | Self::SerialFraction(_)
             | Self::Idle(_) => self.target().is_some_and(|target| target.json),
         }
     }

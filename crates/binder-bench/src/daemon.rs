@@ -3,6 +3,8 @@
 use std::fs;
 use std::io;
 
+use rustix::thread::CpuSet;
+
 use crate::affinity::PinnedProcess;
 use crate::error::{BenchError, failed};
 
@@ -38,9 +40,9 @@ impl Daemon {
         std::env::var_os(DAEMON_PID).is_some()
     }
 
-    /// Pins it to `core`, or returns why not.
-    pub(crate) fn pin(self, core: usize) -> Result<PinnedProcess, BenchError> {
-        PinnedProcess::new(self.pid, core)
+    /// Pins it to `cores`, or returns why not.
+    pub(crate) fn pin(self, cores: CpuSet) -> Result<PinnedProcess, BenchError> {
+        PinnedProcess::new(self.pid, cores)
     }
 
     /// Measures its memory.

@@ -77,6 +77,20 @@ pub enum BenchError {
         /// The steps that the plain search took.
         plain_iterations: u64,
     },
+    /// The bench is to use more processors than it may.
+    #[error("{wanted} cores are wanted, and this process may use {allowed}")]
+    FewerCores {
+        /// How many are wanted.
+        wanted: u32,
+        /// How many it may use.
+        allowed: u32,
+    },
+    /// The driver of the device keeps no statistics, or none that may be read.
+    #[error(
+        "the driver tells nothing of its locks: run the bench inside `anybinder run`, or the driver \
+         as `anybinder mount --stats`"
+    )]
+    NoStatistics,
     /// The process that serves the device is not known.
     #[error(
         "which process serves the device is not known: name it with --daemon-pid, or run the bench \

@@ -3,8 +3,8 @@
 //! Every peer is a client and a server in processes of their own. They take turns in short rounds,
 //! size by size, so that whatever else the machine does hits all alike.
 
-mod binder;
-mod caller;
+pub(crate) mod binder;
+pub(crate) mod caller;
 mod futex;
 mod library;
 mod stream;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::affinity::PinnedProcess;
+use crate::affinity::{self, PinnedProcess};
 use crate::daemon::Daemon;
 use crate::error::BenchError;
 use crate::report::BenchReport;
@@ -50,7 +50,7 @@ impl BenchTarget {
                 .note("the daemon is not pinned, and its time unknown: no --daemon-pid is given")?;
             return Ok(None);
         };
-        match daemon.pin(core) {
+        match daemon.pin(affinity::only(core)) {
             Ok(pinned) => Ok(Some(pinned)),
             Err(error) => {
                 report.note(&format!("the daemon is not pinned: {error}"))?;

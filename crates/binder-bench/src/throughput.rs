@@ -2,16 +2,19 @@
 //!
 //! As binderThroughputTest does: every client is a process that calls one server after another as
 //! fast as it can, and notes how long each call takes. The same goes over sockets, for comparison.
+//! Clients may be spread over devices, and all processes held to some cores: so it shows what a second core, and a
+//! second device, bring.
 
 mod histogram;
 mod socket;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::actor::{Actor, ActorLink};
+use crate::affinity::{self, PinnedSelf};
 use crate::error::BenchError;
 use crate::report::BenchReport;
 use crate::service::{self, ECHO};
@@ -23,12 +26,13 @@ use crate::throughput::histogram::Histogram;
 
 /// Count the calls that several clients make together in a second.
 ///
-/// All clients call one server, which has a thread for each of them. Nobody is pinned.
+/// All clients of a device call one server, which has a thread for each of them.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   anybinder run -- anybinder bench throughput
-  anybinder run -- anybinder bench throughput --workers 2,16 --bytes 4096 --histogram")]
+  anybinder run -- anybinder bench throughput --workers 2,16 --bytes 4096 --histogram
+  anybinder run -- anybinder bench throughput --workers 8 --devices 1,2 --cores 1,2")]
 pub struct ThroughputOptions {
     #[command(flatten)]
     pub(crate) target: BenchTarget,
@@ -37,6 +41,16 @@ pub struct ThroughputOptions {
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "1,2,4,8",
           value_parser = clap::value_parser!(u32).range(1..=256))]
     workers: Vec<u32>,
+
+    /// Over how many devices they are spread: the one that is measured, and others beside it
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "1",
+          value_parser = clap::value_parser!(u32).range(1..=DEVICES.len() as i64))]
+    devices: Vec<u32>,
+
+    /// On how many cores all run, the daemon included [default: wherever the scheduler puts them]
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..))]
+    cores: Vec<u32>,
 
     /// How many calls each of them makes in a round
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -64,11 +78,20 @@ enum What {
     Unix,
 }
 
-/// Clients and their server.
+/// Who calls, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+struct Setting {
+    workers: u32,
+    devices: u32,
+    /// Absent if nobody is pinned.
+    cores: Option<u32>,
+}
+
+/// Clients and their servers.
 struct Crowd {
     what: What,
     clients: Vec<Actor>,
-    _server: Actor,
+    _servers: Vec<Actor>,
     samples: Samples,
     /// Of all rounds, from the first call of any client to the last return of any.
     run_ns: u64,
@@ -86,11 +109,14 @@ struct Round {
 #[derive(Debug, Clone, Serialize)]
 struct Row {
     what: What,
-    workers: u32,
+    #[serde(flatten)]
+    setting: Setting,
     bytes: u32,
     calls_per_s: u64,
     /// Against the first line of the same kind.
     times_first: Option<f64>,
+    /// Against the line with the first number of cores, of the same kind, workers and devices.
+    times_first_cores: Option<f64>,
     mean_ns: u64,
     p50_ns: u64,
     p90_ns: u64,
@@ -101,54 +127,112 @@ struct Row {
 /// Calls of each client before the first that counts.
 const WARM_UP: u32 = 200;
 
+/// The devices that a mount has, unless it is told otherwise.
+const DEVICES: [&str; 3] = ["binder", "hwbinder", "vndbinder"];
+
 pub(crate) fn run(
     options: &ThroughputOptions,
     report: &mut BenchReport<'_>,
 ) -> Result<(), BenchError> {
-    let bar = report.progress(options.workers.len() * options.rounds as usize * 2);
-    let heads = ["peer", "workers", "calls/s", "x first", "mean", "p50", "p90", "p99", "max"];
-    let mut table = TextTable::new(heads);
-    let mut firsts: Vec<(What, u64)> = Vec::new();
+    let settings = options.settings();
+    let bar = report.progress(settings.len() * options.rounds as usize * 2);
+    let mut table = TextTable::new([
+        "peer",
+        "workers",
+        "devices",
+        "cores",
+        "calls/s",
+        "x first",
+        "x first cores",
+        "mean",
+        "p50",
+        "p90",
+        "p99",
+        "max",
+    ]);
+    let mut rows: Vec<Row> = Vec::new();
     let mut histograms = Vec::new();
-    for &workers in &options.workers {
-        let mut crowds = assemble(options, workers)?;
+    for setting in settings {
+        let cores = setting.cores.map(affinity::first_cores).transpose()?;
+        let daemon = options.target.daemon();
+        // Without it the line would be of something else than it says.
+        let _pinned_daemon =
+            cores.map(|cores| daemon.ok_or(BenchError::NoDaemon)?.pin(cores)).transpose()?;
+        let _pinned = cores.as_ref().map(PinnedSelf::new).transpose()?;
+        let mut crowds = assemble(options, setting)?;
         for _ in 0..options.rounds {
             for crowd in &mut crowds {
-                bar.set_message(format!("{} clients, {}", workers, crowd.what.name()));
+                bar.set_message(format!("{} clients, {}", setting.workers, crowd.what.name()));
                 crowd.play(options.iterations)?;
                 bar.inc(1);
             }
         }
         for mut crowd in crowds {
-            let row = crowd.row(workers, options.bytes, &mut firsts);
+            let row = crowd.row(setting, options.bytes, &rows);
             report.record(&row)?;
             table.row(row.cells());
-            histograms.push((row, Histogram::new(&crowd.samples)));
+            histograms.push((crowd.what, setting, Histogram::new(&crowd.samples)));
+            rows.push(row);
         }
     }
     bar.finish_and_clear();
     report.table(&table)?;
-    report.summary("nobody is pinned; sockets have a server thread each and carry bytes alone")?;
+    let pinned = if options.cores.is_empty() { "nobody is pinned" } else { "all on so many cores" };
+    report
+        .summary(&format!("{pinned}; sockets have a server thread each and carry bytes alone"))?;
     if options.histogram {
-        for (row, histogram) in histograms {
-            report.summary(&format!(
-                "\n{}, {} workers\n{histogram}",
-                row.what.name(),
-                row.workers
-            ))?;
+        for (what, Setting { workers, .. }, histogram) in histograms {
+            report.summary(&format!("\n{}, {workers} workers\n{histogram}", what.name()))?;
         }
     }
     Ok(())
 }
 
-fn assemble(options: &ThroughputOptions, workers: u32) -> Result<[Crowd; 2], BenchError> {
-    let device = options.target.device();
+fn assemble(options: &ThroughputOptions, setting: Setting) -> Result<Vec<Crowd>, BenchError> {
+    let Setting { workers, .. } = setting;
     let bytes = options.bytes as usize;
-    let server = service::start_threads(device, workers)?;
-    let clients = (0..workers).map(|_| start_client(device, bytes));
-    let binder = Crowd::new(What::Binder, clients.collect::<Result<_, _>>()?, server);
-    let (server, clients) = socket::start(workers, bytes)?;
-    Ok([binder, Crowd::new(What::Unix, clients, server)])
+    let devices: Vec<_> = options.devices(setting.devices).take(workers as usize).collect();
+    let threads = workers.div_ceil(setting.devices);
+    let servers = devices.iter().map(|device| service::start_threads(device, threads));
+    let servers = servers.collect::<Result<_, _>>()?;
+    let clients = devices.iter().cycle().take(workers as usize);
+    let clients = clients.map(|device| start_client(device, bytes)).collect::<Result<_, _>>()?;
+    let mut crowds = vec![Crowd::new(What::Binder, clients, servers)];
+    // Sockets know no devices: one line is enough.
+    if Some(&setting.devices) == options.devices.first() {
+        let (server, clients) = socket::start(workers, bytes)?;
+        crowds.push(Crowd::new(What::Unix, clients, vec![server]));
+    }
+    Ok(crowds)
+}
+
+impl ThroughputOptions {
+    /// All that is to be measured, in this order.
+    fn settings(&self) -> Vec<Setting> {
+        let cores: Vec<_> = match &self.cores[..] {
+            [] => vec![None],
+            chosen => chosen.iter().copied().map(Some).collect(),
+        };
+        let mut settings = Vec::new();
+        for &devices in &self.devices {
+            for &cores in &cores {
+                let setting = |&workers| Setting { workers, devices, cores };
+                settings.extend(self.workers.iter().map(setting));
+            }
+        }
+        settings
+    }
+
+    /// As many devices: the one that is measured, and those beside it.
+    fn devices(&self, count: u32) -> impl Iterator<Item = PathBuf> {
+        let first = self.target.device().to_owned();
+        let others = DEVICES.map(|name| first.with_file_name(name));
+        let others = others.into_iter().filter({
+            let first = first.clone();
+            move |other| *other != first
+        });
+        std::iter::once(first).chain(others).take(count as usize)
+    }
 }
 
 fn start_client(device: &Path, bytes: usize) -> Result<Actor, BenchError> {
@@ -207,8 +291,8 @@ impl What {
 }
 
 impl Crowd {
-    fn new(what: What, clients: Vec<Actor>, server: Actor) -> Self {
-        Self { what, clients, _server: server, samples: Samples::default(), run_ns: 0 }
+    fn new(what: What, clients: Vec<Actor>, servers: Vec<Actor>) -> Self {
+        Self { what, clients, _servers: servers, samples: Samples::default(), run_ns: 0 }
     }
 
     /// Has all clients make their calls at once.
@@ -227,22 +311,27 @@ impl Crowd {
         Ok(())
     }
 
-    fn row(&mut self, workers: u32, bytes: u32, firsts: &mut Vec<(What, u64)>) -> Row {
+    /// The line of the crowd, behind those before it.
+    fn row(&mut self, setting: Setting, bytes: u32, before: &[Row]) -> Row {
         let calls = self.samples.len() as u64;
         let calls_per_s = u128::from(calls) * 1_000_000_000 / u128::from(self.run_ns.max(1));
         let calls_per_s = u64::try_from(calls_per_s).unwrap_or(u64::MAX);
-        if !firsts.iter().any(|(what, _)| *what == self.what) {
-            firsts.push((self.what, calls_per_s));
-        }
-        let first = firsts.iter().find(|(what, _)| *what == self.what);
+        let mut peers = before.iter().filter(|row| row.what == self.what);
+        let first = peers.clone().next();
+        let first_cores =
+            peers.find(|row| Setting { cores: setting.cores, ..row.setting } == setting);
+        let times = |other: Option<&Row>| {
+            ratio(calls_per_s, other.map_or(calls_per_s, |other| other.calls_per_s))
+        };
         let [p50_ns, p90_ns, p99_ns, max_ns] =
             [50, 90, 99, 100].map(|percent| self.samples.percentile(percent));
         Row {
             what: self.what,
-            workers,
+            setting,
             bytes,
             calls_per_s,
-            times_first: first.and_then(|(_, first)| ratio(calls_per_s, *first)),
+            times_first: times(first),
+            times_first_cores: setting.cores.and_then(|_| times(first_cores)),
             mean_ns: self.samples.mean(),
             p50_ns,
             p90_ns,
@@ -253,12 +342,16 @@ impl Crowd {
 }
 
 impl Row {
-    fn cells(&self) -> [String; 9] {
+    fn cells(&self) -> [String; 12] {
+        let Setting { workers, devices, cores } = self.setting;
         [
             self.what.name().into(),
-            self.workers.to_string(),
+            workers.to_string(),
+            devices.to_string(),
+            cores.map_or("all".into(), |cores| cores.to_string()),
             self.calls_per_s.to_string(),
             table::times(self.times_first),
+            table::times(self.times_first_cores),
             table::duration(Some(self.mean_ns)),
             table::duration(Some(self.p50_ns)),
             table::duration(Some(self.p90_ns)),

@@ -16,6 +16,7 @@ struct CommandLine {
 }
 
 const DEVICE: &str = "ANYBINDER_TEST_DEVICE";
+const DAEMON_PID: &str = "ANYBINDER_DAEMON_PID";
 
 fn main() -> ExitCode {
     let Ok(device) = std::env::var(DEVICE) else {
@@ -25,6 +26,8 @@ fn main() -> ExitCode {
     ping_has_a_line_for_each_peer_and_size(&device);
     ping_sets_the_device_against_its_baselines(&device);
     throughput_has_a_line_for_each_count_and_peer(&device);
+    throughput_has_a_line_for_each_number_of_devices_and_cores(&device);
+    serial_fraction_has_a_line_for_each_peer_and_size(&device);
     soak_leaves_nothing_behind(&device);
     handles_has_lines_for_each_bucket(&device);
     flood_has_a_line_for_each_flood(&device);
@@ -92,6 +95,7 @@ fn throughput_has_a_line_for_each_count_and_peer(device: &str) {
     let lines = rows.iter().map(|row| (row["what"].as_str(), row["workers"].as_u64()));
     let of = |workers| ["binder", "unix"].map(|what| (Some(what), Some(workers)));
     assert_eq!(lines.collect::<Vec<_>>(), [of(1), of(3)].concat());
+    assert!(rows.iter().all(|row| row["devices"] == 1 && row["cores"].is_null()), "{rows:?}");
     for row in &rows {
         let [calls, mean, p50, max] =
             ["calls_per_s", "mean_ns", "p50_ns", "max_ns"].map(|key| row[key].as_u64());
@@ -100,6 +104,54 @@ fn throughput_has_a_line_for_each_count_and_peer(device: &str) {
     assert_eq!(rows[0]["times_first"], 1.0);
     let out = run(&[&words[..], &["--histogram"]].concat(), device).expect("a result");
     assert!(out.contains("unix, 3 workers") && out.contains('#'), "{out}");
+}
+
+fn throughput_has_a_line_for_each_number_of_devices_and_cores(device: &str) {
+    let words = ["throughput", "--json", "--workers", "3", "--iterations", "20", "--rounds", "1"];
+    let words = [&words[..], &["--devices", "1,2", "--cores", "1,1"]].concat();
+    if std::env::var_os(DAEMON_PID).is_none() {
+        let error = run(&words, device).expect_err("no daemon to pin");
+        assert!(error.contains("--daemon-pid"), "{error}");
+        return binder_testkit::skip(format_args!("no daemon to pin; {DAEMON_PID} names it"));
+    }
+    let rows = rows(&words, device);
+    let lines = rows.iter().map(|row| (row["what"].as_str(), row["devices"].as_u64()));
+    let [binder, unix] = ["binder", "unix"].map(Some);
+    let one = [(binder, Some(1)), (unix, Some(1))];
+    let two = [(binder, Some(2))];
+    assert_eq!(lines.collect::<Vec<_>>(), [&one[..], &one, &two, &two].concat());
+    for row in &rows {
+        assert!(row["cores"] == 1 && row["calls_per_s"].as_u64() > Some(0), "{row}");
+        assert!(row["times_first_cores"].as_f64() > Some(0.0), "{row}");
+    }
+    for first in [0, 1, 4] {
+        assert_eq!(rows[first]["times_first_cores"], 1.0);
+    }
+    let cores = ["throughput", "--cores", "100000"];
+    let error = run(&cores, device).expect_err("not as many cores");
+    assert!(error.contains("100000 cores are wanted"), "{error}");
+}
+
+fn serial_fraction_has_a_line_for_each_peer_and_size(device: &str) {
+    let words = ["serial-fraction", "--json", "--sizes", "0,64", "--calls", "50"];
+    if std::env::var_os(DAEMON_PID).is_none() {
+        let error = run(&words, device).expect_err("no daemon to look at");
+        assert!(error.contains("--daemon-pid"), "{error}");
+        return binder_testkit::skip(format_args!("no daemon to look at; {DAEMON_PID} names it"));
+    }
+    let rows = rows(&words, device);
+    let lines = rows.iter().map(|row| (row["what"].as_str(), row["bytes"].as_u64()));
+    let of = |bytes| ["binder", "deferred"].map(|what| (Some(what), Some(bytes)));
+    assert_eq!(lines.collect::<Vec<_>>(), [of(0), of(64)].concat());
+    for row in &rows {
+        let [share, of_8, at_most] =
+            ["share", "times_of_8", "times_at_most"].map(|key| row[key].as_f64());
+        assert!(Some(0.0) < share && Some(1.0) <= of_8 && of_8 < at_most, "{row}");
+        let [held, daemon, all] =
+            ["held_ns", "daemon_cpu_ns", "all_cpu_ns"].map(|key| row[key].as_u64());
+        assert!(Some(0) < held && held < daemon && daemon < all, "{row}");
+        assert!(row["holds"].as_f64() > Some(1.0), "{row}");
+    }
 }
 
 fn soak_leaves_nothing_behind(device: &str) {
@@ -152,7 +204,7 @@ fn freeze_has_a_line_for_each_kind_of_watcher(device: &str) {
 
 fn idle_has_a_line_for_each_state(device: &str) {
     let this = std::process::id().to_string();
-    let daemon = std::env::var("ANYBINDER_DAEMON_PID").unwrap_or(this);
+    let daemon = std::env::var(DAEMON_PID).unwrap_or(this);
     let rows = rows(&["idle", "--json", "--clients", "3", "--daemon-pid", &daemon], device);
     let states: Vec<_> = rows.iter().map(|row| (&row["state"], &row["clients"])).collect();
     let three = 3.into();

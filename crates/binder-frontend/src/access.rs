@@ -16,29 +16,20 @@ pub enum MemoryAccess {
     CopyOut(CopyOut),
     /// Nothing but others' turn: the call goes on with these commands in another slice.
     Turn(ThreadKey, Box<Commands>),
+    /// Nothing any more: the call has taken what was read.
+    Nothing,
 }
 
-/// An access to a client's memory.
+/// An access to a client's memory: goes out with what to do, and comes back with what came of it.
 #[derive(Debug)]
-pub struct AccessRequest<F> {
-    /// The open file.
-    pub file: F,
+pub struct AccessRequest {
     /// The call that waits for it.
     pub request: RequestContext,
-    /// What to do.
+    /// What to do, and what was read.
     pub access: MemoryAccess,
     /// The call takes long, and lets others go first.
     pub can_wait: bool,
-}
-
-/// What came of an access to a client's memory.
-#[derive(Debug)]
-pub struct Accessed {
-    /// The call.
-    pub request: RequestContext,
-    /// What was asked for, and what was read.
-    pub access: MemoryAccess,
-    /// How it ended.
+    /// How it ended, once it has been made.
     pub end: AccessEnd,
 }
 

@@ -8,23 +8,22 @@ use binder_core::{
 use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo, BinderWriteRead};
 
 use crate::access::AccessRequest;
+use crate::calls::Call;
 use crate::event::Event;
-use crate::ioctl::IoctlReply;
 use crate::request::RequestContext;
 
 /// Something to do. `F` is what the executor wants to know an open file by.
 ///
-/// Those of one event are to be done in their order, but that accesses and descriptor work may come last.
+/// Those of one event are to be done in their order, but that accesses and descriptor work may come last. As with
+/// events, what is large is in a box.
 #[derive(Debug)]
 pub enum Action<F> {
     /// Answers an ioctl.
     Answer {
-        /// The request.
-        unique: u64,
+        /// The call that is over, with what goes back to the caller's struct.
+        call: Box<Call>,
         /// How it ended.
         answer: Answer,
-        /// What goes back to the caller's struct.
-        reply: IoctlReply,
     },
     /// Answers a poll: whether there is something to read.
     AnswerPoll {
@@ -39,7 +38,12 @@ pub enum Action<F> {
         unique: u64,
     },
     /// Accesses the memory of a client: [`Event::Accessed`] tells what came of it.
-    Access(AccessRequest<F>),
+    Access {
+        /// The open file.
+        file: F,
+        /// What to do.
+        access: Box<AccessRequest>,
+    },
     /// Looks where the receiver of a command has its receive buffer mapped:
     /// [`Frontend::located`](crate::Frontend::located) tells.
     Locate {
@@ -50,7 +54,7 @@ pub enum Action<F> {
         /// The caller's open file.
         caller: F,
         /// The call that waits.
-        request: RequestContext,
+        request: Box<RequestContext>,
         /// Its commands.
         commands: Box<Commands>,
     },
@@ -60,9 +64,9 @@ pub enum Action<F> {
         /// The open file.
         file: F,
         /// The call that waits.
-        request: RequestContext,
+        request: Box<RequestContext>,
         /// The caller's struct, with the progress so far.
-        call: BinderWriteRead,
+        call: Box<BinderWriteRead>,
         /// What to do.
         work: Box<FdWork>,
     },
@@ -70,15 +74,19 @@ pub enum Action<F> {
     LookAtMode {
         /// The open file.
         file: F,
-        /// The call that waits.
-        request: RequestContext,
+        /// The process that has it open.
+        process: ProcessKey,
+        /// The request of the call that waits.
+        unique: u64,
     },
     /// Gives up what a call waits for, if that can be: [`Event::Cancelled`] tells that it was.
     Cancel {
         /// The open file.
         file: F,
-        /// The call that waits.
-        request: RequestContext,
+        /// The request of the call that waits.
+        unique: u64,
+        /// The number of its thread.
+        tid: u32,
         /// What it waits for.
         what: Cancelled,
     },
@@ -88,7 +96,7 @@ pub enum Action<F> {
         /// The open file.
         file: F,
         /// The event.
-        event: Box<Event>,
+        event: Event,
     },
     /// Forgets what is known of a thread: it has ended, or may not call.
     ForgetThread {
@@ -100,14 +108,14 @@ pub enum Action<F> {
     /// Freezes, or thaws, a program on all devices.
     Freeze {
         /// The call that waits.
-        request: RequestContext,
+        request: Box<RequestContext>,
         /// What it asks for.
         info: BinderFreezeInfo,
     },
     /// Tells whether a program is frozen, on all devices.
     FrozenInfo {
         /// The call that waits.
-        request: RequestContext,
+        request: Box<RequestContext>,
         /// What it asks for.
         info: BinderFrozenStatusInfo,
     },
@@ -135,10 +143,12 @@ pub enum Action<F> {
         change: PriorityChange,
     },
     /// Tells people that a client has met a limit.
-    Warn(Excess),
+    Warn(Box<Excess>),
     /// Tells people that a send went wrong.
-    Report(SendReport),
+    Report(Box<SendReport>),
 }
+
+const _: () = assert!(size_of::<Action<Box<()>>>() <= 48);
 
 /// How an ioctl ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,6 +5,7 @@
 //! number finds it, for all who ask: the thread that did the I/O, a signal, a wake-up of the sleeping
 //! thread. It is taken out of the table while the driver goes on with it.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use binder_core::{ProcessKey, ThreadKey};
@@ -12,17 +13,20 @@ use binder_uapi::BinderWriteRead;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use crate::ioctl::IoctlData;
 use crate::request::RequestContext;
 
 /// A table of so many calls keeps its capacity.
 const KEPT_CALLS: usize = 64;
 
-/// A call that has begun and is not answered yet.
+/// An ioctl, from its request to its answer.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub struct Call {
     /// The request to answer, and whose it is.
     pub(crate) context: RequestContext,
-    /// The caller's struct, with the progress so far.
+    /// The bytes of the caller's struct: as they came, and in the end as they go back.
+    pub(crate) data: IoctlData,
+    /// That struct, with the progress so far, if this is a `BINDER_WRITE_READ`.
     pub(crate) request: BinderWriteRead,
     pub(crate) state: CallState,
     /// A signal wants to end it, and could not yet.
@@ -65,8 +69,26 @@ pub(crate) enum Check {
 }
 
 impl Call {
-    pub(crate) fn new(context: RequestContext, request: BinderWriteRead) -> Self {
-        Self { context, request, state: CallState::Running, was_interrupted: false, pieces: 0 }
+    /// A call that begins.
+    pub fn new(context: RequestContext, data: IoctlData) -> Self {
+        Self {
+            context,
+            data,
+            request: BinderWriteRead::default(),
+            state: CallState::Running,
+            was_interrupted: false,
+            pieces: 0,
+        }
+    }
+
+    /// The number of its request.
+    pub fn unique(&self) -> u64 {
+        self.context.unique
+    }
+
+    /// The bytes of the caller's struct.
+    pub fn data(&self) -> &[u8] {
+        self.data.bytes()
     }
 }
 
@@ -83,7 +105,7 @@ struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     /// By the numbers of their requests.
-    by_request: HashMap<u64, Call, FxBuildHasher>,
+    by_request: HashMap<u64, Box<Call>, FxBuildHasher>,
     /// The sleeping ones, by the slot of their thread.
     asleep: Vec<Place>,
     /// Slots with reads that have not been looked at, or had, once each.
@@ -94,7 +116,7 @@ pub(crate) struct Calls {
 
 impl Calls {
     /// Has a call wait, in the state that it has.
-    pub(crate) fn insert(&mut self, call: Call) {
+    pub(crate) fn insert(&mut self, call: Box<Call>) {
         debug_assert!(call.state != CallState::Running, "it would wait for nothing");
         let unique = call.context.unique;
         if let CallState::Asleep(thread, _) = call.state {
@@ -112,11 +134,11 @@ impl Calls {
     }
 
     pub(crate) fn get(&self, unique: u64) -> Option<&Call> {
-        self.by_request.get(&unique)
+        self.by_request.get(&unique).map(|call| &**call)
     }
 
     /// Takes out the call behind a request, to go on with it.
-    pub(crate) fn take(&mut self, unique: u64) -> Option<Call> {
+    pub(crate) fn take(&mut self, unique: u64) -> Option<Box<Call>> {
         let call = self.by_request.remove(&unique)?;
         if let CallState::Asleep(thread, _) = call.state {
             self.asleep[thread.slot()].unique = None;
@@ -125,7 +147,7 @@ impl Calls {
     }
 
     /// Takes out the call in whose read a thread sleeps.
-    pub(crate) fn take_asleep(&mut self, thread: ThreadKey) -> Option<Call> {
+    pub(crate) fn take_asleep(&mut self, thread: ThreadKey) -> Option<Box<Call>> {
         let unique = self.asleep.get(thread.slot())?.unique?;
         match self.by_request.get(&unique)?.state {
             CallState::Asleep(sleeper, _) if sleeper == thread => self.take(unique),
@@ -134,7 +156,8 @@ impl Calls {
     }
 
     /// Takes out all calls in whose reads threads of a process sleep.
-    pub(crate) fn take_asleep_of(&mut self, process: ProcessKey) -> Vec<Call> {
+    #[expect(clippy::vec_box, reason = "each is answered in its box")]
+    pub(crate) fn take_asleep_of(&mut self, process: ProcessKey) -> Vec<Box<Call>> {
         let sleepers = self.asleep.iter().filter_map(|place| place.unique);
         let is_its = |unique: &u64| {
             self.by_request.get(unique).is_some_and(|call| call.context.process == process)
@@ -165,17 +188,15 @@ impl Calls {
         unchecked.retain(|slot| {
             let place = &mut asleep[*slot];
             let call = place.unique.and_then(|unique| by_request.get_mut(&unique));
-            let is_fresh = match call {
-                Some(Call { state: CallState::Asleep(_, check), .. }) if *check == Check::Fresh => {
+            let is_fresh = call.is_some_and(|call| {
+                if let CallState::Asleep(_, check @ Check::Fresh) = &mut call.state {
                     *check = Check::Due;
                     true
-                }
-                Some(call) => {
+                } else {
                     due.push(call.context.process);
                     false
                 }
-                None => false,
-            };
+            });
             place.is_unchecked = is_fresh;
             is_fresh
         });
@@ -229,13 +250,13 @@ mod tests {
         (process, tids.map(sleep).collect())
     }
 
-    fn call(unique: u64, process: ProcessKey, state: CallState) -> Call {
+    fn call(unique: u64, process: ProcessKey, state: CallState) -> Box<Call> {
         let context =
             RequestContext { unique, process, tid: 7, uid: 0, argument: 0, is_compat: false };
-        Call { state, ..Call::new(context, BinderWriteRead::default()) }
+        Call { state, ..Call::new(context, IoctlData::NOTHING) }.into()
     }
 
-    fn asleep(unique: u64, process: ProcessKey, thread: ThreadKey) -> Call {
+    fn asleep(unique: u64, process: ProcessKey, thread: ThreadKey) -> Box<Call> {
         call(unique, process, CallState::Asleep(thread, Check::Fresh))
     }
 
@@ -260,8 +281,9 @@ mod tests {
         let (process, threads) = sleepers(7..8);
         let mut calls = Calls::default();
         calls.insert(asleep(2, process, threads[0]));
-        let slept = calls.take(2).expect("it sleeps");
-        calls.insert(Call { state: CallState::ChangingFiles, ..slept });
+        let mut call = calls.take(2).expect("it sleeps");
+        call.state = CallState::ChangingFiles;
+        calls.insert(call);
         assert!(calls.take_asleep(threads[0]).is_none());
         assert!(calls.take_asleep_of(process).is_empty() && calls.get(2).is_some());
     }

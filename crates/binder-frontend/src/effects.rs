@@ -26,7 +26,7 @@ impl<F: Clone> Frontend<F> {
         self.warn_of_excess();
         if self.has_reports {
             while let Some(report) = self.context.poll_report() {
-                self.actions.push(Action::Report(report));
+                self.actions.push(Action::Report(report.into()));
             }
         }
     }
@@ -34,7 +34,7 @@ impl<F: Clone> Frontend<F> {
     /// Tells which client has met a limit, if one has.
     pub(crate) fn warn_of_excess(&mut self) {
         if let Some(excess) = self.context.take_excess() {
-            self.actions.push(Action::Warn(excess));
+            self.actions.push(Action::Warn(excess.into()));
         }
     }
 

@@ -1,30 +1,29 @@
 //! What comes in: the requests of clients, and what came of the actions that were taken for them.
 
+use alloc::boxed::Box;
+
 use binder_core::ProcessKey;
 
-use crate::access::Accessed;
+use crate::access::AccessRequest;
+use crate::calls::Call;
 use crate::request::{CallingThread, RequestContext};
 
-/// One thing that has happened.
+/// One thing that has happened. It goes through many hands: what is large in it is in a box.
 #[derive(Debug)]
 pub enum Event {
     /// A thread makes an ioctl.
     Ioctl {
-        /// Whose it is.
-        request: RequestContext,
+        /// The call, with the bytes of its struct.
+        call: Box<Call>,
         /// The thread.
         thread: CallingThread,
         /// The whole number of the ioctl.
         command: u32,
-        /// The bytes of its struct.
-        data: [u8; 48],
-        /// How many of them it has.
-        len: usize,
     },
     /// A thread polls.
     Poll {
         /// Whose it is.
-        request: RequestContext,
+        request: Box<RequestContext>,
         /// The thread.
         thread: CallingThread,
         /// By which to tell the pollers to look again, if they want to be told.
@@ -38,7 +37,7 @@ pub enum Event {
         process: ProcessKey,
     },
     /// An access that was [asked for](crate::Action::Access) has ended.
-    Accessed(Accessed),
+    Accessed(Box<AccessRequest>),
     /// An access was cut off, or has not begun and never will: its thread has a signal to handle.
     Cancelled {
         /// The request of the call.
@@ -53,15 +52,16 @@ pub enum Event {
     },
 }
 
+const _: () = assert!(size_of::<Event>() <= 40);
+
 impl Event {
     /// The open file through which it came, and the number of the calling thread; of one that is asked for by
     /// a client.
     pub fn caller(&self) -> Option<(ProcessKey, u32)> {
         match self {
-            Self::Ioctl { request, .. } | Self::Poll { request, .. } => {
-                Some((request.process, request.tid))
-            }
-            Self::Accessed(Accessed { request, .. }) => Some((request.process, request.tid)),
+            Self::Ioctl { call, .. } => Some(call.context.caller()),
+            Self::Poll { request, .. } => Some(request.caller()),
+            Self::Accessed(access) => Some(access.request.caller()),
             Self::Flush { .. } | Self::Cancelled { .. } | Self::ModeSeen { .. } => None,
         }
     }
@@ -69,8 +69,9 @@ impl Event {
     /// The request that a client waits on, if one does.
     pub fn unique(&self) -> u64 {
         match self {
-            Self::Ioctl { request, .. } | Self::Poll { request, .. } => request.unique,
-            Self::Accessed(Accessed { request, .. }) => request.unique,
+            Self::Ioctl { call, .. } => call.context.unique,
+            Self::Poll { request, .. } => request.unique,
+            Self::Accessed(access) => access.request.unique,
             Self::Flush { unique, .. }
             | Self::Cancelled { unique }
             | Self::ModeSeen { unique, .. } => *unique,

@@ -13,6 +13,7 @@ use binder_uapi::BinderWriteRead;
 use crate::action::Action;
 use crate::calls::{Call, CallState};
 use crate::frontend::Frontend;
+use crate::ioctl::IoctlData;
 use crate::request::RequestContext;
 
 /// What was done for a call that waits for [descriptor work](Action::FdWork).
@@ -50,27 +51,27 @@ pub enum NextStep {
 
 impl<F: Clone> Frontend<F> {
     /// Hands descriptor work to the executor. A signal does not end the call meanwhile, but is remembered.
-    pub(crate) fn begin_fd_work(&mut self, mut call: Call, work: Box<FdWork>) {
-        let request = call.context;
+    pub(crate) fn begin_fd_work(&mut self, mut call: Box<Call>, work: Box<FdWork>) {
+        let request = Box::new(call.context);
         let Some(file) = self.files.get(request.process) else {
-            return self.end_call(&call, Err(Errno::EINVAL));
+            return self.end_call(call, Err(Errno::EINVAL));
         };
         let file = file.handle.clone();
         call.state = CallState::ChangingFiles;
-        let struct_so_far = call.request;
+        let struct_so_far = Box::new(call.request);
         self.calls.insert(call);
         self.actions.push(Action::FdWork { file, request, call: struct_so_far, work });
     }
 
-    /// Goes on with a call that waits for descriptor work in another request of its thread, `to`: where the call came
-    /// from, the work cannot be done.
-    pub fn move_fd_work(&mut self, from: u64, to: RequestContext, work: Box<FdWork>) {
+    /// Goes on with a call that waits for descriptor work as another of its thread, `to`: where the call came from,
+    /// the work cannot be done.
+    pub fn move_fd_work(&mut self, from: u64, mut to: Box<Call>, work: Box<FdWork>) {
         match self.calls.take(from) {
             Some(call) => {
-                let was_interrupted = false;
-                self.begin_fd_work(Call { context: to, was_interrupted, ..call }, work);
+                to.request = call.request;
+                self.begin_fd_work(to, work);
             }
-            None => self.fail(to.unique, Errno::EINVAL),
+            None => self.fail(to, Errno::EINVAL),
         }
     }
 
@@ -79,14 +80,14 @@ impl<F: Clone> Frontend<F> {
     pub fn finish_fd_work(
         &mut self,
         request: RequestContext,
-        call: BinderWriteRead,
+        struct_so_far: BinderWriteRead,
         done: FdWorkResult,
         caller: CallerState,
         memory: &mut dyn ReceiveBuffers,
     ) -> Option<NextStep> {
         let before = self.calls.take(request.unique);
-        let was_interrupted = before.is_some_and(|call| call.was_interrupted);
-        let mut call = Call { was_interrupted, ..Call::new(request, call) };
+        let mut call = before.unwrap_or_else(|| Call::new(request, IoctlData::NOTHING).into());
+        (call.state, call.request) = (CallState::Running, struct_so_far);
         let outcome = match done {
             FdWorkResult::FdWork(work, installed) => {
                 self.context.finish_fd_work(work, installed, &call.request, memory)
@@ -102,7 +103,7 @@ impl<F: Clone> Frontend<F> {
             }
             CallerState::Stopped => Some(self.next_of_held(call, outcome)),
             CallerState::Gone => {
-                self.drop_outcome(call, outcome, memory);
+                self.drop_outcome(&mut call, outcome, memory);
                 None
             }
         };
@@ -115,7 +116,7 @@ impl<F: Clone> Frontend<F> {
     pub fn end_fd_work_of_killed(
         &mut self,
         request: RequestContext,
-        call: BinderWriteRead,
+        struct_so_far: BinderWriteRead,
         work: Option<(SuspendedCallKey, Vec<CapturedFile>)>,
     ) {
         match work {
@@ -124,10 +125,12 @@ impl<F: Clone> Frontend<F> {
                 self.calls.take(request.unique);
             }
         }
-        self.end_call(&Call::new(request, call), Err(Errno::EINTR));
+        let mut call = Call::new(request, IoctlData::NOTHING);
+        call.request = struct_so_far;
+        self.end_call(call.into(), Err(Errno::EINTR));
     }
 
-    fn next_of_held(&mut self, mut call: Call, outcome: Result<Outcome, Errno>) -> NextStep {
+    fn next_of_held(&mut self, mut call: Box<Call>, outcome: Result<Outcome, Errno>) -> NextStep {
         let request = call.request;
         call.state = CallState::ChangingFiles;
         let result = match outcome {
@@ -155,7 +158,7 @@ impl<F: Clone> Frontend<F> {
     /// Drops what a call has come to whose thread is gone.
     fn drop_outcome(
         &mut self,
-        mut call: Call,
+        call: &mut Call,
         outcome: Result<Outcome, Errno>,
         memory: &mut dyn ReceiveBuffers,
     ) {

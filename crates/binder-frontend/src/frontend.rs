@@ -8,13 +8,14 @@ use binder_core::{
     Caller, Commands, Context, Errno, Inheritance, Opener, Priority, ProcessKey, ReceiveBuffers,
     Waits,
 };
-use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo};
+use binder_uapi::BinderFrozenStatusInfo;
 
+use crate::access::AccessRequest;
 use crate::action::{Action, Answer};
 use crate::calls::{Call, CallState, Calls};
 use crate::event::Event;
 use crate::file_state::FileState;
-use crate::ioctl::{Ioctl, IoctlReply};
+use crate::ioctl::{Ioctl, IoctlData};
 use crate::request::{CallingThread, RequestContext};
 use crate::slot_table::SlotTable;
 
@@ -29,6 +30,8 @@ pub struct Frontend<F> {
     pub(crate) ending: VecDeque<ProcessKey>,
     /// Commands that no call needs any more, for the memory they have.
     pub(crate) used_commands: Option<Box<Commands>>,
+    /// An access that was made, for the same reason.
+    pub(crate) used_access: Option<Box<AccessRequest>>,
     /// Whether sends that go wrong are told.
     pub(crate) has_reports: bool,
     /// Whether threads inherit priorities from those whose calls they serve.
@@ -47,6 +50,7 @@ impl<F: Clone> Frontend<F> {
             actions: Vec::new(),
             ending: VecDeque::new(),
             used_commands: None,
+            used_access: None,
             has_reports,
         }
     }
@@ -117,15 +121,13 @@ impl<F: Clone> Frontend<F> {
     /// Has an event happen.
     pub fn handle(&mut self, event: Event, memory: &mut dyn ReceiveBuffers) {
         match event {
-            Event::Ioctl { request, thread, command, data, len } => {
-                self.ioctl(request, thread, command, data, len, memory);
-            }
+            Event::Ioctl { call, thread, command } => self.ioctl(call, thread, command, memory),
             Event::Poll { request, thread, handle } => self.poll(request, thread, handle, memory),
             Event::Flush { unique, process } => {
                 self.context.flush(process);
                 self.actions.push(Action::AnswerFlush { unique });
             }
-            Event::Accessed(accessed) => self.go_on(accessed, memory),
+            Event::Accessed(access) => self.go_on(access, memory),
             Event::Cancelled { unique } => self.end_cancelled(unique),
             Event::ModeSeen { unique, is_nonblocking } => {
                 self.go_on_by_mode(unique, is_nonblocking, memory);
@@ -136,44 +138,50 @@ impl<F: Clone> Frontend<F> {
 
     fn ioctl(
         &mut self,
-        request: RequestContext,
+        mut call: Box<Call>,
         thread: CallingThread,
         command: u32,
-        data: [u8; 48],
-        len: usize,
         memory: &mut dyn ReceiveBuffers,
     ) {
-        let again = || Event::Ioctl { request, thread, command, data, len };
-        let caller = match self.admit(&request, thread, again, memory) {
+        let caller = match self.admit(&call.context, thread, memory) {
             Admission::Admitted(caller) => caller,
-            Admission::Refused(error) => return self.fail(request.unique, error),
-            Admission::Pruned => return,
+            Admission::Refused(error) => return self.fail(call, error),
+            Admission::Full(file) => {
+                let thread = thread.once_pruned();
+                return self.prune(file, Event::Ioctl { call, thread, command });
+            }
         };
-        let call = match Ioctl::decode(command, &data[..len]) {
-            Ok(call) => call,
+        let ioctl = match Ioctl::decode(command, call.data()) {
+            Ok(ioctl) => ioctl,
             Err(error) => {
                 // The thread has called, though nothing comes of it.
                 self.context.note_call(&caller);
-                return self.fail(request.unique, error);
+                return self.fail(call, error);
             }
         };
-        match call {
-            Ioctl::WriteRead(call) => {
+        match ioctl {
+            Ioctl::WriteRead(request) => {
                 if let Some(priority) = thread.priority {
                     self.context.note_priority(&caller, priority);
                 }
-                self.begin_write_read(Call::new(request, call), memory);
+                call.request = request;
+                self.begin_write_read(call, memory);
             }
-            Ioctl::Freeze(info) => self.begin_freeze(request, &caller, info),
+            Ioctl::Freeze(info) => {
+                self.context.note_call(&caller);
+                let request = Box::new(call.context);
+                self.wait_for_freezer(call, Action::Freeze { request, info });
+            }
             Ioctl::FrozenInfo(info) => {
                 self.context.note_call(&caller);
-                self.wait_for_freezer(request, Action::FrozenInfo { request, info });
+                let request = Box::new(call.context);
+                self.wait_for_freezer(call, Action::FrozenInfo { request, info });
             }
-            call => {
-                let answer = self.run(call, &caller, memory);
+            ioctl => {
+                let result = self.run(ioctl, &caller, memory);
                 // A thread that leaves has its own priority again before it goes on.
                 self.carry_out_effects();
-                self.answer(request.unique, answer);
+                self.answer(call, result);
             }
         }
     }
@@ -192,14 +200,13 @@ impl<F: Clone> Frontend<F> {
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<(), Errno> {
         let thread = CallingThread { was_pruned: true, ..thread };
-        let unused = || Event::Cancelled { unique: request.unique };
-        let result = match self.admit(request, thread, unused, memory) {
+        let result = match self.admit(request, thread, memory) {
             // No call that comes without a request reads its argument.
             Admission::Admitted(caller) => {
                 Ioctl::decode(command, &[]).and_then(|call| self.run(call, &caller, memory))
             }
             Admission::Refused(error) => Err(error),
-            Admission::Pruned => Err(Errno::ENOMEM),
+            Admission::Full(_) => Err(Errno::ENOMEM),
         };
         self.carry_out_effects();
         result.map(|_| ())
@@ -211,7 +218,7 @@ impl<F: Clone> Frontend<F> {
         call: Ioctl,
         caller: &Caller,
         memory: &mut dyn ReceiveBuffers,
-    ) -> Result<IoctlReply, Errno> {
+    ) -> Result<IoctlData, Errno> {
         let answer = call.run(&mut self.context, caller, memory);
         if call == Ioctl::ExitThread {
             self.forget_thread(caller.process, caller.tid);
@@ -221,13 +228,12 @@ impl<F: Clone> Frontend<F> {
 
     fn poll(
         &mut self,
-        request: RequestContext,
+        request: Box<RequestContext>,
         thread: CallingThread,
         handle: Option<u64>,
         memory: &mut dyn ReceiveBuffers,
     ) {
-        let again = || Event::Poll { request, thread, handle };
-        let is_readable = match self.admit(&request, thread, again, memory) {
+        let is_readable = match self.admit(&request, thread, memory) {
             Admission::Admitted(caller) => {
                 if let (Some(handle), Some(file)) = (handle, self.files.get_mut(request.process)) {
                     file.poll_handle = Some(handle);
@@ -235,7 +241,10 @@ impl<F: Clone> Frontend<F> {
                 Ok(self.context.poll(&caller))
             }
             Admission::Refused(error) => Err(error),
-            Admission::Pruned => return,
+            Admission::Full(file) => {
+                let thread = thread.once_pruned();
+                return self.prune(file, Event::Poll { request, thread, handle });
+            }
         };
         self.actions.push(Action::AnswerPoll { unique: request.unique, is_readable });
     }
@@ -245,9 +254,8 @@ impl<F: Clone> Frontend<F> {
         &mut self,
         request: &RequestContext,
         thread: CallingThread,
-        again: impl FnOnce() -> Event,
         memory: &mut dyn ReceiveBuffers,
-    ) -> Admission {
+    ) -> Admission<F> {
         let Some(file) = self.files.get(request.process) else {
             return Admission::Refused(Errno::EINVAL);
         };
@@ -265,14 +273,14 @@ impl<F: Clone> Frontend<F> {
             Err(_) => {
                 // Perhaps it is met by those alone that have ended.
                 self.context.take_excess();
-                let (file, mut event) = (file.handle.clone(), Box::new(again()));
-                if let Event::Ioctl { thread, .. } | Event::Poll { thread, .. } = &mut *event {
-                    *thread = CallingThread { was_pruned: true, replaces_ended: false, ..*thread };
-                }
-                self.actions.push(Action::Prune { file, event });
-                Admission::Pruned
+                Admission::Full(file.handle.clone())
             }
         }
+    }
+
+    /// Has ended threads looked for, and the event happen again afterwards.
+    fn prune(&mut self, file: F, event: Event) {
+        self.actions.push(Action::Prune { file, event });
     }
 
     /// Who asks, as the core sees it.
@@ -289,41 +297,38 @@ impl<F: Clone> Frontend<F> {
         }
     }
 
-    fn begin_freeze(&mut self, request: RequestContext, caller: &Caller, info: BinderFreezeInfo) {
-        self.context.note_call(caller);
-        self.wait_for_freezer(request, Action::Freeze { request, info });
-    }
-
-    fn wait_for_freezer(&mut self, request: RequestContext, action: Action<F>) {
-        let call = Call::new(request, binder_uapi::BinderWriteRead::default());
-        self.calls.insert(Call { state: CallState::Freezing, ..call });
+    fn wait_for_freezer(&mut self, mut call: Box<Call>, action: Action<F>) {
+        call.state = CallState::Freezing;
+        self.calls.insert(call);
         self.actions.push(action);
     }
 
     /// Answers a call that [waited for a freeze](Action::Freeze), unless it is over.
     pub fn end_freeze(&mut self, unique: u64, answer: Answer) {
-        if self.calls.take(unique).is_some() {
-            self.actions.push(Action::Answer { unique, answer, reply: IoctlReply::NOTHING });
+        if let Some(mut call) = self.calls.take(unique) {
+            call.data = IoctlData::NOTHING;
+            self.actions.push(Action::Answer { call, answer });
         }
     }
 
     /// Answers a call that asked whether a [program is frozen](Action::FrozenInfo).
     pub fn end_frozen_info(&mut self, unique: u64, info: Result<BinderFrozenStatusInfo, Errno>) {
-        if self.calls.take(unique).is_some() {
-            self.answer(unique, info.map(|info| IoctlReply::of(&info)));
+        if let Some(call) = self.calls.take(unique) {
+            self.answer(call, info.map(|info| IoctlData::of(&info)));
         }
     }
 
-    pub(crate) fn fail(&mut self, unique: u64, error: Errno) {
-        self.answer(unique, Err(error));
+    pub(crate) fn fail(&mut self, call: Box<Call>, error: Errno) {
+        self.answer(call, Err(error));
     }
 
-    fn answer(&mut self, unique: u64, result: Result<IoctlReply, Errno>) {
+    fn answer(&mut self, mut call: Box<Call>, result: Result<IoctlData, Errno>) {
         let (answer, reply) = match result {
             Ok(reply) => (Answer::Done, reply),
-            Err(error) => (Answer::Failed(error), IoctlReply::NOTHING),
+            Err(error) => (Answer::Failed(error), IoctlData::NOTHING),
         };
-        self.actions.push(Action::Answer { unique, answer, reply });
+        call.data = reply;
+        self.actions.push(Action::Answer { call, answer });
     }
 
     /// Whether no process has the device open, and nothing of it waits for its end.
@@ -338,6 +343,7 @@ impl<F: Clone> Frontend<F> {
         self.calls.shrink();
         // The next call makes others, with no more memory than it needs.
         self.used_commands = None;
+        self.used_access = None;
         self.ending.shrink_to_fit();
         self.actions.shrink_to_fit();
     }
@@ -351,11 +357,11 @@ impl<F: Clone> Frontend<F> {
 }
 
 /// Whether a thread may call.
-enum Admission {
+enum Admission<F> {
     Admitted(Caller),
     Refused(Errno),
-    /// It is to try again, once those have ended that are gone.
-    Pruned,
+    /// There are too many: it is to try again, once those of this file have ended that are gone.
+    Full(F),
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Signals, and `O_NONBLOCK` as fcntl(2) changes it: what ends a call that waits.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use binder_core::{Errno, ProcessKey, ReceiveBuffers};
@@ -7,6 +8,7 @@ use binder_core::{Errno, ProcessKey, ReceiveBuffers};
 use crate::action::{Action, Answer, Cancelled};
 use crate::calls::{Call, CallState};
 use crate::frontend::Frontend;
+use crate::request::RequestContext;
 
 impl<F: Clone> Frontend<F> {
     /// A signal wants to end the call behind a request. Says whether there is such a call.
@@ -56,8 +58,8 @@ impl<F: Clone> Frontend<F> {
             | CallState::Freezing => return,
         };
         if let Some(file) = self.files.get(request.process) {
-            let (file, request) = (file.handle.clone(), *request);
-            self.actions.push(Action::Cancel { file, request, what });
+            let RequestContext { unique, tid, .. } = *request;
+            self.actions.push(Action::Cancel { file: file.handle.clone(), unique, tid, what });
         }
     }
 
@@ -66,12 +68,12 @@ impl<F: Clone> Frontend<F> {
         match self.calls.get(unique).map(|call| &call.state) {
             Some(CallState::Fetching) => {
                 if let Some(call) = self.calls.take(unique) {
-                    self.interrupted(&call);
+                    self.interrupted(call);
                 }
             }
             Some(CallState::CopyingOut | CallState::Yielding | CallState::Locating) => {
                 if let Some(call) = self.calls.take(unique) {
-                    self.end_call(&call, Err(Errno::EINTR));
+                    self.end_call(call, Err(Errno::EINTR));
                 }
             }
             // It has come further meanwhile.
@@ -98,7 +100,7 @@ impl<F: Clone> Frontend<F> {
         file.is_nonblocking = is_nonblocking;
         if is_nonblocking {
             for call in self.calls.take_asleep_of(process) {
-                self.end_slept(&call, Errno::EAGAIN);
+                self.end_slept(call, Errno::EAGAIN);
             }
             self.carry_out_effects();
         }
@@ -114,24 +116,24 @@ impl<F: Clone> Frontend<F> {
         let Some(mut call) = self.calls.take(unique) else { return };
         call.state = CallState::Running;
         let Some(file) = self.files.get_mut(call.context.process) else {
-            return self.end_call(&call, Err(Errno::EINVAL));
+            return self.end_call(call, Err(Errno::EINVAL));
         };
         if let Some(is_nonblocking) = is_nonblocking {
             file.is_nonblocking = is_nonblocking;
         }
         match is_nonblocking {
-            Some(true) => self.end_call(&call, Err(Errno::EAGAIN)),
+            Some(true) => self.end_call(call, Err(Errno::EAGAIN)),
             Some(false) | None => self.read_again(call, memory),
         }
     }
 
     fn end_sleep(&mut self, unique: u64, error: Errno) {
         if let Some(call) = self.calls.take(unique) {
-            self.end_slept(&call, error);
+            self.end_slept(call, error);
         }
     }
 
-    fn end_slept(&mut self, call: &Call, error: Errno) {
+    fn end_slept(&mut self, call: Box<Call>, error: Errno) {
         if let CallState::Asleep(thread, _) = call.state {
             self.wake_up(thread);
         }
@@ -141,7 +143,7 @@ impl<F: Clone> Frontend<F> {
     /// Ends a call because of a signal, with its commands run in part or not at all.
     ///
     /// `Differs from Linux:` there no signal but one that kills ends an access to memory.
-    pub(crate) fn interrupted(&mut self, call: &Call) {
+    pub(crate) fn interrupted(&mut self, call: Box<Call>) {
         self.answer_call(call, Answer::Interrupted);
     }
 }

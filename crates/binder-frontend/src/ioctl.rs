@@ -41,24 +41,32 @@ pub enum Ioctl {
     ExtendedError,
 }
 
-/// The bytes that go back to a client: none, or one small structure.
+/// The bytes of a client's struct, as they come or as they go back: none, or one small structure.
 #[derive(Clone, Copy, Debug)]
-pub struct IoctlReply {
+pub struct IoctlData {
     bytes: [u8; size_of::<BinderWriteRead>()],
     len: usize,
 }
 
-impl IoctlReply {
+impl IoctlData {
     /// No bytes.
     pub const NOTHING: Self = Self { bytes: [0; size_of::<BinderWriteRead>()], len: 0 };
+
+    /// Those that came; `None` for more than any ioctl of ours has.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let mut data = Self::NOTHING;
+        data.len = bytes.len();
+        data.bytes.get_mut(..data.len)?.copy_from_slice(bytes);
+        Some(data)
+    }
 
     /// The bytes of a structure.
     pub fn of<T: IntoBytes + zerocopy::Immutable>(value: &T) -> Self {
         const { assert!(size_of::<T>() <= size_of::<BinderWriteRead>()) };
-        let mut answer = Self::NOTHING;
-        answer.len = size_of::<T>();
-        answer.bytes[..answer.len].copy_from_slice(value.as_bytes());
-        answer
+        let mut data = Self::NOTHING;
+        data.len = size_of::<T>();
+        data.bytes[..data.len].copy_from_slice(value.as_bytes());
+        data
     }
 
     /// The bytes.
@@ -102,7 +110,7 @@ impl Ioctl {
         context: &mut Context,
         caller: &Caller,
         memory: &mut dyn ReceiveBuffers,
-    ) -> Result<IoctlReply, Errno> {
+    ) -> Result<IoctlData, Errno> {
         match self {
             Self::WriteRead(_) | Self::Freeze(_) | Self::FrozenInfo(_) => {
                 debug_assert!(false, "{self:?} concerns more than that");
@@ -111,22 +119,22 @@ impl Ioctl {
             Self::Version => {
                 context.note_call(caller);
                 let protocol_version = BINDER_CURRENT_PROTOCOL_VERSION;
-                return Ok(IoctlReply::of(&BinderVersion { protocol_version }));
+                return Ok(IoctlData::of(&BinderVersion { protocol_version }));
             }
             Self::SetMaxThreads(max_threads) => context.set_max_threads(caller, *max_threads),
             Self::BecomeContextManager(object) => context.become_context_manager(caller, object)?,
             Self::ExitThread => context.exit_thread(caller, memory),
             Self::NodeDebugInfo(info) => {
-                return Ok(IoctlReply::of(&context.node_debug_info(caller, info.ptr)));
+                return Ok(IoctlData::of(&context.node_debug_info(caller, info.ptr)));
             }
             Self::NodeInfoForRef(info) => {
-                return Ok(IoctlReply::of(&context.node_info_for_ref(caller, info)?));
+                return Ok(IoctlData::of(&context.node_info_for_ref(caller, info)?));
             }
             Self::DetectOnewaySpam(is_wanted) => context.detect_oneway_spam(caller, *is_wanted),
             Self::DeferCompletions(is_wanted) => context.defer_completions(caller, *is_wanted),
-            Self::ExtendedError => return Ok(IoctlReply::of(&context.take_extended_error(caller))),
+            Self::ExtendedError => return Ok(IoctlData::of(&context.take_extended_error(caller))),
         }
-        Ok(IoctlReply::NOTHING)
+        Ok(IoctlData::NOTHING)
     }
 }
 

@@ -35,11 +35,12 @@ mod slot_table;
 mod test_frontend;
 mod write_read;
 
-pub use access::{AccessEnd, AccessRequest, Accessed, MemoryAccess};
+pub use access::{AccessEnd, AccessRequest, MemoryAccess};
 pub use action::{Action, Answer, Cancelled};
+pub use calls::Call;
 pub use event::Event;
 pub use fd_work::{CallerState, FdWorkResult, NextStep};
 pub use frontend::Frontend;
-pub use ioctl::{Ioctl, IoctlReply};
+pub use ioctl::{Ioctl, IoctlData};
 pub use request::{CallingThread, RequestContext};
 pub use slot_table::SlotTable;

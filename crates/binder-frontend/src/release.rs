@@ -35,7 +35,7 @@ impl<F: Clone> Frontend<F> {
         memory: &mut dyn ReceiveBuffers,
     ) -> Option<F> {
         for call in self.calls.take_asleep_of(process) {
-            self.fail(call.context.unique, Errno::EIO);
+            self.fail(call, Errno::EIO);
         }
         self.end_file(process, awaited, memory)
     }

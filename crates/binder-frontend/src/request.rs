@@ -19,6 +19,13 @@ pub struct RequestContext {
     pub is_compat: bool,
 }
 
+impl RequestContext {
+    /// The open file through which it came, and the number of the calling thread.
+    pub fn caller(&self) -> (ProcessKey, u32) {
+        (self.process, self.tid)
+    }
+}
+
 /// What the executor has found out about the calling thread. It belongs to the process that opened the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CallingThread {
@@ -28,4 +35,11 @@ pub struct CallingThread {
     pub was_pruned: bool,
     /// How it is scheduled, if threads are to inherit that: `None` within is one to be left alone.
     pub priority: Option<Option<Priority>>,
+}
+
+impl CallingThread {
+    /// The same thread, once ended ones were looked for, and the one that had its number has made room.
+    pub(crate) fn once_pruned(self) -> Self {
+        Self { was_pruned: true, replaces_ended: false, ..self }
+    }
 }

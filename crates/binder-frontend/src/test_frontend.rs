@@ -13,10 +13,12 @@ use binder_core::{
 use binder_uapi::{BINDER_VERSION, BINDER_WRITE_READ, BinderWriteRead};
 use zerocopy::IntoBytes;
 
-use crate::access::{AccessEnd, AccessRequest, Accessed};
+use crate::access::{AccessEnd, AccessRequest};
 use crate::action::{Action, Answer};
+use crate::calls::Call;
 use crate::event::Event;
 use crate::frontend::Frontend;
+use crate::ioctl::IoctlData;
 use crate::request::{CallingThread, RequestContext};
 
 /// The memory of clients that have none.
@@ -96,10 +98,9 @@ impl TestFrontend {
         command: u32,
         bytes: &[u8],
     ) -> Vec<Action<u32>> {
-        let mut data = [0; 48];
-        data[..bytes.len()].copy_from_slice(bytes);
-        let (request, thread) = (self.request(unique, tid), CallingThread::default());
-        self.handle(Event::Ioctl { request, thread, command, data, len: bytes.len() })
+        let data = IoctlData::new(bytes).expect("a struct of the driver's");
+        let call = Call::new(self.request(unique, tid), data).into();
+        self.handle(Event::Ioctl { call, thread: CallingThread::default(), command })
     }
 
     /// A thread makes a call that is answered at once.
@@ -108,13 +109,13 @@ impl TestFrontend {
     }
 
     /// A thread writes so many bytes of commands.
-    pub(crate) fn write(&mut self, unique: u64, tid: u32, len: u64) -> AccessRequest<u32> {
+    pub(crate) fn write(&mut self, unique: u64, tid: u32, len: u64) -> Box<AccessRequest> {
         let write = BinderWriteRead { write_size: len, ..BinderWriteRead::default() };
         access(self.ioctl(unique, tid, BINDER_WRITE_READ, write.as_bytes()))
     }
 
     /// A thread reads for which there is nothing: what it reads into begins with a return that tells nothing.
-    pub(crate) fn begin_read(&mut self, unique: u64, tid: u32) -> AccessRequest<u32> {
+    pub(crate) fn begin_read(&mut self, unique: u64, tid: u32) -> Box<AccessRequest> {
         // A thread returns from its first read at once, unless it called before.
         assert_eq!(answers(&self.call(unique + 1, tid)), [(unique + 1, Answer::Done)]);
         let read = BinderWriteRead { read_size: 256, ..BinderWriteRead::default() };
@@ -129,11 +130,11 @@ impl TestFrontend {
 
     pub(crate) fn accessed(
         &mut self,
-        access: AccessRequest<u32>,
+        mut access: Box<AccessRequest>,
         end: AccessEnd,
     ) -> Vec<Action<u32>> {
-        let AccessRequest { request, access, .. } = access;
-        self.handle(Event::Accessed(Accessed { request, access, end }))
+        access.end = end;
+        self.handle(Event::Accessed(access))
     }
 
     /// A signal wants to end a call.
@@ -159,9 +160,9 @@ impl TestFrontend {
 }
 
 /// The one access that is to be made.
-pub(crate) fn access(mut actions: Vec<Action<u32>>) -> AccessRequest<u32> {
+pub(crate) fn access(mut actions: Vec<Action<u32>>) -> Box<AccessRequest> {
     match actions.pop() {
-        Some(Action::Access(access)) if actions.is_empty() => access,
+        Some(Action::Access { file: 70, access }) if actions.is_empty() => access,
         other => panic!("no access: {other:?}, {actions:?}"),
     }
 }
@@ -169,7 +170,7 @@ pub(crate) fn access(mut actions: Vec<Action<u32>>) -> AccessRequest<u32> {
 /// The ioctls that are answered, and how; nothing else is to be done.
 pub(crate) fn answers(actions: &[Action<u32>]) -> Vec<(u64, Answer)> {
     let answer = |action: &Action<u32>| match action {
-        Action::Answer { unique, answer, .. } => (*unique, *answer),
+        Action::Answer { call, answer } => (call.unique(), *answer),
         other => panic!("no answer: {other:?}"),
     };
     actions.iter().map(answer).collect()

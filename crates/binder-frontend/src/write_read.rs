@@ -8,11 +8,11 @@ use binder_core::{
 };
 use binder_uapi::BinderTransactionDataSg;
 
-use crate::access::{AccessEnd, AccessRequest, Accessed, MemoryAccess};
+use crate::access::{AccessEnd, AccessRequest, MemoryAccess};
 use crate::action::{Action, Answer};
 use crate::calls::{Call, CallState, Check};
 use crate::frontend::Frontend;
-use crate::ioctl::IoctlReply;
+use crate::ioctl::IoctlData;
 use crate::request::RequestContext;
 
 /// As many pieces of one write buffer are fetched before others go first: some ten sends.
@@ -20,25 +20,33 @@ const PIECES_IN_A_ROW: u32 = 4;
 
 impl<F: Clone> Frontend<F> {
     /// Has a call wait for memory of its client.
-    fn access(&mut self, mut call: Call, access: MemoryAccess) {
+    fn access(&mut self, mut call: Box<Call>, access: MemoryAccess) {
         let request = call.context;
         let Some(file) = self.files.get(request.process) else {
             debug_assert!(false, "a file that has ended has no call that goes on");
-            return self.end_call(&call, Err(Errno::EINVAL));
+            return self.end_call(call, Err(Errno::EINVAL));
         };
         let file = file.handle.clone();
         call.state = match access {
             MemoryAccess::Commands(..) => CallState::Fetching,
             MemoryAccess::CopyOut(_) => CallState::CopyingOut,
-            MemoryAccess::Turn(..) => CallState::Yielding,
+            MemoryAccess::Turn(..) | MemoryAccess::Nothing => CallState::Yielding,
         };
         let can_wait = call.state == CallState::Yielding || call.pieces >= PIECES_IN_A_ROW;
         self.calls.insert(call);
-        self.actions.push(Action::Access(AccessRequest { file, request, access, can_wait }));
+        let end = AccessEnd::Done;
+        let access = match self.used_access.take() {
+            Some(mut used) => {
+                *used = AccessRequest { request, access, can_wait, end };
+                used
+            }
+            None => Box::new(AccessRequest { request, access, can_wait, end }),
+        };
+        self.actions.push(Action::Access { file, access });
     }
 
     /// Fetches the next commands of a call, if there are any, and runs them.
-    pub(crate) fn begin_write_read(&mut self, call: Call, memory: &mut dyn ReceiveBuffers) {
+    pub(crate) fn begin_write_read(&mut self, call: Box<Call>, memory: &mut dyn ReceiveBuffers) {
         if call.request.write_consumed < call.request.write_size {
             self.fetch(call);
         } else {
@@ -54,7 +62,7 @@ impl<F: Clone> Frontend<F> {
     }
 
     /// Has a call wait for its next commands.
-    fn fetch(&mut self, call: Call) {
+    fn fetch(&mut self, call: Box<Call>) {
         let commands = self.spare_commands(&call);
         let access = MemoryAccess::Commands(call.request, commands);
         self.access(call, access);
@@ -83,8 +91,14 @@ impl<F: Clone> Frontend<F> {
     }
 
     /// Goes on with a call whose client's memory was accessed, unless it was answered meanwhile.
-    pub(crate) fn go_on(&mut self, accessed: Accessed, memory: &mut dyn ReceiveBuffers) {
-        let Accessed { request, access, end } = accessed;
+    pub(crate) fn go_on(
+        &mut self,
+        mut accessed: Box<AccessRequest>,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
+        let access = core::mem::replace(&mut accessed.access, MemoryAccess::Nothing);
+        let (request, end) = (accessed.request, accessed.end);
+        self.used_access = Some(accessed);
         let Some(mut call) = self.calls.take(request.unique) else {
             return self.give_up_reservations(access, memory);
         };
@@ -95,17 +109,17 @@ impl<F: Clone> Frontend<F> {
         call.state = CallState::Running;
         if self.files.get(request.process).is_none() {
             self.give_up_reservations(access, memory);
-            return self.end_call(&call, Err(Errno::EINVAL));
+            return self.end_call(call, Err(Errno::EINVAL));
         }
         match (access, end) {
             (access, AccessEnd::Bug) => {
                 self.give_up_reservations(access, memory);
-                self.fail(request.unique, Errno::EIO);
+                self.fail(call, Errno::EIO);
             }
             // What was fetched may lack what was cut off.
             (access @ MemoryAccess::Commands(..), AccessEnd::Cut) => {
                 self.give_up_reservations(access, memory);
-                self.interrupted(&call);
+                self.interrupted(call);
             }
             (MemoryAccess::Commands(_, commands), _) => {
                 self.run_commands(call, commands, None, memory);
@@ -118,6 +132,10 @@ impl<F: Clone> Frontend<F> {
                 let request = &mut call.request;
                 let outcome = self.context.finish_copy_out(copy_out, written, request, memory);
                 self.go_on_after(call, outcome);
+            }
+            (MemoryAccess::Nothing, _) => {
+                debug_assert!(false, "an access comes back once");
+                self.fail(call, Errno::EIO);
             }
         }
     }
@@ -134,7 +152,7 @@ impl<F: Clone> Frontend<F> {
     /// Runs the commands of a call, or goes on with those of `thread`.
     fn run_commands(
         &mut self,
-        mut call: Call,
+        mut call: Box<Call>,
         mut commands: Box<Commands>,
         thread: Option<ThreadKey>,
         memory: &mut dyn ReceiveBuffers,
@@ -158,13 +176,13 @@ impl<F: Clone> Frontend<F> {
     }
 
     /// Has a call wait for where the receiver of its next command has its receive buffer mapped.
-    fn locate(&mut self, mut call: Call, receiver: ProcessKey, commands: Box<Commands>) {
-        let request = call.context;
+    fn locate(&mut self, mut call: Box<Call>, receiver: ProcessKey, commands: Box<Commands>) {
+        let request = Box::new(call.context);
         let (Some(file), Some(caller)) =
             (self.files.get(receiver), self.files.get(request.process))
         else {
             debug_assert!(false, "a process that is open has a file");
-            return self.end_call(&call, Err(Errno::EINVAL));
+            return self.end_call(call, Err(Errno::EINVAL));
         };
         let (file, caller) = (file.handle.clone(), caller.handle.clone());
         call.state = CallState::Locating;
@@ -190,7 +208,7 @@ impl<F: Clone> Frontend<F> {
             call => {
                 self.context.give_up_reservations(&mut commands, memory);
                 if let Some(call) = call {
-                    self.end_call(&call, Err(Errno::EINVAL));
+                    self.end_call(call, Err(Errno::EINVAL));
                 }
             }
         }
@@ -199,7 +217,7 @@ impl<F: Clone> Frontend<F> {
 
     /// Reads for a call that has found nothing and may sleep after all. The struct shows what was done: this
     /// only reads.
-    pub(crate) fn read_again(&mut self, mut call: Call, memory: &mut dyn ReceiveBuffers) {
+    pub(crate) fn read_again(&mut self, mut call: Box<Call>, memory: &mut dyn ReceiveBuffers) {
         let caller = Caller { waits: Waits::UntilReady, ..self.caller(&call.context) };
         let mut commands = self.spare_commands(&call);
         commands.clear(&call.request);
@@ -212,9 +230,9 @@ impl<F: Clone> Frontend<F> {
     /// struct goes back in any case: it shows how far the call came.
     ///
     /// What a signal wants to end does not begin to wait again, but for what cannot be taken back.
-    pub(crate) fn go_on_after(&mut self, mut call: Call, outcome: Result<Outcome, Errno>) {
+    pub(crate) fn go_on_after(&mut self, mut call: Box<Call>, outcome: Result<Outcome, Errno>) {
         let result = match outcome {
-            Ok(Outcome::Fetch) if call.was_interrupted => return self.interrupted(&call),
+            Ok(Outcome::Fetch) if call.was_interrupted => return self.interrupted(call),
             Ok(Outcome::Fetch) => {
                 call.pieces += 1;
                 return self.fetch(call);
@@ -241,30 +259,30 @@ impl<F: Clone> Frontend<F> {
             }
             Err(error) => Err(error),
         };
-        self.end_call(&call, result);
+        self.end_call(call, result);
     }
 
     /// Has a call wait for a look at whether its file is still non-blocking.
-    fn look_at_mode(&mut self, mut call: Call) {
-        let request = call.context;
-        let Some(file) = self.files.get(request.process) else { return };
+    fn look_at_mode(&mut self, mut call: Box<Call>) {
+        let RequestContext { unique, process, .. } = call.context;
+        let Some(file) = self.files.get(process) else { return };
         let file = file.handle.clone();
         call.state = CallState::LookingAtMode;
         self.calls.insert(call);
-        self.actions.push(Action::LookAtMode { file, request });
+        self.actions.push(Action::LookAtMode { file, process, unique });
     }
 
     /// Answers a `BINDER_WRITE_READ`.
-    pub(crate) fn end_call(&mut self, call: &Call, result: Result<(), Errno>) {
+    pub(crate) fn end_call(&mut self, call: Box<Call>, result: Result<(), Errno>) {
         self.answer_call(call, result.map_or_else(Answer::Failed, |()| Answer::Done));
     }
 
-    pub(crate) fn answer_call(&mut self, call: &Call, answer: Answer) {
+    pub(crate) fn answer_call(&mut self, mut call: Box<Call>, answer: Answer) {
         if self.inherits {
             // Its thread is to have its own priority when it goes on.
             self.carry_out_effects();
         }
-        let reply = IoctlReply::of(&call.request);
-        self.actions.push(Action::Answer { unique: call.context.unique, answer, reply });
+        call.data = IoctlData::of(&call.request);
+        self.actions.push(Action::Answer { call, answer });
     }
 }

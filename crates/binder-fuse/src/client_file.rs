@@ -64,12 +64,18 @@ struct Threads {
 /// The memory handles of a client.
 #[derive(Debug, Default)]
 struct Memories {
-    #[expect(clippy::vec_box, reason = "a handle is lent in its box, which moves cheaply")]
-    idle: Vec<Box<MemoryHandle>>,
-    /// Those in use, by the requests they are used for.
-    in_use: Vec<(u64, Arc<CancelToken>)>,
+    places: Vec<MemoryPlace>,
     /// Requests that are to get no handle any more.
     given_up: Vec<u64>,
+}
+
+/// The place of a memory handle, which is lent in its box: that moves cheaply.
+#[derive(Debug)]
+struct MemoryPlace {
+    /// None while it is in use, for this request.
+    handle: Option<Box<MemoryHandle>>,
+    unique: u64,
+    token: Arc<CancelToken>,
 }
 
 /// What is known of where the receive buffer is mapped.
@@ -125,6 +131,12 @@ impl MappingLook {
             Some((base, _)) => self.base.is_some_and(|known| known != base),
             None => true,
         })
+    }
+}
+
+impl MemoryPlace {
+    fn is_used_for(&self, unique: u64) -> bool {
+        self.handle.is_none() && self.unique == unique
     }
 }
 
@@ -311,8 +323,17 @@ impl ClientFile {
         unique: u64,
         tid: u32,
     ) -> Box<MemoryHandle> {
-        let mut handle = memories.idle.pop().unwrap_or_else(|| self.make_memory());
-        memories.in_use.push((unique, handle.memory.cancel_token().clone()));
+        let idle = memories.places.iter_mut().find_map(|place| {
+            let handle = place.handle.take()?;
+            place.unique = unique;
+            Some(handle)
+        });
+        let mut handle = idle.unwrap_or_else(|| {
+            let handle = self.make_memory();
+            let token = handle.memory.cancel_token().clone();
+            memories.places.push(MemoryPlace { handle: None, unique, token });
+            handle
+        });
         drop(memories);
         handle.memory.use_thread(tid);
         handle
@@ -321,12 +342,13 @@ impl ClientFile {
     /// Takes it back, for the next. Says whether it was cut off meanwhile.
     pub(crate) fn take_back_memory(&self, unique: u64, handle: Box<MemoryHandle>) -> bool {
         let mut memories = self.memories();
-        if let Some(at) = memories.in_use.iter().position(|(it, _)| *it == unique) {
-            memories.in_use.swap_remove(at);
-        }
         let is_cut = handle.memory.cancel_token().is_cancelled();
-        if !is_cut && memories.idle.len() < KEPT_MEMORIES {
-            memories.idle.push(handle);
+        if let Some(at) = memories.places.iter().position(|place| place.is_used_for(unique)) {
+            if is_cut || at >= KEPT_MEMORIES {
+                memories.places.swap_remove(at);
+            } else {
+                memories.places[at].handle = Some(handle);
+            }
         }
         is_cut
     }
@@ -342,17 +364,17 @@ impl ClientFile {
 
     /// Gives up an access for a request whose thread has a signal to handle, as far as can be. Says whether
     /// it did.
-    pub(crate) fn cancel(&self, request: &RequestContext, what: Cancelled) -> bool {
-        let is_killed = is_killed(request.tid);
+    pub(crate) fn cancel(&self, unique: u64, tid: u32, what: Cancelled) -> bool {
+        let is_killed = is_killed(tid);
         let mut memories = self.memories();
-        match memories.in_use.iter().find(|(unique, _)| *unique == request.unique) {
-            Some((_, token)) => {
+        match memories.places.iter().find(|place| place.is_used_for(unique)) {
+            Some(MemoryPlace { token, .. }) => {
                 let may_end = is_killed || (what == Cancelled::Fetch && token.is_in_use());
                 may_end && token.cancel()
             }
             None => {
                 if is_killed {
-                    memories.given_up.push(request.unique);
+                    memories.given_up.push(unique);
                 }
                 is_killed
             }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use binder_core::{Context, Errno, Inheritance, MemoryBudget, ProcessKey};
+use binder_frontend::{Call, Event, Frontend};
+use binder_report::LockUsage;
+
 use crate::client::Clients;
 use crate::client_file::ClientFile;
 use crate::combining_lock::CombiningLock;
 use crate::seccomp_add_fd::ExpectedCalls;
 use crate::session::SessionShared;
-use binder_core::{Context, Errno, Inheritance, MemoryBudget, ProcessKey};
-use binder_frontend::{Event, Frontend, RequestContext};
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -46,15 +48,20 @@ pub(crate) struct DeviceState {
     deferred: Vec<Deferred>,
     /// When the clock of the context was 0; `None` where no statistics are shown.
     start: Option<Instant>,
+    /// Since when jobs are run, by that clock: they are held to have the lock since then.
+    held_since_ns: Option<u64>,
+    lock_usage: LockUsage,
 }
 
 /// One thing to do with the state of a device.
 pub(crate) enum Job {
     Event(Event),
-    /// Anything else, and anything else for a call.
+    /// Anything else, and anything else for a thread of an open file.
     Work(DeviceWork),
-    WorkFor(RequestContext, DeviceWork),
+    WorkFor((ProcessKey, u32), DeviceWork),
 }
+
+const _: () = assert!(size_of::<Job>() <= 40);
 
 /// Work with the state of a device.
 pub(crate) type DeviceWork = Box<dyn FnOnce(&mut DeviceState) + Send>;
@@ -64,6 +71,8 @@ pub(crate) type DeviceWork = Box<dyn FnOnce(&mut DeviceState) + Send>;
 pub(crate) struct Batch {
     pub(crate) actions: Vec<DeviceAction>,
     pub(crate) deferred: Vec<Deferred>,
+    /// A call that was answered, for the memory it has.
+    pub(crate) answered: Option<Box<Call>>,
 }
 
 impl std::fmt::Debug for Device {
@@ -88,6 +97,7 @@ impl Device {
 
     fn hand_out(&self, state: &mut DeviceState, batch: &mut Batch) {
         state.hand_out(batch);
+        state.note_release();
         self.is_quiet.store(state.frontend.is_quiet(), Ordering::Relaxed);
     }
 
@@ -105,6 +115,7 @@ impl Device {
         let (mut work, mut result) = (Some(work), None);
         self.state.submit(None, DeviceState::run, |state| {
             if let Some(work) = work.take() {
+                state.note_time();
                 result = Some(work(state));
             }
             self.hand_out(state, batch);
@@ -130,7 +141,17 @@ impl DeviceState {
         start: Option<Instant>,
     ) -> Self {
         let frontend = Frontend::new(context, inheritance, start.is_some());
-        Self { frontend, clients, id, budget, expected, deferred: Vec::new(), start }
+        Self {
+            frontend,
+            clients,
+            id,
+            budget,
+            expected,
+            deferred: Vec::new(),
+            start,
+            held_since_ns: None,
+            lock_usage: LockUsage::default(),
+        }
     }
 
     /// Hands out what is to be done.
@@ -150,24 +171,19 @@ impl DeviceState {
         let (unique, caller) = match &job {
             Job::Event(event) => (Some(event.unique()), event.caller()),
             // Its request may be answered already.
-            Job::WorkFor(request, _) => (None, Some((request.process, request.tid))),
+            Job::WorkFor(caller, _) => (None, Some(*caller)),
             Job::Work(_) => (None, None),
         };
         self.clients.set_caller(caller.map_or(0, |(_, tid)| tid));
-        // By reference, for it is large.
-        let mut job = Some(job);
-        let guarded = AssertUnwindSafe(|| {
-            self.note_time();
-            match job.take() {
-                Some(Job::Event(event)) => {
-                    self.frontend.handle(event, &mut self.clients);
-                    self.keep_to_budget();
-                }
-                Some(Job::Work(work) | Job::WorkFor(_, work)) => {
-                    work(self);
-                    self.frontend.carry_out_effects();
-                }
-                None => {}
+        self.note_time();
+        let guarded = AssertUnwindSafe(|| match job {
+            Job::Event(event) => {
+                self.frontend.handle(event, &mut self.clients);
+                self.keep_to_budget();
+            }
+            Job::Work(work) | Job::WorkFor(_, work) => {
+                work(self);
+                self.frontend.carry_out_effects();
             }
         });
         if catch_unwind(guarded).is_err() {
@@ -208,12 +224,29 @@ impl DeviceState {
         }
     }
 
-    /// Tells the core what time it is.
+    /// Tells the core what time it is: it dates what is sent.
     pub(crate) fn note_time(&mut self) {
-        if let Some(start) = self.start {
-            let now_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        if let Some(now_ns) = self.now_ns() {
             self.frontend.context_mut().set_now(now_ns);
+            self.held_since_ns.get_or_insert(now_ns);
         }
+    }
+
+    /// Notes that the lock is given back now.
+    fn note_release(&mut self) {
+        let Some(since_ns) = self.held_since_ns.take() else { return };
+        self.lock_usage.holds += 1;
+        self.lock_usage.held_ns +=
+            self.now_ns().map_or(0, |now_ns| now_ns.saturating_sub(since_ns));
+    }
+
+    fn now_ns(&self) -> Option<u64> {
+        self.start.map(|start| u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// How the lock was used by those who have jobs done; nothing is noted where no statistics are shown.
+    pub(crate) fn lock_usage(&self) -> LockUsage {
+        self.lock_usage
     }
 
     /// Gives back a slice of pages that have been idle while so many turns ended. Says whether more are left.

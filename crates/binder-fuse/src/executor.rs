@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 
 use binder_core::{Commands, Errno, FdWork, ProcessKey};
-use binder_frontend::{Action, Answer, Cancelled, Event, IoctlReply, RequestContext};
+use binder_frontend::{Action, Answer, Call, Cancelled, Event, RequestContext};
 use binder_os::realtime::Boost;
 use binder_os::{injection, proc_files};
 use binder_uapi::BinderWriteRead;
@@ -37,7 +37,7 @@ struct WantedMapping {
     /// The receiver's open file.
     file: Arc<ClientFile>,
     receiver: ProcessKey,
-    request: RequestContext,
+    request: Box<RequestContext>,
     commands: Box<Commands>,
 }
 
@@ -102,11 +102,11 @@ impl SessionShared {
     /// Has a thread of the pool do what may take its time.
     pub(crate) fn leave(&self, left: IoRequest) {
         match left {
-            IoRequest::Access(access) => {
-                let device = access.file.device.clone();
-                match self.access_in_slot(access) {
-                    Ok(done) => self.submit(&device, Job::Event(Event::Accessed(done))),
-                    Err(access) => self.leave_to_pool(access),
+            IoRequest::Access(file, mut access) => {
+                if self.access_in_slot(&file, &mut access) {
+                    self.submit(&file.device, Job::Event(Event::Accessed(access)));
+                } else {
+                    self.leave_to_pool(file, access);
                 }
             }
             IoRequest::AddFd(task) => self.pool.run_fd_task(*task),
@@ -115,17 +115,27 @@ impl SessionShared {
 
     /// Does all that is to be done, and hands what may take its time to `sink`.
     pub(crate) fn execute(&self, device: &Arc<Device>, batch: &mut Batch, sink: &mut Sink<'_>) {
-        for action in batch.actions.drain(..) {
-            self.act(device, action, sink);
+        let Batch { actions, deferred, answered } = batch;
+        for action in actions.drain(..) {
+            self.act(device, action, sink, answered);
         }
-        for work in batch.deferred.drain(..) {
+        for work in deferred.drain(..) {
             work(self);
         }
     }
 
-    fn act(&self, device: &Arc<Device>, action: DeviceAction, sink: &mut Sink<'_>) {
+    fn act(
+        &self,
+        device: &Arc<Device>,
+        action: DeviceAction,
+        sink: &mut Sink<'_>,
+        answered: &mut Option<Box<Call>>,
+    ) {
         match action {
-            Action::Answer { unique, answer, reply } => self.answer(unique, answer, &reply),
+            Action::Answer { call, answer } => {
+                self.answer(call.unique(), answer, call.data());
+                *answered = Some(call);
+            }
             Action::AnswerPoll { unique, is_readable: Ok(is_readable) } => {
                 let events = if is_readable { POLLIN | POLLRDNORM } else { 0 };
                 send(&self.fuse, &reply::poll(unique, events));
@@ -134,25 +144,29 @@ impl SessionShared {
                 send(&self.fuse, &reply::error(unique, error.number()));
             }
             Action::AnswerFlush { unique } => send(&self.fuse, &reply::empty(unique)),
-            Action::Access(access) => sink(IoRequest::Access(access)),
+            Action::Access { file, access } => sink(IoRequest::Access(file, access)),
             Action::Locate { file, receiver, caller, request, commands } => {
-                let wanted = WantedMapping { file, receiver, request, commands };
-                self.locate(caller.payer_of(&request), wanted);
+                let payer = caller.payer_of(&request);
+                self.locate(payer, WantedMapping { file, receiver, request, commands });
             }
             Action::FdWork { file, request, call, work } => {
-                self.begin_fd_work(file, request, call, work, sink);
+                self.begin_fd_work(file, *request, *call, work, sink);
             }
-            Action::LookAtMode { file, request } => self.look_at_mode(&file, request, sink),
-            Action::Cancel { file, request, what } => self.cancel(&file, &request, what, sink),
-            Action::Prune { file, event } => self.prune(&file, *event, sink),
+            Action::LookAtMode { file, process, unique } => {
+                self.look_at_mode(&file, process, unique, sink);
+            }
+            Action::Cancel { file, unique, tid, what } => {
+                self.cancel(&file, unique, tid, what, sink);
+            }
+            Action::Prune { file, event } => self.prune(&file, event, sink),
             Action::ForgetThread { file, tid } => file.forget_thread(tid),
             Action::Freeze { request, info } => {
                 let device = device.clone();
-                self.freezer.tell(FreezerEvent::Freeze { device, request, info });
+                self.freezer.tell(FreezerEvent::Freeze { device, request: *request, info });
             }
             Action::FrozenInfo { request, info } => {
                 let device = device.clone();
-                self.freezer.tell(FreezerEvent::FrozenInfo { device, request, info });
+                self.freezer.tell(FreezerEvent::FrozenInfo { device, request: *request, info });
             }
             Action::CancelFreeze { unique } => {
                 let device = device.clone();
@@ -176,7 +190,7 @@ impl SessionShared {
 
     /// Answers an ioctl that comes to no front end.
     pub(crate) fn refuse_ioctl(&self, unique: u64, error: Errno) {
-        self.answer(unique, Answer::Failed(error), &IoctlReply::NOTHING);
+        self.answer(unique, Answer::Failed(error), &[]);
     }
 
     /// Answers a request of whatever kind that ends with an error.
@@ -187,9 +201,9 @@ impl SessionShared {
         }
     }
 
-    fn answer(&self, unique: u64, answer: Answer, reply: &IoctlReply) {
+    fn answer(&self, unique: u64, answer: Answer, data: &[u8]) {
         if let Some(id) = RingCallId::of_unique(unique) {
-            return self.answer_in_ring(id, answer, reply);
+            return self.answer_in_ring(id, answer, data);
         }
         let result = match answer {
             Answer::Done => 0,
@@ -197,7 +211,7 @@ impl SessionShared {
             Answer::Interrupted => injection::REPEAT,
             Answer::Restart => -ERESTARTSYS,
         };
-        send(&self.fuse, &reply::ioctl(unique, result, reply.bytes()));
+        send(&self.fuse, &reply::ioctl(unique, result, data));
     }
 
     fn begin_fd_work(
@@ -230,34 +244,41 @@ impl SessionShared {
                 tracing::warn!(%error, pid = file.pid, "a mapping could not be looked for");
                 None
             });
+            let caller = request.caller();
             let work: DeviceWork = Box::new(move |state| {
                 let area = found.map(|(pinned, area)| {
                     state.clients.set_place(receiver, pinned, area.base);
                     area
                 });
                 let memory = &mut state.clients;
-                state.frontend.located(request, commands, receiver, area, memory);
+                state.frontend.located(*request, commands, receiver, area, memory);
             });
-            shared.submit(&file.device, Job::WorkFor(request, work));
+            shared.submit(&file.device, Job::WorkFor(caller, work));
         });
     }
 
     /// Looks whether a file is still non-blocking, at the one descriptor where it was last seen. If it is not
     /// there, it takes a look at all that the process has open to tell: a thread of the pool looks, and ends
     /// the sleep that begins meanwhile if it has to.
-    fn look_at_mode(&self, file: &Arc<ClientFile>, request: RequestContext, sink: &mut Sink<'_>) {
+    fn look_at_mode(
+        &self,
+        file: &Arc<ClientFile>,
+        process: ProcessKey,
+        unique: u64,
+        sink: &mut Sink<'_>,
+    ) {
         let mut mode = file.mode();
         let is_nonblocking = mode.look(file.pid, file.id);
         let must_search = is_nonblocking.is_none() && mode.begin_search();
         drop(mode);
         if must_search {
-            let (file, process) = (file.clone(), request.process);
+            let file = file.clone();
             self.pool.run(file.payer(), move |shared| {
                 let found = proc_files::open_files(file.pid, [file.id]).unwrap_or_default();
                 shared.note_mode(&file, process, found.get(&file.id).copied());
             });
         }
-        let seen = Event::ModeSeen { unique: request.unique, is_nonblocking };
+        let seen = Event::ModeSeen { unique, is_nonblocking };
         self.submit_to(&file.device, Job::Event(seen), sink);
     }
 
@@ -280,11 +301,11 @@ impl SessionShared {
     fn cancel(
         &self,
         file: &ClientFile,
-        request: &RequestContext,
+        unique: u64,
+        tid: u32,
         what: Cancelled,
         sink: &mut Sink<'_>,
     ) {
-        let unique = request.unique;
         match what {
             Cancelled::FdWork => {
                 if let Some(task) = self.pool.take_fd_task_of_killed(unique) {
@@ -292,7 +313,7 @@ impl SessionShared {
                 }
             }
             Cancelled::Fetch | Cancelled::CopyOut => {
-                if file.cancel(request, what) {
+                if file.cancel(unique, tid, what) {
                     self.submit_to(&file.device, Job::Event(Event::Cancelled { unique }), sink);
                 }
             }

@@ -10,7 +10,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use binder_core::{Errno, FdWork, NotInstalled, SuspendedCallKey};
-use binder_frontend::{CallerState, FdWorkResult, IoctlReply, NextStep, RequestContext};
+use binder_frontend::{CallerState, FdWorkResult, IoctlData, NextStep, RequestContext};
 use binder_os::injection::{
     self, Answered, InjectionError, InstallError, LentFiles, StoppedThread,
 };
@@ -246,7 +246,7 @@ fn finish(
         let memory = &mut state.clients;
         then(state.frontend.finish_fd_work(request, call, done, caller, memory));
     });
-    Job::WorkFor(request, work)
+    Job::WorkFor(request.caller(), work)
 }
 
 /// Writes the struct of an ioctl that ends with `result` to its caller, who waits for us. Returns how it
@@ -257,7 +257,7 @@ pub(crate) fn write_struct(
     call: &BinderWriteRead,
     result: i32,
 ) -> i32 {
-    match memory.write(request.argument, IoctlReply::of(call).bytes()) {
+    match memory.write(request.argument, IoctlData::of(call).bytes()) {
         Ok(()) => result,
         Err(_) => -Errno::EFAULT.number(),
     }
@@ -272,7 +272,7 @@ fn let_go(
 ) -> Answered {
     match waits_in {
         WaitsIn::Request => {
-            let bytes = IoctlReply::of(call);
+            let bytes = IoctlData::of(call);
             send(&shared.fuse, &reply::ioctl(request.unique, injection::REPEAT, bytes.bytes()));
             Answered::Itself
         }

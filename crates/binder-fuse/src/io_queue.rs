@@ -11,7 +11,8 @@ use crate::fd_work::FdTask;
 
 /// Something that may take its time, since a client has a say in that.
 pub(crate) enum IoRequest {
-    Access(AccessRequest<Arc<ClientFile>>),
+    /// Of the memory of the process that has a file open.
+    Access(Arc<ClientFile>, Box<AccessRequest>),
     /// To send a thread to the supervisor.
     AddFd(Box<FdTask>),
 }

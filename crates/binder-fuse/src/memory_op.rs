@@ -11,7 +11,7 @@ use binder_core::{
     CallerMemory, ClaimedAddr, CopyFault, CopyOut, EarlyReservation, EarlyReservationKey,
     TransactionKind,
 };
-use binder_frontend::{AccessEnd, AccessRequest, Accessed, Event, MemoryAccess, RequestContext};
+use binder_frontend::{AccessEnd, AccessRequest, Event, MemoryAccess, RequestContext};
 use binder_os::{ClientMemory, MappedMemory};
 use binder_uapi::BinderTransactionDataSg;
 
@@ -104,26 +104,24 @@ impl SessionShared {
     pub(crate) fn access(
         &self,
         reader: &mut RequestReader,
-        access: AccessRequest<Arc<ClientFile>>,
+        file: Arc<ClientFile>,
+        mut access: Box<AccessRequest>,
     ) -> Result<Option<IoRequest>, Replaced> {
-        let file = access.file.clone();
-        let access = match self.access_in_slot(access) {
-            Ok(accessed) => {
-                let job = Job::Event(Event::Accessed(accessed));
-                return Ok(self.submit_and_take(&file.device, job, reader.batch()));
-            }
-            Err(access) => access,
-        };
+        if self.access_in_slot(&file, &mut access) {
+            let job = Job::Event(Event::Accessed(access));
+            return Ok(self.submit_and_take(&file.device, job, reader.batch()));
+        }
         let pid = file.pid;
         if access.can_wait || self.slow.holds(pid) {
-            self.leave_to_pool(access);
+            self.leave_to_pool(file, access);
             return Ok(None);
         }
         if !reader.advance(pid) {
-            self.leave_to_pool(access);
+            self.leave_to_pool(file, access);
             return Err(Replaced);
         }
-        let job = Job::Event(Event::Accessed(self.perform(access, Accessor::Reader)));
+        access.end = self.perform(&file, &mut access, Accessor::Reader);
+        let job = Job::Event(Event::Accessed(access));
         if !reader.advance(0) {
             // The other has marked the client.
             self.slow.end_wait(pid, true);
@@ -134,39 +132,38 @@ impl SessionShared {
     }
 
     /// Has a thread of the pool access memory for a call, and go on with that.
-    pub(crate) fn leave_to_pool(&self, access: AccessRequest<Arc<ClientFile>>) {
-        let payer = access.file.payer_of(&access.request);
+    pub(crate) fn leave_to_pool(&self, file: Arc<ClientFile>, mut access: Box<AccessRequest>) {
+        let payer = file.payer_of(&access.request);
         let is_turn = matches!(access.access, MemoryAccess::Turn(..));
         self.pool.run(payer, move |shared| {
-            let file = access.file.clone();
             let is_slow = !is_turn && shared.slow.holds(file.pid);
             if is_slow {
                 shared.slow.begin_wait(file.pid);
             }
             let start = Instant::now();
-            let accessed = shared.perform(access, Accessor::Pool);
+            access.end = shared.perform(&file, &mut access, Accessor::Pool);
             if is_slow {
                 shared.slow.end_wait(file.pid, start.elapsed() >= ROUND);
             }
-            shared.submit(&file.device, Job::Event(Event::Accessed(accessed)));
+            shared.submit(&file.device, Job::Event(Event::Accessed(access)));
         });
     }
 
-    /// Makes an access, however long that takes.
-    fn perform(&self, access: AccessRequest<Arc<ClientFile>>, by: Accessor) -> Accessed {
-        let AccessRequest { file, request, mut access, .. } = access;
-        if let MemoryAccess::Turn(..) = access {
-            return Accessed { request, access, end: AccessEnd::Done };
+    /// Makes an access, however long that takes. Returns how it ends.
+    fn perform(&self, file: &ClientFile, access: &mut AccessRequest, by: Accessor) -> AccessEnd {
+        let AccessRequest { request, access, .. } = access;
+        if let MemoryAccess::Turn(..) | MemoryAccess::Nothing = access {
+            return AccessEnd::Done;
         }
         let Some(mut handle) = file.lend_memory_if_wanted(request.unique, request.tid) else {
-            return Accessed { request, access, end: AccessEnd::Cut };
+            return AccessEnd::Cut;
         };
         let MemoryHandle { memory, habits, .. } = &mut *handle;
-        let work = AssertUnwindSafe(|| match &mut access {
+        let work = AssertUnwindSafe(|| match access {
             MemoryAccess::Commands(call, commands) => {
                 let is_reader = by == Accessor::Reader;
                 let reserve = |kind, data: &_| {
-                    if is_reader { self.reserve_early(&file, &request, kind, data) } else { None }
+                    if is_reader { self.reserve_early(file, request, kind, data) } else { None }
                 };
                 let ahead = ReadAhead::new(is_reader.then_some(habits));
                 commands.fetch_next(call, &mut OfCaller { memory, ahead, reserve });
@@ -176,15 +173,14 @@ impl SessionShared {
                 Ok(()) => AccessEnd::Done,
                 Err(fault) => AccessEnd::Fault(fault),
             },
-            MemoryAccess::Turn(..) => AccessEnd::Done,
+            MemoryAccess::Turn(..) | MemoryAccess::Nothing => AccessEnd::Done,
         });
         let done = catch_unwind(work).unwrap_or_else(|_| {
             tracing::error!(request.unique, "a request met a bug when memory was accessed for it");
             AccessEnd::Bug
         });
         let is_cut = file.take_back_memory(request.unique, handle);
-        let end = if is_cut && done == AccessEnd::Done { AccessEnd::Cut } else { done };
-        Accessed { request, access, end }
+        if is_cut && done == AccessEnd::Done { AccessEnd::Cut } else { done }
     }
 
     /// Makes a reservation for what a call sends. `None` also where another thread has the device:

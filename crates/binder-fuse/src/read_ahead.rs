@@ -16,9 +16,12 @@ const SLOT_BITS: u32 = 3;
 /// After so many times in a row the same is expected: to read in vain costs as much as two times gain.
 const SURE: u8 = 2;
 
-/// Where the commands of a process's threads last pointed.
-#[derive(Debug, Default)]
-pub(crate) struct Habits([Habit; SLOTS]);
+/// Where the commands of a process's threads last pointed, and room for what is read there.
+#[derive(Debug)]
+pub(crate) struct Habits {
+    habits: [Habit; SLOTS],
+    bytes: [u8; ROOM_BYTES],
+}
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Habit {
@@ -41,7 +44,6 @@ pub(crate) struct ReadAhead<'a> {
     /// None if nothing is to be read but what is asked for.
     habits: Option<&'a mut Habits>,
     stage: Stage,
-    bytes: [u8; ROOM_BYTES],
 }
 
 enum Stage {
@@ -51,11 +53,17 @@ enum Stage {
     Over,
 }
 
+impl Default for Habits {
+    fn default() -> Self {
+        Self { habits: Default::default(), bytes: [0; ROOM_BYTES] }
+    }
+}
+
 impl Habits {
     fn habit(&mut self, commands: u64) -> &mut Habit {
         // Stacks and heaps of threads lie at even distances: all bits count, in those at the top.
         let mixed = commands.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &mut self.0[(mixed >> (u64::BITS - SLOT_BITS)) as usize]
+        &mut self.habits[(mixed >> (u64::BITS - SLOT_BITS)) as usize]
     }
 
     /// What commands at this address are expected to point to.
@@ -89,7 +97,7 @@ impl Habits {
 impl<'a> ReadAhead<'a> {
     /// By the habits of its process; without them, nothing is read ahead.
     pub(crate) fn new(habits: Option<&'a mut Habits>) -> Self {
-        Self { habits, stage: Stage::Fresh, bytes: [0; ROOM_BYTES] }
+        Self { habits, stage: Stage::Fresh }
     }
 
     /// Fills `into` from `address`. The first that is read are commands.
@@ -111,7 +119,7 @@ impl<'a> ReadAhead<'a> {
             return memory.read(address, into);
         };
         let len_bytes = into.len();
-        let (offsets, data) = self.bytes.split_at_mut(places[0].len);
+        let (offsets, data) = habits.bytes.split_at_mut(places[0].len);
         let offsets = (places[0].address, offsets);
         let data = (places[1].address, &mut data[..places[1].len]);
         match memory.read_all([(address, into), offsets, data]) {
@@ -173,14 +181,15 @@ impl<'a> ReadAhead<'a> {
         else {
             return None;
         };
-        self.habits.as_mut()?.note(commands, asked);
+        let habits = self.habits.as_mut()?;
+        habits.note(commands, asked);
         let is_there = |(asked, ahead): (&Place, &Place)| {
             asked.address == ahead.address && asked.len <= ahead.len
         };
         if ahead[1].len == 0 || !asked.iter().zip(&ahead).all(is_there) {
             return None;
         }
-        let (first, second) = self.bytes.split_at(ahead[0].len);
+        let (first, second) = habits.bytes.split_at(ahead[0].len);
         Some([&first[..asked[0].len], &second[..asked[1].len]])
     }
 }

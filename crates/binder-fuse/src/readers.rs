@@ -268,7 +268,7 @@ impl RequestReader<'_> {
         let shared = self.shared;
         while let Some(next) = left.take().or_else(|| shared.io_queue.pop()) {
             let done = match next {
-                IoRequest::Access(access) => shared.access(self, access),
+                IoRequest::Access(file, access) => shared.access(self, file, access),
                 IoRequest::AddFd(task) => shared.add_fd(self, *task),
             };
             match done {

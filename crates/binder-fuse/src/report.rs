@@ -2,7 +2,7 @@
 //! are asked one after the other.
 
 use binder_core::{Context, LogEntry, ProcessKey, Snapshot, SnapshotCursor, SnapshotItem};
-use binder_report::Interfaces;
+use binder_report::{Interfaces, LockUsage};
 
 use crate::device::{DeviceId, DeviceState};
 use crate::logs::ShortLog;
@@ -20,9 +20,9 @@ pub(crate) struct ReportCursor {
 /// What is taken down in one go.
 #[derive(Debug)]
 pub(crate) enum ReportSlice {
-    /// Some of a device, whose name comes with the first of it.
+    /// Some of a device, whose name comes with the first of it, and how its lock was used.
     Device {
-        name: Option<String>,
+        heading: Option<(String, LockUsage)>,
         items: Vec<SnapshotItem>,
         interfaces: Interfaces,
         next: ReportCursor,
@@ -61,7 +61,8 @@ impl SessionShared {
                 Interfaces::default()
             };
             next.follow();
-            ReportSlice::Device { name, items, interfaces, next }
+            let heading = name.map(|name| (name, state.lock_usage()));
+            ReportSlice::Device { heading, items, interfaces, next }
         })
     }
 

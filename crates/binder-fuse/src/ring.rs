@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use binder_core::{Errno, ProcessKey};
-use binder_frontend::{Answer, CallingThread, Event, IoctlReply, RequestContext};
+use binder_frontend::{Answer, Call, CallingThread, Event, IoctlData, RequestContext};
 use binder_os::RingMemory;
 use binder_ring::{RingAnswer, SlotIndex};
 use binder_uapi::{
@@ -206,23 +206,21 @@ impl SessionShared {
             RequestContext { unique, process: *process, tid, uid, argument: 0, is_compat: false };
         let priority = self.priorities.of_thread(tid);
         let thread = CallingThread { priority, ..CallingThread::default() };
-        let mut data = [0; 48];
-        data.copy_from_slice(call.as_bytes());
-        let len = data.len();
-        let event = Event::Ioctl { request, thread, command: BINDER_WRITE_READ, data, len };
+        let call = Call::new(request, IoctlData::of(call)).into();
+        let event = Event::Ioctl { call, thread, command: BINDER_WRITE_READ };
         self.submit_and_take(&file.device, Job::Event(event), batch)
     }
 
     /// Answers a call of a ring.
-    pub(crate) fn answer_in_ring(&self, id: RingCallId, answer: Answer, reply: &IoctlReply) {
+    pub(crate) fn answer_in_ring(&self, id: RingCallId, answer: Answer, data: &[u8]) {
         let result = match answer {
             Answer::Done => 0,
             Answer::Failed(error) => -error.number(),
             Answer::Interrupted | Answer::Restart => -Errno::EINTR.number(),
         };
         // A call that comes to no front end has no struct to give back.
-        let call = BinderWriteRead::read_from_bytes(reply.bytes()).ok();
-        let call = call.or_else(|| Some(self.rings.get(id)?.posted_call(id)?));
+        let call = BinderWriteRead::read_from_bytes(data).ok();
+        let call = call.or_else(|| self.rings.get(id)?.posted_call(id));
         self.finish_in_ring(id, result, &call.unwrap_or_default());
     }
 
@@ -259,16 +257,17 @@ impl SessionShared {
             self.end_moved(file, MovedFdWork { request: from, call, work });
             return None;
         }
+        let to = Call::new(request, IoctlData::of(&call)).into();
         let go_on: DeviceWork =
-            Box::new(move |state| state.frontend.move_fd_work(from.unique, request, work));
-        Some(Job::WorkFor(request, go_on))
+            Box::new(move |state| state.frontend.move_fd_work(from.unique, to, work));
+        Some(Job::WorkFor(request.caller(), go_on))
     }
 
     /// Ends descriptor work with which no thread goes on.
     fn end_moved(&self, file: &Arc<ClientFile>, moved: MovedFdWork) {
-        let request = moved.request;
+        let caller = moved.request.caller();
         let end: DeviceWork = Box::new(move |state| moved.end(state));
-        self.submit(&file.device, Job::WorkFor(request, end));
+        self.submit(&file.device, Job::WorkFor(caller, end));
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use binder_core::{
     CapturedFile, CopyFault, CopyOut, Errno, FdWork, NotInstalled, ProcessKey, SuspendedCallKey,
 };
-use binder_frontend::{CallerState, FdWorkResult, IoctlReply, NextStep, RequestContext};
+use binder_frontend::{CallerState, FdWorkResult, IoctlData, NextStep, RequestContext};
 use binder_os::injection::{self, InjectionError, NO_ROOM};
 use binder_os::seccomp;
 use binder_uapi::BinderWriteRead;
@@ -189,7 +189,7 @@ pub(crate) fn begin(shared: &SessionShared, task: FdTask, ready: impl FnOnce()) 
     let FdTaskKind::FdWork(fd_work) = task.purpose else { return AddFdStart::Left(task) };
     let FdTask { file, request, call, .. } = task;
     let mut fd_work = Some(fd_work);
-    let bytes = IoctlReply::of(&call);
+    let bytes = IoctlData::of(&call);
     let answer = || {
         let result = injection::REPEAT_ALWAYS;
         send(&shared.fuse, &reply::ioctl(request.unique, result, bytes.bytes()));

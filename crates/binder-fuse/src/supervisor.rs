@@ -159,7 +159,7 @@ impl TrapHandler {
                 });
             });
         });
-        shared.submit(&file.device, Job::WorkFor(request, work));
+        shared.submit(&file.device, Job::WorkFor(request.caller(), work));
     }
 
     /// A program is about to restrict itself: from here on its threads are not sent to the supervisor.

@@ -31,6 +31,17 @@ pub struct DeviceReport {
     pub name: String,
     /// Its tables.
     pub snapshot: binder_core::Snapshot,
+    /// How its lock was used; `None` for what devices left that are gone.
+    pub lock: Option<LockUsage>,
+}
+
+/// How the lock of a device was used, since there is the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct LockUsage {
+    /// How often it was taken to do something for clients.
+    pub holds: u64,
+    /// For how long it was held then, all together.
+    pub held_ns: u64,
 }
 
 /// Text that grows line by line.

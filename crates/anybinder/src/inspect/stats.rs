@@ -17,7 +17,8 @@ pub(crate) fn run(options: &StatsOptions) -> Result<ExitCode, Failure> {
             StatsRecord::Objects { .. }
             | StatsRecord::User { .. }
             | StatsRecord::Share(_)
-            | StatsRecord::Memory(_) => false,
+            | StatsRecord::Memory(_)
+            | StatsRecord::Lock { .. } => false,
         });
     }
     let shown = |record: &StatsRecord| match record {
@@ -25,7 +26,8 @@ pub(crate) fn run(options: &StatsOptions) -> Result<ExitCode, Failure> {
         StatsRecord::Objects { .. }
         | StatsRecord::User { .. }
         | StatsRecord::Share(_)
-        | StatsRecord::Memory(_) => true,
+        | StatsRecord::Memory(_)
+        | StatsRecord::Lock { .. } => true,
     };
     let if_empty = match options.pid {
         Some(_) => "This process has given no command.",
@@ -72,6 +74,8 @@ fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
                 row("bytes", present_bytes, limit_bytes.to_string());
                 row("bytes in use", used_bytes, "-".into());
             }
+            // Two of them tell something, what lies between: that is for tools.
+            StatsRecord::Lock { .. } => {}
             StatsRecord::Counter { device, name, count, .. } => {
                 let device = device.clone().unwrap_or("all".into());
                 counters.row([name.clone(), device, count.to_string()]);

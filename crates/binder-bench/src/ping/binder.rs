@@ -16,7 +16,7 @@ use crate::session::DriverSession;
 
 /// How the server hears that its replies were accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Completions {
+pub(crate) enum Completions {
     /// By a return of their own, as every driver has it: the server needs two ioctls for a call.
     Own,
     /// Together with the next call, as only our driver has it: one ioctl for a call.
@@ -25,7 +25,7 @@ pub(super) enum Completions {
 
 /// What goes with a call besides its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Load {
+pub(crate) enum Load {
     Bytes,
     /// A descriptor, of /dev/null.
     File,
@@ -42,7 +42,7 @@ struct Client {
 
 /// Starts a client of the server behind handle 0. With `None` the server is asked for nothing, as a
 /// kernel's driver requires.
-pub(super) fn start(
+pub(crate) fn start(
     device: &Path,
     core: Option<usize>,
     completions: Option<Completions>,

@@ -9,7 +9,7 @@ use crate::actor::ActorLink;
 use crate::error::BenchError;
 
 /// A peer that answers a message with the same message.
-pub(super) trait Echo {
+pub(crate) trait Echo {
     /// Gets ready for a round.
     fn prepare(&mut self) -> Result<(), BenchError> {
         Ok(())
@@ -21,21 +21,21 @@ pub(super) trait Echo {
 
 /// An order to make calls.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Round {
-    pub(super) bytes: u32,
-    pub(super) calls: u32,
+pub(crate) struct Round {
+    pub(crate) bytes: u32,
+    pub(crate) calls: u32,
 }
 
 /// What the calls took.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Timings {
-    pub(super) round_trips_ns: Vec<u64>,
+pub(crate) struct Timings {
+    pub(crate) round_trips_ns: Vec<u64>,
     /// Of the client's own time, for all calls.
-    pub(super) cpu_ns: u64,
+    pub(crate) cpu_ns: u64,
 }
 
 /// Plays rounds with `echo` until there are no more orders.
-pub(super) fn play(link: &mut ActorLink, echo: &mut impl Echo) -> Result<(), BenchError> {
+pub(crate) fn play(link: &mut ActorLink, echo: &mut impl Echo) -> Result<(), BenchError> {
     while let Some(round) = link.receive()? {
         link.answer(&play_round(round, echo)?)?;
     }

@@ -4,7 +4,10 @@
 use alloc::vec::Vec;
 
 use binder_core::{CallerMemory, ClaimedAddr, CopyFault, Errno, Limits, Resource};
-use binder_uapi::{BC_ENTER_LOOPER, BINDER_FREEZE, BINDER_GET_FROZEN_INFO, BinderFrozenStatusInfo};
+use binder_uapi::{
+    BC_ENTER_LOOPER, BINDER_FREEZE, BINDER_GET_FROZEN_INFO, BinderFreezeInfo,
+    BinderFrozenStatusInfo,
+};
 use zerocopy::IntoBytes;
 
 use super::*;
@@ -19,12 +22,12 @@ fn failed(unique: u64, error: Errno) -> [(u64, Answer); 1] {
 }
 
 fn is_look(actions: &[Action<u32>], of: u64) -> bool {
-    matches!(actions, [Action::LookAtMode { file: 70, request }] if request.unique == of)
+    matches!(actions, [Action::LookAtMode { file: 70, unique, .. }] if *unique == of)
 }
 
 fn is_cancel(actions: &[Action<u32>], of: u64, of_what: Cancelled) -> bool {
-    matches!(actions, [Action::Cancel { file: 70, request, what }]
-        if request.unique == of && *what == of_what)
+    matches!(actions, [Action::Cancel { file: 70, unique, what, .. }]
+        if *unique == of && *what == of_what)
 }
 
 /// Commands of a client, each of which enters the looper.
@@ -39,7 +42,7 @@ impl CallerMemory for Loopers {
     }
 }
 
-fn fetched(mut access: AccessRequest<u32>) -> AccessRequest<u32> {
+fn fetched(mut access: Box<AccessRequest>) -> Box<AccessRequest> {
     let MemoryAccess::Commands(call, commands) = &mut access.access else {
         panic!("nothing is to be fetched: {access:?}")
     };
@@ -102,7 +105,7 @@ fn device_of_one_thread() -> TestFrontend {
 /// What is to happen again when ended threads were looked for.
 fn pruned(mut actions: Vec<Action<u32>>) -> Event {
     match actions.pop() {
-        Some(Action::Prune { file: 70, event }) if actions.is_empty() => *event,
+        Some(Action::Prune { file: 70, event }) if actions.is_empty() => event,
         other => panic!("nothing is pruned: {other:?}, {actions:?}"),
     }
 }
@@ -122,19 +125,19 @@ fn a_thread_too_many_is_refused_and_forgotten_if_none_has_ended() {
     let actions = device.handle(again);
     let [
         Action::ForgetThread { file: 70, tid: 8 },
-        Action::Answer { unique: 4, answer: Answer::Failed(Errno::ENOMEM), .. },
+        Action::Answer { call, answer: Answer::Failed(Errno::ENOMEM) },
         Action::Warn(excess),
     ] = &actions[..]
     else {
         panic!("not refused: {actions:?}")
     };
-    assert_eq!(excess.resource, Resource::Threads);
+    assert_eq!((call.unique(), excess.resource), (4, Resource::Threads));
 }
 
 #[test]
 fn a_poll_of_a_thread_too_many_is_answered_once() {
     let mut device = device_of_one_thread();
-    let (request, thread) = (device.request(4, TID + 1), CallingThread::default());
+    let (request, thread) = (device.request(4, TID + 1).into(), CallingThread::default());
     let again = pruned(device.handle(Event::Poll { request, thread, handle: Some(9) }));
     device.frontend.end_thread(device.process, TID, &mut NoMemory);
     let actions = device.handle(again);
@@ -148,8 +151,8 @@ fn a_freeze_is_answered_once() {
     let mut device = TestFrontend::new(false);
     let info = BinderFreezeInfo { pid: 7, enable: 1, timeout_ms: 1 };
     let actions = device.ioctl(2, TID, BINDER_FREEZE, info.as_bytes());
-    assert!(matches!(actions[..], [Action::Freeze { request, info: asked }]
-            if request.unique == 2 && asked == info));
+    assert!(matches!(&actions[..], [Action::Freeze { request, info: asked }]
+            if request.unique == 2 && *asked == info));
     device.frontend.end_freeze(2, Answer::Failed(Errno::EAGAIN));
     assert_eq!(answers(&device.actions()), failed(2, Errno::EAGAIN));
     device.frontend.end_freeze(2, Answer::Done);
@@ -179,10 +182,10 @@ fn whether_a_program_is_frozen_is_answered_once_despite_a_signal() {
     let frozen = BinderFrozenStatusInfo { pid: 7, sync_recv: 1, async_recv: 2 };
     device.frontend.end_frozen_info(2, Ok(frozen));
     let actions = device.actions();
-    let [Action::Answer { unique: 2, answer: Answer::Done, reply }] = &actions[..] else {
+    let [Action::Answer { call, answer: Answer::Done }] = &actions[..] else {
         panic!("no answer: {actions:?}")
     };
-    assert_eq!(reply.bytes(), frozen.as_bytes());
+    assert_eq!((call.unique(), call.data()), (2, frozen.as_bytes()));
     device.frontend.end_frozen_info(2, Err(Errno::EINVAL));
     assert!(device.actions().is_empty());
 }

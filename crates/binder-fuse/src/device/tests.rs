@@ -1,7 +1,7 @@
 //! What a bug leaves of a device.
 
 use binder_core::Errno;
-use binder_frontend::{AccessEnd, Accessed, Action, Answer, CallingThread};
+use binder_frontend::{Action, Answer, Call, CallingThread, IoctlData, RequestContext};
 use binder_os::{FileId, FuseDevice, proc_files};
 use binder_uapi::{BINDER_VERSION, BINDER_WRITE_READ, BinderWriteRead};
 use zerocopy::IntoBytes;
@@ -23,11 +23,16 @@ struct UnmountedDevice {
 
 impl UnmountedDevice {
     fn new() -> Self {
+        Self::with_clock(None)
+    }
+
+    /// The same, whose statistics begin at `start`.
+    fn with_clock(start: Option<Instant>) -> Self {
         let fuse = Arc::new(FuseDevice::open().expect("/dev/fuse can be opened"));
         let clients = Clients::new(fuse.clone(), Arc::default());
         let (budget, expected) = (MemoryBudget::new(1 << 20), Arc::default());
         let (context, inheritance) = (Context::new(), Inheritance::Nothing);
-        let state = DeviceState::new(0, context, clients, budget, expected, inheritance, None);
+        let state = DeviceState::new(0, context, clients, budget, expected, inheritance, start);
         Self { device: Arc::new(Device::new(0, "binder".into(), state)), fuse }
     }
 
@@ -57,10 +62,9 @@ impl UnmountedDevice {
     }
 
     fn ioctl(&self, process: ProcessKey, unique: u64, command: u32, bytes: &[u8]) -> Batch {
-        let mut data = [0; 48];
-        data[..bytes.len()].copy_from_slice(bytes);
-        let (request, thread) = (request(process, unique), CallingThread::default());
-        self.run(Job::Event(Event::Ioctl { request, thread, command, data, len: bytes.len() }))
+        let data = IoctlData::new(bytes).expect("a struct of the driver's");
+        let call = Call::new(request(process, unique), data).into();
+        self.run(Job::Event(Event::Ioctl { call, thread: CallingThread::default(), command }))
     }
 
     /// How a call to the device ends.
@@ -76,10 +80,8 @@ impl UnmountedDevice {
         let read = BinderWriteRead { read_size: 256, ..BinderWriteRead::default() };
         let mut batch = self.ioctl(process, unique, BINDER_WRITE_READ, read.as_bytes());
         // The beginning of what it reads is written.
-        while let Some(Action::Access(access)) = batch.actions.pop() {
-            let (request, access) = (access.request, access.access);
-            let accessed = Accessed { request, access, end: AccessEnd::Done };
-            batch = self.run(Job::Event(Event::Accessed(accessed)));
+        while let Some(Action::Access { access, .. }) = batch.actions.pop() {
+            batch = self.run(Job::Event(Event::Accessed(access)));
         }
         assert!(answer(&batch, unique).is_none(), "there is nothing to read");
     }
@@ -92,7 +94,7 @@ fn request(process: ProcessKey, unique: u64) -> RequestContext {
 
 fn answer(batch: &Batch, to: u64) -> Option<Answer> {
     batch.actions.iter().find_map(|action| match action {
-        Action::Answer { unique, answer, .. } if *unique == to => Some(*answer),
+        Action::Answer { call, answer } if call.unique() == to => Some(*answer),
         _ => None,
     })
 }
@@ -104,7 +106,7 @@ fn a_bug_ends_the_open_file_that_met_it_and_no_other() {
     unmounted.sleep(unlucky, 2);
     unmounted.sleep(other, 4);
     let bug: DeviceWork = Box::new(|_| panic!("this is the bug"));
-    let batch = unmounted.run(Job::WorkFor(request(unlucky, 6), bug));
+    let batch = unmounted.run(Job::WorkFor(request(unlucky, 6).caller(), bug));
     assert_eq!(answer(&batch, 2), Some(Answer::Failed(Errno::EIO)));
     assert_eq!(answer(&batch, 4), None, "it sleeps on");
     {
@@ -116,4 +118,18 @@ fn a_bug_ends_the_open_file_that_met_it_and_no_other() {
     assert_eq!(unmounted.call(unlucky, 8), Answer::Failed(Errno::EINVAL));
     assert_eq!(unmounted.call(other, 10), Answer::Done);
     assert!(unmounted.device.lock().frontend.interrupt(4), "it sleeps still");
+}
+
+#[test]
+fn how_long_the_lock_is_held_is_noted_where_statistics_are_shown() {
+    for (start, holds) in [(None, 0), (Some(Instant::now()), 2)] {
+        let unmounted = UnmountedDevice::with_clock(start);
+        let process = unmounted.open();
+        for unique in [2, 4] {
+            assert_eq!(unmounted.call(process, unique), Answer::Done);
+        }
+        let usage = unmounted.device.lock().lock_usage();
+        assert_eq!(usage.holds, holds);
+        assert_eq!(usage.held_ns > 0, start.is_some());
+    }
 }

@@ -27,7 +27,7 @@ fn to_want_another_reader_is_forgotten_if_none_is_parked() {
 
 #[test]
 fn one_parked_reader_goes_on_for_each_that_is_wanted_and_the_end_ends_all() {
-    let readers = Readers::new(NonZeroUsize::new(2));
+    let readers = Readers::new(NonZeroUsize::new(2), false);
     let parked = &readers.parked;
     thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
@@ -62,6 +62,7 @@ fn a_place_is_taken_over_once_from_the_step_at_which_its_reader_is_stuck() {
 #[test]
 fn a_reader_that_waits_for_a_request_is_not_busy() {
     let readers = Readers {
+        watches_rings: false,
         places: (0..3).map(|_| ReaderPlace::default()).collect(),
         parked: Parked::default(),
     };

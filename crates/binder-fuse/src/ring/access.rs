@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use binder_core::{CallerMemory, ClaimedAddr, CopyFault, EarlyReservationKey, TransactionKind};
-use binder_frontend::{AccessEnd, AccessRequest, Accessed, MemoryAccess};
+use binder_frontend::{AccessEnd, AccessRequest, MemoryAccess};
 use binder_uapi::BinderTransactionDataSg;
 
 use super::file::{RingCallId, RingFile};
@@ -85,38 +85,36 @@ where
 }
 
 impl SessionShared {
-    /// Makes an access for a call of a ring, if all that it needs lies in the slot; else it comes back.
+    /// Makes an access for a call of a ring, if all that it needs lies in the slot. Says whether it did.
     pub(crate) fn access_in_slot(
         &self,
-        access: AccessRequest<Arc<ClientFile>>,
-    ) -> Result<Accessed, AccessRequest<Arc<ClientFile>>> {
-        let Some(id) = RingCallId::of_unique(access.request.unique) else { return Err(access) };
-        let Some(ring) = access.file.ring().filter(|_| !access.can_wait) else {
-            return Err(access);
-        };
-        let AccessRequest { file, request, access: mut wanted, can_wait } = access;
-        let is_done = match &mut wanted {
+        file: &Arc<ClientFile>,
+        access: &mut AccessRequest,
+    ) -> bool {
+        let Some(id) = RingCallId::of_unique(access.request.unique) else { return false };
+        let Some(ring) = file.ring().filter(|_| !access.can_wait) else { return false };
+        let request = access.request;
+        let is_done = match &mut access.access {
             MemoryAccess::Commands(call, commands) => {
-                let reserve = |kind, data: &_| self.reserve_early(&file, &request, kind, data);
+                let reserve = |kind, data: &_| self.reserve_early(file, &request, kind, data);
                 let reserved = Vec::new();
                 let mut memory = OfSlot { ring: &ring, id, has_missed: false, reserved, reserve };
                 commands.fetch_next(call, &mut memory);
                 if memory.has_missed {
                     // All is fetched once more.
-                    self.give_up_reserved(&file, memory.reserved);
+                    self.give_up_reserved(file, memory.reserved);
                 }
                 !memory.has_missed
             }
             MemoryAccess::CopyOut(copy_out) => {
                 ring.write_returns(id, copy_out.address.0, &copy_out.bytes)
             }
-            MemoryAccess::Turn(..) => false,
+            MemoryAccess::Turn(..) | MemoryAccess::Nothing => false,
         };
         if is_done {
-            Ok(Accessed { request, access: wanted, end: AccessEnd::Done })
-        } else {
-            Err(AccessRequest { file, request, access: wanted, can_wait })
+            access.end = AccessEnd::Done;
         }
+        is_done
     }
 
     fn give_up_reserved(&self, file: &ClientFile, reserved: Vec<EarlyReservationKey>) {

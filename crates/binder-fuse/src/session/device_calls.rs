@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use binder_core::{Errno, ProcessKey};
-use binder_frontend::{CallingThread, Event, RequestContext};
+use binder_frontend::{Call, CallingThread, Event, IoctlData, RequestContext};
 use binder_uapi::{ANYBINDER_RING_ATTACH, ANYBINDER_RING_WAIT, BINDER_CTL_ADD, BINDER_WRITE_READ};
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{Header, reply};
@@ -29,9 +29,7 @@ impl SessionShared {
     pub(super) fn ioctl(&self, call: &IoctlCall<'_>, batch: &mut Batch) -> Option<IoRequest> {
         let IoctlCall { header, fh, is_compat, command, argument, data: bytes } = *call;
         let unique = header.unique;
-        let mut data = [0; 48];
-        let (Some((file, process)), Some(place)) =
-            (self.process_of(fh), data.get_mut(..bytes.len()))
+        let (Some((file, process)), Some(data)) = (self.process_of(fh), IoctlData::new(bytes))
         else {
             if command == BINDER_CTL_ADD && self.is_control(fh) {
                 self.add_device(unique, bytes);
@@ -40,7 +38,6 @@ impl SessionShared {
             }
             return None;
         };
-        place.copy_from_slice(bytes);
         let Header { pid: tid, uid, .. } = *header;
         let request = RequestContext { unique, process, tid, uid, argument, is_compat };
         let Some(mut thread) = self.begin_call(&file, process, tid) else {
@@ -68,7 +65,14 @@ impl SessionShared {
         if command == BINDER_WRITE_READ {
             thread.priority = self.priorities.of_thread(tid);
         }
-        let event = Event::Ioctl { request, thread, command, data, len: bytes.len() };
+        let call = match batch.answered.take() {
+            Some(mut answered) => {
+                *answered = Call::new(request, data);
+                answered
+            }
+            None => Box::new(Call::new(request, data)),
+        };
+        let event = Event::Ioctl { call, thread, command };
         self.submit_and_take(&file.device, Job::Event(event), batch)
     }
 
@@ -102,7 +106,7 @@ impl SessionShared {
         };
         let request = RequestContext { unique, process, tid, uid, argument: 0, is_compat: false };
         let handle = (flags & FUSE_POLL_SCHEDULE_NOTIFY != 0).then_some(handle);
-        let event = Event::Poll { request, thread, handle };
+        let event = Event::Poll { request: request.into(), thread, handle };
         self.submit_in_line(&file.device, Job::Event(event));
     }
 

@@ -98,7 +98,7 @@ pub enum StateRecord {
 /// The objects of all devices.
 pub fn state_records(devices: &[DeviceReport]) -> Vec<StateRecord> {
     let mut records = Vec::new();
-    for DeviceReport { name, snapshot } in devices {
+    for DeviceReport { name, snapshot, lock: _ } in devices {
         records.extend(snapshot.dead_nodes.iter().map(|it| node(name, None, it)));
         for process in &snapshot.processes {
             put_process(&mut records, name, process);

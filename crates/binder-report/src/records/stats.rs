@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use binder_core::{Amounts, Resource};
 use serde::{Deserialize, Serialize};
 
-use crate::DeviceReport;
 use crate::stats::{named_counters, sum_of_counters, sum_of_objects};
+use crate::{DeviceReport, LockUsage};
 
 /// One figure.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -41,6 +41,14 @@ pub enum StatsRecord {
     Share(Share),
     /// The receive buffers of all users, on all devices and mounts of the daemon.
     Memory(MemoryRecord),
+    /// How the lock of a device was used.
+    Lock {
+        /// The device.
+        device: String,
+        /// How often, and for how long.
+        #[serde(flatten)]
+        usage: LockUsage,
+    },
     /// How often a command was given, or a return read.
     Counter {
         /// The process, or `None` for all of the mount, also those that are gone.
@@ -79,7 +87,7 @@ pub struct MemoryRecord {
 }
 
 /// The figures of a mount: all objects, what users have, and their `shares` of the daemon, the `memory` of all,
-/// all counters, then the counters of each process.
+/// the locks of the devices, all counters, then the counters of each process.
 pub fn stats_records(
     devices: &[DeviceReport],
     shares: &[Share],
@@ -121,5 +129,16 @@ pub fn stats_records(
     });
     let shares = shares.iter().cloned().map(StatsRecord::Share);
     let memory = [StatsRecord::Memory(memory)];
-    objects.chain(users).chain(shares).chain(memory).chain(of_all).chain(of_each).collect()
+    let locks = devices.iter().filter_map(|device| {
+        let (device, usage) = (device.name.clone(), device.lock?);
+        Some(StatsRecord::Lock { device, usage })
+    });
+    objects
+        .chain(users)
+        .chain(shares)
+        .chain(memory)
+        .chain(locks)
+        .chain(of_all)
+        .chain(of_each)
+        .collect()
 }

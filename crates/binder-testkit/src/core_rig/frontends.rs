@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use binder_core::{Patience, SendReport, Waits};
-use binder_frontend::{Action, Answer, CallingThread, Event, IoctlReply, RequestContext};
+use binder_frontend::{Action, Answer, CallingThread, Event, IoctlData, RequestContext};
 use rustix::io::Errno;
 
 use super::steps::{FdTask, Pending, Trouble};
@@ -111,25 +111,29 @@ impl World {
     pub(super) fn ask(&mut self, caller: Caller, command: u32, argument: u64) {
         let thread = caller.thread.0;
         let (device, _) = self.core_caller(caller);
-        let (mut data, len) = ([0; 48], ((command >> 16) & 0x3fff) as usize);
+        let (mut bytes, len) = ([0; 48], ((command >> 16) & 0x3fff) as usize);
         let len = if (command >> 30) & WRITE != 0 { len } else { 0 };
-        let copied = match data.get_mut(..len) {
-            Some(data) => {
+        let copied = match bytes.get_mut(..len) {
+            Some(bytes) => {
                 let host = self.threads[thread].host;
-                self.memory.peek(host, argument, data).map_err(|_| Errno::FAULT)
+                self.memory.peek(host, argument, bytes).map_err(|_| Errno::FAULT)
             }
             None => Err(Errno::INVAL),
         };
-        if copied.is_err() {
-            self.threads[thread].call = Call::Ended(copied);
-            return;
-        }
+        let data = match copied.map(|()| IoctlData::new(&bytes[..len])) {
+            Ok(data) => data.expect("so many as an ioctl has"),
+            Err(error) => {
+                self.threads[thread].call = Call::Ended(Err(error));
+                return;
+            }
+        };
         let unique = self.executor.note(Request::Ioctl { thread, argument });
         self.threads[thread].call = Call::Asked { device, unique };
         let request = self.request(caller, unique, argument);
         let priority = self.threads[thread].priority.map(Some);
         let thread = CallingThread { priority, ..CallingThread::default() };
-        self.tell(device, Event::Ioctl { request, thread, command, data, len });
+        let call = binder_frontend::Call::new(request, data).into();
+        self.tell(device, Event::Ioctl { call, thread, command });
         self.carry_out_actions();
     }
 
@@ -140,7 +144,7 @@ impl World {
             return self.device(device).poll(&who);
         }
         let unique = self.executor.note(Request::Poll);
-        let request = self.request(caller, unique, 0);
+        let request = self.request(caller, unique, 0).into();
         let handle = waits.then_some(caller.process.0 as u64);
         let thread = CallingThread::default();
         self.tell(device, Event::Poll { request, thread, handle });
@@ -230,7 +234,7 @@ impl World {
 
     fn act(&mut self, device: usize, action: Action<usize>) {
         match action {
-            Action::Answer { unique, answer, reply } => self.answer(unique, answer, &reply),
+            Action::Answer { call, answer } => self.answer(call.unique(), answer, call.data()),
             Action::AnswerPoll { unique, is_readable } => {
                 assert!(matches!(self.executor.answered(unique), Request::Poll));
                 self.executor.is_readable = is_readable == Ok(true);
@@ -238,15 +242,16 @@ impl World {
             Action::AnswerFlush { unique } => {
                 assert!(matches!(self.executor.answered(unique), Request::Flush));
             }
-            Action::Access(access) => {
+            Action::Access { file, access } => {
                 self.executor.assert_is_unanswered(access.request.unique);
                 if self.holds_windows {
-                    self.executor.accesses.push_back((device, Pending::Access(access)));
+                    let pending = Pending::Access(file, access);
+                    self.executor.accesses.push_back((device, pending));
                 } else {
                     let thread = Thread(usize::MAX);
-                    self.be_disrupted(Caller { process: Process(access.file), thread });
+                    self.be_disrupted(Caller { process: Process(file), thread });
                     let trouble = self.executor.trouble_now();
-                    self.access(device, access, trouble);
+                    self.access(device, file, access, trouble);
                 }
             }
             Action::Locate { receiver, request, commands, .. } => {
@@ -254,18 +259,18 @@ impl World {
             }
             Action::FdWork { file, request, call, work } => {
                 self.executor.assert_is_unanswered(request.unique);
-                let task = FdTask { file, request, call, work };
+                let task = FdTask { file, request: *request, call: *call, work };
                 self.executor.tasks.push_back((device, task));
             }
-            Action::LookAtMode { file, request } => self.look_at_mode(device, file, request),
-            Action::Cancel { file, request, what } => self.cancel(device, file, &request, what),
+            Action::LookAtMode { file, unique, .. } => self.look_at_mode(device, file, unique),
+            Action::Cancel { file, unique, what, .. } => self.cancel(device, file, unique, what),
             Action::Prune { event, .. } => {
                 self.executor.assert_is_unanswered(event.unique());
-                self.tell(device, *event);
+                self.tell(device, event);
             }
             Action::ForgetThread { .. } | Action::Warn(_) => {}
-            Action::Freeze { request, info } => self.freeze_for(device, request, info),
-            Action::FrozenInfo { request, info } => self.tell_frozen_info(device, request, info),
+            Action::Freeze { request, info } => self.freeze_for(device, *request, info),
+            Action::FrozenInfo { request, info } => self.tell_frozen_info(device, *request, info),
             Action::CancelFreeze { unique } => self.cancel_freeze(device, unique),
             Action::Settled(key) => {
                 self.advance_freezes(Patience::Left, |place| place == (device, key));
@@ -277,13 +282,13 @@ impl World {
             }
             Action::Report(report) => {
                 if device == 0 {
-                    self.executor.reports.push_back(report);
+                    self.executor.reports.push_back(*report);
                 }
             }
         }
     }
 
-    pub(super) fn answer(&mut self, unique: u64, answer: Answer, reply: &IoctlReply) {
+    pub(super) fn answer(&mut self, unique: u64, answer: Answer, data: &[u8]) {
         let Request::Ioctl { thread, argument } = self.executor.answered(unique) else {
             panic!("request {unique} is no ioctl");
         };
@@ -294,7 +299,7 @@ impl World {
             Answer::Interrupted | Answer::Restart => Err(Errno::INTR),
         };
         let host = self.threads[thread].host;
-        let written = self.memory.poke(host, argument, reply.bytes()).map_err(|_| Errno::FAULT);
+        let written = self.memory.poke(host, argument, data).map_err(|_| Errno::FAULT);
         let place = &mut self.threads[thread].call;
         // A later thread of the same number may be in a call of its own.
         if matches!(place, Call::Asked { unique: asked, .. } if *asked == unique) {

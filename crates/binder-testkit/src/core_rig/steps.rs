@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use binder_core::{Commands, CopyFault, FdWork, NotInstalled, ProcessKey, ReceiveBuffers, Waits};
 use binder_frontend::{
-    AccessEnd, AccessRequest, Accessed, Answer, CallerState, Cancelled, Event, FdWorkResult,
-    IoctlReply, MemoryAccess, NextStep, RequestContext,
+    AccessEnd, AccessRequest, Answer, CallerState, Cancelled, Event, FdWorkResult, MemoryAccess,
+    NextStep, RequestContext,
 };
 use binder_uapi::{BINDER_WRITE_READ, BinderWriteRead};
 use rustix::io::Errno;
@@ -44,9 +44,10 @@ impl Trouble {
 
 /// An access that is in line.
 pub(super) enum Pending {
-    Access(AccessRequest<usize>),
+    /// Of the memory of a file's process.
+    Access(usize, Box<AccessRequest>),
     /// It was made; its call is to go on.
-    Made(Accessed),
+    Made(Box<AccessRequest>),
 }
 
 /// Descriptor work, and the call that waits for it.
@@ -66,18 +67,18 @@ impl World {
     /// Makes the access that is in line there, or its call go on. Says whether there was one.
     pub(super) fn pass_access(&mut self, at: usize, trouble: Option<Trouble>) -> bool {
         match self.executor.accesses.remove(at) {
-            Some((device, Pending::Access(access))) => {
+            Some((device, Pending::Access(file, mut access))) => {
                 let is_fetch = matches!(access.access, MemoryAccess::Commands(..));
                 if is_fetch && self.holds_fetched {
-                    let made = self.perform(device, access, None);
-                    self.executor.accesses.push_back((device, Pending::Made(made)));
+                    access.end = self.perform(device, file, &mut access, None);
+                    self.executor.accesses.push_back((device, Pending::Made(access)));
                 } else {
-                    self.access(device, access, trouble);
+                    self.access(device, file, access, trouble);
                 }
                 true
             }
-            Some((device, Pending::Made(accessed))) => {
-                self.tell(device, Event::Accessed(accessed));
+            Some((device, Pending::Made(access))) => {
+                self.tell(device, Event::Accessed(access));
                 true
             }
             None => false,
@@ -94,15 +95,16 @@ impl World {
     pub(super) fn access(
         &mut self,
         device: usize,
-        access: AccessRequest<usize>,
+        file: usize,
+        mut access: Box<AccessRequest>,
         trouble: Option<Trouble>,
     ) {
         // A turn comes: nobody's memory is needed for it.
         if trouble == Some(Trouble::Stall) && !matches!(access.access, MemoryAccess::Turn(..)) {
             return;
         }
-        let (unique, file) = (access.request.unique, access.file);
-        let accessed = self.perform(device, access, trouble);
+        let unique = access.request.unique;
+        access.end = self.perform(device, file, &mut access, trouble);
         match trouble {
             Some(Trouble::Kill) => self.kill(self.files[file].host),
             Some(Trouble::Signal) => self.signal(device, unique),
@@ -117,7 +119,7 @@ impl World {
             }
             Some(Trouble::Fault | Trouble::Bug | Trouble::Stall) | None => {}
         }
-        self.tell(device, Event::Accessed(accessed));
+        self.tell(device, Event::Accessed(access));
         self.carry_out_actions();
         self.executor.in_use = None;
     }
@@ -129,29 +131,30 @@ impl World {
         assert_eq!(has_call, is_unanswered, "request {unique} is unanswered while it has a call");
     }
 
-    /// Makes an access.
+    /// Makes an access. Returns how it ends.
     fn perform(
         &mut self,
         device: usize,
-        access: AccessRequest<usize>,
+        file: usize,
+        request: &mut AccessRequest,
         trouble: Option<Trouble>,
-    ) -> Accessed {
-        let AccessRequest { file, request, mut access, can_wait } = access;
+    ) -> AccessEnd {
+        let AccessRequest { request, access, can_wait, .. } = request;
         let host = self.files[file].host;
         if self.hosts[host.0].is_killed {
-            return Accessed { request, access, end: AccessEnd::Cut };
+            return AccessEnd::Cut;
         }
         if trouble == Some(Trouble::Fault) {
             self.memory.set_missing(true);
         }
-        let done = match &mut access {
+        let done = match access {
             MemoryAccess::Commands(call, commands) => {
                 let frontend = &mut self.devices[device];
                 let reserve = Box::new(|kind, data: &_, memory: &mut dyn ReceiveBuffers| {
                     frontend.reserve_early(request.unique, kind, data, memory)
                 });
                 // Room is reserved by readers only, who do what cannot wait.
-                let rooms = (!can_wait).then_some(Rooms { number: device, reserve });
+                let rooms = (!*can_wait).then_some(Rooms { number: device, reserve });
                 commands.fetch_next(call, &mut self.memory.of_caller(host, rooms));
                 AccessEnd::Done
             }
@@ -161,30 +164,22 @@ impl World {
                     Err(CopyFault) => AccessEnd::Fault(CopyFault),
                 }
             }
-            MemoryAccess::Turn(..) => AccessEnd::Done,
+            MemoryAccess::Turn(..) | MemoryAccess::Nothing => AccessEnd::Done,
         };
         self.memory.set_missing(false);
-        let end = match (trouble, &access) {
+        match (trouble, access) {
             (Some(Trouble::Bug), _) => AccessEnd::Bug,
             (Some(Trouble::Cut | Trouble::CutLate), MemoryAccess::Commands(..))
             | (Some(Trouble::Kill), MemoryAccess::Commands(..) | MemoryAccess::CopyOut(_)) => {
                 AccessEnd::Cut
             }
             _ => done,
-        };
-        Accessed { request, access, end }
+        }
     }
 
     /// Gives up what a call waits for. An access in line ends only if its client was killed.
-    pub(super) fn cancel(
-        &mut self,
-        device: usize,
-        file: usize,
-        request: &RequestContext,
-        what: Cancelled,
-    ) {
+    pub(super) fn cancel(&mut self, device: usize, file: usize, unique: u64, what: Cancelled) {
         let is_killed = self.hosts[self.files[file].host.0].is_killed;
-        let unique = request.unique;
         match what {
             Cancelled::Fetch | Cancelled::CopyOut => {
                 let is_cut = what == Cancelled::Fetch && self.executor.in_use == Some(unique);
@@ -215,7 +210,7 @@ impl World {
     pub(super) fn retract_tasks(&mut self) {
         for (device, task) in std::mem::take(&mut self.executor.tasks) {
             let FdTask { request, work, .. } = task;
-            self.answer(request.unique, Answer::Interrupted, &IoctlReply::NOTHING);
+            self.answer(request.unique, Answer::Interrupted, &[]);
             self.devices[device].retract_fd_work(request.unique, work.key, work.install);
         }
     }
@@ -339,8 +334,7 @@ impl World {
         self.devices[device].located(*request, commands, receiver, found, memory);
     }
 
-    pub(super) fn look_at_mode(&mut self, device: usize, file: usize, request: RequestContext) {
-        let unique = request.unique;
+    pub(super) fn look_at_mode(&mut self, device: usize, file: usize, unique: u64) {
         self.executor.assert_is_unanswered(unique);
         let trouble = self.executor.trouble_now();
         let OpenFile { key, host, waits, .. } = self.files[file];
