@@ -320,6 +320,7 @@ pub(crate) fn replace_stuck(shared: &Arc<SessionShared>, before: &[u64]) {
 /// Starts a thread that takes the place of the one that was at `step` there, if that still is.
 fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
     let kept = shared.clone();
+    let name = if shared.readers.is_of_rings(at) { "ring" } else { "reader" };
     let read = move || {
         let place = &kept.readers.places[at];
         let Some((step, stuck_at)) = place.take_over(step) else { return };
@@ -351,7 +352,7 @@ fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
         kept.readers.end();
         kept.end.come(end);
     };
-    thread::Builder::new().name("reader".into()).spawn(read).map(drop)
+    thread::Builder::new().name(name.into()).spawn(read).map(drop)
 }
 
 impl ReaderPlace {
