@@ -1,3 +1,28 @@
-//! The client's side of the [ring](binder_ring).
+//! The client's side of the [ring](binder_ring): `BINDER_WRITE_READ`s of a device by shared memory.
+//!
+//! A [`ClientRing`] is the segment of one open device, attached to its driver. Each thread [claims](ClientRing::claim) a
+//! slot in it and [exchanges](ClientRing::exchange) its calls there; what the ring cannot do is left to the plain ioctl
+//! ([`RingOutcome`]).
+//!
+//! [`exchange`](ClientRing::exchange) decides, [`KernelCalls`] makes the few system calls, and the caller's own
+//! [`CallerMemory`] says what of its memory is copied, and how. So the client library, which lends what it sends, and a
+//! library between a program and its ioctls, which must expect any address, use the same code.
+//!
+//! No standard library, no allocation, no thread-local variable, no lock, and no descriptor that stays open: the crate
+//! serves programs that know nothing of it, in their signal handlers too.
 
 #![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+mod caller;
+mod exchange;
+mod kernel;
+mod ring;
+mod spin;
+
+pub use caller::{CallerMemory, RingSystem, SleepEnd};
+pub use exchange::RingOutcome;
+pub use kernel::KernelCalls;
+pub use ring::ClientRing;

@@ -1,5 +1,6 @@
 //! The word of a slot: whose turn it is.
 
+use core::sync::atomic::compiler_fence;
 #[cfg(not(loom))]
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -17,6 +18,8 @@ const IDLE: u32 = 0;
 const POSTED: u32 = 1;
 /// The client has it, with an answer.
 const ANSWERED: u32 = 2;
+/// The client has it, and writes a request.
+const WRITING: u32 = 3;
 /// The client's thread sleeps, or is about to: it must be woken.
 const SLEEPS: u32 = 4;
 
@@ -24,6 +27,20 @@ impl SlotWord {
     /// The word to sleep on.
     pub fn word(&self) -> &AtomicU32 {
         &self.0
+    }
+
+    /// Takes the slot, to write a request. False if a call has it already: one of the same thread, which a signal
+    /// handler has interrupted, or has left for good. For the client.
+    #[must_use = "another call has it"]
+    pub fn take(&self) -> bool {
+        // None but the thread changes the word while the slot is the client's, and a handler that interrupts it here
+        // leaves the word as it was.
+        let is_idle = self.0.load(Ordering::Relaxed) == IDLE;
+        if is_idle {
+            self.0.store(WRITING, Ordering::Relaxed);
+            compiler_fence(Ordering::SeqCst);
+        }
+        is_idle
     }
 
     /// Hands the slot to the driver, with all that was written to it. For the client.
@@ -53,7 +70,8 @@ impl SlotWord {
 
     /// Takes the slot back, answered or not. For the client.
     pub fn reset(&self) {
-        self.0.store(IDLE, Ordering::Relaxed);
+        // What was read of the slot was read before a handler may take it.
+        self.0.store(IDLE, Ordering::Release);
     }
 
     /// Hands the slot back to the client, with all that was written to it. Says whether a waiter on the word is to be

@@ -81,6 +81,8 @@ errnos! {
     EBUSY = 16, "busy";
     /// The name is taken.
     EEXIST = 17, "file exists";
+    /// The device is gone.
+    ENODEV = 19, "no such device";
     /// Not a directory.
     ENOTDIR = 20, "not a directory";
     /// Malformed or out of place.
@@ -91,6 +93,8 @@ errnos! {
     EMFILE = 24, "too many open files";
     /// The file has no such ioctl.
     ENOTTY = 25, "no such ioctl of this file";
+    /// A file may not be so long.
+    EFBIG = 27, "file too large";
     /// The receive buffer, or its share for one-way transactions, is full; as many devices as may be.
     ENOSPC = 28, "no space left";
     /// The file system may only be read.
@@ -103,6 +107,12 @@ errnos! {
     EPROTO = 71, "protocol error";
     /// A known request that this object does not do.
     EOPNOTSUPP = 95, "operation not supported";
+    /// The driver ended with the request under way.
+    ECONNABORTED = 103, "connection aborted";
+    /// The driver has ended.
+    ENOTCONN = 107, "not connected";
+    /// The time is over.
+    ETIMEDOUT = 110, "timed out";
     /// The inode serves another open file: the kernel looks the name up again.
     ESTALE = 116, "stale file handle";
 }

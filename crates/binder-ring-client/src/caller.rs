@@ -1,0 +1,56 @@
+//! What a call needs of the system and of its caller's memory.
+
+use core::sync::atomic::AtomicU32;
+
+use binder_ring::{MemoryWindow, Segment, SlotIndex};
+use binder_uapi::Errno;
+
+/// The system calls of a call.
+pub trait RingSystem {
+    /// The processor that the thread runs on.
+    fn cpu(&self) -> u32;
+
+    /// Wakes one thread that sleeps on a word, of whichever process.
+    fn wake(&self, word: &AtomicU32);
+
+    /// Sleeps while the word has this value, for `timeout_ms` at most.
+    fn sleep(&self, word: &AtomicU32, value: u32, timeout_ms: u32) -> SleepEnd;
+
+    /// Makes the ioctl [`ANYBINDER_RING_WAIT`](binder_uapi::ANYBINDER_RING_WAIT).
+    ///
+    /// # Errors
+    ///
+    /// As the device answers, or the kernel in its place.
+    fn ring_wait(&self, slot: SlotIndex, flags: u32) -> Result<(), Errno>;
+}
+
+/// Why a thread sleeps no longer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SleepEnd {
+    /// It was woken, or the word has another value.
+    Woken,
+    /// The time is over.
+    TimedOut,
+    /// It had a signal to handle.
+    Interrupted,
+}
+
+/// The memory of who makes a call. The addresses are those of the call and of its commands, so they may be wrong.
+pub trait CallerMemory {
+    /// Copies the bytes of a window to offset `at` of a slot's data, where there is room for them. Says whether it did:
+    /// the driver reads the others from the process itself.
+    fn copy_in(&self, segment: &Segment, slot: SlotIndex, at: usize, window: MemoryWindow) -> bool;
+
+    /// Copies the first `len` bytes of a slot's returns to `address`.
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT` if they cannot be written there.
+    fn copy_returns(
+        &self,
+        segment: &Segment,
+        slot: SlotIndex,
+        address: u64,
+        len: usize,
+    ) -> Result<(), Errno>;
+}

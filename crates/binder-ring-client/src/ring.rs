@@ -1,0 +1,192 @@
+//! The segment of an open device, and who has its slots.
+
+#![expect(unsafe_code, reason = "the segment is mapped and unmapped")]
+
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use binder_ring::layout::{SEGMENT_BYTES, SLOTS};
+use binder_ring::{Segment, SlotIndex};
+use binder_uapi::Errno;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+use rustix::process::Resource;
+
+use crate::kernel::{self, errno};
+use crate::spin::SpinHistory;
+
+/// The ring of an open device: a segment that its driver has accepted.
+///
+/// A child of the process that is made by fork(2) has no segment. It must not use the value, nor drop it.
+#[derive(Debug)]
+pub struct ClientRing {
+    pub(crate) segment: Segment,
+    start: NonNull<u8>,
+    /// Whether the driver is gone, or has the ring no longer.
+    pub(crate) is_lost: AtomicBool,
+    spins: [SpinHistory; SLOTS as usize],
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread: it stays until `drop`, whichever thread that runs on.
+unsafe impl Send for ClientRing {}
+
+// SAFETY: `start` does not change and is read by `drop` alone; all else may be shared.
+unsafe impl Sync for ClientRing {}
+
+/// Set in the owner of a slot once the driver was told whose it is.
+const BOUND: u32 = 1 << 31;
+
+impl ClientRing {
+    /// Makes a segment and offers it to the driver of a device. No descriptor of it stays open.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EINVAL if its driver knows no rings. As memfd_create(2), mmap(2) and madvise(2).
+    pub fn attach(device: BorrowedFd<'_>) -> Result<Self, Errno> {
+        let (ring, file) = Self::map()?;
+        kernel::offer(device, file.as_fd())?;
+        Ok(ring)
+    }
+
+    /// Makes a segment.
+    pub(crate) fn map() -> Result<(Self, OwnedFd), Errno> {
+        let bytes = SEGMENT_BYTES as u64;
+        // To make a file longer than that would end the process with SIGXFSZ.
+        let longest = rustix::process::getrlimit(Resource::Fsize).current;
+        if longest.is_some_and(|longest| longest < bytes) {
+            return Err(Errno::EFBIG);
+        }
+        let file = create().map_err(errno)?;
+        rustix::fs::ftruncate(&file, bytes).map_err(errno)?;
+        // The driver is never to meet a page beyond the end.
+        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+        rustix::fs::fcntl_add_seals(&file, seals).map_err(errno)?;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED;
+        // SAFETY: a null hint lets the kernel choose a free range, so no existing mapping changes.
+        let start = unsafe {
+            rustix::mm::mmap(ptr::null_mut(), SEGMENT_BYTES, protection, flags, &file, 0)
+        };
+        let start = NonNull::new(start.map_err(errno)?.cast()).ok_or(Errno::ENOMEM)?;
+        // SAFETY: it was mapped at a page's beginning, and is until the value that has it is dropped; nobody else knows it.
+        let segment = unsafe { Segment::new(start) };
+        let is_lost = AtomicBool::new(false);
+        let ring = Self { segment, start, is_lost, spins: Default::default() };
+        // SAFETY: the range is the mapping, which belongs to `ring`. The advice concerns children alone.
+        let kept = unsafe {
+            rustix::mm::madvise(start.as_ptr().cast(), SEGMENT_BYTES, Advice::LinuxDontFork)
+        };
+        kept.map_err(errno)?;
+        Ok((ring, file))
+    }
+
+    /// Whether calls are to be made by ioctl from here on: the driver is gone, or has the ring no longer.
+    pub fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Relaxed)
+    }
+
+    /// Claims a slot for the thread `tid`. None if none is free.
+    pub fn claim(&self, tid: u32) -> Option<SlotIndex> {
+        // Where a thread looks first depends on it, so that most find a free one at once, on a page of its own.
+        let slots = (0..SLOTS).filter_map(|step| SlotIndex::new((tid % SLOTS + step) % SLOTS));
+        let is_claimed = |slot: &SlotIndex| {
+            let owner = &self.segment.slot(*slot).owner;
+            owner.compare_exchange(0, tid, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        };
+        let slot = slots.into_iter().find(is_claimed)?;
+        // A thread that ended within a call has left it as it was.
+        self.segment.slot(slot).word.reset();
+        Some(slot)
+    }
+
+    /// Gives a slot back, that this thread has claimed. One that a call has, which was left by a jump, stays taken until
+    /// the thread ends.
+    pub fn release(&self, slot: SlotIndex) {
+        let head = self.segment.slot(slot);
+        if head.word.take() {
+            head.word.reset();
+            head.owner.store(0, Ordering::Release);
+        }
+    }
+
+    /// Whether the driver was not told yet whose a slot is, as it is from here on.
+    pub(crate) fn bind(&self, slot: SlotIndex) -> bool {
+        let owner = &self.segment.slot(slot).owner;
+        let tid = owner.load(Ordering::Relaxed);
+        let is_unbound = tid & BOUND == 0;
+        if is_unbound {
+            owner.store(tid | BOUND, Ordering::Relaxed);
+        }
+        is_unbound
+    }
+
+    pub(crate) fn spins(&self, slot: SlotIndex) -> &SpinHistory {
+        &self.spins[slot.number() as usize]
+    }
+}
+
+/// Makes a file in memory.
+fn create() -> Result<OwnedFd, rustix::io::Errno> {
+    let name = c"binder-ring";
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    match rustix::fs::memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
+        // Kernels before 6.3 do not know the last flag, which some systems ask for.
+        Err(rustix::io::Errno::INVAL) => rustix::fs::memfd_create(name, flags),
+        created => created,
+    }
+}
+
+impl Drop for ClientRing {
+    fn drop(&mut self) {
+        // SAFETY: the whole mapping made by `map`; what refers to it is borrowed from `self`.
+        let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), SEGMENT_BYTES) };
+        debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_thread_gets_a_slot_of_its_own_while_there_are_any() {
+        let (ring, _file) = ClientRing::map().expect("a segment");
+        let claim = |tid| ring.claim(tid).map(SlotIndex::number);
+        assert_eq!([claim(SLOTS + 3), claim(3), claim(2)], [Some(3), Some(4), Some(2)]);
+        let others: BTreeSet<_> = (100..128).map(|tid| claim(tid).expect("a free one")).collect();
+        assert_eq!((others.len(), claim(500)), (28, None));
+        let slot = SlotIndex::new(17).expect("it exists");
+        ring.release(slot);
+        assert_eq!((claim(500), claim(501)), (Some(17), None));
+    }
+
+    #[test]
+    fn a_slot_that_is_claimed_anew_is_unbound_and_idle() {
+        let (ring, _file) = ClientRing::map().expect("a segment");
+        let slot = ring.claim(7).expect("a free one");
+        assert!(ring.bind(slot));
+        assert!(!ring.bind(slot));
+        ring.release(slot);
+        assert_eq!(ring.claim(7), Some(slot));
+        assert!(ring.bind(slot));
+        // As of a thread that has ended: the driver takes the slot back.
+        let head = ring.segment.slot(slot);
+        head.word.post();
+        head.owner.store(0, Ordering::Relaxed);
+        assert_eq!(ring.claim(7), Some(slot));
+        assert!(head.word.take());
+        assert!(!head.word.take());
+        // A call has it: it stays.
+        ring.release(slot);
+        assert_ne!(ring.claim(7), Some(slot));
+    }
+
+    #[test]
+    fn a_file_that_is_no_device_has_no_ring() {
+        let file = create().expect("a file");
+        assert_eq!(ClientRing::attach(file.as_fd()).err(), Some(Errno::ENOTTY));
+    }
+}

@@ -1,0 +1,99 @@
+//! How long a thread looks for its answer before it sleeps.
+
+use core::hint;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// As often a thread looks at most. With a pause in between that is some tens of microseconds, about what it costs to wake
+/// an idle processor, which is what looking saves.
+const MOST_LOOKS: u32 = 3000;
+
+/// One in so many waits of a slot is given all looks, whatever became of the last ones.
+const RETRIAL: u32 = 32;
+
+/// What has become of the looks of a slot.
+///
+/// Looking pays if whoever answers runs meanwhile, on another processor. It does not if it waits for the very processor
+/// that the thread occupies, nor if there is nothing to answer for a long time, as in an idle server. The first is asked
+/// (the driver says where it runs), the second learned: each time that an answer did not come in time halves the looks of
+/// the next wait, down to none; an answer in time restores them. Since an answer cannot come in time where nobody looks,
+/// there are all looks again once in a while.
+#[derive(Debug, Default)]
+pub(crate) struct SpinHistory {
+    /// How many waits in a row have looked in vain.
+    failures: AtomicU32,
+}
+
+impl SpinHistory {
+    /// Looks until `is_answered`, as long as that is worth while. Says whether it is.
+    pub(crate) fn spin(
+        &self,
+        own_cpu: u32,
+        driver_cpu: u32,
+        is_answered: impl Fn() -> bool,
+    ) -> bool {
+        if own_cpu == driver_cpu {
+            return is_answered();
+        }
+        // The slot has one thread, so nobody else counts.
+        let failures = self.failures.load(Ordering::Relaxed);
+        for _ in 0..looks(failures) {
+            if is_answered() {
+                if failures != 0 {
+                    self.failures.store(0, Ordering::Relaxed);
+                }
+                return true;
+            }
+            hint::spin_loop();
+        }
+        self.failures.store(failures.wrapping_add(1), Ordering::Relaxed);
+        is_answered()
+    }
+}
+
+fn looks(failures: u32) -> u32 {
+    if failures.is_multiple_of(RETRIAL) {
+        MOST_LOOKS
+    } else {
+        MOST_LOOKS.checked_shr(failures).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+
+    use super::*;
+
+    /// Waits for an answer that never comes, and counts the looks.
+    fn wait_in_vain(history: &SpinHistory, own_cpu: u32) -> u32 {
+        let count = Cell::new(0);
+        let looked = || {
+            count.set(count.get() + 1);
+            false
+        };
+        assert!(!history.spin(own_cpu, 0, looked));
+        count.get()
+    }
+
+    #[test]
+    fn who_shares_a_processor_with_the_driver_looks_once() {
+        let history = SpinHistory::default();
+        assert_eq!(wait_in_vain(&history, 0), 1);
+        assert_eq!(wait_in_vain(&history, 1), MOST_LOOKS + 1, "that was no failure");
+    }
+
+    #[test]
+    fn a_thread_that_looks_in_vain_looks_less_and_tries_again_later() {
+        let history = SpinHistory::default();
+        let looks: std::vec::Vec<_> = (0..RETRIAL + 2).map(|_| wait_in_vain(&history, 1)).collect();
+        assert_eq!(looks[..4], [3001, 1501, 751, 376]);
+        assert_eq!(looks[12..32], [1; 20]);
+        assert_eq!(looks[32..], [3001, 1]);
+        // The wait after the next trial is answered in time.
+        for _ in RETRIAL + 2..2 * RETRIAL {
+            wait_in_vain(&history, 1);
+        }
+        assert!(history.spin(1, 0, || true));
+        assert_eq!(wait_in_vain(&history, 1), 3001);
+    }
+}
