@@ -62,6 +62,18 @@ impl<F: Clone> Frontend<F> {
         self.actions.push(Action::FdWork { file, request, call: struct_so_far, work });
     }
 
+    /// Goes on with a call that waits for descriptor work in another request of its thread, `to`: where the call came
+    /// from, the work cannot be done.
+    pub fn move_fd_work(&mut self, from: u64, to: RequestContext, work: Box<FdWork>) {
+        match self.calls.take(from) {
+            Some(call) => {
+                let was_interrupted = false;
+                self.begin_fd_work(Call { context: to, was_interrupted, ..call }, work);
+            }
+            None => self.fail(to.unique, Errno::EINVAL),
+        }
+    }
+
     /// Goes on with a call whose descriptor work was done, or could not be. Says how its thread goes on if that
     /// is held.
     pub fn finish_fd_work(

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use binder_core::{Errno, MappingArea, Opener, ProcessKey, UidMap, UidRange};
@@ -12,7 +13,7 @@ use binder_frontend::{CallingThread, Cancelled, RequestContext};
 use binder_os::client_files::{self, TakeError};
 use binder_os::{
     CancelToken, ClientThread, FileId, PinnedMemory, ThreadStatus, ThreadWatch, client_thread,
-    proc_files,
+    credentials, proc_files,
 };
 
 use crate::blocking_pool::BlockingPool;
@@ -26,6 +27,7 @@ use crate::pids::Pids;
 use crate::process_handles::ProcessHandle;
 use crate::quota::{Account, Charge};
 use crate::read_ahead::Habits;
+use crate::ring::RingFile;
 use crate::seccomp_add_fd::CanAddFds;
 
 /// How often a process with too many threads may have the ended ones among them looked for.
@@ -98,6 +100,7 @@ pub(crate) struct ClientFile {
     /// Held by a look at the mapping that is under way.
     look: Arc<()>,
     mode: Mutex<OpenMode>,
+    ring: RwLock<Option<Arc<RingFile>>>,
 }
 
 /// A look at whether a process still has its receive buffer mapped. It takes as long as others keep the
@@ -144,6 +147,7 @@ impl ClientFile {
             place: Mutex::default(),
             look: Arc::default(),
             mode: Mutex::new(OpenMode::new(is_nonblocking)),
+            ring: RwLock::default(),
         }
     }
 
@@ -203,6 +207,29 @@ impl ClientFile {
             thread.forgo_descriptor();
         }
         Some(Thread { thread, _permit: permit, can_add_fds: CanAddFds::Unknown })
+    }
+
+    /// Who a thread is that has called, by its uid at this moment. `None` if it has ended, or cannot be asked.
+    pub(crate) fn caller_uid(&self, tid: u32) -> Option<u32> {
+        let threads = self.threads();
+        let pidfd = match threads.by_tid.get(&tid)?.thread.pidfd() {
+            Some(pidfd) => pidfd,
+            // That of a process is its first thread's.
+            None if tid == self.pid => self.known.pidfd.as_fd(),
+            None => return None,
+        };
+        credentials::fsuid(pidfd).ok()
+    }
+
+    /// The ring of its process, if there is one.
+    pub(crate) fn ring(&self) -> Option<Arc<RingFile>> {
+        self.ring.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Gives it another ring, or none. Returns the one before.
+    pub(crate) fn set_ring(&self, ring: Option<Arc<RingFile>>) -> Option<Arc<RingFile>> {
+        let mut place = self.ring.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut place, ring)
     }
 
     /// Whether a thread that called has ended: it is forgotten then.
@@ -339,6 +366,15 @@ impl ClientFile {
         permit: Charge,
         pool: Arc<BlockingPool>,
     ) -> Result<HeldFile, Errno> {
+        let file = self.take_descriptor(tid, fd)?;
+        HeldFile::new(file, permit, self.payer(), pool).map_err(|error| {
+            tracing::debug!(%error, pid = self.pid, "a file of ours could not be in flight");
+            Errno::ENOMEM
+        })
+    }
+
+    /// Takes a reference to what thread `tid` has open as `fd`, for the moment.
+    pub(crate) fn take_descriptor(&self, tid: u32, fd: u32) -> Result<OwnedFd, Errno> {
         let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
         let threads = self.threads();
         let thread = threads.by_tid.get(&tid).and_then(|known| known.thread.pidfd());
@@ -347,17 +383,13 @@ impl ClientFile {
             None => client_files::take(&self.known.pidfd, number),
         };
         drop(threads);
-        let file = taken.map_err(|error| match error {
+        taken.map_err(|error| match error {
             TakeError::NotOpen(_) => Errno::EBADF,
             TakeError::NoRoom(_) => Errno::ENOMEM,
             TakeError::OutOfReach(_) => {
                 tracing::debug!(%error, pid = self.pid, "a file could not be taken");
                 Errno::EPERM
             }
-        })?;
-        HeldFile::new(file, permit, self.payer(), pool).map_err(|error| {
-            tracing::debug!(%error, pid = self.pid, "a file of ours could not be in flight");
-            Errno::ENOMEM
         })
     }
 

@@ -5,16 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use binder_core::{Context, Errno, Inheritance, MemoryBudget, ProcessKey};
-use binder_frontend::{Event, Frontend, RequestContext};
-use fuse_wire::reply;
-
 use crate::client::Clients;
 use crate::client_file::ClientFile;
 use crate::combining_lock::CombiningLock;
 use crate::seccomp_add_fd::ExpectedCalls;
 use crate::session::SessionShared;
-use crate::wire::send;
+use binder_core::{Context, Errno, Inheritance, MemoryBudget, ProcessKey};
+use binder_frontend::{Event, Frontend, RequestContext};
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -179,9 +176,7 @@ impl DeviceState {
                 self.end_after_bug(process);
             }
             if let Some(unique) = unique {
-                self.defer(move |shared| {
-                    send(&shared.fuse, &reply::error(unique, Errno::EIO.number()))
-                });
+                self.defer(move |shared| shared.refuse_call(unique, Errno::EIO));
             }
         }
     }

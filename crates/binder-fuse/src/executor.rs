@@ -16,6 +16,7 @@ use crate::fd_work::{FdTask, FdTaskKind, WaitsIn};
 use crate::freezer::FreezerEvent;
 use crate::io_queue::IoRequest;
 use crate::quota::Account;
+use crate::ring::{MovedFdWork, RingCallId};
 use crate::seccomp_add_fd;
 use crate::session::SessionShared;
 use crate::wire::send;
@@ -101,7 +102,13 @@ impl SessionShared {
     /// Has a thread of the pool do what may take its time.
     pub(crate) fn leave(&self, left: IoRequest) {
         match left {
-            IoRequest::Access(access) => self.leave_to_pool(access),
+            IoRequest::Access(access) => {
+                let device = access.file.device.clone();
+                match self.access_in_slot(access) {
+                    Ok(done) => self.submit(&device, Job::Event(Event::Accessed(done))),
+                    Err(access) => self.leave_to_pool(access),
+                }
+            }
             IoRequest::AddFd(task) => self.pool.run_fd_task(*task),
         }
     }
@@ -172,7 +179,18 @@ impl SessionShared {
         self.answer(unique, Answer::Failed(error), &IoctlReply::NOTHING);
     }
 
+    /// Answers a request of whatever kind that ends with an error.
+    pub(crate) fn refuse_call(&self, unique: u64, error: Errno) {
+        match RingCallId::of_unique(unique) {
+            Some(_) => self.refuse_ioctl(unique, error),
+            None => send(&self.fuse, &reply::error(unique, error.number())),
+        }
+    }
+
     fn answer(&self, unique: u64, answer: Answer, reply: &IoctlReply) {
+        if let Some(id) = RingCallId::of_unique(unique) {
+            return self.answer_in_ring(id, answer, reply);
+        }
         let result = match answer {
             Answer::Done => 0,
             Answer::Failed(error) => -error.number(),
@@ -190,6 +208,9 @@ impl SessionShared {
         work: Box<FdWork>,
         sink: &mut Sink<'_>,
     ) {
+        if let Some(id) = RingCallId::of_unique(request.unique) {
+            return self.move_out_of_ring(id, MovedFdWork { request, call, work });
+        }
         let can_add_fds = file.can_add_fds(request.tid);
         let (waits_in, purpose) = (WaitsIn::Request, FdTaskKind::FdWork(work));
         let task = FdTask { file, request, call, waits_in, purpose, can_add_fds };
@@ -291,6 +312,7 @@ impl SessionShared {
     /// Ends a thread if it has ended, and its number is not another's.
     pub(crate) fn end_thread(&self, file: &Arc<ClientFile>, process: ProcessKey, tid: u32) {
         self.retract_expected_call(tid);
+        self.end_thread_in_ring(file, tid);
         let kept = file.clone();
         // With the device's lock, so that no call of a thread that has its number comes between.
         let work: DeviceWork = Box::new(move |state| {

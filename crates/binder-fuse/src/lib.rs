@@ -44,6 +44,7 @@ mod quota;
 mod read_ahead;
 mod readers;
 mod report;
+mod ring;
 mod seccomp_add_fd;
 mod served;
 mod session;

@@ -34,10 +34,10 @@ pub(crate) struct MemoryHandle {
 }
 
 /// A reservation in a receive buffer.
-struct ReservedBuffer {
-    reservation: EarlyReservationKey,
-    buffer: Arc<MappedMemory>,
-    offset: usize,
+pub(crate) struct ReservedBuffer {
+    pub(crate) reservation: EarlyReservationKey,
+    pub(crate) buffer: Arc<MappedMemory>,
+    pub(crate) offset: usize,
 }
 
 /// A client's memory, as the core reads it.
@@ -106,7 +106,15 @@ impl SessionShared {
         reader: &mut RequestReader,
         access: AccessRequest<Arc<ClientFile>>,
     ) -> Result<Option<IoRequest>, Replaced> {
-        let pid = access.file.pid;
+        let file = access.file.clone();
+        let access = match self.access_in_slot(access) {
+            Ok(accessed) => {
+                let job = Job::Event(Event::Accessed(accessed));
+                return Ok(self.submit_and_take(&file.device, job, reader.batch()));
+            }
+            Err(access) => access,
+        };
+        let pid = file.pid;
         if access.can_wait || self.slow.holds(pid) {
             self.leave_to_pool(access);
             return Ok(None);
@@ -115,7 +123,6 @@ impl SessionShared {
             self.leave_to_pool(access);
             return Err(Replaced);
         }
-        let file = access.file.clone();
         let job = Job::Event(Event::Accessed(self.perform(access, Accessor::Reader)));
         if !reader.advance(0) {
             // The other has marked the client.
@@ -182,7 +189,7 @@ impl SessionShared {
 
     /// Makes a reservation for what a call sends. `None` also where another thread has the device:
     /// to wait would take longer than to do without.
-    fn reserve_early(
+    pub(crate) fn reserve_early(
         &self,
         file: &ClientFile,
         request: &RequestContext,

@@ -43,6 +43,8 @@ pub struct Options {
     pub scheduling: Scheduling,
     /// How many threads read requests at most; without a number one for every two processors.
     pub readers: Option<NonZeroUsize>,
+    /// Whether clients may exchange calls with the driver through shared memory.
+    pub rings: bool,
 }
 
 /// A device that exists from the start.
@@ -114,6 +116,7 @@ impl Default for Options {
             inheritance: Inheritance::Nothing,
             scheduling: Scheduling::Auto,
             readers: None,
+            rings: true,
         }
     }
 }

@@ -71,6 +71,8 @@ impl SessionEnd {
 /// The places of all readers of a session.
 pub(crate) struct Readers {
     places: Vec<ReaderPlace>,
+    /// The last place is that of the thread that watches rings.
+    watches_rings: bool,
     parked: Parked,
 }
 
@@ -112,12 +114,13 @@ impl Default for ReaderPlace {
 impl Readers {
     /// Places for so many readers; without a number one for every two processors: what a call takes of the
     /// driver's time, and of its clients', is about the same.
-    pub(crate) fn new(wanted: Option<NonZeroUsize>) -> Self {
+    pub(crate) fn new(wanted: Option<NonZeroUsize>, watches_rings: bool) -> Self {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let count =
             wanted.map_or((processors / 2).min(MAX_READERS), usize::from).clamp(1, MOST_READERS);
-        let places = (0..count).map(|_| ReaderPlace::default()).collect();
-        Self { places, parked: Parked::default() }
+        let places = count + usize::from(watches_rings);
+        let places = (0..places).map(|_| ReaderPlace::default()).collect();
+        Self { places, watches_rings, parked: Parked::default() }
     }
 
     /// How far all readers are, together.
@@ -133,6 +136,11 @@ impl Readers {
         };
         steps.clear();
         steps.extend(self.places.iter().map(busy));
+    }
+
+    /// Whether a place is that of the thread that watches rings.
+    fn is_of_rings(&self, at: usize) -> bool {
+        self.watches_rings && at + 1 == self.places.len()
     }
 
     /// Lets the further readers end that do not read now.
@@ -173,7 +181,7 @@ pub(crate) struct Replaced;
 
 /// A thread in the place of a reader.
 pub(crate) struct RequestReader<'s> {
-    shared: &'s SessionShared,
+    pub(crate) shared: &'s SessionShared,
     place: &'s ReaderPlace,
     /// Where it stands.
     step: u64,
@@ -234,6 +242,18 @@ impl RequestReader<'_> {
         &mut self.batch
     }
 
+    /// Begins to wait. Says whether it is a reader still.
+    pub(crate) fn begin_wait(&mut self) -> bool {
+        self.take_step(1)
+    }
+
+    /// Has waited, for something to do.
+    pub(crate) fn end_wait(&mut self) {
+        self.step += 1;
+        self.place.steps.store(self.step, Ordering::SeqCst);
+        self.shared.housekeeping.note_request();
+    }
+
     fn take_step(&mut self, by: u64) -> bool {
         let next = self.step + by;
         let steps = &self.place.steps;
@@ -244,7 +264,7 @@ impl RequestReader<'_> {
     }
 
     /// Does `left` and all that is in line. Says whether the thread is a reader still.
-    fn do_what_is_left(&mut self, mut left: Option<IoRequest>) -> bool {
+    pub(crate) fn do_what_is_left(&mut self, mut left: Option<IoRequest>) -> bool {
         let shared = self.shared;
         while let Some(next) = left.take().or_else(|| shared.io_queue.pop()) {
             let done = match next {
@@ -270,9 +290,7 @@ impl RequestReader<'_> {
         let fuse = &self.shared.fuse;
         self.backlog.count(|| fuse.has_request_within(Duration::ZERO));
         let read = fuse.read(buffer);
-        self.step += 1;
-        self.place.steps.store(self.step, Ordering::SeqCst);
-        self.shared.housekeeping.note_request();
+        self.end_wait();
         read
     }
 }
@@ -319,6 +337,10 @@ fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
         };
         let reading = catch_unwind(AssertUnwindSafe(|| match at {
             0 => reader.read_requests(),
+            _ if kept.readers.is_of_rings(at) => {
+                reader.watch_rings();
+                None
+            }
             _ => reader.read_when_wanted(),
         }));
         let end = match reading {
@@ -373,7 +395,7 @@ impl RequestReader<'_> {
         let mut buffer = vec![0; REQUEST_BYTES];
         let mut left = None;
         loop {
-            if !self.do_what_is_left(left.take()) || !self.take_step(1) {
+            if !self.do_what_is_left(left.take()) || !self.begin_wait() {
                 return None;
             }
             let shared = self.shared;
@@ -395,7 +417,7 @@ impl RequestReader<'_> {
     fn read_when_wanted(&mut self) -> ReadingEnd {
         let mut buffer = vec![0; REQUEST_BYTES];
         // It waits, as for a request.
-        if !self.take_step(1) {
+        if !self.begin_wait() {
             return None;
         }
         while self.shared.readers.parked.park() {
@@ -406,7 +428,7 @@ impl RequestReader<'_> {
                     Err(ReadError::Unmounted) => return Some(Ok(())),
                     Err(error) => return Some(Err(error)),
                 };
-                if !self.do_what_is_left(left) || !self.take_step(1) {
+                if !self.do_what_is_left(left) || !self.begin_wait() {
                     return None;
                 }
             }

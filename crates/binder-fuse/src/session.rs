@@ -50,6 +50,7 @@ use crate::pressure::PressureThread;
 use crate::priorities::Priorities;
 use crate::process_handles::ProcessHandles;
 use crate::readers::{self, Readers};
+use crate::ring::Rings;
 use crate::seccomp_add_fd::ExpectedCalls;
 use crate::served::Served;
 use crate::slow::SlowClients;
@@ -152,6 +153,9 @@ pub(crate) struct SessionShared {
     events: Mutex<Events>,
     /// Of threads that serve calls.
     pub(crate) priorities: Priorities,
+    /// Whether clients may have rings.
+    pub(crate) has_rings: bool,
+    pub(crate) rings: Rings,
     /// Of the memory of receive buffers, for all mounts of the daemon.
     pub(crate) budget: MemoryBudget,
     texts: logs::TextBudget,
@@ -277,12 +281,14 @@ impl MountedBinderfs {
             ids: DebugIds::default(),
             start: options.statistics.then(Instant::now),
             priorities: Priorities::new(options.inheritance),
+            has_rings: options.rings,
+            rings: Rings::default(),
             budget: memory::budget(options.limits.all_bytes),
             texts: logs::TextBudget::default(),
             log_queue: log_queue::LogQueue::default(),
             next_follower: AtomicU64::new(0),
             housekeeping: Housekeeping::default(),
-            readers: Readers::new(options.readers),
+            readers: Readers::new(options.readers, options.rings),
             end: readers::SessionEnd::default(),
             io_queue: IoQueue::default(),
             slow: SlowClients::default(),
@@ -328,6 +334,7 @@ impl MountedBinderfs {
         let listener = PressureThread::start(shared).map_err(ServeError::Thread)?;
         readers::start(shared).map_err(ServeError::Thread)?;
         let result = shared.end.wait();
+        shared.rings.watcher.stop();
         shared.pool.close();
         listener.stop();
         exit_watcher.stop();
@@ -411,6 +418,7 @@ impl SessionShared {
                 send(&self.fuse, &reply::empty(unique));
                 match file {
                     Some(File::Device { file, process, .. }) => {
+                        self.end_ring(&file);
                         let end: DeviceWork = Box::new(move |state| state.end_file(process));
                         self.submit_in_line(&file.device, Job::Work(end));
                         // Last, since the device's number may be another's afterwards.

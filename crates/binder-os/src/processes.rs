@@ -183,6 +183,12 @@ pub fn own_thread() -> u32 {
     NUMBER.with(|number| *number)
 }
 
+/// The processor on which the calling thread runs.
+#[must_use]
+pub fn own_cpu() -> u32 {
+    u32::try_from(rustix::thread::sched_getcpu()).unwrap_or(0)
+}
+
 /// Whether a thread is one of this process.
 #[must_use]
 pub fn is_own(thread: u32) -> bool {

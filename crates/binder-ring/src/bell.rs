@@ -92,6 +92,11 @@ impl Bell {
         fence(Ordering::SeqCst);
     }
 
+    /// Whether it was rung since the driver fell asleep, or says so. For the driver.
+    pub fn is_rung(&self) -> bool {
+        self.word.load(Ordering::Relaxed) != BellState::Asleep as u32
+    }
+
     /// Whether there are slots to take. For the driver.
     pub fn has_posted(&self) -> bool {
         self.posted.load(Ordering::Relaxed) != 0

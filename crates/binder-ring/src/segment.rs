@@ -47,9 +47,14 @@ impl SlotIndex {
         self.0
     }
 
+    /// Its bit among those that are posted.
+    pub fn bit(self) -> u32 {
+        1 << self.0
+    }
+
     /// All slots of these bits.
     pub fn of_bits(bits: u32) -> impl Iterator<Item = Self> {
-        (0..SLOTS).filter(move |number| bits & (1 << number) != 0).map(Self)
+        (0..SLOTS).map(Self).filter(move |slot| bits & slot.bit() != 0)
     }
 
     /// All slots.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use binder_core::{Errno, ProcessKey};
 use binder_frontend::{CallingThread, Event, RequestContext};
-use binder_uapi::{BINDER_CTL_ADD, BINDER_WRITE_READ};
-use fuse_wire::Header;
+use binder_uapi::{ANYBINDER_RING_ATTACH, ANYBINDER_RING_WAIT, BINDER_CTL_ADD, BINDER_WRITE_READ};
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
+use fuse_wire::{Header, reply};
 
 use super::{File, SessionShared, index};
 use crate::client_file::ClientFile;
@@ -47,6 +47,24 @@ impl SessionShared {
             self.refuse_ioctl(unique, Errno::EINVAL);
             return None;
         };
+        match command {
+            ANYBINDER_RING_ATTACH => {
+                let attached = self.attach_ring(header, &file, process, bytes);
+                self.respond(unique, attached, |()| reply::ioctl(unique, 0, &[]));
+                return None;
+            }
+            ANYBINDER_RING_WAIT => {
+                let waits = self.wait_in_ring(header, &file, bytes, batch);
+                return waits.unwrap_or_else(|error| {
+                    self.refuse(unique, error);
+                    None
+                });
+            }
+            _ => {}
+        }
+        if let Some(job) = self.leave_ring(&file, request, bytes) {
+            return self.submit_and_take(&file.device, job, batch);
+        }
         if command == BINDER_WRITE_READ {
             thread.priority = self.priorities.of_thread(tid);
         }
@@ -93,7 +111,10 @@ impl SessionShared {
     /// repeat the interruption, and forgets it if the request is gone.
     pub(super) fn interrupt(&self, unique: u64, target: u64, from: DeviceId) {
         let Some(device) = self.device_numbered(from) else {
-            if !self.events().interrupt(target) && !self.interrupt_log_read(target) {
+            if !self.events().interrupt(target)
+                && !self.interrupt_log_read(target)
+                && !self.interrupt_wait_in_ring(target)
+            {
                 self.refuse(unique, Errno::EAGAIN);
             }
             return;

@@ -1,0 +1,291 @@
+//! The ring: calls that come by shared memory (`binder-ring`), and their answers.
+//!
+//! A request of a ring is one like those of FUSE, with a number of its own kind ([`RingCallId`]): the front end makes no
+//! difference. Here it is taken out of its slot (`watcher`, or the ioctl by which a thread waits), its memory is
+//! read and written where it lies in the slot (`access`), and it is answered there (`file`).
+//!
+//! A thread whose descriptors must change is sent to make an ioctl instead, which goes on with the call: only there can it
+//! be stopped.
+
+mod access;
+mod file;
+mod watcher;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use binder_core::{Errno, ProcessKey};
+use binder_frontend::{Answer, CallingThread, Event, IoctlReply, RequestContext};
+use binder_os::RingMemory;
+use binder_ring::{RingAnswer, SlotIndex};
+use binder_uapi::{
+    BINDER_WRITE_READ, BinderWriteRead, RING_INTERRUPT, RING_VERSION, RingAttach, RingWait,
+};
+use fuse_wire::{Header, reply};
+use slab::Slab;
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::client_file::ClientFile;
+use crate::descriptors::mappings;
+use crate::device::{Batch, DeviceWork, Job};
+use crate::io_queue::IoRequest;
+use crate::session::SessionShared;
+use crate::strings::errno;
+use crate::wire::send;
+
+pub(crate) use file::{MovedFdWork, RingCallId, RingFile};
+pub(crate) use watcher::RingWatcher;
+
+use file::{BegunCall, WaitBegun};
+
+/// The rings of a session.
+#[derive(Default)]
+pub(crate) struct Rings {
+    files: RwLock<Slab<Arc<RingFile>>>,
+    /// Calls for whose answer a thread waits in an ioctl, by the number of that request.
+    waits: Mutex<HashMap<u64, RingCallId>>,
+    /// Of the last call.
+    sequence: AtomicU32,
+    pub(crate) watcher: RingWatcher,
+}
+
+impl Rings {
+    fn get(&self, id: RingCallId) -> Option<Arc<RingFile>> {
+        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        files.get(id.file()).cloned()
+    }
+
+    fn next_sequence(&self) -> u32 {
+        self.sequence.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn waits(&self) -> MutexGuard<'_, HashMap<u64, RingCallId>> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionShared {
+    /// A client offers a segment.
+    pub(crate) fn attach_ring(
+        &self,
+        header: &Header,
+        file: &Arc<ClientFile>,
+        process: ProcessKey,
+        data: &[u8],
+    ) -> Result<(), Errno> {
+        let wanted = RingAttach::read_from_bytes(data).map_err(|_| Errno::EINVAL)?;
+        if wanted.version != RING_VERSION || !self.has_rings {
+            return Err(Errno::EINVAL);
+        }
+        // A segment does not say who calls, and what the kernel says must be what FUSE says.
+        let tid = header.pid;
+        if file.caller_uid(tid) != Some(header.uid) {
+            tracing::debug!(pid = file.pid, tid, "no ring: it cannot be told who calls");
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let mapping =
+            mappings().take(file.payer(), 1).map_err(|error| errno(&io::Error::from(error)))?;
+        let memfd = file.take_descriptor(tid, wanted.fd)?;
+        let memory = RingMemory::map(&memfd).map_err(|error| errno(&error))?;
+        let mut files = self.rings.files.write().unwrap_or_else(PoisonError::into_inner);
+        let entry = files.vacant_entry();
+        let number = entry.key();
+        let ring = Arc::new(RingFile::new(number, Arc::downgrade(file), process, memory, mapping));
+        entry.insert(ring.clone());
+        drop(files);
+        // A program that was replaced by another had the one before.
+        if let Some(before) = file.set_ring(Some(ring)) {
+            self.forget_ring(file, &before);
+        }
+        Ok(())
+    }
+
+    /// Ends the ring of a file that is closed.
+    pub(crate) fn end_ring(&self, file: &Arc<ClientFile>) {
+        if let Some(ring) = file.set_ring(None) {
+            self.forget_ring(file, &ring);
+        }
+    }
+
+    fn forget_ring(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>) {
+        self.rings.files.write().unwrap_or_else(PoisonError::into_inner).try_remove(ring.number());
+        self.rings.watcher.forget(ring);
+        for slot in SlotIndex::all() {
+            self.end_slot(file, ring, slot);
+        }
+    }
+
+    /// A thread waits for the answer to what it has posted in its slot. Returns the first of what may take its time.
+    pub(crate) fn wait_in_ring(
+        &self,
+        header: &Header,
+        file: &Arc<ClientFile>,
+        data: &[u8],
+        batch: &mut Batch,
+    ) -> Result<Option<IoRequest>, Errno> {
+        let wanted = RingWait::read_from_bytes(data).map_err(|_| Errno::EINVAL)?;
+        let slot = SlotIndex::new(wanted.slot).ok_or(Errno::EINVAL)?;
+        let ring = file.ring().ok_or(Errno::EINVAL)?;
+        if file.caller_uid(header.pid).is_none() {
+            return Err(Errno::EPERM);
+        }
+        ring.bind(slot, header.pid);
+        let posted = ring.take_posted();
+        if posted != 0 {
+            self.rings.watcher.note_rung(file, &ring);
+        }
+        let mut left = None;
+        // What is posted in its own slot may have been looked at before the slot was its.
+        for slot in SlotIndex::of_bits(posted | slot.bit()) {
+            let Some(begun) = ring.begin(file, slot, self.rings.next_sequence()) else { continue };
+            if let Some(next) = self.run_begun(&begun, batch)
+                && let Some(before) = left.replace(next)
+            {
+                self.io_queue.push(before);
+            }
+        }
+        match ring.wait(slot, header.unique) {
+            WaitBegun::Waits { id, replaced } => {
+                self.rings.waits().insert(header.unique, id);
+                if let Some(other) = replaced {
+                    self.end_wait(other);
+                }
+                // It may have been answered before it was listed.
+                if !ring.is_waited_for(id, header.unique) {
+                    self.rings.waits().remove(&header.unique);
+                } else if wanted.flags & RING_INTERRUPT != 0 {
+                    self.interrupt_in_ring(file, id);
+                }
+            }
+            WaitBegun::Over => send(&self.fuse, &reply::ioctl(header.unique, 0, &[])),
+        }
+        Ok(left)
+    }
+
+    /// Ends the call for whose answer request `unique` waits, because of a signal. Says whether there is one.
+    pub(crate) fn interrupt_wait_in_ring(&self, unique: u64) -> bool {
+        let found = self.rings.waits().get(&unique).copied();
+        let file = found.and_then(|id| self.rings.get(id)).and_then(|ring| ring.file());
+        match (found, file) {
+            (Some(id), Some(file)) => {
+                self.interrupt_in_ring(&file, id);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn interrupt_in_ring(&self, file: &Arc<ClientFile>, id: RingCallId) {
+        let work: DeviceWork = Box::new(move |state| {
+            state.frontend.interrupt(id.to_unique());
+        });
+        self.submit(&file.device, Job::Work(work));
+    }
+
+    fn end_wait(&self, unique: u64) {
+        self.rings.waits().remove(&unique);
+        send(&self.fuse, &reply::ioctl(unique, 0, &[]));
+    }
+
+    /// Runs a call that was taken out of its slot. Returns the first of what may take its time.
+    pub(crate) fn run_begun(&self, begun: &BegunCall, batch: &mut Batch) -> Option<IoRequest> {
+        let BegunCall { file, process, id, tid, call } = begun;
+        let (tid, unique) = (*tid, id.to_unique());
+        let Some(uid) = file.caller_uid(tid) else {
+            // It has to make itself known once more, or has ended.
+            self.finish_in_ring(*id, RingAnswer::DECLINED, call);
+            return None;
+        };
+        let request =
+            RequestContext { unique, process: *process, tid, uid, argument: 0, is_compat: false };
+        let priority = self.priorities.of_thread(tid);
+        let thread = CallingThread { priority, ..CallingThread::default() };
+        let mut data = [0; 48];
+        data.copy_from_slice(call.as_bytes());
+        let len = data.len();
+        let event = Event::Ioctl { request, thread, command: BINDER_WRITE_READ, data, len };
+        self.submit_and_take(&file.device, Job::Event(event), batch)
+    }
+
+    /// Answers a call of a ring.
+    pub(crate) fn answer_in_ring(&self, id: RingCallId, answer: Answer, reply: &IoctlReply) {
+        let result = match answer {
+            Answer::Done => 0,
+            Answer::Failed(error) => -error.number(),
+            Answer::Interrupted | Answer::Restart => -Errno::EINTR.number(),
+        };
+        // A call that comes to no front end has no struct to give back.
+        let call = BinderWriteRead::read_from_bytes(reply.bytes()).ok();
+        let call = call.or_else(|| Some(self.rings.get(id)?.posted_call(id)?));
+        self.finish_in_ring(id, result, &call.unwrap_or_default());
+    }
+
+    fn finish_in_ring(&self, id: RingCallId, result: i32, call: &BinderWriteRead) {
+        let Some(ring) = self.rings.get(id) else { return };
+        if let Some(waits) = ring.answer(id, result, call) {
+            self.end_wait(waits);
+        }
+    }
+
+    /// Has the thread of a call make an ioctl, where its descriptors can be changed.
+    pub(crate) fn move_out_of_ring(&self, id: RingCallId, moved: MovedFdWork) {
+        let call = moved.call;
+        let Some(ring) = self.rings.get(id) else { return };
+        ring.move_out(id, moved);
+        self.finish_in_ring(id, RingAnswer::DECLINED, &call);
+    }
+
+    /// Sees to the slot of a thread that makes an ioctl. If that is to go on with a call of the slot, what goes on is
+    /// returned; a call that is under way there ends, for a thread makes one at a time.
+    pub(crate) fn leave_ring(
+        &self,
+        file: &Arc<ClientFile>,
+        request: RequestContext,
+        data: &[u8],
+    ) -> Option<Job> {
+        let ring = file.ring()?;
+        let (id, moved) = ring.leave(ring.slot_of(request.tid)?);
+        if let Some(id) = id {
+            self.interrupt_in_ring(file, id);
+        }
+        let MovedFdWork { request: from, call, work } = moved?;
+        if call.as_bytes() != data {
+            self.end_moved(file, MovedFdWork { request: from, call, work });
+            return None;
+        }
+        let go_on: DeviceWork =
+            Box::new(move |state| state.frontend.move_fd_work(from.unique, request, work));
+        Some(Job::WorkFor(request, go_on))
+    }
+
+    /// A thread has ended: its slot is another's.
+    pub(crate) fn end_thread_in_ring(&self, file: &Arc<ClientFile>, tid: u32) {
+        if let Some(ring) = file.ring()
+            && let Some(slot) = ring.slot_of(tid)
+        {
+            self.end_slot(file, &ring, slot);
+        }
+    }
+
+    fn end_slot(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>, slot: SlotIndex) {
+        let (id, moved) = ring.unbind(slot);
+        if let Some(id) = id {
+            self.interrupt_in_ring(file, id);
+        }
+        if let Some(moved) = moved {
+            self.end_moved(file, moved);
+        }
+    }
+
+    /// Ends descriptor work with which no thread goes on.
+    fn end_moved(&self, file: &Arc<ClientFile>, moved: MovedFdWork) {
+        let MovedFdWork { request, call, work } = moved;
+        let end: DeviceWork = Box::new(move |state| {
+            let undone = Some((work.key, work.install));
+            state.frontend.end_fd_work_of_killed(request, call, undone);
+        });
+        self.submit(&file.device, Job::WorkFor(request, end));
+    }
+}

@@ -1,0 +1,133 @@
+//! The memory of a ring's call, where it lies in the slot.
+//!
+//! Nothing here waits for a client, so any thread may do it. What is not in the slot is read from the client itself, as for
+//! every other call.
+
+use std::sync::Arc;
+
+use binder_core::{CallerMemory, ClaimedAddr, CopyFault, EarlyReservationKey, TransactionKind};
+use binder_frontend::{AccessEnd, AccessRequest, Accessed, MemoryAccess};
+use binder_uapi::BinderTransactionDataSg;
+
+use super::file::{RingCallId, RingFile};
+use crate::client_file::ClientFile;
+use crate::device::{DeviceWork, Job};
+use crate::memory_op::ReservedBuffer;
+use crate::session::SessionShared;
+
+/// A client's memory, as far as it lies in a slot.
+struct OfSlot<'r, R> {
+    ring: &'r RingFile,
+    id: RingCallId,
+    /// Something was asked for that does not.
+    has_missed: bool,
+    /// For what was copied.
+    reserved: Vec<EarlyReservationKey>,
+    /// Makes a reservation for what a send carries.
+    reserve: R,
+}
+
+impl<R> CallerMemory for OfSlot<'_, R>
+where
+    R: FnMut(TransactionKind, &BinderTransactionDataSg) -> Option<ReservedBuffer>,
+{
+    fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
+        let found = self.ring.find_data(self.id, address.0, into.len());
+        match (found, self.ring.data_of(self.id)) {
+            (Some(at), Some((memory, slot))) => {
+                memory.segment().read_data(slot, at, into);
+                Ok(())
+            }
+            _ => {
+                self.has_missed = true;
+                Err(CopyFault)
+            }
+        }
+    }
+
+    fn read_two(&mut self, places: [(ClaimedAddr, &mut [u8]); 2]) -> Result<(), usize> {
+        for (at, (address, into)) in places.into_iter().enumerate() {
+            self.read(address, into).map_err(|CopyFault| at)?;
+        }
+        Ok(())
+    }
+
+    fn read_whole(
+        &mut self,
+        address: ClaimedAddr,
+        len: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), CopyFault> {
+        // Found before there is memory for it: the length is a claim.
+        if self.ring.find_data(self.id, address.0, len).is_none() {
+            self.has_missed = true;
+            return Err(CopyFault);
+        }
+        bytes.clear();
+        bytes.resize(len, 0);
+        self.read(address, bytes)
+    }
+
+    fn read_into_reservation(
+        &mut self,
+        kind: TransactionKind,
+        data: &BinderTransactionDataSg,
+    ) -> Option<(EarlyReservationKey, Result<(), CopyFault>)> {
+        let header = &data.transaction_data;
+        let len = usize::try_from(header.data_size).ok()?;
+        let at = self.ring.find_data(self.id, header.buffer, len)?;
+        let (memory, slot) = self.ring.data_of(self.id)?;
+        let ReservedBuffer { reservation, buffer, offset } = (self.reserve)(kind, data)?;
+        self.reserved.push(reservation);
+        let copied = memory.copy_data((slot, at), len, &buffer, offset);
+        Some((reservation, copied.map_err(|_| CopyFault)))
+    }
+}
+
+impl SessionShared {
+    /// Makes an access for a call of a ring, if all that it needs lies in the slot; else it comes back.
+    pub(crate) fn access_in_slot(
+        &self,
+        access: AccessRequest<Arc<ClientFile>>,
+    ) -> Result<Accessed, AccessRequest<Arc<ClientFile>>> {
+        let Some(id) = RingCallId::of_unique(access.request.unique) else { return Err(access) };
+        let Some(ring) = access.file.ring().filter(|_| !access.can_wait) else {
+            return Err(access);
+        };
+        let AccessRequest { file, request, access: mut wanted, can_wait } = access;
+        let is_done = match &mut wanted {
+            MemoryAccess::Commands(call, commands) => {
+                let reserve = |kind, data: &_| self.reserve_early(&file, &request, kind, data);
+                let reserved = Vec::new();
+                let mut memory = OfSlot { ring: &ring, id, has_missed: false, reserved, reserve };
+                commands.fetch_next(call, &mut memory);
+                if memory.has_missed {
+                    // All is fetched once more.
+                    self.give_up_reserved(&file, memory.reserved);
+                }
+                !memory.has_missed
+            }
+            MemoryAccess::CopyOut(copy_out) => {
+                ring.write_returns(id, copy_out.address.0, &copy_out.bytes)
+            }
+            MemoryAccess::Turn(..) => false,
+        };
+        if is_done {
+            Ok(Accessed { request, access: wanted, end: AccessEnd::Done })
+        } else {
+            Err(AccessRequest { file, request, access: wanted, can_wait })
+        }
+    }
+
+    fn give_up_reserved(&self, file: &ClientFile, reserved: Vec<EarlyReservationKey>) {
+        if reserved.is_empty() {
+            return;
+        }
+        let work: DeviceWork = Box::new(move |state| {
+            for reservation in reserved {
+                state.frontend.give_up_reservation(reservation, &mut state.clients);
+            }
+        });
+        self.submit(&file.device, Job::Work(work));
+    }
+}

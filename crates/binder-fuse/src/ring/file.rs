@@ -1,0 +1,335 @@
+//! A client's segment, and the calls in its slots.
+
+use std::array;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use binder_core::{FdWork, ProcessKey};
+use binder_frontend::RequestContext;
+use binder_os::{RingMemory, ring_memory};
+use binder_ring::layout::{DATA_BYTES, SLOTS};
+use binder_ring::{Bell, RingAnswer, RingRequest, SlotIndex};
+use binder_uapi::BinderWriteRead;
+
+use crate::client_file::ClientFile;
+use crate::quota::Charge;
+
+/// The number of a ring's request, among those of FUSE: the kernel's own are below.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RingCallId(u64);
+
+const OF_RINGS: u64 = 1 << 63;
+const FILE_SHIFT: u32 = 40;
+const SLOT_SHIFT: u32 = 32;
+
+impl RingCallId {
+    fn new(file: usize, slot: SlotIndex, sequence: u32) -> Self {
+        let file = (file as u64) << FILE_SHIFT;
+        Self(OF_RINGS | file | u64::from(slot.number()) << SLOT_SHIFT | u64::from(sequence))
+    }
+
+    /// The call behind a request, if it came by a ring.
+    pub(crate) fn of_unique(unique: u64) -> Option<Self> {
+        (unique & OF_RINGS != 0).then_some(Self(unique))
+    }
+
+    pub(crate) fn to_unique(self) -> u64 {
+        self.0
+    }
+
+    /// The number of the ring.
+    pub(super) fn file(self) -> usize {
+        usize::try_from((self.0 & !OF_RINGS) >> FILE_SHIFT).unwrap_or(usize::MAX)
+    }
+
+    fn slot(self) -> Option<SlotIndex> {
+        SlotIndex::new((self.0 >> SLOT_SHIFT) as u32 & 0xff)
+    }
+}
+
+/// The ring of an open file.
+#[derive(Debug)]
+pub(crate) struct RingFile {
+    number: usize,
+    file: Weak<ClientFile>,
+    process: ProcessKey,
+    memory: RingMemory,
+    /// Of those that are bound to a thread.
+    slots: [Mutex<Option<Box<RingSlot>>>; SLOTS as usize],
+    /// The slots of threads.
+    bound: Mutex<BTreeMap<u32, SlotIndex>>,
+    /// Whether it is on its way to the list of the watched, or there.
+    pub(super) is_watched: AtomicBool,
+    /// Its file is closed.
+    pub(super) is_over: AtomicBool,
+    /// When a thread last posted something of which only its ioctl told.
+    rung_at: Mutex<Option<Instant>>,
+    _mapping: Charge,
+}
+
+/// A slot of a thread.
+#[derive(Debug)]
+struct RingSlot {
+    tid: u32,
+    /// What is under way.
+    call: Option<RingCall>,
+    /// The request in which the thread waits for the answer.
+    wait: Option<u64>,
+    /// What the next ioctl of the thread goes on with.
+    moved: Option<MovedFdWork>,
+}
+
+#[derive(Debug)]
+struct RingCall {
+    id: RingCallId,
+    request: RingRequest,
+    /// How many bytes of its returns lie in the slot.
+    returns_len: usize,
+}
+
+/// Descriptor work whose call goes on in an ioctl.
+#[derive(Debug)]
+pub(crate) struct MovedFdWork {
+    /// The request of the ring.
+    pub(crate) request: RequestContext,
+    /// The caller's struct, as the ioctl is to have it.
+    pub(crate) call: BinderWriteRead,
+    pub(crate) work: Box<FdWork>,
+}
+
+/// What was found in a slot.
+pub(crate) struct BegunCall {
+    pub(super) file: Arc<ClientFile>,
+    pub(super) process: ProcessKey,
+    pub(super) id: RingCallId,
+    /// Whose slot it is.
+    pub(super) tid: u32,
+    pub(super) call: BinderWriteRead,
+}
+
+/// What a thread that waits for its answer finds.
+pub(super) enum WaitBegun {
+    /// The call is under way. Another thread may have waited in its place.
+    Waits {
+        id: RingCallId,
+        replaced: Option<u64>,
+    },
+    Over,
+}
+
+/// A ring is watched once it was rung by ioctls twice within this time.
+const BUSY_WITHIN: Duration = Duration::from_millis(20);
+
+impl RingFile {
+    pub(super) fn new(
+        number: usize,
+        file: Weak<ClientFile>,
+        process: ProcessKey,
+        memory: RingMemory,
+        mapping: Charge,
+    ) -> Self {
+        Self {
+            number,
+            file,
+            process,
+            memory,
+            slots: array::from_fn(|_| Mutex::default()),
+            bound: Mutex::default(),
+            is_watched: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            rung_at: Mutex::default(),
+            _mapping: mapping,
+        }
+    }
+
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
+    pub(super) fn file(&self) -> Option<Arc<ClientFile>> {
+        self.file.upgrade()
+    }
+
+    pub(super) fn bell(&self) -> &Bell {
+        &self.memory.segment().header().bell
+    }
+
+    /// Tells the client's threads where the driver's thread runs.
+    pub(super) fn set_driver_cpu(&self, cpu: u32) {
+        self.memory.segment().header().driver_cpu.store(cpu, Ordering::Relaxed);
+    }
+
+    /// Where a thread of the client ran when it posted in this slot.
+    pub(super) fn client_cpu(&self, slot: SlotIndex) -> u32 {
+        self.memory.segment().slot(slot).client_cpu.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn take_posted(&self) -> u32 {
+        self.bell().take_posted()
+    }
+
+    /// Notes that a thread posted something of which its ioctl told. Says whether the client is busy.
+    pub(super) fn note_rung(&self) -> bool {
+        let now = Instant::now();
+        let before = self.rung_at.lock().unwrap_or_else(PoisonError::into_inner).replace(now);
+        before.is_some_and(|before| now - before < BUSY_WITHIN)
+    }
+
+    /// Makes a slot that of thread `tid`, for good.
+    pub(super) fn bind(&self, slot: SlotIndex, tid: u32) {
+        if self.slot(slot).as_ref().is_some_and(|it| it.tid == tid) {
+            return;
+        }
+        let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        bound.retain(|_, its| *its != slot);
+        // One that had another is the client's affair: it has two.
+        bound.insert(tid, slot);
+        drop(bound);
+        match &mut *self.slot(slot) {
+            Some(known) => known.tid = tid,
+            unbound => {
+                let slot = RingSlot { tid, call: None, wait: None, moved: None };
+                *unbound = Some(Box::new(slot));
+            }
+        }
+    }
+
+    /// The slot of a thread.
+    pub(super) fn slot_of(&self, tid: u32) -> Option<SlotIndex> {
+        self.bound.lock().unwrap_or_else(PoisonError::into_inner).get(&tid).copied()
+    }
+
+    /// Takes the request out of a slot, if there is one.
+    pub(super) fn begin(
+        &self,
+        file: &Arc<ClientFile>,
+        slot: SlotIndex,
+        sequence: u32,
+    ) -> Option<BegunCall> {
+        let segment = self.memory.segment();
+        let mut bound = self.slot(slot);
+        // The thread of a slot that is not bound makes the ioctl that binds it; and a thread makes one call at a time.
+        let RingSlot { tid, call, .. } = bound.as_deref_mut().filter(|it| it.call.is_none())?;
+        if !segment.slot(slot).word.is_posted() {
+            return None;
+        }
+        let id = RingCallId::new(self.number, slot, sequence);
+        let request = segment.read_request(slot);
+        *call = Some(RingCall { id, request, returns_len: 0 });
+        let (file, process, tid, call) = (file.clone(), self.process, *tid, request.call);
+        Some(BegunCall { file, process, id, tid, call })
+    }
+
+    /// The struct that was posted with a call.
+    pub(super) fn posted_call(&self, id: RingCallId) -> Option<BinderWriteRead> {
+        let slot = self.slot(id.slot()?);
+        let call = slot.as_ref()?.call.as_ref().filter(|call| call.id == id)?;
+        Some(call.request.call)
+    }
+
+    /// Where the bytes at an address of a call's client lie in its slot.
+    pub(super) fn find_data(&self, id: RingCallId, address: u64, len: usize) -> Option<usize> {
+        let slot = self.slot(id.slot()?);
+        let call = slot.as_ref()?.call.as_ref().filter(|call| call.id == id)?;
+        call.request.windows.find(address, len, DATA_BYTES)
+    }
+
+    /// The memory of a call's slot, and which that is.
+    pub(super) fn data_of(&self, id: RingCallId) -> Option<(&RingMemory, SlotIndex)> {
+        Some((&self.memory, id.slot()?))
+    }
+
+    /// Writes returns of a call that are for `address`. Says whether they have room in the slot; else they are to be
+    /// written to the client itself, and nothing of the slot lies there any more.
+    pub(super) fn write_returns(&self, id: RingCallId, address: u64, bytes: &[u8]) -> bool {
+        let Some(index) = id.slot() else { return false };
+        let mut slot = self.slot(index);
+        let call = slot.as_mut().and_then(|it| it.call.as_mut()).filter(|call| call.id == id);
+        let Some(call) = call else { return false };
+        let BinderWriteRead { read_buffer, read_consumed, .. } = call.request.call;
+        let start = read_buffer.wrapping_add(read_consumed);
+        let Some(at) = address.checked_sub(start).and_then(|at| usize::try_from(at).ok()) else {
+            return false;
+        };
+        // Without a gap: all of it is copied.
+        let is_there =
+            at <= call.returns_len && self.memory.segment().write_returns(index, at, bytes);
+        call.returns_len = if is_there { at + bytes.len() } else { call.returns_len.min(at) };
+        is_there
+    }
+
+    /// Answers a call, unless it is over. Returns the request in which its thread waits for that.
+    pub(super) fn answer(
+        &self,
+        id: RingCallId,
+        result: i32,
+        call: &BinderWriteRead,
+    ) -> Option<u64> {
+        let index = id.slot()?;
+        let mut slot = self.slot(index);
+        let state = slot.as_mut()?;
+        let answered = state.call.take_if(|call| call.id == id)?;
+        let returns_len = answered.returns_len;
+        let segment = self.memory.segment();
+        segment.write_answer(index, &RingAnswer { result, call: *call, returns_len });
+        let word = &segment.slot(index).word;
+        let sleeps = word.answer();
+        let wait = state.wait.take();
+        drop(slot);
+        if sleeps && wait.is_none() {
+            ring_memory::wake_one(word.word());
+        }
+        wait
+    }
+
+    /// Has request `unique` wait for the answer in a slot.
+    pub(super) fn wait(&self, slot: SlotIndex, unique: u64) -> WaitBegun {
+        match self.slot(slot).as_deref_mut() {
+            Some(RingSlot { call: Some(call), wait, .. }) => {
+                WaitBegun::Waits { id: call.id, replaced: wait.replace(unique) }
+            }
+            Some(_) | None => WaitBegun::Over,
+        }
+    }
+
+    /// Whether a request waits for the answer to a call still.
+    pub(super) fn is_waited_for(&self, id: RingCallId, unique: u64) -> bool {
+        let Some(slot) = id.slot() else { return false };
+        let slot = self.slot(slot);
+        slot.as_ref().is_some_and(|it| it.wait == Some(unique))
+    }
+
+    /// Keeps what the next ioctl of a call's thread goes on with.
+    pub(super) fn move_out(&self, id: RingCallId, moved: MovedFdWork) {
+        let Some(slot) = id.slot() else { return };
+        if let Some(slot) = &mut *self.slot(slot) {
+            slot.moved = Some(moved);
+        }
+    }
+
+    /// The call that is under way in a slot, and what is to go on elsewhere, which is forgotten.
+    pub(super) fn leave(&self, slot: SlotIndex) -> (Option<RingCallId>, Option<MovedFdWork>) {
+        match &mut *self.slot(slot) {
+            Some(slot) => (slot.call.as_ref().map(|call| call.id), slot.moved.take()),
+            None => (None, None),
+        }
+    }
+
+    /// Makes a slot nobody's, and says what was under way there.
+    pub(super) fn unbind(&self, slot: SlotIndex) -> (Option<RingCallId>, Option<MovedFdWork>) {
+        self.bound.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, its| *its != slot);
+        let was_bound = self.slot(slot).take();
+        // The client's own note.
+        self.memory.segment().slot(slot).owner.store(0, Ordering::Release);
+        match was_bound {
+            Some(slot) => (slot.call.map(|call| call.id), slot.moved),
+            None => (None, None),
+        }
+    }
+
+    fn slot(&self, slot: SlotIndex) -> MutexGuard<'_, Option<Box<RingSlot>>> {
+        self.slots[slot.number() as usize].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

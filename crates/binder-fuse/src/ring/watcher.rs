@@ -1,0 +1,242 @@
+//! The bells of busy clients, and the thread that watches them.
+//!
+//! It is a reader, but that its requests come from slots: one that is stuck in a client's memory is followed by another
+//! ([`readers`](crate::readers)). Clients that post nothing for a while are watched no longer: their next call comes by an
+//! ioctl.
+
+use std::hint;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use binder_os::processes;
+use binder_os::ring_memory::{self, MOST_BELLS};
+use binder_ring::{BellState, SlotIndex};
+
+use super::Rings;
+use super::file::{BegunCall, RingFile};
+use crate::client_file::ClientFile;
+use crate::readers::RequestReader;
+
+/// A client that has posted nothing for so long is watched no longer.
+const IDLE_AFTER: Duration = Duration::from_millis(50);
+/// So many wake-ups in a row for nothing, and a client is never watched again.
+const MOST_IN_VAIN: u32 = 1000;
+/// So often the thread looks once more before it sleeps, when clients run on other processors: to be woken there takes longer.
+const LOOKS: u32 = 2000;
+
+/// The bells that are watched.
+#[derive(Debug, Default)]
+pub(crate) struct RingWatcher {
+    /// What the thread sleeps on, beside the bells: not 0 if there is news.
+    news: AtomicU32,
+    newcomers: Mutex<Vec<Watched>>,
+    /// For the thread, and for one that takes its place.
+    list: Mutex<WatchList>,
+    is_over: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct WatchList {
+    watched: Vec<Watched>,
+    /// Where the thread ran when it last told its clients.
+    cpu: u32,
+}
+
+/// A client that is watched.
+#[derive(Debug)]
+struct Watched {
+    file: Arc<ClientFile>,
+    ring: Arc<RingFile>,
+    /// When it last posted something.
+    seen_at: Instant,
+    /// Where its thread ran then.
+    cpu: u32,
+    /// Wake-ups in a row for nothing.
+    in_vain: u32,
+}
+
+impl RingWatcher {
+    /// Has a ring watched if it is busy, after one of its threads has told of a request by an ioctl.
+    pub(super) fn note_rung(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>) {
+        if !ring.note_rung() || ring.is_watched.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (file, ring) = (file.clone(), ring.clone());
+        let watched = Watched { file, ring, seen_at: Instant::now(), cpu: 0, in_vain: 0 };
+        self.newcomers.lock().unwrap_or_else(PoisonError::into_inner).push(watched);
+        self.tell();
+    }
+
+    /// Has a ring that has ended be forgotten.
+    pub(super) fn forget(&self, ring: &RingFile) {
+        ring.is_over.store(true, Ordering::Release);
+        if ring.is_watched.load(Ordering::Acquire) {
+            self.tell();
+        }
+    }
+
+    /// Has the thread end.
+    pub(crate) fn stop(&self) {
+        self.is_over.store(true, Ordering::Release);
+        self.tell();
+    }
+
+    fn tell(&self) {
+        self.news.store(1, Ordering::Release);
+        ring_memory::wake_one(&self.news);
+    }
+
+    fn list(&self) -> MutexGuard<'_, WatchList> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RequestReader<'_> {
+    /// Runs what busy clients post until the session ends, or another thread does so.
+    pub(crate) fn watch_rings(&mut self) {
+        let shared = self.shared;
+        let watcher = &shared.rings.watcher;
+        let mut found = Vec::new();
+        while !watcher.is_over.load(Ordering::Acquire) {
+            let mut list = watcher.list();
+            if watcher.news.swap(0, Ordering::Acquire) != 0 {
+                list.take_news(watcher);
+            }
+            if !list.look(&shared.rings, &mut found) && !list.look_longer() {
+                // While it waits nobody takes its place.
+                if !self.begin_wait() {
+                    return;
+                }
+                let slept = list.sleep(&shared.rings, &mut found);
+                self.end_wait();
+                if let Err(error) = slept {
+                    tracing::warn!(%error, "rings cannot be watched");
+                    list.watched.drain(..).for_each(|watched| watched.leave());
+                    return;
+                }
+            }
+            drop(list);
+            if !self.run_found(&mut found) {
+                return;
+            }
+        }
+        watcher.list().watched.drain(..).for_each(|watched| watched.leave());
+    }
+
+    /// Runs calls that were found. Says whether the thread is a reader still.
+    fn run_found(&mut self, found: &mut Vec<BegunCall>) -> bool {
+        let shared = self.shared;
+        let mut is_reader = true;
+        for begun in found.drain(..) {
+            let left = shared.run_begun(&begun, self.batch());
+            if is_reader {
+                is_reader = self.do_what_is_left(left);
+            } else if let Some(left) = left {
+                shared.leave(left);
+            }
+        }
+        is_reader
+    }
+}
+
+impl WatchList {
+    fn take_news(&mut self, watcher: &RingWatcher) {
+        self.watched.retain(|it| !it.ring.is_over.load(Ordering::Acquire));
+        let mut newcomers = watcher.newcomers.lock().unwrap_or_else(PoisonError::into_inner);
+        for watched in newcomers.drain(..) {
+            if self.watched.len() < MOST_BELLS {
+                watched.ring.set_driver_cpu(self.cpu);
+                watched.ring.bell().set_awake();
+                self.watched.push(watched);
+            } else {
+                watched.leave();
+            }
+        }
+    }
+
+    /// Takes out what was posted. Says whether anything was.
+    fn look(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> bool {
+        self.watched
+            .iter_mut()
+            .map(|watched| u32::from(watched.take_posted(rings, found)))
+            .sum::<u32>()
+            > 0
+    }
+
+    /// Waits for a moment whether something is posted, if to sleep would take longer. Says whether it is.
+    fn look_longer(&self) -> bool {
+        let latest = self.watched.iter().max_by_key(|it| it.seen_at);
+        if latest.is_none_or(|latest| latest.cpu == self.cpu) {
+            return false;
+        }
+        (0..LOOKS).any(|_| {
+            hint::spin_loop();
+            self.watched.iter().any(|it| it.ring.bell().has_posted())
+        })
+    }
+
+    /// Sleeps until a bell is rung, and gives up those that were not for long.
+    fn sleep(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> io::Result<()> {
+        self.tell_cpu();
+        for watched in &self.watched {
+            watched.ring.bell().set(BellState::Asleep);
+        }
+        if !self.watched.iter().any(|it| it.ring.bell().has_posted()) {
+            let bells = self.watched.iter().map(|it| it.ring.bell().word());
+            let within = (!self.watched.is_empty()).then_some(IDLE_AFTER);
+            ring_memory::sleep(&rings.watcher.news, bells, within)?;
+        }
+        self.tell_cpu();
+        let now = Instant::now();
+        self.watched.retain_mut(|watched| {
+            watched.in_vain += u32::from(watched.ring.bell().is_rung());
+            let is_kept = watched.in_vain < MOST_IN_VAIN && now - watched.seen_at < IDLE_AFTER;
+            if is_kept {
+                watched.ring.bell().set_awake();
+            } else {
+                watched.leave();
+                // A thread that posts from now on makes the ioctl.
+                watched.take_posted(rings, found);
+            }
+            is_kept
+        });
+        Ok(())
+    }
+
+    /// Tells clients where the thread runs.
+    fn tell_cpu(&mut self) {
+        let cpu = processes::own_cpu();
+        if cpu != self.cpu {
+            self.cpu = cpu;
+            self.watched.iter().for_each(|watched| watched.ring.set_driver_cpu(cpu));
+        }
+    }
+}
+
+impl Watched {
+    /// Takes out what was posted. Says whether the bell was rung.
+    fn take_posted(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> bool {
+        let posted = self.ring.take_posted();
+        if posted == 0 {
+            return false;
+        }
+        let before = found.len();
+        for slot in SlotIndex::of_bits(posted) {
+            self.cpu = self.ring.client_cpu(slot);
+            found.extend(self.ring.begin(&self.file, slot, rings.next_sequence()));
+        }
+        self.in_vain = if found.len() > before { 0 } else { self.in_vain + 1 };
+        self.seen_at = Instant::now();
+        // One that rings for nothing, again and again, is given up before the thread sleeps.
+        self.in_vain < MOST_IN_VAIN
+    }
+
+    /// Tells the client's threads that their bell is not heard.
+    fn leave(&self) {
+        self.ring.bell().set(BellState::Unwatched);
+        let is_trusted = self.in_vain < MOST_IN_VAIN;
+        self.ring.is_watched.store(!is_trusted, Ordering::Release);
+    }
+}

@@ -1,0 +1,146 @@
+//! The segments of rings, as the driver has them: memory that clients have made and change as they like.
+
+#![expect(unsafe_code, reason = "a client's memory is mapped, and copied through raw pointers")]
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use binder_ring::layout::SEGMENT_BYTES;
+use binder_ring::{BellState, Segment, SlotIndex};
+use rustix::fs::SealFlags;
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags};
+use rustix::thread::{ClockId, futex};
+
+use crate::mapped_memory::{MappedMemory, OutOfBounds};
+
+/// A client's segment.
+#[derive(Debug)]
+pub struct RingMemory {
+    segment: Segment,
+    start: NonNull<u8>,
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread: it is there until `drop`, whichever thread that runs on.
+unsafe impl Send for RingMemory {}
+
+// SAFETY: all access goes through `segment`, which may be shared.
+unsafe impl Sync for RingMemory {}
+
+impl RingMemory {
+    /// Maps the memfd of a client.
+    ///
+    /// It must keep its size: an access beyond its end would be a SIGBUS of ours. No memfd but one that was made to be
+    /// sealed can get these seals, so what is mapped is memory, not a file on a disk that is full.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` if it is no such memfd; as mmap(2).
+    pub fn map(memfd: &OwnedFd) -> io::Result<Self> {
+        let wanted = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+        let is_fit = rustix::fs::fcntl_get_seals(memfd).is_ok_and(|seals| seals.contains(wanted))
+            // Pages of a huge size are few, and may be missing when they are touched.
+            && rustix::fs::fstatfs(memfd).is_ok_and(|it| it.f_type == TMPFS_MAGIC)
+            && rustix::fs::fstat(memfd).is_ok_and(|it| it.st_size == SEGMENT_BYTES as i64);
+        if !is_fit {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a null hint lets the kernel choose a free range, so no existing mapping changes.
+        let start = unsafe {
+            rustix::mm::mmap(ptr::null_mut(), SEGMENT_BYTES, access, MapFlags::SHARED, memfd, 0)
+        }?;
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::InvalidData)?;
+        // SAFETY: it is mapped from the beginning of a page on, until `drop`; nothing else knows the address.
+        let segment = unsafe { Segment::new(start) };
+        Ok(Self { segment, start })
+    }
+
+    /// The segment. It is not to be kept for longer than this.
+    #[must_use]
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// Copies `len` bytes from offset `at` of a slot's data to a receive buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfBounds`] of the receive buffer.
+    ///
+    /// # Panics
+    ///
+    /// If they do not lie within the data.
+    pub fn copy_data(
+        &self,
+        (slot, at): (SlotIndex, usize),
+        len: usize,
+        buffer: &MappedMemory,
+        offset: usize,
+    ) -> Result<(), OutOfBounds> {
+        buffer.with_range(offset, len, |to| {
+            // SAFETY: so many bytes can be written at `to`, and a receive buffer is no segment.
+            unsafe { self.segment.copy_out(slot, at, to, len) }
+        })
+    }
+}
+
+impl Drop for RingMemory {
+    fn drop(&mut self) {
+        // SAFETY: the whole mapping that `map` has made; `segment` is lent for no longer than this lives.
+        let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), SEGMENT_BYTES) };
+        debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
+    }
+}
+
+/// The file system of memfds with pages of the usual size.
+const TMPFS_MAGIC: rustix::fs::FsWord = 0x0102_1994;
+
+/// As many bells as one thread can sleep on, beside a word of its own.
+pub const MOST_BELLS: usize = 127;
+
+/// Wakes one thread that sleeps on a word that processes share.
+pub fn wake_one(word: &AtomicU32) {
+    // Of a word that is mapped nothing can go wrong.
+    let _ = futex::wake(word, futex::Flags::empty(), 1);
+}
+
+/// Sleeps until a bell is rung or `control` is woken, while `control` has the value 0 and the bells are
+/// [asleep](BellState::Asleep); or for so long, if that is said. May end early.
+///
+/// # Errors
+///
+/// As futex_waitv(2), which kernels have since Linux 5.16.
+///
+/// # Panics
+///
+/// For more bells than [`MOST_BELLS`].
+pub fn sleep<'w>(
+    control: &AtomicU32,
+    bells: impl Iterator<Item = &'w AtomicU32>,
+    within: Option<Duration>,
+) -> io::Result<()> {
+    let mut waits = [futex::Wait::new(); MOST_BELLS + 1];
+    let mut count = 0;
+    let asleep = BellState::Asleep as u32;
+    let words = std::iter::once((control, 0)).chain(bells.map(|bell| (bell, asleep)));
+    for (word, value) in words {
+        waits[count].val = value.into();
+        waits[count].uaddr = futex::WaitPtr::new(ptr::from_ref(word).cast_mut().cast());
+        waits[count].flags = futex::WaitFlags::SIZE_U32;
+        count += 1;
+    }
+    let until = within.map(|within| {
+        let now = rustix::time::clock_gettime(ClockId::Monotonic);
+        let within = rustix::time::Timespec::try_from(within).unwrap_or_default();
+        now.checked_add(within).unwrap_or(now)
+    });
+    let flags = futex::WaitvFlags::empty();
+    match futex::waitv(&waits[..count], flags, until.as_ref(), ClockId::Monotonic) {
+        Ok(_) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
