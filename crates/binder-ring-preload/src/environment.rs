@@ -48,7 +48,9 @@ unsafe fn is_set(beginning: &[u8]) -> bool {
         // Byte by byte, since the C library's own ways to look at strings are not ours to call.
         let is_like = |(at, wanted): (usize, &u8)| {
             // SAFETY: the bytes before were not the end, as they were what was wanted.
-            unsafe { text.add(at).cast::<u8>().read() == *wanted }
+            let byte = unsafe { text.add(at) };
+            // SAFETY: as above.
+            unsafe { byte.cast::<u8>().read() == *wanted }
         };
         if beginning.iter().enumerate().all(is_like) {
             return true;

@@ -1,7 +1,10 @@
-//! The symbols by which a program comes to us.
+//! The symbol by which a program comes to us.
 
-#![expect(unsafe_code, reason = "symbols of a C library are defined")]
+#![expect(unsafe_code, reason = "a symbol of the C library is defined")]
 
+use binder_uapi::BINDER_WRITE_READ;
+
+use crate::write_read::write_read;
 use crate::{errno, syscall};
 
 /// ioctl(2). In C it takes any number of arguments; both of our machines pass the third as that of any function.
@@ -11,14 +14,18 @@ use crate::{errno, syscall};
 /// As of ioctl(2).
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ioctl(fd: i32, request: usize, argument: usize) -> i32 {
-    // SAFETY: the caller's promise.
-    let result = unsafe { syscall::ioctl(fd, request, argument) };
-    match i32::try_from(result) {
-        Ok(result @ 0..) => result,
-        Ok(errno) => {
-            errno::set(-errno);
-            -1
-        }
-        Err(_) => result as i32,
+    // The kernel looks at the lower half of the number.
+    let result = if request as u32 == BINDER_WRITE_READ {
+        // SAFETY: the caller's promise.
+        unsafe { write_read(fd, argument) }
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { syscall::ioctl(fd, request, argument) }
+    };
+    if (-4095..0).contains(&result) {
+        errno::set(-(result as i32));
+        -1
+    } else {
+        result as i32
     }
 }
