@@ -17,6 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// So long a program waits for what must come, in seconds: enough for a machine that does much else. It makes a failure of
+// what hangs, and nothing else.
+enum { HANG_TIMEOUT_S = 120 };
+
 #define CHECK(fact) \
 	do { \
 		if (!(fact)) \

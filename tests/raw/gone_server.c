@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 	expect(device, &call, sizeof call, BR_REPLY, &answer);
 	if (!strcmp(way, "killed") || !strcmp(way, "circular"))
 		CHECK(waitpid(server, NULL, 0) == server);
-	alarm(20);
+	alarm(HANG_TIMEOUT_S);
 	uint32_t got = 0;
 	// It may not have done yet what it does after the answer: a call that it takes then is lost with it.
 	usleep(100 * 1000);

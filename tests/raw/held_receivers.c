@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
-enum { THREADS = 24, CALLS = 200, PATIENCE_S = 60 };
+enum { THREADS = 24, CALLS = 200 };
 
 // What lies in pages that never come, or that the process is stopped.
 enum way { RETURNS, REQUEST, STOPPED, WAYS };
@@ -154,7 +154,7 @@ static long send_files(int own, int file)
 
 int main(void)
 {
-	begin_or_skip(PATIENCE_S);
+	begin_or_skip();
 	int own_file = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	pid_t brisk = start_service(serve_briskly);
 	int own = open_client_at(brisk_device);

@@ -69,15 +69,15 @@ static inline int is_known(pid_t pid)
 	return found;
 }
 
-// Begins a test that may take so long, or ends it where pages may not be withheld.
-static inline void begin_or_skip(unsigned patience_s)
+// Begins a test, or ends it where pages may not be withheld.
+static inline void begin_or_skip(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (withhold(4096) == NULL) {
 		puts("SKIPPED: this user may not withhold pages (userfaultfd)");
 		exit(0);
 	}
-	alarm(patience_s);
+	alarm(2 * HANG_TIMEOUT_S);
 }
 
 // Tells how others fared beside one who is held up in some way: by the medians of their calls, in microseconds.

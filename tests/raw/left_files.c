@@ -62,7 +62,7 @@ int main(void)
 	receiver = start_service(never_read);
 	// What the first had is given back soon, if not at once.
 	int device = open_client();
-	for (int tries = 0; again < first && tries < 5000; tries++) {
+	for (int tries = 0; again < first && tries < HANG_TIMEOUT_S * 1000; tries++) {
 		usleep(1000);
 		again += send_until_refused(device);
 	}

@@ -9,11 +9,11 @@
 #include <sys/resource.h>
 #include <time.h>
 
-// The nice value of this process once it is `expected`, or what it is after a second.
+// The nice value of this process once it is `expected`, or what it is when that does not come.
 static int nice_value(int expected)
 {
 	int value = 0;
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < HANG_TIMEOUT_S * 100; i++) {
 		value = getpriority(PRIO_PROCESS, 0);
 		if (value == expected)
 			break;

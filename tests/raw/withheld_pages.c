@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-enum { THREADS = 24, CALLS = 400, PATIENCE_S = 60 };
+enum { THREADS = 24, CALLS = 400 };
 // As much data as the driver reads straight into its receiver's buffer.
 enum { LARGE_PAGES = 4 };
 
@@ -127,7 +127,7 @@ static void call_service(int own, long *median, long *longest)
 
 int main(void)
 {
-	begin_or_skip(PATIENCE_S);
+	begin_or_skip();
 	pid_t service = start_service(serve);
 	int own = open_client();
 	long calm, longest, median;

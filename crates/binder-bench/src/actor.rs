@@ -2,10 +2,13 @@
 //!
 //! Orders and answers are lines of JSON over a socket; nothing is said while a clock runs.
 
+use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
+use std::iter;
 use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::exit;
+use std::slice;
 use std::time::Duration;
 
 use binder_os::processes::{self, Child, Fork};
@@ -38,8 +41,9 @@ enum Ending {
 #[derive(Debug)]
 pub(crate) struct ActorLink(BufReader<UnixStream>);
 
-/// How long an actor may take to get ready, in seconds.
-const READY_WITHIN_S: i64 = 10;
+/// So long a bench waits for what must come, however slow the machine: an actor that takes long to get ready tells of
+/// each part. What takes longer hangs.
+pub(crate) const HANG_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl Actor {
     /// Forks a process that plays `role` and then ends.
@@ -86,17 +90,26 @@ impl Actor {
         }
     }
 
-    /// Waits until it says that it is ready.
+    /// Waits until it says that it is ready, or that a part of getting ready is done.
     ///
     /// # Errors
     ///
     /// [`BenchError`] if it fails, ends, or says nothing for too long.
     pub(crate) fn expect_ready(&mut self) -> Result<(), BenchError> {
-        let mut watched = [PollFd::new(self.link.0.get_ref(), PollFlags::IN)];
-        let timeout = Timespec { tv_sec: READY_WITHIN_S, tv_nsec: 0 };
-        let ready = rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, Some(&timeout)));
-        if ready.map_err(failed("waiting for a process"))? == 0 {
-            return Err(self.failure(format!("not ready after {READY_WITHIN_S} seconds")));
+        self.expect_ready_beside(&mut [])
+    }
+
+    /// The same, unless one of `others`, on whom it depends, fails meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`BenchError`] of whichever of them failed.
+    pub(crate) fn expect_ready_beside(&mut self, others: &mut [Self]) -> Result<(), BenchError> {
+        if !self.wait_beside(others, Some(HANG_TIMEOUT))? {
+            let (seconds, place) = (HANG_TIMEOUT.as_secs(), self.place());
+            return Err(
+                self.failure(format!("not ready, and silent for {seconds} seconds: {place}"))
+            );
         }
         self.hear()
     }
@@ -112,15 +125,27 @@ impl Actor {
         order: &impl Serialize,
     ) -> Result<T, BenchError> {
         self.link.send(order)?;
-        let links = [&self.link, &other.link];
-        let mut watched = links.map(|link| PollFd::new(link.0.get_ref(), PollFlags::IN));
-        rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, None))
-            .map_err(failed("waiting for a process"))?;
-        if watched[1].revents().is_empty() {
-            return self.hear();
+        self.wait_beside(slice::from_mut(other), None)?;
+        self.hear()
+    }
+
+    /// Waits until it has something to say, or has ended, and none of the others, who have nothing to say before it
+    /// has, failed. Says whether that was before the time was over.
+    fn wait_beside(
+        &self,
+        others: &mut [Self],
+        timeout: Option<Duration>,
+    ) -> Result<bool, BenchError> {
+        let links = iter::once(&self.link).chain(others.iter().map(|other| &other.link));
+        let ready = wait_for_links(&links.collect::<Vec<_>>(), timeout)?;
+        match ready.last().map(|place| place.checked_sub(1)) {
+            None => Ok(false),
+            Some(None) => Ok(true),
+            Some(Some(place)) => {
+                others[place].hear::<()>()?;
+                Err(others[place].failure("it spoke out of turn"))
+            }
         }
-        other.hear::<()>()?;
-        Err(other.failure("it spoke out of turn"))
     }
 
     /// Gives an order, to be answered when [`Self::hear`] is called.
@@ -162,8 +187,14 @@ impl Actor {
         }
     }
 
-    fn socket(&self) -> &UnixStream {
-        self.link.0.get_ref()
+    /// Where it is, as the kernel tells.
+    fn place(&self) -> String {
+        let pid = self.pid();
+        match fs::read_to_string(format!("/proc/{pid}/wchan")).as_deref() {
+            Ok("0") => format!("process {pid} runs"),
+            Ok(function) => format!("process {pid} waits in {function}"),
+            Err(_) => format!("process {pid} cannot be looked at"),
+        }
     }
 
     fn failure(&self, reason: impl Into<String>) -> BenchError {
@@ -178,14 +209,34 @@ impl Actor {
 ///
 /// As poll(2).
 pub(crate) fn wait_for_any(actors: &[Actor], timeout: Duration) -> Result<Vec<usize>, BenchError> {
-    let watch = |actor| PollFd::new(Actor::socket(actor), PollFlags::IN);
-    let mut watched: Vec<_> = actors.iter().map(watch).collect();
-    let timeout = Timespec::try_from(timeout).map_err(io::Error::other);
-    let timeout = timeout.map_err(failed("waiting for processes"))?;
-    rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, Some(&timeout)))
-        .map_err(failed("waiting for processes"))?;
-    let spoke = watched.iter().enumerate().filter(|(_, watched)| !watched.revents().is_empty());
-    Ok(spoke.map(|(place, _)| place).rev().collect())
+    let links: Vec<_> = actors.iter().map(|actor| &actor.link).collect();
+    let mut ready = wait_for_links(&links, Some(timeout))?;
+    ready.reverse();
+    Ok(ready)
+}
+
+/// Waits until some of the links have something to receive, or the end, and returns their places; none if
+/// the time is over.
+fn wait_for_links(
+    links: &[&ActorLink],
+    timeout: Option<Duration>,
+) -> Result<Vec<usize>, BenchError> {
+    let places = |is_ready: Vec<bool>| {
+        is_ready.iter().enumerate().filter(|(_, ready)| **ready).map(|(place, _)| place).collect()
+    };
+    // A line may have come along with the one before it: the socket has nothing of it any more.
+    let has_line: Vec<_> = links.iter().map(|link| !link.0.buffer().is_empty()).collect();
+    if has_line.contains(&true) {
+        return Ok(places(has_line));
+    }
+    let tried = "waiting for processes of the bench";
+    let sockets = links.iter().map(|link| link.0.get_ref());
+    let mut watched: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
+    let timeout = timeout.map(Timespec::try_from).transpose().map_err(io::Error::other);
+    let timeout = timeout.map_err(failed(tried))?;
+    rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, timeout.as_ref()))
+        .map_err(failed(tried))?;
+    Ok(places(watched.iter().map(|watched| !watched.revents().is_empty()).collect()))
 }
 
 impl Drop for Actor {
@@ -219,15 +270,7 @@ impl ActorLink {
 
     /// Waits until there is something to receive, or the end, for some time at most.
     pub(crate) fn has_more(&self, timeout: Duration) -> Result<bool, BenchError> {
-        let tried = "hearing a process of the bench";
-        if !self.0.buffer().is_empty() {
-            return Ok(true);
-        }
-        let timeout = Timespec::try_from(timeout).map_err(io::Error::other);
-        let timeout = timeout.map_err(failed(tried))?;
-        let mut watched = [PollFd::new(self.0.get_ref(), PollFlags::IN)];
-        let ready = rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, Some(&timeout)));
-        Ok(ready.map_err(failed(tried))? > 0)
+        Ok(!wait_for_links(&[self], Some(timeout))?.is_empty())
     }
 
     /// Answers the bench.
@@ -261,4 +304,42 @@ fn play(
     // If the bench does not listen any more, it does not miss the reason.
     let _ = link.send(&Err::<(), _>(reason));
     exit(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_came_together_are_there_one_by_one() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let [mut link, mut other] = [ours, theirs].map(|end| ActorLink(BufReader::new(end)));
+        let has_more = |link: &ActorLink| link.has_more(Duration::ZERO).unwrap();
+        for line in 1..=2_u32 {
+            other.send(&line).unwrap();
+        }
+        for line in 1..=2_u32 {
+            assert!(has_more(&link), "line {line}");
+            assert_eq!(link.receive().unwrap(), Some(line));
+        }
+        assert!(!has_more(&link));
+        drop(other);
+        assert!(has_more(&link), "the end");
+        assert_eq!(link.receive::<u32>().unwrap(), None);
+    }
+
+    #[test]
+    fn the_links_that_are_ready_are_named() {
+        let pairs = [(); 3].map(|()| UnixStream::pair().unwrap());
+        let links = pairs.map(|(ours, theirs)| (ActorLink(BufReader::new(ours)), theirs));
+        let ready = |timeout| {
+            let watched: Vec<_> = links.iter().map(|(link, _)| link).collect();
+            wait_for_links(&watched, timeout).unwrap()
+        };
+        assert_eq!(ready(Some(Duration::ZERO)), [] as [usize; 0]);
+        for place in [2, 1] {
+            (&links[place].1).write_all(b"1\n").unwrap();
+        }
+        assert_eq!(ready(None), [1, 2]);
+    }
 }

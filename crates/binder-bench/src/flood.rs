@@ -45,6 +45,10 @@ pub struct FloodOptions {
     /// The bytes of a call, and of its reply
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(..=65536))]
     bytes: u32,
+
+    /// How many objects the log tells of that `logs` reads
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
+    objects: u32,
 }
 
 /// Calls before the first that is timed.
@@ -82,7 +86,8 @@ pub(crate) fn run(options: &FloodOptions, report: &mut BenchReport<'_>) -> Resul
     let mut still_p99 = HashMap::new();
     for flood in iter::once(None).chain(kinds.iter().copied().map(Some)) {
         bar.set_message(flood.map_or("alone", FloodKind::name));
-        let flooders = flood.map(|kind| floods::start(kind, device)).transpose()?;
+        let flooders =
+            flood.map(|kind| floods::start(kind, device, options.objects.into())).transpose()?;
         let mut samples = Samples::default();
         samples.extend(&client.ask_beside::<Vec<u64>>(&mut server, &options.calls)?);
         drop(flooders);

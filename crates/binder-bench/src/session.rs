@@ -143,7 +143,7 @@ impl DriverSession {
         offsets: &[u64],
     ) -> Result<bool, BenchError> {
         self.push(BC_TRANSACTION, &oneway(handle, data, offsets));
-        self.exchange()?;
+        self.exchange(&[data, offsets.as_bytes()])?;
         let end = self.read_until(&[BR_TRANSACTION_COMPLETE, BR_FAILED_REPLY])?;
         Ok(end == BR_TRANSACTION_COMPLETE)
     }
@@ -167,13 +167,13 @@ impl DriverSession {
         let buffers_size = length.next_multiple_of(8);
         let transaction = BinderTransactionDataSg { transaction_data, buffers_size };
         self.push(BC_TRANSACTION_SG, &transaction);
-        self.exchange()?;
+        self.exchange(&[&data])?;
         self.read_until(&[BR_TRANSACTION_COMPLETE, BR_FAILED_REPLY]).map(drop)
     }
 
     /// Writes what was pushed, and reads until `end` has come. Leaves out everything else.
     pub(crate) fn run_until(&mut self, end: u32) -> Result<(), BenchError> {
-        self.exchange()?;
+        self.exchange(&[])?;
         self.read_until(&[end]).map(drop)
     }
 
@@ -189,7 +189,7 @@ impl DriverSession {
             if let Some(end) = end {
                 return Ok(end);
             }
-            self.exchange()?;
+            self.exchange(&[])?;
         }
     }
 
@@ -212,13 +212,13 @@ impl DriverSession {
         offsets: &[u64],
     ) -> Result<(), BenchError> {
         self.push(command, &transaction(code, data, offsets));
-        self.exchange()
+        self.exchange(&[data, offsets.as_bytes()])
     }
 
-    /// Writes the commands and awaits returns.
-    fn exchange(&mut self) -> Result<(), BenchError> {
+    /// Writes the commands, which may point to the payloads, and awaits returns.
+    fn exchange(&mut self, payloads: &[&[u8]]) -> Result<(), BenchError> {
         debug_assert!(self.unread.is_empty(), "returns come one exchange at a time");
-        let exchanged = self.client.exchange(&self.commands, &mut self.returns);
+        let exchanged = self.client.exchange(&self.commands, payloads, &mut self.returns);
         self.unread = 0..exchanged.map_err(failed("speaking to the driver"))?;
         self.commands.clear();
         Ok(())
@@ -240,7 +240,7 @@ impl DriverSession {
     pub(crate) fn next_event(&mut self) -> Result<ReceivedReturn, BenchError> {
         loop {
             let Some((code, payload)) = self.next_unread() else {
-                self.exchange()?;
+                self.exchange(&[])?;
                 continue;
             };
             if [BR_NOOP, BR_RELEASE, BR_DECREFS].contains(&code) {

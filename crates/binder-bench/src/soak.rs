@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::actor::{self, Actor};
+use crate::actor::{self, Actor, HANG_TIMEOUT};
 use crate::error::BenchError;
 use crate::random::Random;
 use crate::report::BenchReport;
@@ -100,8 +100,6 @@ struct Crowd<'a> {
     times: BTreeMap<Deed, Histogram<u64>>,
 }
 
-/// How long what is done asynchronously may take after all clients have gone.
-const SETTLES_WITHIN: Duration = Duration::from_secs(20);
 /// How often the server is asked how things are.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
@@ -154,7 +152,7 @@ fn settled(server: &mut Actor) -> Result<Progress, BenchError> {
         if progress.kept == 0 {
             return Ok(progress);
         }
-        if start.elapsed() > SETTLES_WITHIN {
+        if start.elapsed() > HANG_TIMEOUT {
             let kept = progress.kept;
             return Err(broken(format!(
                 "of {kept} objects, nobody told that their owners are gone"
@@ -179,7 +177,7 @@ fn left_after(before: &Counts, options: &SoakOptions) -> Result<Counts, BenchErr
         let after = counts::read(options.target.device());
         let after = after.ok_or_else(|| broken("the log of the driver has gone"))?;
         let left = counts::left(before, &after);
-        if left.is_empty() || start.elapsed() > SETTLES_WITHIN {
+        if left.is_empty() || start.elapsed() > HANG_TIMEOUT {
             return Ok(left);
         }
         thread::sleep(Duration::from_millis(10));

@@ -119,7 +119,7 @@ fn soak_leaves_nothing_behind(device: &str) {
 }
 
 fn flood_has_a_line_for_each_flood(device: &str) {
-    let rows = rows(&["flood", "--json", "--calls", "20"], device);
+    let rows = rows(&["flood", "--json", "--calls", "20", "--objects", "25000"], device);
     let floods = [
         "spin",
         "oneways",

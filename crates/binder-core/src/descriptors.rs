@@ -38,6 +38,12 @@ impl CapturedFile {
         Self(Box::new(file))
     }
 
+    /// Lends what it was made from; `None` if that was something else.
+    #[must_use]
+    pub fn inner<T: Any>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+
     /// What it was made from; `None` if that was something else.
     pub fn into_inner<T: Any>(self) -> Option<T> {
         self.0.downcast().ok().map(|file| *file)
@@ -285,6 +291,8 @@ mod tests {
 
     #[test]
     fn a_captured_file_is_what_the_front_end_made_it_from() {
+        assert_eq!(CapturedFile::new(7_u8).inner::<u8>(), Some(&7));
+        assert_eq!(CapturedFile::new(7_u8).inner::<i8>(), None);
         assert_eq!(CapturedFile::new(7_u8).into_inner::<u8>(), Some(7));
         assert_eq!(CapturedFile::new(7_u8).into_inner::<i8>(), None);
     }

@@ -6,12 +6,12 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, RawFd};
+use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use binder_core::Errno;
-use binder_os::broker::StartError;
+use binder_os::broker::{GivenFile, StartError};
 use binder_os::{Broker, Surroundings, ThreadStatus, UserAndGroup};
 
 use crate::files::HeldFile;
@@ -57,8 +57,6 @@ type SharedBroker = Arc<Mutex<Broker>>;
 pub(crate) enum LendError {
     #[error("the receiver's namespaces are out of reach: {0}")]
     Namespaces(#[source] io::Error),
-    #[error("the driver has no room for their descriptors: {0}")]
-    NotOpened(#[source] io::Error),
     #[error("the driver was not told how to start a broker")]
     NoCommand,
     #[error(transparent)]
@@ -72,7 +70,6 @@ impl LendError {
     pub(crate) fn cause(&self) -> (i32, &'static str) {
         let (errno, words) = match self {
             Self::Namespaces(error) => (errno(error), "the receiver's namespaces are out of reach"),
-            Self::NotOpened(error) => (errno(error), "the driver has no room for more descriptors"),
             Self::NoCommand => (Errno::ENOSYS, "the driver was not told how to start a broker"),
             Self::Start(error) => return error.cause(),
             Self::Lost(error) => (errno(error), "the broker ended, or is held up"),
@@ -112,9 +109,7 @@ impl Brokers {
             }
         }
         let users = (receiver.user, place);
-        let opened = files.iter().map(HeldFile::open).collect::<io::Result<Vec<_>>>();
-        let opened = opened.map_err(LendError::NotOpened)?;
-        let files: Vec<_> = opened.iter().map(AsFd::as_fd).collect();
+        let files: Vec<_> = files.iter().filter_map(HeldFile::given).collect();
         let broker = self.broker(tid, users, None)?;
         // One that has ended, or that is held up, is replaced.
         give(broker, &files).or_else(|(_, lost)| {
@@ -175,7 +170,7 @@ impl Brokers {
 }
 
 /// Gives `files` to a broker, which is returned if that fails.
-fn give(shared: SharedBroker, files: &[BorrowedFd<'_>]) -> Result<Loan, (io::Error, SharedBroker)> {
+fn give(shared: SharedBroker, files: &[GivenFile<'_>]) -> Result<Loan, (io::Error, SharedBroker)> {
     let broker = lock(&shared);
     let (given, pid) = (broker.give(files), broker.pid());
     drop(broker);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -29,6 +29,7 @@ use crate::quota::{Account, Charge};
 use crate::read_ahead::Habits;
 use crate::ring::RingFile;
 use crate::seccomp_add_fd::CanAddFds;
+use crate::served;
 
 /// How often a process with too many threads may have the ended ones among them looked for.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
@@ -366,22 +367,32 @@ impl ClientFile {
         permit: Charge,
         pool: Arc<BlockingPool>,
     ) -> Result<HeldFile, Errno> {
-        let file = self.take_descriptor(tid, fd)?;
-        HeldFile::new(file, permit, self.payer(), pool).map_err(|error| {
-            tracing::debug!(%error, pid = self.pid, "a file of ours could not be in flight");
-            Errno::ENOMEM
+        self.take(tid, fd, |client, place| {
+            HeldFile::take(client, place, permit, self.payer(), pool)
         })
     }
 
-    /// Takes a reference to what thread `tid` has open as `fd`, for the moment.
-    pub(crate) fn take_descriptor(&self, tid: u32, fd: u32) -> Result<OwnedFd, Errno> {
+    /// Takes a reference to a file of the system that thread `tid` has open as `fd`, for the moment: none of ours.
+    pub(crate) fn take_memfd(&self, tid: u32, fd: u32) -> Result<OwnedFd, Errno> {
+        self.take(tid, fd, |client, (tid, number)| match proc_files::id_of_descriptor(tid, fd) {
+            Ok(id) if !served::is_served(id.device) => client_files::take(client, number),
+            Ok(_) | Err(_) => Err(TakeError::NotOpen(number)),
+        })
+    }
+
+    /// Has a file taken by the pidfd of a thread, in the table of which it is open.
+    fn take<T>(
+        &self,
+        tid: u32,
+        fd: u32,
+        take: impl FnOnce(BorrowedFd<'_>, (u32, i32)) -> Result<T, TakeError>,
+    ) -> Result<T, Errno> {
         let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
         let threads = self.threads();
         let thread = threads.by_tid.get(&tid).and_then(|known| known.thread.pidfd());
-        let taken = match thread {
-            Some(thread) => client_files::take(thread, number),
-            None => client_files::take(&self.known.pidfd, number),
-        };
+        // Without a pidfd of its own the table of the first thread stands for the thread's.
+        let (client, tid) = thread.map_or((self.known.pidfd.as_fd(), self.pid), |it| (it, tid));
+        let taken = take(client, (tid, number));
         drop(threads);
         taken.map_err(|error| match error {
             TakeError::NotOpen(_) => Errno::EBADF,

@@ -1,14 +1,13 @@
 //! A file of a client that is on its way to another.
 //!
-//! To close one may take time, and requests to this very file system: a thread that drops one leaves the
-//! closing to the pool. One that we serve ourselves is [in flight](FileInFlight), and open for
-//! moments only ([why](crate::served)).
+//! To close one may take time: a thread that drops one leaves the closing to the pool. One that we serve ourselves
+//! is [in flight](FileInFlight), and never open here ([why](crate::served)).
 
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-use binder_core::Errno;
+use binder_os::broker::GivenFile;
+use binder_os::client_files::{self, TakeError};
 use binder_os::{FileInFlight, proc_files};
 
 use crate::blocking_pool::BlockingPool;
@@ -28,62 +27,51 @@ enum Held {
     InFlight(FileInFlight),
 }
 
-/// A descriptor of a file.
-pub(crate) enum Opened<'h> {
-    Held(BorrowedFd<'h>),
-    /// Of one in flight: a pool thread closes it.
-    Another(Another<'h>),
-}
-
-pub(crate) struct Another<'h> {
-    /// Absent only while it is dropped.
-    fd: Option<OwnedFd>,
-    of: &'h HeldFile,
-}
-
 impl HeldFile {
-    /// Holds a file that was taken from its sender.
+    /// Takes the file that a client has open as `number`, in the table of its thread `tid`, to which the pidfd
+    /// `client` leads.
+    ///
+    /// A file of ours must be known before it is taken: once it is open here it is too late. A client that puts one
+    /// at that number just then can keep a dying daemon, but so it can by a file of a FUSE server of its own.
     ///
     /// # Errors
     ///
-    /// If it is one of ours, and cannot be in flight.
-    pub(crate) fn new(
-        file: OwnedFd,
+    /// [`TakeError`].
+    pub(crate) fn take(
+        client: BorrowedFd<'_>,
+        (tid, number): (u32, RawFd),
         permit: Charge,
         sender: Account,
         pool: Arc<BlockingPool>,
-    ) -> io::Result<Self> {
-        let id = proc_files::id_of(file.as_fd());
-        let held = if id.is_ok_and(|id| served::is_served(id.device)) {
-            let in_flight = FileInFlight::new(file.as_fd());
-            pool.run(sender, move |_| drop(file));
-            Held::InFlight(in_flight?)
+    ) -> Result<Self, TakeError> {
+        let id = proc_files::id_of_descriptor(tid, number.cast_unsigned());
+        let held = if id.is_ok_and(|id| !served::is_served(id.device)) {
+            Held::Open(client_files::take(client, number)?)
         } else {
-            Held::Open(file)
+            Held::InFlight(FileInFlight::take(client, number)?)
         };
         Ok(Self { held: Some((held, permit)), sender, pool })
     }
 
-    /// Its descriptor, by which others may take it from us, if it has one all the time.
-    pub(crate) fn number(&self) -> Option<RawFd> {
+    /// Its descriptor, by which others may take it from us, if it has one.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match &self.held {
-            Some((Held::Open(file), _)) => Some(file.as_raw_fd()),
+            Some((Held::Open(file), _)) => Some(file.as_fd()),
             Some((Held::InFlight(_), _)) | None => None,
         }
     }
 
-    /// Lends a descriptor of it, to be given to its receiver at once.
-    ///
-    /// # Errors
-    ///
-    /// If there can be no other descriptor.
-    pub(crate) fn open(&self) -> io::Result<Opened<'_>> {
+    /// The number of that descriptor.
+    pub(crate) fn number(&self) -> Option<RawFd> {
+        self.descriptor().map(|file| file.as_raw_fd())
+    }
+
+    /// The file, for a broker.
+    pub(crate) fn given(&self) -> Option<GivenFile<'_>> {
         match &self.held {
-            Some((Held::Open(file), _)) => Ok(Opened::Held(file.as_fd())),
-            Some((Held::InFlight(file), _)) => {
-                Ok(Opened::Another(Another { fd: Some(file.open()?), of: self }))
-            }
-            None => Err(io::Error::from_raw_os_error(Errno::EBADF.number())),
+            Some((Held::Open(file), _)) => Some(GivenFile::Open(file.as_fd())),
+            Some((Held::InFlight(file), _)) => Some(GivenFile::InFlight(file)),
+            None => None,
         }
     }
 
@@ -102,25 +90,6 @@ impl Drop for HeldFile {
     fn drop(&mut self) {
         if let Some((file, permit)) = self.held.take() {
             self.pool.run(self.sender, move |_| drop((file, permit)));
-        }
-    }
-}
-
-impl AsFd for Opened<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Held(fd) => *fd,
-            Self::Another(another) => {
-                another.fd.as_ref().expect("it is open until it is dropped").as_fd()
-            }
-        }
-    }
-}
-
-impl Drop for Another<'_> {
-    fn drop(&mut self) {
-        if let Some(fd) = self.fd.take() {
-            self.of.pool.run(self.of.sender, move |_| drop(fd));
         }
     }
 }

@@ -87,7 +87,7 @@ impl SessionShared {
         }
         let mapping =
             mappings().take(file.payer(), 1).map_err(|error| errno(&io::Error::from(error)))?;
-        let memfd = file.take_descriptor(tid, wanted.fd)?;
+        let memfd = file.take_memfd(tid, wanted.fd)?;
         let memory = RingMemory::map(&memfd).map_err(|error| errno(&error))?;
         let mut files = self.rings.files.write().unwrap_or_else(PoisonError::into_inner);
         let entry = files.vacant_entry();

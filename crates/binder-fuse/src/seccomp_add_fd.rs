@@ -9,7 +9,6 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -153,9 +152,15 @@ impl ExpectedCalls {
     }
 }
 
-/// Whether the thread of descriptor work can be sent to the supervisor for it.
+/// Whether the thread of descriptor work can be sent to the supervisor for it: for files that we have open.
 pub(crate) fn is_fit(task: &FdTask) -> bool {
-    let has_files_only = |fd_work: &FdWork| !fd_work.install.is_empty() && fd_work.close.is_empty();
+    let is_open =
+        |file: &CapturedFile| file.inner::<HeldFile>().is_some_and(|it| it.descriptor().is_some());
+    let has_files_only = |fd_work: &FdWork| {
+        !fd_work.install.is_empty()
+            && fd_work.close.is_empty()
+            && fd_work.install.iter().all(is_open)
+    };
     task.can_add_fds == CanAddFds::Yes
         && !task.request.is_compat
         && matches!(task.waits_in, WaitsIn::Request)
@@ -237,7 +242,8 @@ pub(crate) fn complete(
     let mut numbers = Vec::with_capacity(files.len());
     let mut failure = None;
     for file in &files {
-        match file.open().and_then(|file| waiting.add(file.as_fd())) {
+        let open = file.descriptor().ok_or(io::ErrorKind::InvalidInput.into());
+        match open.and_then(|open| waiting.add(open)) {
             Ok(number) => numbers.push(number),
             Err(error) => {
                 failure = Some(error);

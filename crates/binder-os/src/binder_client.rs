@@ -66,8 +66,20 @@ impl BinderClient {
     ///
     /// As open(2) and mmap(2).
     pub fn open(device: &Path) -> io::Result<Self> {
-        let device = Arc::new(BinderDevice::open(device)?);
-        Ok(Self { device, unsent: RefCell::default() })
+        Ok(Self::of(BinderDevice::open(device)?))
+    }
+
+    /// The same, for a client whose calls are ioctls even if the driver takes them by shared memory.
+    ///
+    /// # Errors
+    ///
+    /// As open(2) and mmap(2).
+    pub fn open_without_ring(device: &Path) -> io::Result<Self> {
+        Ok(Self::of(BinderDevice::open(device)?.without_ring()))
+    }
+
+    fn of(device: BinderDevice) -> Self {
+        Self { device: Arc::new(device), unsent: RefCell::default() }
     }
 
     /// Returns another thread's part of the same open device.
@@ -132,7 +144,7 @@ impl BinderClient {
         let mut commands = self.unsent.take();
         commands.transaction(BC_TRANSACTION, code, data);
         loop {
-            for (code, payload) in self.write_read(&mut commands)?.iter() {
+            for (code, payload) in self.write_read(&mut commands, data)?.iter() {
                 match code {
                     BR_REPLY => {
                         let reply = transaction(payload)?;
@@ -164,7 +176,7 @@ impl BinderClient {
         // The bytes of the last reply, which the commands point to.
         let mut reply = Vec::new();
         loop {
-            let returns = self.write_read(&mut commands)?;
+            let returns = self.write_read(&mut commands, &reply)?;
             for (code, payload) in returns.iter() {
                 if code != BR_TRANSACTION {
                     continue;
@@ -182,10 +194,10 @@ impl BinderClient {
         }
     }
 
-    /// Runs the commands and waits for returns.
-    fn write_read(&self, commands: &mut Commands) -> io::Result<Returns> {
+    /// Runs the commands, which may point to `data`, and waits for returns.
+    fn write_read(&self, commands: &mut Commands, data: &[u8]) -> io::Result<Returns> {
         let mut bytes = vec![0; RETURNS_BYTES];
-        let filled = self.exchange(&commands.0, &mut bytes)?;
+        let filled = self.exchange(&commands.0, &[data], &mut bytes)?;
         commands.0.clear();
         bytes.truncate(filled);
         Ok(Returns(bytes))
@@ -195,13 +207,19 @@ impl BinderClient {
     /// of that were filled.
     ///
     /// One `BINDER_WRITE_READ`, for programs that measure or test the driver with commands of their
-    /// own. After a command that failed the others are not run; the returns tell.
+    /// own. After a command that failed the others are not run; the returns tell. What the commands point to should be in
+    /// `payloads`; if it is not, the driver has to fetch it.
     ///
     /// # Errors
     ///
     /// As the device answers.
-    pub fn exchange(&self, commands: &[u8], returns: &mut [u8]) -> io::Result<usize> {
-        let exchange = self.device.write_read(commands, returns);
+    pub fn exchange(
+        &self,
+        commands: &[u8],
+        payloads: &[&[u8]],
+        returns: &mut [u8],
+    ) -> io::Result<usize> {
+        let exchange = self.device.write_read(commands, payloads, returns);
         exchange.outcome.map(|()| exchange.read)
     }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::slice;
 
+use binder_ring_client::RingOutcome;
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_FREEZE,
     BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO, BINDER_SET_CONTEXT_MGR,
@@ -20,7 +21,9 @@ use rustix::fs::{Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
+use crate::device_ring::DeviceRing;
 use crate::fork_count;
+use crate::lent_memory::LentMemory;
 
 /// What libbinder maps: a mebibyte less two guard pages.
 pub const DEFAULT_BUFFER_BYTES: usize = (1 << 20) - 2 * 4096;
@@ -29,6 +32,7 @@ pub const DEFAULT_BUFFER_BYTES: usize = (1 << 20) - 2 * 4096;
 #[derive(Debug)]
 pub struct BinderDevice {
     file: OwnedFd,
+    ring: DeviceRing,
     buffer: NonNull<u8>,
     buffer_bytes: usize,
 }
@@ -87,7 +91,14 @@ impl BinderDevice {
             rustix::mm::mmap(ptr::null_mut(), buffer_bytes, ProtFlags::READ, flags, &file, 0)
         }?;
         let buffer = NonNull::new(buffer.cast()).ok_or(io::ErrorKind::InvalidData)?;
-        Ok(Self { file, buffer, buffer_bytes })
+        Ok(Self { file, ring: DeviceRing::new(), buffer, buffer_bytes })
+    }
+
+    /// The same device, whose calls are ioctls even if its driver takes them by shared memory.
+    #[must_use]
+    pub fn without_ring(mut self) -> Self {
+        self.ring = DeviceRing::unwanted();
+        self
     }
 
     /// Returns the length of the receive buffer.
@@ -199,11 +210,17 @@ impl BinderDevice {
         self.ioctl(BINDER_THREAD_EXIT, &mut 0_i32)
     }
 
-    /// Runs `commands`, then waits for returns if there is room for any.
+    /// Runs `commands`, then waits for returns if there is room for any. Of what the commands point to, the driver need
+    /// not fetch what is in `payloads`.
     ///
     /// A signal does not end the wait. Commands behind one that failed are not run, nor are those
     /// behind a transaction that was refused; the returns then tell why.
-    pub(crate) fn write_read(&self, commands: &[u8], returns: &mut [u8]) -> Exchange {
+    pub(crate) fn write_read(
+        &self,
+        commands: &[u8],
+        payloads: &[&[u8]],
+        returns: &mut [u8],
+    ) -> Exchange {
         let mut exchange = BinderWriteRead {
             write_size: commands.len() as u64,
             write_buffer: commands.as_ptr() as u64,
@@ -211,9 +228,10 @@ impl BinderDevice {
             read_buffer: returns.as_mut_ptr() as u64,
             ..BinderWriteRead::new_zeroed()
         };
+        let memory = LentMemory::new(commands, payloads, returns);
         let outcome = loop {
             // Commands that were run stay run when a signal interrupts the wait for returns.
-            match self.ioctl(BINDER_WRITE_READ, &mut exchange) {
+            match self.exchange(&mut exchange, &memory) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 outcome => break outcome,
             }
@@ -223,6 +241,16 @@ impl BinderDevice {
             written: progress(exchange.write_consumed, commands.len()),
             read: progress(exchange.read_consumed, returns.len()),
             outcome,
+        }
+    }
+
+    /// Makes a call by the ring, or by what that leaves to the ioctl.
+    fn exchange(&self, call: &mut BinderWriteRead, memory: &LentMemory<'_>) -> io::Result<()> {
+        match self.ring.exchange(self.as_fd(), call, memory) {
+            RingOutcome::Done(done) => {
+                done.map_err(|error| io::Error::from_raw_os_error(error.number()))
+            }
+            RingOutcome::Ioctl | RingOutcome::Refused => self.ioctl(BINDER_WRITE_READ, call),
         }
     }
 
@@ -326,7 +354,7 @@ impl BinderDevice {
         // SAFETY: a binder request reads and writes as many bytes behind its argument as its
         // number tells, which is the size of `T`, where any bytes are valid. Of the addresses
         // inside, BINDER_WRITE_READ reads the commands and writes the returns, each within the
-        // length given, and both are live in `write_read`. Addresses inside the commands are only
+        // length given, and both are live in `write_read`; a ring changes none of these addresses and lengths. Addresses inside the commands are only
         // read from, and fault if they are wrong.
         let result =
             unsafe { libc::ioctl(self.file.as_raw_fd(), request, ptr::from_mut(argument)) };

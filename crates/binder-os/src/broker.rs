@@ -26,6 +26,7 @@ use rustix::process::{DumpableBehavior, Gid, PTracer, Uid};
 use rustix::thread::{CapabilitySet, CapabilitySets, ThreadNameSpaceType};
 
 use crate::client_thread;
+use crate::in_flight::FileInFlight;
 use crate::processes::{self, Child as Forked, Fork};
 use crate::thread_status::{Surroundings, ThreadStatus, UserAndGroup};
 
@@ -41,6 +42,37 @@ const NUMBER_BYTES: usize = size_of::<u32>();
 
 /// What a broker says that cannot start: the step at which it failed, and the errno.
 const REFUSAL_BYTES: usize = 2 * NUMBER_BYTES;
+
+/// What the driver says with each file: it comes open, or in flight.
+const IS_OPEN: u8 = 0;
+const IS_IN_FLIGHT: u8 = 1;
+
+/// A file for a broker.
+#[derive(Debug, Clone, Copy)]
+pub enum GivenFile<'f> {
+    /// Which the driver has open.
+    Open(BorrowedFd<'f>),
+    /// Which the broker alone opens.
+    InFlight(&'f FileInFlight),
+}
+
+impl GivenFile<'_> {
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Open(_) => IS_OPEN,
+            Self::InFlight(_) => IS_IN_FLIGHT,
+        }
+    }
+}
+
+impl AsFd for GivenFile<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Open(file) => *file,
+            Self::InFlight(file) => file.as_fd(),
+        }
+    }
+}
 
 /// A running broker. It ends when this is dropped.
 #[derive(Debug)]
@@ -139,15 +171,17 @@ impl Broker {
     /// # Errors
     ///
     /// As sendmsg(2) and recvmsg(2); the broker should be dropped then.
-    pub fn give(&self, files: &[BorrowedFd<'_>]) -> io::Result<Vec<RawFd>> {
+    pub fn give(&self, files: &[GivenFile<'_>]) -> io::Result<Vec<RawFd>> {
         let mut numbers = Vec::with_capacity(files.len());
         for files in files.chunks(MAX_FILES_PER_MESSAGE) {
+            let kinds: Vec<u8> = files.iter().map(GivenFile::kind).collect();
+            let fds: Vec<_> = files.iter().map(AsFd::as_fd).collect();
             let mut space =
                 [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES_PER_MESSAGE))];
             let mut ancillary = SendAncillaryBuffer::new(&mut space);
-            ancillary.push(SendAncillaryMessage::ScmRights(files));
-            let nothing = [IoSlice::new(&[0])];
-            rustix::net::sendmsg(&self.socket, &nothing, &mut ancillary, SendFlags::NOSIGNAL)?;
+            ancillary.push(SendAncillaryMessage::ScmRights(&fds));
+            let kinds = [IoSlice::new(&kinds)];
+            rustix::net::sendmsg(&self.socket, &kinds, &mut ancillary, SendFlags::NOSIGNAL)?;
             numbers.extend(self.answer(files.len())?);
         }
         Ok(numbers)
@@ -359,7 +393,10 @@ fn hold() -> io::Result<()> {
         let first = held.len();
         for part in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(files) = part {
-                held.extend(files);
+                for (file, kind) in files.zip(bytes) {
+                    let is_in_flight = kind == IS_IN_FLIGHT;
+                    held.push(if is_in_flight { FileInFlight::from(file).open()? } else { file });
+                }
             }
         }
         if held.len() > first {

@@ -73,15 +73,16 @@ impl Conversation {
         self.returns.take_next(&self.device)
     }
 
-    /// Writes the commands, as far as the driver takes them.
+    /// Writes the commands, as far as the driver takes them. What they point to should be in `payloads`; if it is not, the
+    /// driver has to fetch it.
     ///
     /// # Errors
     ///
     /// As the device answers. A command that it refuses by an error is forgotten: it will never be
     /// taken, and the others may. So is a call that was not written, for what it points to lives no
     /// longer than that.
-    pub fn write(&mut self) -> io::Result<()> {
-        let exchange = self.device.write_read(&self.commands, &mut []);
+    pub fn write(&mut self, payloads: &[&[u8]]) -> io::Result<()> {
+        let exchange = self.device.write_read(&self.commands, payloads, &mut []);
         self.settle(exchange.written, exchange.outcome)
     }
 
@@ -91,8 +92,9 @@ impl Conversation {
     /// # Errors
     ///
     /// As [`write`](Self::write).
-    pub fn write_read(&mut self) -> io::Result<()> {
-        let exchange = self.device.write_read(&self.commands, self.returns.room());
+    pub fn write_read(&mut self, payloads: &[&[u8]]) -> io::Result<()> {
+        let room = self.returns.room();
+        let exchange = self.device.write_read(&self.commands, payloads, room);
         self.returns.set_filled(exchange.read);
         self.settle(exchange.written, exchange.outcome)
     }
@@ -158,7 +160,7 @@ mod tests {
     #[test]
     fn what_is_refused_is_forgotten_and_so_is_a_call_behind_it() {
         let mut refused = conversation();
-        assert!(refused.write().is_err(), "the file is no device");
+        assert!(refused.write(&[]).is_err(), "the file is no device");
         assert_eq!(codes(&refused), [BC_ACQUIRE]);
     }
 

@@ -16,13 +16,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use binder_os::UserAndGroup;
-use binder_os::broker::{self, Broker, BrokerStep, StartError};
+use binder_os::broker::{self, Broker, BrokerStep, GivenFile, StartError};
 use binder_os::client_files::{self, TakeError};
 use binder_os::fork_count;
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal};
+use binder_os::{FileInFlight, UserAndGroup};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
@@ -109,9 +109,18 @@ fn a_user_takes_files_from_a_broker() {
     let broker = Broker::start(&command, UserAndGroup { uid, gid }, None).unwrap();
     let mut file = File::from(rustix::fs::memfd_create("lent", MemfdFlags::CLOEXEC).unwrap());
     file.write_all(b"lent").unwrap();
-    let numbers = broker.give(&[file.as_fd(); 300]).unwrap();
-    assert_eq!(BTreeSet::from_iter(&numbers).len(), 300);
     let driver = std::process::id();
+    let in_flight = {
+        let driver = client_files::of_process(driver).unwrap();
+        FileInFlight::take(driver.as_fd(), file.as_raw_fd()).unwrap()
+    };
+    let open = GivenFile::Open(file.as_fd());
+    let mut files = [open; 300];
+    files[299] = GivenFile::InFlight(&in_flight);
+    let numbers = broker.give(&files).unwrap();
+    assert_eq!(BTreeSet::from_iter(&numbers).len(), 300);
+    // The thread that took the file must have gone: a process of several does not fork.
+    wait_until(|| fs::read_dir("/proc/self/task").unwrap().count() == 1);
     let takes = |number| {
         in_child(|| {
             if own.0 == 0 {
@@ -133,7 +142,7 @@ fn a_user_takes_files_from_a_broker() {
     }
     broker.take_back(&numbers).unwrap();
     // An answer to what follows tells that it is done.
-    let again = broker.give(&[file.as_fd()]).unwrap();
+    let again = broker.give(&[open]).unwrap();
     assert_eq!(again, numbers[..1]);
     let open = fs::read_dir(format!("/proc/{}/fd", broker.pid())).unwrap().count();
     assert_eq!(open, 4, "three streams, of which one is the socket, and the file");

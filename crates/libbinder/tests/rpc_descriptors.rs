@@ -4,13 +4,13 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::os::fd::OwnedFd;
-use std::time::Duration;
 
 use binder::binder_impl::{Binder, BorrowedParcel, Remotable};
 use binder::transport::rpc::{RpcServer, RpcSession};
 use binder::{IBinder, Interface, StatusCode};
 use binder_rpc::handshake::{self, FdMode};
 use binder_rpc::{CallDirection, ProtocolVersion, SessionId, encode, special};
+use binder_testkit::HANG_TIMEOUT;
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -44,7 +44,7 @@ fn connect_from(last: u8, port: u16) -> OwnedFd {
 /// Opens a connection from 127.0.0.1 and reads as much as the server says to it; `None` if it is refused.
 fn open(port: u16, direction: CallDirection, id: Option<&SessionId>) -> Option<TcpStream> {
     let mut stream = TcpStream::from(connect_from(1, port));
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    stream.set_read_timeout(Some(HANG_TIMEOUT)).expect("a timeout");
     stream.write_all(&handshake::open(ProtocolVersion::V1, direction, FdMode::None, id)).ok()?;
     // The version of a new session, the greeting of one that is joined for calls of the server.
     stream.read_exact(&mut [0; 8]).is_ok().then_some(stream)

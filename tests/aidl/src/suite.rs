@@ -5,9 +5,10 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::Arc;
-use std::time::Duration;
 
 use binder::{ExceptionCode, ParcelFileDescriptor, SpIBinder, StatusCode, Strong};
+
+use binder_testkit::{HANG_TIMEOUT, wait_until};
 
 use crate::aidl::anybinder::test::{
     ByteEnum::ByteEnum,
@@ -341,7 +342,7 @@ pub fn callbacks(test: &Strong<dyn ITest>, without: Without) {
             test.noticeThrough(&callback, number).unwrap();
         }
         let mut noticed: Vec<i32> =
-            (0..20).map(|_| notices.recv_timeout(Duration::from_secs(20)).unwrap()).collect();
+            (0..20).map(|_| notices.recv_timeout(HANG_TIMEOUT).unwrap()).collect();
         // Each one-way call to the service is a call of its own to the callback.
         noticed.sort_unstable();
         assert_eq!(noticed, (0..20).collect::<Vec<_>>());
@@ -379,13 +380,7 @@ pub fn oneways(test: &Strong<dyn ITest>) {
         test.add(*number).unwrap();
     }
     // A call does not wait for one-ways that were sent before it.
-    for _ in 0..2000 {
-        if test.added().unwrap().len() == before + wanted.len() {
-            break;
-        }
-        std::thread::yield_now();
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(|| test.added().unwrap().len() >= before + wanted.len());
     assert_eq!(test.added().unwrap()[before..], wanted);
 }
 

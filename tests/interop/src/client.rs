@@ -6,14 +6,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::thread;
-use std::time::Duration;
 
 use aidl_tests::aidl::foreign::IHost::IHost;
 use binder::{ExceptionCode, IBinder as _, ParcelFileDescriptor, Strong};
+use binder_testkit::HANG_TIMEOUT;
 use foreign::library::visitor::{Heard, Visitor};
-
-/// How long to wait for what must come.
-const SOON: Duration = Duration::from_secs(20);
 
 /// Makes every kind of call once or more, but for files.
 pub fn check(host: &Strong<dyn IHost>) {
@@ -75,7 +72,7 @@ pub fn callbacks(host: &Strong<dyn IHost>) {
     let (visitor, heard) = Visitor::new_binder(host);
     host.tell(&visitor, 50).unwrap();
     for number in 0..50 {
-        assert_eq!(heard.recv_timeout(SOON), Ok(Heard::Number(number)));
+        assert_eq!(heard.recv_timeout(HANG_TIMEOUT), Ok(Heard::Number(number)));
     }
 }
 

@@ -247,7 +247,7 @@ fn who_reads_again_asks_nobody() {
         server() { pgrep --ns $$ --nslist mnt -f \"^$1 procview mount\"; }
         $1 procview mount proc --scenario=50
         server=$(server $1)
-        look() { timeout 10 sh -c '
+        look() { timeout 120 sh -c '
             for pid in 1 7 50; do
                 cat $1/$pid/stat $1/$pid/status $1/$pid/cmdline $1/$pid/environ
                 cat $1/$pid/ctty 2>&1; ls -ldi $1/$pid; ls -ai $1/$pid/task

@@ -11,7 +11,7 @@ const FLOOD_AND_CALL: &str = r#"
     setpriv --reuid 1000 --regid 1000 --clear-groups bash -c '
         for i in {1..4000}; do exec {fd}<>$1/binder || refused=$((refused + 1)); done 2>/dev/null
         echo $refused refused' sh $DIR
-    timeout 60 $PROGRAM bench ping --device $DIR/binder --pin none --rounds 1 --calls 5 --sizes 0 \
+    timeout 120 $PROGRAM bench ping --device $DIR/binder --pin none --rounds 1 --calls 5 --sizes 0 \
         >/dev/null && echo answered
     "#;
 

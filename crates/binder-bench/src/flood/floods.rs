@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::thread;
 
 use binder_os::{BinderClient, BinderDevice};
@@ -45,7 +47,7 @@ pub(crate) enum FloodKind {
     Churn,
     /// Threads that call once and end
     Threads,
-    /// Reads of the driver's log of a million objects
+    /// Reads of the driver's log of many objects
     Logs,
 }
 
@@ -54,9 +56,6 @@ const BATCH: u64 = 100;
 
 /// Objects that go into one transaction which takes the driver long.
 const THOUSANDS: u64 = 10_000;
-
-/// Objects that a log tells of.
-const MILLION: u64 = 1_000_000;
 
 /// Of a log, so much is read at a time.
 const LOG_PIECE_BYTES: usize = 1 << 20;
@@ -106,11 +105,6 @@ impl FloodKind {
         self != Self::Logs || log_of(device).is_some()
     }
 
-    /// Parts of what is made before it can flow: each is told, for all of them take their time.
-    fn preparations(self) -> u64 {
-        if self == Self::Logs { MILLION / THOUSANDS } else { 0 }
-    }
-
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Spin => "spin",
@@ -137,17 +131,28 @@ enum Received {
     Kept,
 }
 
-/// Starts a flood, with its receivers, and waits until it flows.
-pub(crate) fn start(kind: FloodKind, device: &Path) -> Result<Vec<Actor>, BenchError> {
-    let received = if kind == FloodKind::Logs { Received::Kept } else { Received::Freed };
-    let mut sink = Actor::start("receiver of the flood", |link| swallow(link, device, received))?;
+/// Starts a flood, with its receivers, and waits until it flows: `logs` when they tell of as many objects.
+pub(crate) fn start(
+    kind: FloodKind,
+    device: &Path,
+    logged_objects: u64,
+) -> Result<Vec<Actor>, BenchError> {
+    let (received, objects) = match kind {
+        FloodKind::Logs => (Received::Kept, logged_objects),
+        _ => (Received::Freed, 0),
+    };
+    let receiver = format!("receiver of the flood of {}", kind.name());
+    let mut sink = Actor::start(&receiver, |link| swallow(link, device, received))?;
     // By this number the server knows the receiver.
     let known_as: u32 = sink.ask(&())?;
-    let mut flooder = Actor::start("flood", |link| {
+    // To make them takes its time: each part is told.
+    let parts = objects.div_ceil(THOUSANDS);
+    let mut flooder = Actor::start(&format!("flood of {}", kind.name()), |link| {
         let mut session = DriverSession::open(device)?;
         let target = session.fetch(LEND, known_as.as_bytes())?;
-        for part in 0..kind.preparations() {
-            make_known(&mut session, target, part)?;
+        for part in 0..parts {
+            let Range { start, end } = nth(part, THOUSANDS);
+            make_known(&mut session, target, start..end.min(objects))?;
             link.answer(&())?;
         }
         link.answer(&())?;
@@ -160,10 +165,10 @@ pub(crate) fn start(kind: FloodKind, device: &Path) -> Result<Vec<Actor>, BenchE
                 flood_with(&mut session, target, |_| (vec![0x5a; 100 << 10], vec![]))
             }
             FloodKind::Objects => {
-                flood_with(&mut session, target, |number| new_objects(number, BATCH))
+                flood_with(&mut session, target, |number| new_objects(nth(number, BATCH)))
             }
             FloodKind::Thousands => {
-                flood_with(&mut session, target, |number| new_objects(number, THOUSANDS))
+                flood_with(&mut session, target, |number| new_objects(nth(number, THOUSANDS)))
             }
             FloodKind::Deaths => flood_with_deaths(&mut session, target),
             FloodKind::Opens => flood_with_opens(device),
@@ -178,8 +183,9 @@ pub(crate) fn start(kind: FloodKind, device: &Path) -> Result<Vec<Actor>, BenchE
             FloodKind::Logs => flood_with_reads(device),
         }
     })?;
-    for _ in 0..=kind.preparations() {
-        flooder.expect_ready()?;
+    // And then that it flows.
+    for _ in 0..=parts {
+        flooder.expect_ready_beside(slice::from_mut(&mut sink))?;
     }
     Ok(vec![flooder, sink])
 }
@@ -221,9 +227,15 @@ fn flood_with(
     Ok(())
 }
 
-fn new_objects(number: u64, count: u64) -> (Vec<u8>, Vec<u64>) {
-    let names = (0..count).map(|object| (1 + number * count + object) * 8);
-    let data = names.flat_map(|name| own_object(name).as_bytes().to_vec()).collect();
+/// The numbers of the objects of a one-way, when each has `count`.
+fn nth(oneway: u64, count: u64) -> Range<u64> {
+    oneway * count..(oneway + 1) * count
+}
+
+fn new_objects(numbers: Range<u64>) -> (Vec<u8>, Vec<u64>) {
+    let count = numbers.end - numbers.start;
+    let data =
+        numbers.flat_map(|number| own_object((1 + number) * 8).as_bytes().to_vec()).collect();
     let offsets = (0..count).map(|object| object * size_of::<FlatBinderObject>() as u64).collect();
     (data, offsets)
 }
@@ -232,9 +244,13 @@ fn own_object(name: u64) -> FlatBinderObject {
     FlatBinderObject { kind: BINDER_TYPE_BINDER, flags: 0, binder: name, cookie: name }
 }
 
-/// Has the receiver know some thousands of objects more.
-fn make_known(session: &mut DriverSession, target: u32, part: u64) -> Result<(), BenchError> {
-    let (data, offsets) = new_objects(part, THOUSANDS);
+/// Has the receiver know some objects more.
+fn make_known(
+    session: &mut DriverSession,
+    target: u32,
+    numbers: Range<u64>,
+) -> Result<(), BenchError> {
+    let (data, offsets) = new_objects(numbers);
     // Its buffer has room for one such one-way, or two, that it has not freed.
     while !session.send(target, &data, &offsets)? {
         thread::yield_now();

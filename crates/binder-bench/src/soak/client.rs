@@ -15,7 +15,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::message::{MessageHead, OBJECT_AT, broken, wish};
 use super::talk::{Outgoing, Party};
-use crate::actor::{Actor, ActorLink};
+use crate::actor::{Actor, ActorLink, HANG_TIMEOUT};
 use crate::error::{BenchError, failed};
 use crate::random::Random;
 use crate::service::NO_HANDLE;
@@ -70,8 +70,6 @@ const DEEDS_MAX: u32 = 1000;
 const BODY_MAX_BYTES: u32 = 4096;
 /// The files it asks for: they stay open as long as it lives.
 const FILES_MAX: u32 = 40;
-/// How long its one-ways may take to arrive, once it has sent the last.
-const ARRIVAL_WITHIN: Duration = Duration::from_secs(20);
 
 impl Deed {
     pub(super) const ALL: [Self; 6] =
@@ -267,7 +265,7 @@ impl Client {
             if arrived == self.notes {
                 return Ok(());
             }
-            if arrived > self.notes || start.elapsed() > ARRIVAL_WITHIN {
+            if arrived > self.notes || start.elapsed() > HANG_TIMEOUT {
                 let (life, sent) = (self.life, self.notes);
                 return Err(broken(format!(
                     "of {sent} one-ways of client {life}, {arrived} have arrived"

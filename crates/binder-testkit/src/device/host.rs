@@ -16,9 +16,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::actor::{ACTOR_ARGUMENT, ARENA_LEN_BYTES};
 use super::wire::{Answer, MAIN, Order, Request};
 use super::{Look, sys};
-
-/// How long a rig waits for anything at all; a run under emulation is slow.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::hang::HANG_TIMEOUT;
 
 /// How long a look waits for an answer before it looks at the thread.
 const GLANCE: Duration = Duration::from_millis(1);
@@ -166,7 +164,7 @@ impl Link {
 
     /// The answer of `thread`, which must come.
     fn finish(&mut self, thread: u32) -> Result<u64, Errno> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + HANG_TIMEOUT;
         loop {
             if let Some(answer) = self.answers.get(&thread) {
                 return *answer;

@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use binder_testkit::Return::{FailedReply, Reply, TransactionComplete};
-use binder_testkit::{Message, Party, Return, Stage, commands, expect};
+use binder_testkit::{HANG_TIMEOUT, Message, Party, Return, Stage, commands, expect};
 use binder_uapi::{
     BINDER_TYPE_BINDER, BINDER_TYPE_FD, BinderBufferObject, BinderTransactionData,
     FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject, TF_ACCEPT_FDS,
@@ -379,13 +379,11 @@ fn c126_c243_a_receiver_killed_amid_delivery_leaves_no_file_behind(stage: &Stage
         let _ = p.read();
     }
     let own = p.pid().unsigned_abs();
-    for _ in 0..500 {
-        if holders(&file) == [own] {
-            return;
-        }
+    let deadline = Instant::now() + HANG_TIMEOUT;
+    while holders(&file) != [own] {
+        assert!(Instant::now() < deadline, "{file} of {own} is held by {:?}", holders(&file));
         thread::sleep(Duration::from_millis(10));
     }
-    panic!("{file} of {own} is held by {:?}", holders(&file));
 }
 
 fn c251_an_empty_array_may_be_anywhere(stage: &Stage) {

@@ -1,12 +1,15 @@
 //! Clients that misbehave, at length.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use binder_testkit::Return::{
     Acquire, DeadReply, Increfs, Reply, Transaction, TransactionComplete,
 };
 use binder_testkit::game::{Game, SLOTS, Step, acquaintance};
 use binder_testkit::{
-    Commands, DeviceRig, Driver, Entrance, Ledger, Message, Mode, Party, Return, STATUS, Stage,
-    commands,
+    Commands, DeviceRig, Driver, Entrance, HANG_TIMEOUT, Ledger, Message, Mode, Party, Return,
+    STATUS, Stage, commands,
 };
 use binder_uapi::{
     BC_ACQUIRE, BC_ACQUIRE_DONE, BC_CLEAR_DEATH_NOTIFICATION, BC_CLEAR_FREEZE_NOTIFICATION,
@@ -307,7 +310,7 @@ fn c243_clients_killed_at_random_leave_nothing_behind(stage: &Stage) {
     println!("ANYBINDER_TEST_SEED={seed}");
     let mut dice = Dice(seed);
     // The last of an earlier check may still be on its way out.
-    let empty = residue_at_rest(stage, &[], 1_000);
+    let empty = residue_at_rest(stage, &[], Duration::from_secs(1));
     let hall = another_stage(stage);
     let m = hall.manager();
     hall.rig().system().unwrap().serve(m.caller());
@@ -324,7 +327,7 @@ fn c243_clients_killed_at_random_leave_nothing_behind(stage: &Stage) {
             }
             if started >= AT_A_TIME {
                 // At a random place of what it does.
-                std::thread::sleep(std::time::Duration::from_micros(dice.roll(4000)));
+                thread::sleep(Duration::from_micros(dice.roll(4000)));
                 victims.swap_remove(dice.roll_index(victims.len())).kill();
             }
         }
@@ -332,30 +335,28 @@ fn c243_clients_killed_at_random_leave_nothing_behind(stage: &Stage) {
     }
     // Each death is told once.
     let mut last = ledger(&witness);
-    for _ in 0..10_000 {
-        if last.watched == last.deaths {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(1));
+    let deadline = Instant::now() + HANG_TIMEOUT;
+    while last.watched != last.deaths && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
         last = ledger(&witness);
     }
     println!("{last:?}");
     assert_eq!(last.watched, last.deaths, "{last:?}");
     assert!(last.answered > 0 && last.dead > 0, "nobody was killed in a call: {last:?}");
     hall.tear_down();
-    assert_eq!(residue_at_rest(stage, &empty, 10_000), empty);
+    assert_eq!(residue_at_rest(stage, &empty, HANG_TIMEOUT), empty);
 }
 
-/// What the driver holds, once that is as `expected`, or when it is not after so many milliseconds.
-fn residue_at_rest(stage: &Stage, expected: &[String], patience_ms: u32) -> Vec<String> {
-    for _ in 0..patience_ms {
+/// What the driver holds, once that is as `expected`, or when it is not after so long.
+fn residue_at_rest(stage: &Stage, expected: &[String], at_most: Duration) -> Vec<String> {
+    let deadline = Instant::now() + at_most;
+    loop {
         let found = residue(stage);
-        if found == expected {
+        if found == expected || Instant::now() > deadline {
             return found;
         }
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        thread::sleep(Duration::from_millis(1));
     }
-    residue(stage)
 }
 
 /// Another stage on the same device.

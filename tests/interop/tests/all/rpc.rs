@@ -5,12 +5,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aidl_tests::aidl::foreign::IHost::IHost;
 use binder::transport::rpc::{FileDescriptorTransportMode, ProtocolVersion, RpcServer, RpcSession};
 use binder::{DeathRecipient, FromIBinder, IBinder, Strong};
+use binder_testkit::{HANG_TIMEOUT, wait_until};
 use foreign::IHost::IHost as TheirHost;
 use foreign::library::host;
 use foreign::library::visitor::Visitor;
@@ -18,21 +18,11 @@ use interop::client;
 use rsbinder::Interface as _;
 use rsbinder::rpc as theirs;
 
-const SOON: Duration = Duration::from_secs(20);
 const VERSIONS: [(u32, ProtocolVersion); 3] =
     [(0, ProtocolVersion::V0), (1, ProtocolVersion::V1), (2, ProtocolVersion::V2)];
 
 fn socket(directory: &tempfile::TempDir) -> PathBuf {
     directory.path().join("socket")
-}
-
-#[track_caller]
-fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < SOON, "it never came to be");
-        thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// Starts our server and connects their client.
@@ -50,7 +40,7 @@ fn our_server(
     let mut config = theirs::RpcClientConfig::unix(&path, version)
         .outgoing_connections(4)
         .incoming_connections(incoming)
-        .timeout(SOON);
+        .timeout(HANG_TIMEOUT);
     if version > 0 {
         config = config.fd_mode(theirs::FileDescriptorTransportMode::Unix);
     }
@@ -148,7 +138,7 @@ fn each_learns_of_the_others_end() {
     let recipient = DeathRecipient::new(move || tell.send(()).unwrap());
     host.as_binder().link_to_death(&recipient).unwrap();
     server.terminate();
-    told.recv_timeout(SOON).unwrap();
+    told.recv_timeout(HANG_TIMEOUT).unwrap();
     assert!(host.greet("nobody").is_err());
     assert!(session.ended().is_some());
 
@@ -177,7 +167,7 @@ fn a_protocol_older_than_the_first_version_is_refused() {
     // Their default speaks as Android 12 did, before there were versions.
     let session = theirs::RpcSession::setup_unix_client(&path);
     let refused = session.and_then(|session| {
-        session.set_timeout(Some(SOON));
+        session.set_timeout(Some(HANG_TIMEOUT));
         session.get_root()
     });
     assert!(refused.is_err());

@@ -7,11 +7,12 @@ use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aidl_tests::aidl::foreign::IHost::IHost;
 use binder::transport::rpc::{RpcError, RpcServer, RpcSession, SessionLimits, TlsCredentials};
 use binder::{FromIBinder, IBinder, StatusCode, Strong};
+use binder_testkit::wait_until;
 use foreign::library::host;
 use interop::client;
 use interop::tls::Authority;
@@ -134,10 +135,6 @@ fn a_client_that_stops_within_a_record_is_given_up() {
     root.ping_binder().unwrap();
     hold.store(true, Ordering::SeqCst);
     assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
-    let start = Instant::now();
-    while server.sessions() > 0 {
-        assert!(start.elapsed() < Duration::from_secs(20));
-        thread::sleep(Duration::from_millis(2));
-    }
+    wait_until(|| server.sessions() == 0);
     passing.join().unwrap();
 }

@@ -47,7 +47,7 @@ impl DeviceShared {
         self.with_link(|link| {
             link.push_transaction(BC_TRANSACTION, head, &OutgoingPayload::Parcel(&data))
         });
-        let answer = self.await_answer(flags & TF_ONE_WAY != 0);
+        let answer = self.await_answer(&data, flags & TF_ONE_WAY != 0);
         // Its names have come to the driver or will not; either way they are not needed any more.
         drop(data);
         self.settle();
@@ -55,9 +55,13 @@ impl DeviceShared {
     }
 
     /// Reads until the answer to this thread's transaction has come, and does what else is read.
-    fn await_answer(self: &Arc<Self>, is_oneway: bool) -> Result<Parcel, StatusCode> {
+    fn await_answer(
+        self: &Arc<Self>,
+        sent: &Parcel,
+        is_oneway: bool,
+    ) -> Result<Parcel, StatusCode> {
         loop {
-            let next = self.with_link(|link| link.next_return(self));
+            let next = self.with_link(|link| link.next_return(self, Some(sent)));
             match next.map_err(|error| self.status_of(&error))? {
                 Return::Reply(delivery) => return self.take_reply(delivery),
                 // Replies of this thread complete in the order in which all was sent.

@@ -174,22 +174,29 @@ impl ThreadLink {
         (has_any && !self.conversation.has_returns()).then(|| mem::take(&mut self.retired))
     }
 
-    /// Takes the next return, and waits for it if need be. All commands are written before.
+    /// Takes the next return, and waits for it if need be. All commands are written before; those of a call point to
+    /// what it sends.
     ///
     /// May be [`Return::Nothing`]: proxies are not kept for as long as a wait takes.
-    pub(super) fn next_return(&mut self, device: &DeviceShared) -> io::Result<Return> {
+    pub(super) fn next_return(
+        &mut self,
+        device: &DeviceShared,
+        sent: Option<&Parcel>,
+    ) -> io::Result<Return> {
         loop {
             match self.conversation.take_next() {
                 Some(Return::Nothing) => {}
                 Some(next) => return Ok(next),
-                None if self.pins.is_empty() => self.exchange(device, true)?,
+                None if self.pins.is_empty() => self.exchange(device, true, sent)?,
                 None => {
-                    self.flush(device)?;
+                    if self.conversation.has_commands() {
+                        self.exchange(device, false, sent)?;
+                    }
                     if self.pins.is_empty() {
                         return Ok(Return::Nothing);
                     }
                     // The driver takes no more before it has told of an error.
-                    self.exchange(device, true)?;
+                    self.exchange(device, true, sent)?;
                 }
             }
         }
@@ -203,12 +210,12 @@ impl ThreadLink {
     /// Writes all commands and reads returns, and waits for them if need be; unless some that were
     /// read are left.
     pub(super) fn read(&mut self, device: &DeviceShared) -> io::Result<()> {
-        if self.conversation.has_returns() { Ok(()) } else { self.exchange(device, true) }
+        if self.conversation.has_returns() { Ok(()) } else { self.exchange(device, true, None) }
     }
 
     /// Writes all commands, as far as the driver takes them.
     pub(super) fn flush(&mut self, device: &DeviceShared) -> io::Result<()> {
-        if self.conversation.has_commands() { self.exchange(device, false) } else { Ok(()) }
+        if self.conversation.has_commands() { self.exchange(device, false, None) } else { Ok(()) }
     }
 
     /// Writes commands that other processes wait for, and those that hold too much of the receive
@@ -231,9 +238,22 @@ impl ThreadLink {
         let _ = device.os.exit_thread();
     }
 
-    fn exchange(&mut self, device: &DeviceShared, is_waiting: bool) -> io::Result<()> {
+    /// Writes all commands, of which a call's point to `sent`, and waits for returns if asked to.
+    fn exchange(
+        &mut self,
+        device: &DeviceShared,
+        is_waiting: bool,
+        sent: Option<&Parcel>,
+    ) -> io::Result<()> {
+        let sent = sent.map_or(&[][..], |call| call.bytes());
+        let reply = self.replies.last().map_or(&[][..], |reply| reply.bytes());
+        let payloads = [sent, reply, self.offsets.as_bytes(), self.status.as_bytes()];
         let conversation = &mut self.conversation;
-        let outcome = if is_waiting { conversation.write_read() } else { conversation.write() };
+        let outcome = if is_waiting {
+            conversation.write_read(&payloads)
+        } else {
+            conversation.write(&payloads)
+        };
         if !self.conversation.has_commands() {
             self.is_urgent = false;
             self.unfreed_bytes = 0;

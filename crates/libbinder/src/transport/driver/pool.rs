@@ -136,7 +136,7 @@ impl DeviceShared {
 
     /// Reads one return, waiting for it if need be, and does what it asks for.
     fn handle_next(self: &Arc<Self>) -> io::Result<()> {
-        let next = self.with_link(|link| link.next_return(self))?;
+        let next = self.with_link(|link| link.next_return(self, None))?;
         self.handle(next);
         Ok(())
     }

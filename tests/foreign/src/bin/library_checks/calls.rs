@@ -10,6 +10,7 @@ use aidl_tests::suite::{self, Without};
 use binder::binder_impl::{FLAG_CLEAR_BUF, FLAG_ONEWAY, IBinderInternal as _, Parcel};
 use binder::transport::driver::{DeviceOptions, DriverDevice};
 use binder::{DeathRecipient, FromIBinder, IBinder as _, SpIBinder, StatusCode, Strong};
+use binder_testkit::HANG_TIMEOUT;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::manager::{
@@ -143,7 +144,7 @@ fn one_way_calls_keep_their_order() -> Outcome {
         data.write(&1000)
     })?;
     for wanted in 0..1000 {
-        expect("told", told.recv_timeout(std::time::Duration::from_secs(20))?, wanted)?;
+        expect("told", told.recv_timeout(HANG_TIMEOUT)?, wanted)?;
     }
     Ok(())
 }
@@ -242,7 +243,7 @@ fn a_thread_that_polls_serves() -> Outcome {
 
 /// Waits until poll(2) has something to tell, and handles that, once.
 fn poll_once(device: &DriverDevice) -> Outcome {
-    let timeout = rustix::time::Timespec { tv_sec: 10, tv_nsec: 0 };
+    let timeout = rustix::time::Timespec::try_from(HANG_TIMEOUT)?;
     let mut watched = [PollFd::new(device, PollFlags::IN)];
     expect("devices to read", poll(&mut watched, Some(&timeout))?, 1)?;
     Ok(device.handle_polled_commands()?)
@@ -264,7 +265,7 @@ fn a_thread_that_polls_waits_for_nothing() -> Outcome {
         // Nobody listens if it has taken too long.
         let _ = done.send(handle());
     });
-    outcome.recv_timeout(std::time::Duration::from_secs(20))?
+    outcome.recv_timeout(HANG_TIMEOUT)?
 }
 
 /// Polls until no object of the device is known to the driver any more.

@@ -13,6 +13,7 @@ use binder::{
     DeathRecipient, FrozenState, FrozenStateChangeCallback, IBinder as _, SpIBinder, StatusCode,
 };
 use binder_os::processes::{self, Change, Fork};
+use binder_testkit::HANG_TIMEOUT;
 use foreign::READY;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
@@ -31,7 +32,6 @@ pub(crate) const CHECKS: &[Check] = &[
     ("what_an_ending_thread_drops_is_not_its_own_any_more", what_an_ending_thread_drops),
 ];
 
-const SOON: Duration = Duration::from_secs(20);
 const A_MOMENT: Duration = Duration::from_millis(50);
 
 /// Gives the manager an object and waits to be ended.
@@ -71,8 +71,8 @@ fn a_death_is_told_once_to_all_who_asked() -> Outcome {
     object.clone().link_to_death(&second.0)?;
     expect("alive", object.is_binder_alive(), true)?;
     drop(owner);
-    first.1.recv_timeout(SOON)?;
-    second.1.recv_timeout(SOON)?;
+    first.1.recv_timeout(HANG_TIMEOUT)?;
+    second.1.recv_timeout(HANG_TIMEOUT)?;
     expect("told again", first.1.recv_timeout(A_MOMENT), Err(RecvTimeoutError::Timeout))?;
     expect("alive", object.is_binder_alive(), false)?;
     expect("call", ask::<i32>(&object, 1, &5), Err(StatusCode::DEAD_OBJECT))?;
@@ -93,7 +93,7 @@ fn who_no_longer_asks_is_not_told() -> Outcome {
     object.link_to_death(&third)?;
     drop(third);
     drop(owner);
-    first.1.recv_timeout(SOON)?;
+    first.1.recv_timeout(HANG_TIMEOUT)?;
     expect("unlinked", second.1.recv_timeout(A_MOMENT), Err(RecvTimeoutError::Timeout))?;
     // Its sender went with the recipient.
     expect("dropped", deaths.recv_timeout(A_MOMENT), Err(RecvTimeoutError::Disconnected))?;
@@ -116,7 +116,7 @@ fn links_come_and_go_while_the_object_dies() -> Outcome {
                         }
                         if object.unlink_to_death(&recipient).is_err() {
                             // The death was faster, so it is told.
-                            return deaths.recv_timeout(SOON);
+                            return deaths.recv_timeout(HANG_TIMEOUT);
                         }
                     }
                 })
@@ -126,7 +126,7 @@ fn links_come_and_go_while_the_object_dies() -> Outcome {
         object.link_to_death(&steady)?;
         thread::sleep(Duration::from_millis(round));
         drop(owner);
-        deaths.recv_timeout(SOON)?;
+        deaths.recv_timeout(HANG_TIMEOUT)?;
         for thread in threads {
             thread.join().map_err(|_| "a thread panicked")??;
         }
@@ -192,13 +192,13 @@ fn freezes_are_told() -> Outcome {
         }
         added => added?,
     }
-    expect("at first", states.recv_timeout(SOON)?, FrozenState::Unfrozen)?;
+    expect("at first", states.recv_timeout(HANG_TIMEOUT)?, FrozenState::Unfrozen)?;
     for _ in 0..3 {
         device.freeze(owner.pid(), true, 1000)?;
-        expect("frozen", states.recv_timeout(SOON)?, FrozenState::Frozen)?;
+        expect("frozen", states.recv_timeout(HANG_TIMEOUT)?, FrozenState::Frozen)?;
         expect("call", ask::<i32>(&object, 1, &5), Err(StatusCode::FAILED_TRANSACTION))?;
         device.freeze(owner.pid(), false, 0)?;
-        expect("thawed", states.recv_timeout(SOON)?, FrozenState::Unfrozen)?;
+        expect("thawed", states.recv_timeout(HANG_TIMEOUT)?, FrozenState::Unfrozen)?;
         expect("call", ask::<i32>(&object, 1, &5)?, 5)?;
     }
     // Another who comes later hears it at once.
@@ -207,14 +207,14 @@ fn freezes_are_told() -> Outcome {
         let _ = sender.send(state);
     });
     object.add_frozen_state_change_callback(&another)?;
-    expect("later", later.recv_timeout(SOON)?, FrozenState::Unfrozen)?;
+    expect("later", later.recv_timeout(HANG_TIMEOUT)?, FrozenState::Unfrozen)?;
     object.remove_frozen_state_change_callback(&callback)?;
     let again = object.remove_frozen_state_change_callback(&callback);
     expect("twice", again, Err(StatusCode::NAME_NOT_FOUND))?;
     device.freeze(owner.pid(), true, 1000)?;
-    expect("frozen", later.recv_timeout(SOON)?, FrozenState::Frozen)?;
+    expect("frozen", later.recv_timeout(HANG_TIMEOUT)?, FrozenState::Frozen)?;
     device.freeze(owner.pid(), false, 0)?;
-    expect("thawed", later.recv_timeout(SOON)?, FrozenState::Unfrozen)?;
+    expect("thawed", later.recv_timeout(HANG_TIMEOUT)?, FrozenState::Unfrozen)?;
     let removed = states.recv_timeout(A_MOMENT);
     expect("removed", removed, Err(RecvTimeoutError::Timeout))
 }
@@ -317,7 +317,7 @@ fn what_an_ending_thread_drops() -> Outcome {
         LATE.set(Some(Late { object, dropped, go_on: may_go_on }));
         Ok(())
     });
-    let called = is_dropped.recv_timeout(SOON)?;
+    let called = is_dropped.recv_timeout(HANG_TIMEOUT)?;
     expect("a call", called, Err(StatusCode::INVALID_OPERATION))?;
     expect("threads", known_threads()?, Some(before))?;
     crate::becomes("living", &0, || Ok(ask::<i32>(&manager, LIVING, &NOTHING)?))?;

@@ -23,6 +23,7 @@ use std::{env, thread};
 
 use binder::SpIBinder;
 use binder::transport::driver::{DriverDevice, ProcessState};
+use binder_testkit::HANG_TIMEOUT;
 use foreign::READY;
 use libtest_mimic::{Arguments, Trial};
 
@@ -125,14 +126,14 @@ fn becomes<T: PartialEq + std::fmt::Debug>(
     wanted: &T,
     mut get: impl FnMut() -> Outcome<T>,
 ) -> Outcome {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + HANG_TIMEOUT;
     loop {
         let got = get()?;
         if got == *wanted {
             return Ok(());
         }
         if Instant::now() > deadline {
-            return Err(format!("{what}: {got:?} for ten seconds, wanted {wanted:?}").into());
+            return Err(format!("{what}: {got:?} to the end, wanted {wanted:?}").into());
         }
         thread::sleep(Duration::from_millis(2));
     }

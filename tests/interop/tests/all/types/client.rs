@@ -1,10 +1,10 @@
 //! Our server with their client.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use aidl_tests::service;
 use binder::transport::rpc::RpcServer;
+use binder_testkit::HANG_TIMEOUT;
 use rsbinder::rpc as theirs;
 use rsbinder::{ExceptionCode, FromIBinder, StatusCode};
 
@@ -21,8 +21,6 @@ use foreign::types::anybinder::test::{
     Shape::Shape,
     Tree::Tree,
 };
-
-const SOON: Duration = Duration::from_secs(20);
 
 /// What they send comes back.
 macro_rules! assert_repeats {
@@ -57,7 +55,7 @@ fn with_their_client(check: impl Fn(&dyn ITest)) {
         let server = RpcServer::new_unix(service::new_test_service().as_binder(), &path).unwrap();
         server.start().unwrap();
         let config = theirs::RpcClientConfig::unix(&path, version).incoming_connections(1);
-        let config = config.timeout(SOON);
+        let config = config.timeout(HANG_TIMEOUT);
         let session = theirs::RpcSession::setup_client_android13plus_with_config(config).unwrap();
         let test = <dyn ITest as FromIBinder>::try_from(session.get_root().unwrap()).unwrap();
         check(&*test);

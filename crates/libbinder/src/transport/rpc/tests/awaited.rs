@@ -32,8 +32,8 @@ fn answer(reply: PendingReply) -> Answer {
         if let Poll::Ready(answer) = reply.as_mut().poll(&mut Context::from_waker(&waker)) {
             return answer;
         }
-        assert!(start.elapsed() < SOON, "it never came");
-        thread::park_timeout(SOON);
+        assert!(start.elapsed() < HANG_TIMEOUT, "it never came");
+        thread::park_timeout(HANG_TIMEOUT);
     }
 }
 
@@ -100,7 +100,7 @@ fn calls_wait_for_a_connection_in_their_order() {
     }
     for (number, noted) in (0..).zip(notes) {
         assert!(answer(noted).is_ok());
-        assert_eq!(view.noted.recv_timeout(SOON), Ok(number));
+        assert_eq!(view.noted.recv_timeout(HANG_TIMEOUT), Ok(number));
     }
     assert_eq!(echo(&root, b"blocking"), Ok(b"blocking".to_vec()));
     wait_until(|| session.objects() == (0, 1));
@@ -160,7 +160,7 @@ fn a_call_that_is_dropped_before_it_was_sent_is_not_made() {
     assert_eq!(session.objects(), (0, 1), "what its parcel named is taken back");
     view.gate.send(()).expect("it waits");
     assert!(answer(first).is_ok() && answer(then).is_ok());
-    assert_eq!(view.noted.recv_timeout(SOON), Ok(2));
+    assert_eq!(view.noted.recv_timeout(HANG_TIMEOUT), Ok(2));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_session_that_ends_ends_its_calls() {
         for call in calls {
             assert_eq!(answer(call).err(), Some(StatusCode::DEAD_OBJECT));
         }
-        assert_eq!(told.recv_timeout(SOON), Ok((Err(StatusCode::DEAD_OBJECT), true)));
+        assert_eq!(told.recv_timeout(HANG_TIMEOUT), Ok((Err(StatusCode::DEAD_OBJECT), true)));
         view.gate.send(()).expect("it waits");
     });
 }
@@ -270,7 +270,7 @@ fn a_message_for_which_there_is_no_room_does_not_keep_its_sender() {
             Ok(())
         });
         let next = begin_echo(&root, b"next");
-        assert!(start.elapsed() < SOON / 2);
+        assert!(start.elapsed() < SessionLimits::default().max_stall);
         view.gate.send(()).expect("it waits");
         let large = answer(large);
         assert!(large.is_ok());

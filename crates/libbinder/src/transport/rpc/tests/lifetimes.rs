@@ -80,7 +80,7 @@ fn the_client_learns_of_the_servers_end_if_it_listens() {
     let recipient = DeathRecipient::new(move || tell.send(()).expect("the test listens"));
     root.link_to_death(&recipient).expect("a connection for it");
     server.shutdown().expect("from outside of calls");
-    assert_eq!(told.recv_timeout(SOON), Ok(()));
+    assert_eq!(told.recv_timeout(HANG_TIMEOUT), Ok(()));
     assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
     assert_eq!(root.link_to_death(&recipient), Err(StatusCode::DEAD_OBJECT));
     assert!(matches!(session.ended(), Some(Ending::Closed)));
@@ -112,8 +112,8 @@ fn who_ends_a_session_is_not_made_to_tell_of_it() {
         drop(table);
         done.send(()).expect("the test listens");
     });
-    assert_eq!(finished.recv_timeout(SOON), Ok(()), "it waits for its own lock");
-    assert_eq!(told.recv_timeout(SOON), Ok(()));
+    assert_eq!(finished.recv_timeout(HANG_TIMEOUT), Ok(()), "it waits for its own lock");
+    assert_eq!(told.recv_timeout(HANG_TIMEOUT), Ok(()));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn the_server_learns_of_the_clients_end() {
     let recipient = DeathRecipient::new(move || tell.send(()).expect("the test listens"));
     kept.link_to_death(&recipient).expect("a client that calls");
     session.shutdown();
-    assert_eq!(told.recv_timeout(SOON), Ok(()));
+    assert_eq!(told.recv_timeout(HANG_TIMEOUT), Ok(()));
     wait_until(|| server.sessions() == 0);
     assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
 }
@@ -259,7 +259,7 @@ fn a_server_that_is_shut_down_within_a_call_does_not_wait_for_that() {
         Ok(())
     });
     assert_eq!(call(&root, ECHO, 0, |_| Ok(())).err(), Some(StatusCode::DEAD_OBJECT));
-    assert_eq!(told.recv_timeout(SOON), Ok(true));
+    assert_eq!(told.recv_timeout(HANG_TIMEOUT), Ok(true));
     assert!(RpcServer::new_inet(root, "127.0.0.1", 65_536_u32).is_err(), "no port");
 }
 
@@ -270,7 +270,7 @@ fn a_server_that_is_shut_down_by_the_end_of_an_object_does_not_wait_for_that() {
         reply.write_binder(Some(&test_object::new(move || reach.shut_down())))
     });
     drop(call(&root, CHILD, 0, |_| Ok(())).expect("an answer").read_binder().expect("an object"));
-    assert_eq!(told.recv_timeout(SOON), Ok(true));
+    assert_eq!(told.recv_timeout(HANG_TIMEOUT), Ok(true));
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn an_object_may_call_its_peer_when_it_ends() {
         // The peer gives it back with the answer, while the one connection there is waits for that.
         let called =
             scope.spawn(|| gives().and_then(|()| call(&root, FORGET, 0, |_| Ok(())).map(drop)));
-        assert_eq!(parting.recv_timeout(SOON), Ok(Ok(())));
+        assert_eq!(parting.recv_timeout(HANG_TIMEOUT), Ok(Ok(())));
         called.join().expect("no panic").expect("answers");
     });
 }
@@ -335,7 +335,7 @@ fn an_ending_thread_may_call_in_vain_and_drop_what_it_has() {
         let object = child(&called).expect("a child");
         LATE.with(|late| late.borrow_mut().0 = Some((object, answer)));
     });
-    assert_eq!(answered.recv_timeout(SOON), Ok(Err(StatusCode::INVALID_OPERATION)));
+    assert_eq!(answered.recv_timeout(HANG_TIMEOUT), Ok(Err(StatusCode::INVALID_OPERATION)));
     thread.join().expect("it ends as others do");
     view.wait_until_childless();
     wait_until(|| session.objects() == (0, 1));
@@ -360,14 +360,14 @@ fn each_session_may_have_a_root_object_of_its_own() {
     let begin = || {
         let session = RpcSession::new();
         let root = session.connect_inet("127.0.0.1", port).expect("a server");
-        let (address, dropped) = seen.recv_timeout(SOON).expect("it was asked");
+        let (address, dropped) = seen.recv_timeout(HANG_TIMEOUT).expect("it was asked");
         assert_eq!(address.ip(), local);
         (session, root, address, dropped)
     };
     let (first, second) = (begin(), begin());
     assert_ne!(first.2, second.2);
     drop((first.0, first.1));
-    assert_eq!(first.3.recv_timeout(SOON), Ok(()));
+    assert_eq!(first.3.recv_timeout(HANG_TIMEOUT), Ok(()));
     assert!(second.3.try_recv().is_err(), "it is of another session");
     assert_eq!(second.1.ping_binder(), Ok(()));
 

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use binder_rpc::{CallDirection, ProtocolVersion, handshake, special};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
-use super::service::{ECHO, SOON};
+use super::service::{ECHO, HANG_TIMEOUT};
 use crate::transport::rpc::endpoint::unix_address;
 
 /// A socket that speaks for itself.
@@ -18,8 +18,8 @@ impl Raw {
     pub(super) fn connect(name: &str) -> Self {
         let address = unix_address(name.as_ref()).expect("a name");
         let socket = UnixStream::connect_addr(&address).expect("a server");
-        socket.set_read_timeout(Some(SOON)).expect("a timeout");
-        socket.set_write_timeout(Some(SOON)).expect("a timeout");
+        socket.set_read_timeout(Some(HANG_TIMEOUT)).expect("a timeout");
+        socket.set_write_timeout(Some(HANG_TIMEOUT)).expect("a timeout");
         Self(socket)
     }
 

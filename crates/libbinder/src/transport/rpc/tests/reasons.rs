@@ -129,7 +129,7 @@ fn a_client_that_is_older_than_version_0_is_called_that_in_the_log() {
         let link = super::super::link::StreamSocket::new(far.into(), true);
         let mut connection = Connection::new(Arc::new(link), SessionLimits::default());
         std::io::Write::write_all(&mut &near, &opening).expect("room");
-        let deadline = Deadline::start(SOON);
+        let deadline = Deadline::start(HANG_TIMEOUT);
         let opened = read_opening(&mut connection, &deadline)
             .and_then(|_| accept_new(&mut connection, &deadline, ProtocolVersion::V0));
         let error = opened.expect_err("it is too old").to_string();

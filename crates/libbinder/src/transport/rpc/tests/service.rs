@@ -7,7 +7,8 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+
+pub(super) use binder_testkit::{HANG_TIMEOUT, wait_until};
 
 use crate::binder_impl::IBinderInternal;
 use crate::transport::rpc::{RpcServer, RpcSession};
@@ -40,9 +41,6 @@ pub(super) const CALL_BACK_TO_WAIT: TransactionCode = 12;
 pub(super) const RETURN: TransactionCode = 13;
 
 pub(super) const DESCRIPTOR: &str = "test.Service";
-
-/// How long a test waits for what must come.
-pub(super) const SOON: Duration = Duration::from_secs(20);
 
 pub(super) struct Service {
     pub(super) kept: Mutex<Vec<SpIBinder>>,
@@ -78,15 +76,6 @@ impl View {
     /// Waits until the peer has lost all objects that it was given.
     pub(super) fn wait_until_childless(&self) {
         wait_until(|| self.children() == 0);
-    }
-}
-
-/// Waits until something is so, which must not take long.
-pub(super) fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let start = std::time::Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < SOON, "it never came to be");
-        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
@@ -278,7 +267,7 @@ impl LocalObject for Service {
             }
             WAIT => {
                 let gate = self.gate.lock().expect("no panic");
-                gate.recv_timeout(SOON).map_err(|_| StatusCode::TIMED_OUT)
+                gate.recv_timeout(HANG_TIMEOUT).map_err(|_| StatusCode::TIMED_OUT)
             }
             NOTIFY => {
                 let number = read_number(data)?;

@@ -1,0 +1,179 @@
+//! A device's ring, and the slots that threads have in rings.
+
+use std::cell::RefCell;
+use std::env;
+use std::mem;
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, OnceLock, Weak};
+
+use binder_ring::SlotIndex;
+use binder_ring_client::{ClientRing, KernelCalls, RingOutcome};
+use binder_uapi::BinderWriteRead;
+
+use crate::fork_count;
+use crate::lent_memory::LentMemory;
+
+/// The variable by which a user has programs do without rings.
+const NO_RING: &str = "ANYBINDER_NO_RING";
+
+/// The calls of a device by shared memory, if its driver has such.
+#[derive(Debug)]
+pub(crate) struct DeviceRing {
+    is_wanted: bool,
+    /// How many forks there had been when the device was opened.
+    forks: u32,
+    /// Made by the first call, for many a program opens a device and makes none. None if there is no ring.
+    attached: OnceLock<Option<Arc<AttachedRing>>>,
+}
+
+/// A ring, and the process that has it: children do not.
+#[derive(Debug)]
+struct AttachedRing {
+    forks: u32,
+    ring: Option<ClientRing>,
+}
+
+impl DeviceRing {
+    /// That of a device that this process has opened.
+    pub(crate) fn new() -> Self {
+        static IS_WANTED: OnceLock<bool> = OnceLock::new();
+        let is_wanted = *IS_WANTED.get_or_init(|| env::var_os(NO_RING).is_none_or(|it| it != "1"));
+        Self { is_wanted, forks: fork_count::forks(), attached: OnceLock::new() }
+    }
+
+    /// That of a device that is to do without.
+    pub(crate) fn unwanted() -> Self {
+        Self { is_wanted: false, forks: fork_count::forks(), attached: OnceLock::new() }
+    }
+
+    /// Makes a call in this thread's slot, if it can have one.
+    pub(crate) fn exchange(
+        &self,
+        device: BorrowedFd<'_>,
+        call: &mut BinderWriteRead,
+        memory: &LentMemory<'_>,
+    ) -> RingOutcome {
+        // A child must not wait for a lock that another thread of its parent had, either.
+        if !self.is_wanted || self.forks != fork_count::forks() {
+            return RingOutcome::Ioctl;
+        }
+        let attach = || ClientRing::attach(device).ok().map(AttachedRing::new).map(Arc::new);
+        let Some(attached) = self.attached.get_or_init(attach) else { return RingOutcome::Ioctl };
+        let Some(ring) = attached.ring() else { return RingOutcome::Ioctl };
+        let Some(slot) = slot_in(attached, ring) else { return RingOutcome::Ioctl };
+        let outcome = ring.exchange(slot, call, &KernelCalls::new(device), memory);
+        if outcome == RingOutcome::Refused {
+            refuse(attached);
+        }
+        outcome
+    }
+}
+
+impl AttachedRing {
+    fn new(ring: ClientRing) -> Self {
+        Self { forks: fork_count::forks(), ring: Some(ring) }
+    }
+
+    fn ring(&self) -> Option<&ClientRing> {
+        self.ring.as_ref().filter(|_| self.forks == fork_count::forks())
+    }
+}
+
+impl Drop for AttachedRing {
+    fn drop(&mut self) {
+        if self.forks != fork_count::forks() {
+            // A child may have mapped something else where its parent has the segment.
+            mem::forget(self.ring.take());
+        }
+    }
+}
+
+/// What a thread has of a ring. It is given back when the thread ends.
+struct ThreadSlot {
+    /// Does not keep the ring, which goes with its device.
+    ring: Weak<AttachedRing>,
+    lease: SlotLease,
+}
+
+enum SlotLease {
+    Held(SlotIndex),
+    /// None was free. The thread asks again after some calls more.
+    NoneFree {
+        calls: u32,
+    },
+    /// The driver will not have it.
+    Refused,
+}
+
+/// After so many calls a thread that got no slot asks again.
+const RETRY_CALLS: u32 = 256;
+
+thread_local! {
+    /// In the destructors of other variables of a thread this may be gone; calls are ioctls then.
+    static SLOTS: RefCell<Vec<ThreadSlot>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Returns the slot that this thread has in a ring, or gets now.
+fn slot_in(attached: &Arc<AttachedRing>, ring: &ClientRing) -> Option<SlotIndex> {
+    with_slots(|slots| {
+        let at = place(slots, attached).unwrap_or_else(|| {
+            // Those of devices that are closed.
+            slots.retain(|slot| slot.ring.strong_count() > 0);
+            slots.push(ThreadSlot { ring: Arc::downgrade(attached), lease: claim(ring) });
+            slots.len() - 1
+        });
+        let lease = &mut slots[at].lease;
+        match lease {
+            SlotLease::NoneFree { calls: RETRY_CALLS.. } => *lease = claim(ring),
+            SlotLease::NoneFree { calls } => *calls += 1,
+            SlotLease::Held(_) | SlotLease::Refused => {}
+        }
+        match lease {
+            SlotLease::Held(slot) => Some(*slot),
+            SlotLease::NoneFree { .. } | SlotLease::Refused => None,
+        }
+    })
+    .flatten()
+}
+
+/// Gives this thread's slot in a ring back for good.
+fn refuse(attached: &Arc<AttachedRing>) {
+    with_slots(|slots| {
+        if let Some(at) = place(slots, attached) {
+            slots[at].give_back();
+            slots[at].lease = SlotLease::Refused;
+        }
+    });
+}
+
+fn claim(ring: &ClientRing) -> SlotLease {
+    let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+    ring.claim(tid).map_or(SlotLease::NoneFree { calls: 0 }, SlotLease::Held)
+}
+
+/// None if the thread is ending.
+fn with_slots<R>(act: impl FnOnce(&mut Vec<ThreadSlot>) -> R) -> Option<R> {
+    SLOTS.try_with(|slots| slots.try_borrow_mut().ok().map(|mut slots| act(&mut slots))).ok()?
+}
+
+fn place(slots: &[ThreadSlot], attached: &Arc<AttachedRing>) -> Option<usize> {
+    slots.iter().position(|slot| std::ptr::eq(slot.ring.as_ptr(), Arc::as_ptr(attached)))
+}
+
+impl ThreadSlot {
+    fn give_back(&self) {
+        let SlotLease::Held(slot) = self.lease else { return };
+        // A device that was closed has no ring any more, and neither has a child.
+        if let Some(attached) = self.ring.upgrade()
+            && let Some(ring) = attached.ring()
+        {
+            ring.release(slot);
+        }
+    }
+}
+
+impl Drop for ThreadSlot {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
