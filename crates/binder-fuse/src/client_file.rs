@@ -233,13 +233,6 @@ impl ClientFile {
         std::mem::replace(&mut place, ring)
     }
 
-    /// Whether a thread that called has ended.
-    pub(crate) fn has_ended(&self, tid: u32) -> bool {
-        let threads = self.threads();
-        let thread = threads.by_tid.get(&tid);
-        thread.is_some_and(|it| it.thread.has_ended(&self.known.memory))
-    }
-
     /// Whether a thread that called has ended: it is forgotten then.
     pub(crate) fn take_ended(&self, tid: u32) -> bool {
         let mut threads = self.threads();

@@ -312,13 +312,11 @@ impl SessionShared {
     /// Ends a thread if it has ended, and its number is not another's.
     pub(crate) fn end_thread(&self, file: &Arc<ClientFile>, process: ProcessKey, tid: u32) {
         self.retract_expected_call(tid);
-        if file.has_ended(tid) {
-            self.end_thread_in_ring(file, tid);
-        }
         let kept = file.clone();
         // With the device's lock, so that no call of a thread that has its number comes between.
         let work: DeviceWork = Box::new(move |state| {
             if kept.take_ended(tid) {
+                state.end_thread_in_ring(&kept, tid);
                 state.frontend.end_thread(process, tid, &mut state.clients);
             }
         });

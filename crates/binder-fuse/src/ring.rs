@@ -29,7 +29,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::client_file::ClientFile;
 use crate::descriptors::mappings;
-use crate::device::{Batch, DeviceWork, Job};
+use crate::device::{Batch, DeviceState, DeviceWork, Job};
 use crate::io_queue::IoRequest;
 use crate::session::SessionShared;
 use crate::strings::errno;
@@ -112,9 +112,10 @@ impl SessionShared {
     fn forget_ring(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>) {
         self.rings.files.write().unwrap_or_else(PoisonError::into_inner).try_remove(ring.number());
         self.rings.watcher.forget(ring);
-        for slot in SlotIndex::all() {
-            self.end_slot(file, ring, slot);
-        }
+        let ring = ring.clone();
+        let end: DeviceWork =
+            Box::new(move |state| SlotIndex::all().for_each(|slot| state.end_slot(&ring, slot)));
+        self.submit(&file.device, Job::Work(end));
     }
 
     /// A thread waits for the answer to what it has posted in its slot. Returns the first of what may take its time.
@@ -260,32 +261,40 @@ impl SessionShared {
         Some(Job::WorkFor(request, go_on))
     }
 
+    /// Ends descriptor work with which no thread goes on.
+    fn end_moved(&self, file: &Arc<ClientFile>, moved: MovedFdWork) {
+        let request = moved.request;
+        let end: DeviceWork = Box::new(move |state| moved.end(state));
+        self.submit(&file.device, Job::WorkFor(request, end));
+    }
+}
+
+impl MovedFdWork {
+    /// Ends it: no thread goes on with it.
+    fn end(self, state: &mut DeviceState) {
+        let Self { request, call, work } = self;
+        let undone = Some((work.key, work.install));
+        state.frontend.end_fd_work_of_killed(request, call, undone);
+    }
+}
+
+impl DeviceState {
     /// A thread has ended: its slot is another's.
-    pub(crate) fn end_thread_in_ring(&self, file: &Arc<ClientFile>, tid: u32) {
+    pub(crate) fn end_thread_in_ring(&mut self, file: &ClientFile, tid: u32) {
         if let Some(ring) = file.ring()
             && let Some(slot) = ring.slot_of(tid)
         {
-            self.end_slot(file, &ring, slot);
+            self.end_slot(&ring, slot);
         }
     }
 
-    fn end_slot(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>, slot: SlotIndex) {
+    fn end_slot(&mut self, ring: &RingFile, slot: SlotIndex) {
         let (id, moved) = ring.unbind(slot);
         if let Some(id) = id {
-            self.interrupt_in_ring(file, id);
+            self.frontend.interrupt(id.to_unique());
         }
         if let Some(moved) = moved {
-            self.end_moved(file, moved);
+            moved.end(self);
         }
-    }
-
-    /// Ends descriptor work with which no thread goes on.
-    fn end_moved(&self, file: &Arc<ClientFile>, moved: MovedFdWork) {
-        let MovedFdWork { request, call, work } = moved;
-        let end: DeviceWork = Box::new(move |state| {
-            let undone = Some((work.key, work.install));
-            state.frontend.end_fd_work_of_killed(request, call, undone);
-        });
-        self.submit(&file.device, Job::WorkFor(request, end));
     }
 }

@@ -51,7 +51,8 @@ pub struct SegmentHeader {
 pub struct SlotHead {
     /// Whose turn it is.
     pub word: SlotWord,
-    /// Which thread of the client has the slot: for the client alone.
+    /// Which thread of the client has the slot, or 0: for the client alone. Constant from the ioctl that binds the slot
+    /// until the thread gives it back; the driver does that for one that has ended.
     pub owner: AtomicU32,
     /// The processor on which the thread was when it posted.
     pub client_cpu: AtomicU32,

@@ -73,6 +73,8 @@ pub(crate) struct RingFile {
 #[derive(Debug)]
 struct RingSlot {
     tid: u32,
+    /// What the client had noted of its owner then.
+    owner: u32,
     /// What is under way.
     call: Option<RingCall>,
     /// The request in which the thread waits for the answer.
@@ -187,10 +189,11 @@ impl RingFile {
         // One that had another is the client's affair: it has two.
         bound.insert(tid, slot);
         drop(bound);
+        let owner = self.memory.segment().slot(slot).owner.load(Ordering::Relaxed);
         match &mut *self.slot(slot) {
-            Some(known) => known.tid = tid,
+            Some(known) => (known.tid, known.owner) = (tid, owner),
             unbound => {
-                let slot = RingSlot { tid, call: None, wait: None, moved: None };
+                let slot = RingSlot { tid, owner, call: None, wait: None, moved: None };
                 *unbound = Some(Box::new(slot));
             }
         }
@@ -320,13 +323,11 @@ impl RingFile {
     /// Makes a slot nobody's, and says what was under way there.
     pub(super) fn unbind(&self, slot: SlotIndex) -> (Option<RingCallId>, Option<MovedFdWork>) {
         self.bound.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, its| *its != slot);
-        let was_bound = self.slot(slot).take();
-        // The client's own note.
-        self.memory.segment().slot(slot).owner.store(0, Ordering::Release);
-        match was_bound {
-            Some(slot) => (slot.call.map(|call| call.id), slot.moved),
-            None => (None, None),
-        }
+        let Some(was_bound) = self.slot(slot).take() else { return (None, None) };
+        // The client's own note, unless the thread gave the slot back and another has it that was not heard of yet.
+        let owner = &self.memory.segment().slot(slot).owner;
+        let _ = owner.compare_exchange(was_bound.owner, 0, Ordering::Release, Ordering::Relaxed);
+        (was_bound.call.map(|call| call.id), was_bound.moved)
     }
 
     fn slot(&self, slot: SlotIndex) -> MutexGuard<'_, Option<Box<RingSlot>>> {
