@@ -21,8 +21,8 @@ const LIBRARY_NAME: &str = "libanybinder_ring.so";
 /// The dynamic linker's variable. Names in it have colons or spaces between them.
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// Whoever finds this in the environment uses no ring.
-pub(crate) const NO_RING: &str = "ANYBINDER_NO_RING";
+/// Programs that find 1 here use no ring.
+const NO_RING: &str = "ANYBINDER_NO_RING";
 
 /// What AddressSanitizer's runtime is told in programs that are linked to it: not to refuse to start because another
 /// library was loaded before.
@@ -42,7 +42,7 @@ pub(crate) enum RingChoice {
 pub(crate) fn variables(choice: RingChoice) -> Vec<(&'static str, OsString)> {
     let before = env::var_os(PRELOAD);
     let others = others(before.as_deref().unwrap_or_default());
-    if choice == RingChoice::None || env::var_os(NO_RING).is_some() {
+    if choice == RingChoice::None || is_off() {
         let without = before.is_some().then_some((PRELOAD, others));
         return without.into_iter().chain([(NO_RING, "1".into())]).collect();
     }
@@ -58,6 +58,11 @@ pub(crate) fn variables(choice: RingChoice) -> Vec<(&'static str, OsString)> {
             Vec::new()
         }
     }
+}
+
+/// Whether the environment says that programs are to use no ring.
+pub(crate) fn is_off() -> bool {
+    env::var_os(NO_RING).is_some_and(|it| it == "1")
 }
 
 /// In a world: places the library.
@@ -91,7 +96,10 @@ mod tests {
             ("/a.so", "/a.so:/dev/.ring/libanybinder_ring.so"),
             ("a.so b.so", "a.so:b.so:/dev/.ring/libanybinder_ring.so"),
             (ours, ours),
-            ("a.so:/dev/.ring/libanybinder_ring.so b.so", "a.so:b.so:/dev/.ring/libanybinder_ring.so"),
+            (
+                "a.so:/dev/.ring/libanybinder_ring.so b.so",
+                "a.so:b.so:/dev/.ring/libanybinder_ring.so",
+            ),
         ] {
             assert_eq!(joined(&others(before.as_ref()), ours.as_ref()), after, "{before}");
         }

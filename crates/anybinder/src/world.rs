@@ -171,7 +171,8 @@ impl World {
                 {
                     say_unsupervised(&error);
                 }
-                let mut program = Command::new(command.first().map_or("".as_ref(), OsString::as_os_str));
+                let mut program =
+                    Command::new(command.first().map_or("".as_ref(), OsString::as_os_str));
                 program.args(command.iter().skip(1)).envs(variables.iter().cloned());
                 program.env(DRIVER_PID, self.driver.pid().to_string());
                 become_command(&mut program, this, &self.signals.mask_before())

@@ -1,15 +1,18 @@
 //! What the environment says, once and for all: it is read before the program can change it.
 
-#![expect(unsafe_code, reason = "the environment is C strings, and who reads it is named in a section of its own")]
+#![expect(
+    unsafe_code,
+    reason = "the environment is C strings, and who reads it is named in a section of its own"
+)]
 
-use core::ffi::c_char;
+use core::ffi::{CStr, c_char};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::weak::weak_symbol;
 
-/// Whoever sets this, to anything, uses no ring.
-const OFF: &[u8] = b"ANYBINDER_NO_RING=";
+/// Whoever has this in the environment uses no ring.
+const OFF: &CStr = c"ANYBINDER_NO_RING=1";
 
 static IS_OFF: AtomicBool = AtomicBool::new(false);
 
@@ -24,17 +27,17 @@ pub(crate) fn has_no_ring() -> bool {
 static AT_START: unsafe extern "C" fn() = {
     unsafe extern "C" fn at_start() {
         // SAFETY: nothing else runs yet that could change the environment.
-        IS_OFF.store(unsafe { is_set(OFF) }, Ordering::Relaxed);
+        IS_OFF.store(unsafe { has_entry(OFF) }, Ordering::Relaxed);
     }
     at_start
 };
 
-/// Whether the environment has an entry that begins like this.
+/// Whether the environment has this entry.
 ///
 /// # Safety
 ///
 /// Nothing changes the environment meanwhile.
-unsafe fn is_set(beginning: &[u8]) -> bool {
+unsafe fn has_entry(wanted: &CStr) -> bool {
     let Some(environ) = weak_symbol!("environ") else { return false };
     // SAFETY: `environ` is a pointer to an array of strings, or null, in all C libraries.
     let entries: Option<NonNull<*const c_char>> = unsafe { environ.cast().read() };
@@ -52,7 +55,7 @@ unsafe fn is_set(beginning: &[u8]) -> bool {
             // SAFETY: as above.
             unsafe { byte.cast::<u8>().read() == *wanted }
         };
-        if beginning.iter().enumerate().all(is_like) {
+        if wanted.to_bytes_with_nul().iter().enumerate().all(is_like) {
             return true;
         }
         // SAFETY: it was not the last.

@@ -82,8 +82,7 @@ impl<'n> ProvenMemory<'n> {
     /// Writes a value, if it can be written. Says whether it was.
     #[must_use = "it may be out of reach"]
     pub(crate) fn write<T: Copy>(&self, address: usize, value: &T) -> bool {
-        let can_write =
-            range(address, size_of::<T>()).is_some_and(|range| self.can_write(&range));
+        let can_write = range(address, size_of::<T>()).is_some_and(|range| self.can_write(&range));
         if can_write {
             // SAFETY: it was proven that the bytes are there. The program has said that they are to be written.
             unsafe { (address as *mut T).write_unaligned(*value) }

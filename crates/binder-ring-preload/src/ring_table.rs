@@ -5,7 +5,10 @@
 //! the file. Each call looks at it; marks are random, and those that are not in the table are others'. A child that was made by fork(2)
 //! has its parent's files, and a table that forgets its rings: their segments are not there.
 
-#![expect(unsafe_code, reason = "rings lie in a table without a lock, and a mapping is shared with nobody")]
+#![expect(
+    unsafe_code,
+    reason = "rings lie in a table without a lock, and a mapping is shared with nobody"
+)]
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -197,8 +200,7 @@ impl RingTable {
         };
         let mapped = mapped.ok()?;
         // SAFETY: it is ours alone, and of zeros, which is what a child is to find there.
-        let advised =
-            unsafe { rustix::mm::madvise(mapped, STATE_BYTES, Advice::LinuxWipeOnFork) };
+        let advised = unsafe { rustix::mm::madvise(mapped, STATE_BYTES, Advice::LinuxWipeOnFork) };
         let before = advised.map_err(drop).and_then(|()| {
             let (null, state) = (ptr::null_mut(), mapped.cast());
             let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);

@@ -87,7 +87,8 @@ pub(crate) fn random() -> Option<usize> {
     let mut number = 0_usize;
     let place = (&raw mut number).addr();
     // SAFETY: the kernel writes to the place, which has as many bytes.
-    let len = unsafe { call(number::GETRANDOM, [place, size_of::<usize>(), GRND_NONBLOCK, 0, 0, 0]) };
+    let len =
+        unsafe { call(number::GETRANDOM, [place, size_of::<usize>(), GRND_NONBLOCK, 0, 0, 0]) };
     (len == size_of::<usize>().cast_signed()).then_some(number)
 }
 

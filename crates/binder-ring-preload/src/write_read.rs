@@ -114,6 +114,10 @@ impl RingSystem for DeviceCalls<'_, '_> {
     }
 
     fn ring_wait(&self, slot: SlotIndex, flags: u32) -> Result<(), Errno> {
-        if self.ring.is_of(self.fd) { self.kernel.ring_wait(slot, flags) } else { Err(Errno::EBADF) }
+        if self.ring.is_of(self.fd) {
+            self.kernel.ring_wait(slot, flags)
+        } else {
+            Err(Errno::EBADF)
+        }
     }
 }
