@@ -16,7 +16,7 @@ mod errno;
 #[cfg(feature = "interpose")]
 mod interpose;
 mod processor;
-mod proven_memory;
+mod program_memory;
 mod ring_table;
 #[cfg(feature = "interpose")]
 mod standalone;

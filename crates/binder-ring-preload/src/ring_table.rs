@@ -22,7 +22,7 @@ use binder_uapi::{ANYBINDER_RING_ATTACH, Errno, RING_VERSION, RingAttach};
 use rustix::fd::BorrowedFd;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
-use crate::proven_memory::StackNote;
+use crate::program_memory::StackNote;
 use crate::syscall;
 
 /// As many open files have a ring; others use ioctls.

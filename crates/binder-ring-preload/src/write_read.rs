@@ -10,7 +10,7 @@ use binder_ring_client::{KernelCalls, RingOutcome, RingSystem, SleepEnd};
 use binder_uapi::{BINDER_WRITE_READ, BinderWriteRead, Errno};
 use rustix::fd::BorrowedFd;
 
-use crate::proven_memory::ProvenMemory;
+use crate::program_memory::ProgramMemory;
 use crate::ring_table::{FileRing, RingTable, RingUse};
 use crate::{environment, processor, syscall};
 
@@ -67,7 +67,7 @@ unsafe fn plain(fd: i32, argument: usize) -> isize {
 unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize> {
     let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
     let (slot, note) = ring.slot_of(tid)?;
-    let memory = ProvenMemory::of_thread(note);
+    let memory = ProgramMemory::of_thread(note);
     // SAFETY: it is of numbers alone.
     let mut call = unsafe { memory.read_mutable::<BinderWriteRead>(argument) }?;
     let room = usize::try_from(call.read_size.saturating_sub(call.read_consumed)).ok()?;

@@ -32,7 +32,7 @@ pub(crate) struct StackNote {
 }
 
 /// The memory of a thread during a call.
-pub(crate) struct ProvenMemory<'n> {
+pub(crate) struct ProgramMemory<'n> {
     /// Where the stack that is in use begins.
     stack_pointer: usize,
     /// What of the stack can be written: the stack pointer is in there.
@@ -53,7 +53,7 @@ impl StackNote {
     }
 }
 
-impl<'n> ProvenMemory<'n> {
+impl<'n> ProgramMemory<'n> {
     /// The memory of the calling thread, of whose stack so much is known.
     #[inline(always)]
     pub(crate) fn of_thread(note: &'n StackNote) -> Self {
@@ -128,7 +128,7 @@ impl<'n> ProvenMemory<'n> {
     }
 }
 
-impl CallerMemory for ProvenMemory<'_> {
+impl CallerMemory for ProgramMemory<'_> {
     fn copy_in(&self, segment: &Segment, slot: SlotIndex, at: usize, window: MemoryWindow) -> bool {
         let (Ok(address), Ok(len)) = (usize::try_from(window.address), usize::try_from(window.len))
         else {
