@@ -505,12 +505,13 @@ fn a_thread_that_ends_without_a_word_is_noticed() {
     }
 }
 
-/// One who withholds pages of its own memory waits alone, and can be ended and interrupted.
+/// One who withholds pages of its own memory waits alone, and can be ended and interrupted. (A client of the ring waits
+/// for them by itself, before the driver knows.)
 #[test]
 fn pages_that_never_come_are_missed_by_nobody_else() {
     let stage = stage_with("withheld_pages");
     for &user in User::all() {
-        for world in [&[][..], &["--delivery", "store"]] {
+        for world in [&["--no-ring"][..], &["--no-ring", "--delivery", "store"]] {
             let said = stage.run_in(user, world, "withheld_pages", &[]);
             if let Some(reason) = said.strip_prefix("SKIPPED: ") {
                 binder_testkit::skip(reason.trim_end());
