@@ -79,6 +79,13 @@ unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize
     let device = unsafe { BorrowedFd::borrow_raw(fd) };
     let system = DeviceCalls { kernel: KernelCalls::new(device), ring, fd };
     let outcome = ring.ring().exchange(slot, &mut call, &system, &memory);
+    let outcome = match outcome {
+        RingOutcome::Done(Err(Errno::EINTR)) => {
+            // SAFETY: the caller's promise, for less than it is about.
+            RingOutcome::Done(unsafe { write_after_interruption(fd, &mut call, room > 0) })
+        }
+        other => other,
+    };
     if !memory.write(argument, &call) {
         return Some(syscall::failure(Errno::EFAULT));
     }
@@ -91,6 +98,32 @@ unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize
             None
         }
     }
+}
+
+/// A signal ends what reads, not what writes: has the driver run the commands of a call that was interrupted before they
+/// were, and says how the call ends.
+///
+/// # Safety
+///
+/// As of [`write_read`].
+unsafe fn write_after_interruption(
+    fd: i32,
+    call: &mut BinderWriteRead,
+    reads: bool,
+) -> Result<(), Errno> {
+    while call.write_consumed < call.write_size {
+        let mut written = BinderWriteRead { read_size: 0, read_consumed: 0, ..*call };
+        let argument = (&raw mut written).addr();
+        // SAFETY: the caller's promise.
+        let result = unsafe { plain(fd, argument) };
+        call.write_consumed = written.write_consumed;
+        match Errno::from_number(i32::try_from(-result).unwrap_or(0)) {
+            None => break,
+            Some(Errno::EINTR) => {}
+            Some(error) => return Err(error),
+        }
+    }
+    if reads { Err(Errno::EINTR) } else { Ok(()) }
 }
 
 /// The system calls of a call, with a number that may come to mean another file meanwhile.
