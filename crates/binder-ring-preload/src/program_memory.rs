@@ -1,8 +1,9 @@
 //! Memory of the program that may not be there.
 //!
-//! A program may pass any address, and gets EFAULT for a wrong one; a copy of ours would end it. So the kernel tries each
-//! page first, by a system call that touches it and is short. The stack needs no trial, mostly: what lies between the stack
-//! pointer and a page above it that could be written once can be written for as long as the thread runs there.
+//! A program may pass any address, and gets EFAULT for a wrong one; a copy of ours would end it. So the kernel tries
+//! each page first, by a system call that touches it and is short. The stack needs no trial, mostly: what lies
+//! between the stack pointer and a page above it that could be written once can be written for as long as the thread
+//! runs there.
 
 #![expect(unsafe_code, reason = "memory is copied whose addresses come from the program")]
 
@@ -154,8 +155,8 @@ impl CallerMemory for ProgramMemory<'_> {
             return Err(Errno::EFAULT);
         }
         let address = usize::try_from(address).map_err(|_| Errno::EFAULT)?;
-        // SAFETY: it was proven that the bytes can be written, and the program has said so. Where segments are no program
-        // knows.
+        // SAFETY: it was proven that the bytes can be written, and the program has said so. Where segments are no
+        // program knows.
         unsafe { segment.copy_returns(slot, address as *mut u8, len) }
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! The rings of this process, by the open files that they belong to.
 //!
-//! A number says little about the file: programs close and reuse numbers in ways that nobody tells us of. So an open file
-//! bears a mark, its position, which means nothing for a device, and which the kernel keeps by itself and for all numbers of
-//! the file. Each call looks at it; marks are random, and those that are not in the table are others'. A child that was made by fork(2)
-//! has its parent's files, and a table that forgets its rings: their segments are not there.
+//! A number says little about the file: programs close and reuse numbers in ways that nobody tells us of. So an open
+//! file bears a mark, its position, which means nothing for a device, and which the kernel keeps by itself and for
+//! all numbers of the file. Each call looks at it; marks are random, and those that are not in the table are others'.
+//! A child that was made by fork(2) has its parent's files, and a table that forgets its rings: their segments are
+//! not there.
 
 #![expect(
     unsafe_code,
@@ -50,8 +51,8 @@ struct RingEntry {
     ring: UnsafeCell<MaybeUninit<ClientRing>>,
 }
 
-// SAFETY: `ring` is written by the one thread that has the table busy, while `mark` is 0; it is read while `users` says so,
-// which keeps that from happening. All else is atomic.
+// SAFETY: `ring` is written by the one thread that has the table busy, while `mark` is 0; it is read while `users`
+// says so, which keeps that from happening. All else is atomic.
 unsafe impl Sync for RingEntry {}
 
 /// A ring in use.
@@ -318,7 +319,8 @@ fn index(mark: usize) -> usize {
     mark % RINGS
 }
 
-/// Asks the driver of a device whether it would take a segment, before one is made: the system calls for that are unusual.
+/// Asks the driver of a device whether it would take a segment, before one is made: the system calls for that are
+/// unusual.
 fn offers_rings(fd: i32) -> bool {
     let nothing = RingAttach { version: RING_VERSION, fd: u32::MAX };
     let argument = (&raw const nothing).addr();

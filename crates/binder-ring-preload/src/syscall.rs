@@ -51,8 +51,8 @@ pub(crate) fn set_position(fd: i32, position: isize) -> isize {
 const SEEK_SET: usize = 0;
 const SEEK_CUR: usize = 1;
 
-/// Whether the 8 bytes at `address` can be read. The kernel tries: it copies them before it finds out that it is asked for
-/// nothing that it knows, and of all calls that do so this is about the shortest.
+/// Whether the 8 bytes at `address` can be read. The kernel tries: it copies them before it finds out that it is
+/// asked for nothing that it knows, and of all calls that do so this is about the shortest.
 pub(crate) fn can_read_word(address: usize) -> bool {
     const NO_SUCH_CHANGE: usize = i32::MAX as usize;
     const MASK_BYTES: usize = 8;
@@ -62,8 +62,8 @@ pub(crate) fn can_read_word(address: usize) -> bool {
     address != 0 && unsafe { call(number::RT_SIGPROCMASK, arguments) != failure(Errno::EFAULT) }
 }
 
-/// Whether the 4 bytes at `address`, a multiple of 4, can be written. The kernel tries: it sets none of their bits, in one
-/// step, and wakes nobody.
+/// Whether the 4 bytes at `address`, a multiple of 4, can be written. The kernel tries: it sets none of their bits,
+/// in one step, and wakes nobody.
 pub(crate) fn can_write_word(address: usize) -> bool {
     // A page that another process delivers, when it is missed, this call does not wait for; one that reads does.
     set_no_bit(address) || can_read_word(address & !7) && set_no_bit(address)

@@ -57,9 +57,9 @@ unsafe fn plain(fd: i32, argument: usize) -> isize {
     unsafe { syscall::ioctl(fd, BINDER_WRITE_READ as usize, argument) }
 }
 
-/// Makes the call by a ring. None if the ioctl is to be made, with the struct as it is then: be it that there is no slot for
-/// the thread, that something cannot be read or written, of which the driver tells in its own way, or that it wants the
-/// ioctl.
+/// Makes the call by a ring. None if the ioctl is to be made, with the struct as it is then: be it that there is no
+/// slot for the thread, that something cannot be read or written, of which the driver tells in its own way, or that
+/// it wants the ioctl.
 ///
 /// # Safety
 ///
@@ -100,8 +100,8 @@ unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize
     }
 }
 
-/// A signal ends what reads, not what writes: has the driver run the commands of a call that was interrupted before they
-/// were, and says how the call ends.
+/// A signal ends what reads, not what writes: has the driver run the commands of a call that was interrupted before
+/// they were, and says how the call ends.
 ///
 /// # Safety
 ///
