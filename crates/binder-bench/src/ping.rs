@@ -25,6 +25,7 @@ use crate::ping::binder::{Completions, Load};
 use crate::ping::caller::{Round, Timings};
 use crate::report::BenchReport;
 use crate::service;
+use crate::session::DriverSession;
 use crate::statistics::{Samples, ratio};
 use crate::table::{self, TextTable};
 use crate::target::BenchTarget;
@@ -59,7 +60,7 @@ pub struct PingOptions {
     #[arg(long)]
     descriptors: bool,
 
-    /// Measure also calls through the client library, on the device `hwbinder` beside the other
+    /// Measure also calls through the client library, by shared memory, on the device `hwbinder` beside the other
     #[arg(long)]
     libbinder: bool,
 
@@ -81,10 +82,14 @@ const MAX_FILE_CALLS: u32 = 50;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum What {
-    /// The device.
+    /// The device, by ioctls.
     Binder,
     /// The device, with a server whose replies' completions ride along with the next call.
     Deferred,
+    /// The device `vndbinder`, by shared memory.
+    Ring,
+    /// The same with a server as that of `Deferred`.
+    DeferredRing,
     /// The device, and every call brings a file.
     File,
     /// The same with the server of `Deferred`.
@@ -194,11 +199,12 @@ fn assemble(
 ) -> Result<Vec<Peer>, BenchError> {
     let device = options.target.device();
     let mut peers = Vec::new();
-    let server = shared(service::start(device, core)?);
+    let plain = DriverSession::open_without_ring;
+    let server = shared(service::start_with(device, core, plain)?);
     if is_of_kernel(device) {
         peers.push(Peer {
             what: What::Kernel,
-            client: binder::start(device, core, None, Load::Bytes)?,
+            client: binder::start(device, core, None, Load::Bytes, plain)?,
             server,
             daemon,
         });
@@ -212,8 +218,23 @@ fn assemble(
             kinds.push((What::DeferredFile, Completions::Deferred, Load::File));
         }
         for (what, completions, load) in kinds {
-            let client = binder::start(device, core, Some(completions), load)?;
+            let client = binder::start(device, core, Some(completions), load, plain)?;
             peers.push(Peer { what, client, server: server.clone(), daemon });
+        }
+        // Handle 0 of a device is one server's.
+        let device = device.with_file_name("vndbinder");
+        if device.exists() {
+            let open = DriverSession::open;
+            let server = shared(service::start_with(&device, core, open)?);
+            let kinds =
+                [(What::Ring, Completions::Own), (What::DeferredRing, Completions::Deferred)];
+            for (what, completions) in kinds {
+                let client = binder::start(&device, core, Some(completions), Load::Bytes, open)?;
+                peers.push(Peer { what, client, server: server.clone(), daemon });
+            }
+        } else {
+            report
+                .note(&format!("calls by shared memory are left out: no {}", device.display()))?;
         }
     }
     if options.libbinder {
@@ -221,8 +242,9 @@ fn assemble(
         peers.push(Peer { what: What::Library, client, server: shared(server), daemon });
     }
     if let Some(kernel) = kernel_device(options.kernel_device.as_deref(), device)? {
-        let started = service::start(&kernel, core)
-            .and_then(|server| Ok((binder::start(&kernel, core, None, Load::Bytes)?, server)));
+        let started = service::start_with(&kernel, core, plain).and_then(|server| {
+            Ok((binder::start(&kernel, core, None, Load::Bytes, plain)?, server))
+        });
         match started {
             Ok((client, server)) => {
                 let server = shared(server);
@@ -272,6 +294,8 @@ impl What {
         match self {
             Self::Binder => "binder",
             Self::Deferred => "deferred",
+            Self::Ring => "ring",
+            Self::DeferredRing => "deferred ring",
             Self::File => "file",
             Self::DeferredFile => "deferred file",
             Self::Library => "libbinder",
@@ -285,8 +309,15 @@ impl What {
     fn without(self) -> Option<Self> {
         match self {
             Self::File => Some(Self::Binder),
-            Self::DeferredFile | Self::Library => Some(Self::Deferred),
-            Self::Binder | Self::Deferred | Self::Kernel | Self::Futex | Self::Unix => None,
+            Self::DeferredFile => Some(Self::Deferred),
+            Self::Library => Some(Self::DeferredRing),
+            Self::Binder
+            | Self::Deferred
+            | Self::Ring
+            | Self::DeferredRing
+            | Self::Kernel
+            | Self::Futex
+            | Self::Unix => None,
         }
     }
 }

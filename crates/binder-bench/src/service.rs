@@ -74,11 +74,23 @@ pub(crate) fn serve_in_threads<S: Send + 'static>(
     }
 }
 
+/// How a process of a bench opens the device.
+pub(crate) type OpenSession = fn(&Path) -> Result<DriverSession, BenchError>;
+
 /// Starts the server and waits until it serves.
 pub(crate) fn start(device: &Path, core: Option<usize>) -> Result<Actor, BenchError> {
+    start_with(device, core, DriverSession::open)
+}
+
+/// The same, for a server that opens the device in this way.
+pub(crate) fn start_with(
+    device: &Path,
+    core: Option<usize>,
+    open: OpenSession,
+) -> Result<Actor, BenchError> {
     let mut server = Actor::start("binder server", |link| {
         core.map_or(Ok(()), affinity::pin_self)?;
-        let mut session = DriverSession::open(device)?;
+        let mut session = open(device)?;
         become_context_manager(session.client())?;
         // A call may bring a file, which stays: to close it is no part of a round trip.
         let raised = binder_os::processes::raise_open_file_limit();

@@ -4,6 +4,7 @@
 //! one and the next call awaited in another, and buffers are freed along with whatever is written
 //! next.
 
+use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
@@ -53,9 +54,18 @@ const RETURNS_BYTES: usize = 256;
 const PAYLOAD_MAX_BYTES: usize = size_of::<BinderTransactionData>();
 
 impl DriverSession {
+    /// A conversation by the ring, if the driver has one.
     pub(crate) fn open(device: &Path) -> Result<Self, BenchError> {
-        let client =
-            BinderClient::open(device).map_err(failed(format!("opening {}", device.display())))?;
+        Self::of(device, BinderClient::open(device))
+    }
+
+    /// A conversation by ioctls, as that of a program which knows no rings.
+    pub(crate) fn open_without_ring(device: &Path) -> Result<Self, BenchError> {
+        Self::of(device, BinderClient::open_without_ring(device))
+    }
+
+    fn of(device: &Path, opened: io::Result<BinderClient>) -> Result<Self, BenchError> {
+        let client = opened.map_err(failed(format!("opening {}", device.display())))?;
         Ok(Self { client, commands: Vec::new(), returns: [0; RETURNS_BYTES], unread: 0..0 })
     }
 

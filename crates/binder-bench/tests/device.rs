@@ -50,7 +50,7 @@ fn rows(words: &[&str], device: &str) -> Vec<Value> {
 fn ping_has_a_line_for_each_peer_and_size(device: &str) {
     let words = ["ping", "--json", "--sizes", "0,64,65536", "--rounds", "2", "--calls", "10"];
     let rows = rows(&words, device);
-    for what in ["binder", "deferred", "futex", "unix"] {
+    for what in ["binder", "deferred", "ring", "deferred_ring", "futex", "unix"] {
         let lines: Vec<_> = rows.iter().filter(|row| row["what"] == what).collect();
         assert_eq!(lines.len(), 3, "{what}");
         for line in lines {
@@ -67,7 +67,9 @@ fn ping_sets_the_device_against_its_baselines(device: &str) {
     let out = run(&words, device).expect("a result");
     let lines: Vec<_> = out.lines().collect();
     assert!(lines[0].starts_with("peer") && lines[0].ends_with("x unix"), "{out}");
-    for (line, what) in lines[1..].iter().zip(["binder", "deferred", "futex", "unix"]) {
+    for (line, what) in
+        lines[1..].iter().zip(["binder", "deferred", "ring", "deferred ring", "futex", "unix"])
+    {
         assert!(line.starts_with(what) && line.ends_with(" x"), "{out}");
     }
 }

@@ -38,7 +38,7 @@ use crate::wire::send;
 pub(crate) use file::{MovedFdWork, RingCallId, RingFile};
 pub(crate) use watcher::RingWatcher;
 
-use file::{BegunCall, WaitBegun};
+use file::{BegunCall, Unbound, WaitBegun};
 
 /// The rings of a session.
 #[derive(Default)]
@@ -165,17 +165,20 @@ impl SessionShared {
         Ok(left)
     }
 
-    /// Ends the call for whose answer request `unique` waits, because of a signal. Says whether there is one.
+    /// Ends the wait of request `unique` for an answer, because of a signal, and the call as far as it can end. Says whether
+    /// there is such a wait.
+    ///
+    /// The wait ends at once: a thread that was killed is to end, whatever its call waits for.
     pub(crate) fn interrupt_wait_in_ring(&self, unique: u64) -> bool {
-        let found = self.rings.waits().get(&unique).copied();
-        let file = found.and_then(|id| self.rings.get(id)).and_then(|ring| ring.file());
-        match (found, file) {
-            (Some(id), Some(file)) => {
-                self.interrupt_in_ring(&file, id);
-                true
-            }
-            _ => false,
+        let Some(id) = self.rings.waits().remove(&unique) else { return false };
+        let ring = self.rings.get(id);
+        if ring.as_ref().is_none_or(|ring| ring.end_wait(id, unique)) {
+            self.refuse(unique, Errno::EINTR);
         }
+        if let Some(file) = ring.and_then(|ring| ring.file()) {
+            self.interrupt_in_ring(&file, id);
+        }
+        true
     }
 
     fn interrupt_in_ring(&self, file: &Arc<ClientFile>, id: RingCallId) {
@@ -289,9 +292,12 @@ impl DeviceState {
     }
 
     fn end_slot(&mut self, ring: &RingFile, slot: SlotIndex) {
-        let (id, moved) = ring.unbind(slot);
-        if let Some(id) = id {
+        let Unbound { call, wait, moved } = ring.unbind(slot);
+        if let Some(id) = call {
             self.frontend.interrupt(id.to_unique());
+        }
+        if let Some(unique) = wait {
+            self.defer(move |shared| shared.end_wait(unique));
         }
         if let Some(moved) = moved {
             moved.end(self);

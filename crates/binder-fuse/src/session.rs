@@ -549,7 +549,7 @@ impl SessionShared {
         ProcessHandles::shrink();
     }
 
-    fn refuse(&self, unique: u64, error: Errno) {
+    pub(crate) fn refuse(&self, unique: u64, error: Errno) {
         send(&self.fuse, &reply::error(unique, error.number()));
     }
 

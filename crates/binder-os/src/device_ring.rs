@@ -177,3 +177,84 @@ impl Drop for ThreadSlot {
         self.give_back();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
+    use binder_ring::layout::SLOTS;
+
+    use super::*;
+
+    fn attached() -> Arc<AttachedRing> {
+        let (ring, _file) = ClientRing::create().unwrap();
+        Arc::new(AttachedRing::new(ring))
+    }
+
+    fn own_slot(attached: &Arc<AttachedRing>) -> Option<u32> {
+        slot_in(attached, attached.ring()?).map(SlotIndex::number)
+    }
+
+    /// How many slots no thread has. All of them are taken.
+    fn free_slots(attached: &Arc<AttachedRing>) -> usize {
+        let ring = attached.ring().unwrap();
+        std::iter::from_fn(|| ring.claim(1)).count()
+    }
+
+    #[test]
+    fn a_thread_has_one_slot_of_each_ring_and_gives_it_back_when_it_ends() {
+        let (one, other) = (attached(), attached());
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                let slots = [&one, &other, &one, &other].map(own_slot);
+                assert!(slots[0].is_some() && slots[..2] == slots[2..], "{slots:?}");
+            });
+            // The end of a scope does not wait for the destructors of a thread's variables.
+            thread.join().unwrap();
+        });
+        assert_eq!([&one, &other].map(free_slots), [SLOTS as usize; 2]);
+    }
+
+    #[test]
+    fn threads_without_a_slot_ask_again() {
+        let ring = attached();
+        let (here, go_on) = (Barrier::new(41), Barrier::new(41));
+        let outcomes = thread::scope(|scope| {
+            let threads: Vec<_> = (0..40)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let has_slot = own_slot(&ring).is_some();
+                        here.wait();
+                        go_on.wait();
+                        has_slot
+                    })
+                })
+                .collect();
+            here.wait();
+            assert_eq!(own_slot(&ring), None);
+            go_on.wait();
+            threads.into_iter().map(|it| it.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert_eq!(outcomes.iter().filter(|has_slot| **has_slot).count(), SLOTS as usize);
+        let asked = (0..=RETRY_CALLS).map(|_| own_slot(&ring)).position(|slot| slot.is_some());
+        assert_eq!(asked, Some(RETRY_CALLS as usize - 1));
+    }
+
+    #[test]
+    fn a_thread_that_is_refused_asks_no_more() {
+        let ring = attached();
+        assert!(own_slot(&ring).is_some());
+        refuse(&ring);
+        assert!((0..2 * RETRY_CALLS).all(|_| own_slot(&ring).is_none()));
+        assert_eq!(free_slots(&ring), SLOTS as usize);
+    }
+
+    #[test]
+    fn what_a_thread_had_of_a_closed_device_is_forgotten() {
+        for _ in 0..100 {
+            assert!(own_slot(&attached()).is_some());
+        }
+        assert_eq!(with_slots(|slots| slots.len()), Some(1));
+    }
+}

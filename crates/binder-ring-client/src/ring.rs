@@ -44,20 +44,24 @@ impl ClientRing {
     ///
     /// As the device answers: EINVAL if its driver knows no rings. As memfd_create(2), mmap(2) and madvise(2).
     pub fn attach(device: BorrowedFd<'_>) -> Result<Self, Errno> {
-        let (ring, file) = Self::map()?;
+        let (ring, file) = Self::create()?;
         kernel::offer(device, file.as_fd())?;
         Ok(ring)
     }
 
-    /// Makes a segment.
-    pub(crate) fn map() -> Result<(Self, OwnedFd), Errno> {
+    /// Makes a segment that no driver has, and the file to offer.
+    ///
+    /// # Errors
+    ///
+    /// As memfd_create(2), mmap(2) and madvise(2); EFBIG if files may not be so long.
+    pub fn create() -> Result<(Self, OwnedFd), Errno> {
         let bytes = SEGMENT_BYTES as u64;
         // To make a file longer than that would end the process with SIGXFSZ.
         let longest = rustix::process::getrlimit(Resource::Fsize).current;
         if longest.is_some_and(|longest| longest < bytes) {
             return Err(Errno::EFBIG);
         }
-        let file = create().map_err(errno)?;
+        let file = create_file().map_err(errno)?;
         rustix::fs::ftruncate(&file, bytes).map_err(errno)?;
         // The driver is never to meet a page beyond the end.
         let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
@@ -140,7 +144,7 @@ fn slots_for(tid: u32) -> impl Iterator<Item = SlotIndex> {
 }
 
 /// Makes a file in memory.
-fn create() -> Result<OwnedFd, rustix::io::Errno> {
+fn create_file() -> Result<OwnedFd, rustix::io::Errno> {
     let name = c"binder-ring";
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     match rustix::fs::memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
@@ -152,7 +156,7 @@ fn create() -> Result<OwnedFd, rustix::io::Errno> {
 
 impl Drop for ClientRing {
     fn drop(&mut self) {
-        // SAFETY: the whole mapping made by `map`; what refers to it is borrowed from `self`.
+        // SAFETY: the whole mapping made by `create`; what refers to it is borrowed from `self`.
         let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), SEGMENT_BYTES) };
         debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
     }
@@ -166,7 +170,7 @@ mod tests {
 
     #[test]
     fn every_thread_gets_a_slot_of_its_own_while_there_are_any() {
-        let (ring, _file) = ClientRing::map().expect("a segment");
+        let (ring, _file) = ClientRing::create().expect("a segment");
         let claim = |tid| ring.claim(tid).map(SlotIndex::number);
         assert_eq!([claim(SLOTS + 3), claim(3), claim(2)], [Some(3), Some(4), Some(2)]);
         let others: BTreeSet<_> = (100..128).map(|tid| claim(tid).expect("a free one")).collect();
@@ -178,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_slot_that_is_claimed_anew_is_unbound_and_idle() {
-        let (ring, _file) = ClientRing::map().expect("a segment");
+        let (ring, _file) = ClientRing::create().expect("a segment");
         let slot = ring.claim(7).expect("a free one");
         assert!(ring.bind(slot));
         assert!(!ring.bind(slot));
@@ -201,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_device_has_no_ring() {
-        let file = create().expect("a file");
+        let file = create_file().expect("a file");
         assert_eq!(ClientRing::attach(file.as_fd()).err(), Some(Errno::ENOTTY));
     }
 }

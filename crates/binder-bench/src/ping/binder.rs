@@ -11,7 +11,7 @@ use super::caller::{self, Echo};
 use crate::actor::Actor;
 use crate::affinity;
 use crate::error::{BenchError, failed};
-use crate::service::{DEFER, ECHO};
+use crate::service::{DEFER, ECHO, OpenSession};
 use crate::session::DriverSession;
 
 /// How the server hears that its replies were accepted.
@@ -47,12 +47,13 @@ pub(super) fn start(
     core: Option<usize>,
     completions: Option<Completions>,
     load: Load,
+    open: OpenSession,
 ) -> Result<Actor, BenchError> {
     Actor::start("binder client", |link| {
         core.map_or(Ok(()), affinity::pin_self)?;
         let file = (load == Load::File).then(|| File::open("/dev/null")).transpose();
         let file = file.map_err(failed("opening /dev/null"))?;
-        let session = DriverSession::open(device)?;
+        let session = open(device)?;
         caller::play(link, &mut Client { session, file, loaded: Vec::new(), completions })
     })
 }

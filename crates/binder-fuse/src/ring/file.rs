@@ -111,6 +111,15 @@ pub(crate) struct BegunCall {
     pub(super) call: BinderWriteRead,
 }
 
+/// What was under way in a slot that is bound no longer.
+#[derive(Default)]
+pub(super) struct Unbound {
+    pub(super) call: Option<RingCallId>,
+    /// The request in which the thread waited for the answer.
+    pub(super) wait: Option<u64>,
+    pub(super) moved: Option<MovedFdWork>,
+}
+
 /// What a thread that waits for its answer finds.
 pub(super) enum WaitBegun {
     /// The call is under way. Another thread may have waited in its place.
@@ -304,6 +313,13 @@ impl RingFile {
         slot.as_ref().is_some_and(|it| it.wait == Some(unique))
     }
 
+    /// Ends the wait of request `unique` for the answer to a call, unless that has ended.
+    pub(super) fn end_wait(&self, id: RingCallId, unique: u64) -> bool {
+        let Some(slot) = id.slot() else { return false };
+        let mut slot = self.slot(slot);
+        slot.as_mut().is_some_and(|it| it.wait.take_if(|wait| *wait == unique).is_some())
+    }
+
     /// Keeps what the next ioctl of a call's thread goes on with.
     pub(super) fn move_out(&self, id: RingCallId, moved: MovedFdWork) {
         let Some(slot) = id.slot() else { return };
@@ -321,13 +337,14 @@ impl RingFile {
     }
 
     /// Makes a slot nobody's, and says what was under way there.
-    pub(super) fn unbind(&self, slot: SlotIndex) -> (Option<RingCallId>, Option<MovedFdWork>) {
+    pub(super) fn unbind(&self, slot: SlotIndex) -> Unbound {
         self.bound.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, its| *its != slot);
-        let Some(was_bound) = self.slot(slot).take() else { return (None, None) };
+        let Some(was_bound) = self.slot(slot).take() else { return Unbound::default() };
         // The client's own note, unless the thread gave the slot back and another has it that was not heard of yet.
         let owner = &self.memory.segment().slot(slot).owner;
         let _ = owner.compare_exchange(was_bound.owner, 0, Ordering::Release, Ordering::Relaxed);
-        (was_bound.call.map(|call| call.id), was_bound.moved)
+        let RingSlot { call, wait, moved, .. } = *was_bound;
+        Unbound { call: call.map(|call| call.id), wait, moved }
     }
 
     fn slot(&self, slot: SlotIndex) -> MutexGuard<'_, Option<Box<RingSlot>>> {

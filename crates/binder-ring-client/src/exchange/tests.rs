@@ -127,7 +127,7 @@ impl CallerMemory for Lent<'_> {
 }
 
 fn ring() -> (ClientRing, OwnedFd) {
-    ClientRing::map().expect("a segment")
+    ClientRing::create().expect("a segment")
 }
 
 /// Nothing happens.

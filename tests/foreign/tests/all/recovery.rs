@@ -65,6 +65,37 @@ done"#;
     assert_eq!(told, once.repeat(2));
 }
 
+/// So do those of our library, whether they wait in a call or make one after the other.
+#[test]
+fn threads_of_the_library_end_soon_after_their_driver() {
+    if !is_root_to("mount a binderfs") {
+        return;
+    }
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is cargo's");
+    let checks = Path::new(env!("CARGO_BIN_EXE_library_checks"));
+    let stage = Stage::new(target, &[checks, Path::new("/bin/sh")]);
+    let script = r#"
+here=$(dirname "$0")
+dir=$(mktemp -d)
+trap 'umount --lazy --quiet $dir || true; rm -r $dir' EXIT
+"$here/anybinder" mount $dir
+driver=$(pgrep -f "^$here/anybinder mount $dir")
+export ANYBINDER_TEST_DEVICE=$dir/binder
+mkfifo $dir.held $dir.killed
+exec 3<> $dir.held 4<> $dir.killed
+"$here/library_checks" manager < $dir.held > $dir.manager 3>&- 4>&- &
+until grep -q . $dir.manager; do sleep 0.01; done
+"$here/library_checks" outlive < $dir.killed > $dir.told 3>&- 4>&- &
+until grep -q . $dir.told; do sleep 0.01; done
+sleep 0.2
+kill -9 $driver
+echo >&4
+wait $!
+tail -n 1 $dir.told
+rm $dir.told $dir.manager $dir.held $dir.killed"#;
+    assert_eq!(stage.run_script(User::Myself, &[], script), "all ended\n");
+}
+
 /// At any moment the driver has one of them open, to take it or to pass it on.
 #[test]
 fn a_world_ends_though_its_clients_send_files_of_its_own() {

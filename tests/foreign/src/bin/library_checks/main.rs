@@ -5,6 +5,8 @@
 //! library_checks manager     is the context manager; ends with its standard input
 //! library_checks owner       gives the manager an object and waits to be ended
 //! library_checks child       forks, and uses the device on both sides
+//! library_checks caller      calls the manager for a while
+//! library_checks outlive     calls until the driver is gone, which standard input tells
 //! ```
 //!
 //! The device is `$ANYBINDER_TEST_DEVICE`, else `/dev/binder`.
@@ -13,6 +15,7 @@ mod calls;
 mod endings;
 mod manager;
 mod objects;
+mod rings;
 
 use std::error::Error;
 use std::io::{BufRead as _, BufReader};
@@ -37,6 +40,8 @@ fn main() -> ExitCode {
         "manager" => manager::serve(),
         "owner" => endings::own(),
         "child" => endings::fork(),
+        "caller" => rings::call(),
+        "outlive" => rings::outlive(),
         _ => return check(),
     };
     match outcome {
@@ -52,7 +57,8 @@ fn check() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // The manager counts what it holds, for one check at a time.
     arguments.test_threads = Some(1);
-    let checks = calls::CHECKS.iter().chain(objects::CHECKS).chain(endings::CHECKS);
+    let checks = [calls::CHECKS, objects::CHECKS, endings::CHECKS, rings::CHECKS];
+    let checks = checks.into_iter().flatten();
     let trial = |&(name, check): &Check| {
         Trial::test(name, move || check().map_err(|error| error.to_string().into()))
     };
