@@ -472,9 +472,11 @@ static void on_alarm(void (*handler)(int), int flags)
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
 }
 
+// Once more after some time: one that comes while a call begins may be over before the call waits.
 static void alarm_after(int milliseconds)
 {
 	struct itimerval timer = { .it_value.tv_usec = milliseconds * 1000 };
+	timer.it_interval.tv_usec = milliseconds ? 200000 : 0;
 	CHECK(setitimer(ITIMER_REAL, &timer, NULL) == 0);
 }
 
@@ -496,32 +498,24 @@ static void signals(void)
 			on_alarm(count, flags);
 			request = request_of(NULL, 0, returns, sizeof returns);
 			alarm_after(waits[at]);
-			int result = ioctl(shared_device, BINDER_WRITE_READ, &request);
-			if (result != -1 || errno != EINTR || handled != 1)
+			int result = ioctl(shared_device, BINDER_WRITE_READ, &request), error = errno;
+			alarm_after(0);
+			errno = error;
+			if (result != -1 || errno != EINTR || handled < 1)
 				errx(1, "%d after %d: %d, %d handled", kind, waits[at], result, handled);
 			handled = 0;
 			on_alarm(call_meanwhile, flags);
 			request = request_of(NULL, 0, returns, sizeof returns);
 			alarm_after(waits[at]);
-			result = ioctl(shared_device, BINDER_WRITE_READ, &request);
-			if (result != -1 || errno != EINTR || handled != 1)
+			result = ioctl(shared_device, BINDER_WRITE_READ, &request), error = errno;
+			alarm_after(0);
+			errno = error;
+			if (result != -1 || errno != EINTR || handled < 1)
 				errx(1, "calls, %d after %d: %d, %d", kind, waits[at], result, handled);
 			check_calls(shared_device, "after a handler");
 		}
 	}
 	printf("reads are interrupted, and handlers call\n");
-	on_alarm(jump, SA_NODEFER);
-	for (size_t at = 0; at < sizeof waits / sizeof *waits; at++) {
-		if (sigsetjmp(landing, 1) == 0) {
-			uint8_t returns[256];
-			alarm_after(waits[at]);
-			write_read(shared_device, NULL, 0, returns, sizeof returns);
-			errx(1, "nothing came, but the read returned");
-		}
-		check_calls(shared_device, "after a jump");
-	}
-	run_thread(shared_device);
-	printf("reads are left by a jump\n");
 
 	// Signals at any moment of calls that are not idle.
 	on_alarm(count, SA_RESTART);
@@ -537,6 +531,23 @@ static void signals(void)
 			errx(1, "no echo among handlers that send");
 	alarm_after(0);
 	printf("calls go on among signals\n");
+
+	// With nothing left to read.
+	shared_device = open_client();
+	check_calls(shared_device, "before a jump");
+	on_alarm(jump, SA_NODEFER);
+	for (size_t at = 0; at < sizeof waits / sizeof *waits; at++) {
+		if (sigsetjmp(landing, 1) == 0) {
+			uint8_t returns[256];
+			alarm_after(waits[at]);
+			write_read(shared_device, NULL, 0, returns, sizeof returns);
+			errx(1, "nothing came, but the read returned");
+		}
+		alarm_after(0);
+		check_calls(shared_device, "after a jump");
+	}
+	run_thread(shared_device);
+	printf("reads are left by a jump\n");
 }
 
 static void modes(void)
