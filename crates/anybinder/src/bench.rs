@@ -26,6 +26,7 @@ pub(crate) fn run(bench: &Bench) -> Result<ExitCode, Failure> {
         &same_again.collect::<Vec<_>>(),
         SupervisionChoice::Full,
         None,
+        &[],
     )?;
     Ok(ExitCode::from(status))
 }

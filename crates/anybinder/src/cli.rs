@@ -129,6 +129,11 @@ pub(crate) struct RunOptions {
     #[arg(long, hide_short_help = true)]
     pub(crate) no_seccomp: bool,
 
+    /// Preload no library: all programs make their calls as they would to a kernel's driver, and none
+    /// exchanges them by shared memory
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_ring: bool,
+
     #[command(flatten)]
     pub(crate) clients: ClientOptions,
 

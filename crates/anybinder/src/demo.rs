@@ -38,8 +38,8 @@ pub(crate) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
     let devices = driver_options(&["binder".to_owned()], DEVICE_MODE, DeliveryChoice::Auto);
     let cast = [this_program()?, "demo-cast".into(), "director".into()];
     let command = cast.into_iter().chain([options.calls.to_string().into()]);
-    let status =
-        World::enter(&devices)?.run(&command.collect::<Vec<_>>(), SupervisionChoice::None, None)?;
+    let command: Vec<_> = command.collect();
+    let status = World::enter(&devices)?.run(&command, SupervisionChoice::None, None, &[])?;
     if status == 0 {
         say!("The world is closed: no process and no mount of it is left.");
         say!("Next: `anybinder run bash` gives you a shell with {DEVICE} in it.");

@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::cli::{DeliveryChoice, DoctorOptions, driver_options};
 use crate::driver::{self, REALTIME_ADVICE};
 use crate::failure::{Failure, NAMESPACES_ADVICE, failed};
+use crate::preload;
 use crate::run::DEVICE_MODE;
 use crate::world::{Privacy, World};
 
@@ -63,6 +64,8 @@ struct Machine {
     realtime: Result<(), Failure>,
     /// Giving threads of others a priority.
     priorities: Result<(), Failure>,
+    /// Having programs of a world load a library that uses the ring.
+    ring: Result<(), Failure>,
     /// Yama's restriction; 0 if there is no Yama.
     ptrace_scope: u8,
 }
@@ -87,6 +90,7 @@ impl Machine {
             supervision: try_supervision(),
             realtime: try_realtime(),
             priorities: try_priorities(),
+            ring: try_ring(),
             ptrace_scope: scope.ok().and_then(|scope| scope.trim().parse().ok()).unwrap_or(0),
         }
     }
@@ -120,6 +124,11 @@ impl Machine {
                 ..Finding::good("kernel_binder", kernel_binder)
             },
             self.seccomp_notify(),
+            tried(
+                "ring",
+                &self.ring,
+                "in `run`, dynamic programs exchange calls with the driver by shared memory",
+            ),
             self.ptrace(),
             self.descriptors(),
             tried(
@@ -248,6 +257,27 @@ fn try_supervision() -> Result<(), Failure> {
                           manager is asked already";
             Failure::new("having the driver asked about system calls", error).advise(advice)
         })
+    })
+}
+
+/// Makes a world whose programs find the library, and asks its driver.
+fn try_ring() -> Result<(), Failure> {
+    let advice =
+        "use Linux 6.13 or later, where a driver is told who calls; without, calls go by FUSE";
+    if preload::is_off() {
+        return Err(Failure::new("using the ring", "ANYBINDER_NO_RING is 1").advise("unset it"));
+    }
+    in_child(|| {
+        processes::silence(Stream::Error).map_err(failed("opening /dev/null"))?;
+        let options = driver_options(&["binder".to_owned()], DEVICE_MODE, DeliveryChoice::Store);
+        let world = World::enter(&options)?;
+        let placed = preload::place().map_err(failed("placing a library for all programs"));
+        processes::allow_inspection().map_err(failed("being a client"))?;
+        let offered = BinderClient::open(Path::new("/dev/binder"))
+            .and_then(|client| client.offers_rings())
+            .map_err(failed("asking the driver for a ring"));
+        world.close();
+        placed.map(drop).and(offered).map_err(|failure| failure.advise(advice))
     })
 }
 

@@ -17,6 +17,7 @@ mod log;
 mod man;
 mod mount;
 mod mounts;
+mod preload;
 mod procview;
 mod run;
 mod top;

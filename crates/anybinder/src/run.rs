@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use crate::cli::{self, RunOptions};
 use crate::failure::Failure;
+use crate::preload::{self, RingChoice};
 use crate::procview::{self, Shown};
 use crate::world::{SupervisionChoice, World};
 
@@ -25,6 +26,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     // Before the world, whose driver waits for the end of all processes that share its pipes.
     let view = options.proc.then(|| Shown::Below(std::process::id()).serve_apart()).transpose()?;
     let world = World::furnish(namespaces, &driver_options)?;
-    let status = world.run(&options.command, supervision, view)?;
+    let ring = if options.no_ring { RingChoice::None } else { RingChoice::Preload };
+    let status = world.run(&options.command, supervision, view, &preload::variables(ring))?;
     Ok(ExitCode::from(status))
 }

@@ -145,7 +145,7 @@ impl World {
 
     /// Runs `command` to its end and returns its exit status, as a shell would tell it. If it is to be
     /// `supervised`, the driver answers also what FUSE does not pass on. With a `view` it sees that at
-    /// /proc.
+    /// /proc. The `variables` are put into its environment.
     ///
     /// Afterwards everything inside has ended.
     ///
@@ -157,6 +157,7 @@ impl World {
         command: &[OsString],
         supervision: SupervisionChoice,
         view: Option<ServedView>,
+        variables: &[(&str, OsString)],
     ) -> Result<u8, Failure> {
         let this = std::process::id();
         let child = match processes::fork().map_err(failed("starting a process"))? {
@@ -170,7 +171,11 @@ impl World {
                 {
                     say_unsupervised(&error);
                 }
-                become_command(command, this, self.driver.pid(), &self.signals.mask_before())
+                let mut program =
+                    Command::new(command.first().map_or("".as_ref(), OsString::as_os_str));
+                program.args(command.iter().skip(1)).envs(variables.iter().cloned());
+                program.env(DRIVER_PID, self.driver.pid().to_string());
+                become_command(&mut program, this, &self.signals.mask_before())
             }
             Fork::Parent(child) => child,
         };
@@ -322,16 +327,13 @@ fn end_all(namespaces: PrivateNamespaces, maker: u32) {
 }
 
 /// In a fresh child: turns it into the command. Does not return.
-fn become_command(command: &[OsString], maker: u32, driver: u32, mask: &SignalMask) -> ! {
+fn become_command(command: &mut Command, maker: u32, mask: &SignalMask) -> ! {
     let prepared = processes::die_with_parent(Signal::KILL).and_then(|()| mask.restore());
     if prepared.is_err() || processes::parent() != Some(maker) {
         std::process::exit(1);
     }
-    let [program, arguments @ ..] = command else { std::process::exit(1) };
-    let mut program_of_user = Command::new(program);
-    program_of_user.args(arguments).env(DRIVER_PID, driver.to_string());
-    let error = program_of_user.exec();
-    let failure = Failure::new(format!("executing {}", program.display()), &error);
+    let error = command.exec();
+    let failure = Failure::new(format!("executing {}", command.get_program().display()), &error);
     // As env(1) and the shells tell it.
     let status = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
     failure.print();

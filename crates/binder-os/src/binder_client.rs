@@ -106,6 +106,15 @@ impl BinderClient {
         self.device.defer_completions(is_wanted)
     }
 
+    /// Whether the driver exchanges calls by shared memory.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EINVAL from a driver that does not.
+    pub fn offers_rings(&self) -> io::Result<()> {
+        self.device.offers_rings()
+    }
+
     /// Makes this process the owner of handle 0.
     ///
     /// # Errors

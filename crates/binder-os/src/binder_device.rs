@@ -11,11 +11,11 @@ use std::slice;
 
 use binder_ring_client::RingOutcome;
 use binder_uapi::{
-    ANYBINDER_DEFER_COMPLETIONS, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_FREEZE,
-    BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO, BINDER_SET_CONTEXT_MGR,
+    ANYBINDER_DEFER_COMPLETIONS, ANYBINDER_RING_ATTACH, BINDER_ENABLE_ONEWAY_SPAM_DETECTION,
+    BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO, BINDER_SET_CONTEXT_MGR,
     BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_VERSION,
     BINDER_WRITE_READ, BinderExtendedError, BinderFreezeInfo, BinderFrozenStatusInfo,
-    BinderVersion, BinderWriteRead, FlatBinderObject, payload_len,
+    BinderVersion, BinderWriteRead, FlatBinderObject, RING_VERSION, RingAttach, payload_len,
 };
 use rustix::fs::{Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -148,6 +148,19 @@ impl BinderDevice {
     /// As the device answers: EINVAL from a kernel's own driver, which cannot do this.
     pub fn defer_completions(&self, is_wanted: bool) -> io::Result<()> {
         self.ioctl(ANYBINDER_DEFER_COMPLETIONS, &mut u32::from(is_wanted))
+    }
+
+    /// Whether the driver would take the segment of a ring. It is asked with one that does not exist.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EINVAL from a driver that knows no rings.
+    pub fn offers_rings(&self) -> io::Result<()> {
+        let mut nothing = RingAttach { version: RING_VERSION, fd: u32::MAX };
+        match self.ioctl(ANYBINDER_RING_ATTACH, &mut nothing) {
+            Err(error) if error.raw_os_error() == Some(libc::EBADF) => Ok(()),
+            answer => answer,
+        }
     }
 
     /// Makes this process the owner of handle 0, with a node of zeroes.

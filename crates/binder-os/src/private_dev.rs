@@ -1,10 +1,10 @@
 //! A /dev of one's own, in a private mount namespace.
 
 use std::ffi::OsString;
-use std::fs::{self, DirEntry, File};
+use std::fs::{self, DirEntry, File, Permissions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, symlink};
-use std::path::Path;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::CWD;
 use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags};
@@ -46,6 +46,34 @@ pub fn replace<S: AsRef<str>>(devices: &[S]) -> Result<Vec<(OsString, io::Error)
             .map_err(refused(|| format!("creating the link /dev/{name}")))?;
     }
     Ok(skipped)
+}
+
+/// Where a private /dev keeps what programs of the world load.
+pub const LIBRARY_DIR: &str = "/dev/.ring";
+
+/// Places a library at `name` in [`LIBRARY_DIR`], from where every program of the world can load it. Nothing can be changed
+/// there afterwards.
+///
+/// It is a file system of its own, since nothing in /dev may be executed, and of no program's user's making, since a
+/// world has more users than one.
+///
+/// # Errors
+///
+/// [`SetupError`] when it cannot be mounted or filled.
+pub fn place_library(name: &str, content: &[u8]) -> Result<PathBuf, SetupError> {
+    let dir = Path::new(LIBRARY_DIR);
+    fs::create_dir(dir).map_err(refused(|| format!("creating {LIBRARY_DIR}")))?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    rustix::mount::mount("tmpfs", dir, "tmpfs", flags, c"mode=0755")
+        .map_err(refused(|| format!("mounting a tmpfs at {LIBRARY_DIR}")))?;
+    let place = dir.join(name);
+    let mode = Permissions::from_mode(0o444);
+    fs::write(&place, content)
+        .and_then(|()| fs::set_permissions(&place, mode))
+        .map_err(refused(|| format!("writing {}", place.display())))?;
+    rustix::mount::mount_remount(dir, flags | MountFlags::BIND | MountFlags::RDONLY, c"")
+        .map_err(refused(|| format!("making {LIBRARY_DIR} read-only")))?;
+    Ok(place)
 }
 
 /// Where a private /dev shows the kernel's /proc, once something else is to cover that.
@@ -106,7 +134,8 @@ fn is_replaced<S: AsRef<str>>(entry: &DirEntry, devices: &[S]) -> bool {
     // may not exist.
     let leads_to_binderfs = fs::read_link(entry.path())
         .is_ok_and(|target| Path::new("/dev").join(target).starts_with(BINDERFS_DIR));
-    is_ours || leads_to_binderfs || name == "binderfs" || name == ".outer"
+    let is_of_a_world = ["binderfs", ".outer", ".ring"].iter().any(|it| name == *it);
+    is_ours || leads_to_binderfs || is_of_a_world
 }
 
 /// Makes an entry of the old /dev appear in the new one.

@@ -93,7 +93,7 @@ impl ClientRing {
     /// Claims a slot for the thread `tid`. None if none is free.
     pub fn claim(&self, tid: u32) -> Option<SlotIndex> {
         // Where a thread looks first depends on it, so that most find a free one at once, on a page of its own.
-        let slots = (0..SLOTS).filter_map(|step| SlotIndex::new((tid % SLOTS + step) % SLOTS));
+        let slots = slots_for(tid);
         let is_claimed = |slot: &SlotIndex| {
             let owner = &self.segment.slot(*slot).owner;
             owner.compare_exchange(0, tid, Ordering::Acquire, Ordering::Relaxed).is_ok()
@@ -102,6 +102,14 @@ impl ClientRing {
         // A thread that ended within a call has left it as it was.
         self.segment.slot(slot).word.reset();
         Some(slot)
+    }
+
+    /// The slot that the thread `tid` has claimed, for those who cannot keep it.
+    pub fn slot_of(&self, tid: u32) -> Option<SlotIndex> {
+        slots_for(tid).find(|slot| {
+            let owner = self.segment.slot(*slot).owner.load(Ordering::Relaxed);
+            owner & !BOUND == tid
+        })
     }
 
     /// Gives a slot back, that this thread has claimed. One that a call has, which was left by a jump, stays taken until
@@ -128,6 +136,11 @@ impl ClientRing {
     pub(crate) fn spins(&self, slot: SlotIndex) -> &SpinHistory {
         &self.spins[slot.number() as usize]
     }
+}
+
+/// All slots, in the order in which a thread looks at them.
+fn slots_for(tid: u32) -> impl Iterator<Item = SlotIndex> {
+    (0..SLOTS).filter_map(move |step| SlotIndex::new((tid % SLOTS + step) % SLOTS))
 }
 
 /// Makes a file in memory.
@@ -173,7 +186,9 @@ mod tests {
         let slot = ring.claim(7).expect("a free one");
         assert!(ring.bind(slot));
         assert!(!ring.bind(slot));
+        assert_eq!((ring.slot_of(7), ring.slot_of(7 + SLOTS)), (Some(slot), None));
         ring.release(slot);
+        assert_eq!(ring.slot_of(7), None);
         assert_eq!(ring.claim(7), Some(slot));
         assert!(ring.bind(slot));
         // As of a thread that has ended: the driver takes the slot back.

@@ -102,13 +102,25 @@ impl Stage {
     #[must_use]
     pub fn of_c_program(target_dir: &Path, name: &str) -> Self {
         let stage = Self::new(target_dir, &[Path::new("/bin/sh")]);
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../raw/{name}.c"));
-        let program = stage.dir.join(name);
-        let mut gcc = Command::new("gcc");
-        gcc.args(["-O2", "-Wall", "-Werror", "-pthread", "-o"]).arg(&program).arg(source);
-        assert!(gcc.status().expect("gcc is installed").success(), "{name}.c does not compile");
-        let_all_read(&program);
+        stage.compile(&["gcc", "-pthread"], name, name);
         stage
+    }
+
+    /// Adds what `compiler`, a command, makes of `tests/raw/SOURCE.c`, as `name`.
+    ///
+    /// # Panics
+    ///
+    /// When it does not compile.
+    pub fn compile(&self, compiler: &[&str], source: &str, name: &str) {
+        let raw = Path::new(env!("CARGO_MANIFEST_DIR")).join("../raw");
+        let program = self.dir.join(name);
+        let mut command = Command::new(compiler[0]);
+        command.args(&compiler[1..]).args(["-O2", "-Wall", "-Werror", "-o"]).arg(&program);
+        command.arg(raw.join(format!("{source}.c")));
+        let status = command.status();
+        let status = status.unwrap_or_else(|error| panic!("{}: {error}", compiler[0]));
+        assert!(status.success(), "{source}.c does not compile");
+        let_all_read(&program);
     }
 
     /// Where the program `name` is.

@@ -39,6 +39,11 @@ const RULES: &[Rule] = &[
     rule("binder-frontend", &["binder-core", "binder-uapi"], Purity::Pure),
     rule("binder-ring", &["binder-uapi"], Purity::PureBut("segment")),
     rule("binder-ring-client", &["binder-ring", "binder-uapi"], Purity::Free),
+    rule(
+        "binder-ring-preload",
+        &["binder-ring", "binder-ring-client", "binder-uapi"],
+        Purity::Free,
+    ),
     rule("binder-rpc", &[], Purity::Pure),
     rule("binder-report", &["binder-core", "binder-uapi"], Purity::Pure),
     rule("binder-os", &["binder-ring", "binder-ring-client", "binder-uapi"], Purity::Free),

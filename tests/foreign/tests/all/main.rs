@@ -3,6 +3,7 @@
 mod conformance;
 mod containers;
 mod library;
+mod preloaded;
 mod raw_c;
 mod recovery;
 mod rsbinder;

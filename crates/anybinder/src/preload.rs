@@ -1,0 +1,107 @@
+//! The library by which unmodified programs use the ring: where they find it.
+//!
+//! The dynamic linker loads it before a program's own libraries, and after those that the user preloads: what these do
+//! about `ioctl` comes first, and a runtime that insists on being the first, as that of AddressSanitizer, is.
+//! Static programs, and those that run with other rights than their caller's, do not load it; they make their calls by
+//! FUSE, as all do where there is no ring.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use binder_os::namespaces::SetupError;
+use binder_os::private_dev::{self, LIBRARY_DIR};
+
+/// What build.rs has made.
+const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libanybinder_ring.so"));
+
+const LIBRARY_NAME: &str = "libanybinder_ring.so";
+
+/// The dynamic linker's variable. Names in it have colons or spaces between them.
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// Programs that find 1 here use no ring.
+const NO_RING: &str = "ANYBINDER_NO_RING";
+
+/// What AddressSanitizer's runtime is told in programs that are linked to it: not to refuse to start because another
+/// library was loaded before.
+const SANITIZER: (&str, &str) = ("ASAN_OPTIONS", "verify_asan_link_order=0");
+
+/// Whether the command of a world uses the ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RingChoice {
+    /// It does if it is an ordinary dynamic program, without knowing.
+    Preload,
+    /// It does not, even if it could by itself.
+    None,
+}
+
+/// In a world: places the library, if it is wanted and can be placed, and returns what is to be in the environment of
+/// programs.
+pub(crate) fn variables(choice: RingChoice) -> Vec<(&'static str, OsString)> {
+    let before = env::var_os(PRELOAD);
+    let others = others(before.as_deref().unwrap_or_default());
+    if choice == RingChoice::None || is_off() {
+        let without = before.is_some().then_some((PRELOAD, others));
+        return without.into_iter().chain([(NO_RING, "1".into())]).collect();
+    }
+    match place() {
+        Ok(library) => {
+            let (name, wanted) = SANITIZER;
+            let said = env::var_os(name).unwrap_or_default();
+            let preloaded = joined(&others, library.as_os_str());
+            vec![(PRELOAD, preloaded), (name, joined(wanted.as_ref(), &said))]
+        }
+        Err(error) => {
+            tracing::debug!(%error, "programs use no ring");
+            Vec::new()
+        }
+    }
+}
+
+/// Whether the environment says that programs are to use no ring.
+pub(crate) fn is_off() -> bool {
+    env::var_os(NO_RING).is_some_and(|it| it == "1")
+}
+
+/// In a world: places the library.
+pub(crate) fn place() -> Result<PathBuf, SetupError> {
+    private_dev::place_library(LIBRARY_NAME, LIBRARY)
+}
+
+/// What is preloaded besides our library, which an outer world may have named.
+fn others(preloaded: &OsStr) -> OsString {
+    let ours = Path::new(LIBRARY_DIR).join(LIBRARY_NAME);
+    let names = preloaded.as_bytes().split(|byte| b": ".contains(byte));
+    let others = names.filter(|name| !name.is_empty() && *name != ours.as_os_str().as_bytes());
+    OsStr::from_bytes(&others.collect::<Vec<_>>().join(&b':')).to_owned()
+}
+
+/// Both, with a colon between them if there is something on both sides.
+fn joined(first: &OsStr, second: &OsStr) -> OsString {
+    let colon = if first.is_empty() || second.is_empty() { "" } else { ":" };
+    [first, colon.as_ref(), second].into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_preload_comes_first_and_ours_once() {
+        let ours = "/dev/.ring/libanybinder_ring.so";
+        for (before, after) in [
+            ("", ours),
+            ("/a.so", "/a.so:/dev/.ring/libanybinder_ring.so"),
+            ("a.so b.so", "a.so:b.so:/dev/.ring/libanybinder_ring.so"),
+            (ours, ours),
+            (
+                "a.so:/dev/.ring/libanybinder_ring.so b.so",
+                "a.so:b.so:/dev/.ring/libanybinder_ring.so",
+            ),
+        ] {
+            assert_eq!(joined(&others(before.as_ref()), ours.as_ref()), after, "{before}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The symbol by which a program comes to us.
+
+#![expect(unsafe_code, reason = "a symbol of the C library is defined")]
+
+use binder_uapi::BINDER_WRITE_READ;
+
+use crate::write_read::write_read;
+use crate::{errno, syscall};
+
+/// ioctl(2). In C it takes any number of arguments; both of our machines pass the third as that of any function.
+///
+/// # Safety
+///
+/// As of ioctl(2).
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ioctl(fd: i32, request: usize, argument: usize) -> i32 {
+    // The kernel looks at the lower half of the number.
+    let result = if request as u32 == BINDER_WRITE_READ {
+        // SAFETY: the caller's promise.
+        unsafe { write_read(fd, argument) }
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { syscall::ioctl(fd, request, argument) }
+    };
+    if (-4095..0).contains(&result) {
+        errno::set(-(result as i32));
+        -1
+    } else {
+        result as i32
+    }
+}

@@ -1,0 +1,27 @@
+//! A library that is loaded before the libraries of a program and takes the place of their `ioctl`.
+//!
+//! `BINDER_WRITE_READ`s of our devices go through the ring; every other call goes on to the kernel as it came. It is
+//! a guest in strangers' programs: it imports nothing but, weakly, the place of `errno`, the environment and
+//! `sched_getcpu`, so that one file serves the C libraries of all distributions; it allocates nothing, starts no
+//! thread, keeps no descriptor and says nothing.
+
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+mod environment;
+#[cfg(feature = "interpose")]
+mod errno;
+#[cfg(feature = "interpose")]
+mod interpose;
+mod processor;
+mod program_memory;
+mod ring_table;
+#[cfg(feature = "interpose")]
+mod standalone;
+mod syscall;
+mod weak;
+mod write_read;
+
+pub use write_read::write_read;

@@ -1,0 +1,192 @@
+//! Memory of the program that may not be there.
+//!
+//! A program may pass any address, and gets EFAULT for a wrong one; a copy of ours would end it. So the kernel tries
+//! each page first, by a system call that touches it and is short. The stack needs no trial, mostly: what lies
+//! between the stack pointer and a page above it that could be written once can be written for as long as the thread
+//! runs there.
+
+#![expect(unsafe_code, reason = "memory is copied whose addresses come from the program")]
+
+use core::arch::asm;
+use core::cell::Cell;
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use binder_ring::{MemoryWindow, Segment, SlotIndex};
+use binder_ring_client::CallerMemory;
+use binder_uapi::Errno;
+
+use crate::syscall;
+
+/// Of all that there are, the smallest.
+const PAGE_BYTES: usize = 4096;
+
+/// How far above the stack pointer things are taken for part of the stack.
+const STACK_REACH_BYTES: usize = 64 << 10;
+
+/// What is known of the stack of a thread: pages without a gap that could be written while the thread ran on one of
+/// them. The thread alone changes it; a handler of a signal may do so in between.
+#[derive(Debug)]
+pub(crate) struct StackNote {
+    start: AtomicUsize,
+    end: AtomicUsize,
+}
+
+/// The memory of a thread during a call.
+pub(crate) struct ProgramMemory<'n> {
+    /// Where the stack that is in use begins.
+    stack_pointer: usize,
+    /// What of the stack can be written: the stack pointer is in there.
+    stack: Cell<(usize, usize)>,
+    note: &'n StackNote,
+}
+
+impl StackNote {
+    /// Nothing is known.
+    pub(crate) const fn new() -> Self {
+        Self { start: AtomicUsize::new(0), end: AtomicUsize::new(0) }
+    }
+
+    /// Forgets what was known, of a thread that has ended.
+    pub(crate) fn clear(&self) {
+        self.start.store(0, Ordering::Relaxed);
+        self.end.store(0, Ordering::Relaxed);
+    }
+}
+
+impl<'n> ProgramMemory<'n> {
+    /// The memory of the calling thread, of whose stack so much is known.
+    #[inline(always)]
+    pub(crate) fn of_thread(note: &'n StackNote) -> Self {
+        let stack_pointer = stack_pointer();
+        let noted = note.start.load(Ordering::Relaxed)..note.end.load(Ordering::Relaxed);
+        let page = stack_pointer & !(PAGE_BYTES - 1);
+        // The page of the stack pointer is in use at this moment.
+        let known = if noted.contains(&stack_pointer) { noted } else { page..page + PAGE_BYTES };
+        Self { stack_pointer, stack: Cell::new((known.start, known.end)), note }
+    }
+
+    /// Reads a value, if it can be read and written.
+    ///
+    /// # Safety
+    ///
+    /// `T` may have any bytes.
+    pub(crate) unsafe fn read_mutable<T: Copy>(&self, address: usize) -> Option<T> {
+        let range = range(address, size_of::<T>())?;
+        if !self.can_write(&range) {
+            return None;
+        }
+        // SAFETY: it was proven that the bytes are there; any will do, as the caller says.
+        Some(unsafe { (address as *const T).read_unaligned() })
+    }
+
+    /// Writes a value, if it can be written. Says whether it was.
+    #[must_use = "it may be out of reach"]
+    pub(crate) fn write<T: Copy>(&self, address: usize, value: &T) -> bool {
+        let can_write = range(address, size_of::<T>()).is_some_and(|range| self.can_write(&range));
+        if can_write {
+            // SAFETY: it was proven that the bytes are there. The program has said that they are to be written.
+            unsafe { (address as *mut T).write_unaligned(*value) }
+        }
+        can_write
+    }
+
+    /// Whether `len` bytes can be written at `address`.
+    pub(crate) fn can_write_at(&self, address: u64, len: usize) -> bool {
+        let address = usize::try_from(address).ok();
+        let range = address.and_then(|address| range(address, len));
+        range.is_some_and(|range| self.can_write(&range))
+    }
+
+    fn can_read(&self, range: &Range<usize>) -> bool {
+        self.is_stack(range)
+            || pages(range).all(|page| syscall::can_read_word(page.max(range.start) & !7))
+    }
+
+    fn can_write(&self, range: &Range<usize>) -> bool {
+        self.is_stack(range)
+            || pages(range).all(|page| syscall::can_write_word(page.max(range.start) & !3))
+    }
+
+    /// Whether a range is on the stack, which is looked at where that is not known yet.
+    fn is_stack(&self, range: &Range<usize>) -> bool {
+        let (start, end) = self.stack.get();
+        if range.start < self.stack_pointer || range.end > self.stack_pointer + STACK_REACH_BYTES {
+            return false;
+        }
+        if range.end <= end {
+            return true;
+        }
+        let unknown = end..range.end;
+        let is_writable = pages(&unknown).all(syscall::can_write_word);
+        if is_writable {
+            let end = unknown.end.next_multiple_of(PAGE_BYTES);
+            self.stack.set((start, end));
+            self.note.start.store(start, Ordering::Relaxed);
+            self.note.end.store(end, Ordering::Relaxed);
+        }
+        is_writable
+    }
+}
+
+impl CallerMemory for ProgramMemory<'_> {
+    fn copy_in(&self, segment: &Segment, slot: SlotIndex, at: usize, window: MemoryWindow) -> bool {
+        let (Ok(address), Ok(len)) = (usize::try_from(window.address), usize::try_from(window.len))
+        else {
+            return false;
+        };
+        let can_read = range(address, len).is_some_and(|range| self.can_read(&range));
+        if can_read {
+            // SAFETY: it was proven that the bytes can be read. Where segments are no program knows.
+            unsafe { segment.copy_in(slot, at, address as *const u8, len) }
+        }
+        can_read
+    }
+
+    fn copy_returns(
+        &self,
+        segment: &Segment,
+        slot: SlotIndex,
+        address: u64,
+        len: usize,
+    ) -> Result<(), Errno> {
+        // Once more: the thread may have slept for hours.
+        if !self.can_write_at(address, len) {
+            return Err(Errno::EFAULT);
+        }
+        let address = usize::try_from(address).map_err(|_| Errno::EFAULT)?;
+        // SAFETY: it was proven that the bytes can be written, and the program has said so. Where segments are no
+        // program knows.
+        unsafe { segment.copy_returns(slot, address as *mut u8, len) }
+        Ok(())
+    }
+}
+
+/// None if there is no such range.
+fn range(address: usize, len: usize) -> Option<Range<usize>> {
+    // The last page stays free, so that nothing overflows.
+    let end = address.checked_add(len).filter(|end| *end < usize::MAX - PAGE_BYTES)?;
+    Some(address..end)
+}
+
+/// The pages that a range touches, by their beginnings.
+fn pages(range: &Range<usize>) -> impl Iterator<Item = usize> {
+    let first = range.start & !(PAGE_BYTES - 1);
+    (first..range.end).step_by(PAGE_BYTES)
+}
+
+#[inline(always)]
+fn stack_pointer() -> usize {
+    let pointer;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it reads a register.
+    unsafe {
+        asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: it reads a register.
+    unsafe {
+        asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+    }
+    pointer
+}

@@ -1,0 +1,330 @@
+//! The rings of this process, by the open files that they belong to.
+//!
+//! A number says little about the file: programs close and reuse numbers in ways that nobody tells us of. So an open
+//! file bears a mark, its position, which means nothing for a device, and which the kernel keeps by itself and for
+//! all numbers of the file. Each call looks at it; marks are random, and those that are not in the table are others'.
+//! A child that was made by fork(2) has its parent's files, and a table that forgets its rings: their segments are
+//! not there.
+
+#![expect(
+    unsafe_code,
+    reason = "rings lie in a table without a lock, and a mapping is shared with nobody"
+)]
+
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+use binder_ring::SlotIndex;
+use binder_ring::layout::SLOTS;
+use binder_ring_client::ClientRing;
+use binder_uapi::{ANYBINDER_RING_ATTACH, Errno, RING_VERSION, RingAttach};
+use rustix::fd::BorrowedFd;
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+use crate::program_memory::StackNote;
+use crate::syscall;
+
+/// As many open files have a ring; others use ioctls.
+const RINGS: usize = 16;
+
+/// The rings of this process.
+pub(crate) struct RingTable {
+    entries: [RingEntry; RINGS],
+    /// A [`TableState`] in memory that is zeroed in a child; null until a ring is wanted.
+    state: AtomicPtr<AtomicU32>,
+}
+
+/// A place for a ring.
+struct RingEntry {
+    /// The position of its file, or 0.
+    mark: AtomicUsize,
+    /// As many calls are under way, or were left by a jump.
+    users: AtomicU32,
+    /// A number that the file has had.
+    fd: AtomicI32,
+    /// How often the driver has refused a thread.
+    refusals: AtomicU32,
+    stacks: [StackNote; SLOTS as usize],
+    /// There if `mark` is not 0.
+    ring: UnsafeCell<MaybeUninit<ClientRing>>,
+}
+
+// SAFETY: `ring` is written by the one thread that has the table busy, while `mark` is 0; it is read while `users`
+// says so, which keeps that from happening. All else is atomic.
+unsafe impl Sync for RingEntry {}
+
+/// A ring in use.
+pub(crate) struct RingUse<'t> {
+    entry: &'t RingEntry,
+    mark: usize,
+}
+
+/// What is known of an open file.
+pub(crate) enum FileRing<'t> {
+    /// It has this ring.
+    Ring(RingUse<'t>),
+    /// It has none, or one that is not ours.
+    None,
+    /// Nobody has asked.
+    Unknown,
+}
+
+/// In all marks, and in no position that a file has otherwise.
+const MARKED: usize = 1 << 62;
+
+/// The mark of a device without a ring.
+const WITHOUT: usize = MARKED;
+
+/// What becomes of a table.
+#[repr(u32)]
+enum TableState {
+    /// It is as it was made, or as it was in another process.
+    Foreign = 0,
+    /// It is that of this process.
+    Ours = 1,
+    /// The same, and a thread makes a ring; others make ioctls meanwhile.
+    Busy = 2,
+    /// A thread forgets the rings of another process.
+    Clearing = 3,
+}
+
+/// So many refusals, and no thread asks any more.
+const MOST_REFUSALS: u32 = 64;
+
+impl RingTable {
+    /// A table of no rings.
+    pub(crate) const fn new() -> Self {
+        Self {
+            entries: [const { RingEntry::new() }; RINGS],
+            state: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// What is known of the open file that `fd` means at this moment.
+    pub(crate) fn find(&self, fd: i32) -> FileRing<'_> {
+        // A file without a position is no device of ours.
+        let Ok(position) = usize::try_from(syscall::position(fd)) else { return FileRing::None };
+        if position & MARKED == 0 {
+            return FileRing::Unknown;
+        }
+        let found = self.is_ours().then(|| self.entries[index(position)].enter(position));
+        found.flatten().map_or(FileRing::None, FileRing::Ring)
+    }
+
+    /// Makes a ring for an open device of which nothing is known, if its driver wants one.
+    #[cold]
+    pub(crate) fn attach(&self, fd: i32) -> Option<RingUse<'_>> {
+        if fd < 0 || !offers_rings(fd) {
+            return None;
+        }
+        let state = self.begin_change()?;
+        // Another thread may have been first.
+        let is_unknown = matches!(self.find(fd), FileRing::Unknown);
+        let made = if is_unknown { self.make(fd) } else { None };
+        state.store(TableState::Ours as u32, Ordering::Release);
+        made
+    }
+
+    /// Has nobody ask again for a ring of this device.
+    pub(crate) fn note_without(fd: i32) {
+        if syscall::position(fd) == 0 {
+            syscall::set_position(fd, WITHOUT.cast_signed());
+        }
+    }
+
+    /// With the table busy.
+    fn make(&self, fd: i32) -> Option<RingUse<'_>> {
+        let (number, entry) = self.vacant_entry()?;
+        let random = syscall::random()?;
+        let mark = MARKED + random % MARKED / RINGS * RINGS + number;
+        // SAFETY: it is open, or was a moment ago; a number that is not is refused by the kernel.
+        let device = unsafe { BorrowedFd::borrow_raw(fd) };
+        let ring = ClientRing::attach(device).ok()?;
+        if syscall::set_position(fd, mark.cast_signed()) != mark.cast_signed() {
+            return None;
+        }
+        entry.fill(mark, fd, ring);
+        entry.enter(mark)
+    }
+
+    /// A place for a ring, for which another may have to go whose file is closed.
+    fn vacant_entry(&self) -> Option<(usize, &RingEntry)> {
+        self.entries.iter().for_each(RingEntry::leave_if_closed);
+        let mut numbered = self.entries.iter().enumerate();
+        numbered.find(|(_, entry)| entry.mark.load(Ordering::Relaxed) == 0)
+    }
+
+    /// Whether the table's rings are of this process.
+    fn is_ours(&self) -> bool {
+        let ours = [TableState::Ours as u32, TableState::Busy as u32];
+        self.state().is_some_and(|state| ours.contains(&state.load(Ordering::Acquire)))
+    }
+
+    fn state(&self) -> Option<&AtomicU32> {
+        let state = NonNull::new(self.state.load(Ordering::Acquire));
+        // SAFETY: it was mapped by `map_state`, and stays.
+        state.map(|state| unsafe { state.as_ref() })
+    }
+
+    /// Has the table busy, and that of this process. None if it is busy already.
+    fn begin_change(&self) -> Option<&AtomicU32> {
+        let state = self.state().or_else(|| self.map_state())?;
+        let change = |from: TableState, to: TableState| {
+            let changed = state.compare_exchange(
+                from as u32,
+                to as u32,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            );
+            changed.is_ok()
+        };
+        if change(TableState::Foreign, TableState::Clearing) {
+            for entry in &self.entries {
+                // The ring is not unmapped: it is another process's, and was never mapped here.
+                entry.mark.store(0, Ordering::Relaxed);
+                entry.users.store(0, Ordering::Relaxed);
+            }
+            state.store(TableState::Busy as u32, Ordering::Release);
+            return Some(state);
+        }
+        change(TableState::Ours, TableState::Busy).then_some(state)
+    }
+
+    /// Makes the memory of the state, for good.
+    fn map_state(&self) -> Option<&AtomicU32> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a null hint lets the kernel choose a free range.
+        let mapped = unsafe {
+            rustix::mm::mmap_anonymous(ptr::null_mut(), STATE_BYTES, access, MapFlags::PRIVATE)
+        };
+        let mapped = mapped.ok()?;
+        // SAFETY: it is ours alone, and of zeros, which is what a child is to find there.
+        let advised = unsafe { rustix::mm::madvise(mapped, STATE_BYTES, Advice::LinuxWipeOnFork) };
+        let before = advised.map_err(drop).and_then(|()| {
+            let (null, state) = (ptr::null_mut(), mapped.cast());
+            let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+            self.state.compare_exchange(null, state, success, failure).map_err(drop)
+        });
+        if before.is_err() {
+            // Another thread was first, or the kernel cannot do it; nobody knows this one.
+            // SAFETY: the whole mapping, made above.
+            let unmapped = unsafe { rustix::mm::munmap(mapped, STATE_BYTES) };
+            debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
+        }
+        self.state()
+    }
+}
+
+/// The kernel maps whole pages.
+const STATE_BYTES: usize = 4096;
+
+impl RingEntry {
+    const fn new() -> Self {
+        Self {
+            mark: AtomicUsize::new(0),
+            users: AtomicU32::new(0),
+            fd: AtomicI32::new(-1),
+            refusals: AtomicU32::new(0),
+            stacks: [const { StackNote::new() }; SLOTS as usize],
+            ring: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// Uses the ring, if it is that of this mark.
+    fn enter(&self, mark: usize) -> Option<RingUse<'_>> {
+        // `leave_if_closed` changes the mark and then looks at the users: one of the two sees the other.
+        self.users.fetch_add(1, Ordering::SeqCst);
+        let entered = RingUse { entry: self, mark };
+        (self.mark.load(Ordering::SeqCst) == mark).then_some(entered)
+    }
+
+    /// With the table busy, and none here.
+    fn fill(&self, mark: usize, fd: i32, ring: ClientRing) {
+        // SAFETY: nobody reads or writes it while there is no mark, but the thread that has the table busy.
+        let place = unsafe { &mut *self.ring.get() };
+        place.write(ring);
+        self.fd.store(fd, Ordering::Relaxed);
+        self.refusals.store(0, Ordering::Relaxed);
+        self.mark.store(mark, Ordering::SeqCst);
+    }
+
+    /// With the table busy: makes the place free if the file of the ring is closed, as far as can be told.
+    fn leave_if_closed(&self) {
+        let mark = self.mark.load(Ordering::Relaxed);
+        let position = syscall::position(self.fd.load(Ordering::Relaxed));
+        if mark == 0 || position == mark.cast_signed() {
+            return;
+        }
+        self.mark.store(0, Ordering::SeqCst);
+        if self.users.load(Ordering::SeqCst) == 0 {
+            // SAFETY: nobody uses it, and nobody will, as there is no mark now.
+            let place = unsafe { &mut *self.ring.get() };
+            // SAFETY: there is one, as there was a mark.
+            unsafe { place.assume_init_drop() };
+        } else {
+            self.mark.store(mark, Ordering::SeqCst);
+        }
+    }
+}
+
+impl<'t> RingUse<'t> {
+    /// The ring.
+    pub(crate) fn ring(&self) -> &'t ClientRing {
+        // SAFETY: the mark was seen while this use was counted: until it ends, nobody writes to the place.
+        let place = unsafe { &*self.entry.ring.get() };
+        // SAFETY: there is one, as there is a mark.
+        unsafe { place.assume_init_ref() }
+    }
+
+    /// The slot of the thread `tid`, and what is known of its stack.
+    pub(crate) fn slot_of(&self, tid: u32) -> Option<(SlotIndex, &'t StackNote)> {
+        if self.entry.refusals.load(Ordering::Relaxed) >= MOST_REFUSALS {
+            return None;
+        }
+        let note_of = |slot: SlotIndex| &self.entry.stacks[slot.number() as usize];
+        if let Some(slot) = self.ring().slot_of(tid) {
+            return Some((slot, note_of(slot)));
+        }
+        let slot = self.ring().claim(tid)?;
+        note_of(slot).clear();
+        Some((slot, note_of(slot)))
+    }
+
+    /// The driver wants no calls of a thread by its slot.
+    pub(crate) fn note_refusal(&self, slot: SlotIndex) {
+        self.ring().release(slot);
+        self.entry.refusals.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether the file that `fd` means is that of the ring.
+    pub(crate) fn is_of(&self, fd: i32) -> bool {
+        let is_of = syscall::position(fd) == self.mark.cast_signed();
+        if is_of && self.entry.fd.load(Ordering::Relaxed) != fd {
+            self.entry.fd.store(fd, Ordering::Relaxed);
+        }
+        is_of
+    }
+}
+
+impl Drop for RingUse<'_> {
+    fn drop(&mut self) {
+        self.entry.users.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Where the ring of a mark lies in the table.
+fn index(mark: usize) -> usize {
+    mark % RINGS
+}
+
+/// Asks the driver of a device whether it would take a segment, before one is made: the system calls for that are
+/// unusual.
+fn offers_rings(fd: i32) -> bool {
+    let nothing = RingAttach { version: RING_VERSION, fd: u32::MAX };
+    let argument = (&raw const nothing).addr();
+    // SAFETY: the number says that eight bytes are read. No file has this number, and who takes none says so.
+    let answer = unsafe { syscall::ioctl(fd, ANYBINDER_RING_ATTACH as usize, argument) };
+    answer == syscall::failure(Errno::EBADF)
+}

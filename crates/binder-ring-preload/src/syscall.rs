@@ -1,0 +1,191 @@
+//! System calls, without a C library.
+
+#![expect(unsafe_code, reason = "system calls are instructions")]
+
+use core::arch::asm;
+
+use binder_uapi::Errno;
+
+/// Their numbers.
+#[cfg(target_arch = "x86_64")]
+mod number {
+    pub(super) const LSEEK: usize = 8;
+    pub(super) const RT_SIGPROCMASK: usize = 14;
+    pub(super) const IOCTL: usize = 16;
+    pub(super) const FUTEX: usize = 202;
+    pub(super) const GETRANDOM: usize = 318;
+}
+
+/// Their numbers.
+#[cfg(target_arch = "aarch64")]
+mod number {
+    pub(super) const IOCTL: usize = 29;
+    pub(super) const LSEEK: usize = 62;
+    pub(super) const FUTEX: usize = 98;
+    pub(super) const RT_SIGPROCMASK: usize = 135;
+    pub(super) const GETRANDOM: usize = 278;
+}
+
+/// Makes an ioctl. What it returns is what it returns, or a negative error number.
+///
+/// # Safety
+///
+/// As of ioctl(2) itself: what the request does with `argument` is the caller's responsibility.
+pub(crate) unsafe fn ioctl(fd: i32, request: usize, argument: usize) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { call(number::IOCTL, [register(fd), request, argument, 0, 0, 0]) }
+}
+
+/// The position of an open file, or a negative error number.
+pub(crate) fn position(fd: i32) -> isize {
+    // SAFETY: it changes nothing.
+    unsafe { call(number::LSEEK, [register(fd), 0, SEEK_CUR, 0, 0, 0]) }
+}
+
+/// Moves an open file to a position.
+pub(crate) fn set_position(fd: i32, position: isize) -> isize {
+    // SAFETY: it touches no memory.
+    unsafe { call(number::LSEEK, [register(fd), position.cast_unsigned(), SEEK_SET, 0, 0, 0]) }
+}
+
+const SEEK_SET: usize = 0;
+const SEEK_CUR: usize = 1;
+
+/// Whether the 8 bytes at `address` can be read. The kernel tries: it copies them before it finds out that it is
+/// asked for nothing that it knows, and of all calls that do so this is about the shortest.
+pub(crate) fn can_read_word(address: usize) -> bool {
+    const NO_SUCH_CHANGE: usize = i32::MAX as usize;
+    const MASK_BYTES: usize = 8;
+    let arguments = [NO_SUCH_CHANGE, address, 0, MASK_BYTES, 0, 0];
+    // Null is no address to the kernel, but says that there is no mask.
+    // SAFETY: the kernel reads a mask at the address, if it can, and changes none: there is no such change.
+    address != 0 && unsafe { call(number::RT_SIGPROCMASK, arguments) != failure(Errno::EFAULT) }
+}
+
+/// Whether the 4 bytes at `address`, a multiple of 4, can be written. The kernel tries: it sets none of their bits,
+/// in one step, and wakes nobody.
+pub(crate) fn can_write_word(address: usize) -> bool {
+    // A page that another process delivers, when it is missed, this call does not wait for; one that reads does.
+    set_no_bit(address) || can_read_word(address & !7) && set_no_bit(address)
+}
+
+fn set_no_bit(address: usize) -> bool {
+    // FUTEX_OP_OR of 0; what follows is done to waiters if the word was this, and there are none.
+    const CHANGE_NOTHING: usize = 2 << 28 | 0x7ff;
+    let no_waiters = 0_u32;
+    let own = (&raw const no_waiters).addr();
+    let arguments = [own, FUTEX_WAKE_OP_PRIVATE, 0, 0, address, CHANGE_NOTHING];
+    // SAFETY: the word keeps its value.
+    unsafe { call(number::FUTEX, arguments) != failure(Errno::EFAULT) }
+}
+
+const FUTEX_WAKE_OP_PRIVATE: usize = 5 | 128;
+
+/// What a call returns that fails.
+pub(crate) fn failure(error: Errno) -> isize {
+    // Error numbers are small.
+    -(error.number() as isize)
+}
+
+/// A random number. None if the kernel has none yet.
+pub(crate) fn random() -> Option<usize> {
+    const GRND_NONBLOCK: usize = 1;
+    let mut number = 0_usize;
+    let place = (&raw mut number).addr();
+    // SAFETY: the kernel writes to the place, which has as many bytes.
+    let len =
+        unsafe { call(number::GETRANDOM, [place, size_of::<usize>(), GRND_NONBLOCK, 0, 0, 0]) };
+    (len == size_of::<usize>().cast_signed()).then_some(number)
+}
+
+fn register(fd: i32) -> usize {
+    (fd as isize).cast_unsigned()
+}
+
+/// # Safety
+///
+/// As of the call itself.
+#[cfg(target_arch = "x86_64")]
+unsafe fn call(number: usize, arguments: [usize; 6]) -> isize {
+    let result;
+    // SAFETY: the kernel changes these registers, and what memory the call says.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") arguments[0],
+            in("rsi") arguments[1],
+            in("rdx") arguments[2],
+            in("r10") arguments[3],
+            in("r8") arguments[4],
+            in("r9") arguments[5],
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// # Safety
+///
+/// As of the call itself.
+#[cfg(target_arch = "aarch64")]
+unsafe fn call(number: usize, arguments: [usize; 6]) -> isize {
+    let result;
+    // SAFETY: the kernel changes these registers, and what memory the call says.
+    unsafe {
+        asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") arguments[0] => result,
+            in("x1") arguments[1],
+            in("x2") arguments[2],
+            in("x3") arguments[3],
+            in("x4") arguments[4],
+            in("x5") arguments[5],
+            options(nostack),
+        );
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use core::ptr;
+
+    use rustix::mm::{MapFlags, ProtFlags};
+
+    use super::*;
+
+    /// A page that can be accessed like this.
+    fn page(access: ProtFlags) -> usize {
+        // SAFETY: a null hint lets the kernel choose a free range.
+        let page =
+            unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), 4096, access, MapFlags::PRIVATE) };
+        page.expect("there is memory").addr()
+    }
+
+    #[test]
+    fn the_kernel_tells_which_memory_can_be_read_and_written() {
+        let whole = page(ProtFlags::READ | ProtFlags::WRITE);
+        assert!(can_read_word(whole) && can_write_word(whole));
+        let constant = page(ProtFlags::READ);
+        assert!(can_read_word(constant) && !can_write_word(constant));
+        let hidden = page(ProtFlags::empty());
+        assert!(!can_read_word(hidden) && !can_write_word(hidden));
+        for nowhere in [0, 16, 1 << 62, usize::MAX - 31] {
+            assert!(!can_read_word(nowhere) && !can_write_word(nowhere), "{nowhere:#x}");
+        }
+    }
+
+    #[test]
+    fn what_is_tried_stays_as_it_was() {
+        let words = [u64::MAX, 0x7ff_0000_07ff];
+        for word in &words {
+            let address = ptr::from_ref(word).addr();
+            assert!(can_read_word(address) && can_write_word(address));
+        }
+        assert_eq!(words, [u64::MAX, 0x7ff_0000_07ff]);
+    }
+}

@@ -1,0 +1,156 @@
+//! `BINDER_WRITE_READ`, by the ring where there is one.
+
+#![expect(unsafe_code, reason = "system calls get addresses of the program's")]
+
+use core::sync::atomic::AtomicU32;
+
+use binder_ring::SlotIndex;
+use binder_ring::layout::RETURNS_BYTES;
+use binder_ring_client::{KernelCalls, RingOutcome, RingSystem, SleepEnd};
+use binder_uapi::{BINDER_WRITE_READ, BinderWriteRead, Errno};
+use rustix::fd::BorrowedFd;
+
+use crate::program_memory::ProgramMemory;
+use crate::ring_table::{FileRing, RingTable, RingUse};
+use crate::{environment, processor, syscall};
+
+static RINGS: RingTable = RingTable::new();
+
+/// Does what the ioctl does, and returns what the kernel would.
+///
+/// # Safety
+///
+/// As of the ioctl: what the struct at `argument` names is to be written to, as it says.
+pub unsafe fn write_read(fd: i32, argument: usize) -> isize {
+    let found = match RINGS.find(fd) {
+        FileRing::Ring(ring) => Some(ring),
+        FileRing::None => None,
+        FileRing::Unknown if environment::has_no_ring() => None,
+        FileRing::Unknown => match RINGS.attach(fd) {
+            Some(ring) => Some(ring),
+            None => {
+                // SAFETY: the caller's promise.
+                let result = unsafe { plain(fd, argument) };
+                // So it is a device, and what was found will not change.
+                if result == 0 {
+                    RingTable::note_without(fd);
+                }
+                return result;
+            }
+        },
+    };
+    // SAFETY: the caller's promise, twice.
+    match found.and_then(|ring| unsafe { exchange(&ring, fd, argument) }) {
+        Some(result) => result,
+        // SAFETY: as above.
+        None => unsafe { plain(fd, argument) },
+    }
+}
+
+/// Makes the ioctl.
+///
+/// # Safety
+///
+/// As of [`write_read`].
+unsafe fn plain(fd: i32, argument: usize) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall::ioctl(fd, BINDER_WRITE_READ as usize, argument) }
+}
+
+/// Makes the call by a ring. None if the ioctl is to be made, with the struct as it is then: be it that there is no
+/// slot for the thread, that something cannot be read or written, of which the driver tells in its own way, or that
+/// it wants the ioctl.
+///
+/// # Safety
+///
+/// As of [`write_read`].
+unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize> {
+    let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+    let (slot, note) = ring.slot_of(tid)?;
+    let memory = ProgramMemory::of_thread(note);
+    // SAFETY: it is of numbers alone.
+    let mut call = unsafe { memory.read_mutable::<BinderWriteRead>(argument) }?;
+    let room = usize::try_from(call.read_size.saturating_sub(call.read_consumed)).ok()?;
+    let returns = call.read_buffer.wrapping_add(call.read_consumed);
+    if room > 0 && !memory.can_write_at(returns, room.min(RETURNS_BYTES)) {
+        return None;
+    }
+    // SAFETY: the number is used for calls that say so if no file has it.
+    let device = unsafe { BorrowedFd::borrow_raw(fd) };
+    let system = DeviceCalls { kernel: KernelCalls::new(device), ring, fd };
+    let outcome = ring.ring().exchange(slot, &mut call, &system, &memory);
+    let outcome = match outcome {
+        RingOutcome::Done(Err(Errno::EINTR)) => {
+            // SAFETY: the caller's promise, for less than it is about.
+            RingOutcome::Done(unsafe { write_after_interruption(fd, &mut call, room > 0) })
+        }
+        other => other,
+    };
+    if !memory.write(argument, &call) {
+        return Some(syscall::failure(Errno::EFAULT));
+    }
+    match outcome {
+        RingOutcome::Done(Ok(())) => Some(0),
+        RingOutcome::Done(Err(error)) => Some(syscall::failure(error)),
+        RingOutcome::Ioctl => None,
+        RingOutcome::Refused => {
+            ring.note_refusal(slot);
+            None
+        }
+    }
+}
+
+/// A signal ends what reads, not what writes: has the driver run the commands of a call that was interrupted before
+/// they were, and says how the call ends.
+///
+/// # Safety
+///
+/// As of [`write_read`].
+unsafe fn write_after_interruption(
+    fd: i32,
+    call: &mut BinderWriteRead,
+    reads: bool,
+) -> Result<(), Errno> {
+    while call.write_consumed < call.write_size {
+        let mut written = BinderWriteRead { read_size: 0, read_consumed: 0, ..*call };
+        let argument = (&raw mut written).addr();
+        // SAFETY: the caller's promise.
+        let result = unsafe { plain(fd, argument) };
+        call.write_consumed = written.write_consumed;
+        match Errno::from_number(i32::try_from(-result).unwrap_or(0)) {
+            None => break,
+            Some(Errno::EINTR) => {}
+            Some(error) => return Err(error),
+        }
+    }
+    if reads { Err(Errno::EINTR) } else { Ok(()) }
+}
+
+/// The system calls of a call, with a number that may come to mean another file meanwhile.
+struct DeviceCalls<'c, 't> {
+    kernel: KernelCalls<'c>,
+    ring: &'c RingUse<'t>,
+    fd: i32,
+}
+
+impl RingSystem for DeviceCalls<'_, '_> {
+    fn cpu(&self) -> u32 {
+        processor::own()
+    }
+
+    fn wake(&self, word: &AtomicU32) {
+        self.kernel.wake(word);
+    }
+
+    fn sleep(&self, word: &AtomicU32, value: u32, timeout_ms: u32) -> SleepEnd {
+        self.kernel.sleep(word, value, timeout_ms)
+    }
+
+    fn ring_wait(&self, slot: SlotIndex, flags: u32) -> Result<(), Errno> {
+        if self.ring.is_of(self.fd) {
+            self.kernel.ring_wait(slot, flags)
+        } else {
+            Err(Errno::EBADF)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The library that a world's programs preload is not noticed by them.
+
+use std::path::Path;
+use std::process::Command;
+
+use binder_testkit::skip;
+use foreign::stage::{Stage, User, is_root_to};
+
+/// What `unusual_calls` plays. The last needs root.
+const SCENES: [&str; 7] =
+    ["pointers", "numbers", "processes", "threads", "signals", "modes", "users"];
+
+const PROGRAM: &str = "unusual_calls";
+
+fn stage() -> Stage {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    Stage::of_c_program(place.parent().expect("it is cargo's target/tmp"), PROGRAM)
+}
+
+/// Plays all scenes by the ring and by ioctls.
+fn play_all(stage: &Stage, program: &str) {
+    for &user in User::all() {
+        assert_eq!(stage.run_in(user, &["--no-ring"], program, &["way"]), "by ioctls\n");
+        if stage.run(user, program, &["way"]) != "by a ring\n" {
+            skip("this kernel does not say who calls (Linux 6.13), so there is no ring");
+            return;
+        }
+        let is_root = matches!(user, User::Myself) && rustix::process::geteuid().is_root();
+        let scenes = if is_root { &SCENES[..] } else { &SCENES[..SCENES.len() - 1] };
+        for scene in scenes {
+            let plain = stage.run_in(user, &["--no-ring"], program, &[scene]);
+            let by_ring = stage.run(user, program, &[scene]);
+            assert_eq!(by_ring, plain, "{scene} as {user:?}");
+        }
+    }
+}
+
+#[test]
+fn unusual_programs_see_no_difference() {
+    play_all(&stage(), PROGRAM);
+}
+
+#[test]
+fn programs_of_another_c_library_see_no_difference() {
+    if Command::new("musl-gcc").arg("--version").output().is_err() {
+        skip("musl-gcc is not installed");
+        return;
+    }
+    let stage = stage();
+    // musl has no headers of the kernel; those of this machine come after its own.
+    let headers = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"];
+    let compiler: Vec<_> = ["musl-gcc"].into_iter().chain(headers).collect();
+    stage.compile(&compiler, PROGRAM, "unusual_musl");
+    play_all(&stage, "unusual_musl");
+}
+
+#[test]
+fn who_calls_is_asked_at_each_call() {
+    if !is_root_to("change users inside a world") {
+        return;
+    }
+    assert_eq!(stage().run(User::Myself, PROGRAM, &["users"]), "0, 1000, 0, 1234\n");
+}
+
+/// It would be in the way of programs whose C library is another, or that have none of it.
+#[test]
+fn the_library_needs_no_other() {
+    let script = r#"
+library=${LD_PRELOAD##*:}
+nm --dynamic --undefined-only "$library" | while read -r kind name; do echo "$kind $name"; done
+nm --dynamic --defined-only "$library" | while read -r address kind name; do echo "$kind $name"; done
+readelf --dynamic "$library" | grep -c -E 'NEEDED|TEXTREL|RPATH|RUNPATH' || true
+readelf --program-headers --wide "$library" | grep -c TLS || true
+"#;
+    let said = stage().run_script(User::Myself, &[], script);
+    let expected = "w __errno\nw __errno_location\nw environ\nw sched_getcpu\nT ioctl\n0\n0\n";
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn calls_come_through_a_library_that_is_preloaded_before() {
+    let stage = stage();
+    stage.compile(&["gcc", "-shared", "-fPIC"], "other_ioctl", "other_ioctl.so");
+    let script = r#"
+here=$(dirname "$0")
+LD_PRELOAD=$here/other_ioctl.so:$LD_PRELOAD "$here/unusual_calls" way
+"#;
+    for &user in User::all() {
+        let said = stage.run_script(user, &[], script);
+        assert_eq!(said, "by a ring\nall ioctls were passed on\n", "as {user:?}");
+    }
+}
+
+/// Its runtime wants to be the first library.
+#[test]
+fn programs_with_an_address_sanitizer_start() {
+    let stage = stage();
+    stage.compile(&["gcc", "-fsanitize=address"], "hello_binder", "hello_sanitized");
+    let script = r#""$(dirname "$0")/hello_sanitized""#;
+    for &user in User::all() {
+        let said = stage.run(user, "hello_sanitized", &[]);
+        assert_eq!(said, "hello, world; you are my parent\n", "as {user:?}");
+        let said = stage.run_script(user, &[], script);
+        assert_eq!(said, "hello, world; you are my parent\n", "as {user:?}, from a shell");
+    }
+}
