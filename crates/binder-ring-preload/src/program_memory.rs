@@ -13,7 +13,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use binder_ring::{MemoryWindow, Segment, SlotIndex};
-use binder_ring_client::CallerMemory;
+use binder_ring_client::CallMemory;
 use binder_uapi::Errno;
 
 use crate::syscall;
@@ -129,7 +129,7 @@ impl<'n> ProgramMemory<'n> {
     }
 }
 
-impl CallerMemory for ProgramMemory<'_> {
+impl CallMemory for ProgramMemory<'_> {
     fn copy_in(&self, segment: &Segment, slot: SlotIndex, at: usize, window: MemoryWindow) -> bool {
         let (Ok(address), Ok(len)) = (usize::try_from(window.address), usize::try_from(window.len))
         else {
