@@ -129,9 +129,13 @@ pub(crate) struct RunOptions {
     #[arg(long, hide_short_help = true)]
     pub(crate) no_seccomp: bool,
 
-    /// Preload no library: all programs make their calls as they would to a kernel's driver, and none
-    /// exchanges them by shared memory
-    #[arg(long, hide_short_help = true)]
+    /// Have dynamic programs exchange calls with the driver by shared memory, by a library that they preload and need not
+    /// know
+    #[arg(long)]
+    pub(crate) preload_ring: bool,
+
+    /// Have no program exchange calls by shared memory, not even those that know how
+    #[arg(long, conflicts_with = "preload_ring", hide_short_help = true)]
     pub(crate) no_ring: bool,
 
     #[command(flatten)]

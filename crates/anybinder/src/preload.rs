@@ -31,6 +31,8 @@ const SANITIZER: (&str, &str) = ("ASAN_OPTIONS", "verify_asan_link_order=0");
 /// Whether the command of a world uses the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RingChoice {
+    /// It does if it knows how.
+    OfPrograms,
     /// It does if it is an ordinary dynamic program, without knowing.
     Preload,
     /// It does not, even if it could by itself.
@@ -42,9 +44,10 @@ pub(crate) enum RingChoice {
 pub(crate) fn variables(choice: RingChoice) -> Vec<(&'static str, OsString)> {
     let before = env::var_os(PRELOAD);
     let others = others(before.as_deref().unwrap_or_default());
-    if choice == RingChoice::None || is_off() {
+    if choice != RingChoice::Preload || is_off() {
         let without = before.is_some().then_some((PRELOAD, others));
-        return without.into_iter().chain([(NO_RING, "1".into())]).collect();
+        let off = (choice == RingChoice::None).then(|| (NO_RING, "1".into()));
+        return without.into_iter().chain(off).collect();
     }
     match place() {
         Ok(library) => {

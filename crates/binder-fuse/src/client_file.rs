@@ -286,6 +286,11 @@ impl ClientFile {
         self.has_filter.store(true, Ordering::Relaxed);
     }
 
+    /// Whether its threads were seen to restrict their own system calls.
+    pub(crate) fn has_filter(&self) -> bool {
+        self.has_filter.load(Ordering::Relaxed)
+    }
+
     /// Whether a thread may be sent to the supervisor for its files.
     pub(crate) fn can_add_fds(&self, tid: u32) -> CanAddFds {
         if self.has_filter.load(Ordering::Relaxed) {

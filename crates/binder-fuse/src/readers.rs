@@ -328,7 +328,9 @@ fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
             tracing::debug!(pid, "the memory of a client takes its time");
             kept.slow.begin_wait(pid);
         }
-        promote_one(&kept, place);
+        if !kept.readers.is_of_rings(at) {
+            promote_one(&kept, place);
+        }
         let mut reader = RequestReader {
             shared: &kept,
             place,
@@ -370,8 +372,12 @@ impl ReaderPlace {
 
 /// Gives readers their real-time priority, or gives it back after they have run for too long.
 pub(crate) fn promote(shared: &SessionShared) {
-    for place in &shared.readers.places {
-        promote_one(shared, place);
+    // The thread that watches rings is an ordinary one: its clients go to sleep right after they have woken it, and one
+    // that were put in front of them would cost two switches more.
+    for (at, place) in shared.readers.places.iter().enumerate() {
+        if !shared.readers.is_of_rings(at) {
+            promote_one(shared, place);
+        }
     }
 }
 

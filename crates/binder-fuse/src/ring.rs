@@ -81,7 +81,7 @@ impl SessionShared {
         }
         // A segment does not say who calls, and what the kernel says must be what FUSE says.
         let tid = header.pid;
-        if file.caller_uid(tid) != Some(header.uid) {
+        if file.has_filter() || file.caller_uid(tid) != Some(header.uid) {
             tracing::debug!(pid = file.pid, tid, "no ring: it cannot be told who calls");
             return Err(Errno::EOPNOTSUPP);
         }

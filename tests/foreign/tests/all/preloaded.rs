@@ -10,6 +10,9 @@ use foreign::stage::{Stage, User, is_root_to};
 const SCENES: [&str; 7] =
     ["pointers", "numbers", "processes", "threads", "signals", "modes", "users"];
 
+/// The world in which programs preload it.
+const PRELOADED: &[&str] = &["--preload-ring"];
+
 const PROGRAM: &str = "unusual_calls";
 
 fn stage() -> Stage {
@@ -21,7 +24,7 @@ fn stage() -> Stage {
 fn play_all(stage: &Stage, program: &str) {
     for &user in User::all() {
         assert_eq!(stage.run_in(user, &["--no-ring"], program, &["way"]), "by ioctls\n");
-        if stage.run(user, program, &["way"]) != "by a ring\n" {
+        if stage.run_in(user, PRELOADED, program, &["way"]) != "by a ring\n" {
             skip("this kernel does not say who calls (Linux 6.13), so there is no ring");
             return;
         }
@@ -29,7 +32,7 @@ fn play_all(stage: &Stage, program: &str) {
         let scenes = if is_root { &SCENES[..] } else { &SCENES[..SCENES.len() - 1] };
         for scene in scenes {
             let plain = stage.run_in(user, &["--no-ring"], program, &[scene]);
-            let by_ring = stage.run(user, program, &[scene]);
+            let by_ring = stage.run_in(user, PRELOADED, program, &[scene]);
             assert_eq!(by_ring, plain, "{scene} as {user:?}");
         }
     }
@@ -59,7 +62,7 @@ fn who_calls_is_asked_at_each_call() {
     if !is_root_to("change users inside a world") {
         return;
     }
-    assert_eq!(stage().run(User::Myself, PROGRAM, &["users"]), "0, 1000, 0, 1234\n");
+    assert_eq!(stage().run_in(User::Myself, PRELOADED, PROGRAM, &["users"]), "0, 1000, 0, 1234\n");
 }
 
 /// It would be in the way of programs whose C library is another, or that have none of it.
@@ -72,7 +75,7 @@ nm --dynamic --defined-only "$library" | while read -r address kind name; do ech
 readelf --dynamic "$library" | grep -c -E 'NEEDED|TEXTREL|RPATH|RUNPATH' || true
 readelf --program-headers --wide "$library" | grep -c TLS || true
 "#;
-    let said = stage().run_script(User::Myself, &[], script);
+    let said = stage().run_script(User::Myself, PRELOADED, script);
     let expected = "w __errno\nw __errno_location\nw environ\nw sched_getcpu\nT ioctl\n0\n0\n";
     assert_eq!(said, expected);
 }
@@ -86,7 +89,7 @@ here=$(dirname "$0")
 LD_PRELOAD=$here/other_ioctl.so:$LD_PRELOAD "$here/unusual_calls" way
 "#;
     for &user in User::all() {
-        let said = stage.run_script(user, &[], script);
+        let said = stage.run_script(user, PRELOADED, script);
         assert_eq!(said, "by a ring\nall ioctls were passed on\n", "as {user:?}");
     }
 }
@@ -98,9 +101,9 @@ fn programs_with_an_address_sanitizer_start() {
     stage.compile(&["gcc", "-fsanitize=address"], "hello_binder", "hello_sanitized");
     let script = r#""$(dirname "$0")/hello_sanitized""#;
     for &user in User::all() {
-        let said = stage.run(user, "hello_sanitized", &[]);
+        let said = stage.run_in(user, PRELOADED, "hello_sanitized", &[]);
         assert_eq!(said, "hello, world; you are my parent\n", "as {user:?}");
-        let said = stage.run_script(user, &[], script);
+        let said = stage.run_script(user, PRELOADED, script);
         assert_eq!(said, "hello, world; you are my parent\n", "as {user:?}, from a shell");
     }
 }
