@@ -127,7 +127,7 @@ impl Machine {
             tried(
                 "ring",
                 &self.ring,
-                "in `run`, dynamic programs exchange calls with the driver by shared memory",
+                "calls go by shared memory; with `run --preload-ring` those of programs that do not know",
             ),
             self.ptrace(),
             self.descriptors(),
