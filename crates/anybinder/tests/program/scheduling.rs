@@ -6,10 +6,12 @@ use crate::caller::{Caller, PROGRAM, finish};
 
 /// Prints the names of the daemon's threads that are not ordinary.
 const LIST: &str = r#"
-policy() { sed 's/.*) //' "$1/stat" | cut -d ' ' -f 39; }
+policy() { sed 's/.*) //' "$1/stat" 2>/dev/null | cut -d ' ' -f 39; }
 list() {
     for task in /proc/$ANYBINDER_DAEMON_PID/task/*; do
-        [ "$(policy $task)" = 0 ] || echo "$(cat $task/comm) $(policy $task)"
+        policy=$(policy $task)
+        # A thread may end meanwhile.
+        [ "${policy:-0}" = 0 ] || echo "$(cat $task/comm) $policy"
     done
 }
 "#;
