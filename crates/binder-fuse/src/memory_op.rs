@@ -90,7 +90,7 @@ pub(crate) fn write(memory: &mut ClientMemory, copy_out: &CopyOut) -> Result<(),
 
 /// Who accesses the memory of a client.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Accessor {
+pub(crate) enum Accessor {
     /// A reader, between two requests. Large payloads go where they belong at once, and what is expected is
     /// read ahead.
     Reader,
@@ -107,7 +107,7 @@ impl SessionShared {
         file: Arc<ClientFile>,
         mut access: Box<AccessRequest>,
     ) -> Result<Option<IoRequest>, Replaced> {
-        if self.access_in_slot(&file, &mut access) {
+        if self.access_in_slot(&file, &mut access, Accessor::Reader) {
             let job = Job::Event(Event::Accessed(access));
             return Ok(self.submit_and_take(&file.device, job, reader.batch()));
         }

@@ -113,8 +113,9 @@ impl SessionShared {
         self.rings.files.write().unwrap_or_else(PoisonError::into_inner).try_remove(ring.number());
         self.rings.watcher.forget(ring);
         let ring = ring.clone();
-        let end: DeviceWork =
-            Box::new(move |state| SlotIndex::all().for_each(|slot| state.end_slot(&ring, slot)));
+        let end: DeviceWork = Box::new(move |state| {
+            SlotIndex::all().for_each(|slot| state.end_slot(&ring, slot, None))
+        });
         self.submit(&file.device, Job::Work(end));
     }
 
@@ -286,12 +287,12 @@ impl DeviceState {
         if let Some(ring) = file.ring()
             && let Some(slot) = ring.slot_of(tid)
         {
-            self.end_slot(&ring, slot);
+            self.end_slot(&ring, slot, Some(tid));
         }
     }
 
-    fn end_slot(&mut self, ring: &RingFile, slot: SlotIndex) {
-        let Unbound { call, wait, moved } = ring.unbind(slot);
+    fn end_slot(&mut self, ring: &RingFile, slot: SlotIndex, tid: Option<u32>) {
+        let Unbound { call, wait, moved } = ring.unbind(slot, tid);
         if let Some(id) = call {
             self.frontend.interrupt(id.to_unique());
         }

@@ -12,7 +12,7 @@ use binder_uapi::BinderTransactionDataSg;
 use super::file::{RingCallId, RingFile};
 use crate::client_file::ClientFile;
 use crate::device::{DeviceWork, Job};
-use crate::memory_op::ReservedBuffer;
+use crate::memory_op::{Accessor, ReservedBuffer};
 use crate::session::SessionShared;
 
 /// A client's memory, as far as it lies in a slot.
@@ -90,13 +90,18 @@ impl SessionShared {
         &self,
         file: &Arc<ClientFile>,
         access: &mut AccessRequest,
+        by: Accessor,
     ) -> bool {
         let Some(id) = RingCallId::of_unique(access.request.unique) else { return false };
         let Some(ring) = file.ring().filter(|_| !access.can_wait) else { return false };
         let request = access.request;
         let is_done = match &mut access.access {
             MemoryAccess::Commands(call, commands) => {
-                let reserve = |kind, data: &_| self.reserve_early(file, &request, kind, data);
+                let reserve = |kind, data: &_| match by {
+                    Accessor::Reader => self.reserve_early(file, &request, kind, data),
+                    // It would put what else is to be done in line, where it does not look.
+                    Accessor::Pool => None,
+                };
                 let reserved = Vec::new();
                 let mut memory = OfSlot { ring: &ring, id, has_missed: false, reserved, reserve };
                 commands.fetch_next(call, &mut memory);

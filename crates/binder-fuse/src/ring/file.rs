@@ -336,10 +336,13 @@ impl RingFile {
         }
     }
 
-    /// Makes a slot nobody's, and says what was under way there.
-    pub(super) fn unbind(&self, slot: SlotIndex) -> Unbound {
-        self.bound.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, its| *its != slot);
-        let Some(was_bound) = self.slot(slot).take() else { return Unbound::default() };
+    /// Makes a slot nobody's, if it is that of `tid` or that is none, and says what was under way there.
+    pub(super) fn unbind(&self, slot: SlotIndex, tid: Option<u32>) -> Unbound {
+        let is_its = |it: &mut Box<RingSlot>| tid.is_none_or(|tid| it.tid == tid);
+        let Some(was_bound) = self.slot(slot).take_if(is_its) else { return Unbound::default() };
+        let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        bound.retain(|tid, its| *its != slot || *tid != was_bound.tid);
+        drop(bound);
         // The client's own note, unless the thread gave the slot back and another has it that was not heard of yet.
         let owner = &self.memory.segment().slot(slot).owner;
         let _ = owner.compare_exchange(was_bound.owner, 0, Ordering::Release, Ordering::Relaxed);

@@ -133,8 +133,9 @@ impl RequestReader<'_> {
             let left = shared.run_begun(&begun, self.batch());
             if is_reader {
                 is_reader = self.do_what_is_left(left);
-            } else if let Some(left) = left {
-                shared.leave(left);
+            } else {
+                let in_line = std::iter::from_fn(|| shared.io_queue.pop());
+                left.into_iter().chain(in_line).for_each(|left| shared.leave(left));
             }
         }
         is_reader
