@@ -15,7 +15,7 @@ use crate::device::{Batch, Device, DeviceAction, DeviceState, DeviceWork, Job};
 use crate::fd_work::{FdTask, FdTaskKind, WaitsIn};
 use crate::freezer::FreezerEvent;
 use crate::io_queue::IoRequest;
-use crate::memory_op::Accessor;
+use crate::memory_op::MemoryAccessor;
 use crate::quota::Account;
 use crate::ring::{MovedFdWork, RingCallId};
 use crate::seccomp_add_fd;
@@ -104,7 +104,7 @@ impl SessionShared {
     pub(crate) fn leave(&self, left: IoRequest) {
         match left {
             IoRequest::Access(file, mut access) => {
-                if self.access_in_slot(&file, &mut access, Accessor::Pool) {
+                if self.access_in_slot(&file, &mut access, MemoryAccessor::Pool) {
                     self.submit(&file.device, Job::Event(Event::Accessed(access)));
                 } else {
                     self.leave_to_pool(file, access);

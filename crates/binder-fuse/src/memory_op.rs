@@ -90,7 +90,7 @@ pub(crate) fn write(memory: &mut ClientMemory, copy_out: &CopyOut) -> Result<(),
 
 /// Who accesses the memory of a client.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Accessor {
+pub(crate) enum MemoryAccessor {
     /// A reader, between two requests. Large payloads go where they belong at once, and what is expected is
     /// read ahead.
     Reader,
@@ -107,7 +107,7 @@ impl SessionShared {
         file: Arc<ClientFile>,
         mut access: Box<AccessRequest>,
     ) -> Result<Option<IoRequest>, Replaced> {
-        if self.access_in_slot(&file, &mut access, Accessor::Reader) {
+        if self.access_in_slot(&file, &mut access, MemoryAccessor::Reader) {
             let job = Job::Event(Event::Accessed(access));
             return Ok(self.submit_and_take(&file.device, job, reader.batch()));
         }
@@ -120,7 +120,7 @@ impl SessionShared {
             self.leave_to_pool(file, access);
             return Err(Replaced);
         }
-        access.end = self.perform(&file, &mut access, Accessor::Reader);
+        access.end = self.perform(&file, &mut access, MemoryAccessor::Reader);
         let job = Job::Event(Event::Accessed(access));
         if !reader.advance(0) {
             // The other has marked the client.
@@ -141,7 +141,7 @@ impl SessionShared {
                 shared.slow.begin_wait(file.pid);
             }
             let start = Instant::now();
-            access.end = shared.perform(&file, &mut access, Accessor::Pool);
+            access.end = shared.perform(&file, &mut access, MemoryAccessor::Pool);
             if is_slow {
                 shared.slow.end_wait(file.pid, start.elapsed() >= ROUND);
             }
@@ -150,7 +150,12 @@ impl SessionShared {
     }
 
     /// Makes an access, however long that takes. Returns how it ends.
-    fn perform(&self, file: &ClientFile, access: &mut AccessRequest, by: Accessor) -> AccessEnd {
+    fn perform(
+        &self,
+        file: &ClientFile,
+        access: &mut AccessRequest,
+        by: MemoryAccessor,
+    ) -> AccessEnd {
         let AccessRequest { request, access, .. } = access;
         if let MemoryAccess::Turn(..) | MemoryAccess::Nothing = access {
             return AccessEnd::Done;
@@ -161,7 +166,7 @@ impl SessionShared {
         let MemoryHandle { memory, habits, .. } = &mut *handle;
         let work = AssertUnwindSafe(|| match access {
             MemoryAccess::Commands(call, commands) => {
-                let is_reader = by == Accessor::Reader;
+                let is_reader = by == MemoryAccessor::Reader;
                 let reserve = |kind, data: &_| {
                     if is_reader { self.reserve_early(file, request, kind, data) } else { None }
                 };

@@ -12,7 +12,7 @@ use binder_uapi::BinderTransactionDataSg;
 use super::file::{RingCallId, RingFile};
 use crate::client_file::ClientFile;
 use crate::device::{DeviceWork, Job};
-use crate::memory_op::{Accessor, ReservedBuffer};
+use crate::memory_op::{MemoryAccessor, ReservedBuffer};
 use crate::session::SessionShared;
 
 /// A client's memory, as far as it lies in a slot.
@@ -90,7 +90,7 @@ impl SessionShared {
         &self,
         file: &Arc<ClientFile>,
         access: &mut AccessRequest,
-        by: Accessor,
+        by: MemoryAccessor,
     ) -> bool {
         let Some(id) = RingCallId::of_unique(access.request.unique) else { return false };
         let Some(ring) = file.ring().filter(|_| !access.can_wait) else { return false };
@@ -98,9 +98,9 @@ impl SessionShared {
         let is_done = match &mut access.access {
             MemoryAccess::Commands(call, commands) => {
                 let reserve = |kind, data: &_| match by {
-                    Accessor::Reader => self.reserve_early(file, &request, kind, data),
+                    MemoryAccessor::Reader => self.reserve_early(file, &request, kind, data),
                     // It would put what else is to be done in line, where it does not look.
-                    Accessor::Pool => None,
+                    MemoryAccessor::Pool => None,
                 };
                 let reserved = Vec::new();
                 let mut memory = OfSlot { ring: &ring, id, has_missed: false, reserved, reserve };
