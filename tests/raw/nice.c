@@ -1,7 +1,8 @@
 // nice.c - how nice a server is while it serves a caller that is nicer.
 //
 //   gcc -O2 -o nice nice.c
-//   nice    prints the server's nice value during the call and after it
+//   nice         prints the server's nice value during the call and after it
+//   nice stays   the same, of one that is not expected to change
 //
 // The kernel's driver changes it, within RLIMIT_NICE; ours does if that is asked for.
 #include "client.h"
@@ -9,11 +10,13 @@
 #include <sys/resource.h>
 #include <time.h>
 
+static int stays;
+
 // The nice value of this process once it is `expected`, or what it is when that does not come.
 static int nice_value(int expected)
 {
 	int value = 0;
-	for (int i = 0; i < HANG_TIMEOUT_S * 100; i++) {
+	for (int i = 0; i < (stays ? 50 : HANG_TIMEOUT_S * 100); i++) {
 		value = getpriority(PRIO_PROCESS, 0);
 		if (value == expected)
 			break;
@@ -22,9 +25,10 @@ static int nice_value(int expected)
 	return value;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	int status;
+	stays = argc > 1 && strcmp(argv[1], "stays") == 0;
 	struct rlimit limit = { .rlim_cur = 40, .rlim_max = 40 };
 	int is_allowed = setrlimit(RLIMIT_NICE, &limit) == 0;
 	// Privilege is as good as a limit.

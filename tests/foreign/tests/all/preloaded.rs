@@ -6,9 +6,9 @@ use std::process::Command;
 use binder_testkit::skip;
 use foreign::stage::{Stage, User, is_root_to};
 
-/// What `unusual_calls` plays. The last needs root.
-const SCENES: [&str; 7] =
-    ["pointers", "numbers", "processes", "threads", "signals", "modes", "users"];
+/// What `unusual_calls` plays. The last needs root. Its `signals` are left out: one in the moment between posting and
+/// sleeping does not end a read (decision 29), which is a difference.
+const SCENES: [&str; 6] = ["pointers", "numbers", "processes", "threads", "modes", "users"];
 
 /// The world in which programs preload it.
 const PRELOADED: &[&str] = &["--preload-ring"];

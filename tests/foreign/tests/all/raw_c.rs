@@ -271,12 +271,12 @@ fn a_server_is_as_nice_as_its_caller_if_that_is_wanted() {
         return;
     }
     let stage = stage_with("nice");
-    let run = |world: &[&str]| stage.run_in(User::Myself, world, "nice", &[]);
-    match run(&["--inherit-nice"]).as_str() {
+    let run = |world: &[&str], args: &[&str]| stage.run_in(User::Myself, world, "nice", args);
+    match run(&["--inherit-nice"], &[]).as_str() {
         "not allowed here\n" => binder_testkit::skip("RLIMIT_NICE cannot be raised here"),
         said => assert_eq!(said, "serving: 7\nserved: 0\n"),
     }
-    match run(&[]).as_str() {
+    match run(&[], &["stays"]).as_str() {
         "not allowed here\n" => {}
         said => assert_eq!(said, "serving: 0\nserved: 0\n"),
     }
