@@ -1,9 +1,9 @@
 //! By which the threads of a client tell the driver that they have posted something.
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicU32, Ordering, fence};
 
 /// A segment's bell: a word to sleep on, and who has posted.

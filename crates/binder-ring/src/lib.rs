@@ -19,15 +19,15 @@
 #![no_std]
 
 mod bell;
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 pub mod layout;
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 mod segment;
 mod slot;
 mod windows;
 
 pub use bell::{Bell, BellState, Ring};
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 pub use segment::{RingAnswer, RingRequest, Segment, SlotIndex};
 pub use slot::SlotWord;
 pub use windows::{MemoryWindow, MemoryWindows};

@@ -1,10 +1,10 @@
 //! The word of a slot: whose turn it is.
 
 use core::sync::atomic::compiler_fence;
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 use core::sync::atomic::{AtomicU32, Ordering};
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicU32, Ordering};
 
 /// The word of a slot. Its thread sleeps on it while the driver has the slot.
