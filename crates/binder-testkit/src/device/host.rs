@@ -110,16 +110,32 @@ impl HostProcess {
         }
         // "running", or the number of the system call that the thread sleeps in. Between orders,
         // and while it sends an answer, it sleeps on a futex if at all.
-        let path = format!("/proc/{}/task/{}/syscall", self.pid(), self.tids[thread as usize]);
-        let sleeps_in = std::fs::read_to_string(&path)
-            .unwrap_or_else(|error| panic!("{path}: {error}"))
+        let sleeps_in = self
+            .read_of_thread(thread, "syscall")
             .split_whitespace()
             .next()
             .and_then(|number| number.parse::<i64>().ok());
         match sleeps_in {
-            Some(number) if number != libc::SYS_futex && number >= 0 => Look::Asleep,
+            // That file tells the number, too, of a call whose sleep is over while the processor where
+            // the thread is to run has not heard of it.
+            Some(number) if number != libc::SYS_futex && number >= 0 && !self.is_awake(thread) => {
+                Look::Asleep
+            }
             _ => Look::Running,
         }
+    }
+
+    /// Whether a thread runs, or is to.
+    fn is_awake(&self, thread: u32) -> bool {
+        // The name, in parentheses, may have any characters.
+        let stat = self.read_of_thread(thread, "stat");
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('R'))
+    }
+
+    fn read_of_thread(&self, thread: u32, file: &str) -> String {
+        let tid = self.tids[thread as usize];
+        let path = format!("/proc/{}/task/{tid}/{file}", self.pid());
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
     pub(super) fn set_urgency(&self, thread: u32, is_urgent: bool) -> Result<(), Errno> {
