@@ -64,6 +64,10 @@ pub struct PingOptions {
     #[arg(long)]
     libbinder: bool,
 
+    /// Measure these peers alone
+    #[arg(long, value_enum, value_name = "PEERS", value_delimiter = ',')]
+    only: Vec<What>,
+
     /// Where the processes run, the daemon's included
     #[arg(long, value_enum, default_value = "same")]
     pin: Pin,
@@ -79,7 +83,7 @@ const MAX_BYTES: usize = 128 * 1024;
 const MAX_FILE_CALLS: u32 = 50;
 
 /// What is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 enum What {
     /// The device, by ioctls.
@@ -145,6 +149,7 @@ pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result
     // Before the servers: a thread that the daemon starts for them is pinned from its first moment.
     let _pinned = options.target.pin_daemon(core, report)?;
     let mut peers = assemble(options, daemon, core, report)?;
+    peers.retain(|peer| options.only.is_empty() || options.only.contains(&peer.what));
 
     let steps = options.sizes.len() * peers.len() * (options.rounds as usize + 1);
     let bar = report.progress(steps);

@@ -8,6 +8,7 @@
 //! be stopped.
 
 mod access;
+mod crowd;
 mod file;
 mod watcher;
 

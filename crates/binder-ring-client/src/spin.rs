@@ -3,6 +3,8 @@
 use core::hint;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use binder_ring::layout::NO_CPU;
+
 /// As often a thread looks at most. With a pause in between that is some tens of microseconds, about what it costs to wake
 /// an idle processor, which is what looking saves.
 const MOST_LOOKS: u32 = 3000;
@@ -14,8 +16,8 @@ const RETRIAL: u32 = 256;
 /// What has become of the looks of a slot.
 ///
 /// Looking pays if whoever answers runs meanwhile, on another processor. It does not if it waits for the very processor
-/// that the thread occupies, nor if there is nothing to answer for a long time, as in an idle server. The first is asked
-/// (the driver says where it runs), the second learned: each time that an answer did not come in time halves the looks of
+/// that the thread occupies, nor if other threads wait for it, nor if there is nothing to answer for a long time, as in an
+/// idle server. The first two are asked (the driver says where it runs, and whether to look at all), the third is learned: each time that an answer did not come in time halves the looks of
 /// the next wait, down to none; an answer in time restores them. Since an answer cannot come in time where nobody looks,
 /// there are all looks again once in a while.
 #[derive(Debug, Default)]
@@ -32,7 +34,7 @@ impl SpinHistory {
         driver_cpu: u32,
         is_answered: impl Fn() -> bool,
     ) -> bool {
-        if own_cpu == driver_cpu {
+        if own_cpu == driver_cpu || driver_cpu == NO_CPU {
             return is_answered();
         }
         // The slot has one thread, so nobody else counts.
@@ -81,6 +83,19 @@ mod tests {
         let history = SpinHistory::default();
         assert_eq!(wait_in_vain(&history, 0), 1);
         assert_eq!(wait_in_vain(&history, 1), MOST_LOOKS + 1, "that was no failure");
+    }
+
+    #[test]
+    fn nobody_looks_where_the_driver_says_so() {
+        let is_answered = || true;
+        let looked = Cell::new(0);
+        let history = SpinHistory::default();
+        assert!(!history.spin(0, NO_CPU, || {
+            looked.set(looked.get() + 1);
+            false
+        }));
+        assert_eq!(looked.get(), 1);
+        assert!(history.spin(0, NO_CPU, is_answered));
     }
 
     #[test]

@@ -32,6 +32,10 @@ pub const DATA_START: usize = RETURNS_START + RETURNS_BYTES;
 /// As much room there is for commands and what they point to.
 pub const DATA_BYTES: usize = SLOT_BYTES - DATA_START;
 
+/// In the place of the driver's processor: no thread is to look for its answer instead of sleeping, since others wait for
+/// processors.
+pub const NO_CPU: u32 = u32::MAX;
+
 /// The words of a `binder_write_read`.
 pub(crate) const CALL_WORDS: usize = 6;
 
@@ -41,7 +45,7 @@ pub(crate) const CALL_WORDS: usize = 6;
 pub struct SegmentHeader {
     /// Rung by all threads of the client.
     pub bell: Bell,
-    /// The processor on which the driver's thread was when it last fell asleep or woke up.
+    /// The processor on which the driver's thread was when it last fell asleep or woke up, or [`NO_CPU`].
     pub driver_cpu: AtomicU32,
 }
 

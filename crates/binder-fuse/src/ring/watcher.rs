@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 
 use binder_os::processes;
 use binder_os::ring_memory::{self, MOST_BELLS};
+use binder_ring::layout::NO_CPU;
 use binder_ring::{BellState, SlotIndex};
 
 use super::Rings;
+use super::crowd::Crowd;
 use super::file::{BegunCall, RingFile};
 use crate::client_file::ClientFile;
 use crate::readers::RequestReader;
@@ -40,8 +42,11 @@ pub(crate) struct RingWatcher {
 #[derive(Debug, Default)]
 struct WatchList {
     watched: Vec<Watched>,
-    /// Where the thread ran when it last told its clients.
-    cpu: u32,
+    crowd: Crowd,
+    /// When it last woke up: what is posted before it sleeps again was posted then.
+    woken_at: Option<Instant>,
+    /// What it last told its clients of where it runs.
+    told_cpu: u32,
 }
 
 /// A client that is watched.
@@ -53,6 +58,8 @@ struct Watched {
     seen_at: Instant,
     /// Where its thread ran then.
     cpu: u32,
+    /// The slots in which something was posted, since the crowd was looked at.
+    recent: u32,
     /// Wake-ups in a row for nothing.
     in_vain: u32,
 }
@@ -64,7 +71,8 @@ impl RingWatcher {
             return;
         }
         let (file, ring) = (file.clone(), ring.clone());
-        let watched = Watched { file, ring, seen_at: Instant::now(), cpu: 0, in_vain: 0 };
+        let watched =
+            Watched { file, ring, seen_at: Instant::now(), cpu: 0, recent: 0, in_vain: 0 };
         self.newcomers.lock().unwrap_or_else(PoisonError::into_inner).push(watched);
         self.tell();
     }
@@ -148,7 +156,7 @@ impl WatchList {
         let mut newcomers = watcher.newcomers.lock().unwrap_or_else(PoisonError::into_inner);
         for watched in newcomers.drain(..) {
             if self.watched.len() < MOST_BELLS {
-                watched.ring.set_driver_cpu(self.cpu);
+                watched.ring.set_driver_cpu(self.told_cpu);
                 watched.ring.bell().set_awake();
                 self.watched.push(watched);
             } else {
@@ -159,17 +167,25 @@ impl WatchList {
 
     /// Takes out what was posted. Says whether anything was.
     fn look(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> bool {
-        self.watched
-            .iter_mut()
-            .map(|watched| u32::from(watched.take_posted(rings, found)))
-            .sum::<u32>()
-            > 0
+        let (mut requests, mut newcomers) = (0, 0);
+        for watched in &mut self.watched {
+            let posted = watched.take_posted(rings, found, self.woken_at);
+            requests += posted.count_ones();
+            newcomers += (posted & !watched.recent).count_ones();
+            watched.recent |= posted;
+        }
+        if self.crowd.note(requests, newcomers) {
+            self.watched.iter_mut().for_each(|watched| watched.recent = 0);
+            self.tell_cpu();
+        }
+        requests > 0
     }
 
     /// Waits for a moment whether something is posted, if to sleep would take longer. Says whether it is.
     fn look_longer(&self) -> bool {
         let latest = self.watched.iter().max_by_key(|it| it.seen_at);
-        if latest.is_none_or(|latest| latest.cpu == self.cpu) {
+        let own_cpu = processes::own_cpu();
+        if latest.is_none_or(|latest| latest.cpu == own_cpu) {
             return false;
         }
         (0..LOOKS).any(|_| {
@@ -191,6 +207,7 @@ impl WatchList {
         }
         self.tell_cpu();
         let now = Instant::now();
+        self.woken_at = Some(now);
         self.watched.retain_mut(|watched| {
             watched.in_vain += u32::from(watched.ring.bell().is_rung());
             let is_kept = watched.in_vain < MOST_IN_VAIN && now - watched.seen_at < IDLE_AFTER;
@@ -199,29 +216,34 @@ impl WatchList {
             } else {
                 watched.leave();
                 // A thread that posts from now on makes the ioctl.
-                watched.take_posted(rings, found);
+                watched.take_posted(rings, found, self.woken_at);
             }
             is_kept
         });
         Ok(())
     }
 
-    /// Tells clients where the thread runs.
+    /// Tells clients where the thread runs, or that none of their threads is to look for its answer.
     fn tell_cpu(&mut self) {
-        let cpu = processes::own_cpu();
-        if cpu != self.cpu {
-            self.cpu = cpu;
+        let cpu = if self.crowd.is_crowd() { NO_CPU } else { processes::own_cpu() };
+        if cpu != self.told_cpu {
+            self.told_cpu = cpu;
             self.watched.iter().for_each(|watched| watched.ring.set_driver_cpu(cpu));
         }
     }
 }
 
 impl Watched {
-    /// Takes out what was posted. Says whether the bell was rung.
-    fn take_posted(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> bool {
+    /// Takes out what was posted since the thread woke up. Returns the slots.
+    fn take_posted(
+        &mut self,
+        rings: &Rings,
+        found: &mut Vec<BegunCall>,
+        woken_at: Option<Instant>,
+    ) -> u32 {
         let posted = self.ring.take_posted();
         if posted == 0 {
-            return false;
+            return 0;
         }
         let before = found.len();
         for slot in SlotIndex::of_bits(posted) {
@@ -229,9 +251,9 @@ impl Watched {
             found.extend(self.ring.begin(&self.file, slot, rings.next_sequence()));
         }
         self.in_vain = if found.len() > before { 0 } else { self.in_vain + 1 };
-        self.seen_at = Instant::now();
+        self.seen_at = woken_at.unwrap_or(self.seen_at);
         // One that rings for nothing, again and again, is given up before the thread sleeps.
-        self.in_vain < MOST_IN_VAIN
+        if self.in_vain < MOST_IN_VAIN { posted } else { 0 }
     }
 
     /// Tells the client's threads that their bell is not heard.
