@@ -108,6 +108,9 @@ pub(crate) struct Plays {
     /// Records what the guest makes of them
     #[arg(long, conflicts_with_all = ["guest", "show"])]
     record: bool,
+    /// By which doors the players' calls come to our driver, in turn: fuse, ring
+    #[arg(long, default_value = "fuse")]
+    doors: String,
     /// Prints how often each command, return, errno and mishap occurred
     #[arg(long, conflicts_with_all = ["record", "show"])]
     counts: bool,
@@ -119,7 +122,7 @@ pub(crate) struct Plays {
 /// Plays and compares.
 pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
     if let Some(seed) = options.show {
-        return show(seed);
+        return show(seed, &options.doors);
     }
     let seeds = format!("{}..{}", options.first, options.first + options.seeds);
     if options.record {
@@ -130,7 +133,7 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
     }
     let theirs =
         if options.guest { play_in_guest(&seeds, true)? } else { text(Path::new(RECORD))? };
-    let ours = play_here(&seeds, true)?;
+    let ours = play_here(&seeds, &options.doors, true)?;
     let counts = parse_counts(&ours);
     if options.counts {
         counts.iter().for_each(|(what, count)| println!("{count:8} {what}"));
@@ -173,13 +176,16 @@ fn parse_counts(output: &str) -> BTreeMap<&str, u64> {
 }
 
 /// Plays on our driver, in a world of its own.
-fn play_here(seeds: &str, prints_hashes: bool) -> Result<String, Failure> {
+fn play_here(seeds: &str, doors: &str, prints_hashes: bool) -> Result<String, Failure> {
     let programs = match std::env::var_os(PROGRAMS_VARIABLE) {
         Some(programs) => PathBuf::from(programs),
         None => build_programs()?,
     };
     let mut command = Command::new(programs.join("anybinder"));
-    command.args(["run", "--"]).arg(programs.join("player")).args(["--seeds", seeds]);
+    command
+        .args(["run", "--"])
+        .arg(programs.join("player"))
+        .args(["--seeds", seeds, "--doors", doors]);
     if prints_hashes {
         command.args(["--hashes", "--counts"]);
     }
@@ -215,9 +221,9 @@ fn play_in_guest(seeds: &str, prints_hashes: bool) -> Result<String, Failure> {
 }
 
 /// Prints both traces of a seed, and where they part.
-fn show(seed: u64) -> Result<(), Failure> {
+fn show(seed: u64, doors: &str) -> Result<(), Failure> {
     let seeds = format!("{seed}..{}", seed + 1);
-    let (theirs, ours) = (play_in_guest(&seeds, false)?, play_here(&seeds, false)?);
+    let (theirs, ours) = (play_in_guest(&seeds, false)?, play_here(&seeds, doors, false)?);
     let (theirs, ours): (Vec<_>, Vec<_>) = (theirs.lines().collect(), ours.lines().collect());
     let parting = theirs.iter().zip(&ours).position(|(kernels, own)| kernels != own);
     let parting = parting.unwrap_or(theirs.len().min(ours.len()));

@@ -143,7 +143,7 @@ impl SessionShared {
         // What is posted in its own slot may have been looked at before the slot was its.
         for slot in SlotIndex::of_bits(posted | slot.bit()) {
             let Some(begun) = ring.begin(file, slot, self.rings.next_sequence()) else { continue };
-            if let Some(next) = self.run_begun(&begun, batch)
+            if let Some(next) = self.run_begun(begun, batch)
                 && let Some(before) = left.replace(next)
             {
                 self.io_queue.push(before);
@@ -196,19 +196,22 @@ impl SessionShared {
     }
 
     /// Runs a call that was taken out of its slot. Returns the first of what may take its time.
-    pub(crate) fn run_begun(&self, begun: &BegunCall, batch: &mut Batch) -> Option<IoRequest> {
-        let BegunCall { file, process, id, tid, call } = begun;
-        let (tid, unique) = (*tid, id.to_unique());
+    pub(crate) fn run_begun(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
+        let BegunCall { file, process, id, tid, call, unmoved } = begun;
+        let unique = id.to_unique();
+        if let Some(unmoved) = unmoved {
+            // This read takes it up.
+            self.end_moved(&file, unmoved);
+        }
         let Some(uid) = file.caller_uid(tid) else {
             // It has to make itself known once more, or has ended.
-            self.finish_in_ring(*id, RingAnswer::DECLINED, call);
+            self.finish_in_ring(id, RingAnswer::DECLINED, &call);
             return None;
         };
-        let request =
-            RequestContext { unique, process: *process, tid, uid, argument: 0, is_compat: false };
+        let request = RequestContext { unique, process, tid, uid, argument: 0, is_compat: false };
         let priority = self.priorities.of_thread(tid);
         let thread = CallingThread { priority, ..CallingThread::default() };
-        let call = Call::new(request, IoctlData::of(call)).into();
+        let call = Call::new(request, IoctlData::of(&call)).into();
         let event = Event::Ioctl { call, thread, command: BINDER_WRITE_READ };
         self.submit_and_take(&file.device, Job::Event(event), batch)
     }

@@ -11,7 +11,7 @@ use binder_uapi::Errno;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
-use rustix::process::Resource;
+use rustix::process::{Pid, Resource};
 
 use crate::kernel::{self, errno};
 use crate::spin::SpinHistory;
@@ -98,10 +98,23 @@ impl ClientRing {
             let owner = &self.segment.slot(*slot).owner;
             owner.compare_exchange(0, tid, Ordering::Acquire, Ordering::Relaxed).is_ok()
         };
-        let slot = slots.into_iter().find(is_claimed)?;
+        let slot = slots.into_iter().find(is_claimed).or_else(|| self.claim_of_ended(tid))?;
         // A thread that ended within a call has left it as it was.
         self.segment.slot(slot).word.reset();
         Some(slot)
+    }
+
+    /// Claims a slot whose thread has ended before the driver was told whose it is; all others the driver gives back.
+    #[cold]
+    fn claim_of_ended(&self, tid: u32) -> Option<SlotIndex> {
+        slots_for(tid).find(|slot| {
+            let owner = &self.segment.slot(*slot).owner;
+            let before = owner.load(Ordering::Relaxed);
+            // A new thread gets the same number once all others were used: not while this one claims its slot.
+            before & BOUND == 0
+                && has_ended(before)
+                && owner.compare_exchange(before, tid, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        })
     }
 
     /// The slot that the thread `tid` has claimed, for those who cannot keep it.
@@ -138,6 +151,12 @@ impl ClientRing {
     }
 }
 
+/// Whether there is no thread of this number. One that shares this memory may be of another process.
+fn has_ended(tid: u32) -> bool {
+    let tid = i32::try_from(tid).ok().and_then(Pid::from_raw);
+    tid.is_some_and(|tid| rustix::process::test_kill_process(tid) == Err(rustix::io::Errno::SRCH))
+}
+
 /// All slots, in the order in which a thread looks at them.
 fn slots_for(tid: u32) -> impl Iterator<Item = SlotIndex> {
     (0..SLOTS).filter_map(move |step| SlotIndex::new((tid % SLOTS + step) % SLOTS))
@@ -171,13 +190,38 @@ mod tests {
     #[test]
     fn every_thread_gets_a_slot_of_its_own_while_there_are_any() {
         let (ring, _file) = ClientRing::create().expect("a segment");
-        let claim = |tid| ring.claim(tid).map(SlotIndex::number);
+        // The driver knows them all: there may be no threads of these numbers.
+        let claim =
+            |tid| ring.claim(tid).inspect(|slot| assert!(ring.bind(*slot))).map(SlotIndex::number);
         assert_eq!([claim(SLOTS + 3), claim(3), claim(2)], [Some(3), Some(4), Some(2)]);
         let others: BTreeSet<_> = (100..128).map(|tid| claim(tid).expect("a free one")).collect();
         assert_eq!((others.len(), claim(500)), (28, None));
         let slot = SlotIndex::new(17).expect("it exists");
         ring.release(slot);
         assert_eq!((claim(500), claim(501)), (Some(17), None));
+    }
+
+    #[test]
+    fn slots_of_threads_that_have_ended_unheard_of_are_claimed_anew() {
+        let (ring, _file) = ClientRing::create().expect("a segment");
+        let own_tid = || rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        let ended = std::thread::spawn(own_tid).join().expect("it has a number");
+        // It is waited for until it has left its memory, not until its number is gone.
+        while !has_ended(ended) {
+            std::thread::yield_now();
+        }
+        let own = own_tid();
+        assert!(!has_ended(own));
+        let slots: std::vec::Vec<_> = (0..SLOTS).map_while(|_| ring.claim(own)).collect();
+        assert_eq!((slots.len(), ring.claim(own)), (SLOTS as usize, None));
+        let [first, second] = [slots[3], slots[4]];
+        ring.segment.slot(first).owner.store(ended, Ordering::Relaxed);
+        ring.segment.slot(second).owner.store(ended | BOUND, Ordering::Relaxed);
+        assert_eq!(
+            [ring.claim(own), ring.claim(own)],
+            [Some(first), None],
+            "the driver has the other"
+        );
     }
 
     #[test]

@@ -82,7 +82,7 @@ unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize
     let outcome = match outcome {
         RingOutcome::Done(Err(Errno::EINTR)) => {
             // SAFETY: the caller's promise, for less than it is about.
-            RingOutcome::Done(unsafe { write_after_interruption(fd, &mut call, room > 0) })
+            RingOutcome::Done(unsafe { write_after_interruption(fd, &mut call) })
         }
         other => other,
     };
@@ -106,11 +106,7 @@ unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize
 /// # Safety
 ///
 /// As of [`write_read`].
-unsafe fn write_after_interruption(
-    fd: i32,
-    call: &mut BinderWriteRead,
-    reads: bool,
-) -> Result<(), Errno> {
+unsafe fn write_after_interruption(fd: i32, call: &mut BinderWriteRead) -> Result<(), Errno> {
     while call.write_consumed < call.write_size {
         let mut written = BinderWriteRead { read_size: 0, read_consumed: 0, ..*call };
         let argument = (&raw mut written).addr();
@@ -123,7 +119,8 @@ unsafe fn write_after_interruption(
             Some(error) => return Err(error),
         }
     }
-    if reads { Err(Errno::EINTR) } else { Ok(()) }
+    // One without room for returns reads, too.
+    if call.read_size > 0 { Err(Errno::EINTR) } else { Ok(()) }
 }
 
 /// The system calls of a call, with a number that may come to mean another file meanwhile.

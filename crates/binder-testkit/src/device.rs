@@ -5,6 +5,7 @@
 //! call and the driver has had every occasion to answer.
 
 mod actor;
+mod door;
 mod host;
 mod rest;
 mod sys;
@@ -25,6 +26,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 pub use actor::act_if_asked;
+use door::Door;
+pub use door::{Doors, UnknownDoor};
 use host::HostProcess;
 use rest::Workers;
 pub use talker::{Ledger, STATUS};
@@ -45,6 +48,7 @@ const LOOKS: u32 = 3;
 pub struct DeviceRig {
     driver: Driver,
     devices: [PathBuf; 2],
+    doors: Doors,
     state: RefCell<State>,
     /// `None` where they cannot be told.
     workers: OnceCell<Option<Workers>>,
@@ -53,6 +57,8 @@ pub struct DeviceRig {
 #[derive(Default)]
 struct State {
     hosts: Vec<HostProcess>,
+    /// How many of them take turns at the doors.
+    turns: usize,
     processes: Vec<OpenFile>,
     /// Host and number within it of every thread.
     threads: Vec<(Host, u32)>,
@@ -62,7 +68,7 @@ struct State {
 }
 
 impl DeviceRig {
-    /// A rig on the device at `first`, with `second` as another device.
+    /// A rig on the device at `first`, with `second` as another device. The environment may say by which [`Doors`].
     ///
     /// # Errors
     ///
@@ -73,7 +79,21 @@ impl DeviceRig {
         let is_fuse = u64::try_from(file_system.f_type) == Ok(FUSE_SUPER_MAGIC);
         let driver = if is_fuse { Driver::UserSpace } else { Driver::Kernel };
         let devices = [first, second.to_owned()];
-        Ok(Self { driver, devices, state: RefCell::default(), workers: OnceCell::new() })
+        let doors = Doors::of_environment();
+        Ok(Self { driver, devices, doors, state: RefCell::default(), workers: OnceCell::new() })
+    }
+
+    /// The same rig, whose hosts use these doors.
+    #[must_use]
+    pub fn with_doors(self, doors: Doors) -> Self {
+        Self { doors, ..self }
+    }
+
+    fn start_host_at(&self, door: Door) -> Host {
+        let host = HostProcess::start(door, &self.devices);
+        let mut state = self.state.borrow_mut();
+        state.hosts.push(host);
+        Host(state.hosts.len() - 1)
     }
 
     /// Has the main thread of a host obey.
@@ -156,7 +176,7 @@ impl DeviceRig {
         }
         let fence = self.state.borrow().fence;
         let (caller, argument) = fence.unwrap_or_else(|| {
-            let host = self.start_host();
+            let host = self.start_host_at(Door::Fuse);
             let process = self.open(host, Device::First, Mode::Blocking).expect("open");
             let caller = Caller { process, thread: self.start_thread(host) };
             let fence = (caller, self.allocate(host, size_of::<BinderVersion>()));
@@ -181,6 +201,8 @@ enum Look {
     Ended(Result<u64, Errno>),
     /// It sleeps in the call.
     Asleep,
+    /// It sleeps in its slot of the ring; if that takes long, it goes on to sleep in an ioctl.
+    InSlot,
     /// It runs.
     Running,
 }
@@ -191,10 +213,12 @@ impl Rig for DeviceRig {
     }
 
     fn start_host(&self) -> Host {
-        let host = HostProcess::start(&self.devices);
-        let mut state = self.state.borrow_mut();
-        state.hosts.push(host);
-        Host(state.hosts.len() - 1)
+        let turn = {
+            let mut state = self.state.borrow_mut();
+            state.turns += 1;
+            state.turns - 1
+        };
+        self.start_host_at(self.doors.of_host(turn))
     }
 
     fn set_user(&self, host: Host, uid: u32) -> Result<(), Errno> {
@@ -265,7 +289,8 @@ impl Rig for DeviceRig {
                     asleep += 1;
                     self.pass_fence();
                 }
-                Look::Running => asleep = 0,
+                // What it has posted is not in line with what the fence asks: it may not be looked at yet.
+                Look::Running | Look::InSlot => asleep = 0,
             }
         }
         Progress::Parked
@@ -278,7 +303,7 @@ impl Rig for DeviceRig {
     }
 
     fn interrupt(&self, thread: Thread) {
-        let state = self.state.borrow();
+        let mut state = self.state.borrow_mut();
         let (host, number) = state.threads[thread.0];
         state.hosts[host.0].interrupt(number);
     }

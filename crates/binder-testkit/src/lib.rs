@@ -22,7 +22,7 @@ mod stage;
 pub use command::{Commands, commands};
 pub use core_rig::{CoreRig, Trouble};
 pub use descriptors::Descriptors;
-pub use device::{DeviceRig, Ledger, STATUS, act_if_asked};
+pub use device::{DeviceRig, Doors, Ledger, STATUS, UnknownDoor, act_if_asked};
 pub use hang::{HANG_TIMEOUT, wait_until};
 pub use message::Message;
 pub use party::{Area, Attempt, Party};

@@ -1,11 +1,12 @@
 //! Plays random command streams on a device, one for each seed, and prints what came of each.
 //!
 //! ```text
-//! player --device /dev/binder --seeds 0..50 [--hashes] [--counts]
+//! player --device /dev/binder --seeds 0..50 [--doors ring,fuse] [--hashes] [--counts]
 //! ```
 //!
 //! The same seed asks every driver the same, as long as they answer the same. With `--hashes`, a line
-//! for each seed says only whether two drivers did. `--counts` adds how often what occurred.
+//! for each seed says only whether two drivers did. `--counts` adds how often what occurred. `--doors` says how the
+//! players' calls come to the driver; they take turns.
 
 mod command;
 mod dice;
@@ -19,11 +20,12 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use binder_testkit::{DeviceRig, Rig, act_if_asked};
+use binder_testkit::{DeviceRig, Doors, Rig, act_if_asked};
 
 struct Arguments {
     device: PathBuf,
     seeds: Range<u64>,
+    doors: Doors,
     prints_hashes: bool,
     prints_counts: bool,
 }
@@ -33,6 +35,7 @@ impl Arguments {
         let mut arguments = Self {
             device: "/dev/binder".into(),
             seeds: 0..1,
+            doors: Doors::of_environment(),
             prints_hashes: false,
             prints_counts: false,
         };
@@ -44,6 +47,7 @@ impl Arguments {
                     let (first, end) = seeds.split_once("..")?;
                     arguments.seeds = first.parse().ok()?..end.parse().ok()?;
                 }
+                "--doors" => arguments.doors = words.next()?.parse().ok()?,
                 "--hashes" => arguments.prints_hashes = true,
                 "--counts" => arguments.prints_counts = true,
                 _ => return None,
@@ -56,12 +60,14 @@ impl Arguments {
 fn main() -> ExitCode {
     act_if_asked();
     let Some(arguments) = Arguments::parse(std::env::args().skip(1)) else {
-        eprintln!("usage: player [--device PATH] [--seeds FIRST..END] [--hashes] [--counts]");
+        eprintln!(
+            "usage: player [--device PATH] [--seeds FIRST..END] [--doors DOORS] [--hashes] [--counts]"
+        );
         return ExitCode::from(2);
     };
     let second = arguments.device.with_file_name("hwbinder");
     let rig = match DeviceRig::new(&arguments.device, &second) {
-        Ok(rig) => rig,
+        Ok(rig) => rig.with_doors(arguments.doors),
         Err(error) => {
             eprintln!("player: {}: {error}", arguments.device.display());
             return ExitCode::FAILURE;

@@ -109,6 +109,8 @@ pub(crate) struct BegunCall {
     /// Whose slot it is.
     pub(super) tid: u32,
     pub(super) call: BinderWriteRead,
+    /// What an ioctl was to go on with that has not come: a signal ended it before it was sent.
+    pub(super) unmoved: Option<MovedFdWork>,
 }
 
 /// What was under way in a slot that is bound no longer.
@@ -223,7 +225,8 @@ impl RingFile {
         let segment = self.memory.segment();
         let mut bound = self.slot(slot);
         // The thread of a slot that is not bound makes the ioctl that binds it; and a thread makes one call at a time.
-        let RingSlot { tid, call, .. } = bound.as_deref_mut().filter(|it| it.call.is_none())?;
+        let RingSlot { tid, call, moved, .. } =
+            bound.as_deref_mut().filter(|it| it.call.is_none())?;
         if !segment.slot(slot).word.is_posted() {
             return None;
         }
@@ -231,7 +234,7 @@ impl RingFile {
         let request = segment.read_request(slot);
         *call = Some(RingCall { id, request, returns_len: 0 });
         let (file, process, tid, call) = (file.clone(), self.process, *tid, request.call);
-        Some(BegunCall { file, process, id, tid, call })
+        Some(BegunCall { file, process, id, tid, call, unmoved: moved.take() })
     }
 
     /// The struct that was posted with a call.

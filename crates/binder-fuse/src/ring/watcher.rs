@@ -138,7 +138,7 @@ impl RequestReader<'_> {
         let shared = self.shared;
         let mut is_reader = true;
         for begun in found.drain(..) {
-            let left = shared.run_begun(&begun, self.batch());
+            let left = shared.run_begun(begun, self.batch());
             if is_reader {
                 is_reader = self.do_what_is_left(left);
             } else {

@@ -14,6 +14,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::actor::{ACTOR_ARGUMENT, ARENA_LEN_BYTES};
+use super::door::Door;
 use super::wire::{Answer, MAIN, Order, Request};
 use super::{Look, sys};
 use crate::hang::HANG_TIMEOUT;
@@ -23,6 +24,7 @@ const GLANCE: Duration = Duration::from_millis(1);
 
 pub(super) struct HostProcess {
     child: Child,
+    door: Door,
     link: Link,
     memory: File,
     arena: u64,
@@ -40,12 +42,12 @@ struct Link {
 }
 
 impl HostProcess {
-    pub(super) fn start(devices: &[PathBuf]) -> Self {
+    pub(super) fn start(door: Door, devices: &[PathBuf]) -> Self {
         let (socket, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .expect("a socket pair");
         let child = Command::new("/proc/self/exe")
-            .arg(ACTOR_ARGUMENT)
+            .args([ACTOR_ARGUMENT, door.name()])
             .args(devices)
             .stdin(Stdio::from(theirs))
             .spawn()
@@ -58,7 +60,7 @@ impl HostProcess {
             .write(true)
             .open(format!("/proc/{}/mem", child.id()))
             .expect("a child's memory");
-        Self { child, link, memory, arena, allocated: 0, tids: Vec::new(), is_killed: false }
+        Self { child, door, link, memory, arena, allocated: 0, tids: Vec::new(), is_killed: false }
     }
 
     pub(super) fn pid(&self) -> i32 {
@@ -108,21 +110,32 @@ impl HostProcess {
         if let Some(answer) = self.link.answers.get(&thread) {
             return Look::Ended(*answer);
         }
-        // "running", or the number of the system call that the thread sleeps in. Between orders,
-        // and while it sends an answer, it sleeps on a futex if at all.
-        let sleeps_in = self
-            .read_of_thread(thread, "syscall")
-            .split_whitespace()
-            .next()
-            .and_then(|number| number.parse::<i64>().ok());
-        match sleeps_in {
-            // That file tells the number, too, of a call whose sleep is over while the processor where
-            // the thread is to run has not heard of it.
-            Some(number) if number != libc::SYS_futex && number >= 0 && !self.is_awake(thread) => {
-                Look::Asleep
+        // "running", or the number of the system call that the thread sleeps in and its arguments. Between
+        // orders, and while it sends an answer, it sleeps on a futex of its own if at all.
+        let call = self.read_of_thread(thread, "syscall");
+        let mut words = call.split_whitespace();
+        let number = words.next().and_then(|number| number.parse::<i64>().ok());
+        // That file tells the number, too, of a call whose sleep is over while the processor where
+        // the thread is to run has not heard of it.
+        match number.filter(|number| *number >= 0 && !self.is_awake(thread)) {
+            Some(libc::SYS_futex) if words.next().is_some_and(|word| self.is_in_ring(word)) => {
+                Look::InSlot
             }
-            _ => Look::Running,
+            None | Some(libc::SYS_futex) => Look::Running,
+            Some(_) => Look::Asleep,
         }
+    }
+
+    /// Whether an address, as /proc tells it, lies in a segment of the ring.
+    fn is_in_ring(&self, address: &str) -> bool {
+        let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid())).expect("a host");
+        let mut segments = maps.lines().filter(|line| line.contains("/memfd:binder-ring"));
+        segments.any(|line| {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let bounds = range.map(|(start, end)| number(start)..number(end));
+            bounds.is_some_and(|bounds| bounds.contains(&number(address)))
+        })
     }
 
     /// Whether a thread runs, or is to.
@@ -142,7 +155,16 @@ impl HostProcess {
         sys::set_urgency(self.tids[thread as usize], is_urgent)
     }
 
-    pub(super) fn interrupt(&self, thread: u32) {
+    pub(super) fn interrupt(&mut self, thread: u32) {
+        // A call in a slot goes on in an ioctl. On its way there no signal ends it, as none does that comes before any
+        // call: who waits for its effect has to know that the thread sleeps.
+        let deadline = Instant::now() + HANG_TIMEOUT;
+        while self.door == Door::Ring
+            && matches!(self.look_at_once(thread), Look::InSlot | Look::Running)
+        {
+            assert!(Instant::now() < deadline, "the thread does not sleep in a call");
+            std::thread::sleep(Duration::from_micros(50));
+        }
         sys::interrupt(self.pid(), self.tids[thread as usize]).expect("tgkill");
     }
 

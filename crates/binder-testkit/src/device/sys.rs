@@ -32,6 +32,18 @@ pub(super) fn ioctl(fd: BorrowedFd<'_>, request: u64, argument: u64) -> Result<(
     errno_of(result)
 }
 
+/// Makes a `BINDER_WRITE_READ` by the ring of this process, if the driver has rings.
+pub(super) fn write_read(fd: BorrowedFd<'_>, argument: u64) -> Result<(), Errno> {
+    let address = usize::try_from(argument).map_err(|_| Errno::FAULT)?;
+    // SAFETY: as for `ioctl`: what the struct and its commands name is plain memory of the arena or buffers of a `Talker`,
+    // or is not mapped.
+    let result = unsafe { binder_ring_preload::write_read(fd.as_raw_fd(), address) };
+    match i32::try_from(-result) {
+        Ok(errno @ 1..) => Err(Errno::from_raw_os_error(errno)),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Adds a device to a binderfs.
 pub(super) fn add_device(control: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
     let mut request = BinderfsDevice::default();

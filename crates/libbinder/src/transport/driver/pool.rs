@@ -15,6 +15,10 @@ use super::link::ThreadLink;
 #[derive(Default)]
 pub(super) struct ThreadPool {
     is_started: AtomicBool,
+    /// Whether a thread was started, or has joined: who merely polls is not followed by others.
+    may_grow: AtomicBool,
+    /// The driver has asked for a thread, and none was started: it will not ask again.
+    is_asked: AtomicBool,
     /// How many threads were started, for their names.
     started: AtomicU32,
 }
@@ -34,7 +38,9 @@ impl DriverDevice {
         started.map_err(|source| {
             self.shared().pool.is_started.store(false, Ordering::Release);
             self.refused("starting a thread")(source)
-        })
+        })?;
+        self.shared().let_pool_grow();
+        Ok(())
     }
 
     /// Takes calls on this thread, until the device fails.
@@ -44,6 +50,7 @@ impl DriverDevice {
     /// [`DeviceError`].
     pub fn join_thread_pool(&self) -> Result<Infallible, DeviceError> {
         self.check_process()?;
+        self.shared().let_pool_grow();
         match self.shared().run_looper(BC_ENTER_LOOPER) {
             Err(error) => Err(self.refused("waiting for calls")(error)),
         }
@@ -54,6 +61,9 @@ impl DriverDevice {
     ///
     /// From then on poll(2) says when the device, by its descriptor, can be read; then
     /// [`handle_polled_commands`](Self::handle_polled_commands) is to be called, on this thread.
+    ///
+    /// No other thread is started because of the calls that come, and none should take calls of this device: what poll(2)
+    /// has announced to both, one of them takes, and the other waits for the next.
     ///
     /// # Errors
     ///
@@ -93,8 +103,26 @@ impl DriverDevice {
 }
 
 impl DeviceShared {
-    /// Starts a thread because the driver has asked for one.
+    /// Starts a thread because the driver has asked for one, now or once there is a pool.
     pub(super) fn spawn_looper(self: &Arc<Self>) {
+        self.pool.is_asked.store(true, Ordering::SeqCst);
+        if self.pool.may_grow.load(Ordering::SeqCst) {
+            self.start_asked();
+        }
+    }
+
+    /// Has as many threads be started as the driver asks for, from here on.
+    fn let_pool_grow(self: &Arc<Self>) {
+        // `spawn_looper` sets what this looks at, and looks at what this sets: one of them sees the other.
+        self.pool.may_grow.store(true, Ordering::SeqCst);
+        self.start_asked();
+    }
+
+    /// Starts the thread that the driver has asked for, if there is none yet.
+    fn start_asked(self: &Arc<Self>) {
+        if !self.pool.is_asked.swap(false, Ordering::SeqCst) {
+            return;
+        }
         if let Err(error) = self.start_looper(BC_REGISTER_LOOPER) {
             tracing::error!(%error, "the thread that the driver asks for cannot be started");
         }

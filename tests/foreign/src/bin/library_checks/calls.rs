@@ -223,11 +223,15 @@ fn a_thread_that_polls_serves() -> Outcome {
     // A device of its own: the pool of the other would take the calls.
     let device = DriverDevice::open(&device_path())?;
     device.setup_polling()?;
-    let object = new_object(|number| Ok(number * 2));
+    let own = thread::current().id();
+    // Threads that the driver asks for would take calls, too.
+    let object =
+        new_object(move |number| Ok(if thread::current().id() == own { number } else { -1 }));
     tell(&device.context_object()?, KEEP, &object)?;
-    let caller = thread::spawn(move || -> Result<i32, StatusCode> {
+    let caller = thread::spawn(move || -> Result<Vec<i32>, StatusCode> {
         let object: Option<SpIBinder> = ask(&manager, crate::manager::LAST, &NOTHING)?;
-        ask(&object.ok_or(StatusCode::UNEXPECTED_NULL)?, 1, &21)
+        let object = object.ok_or(StatusCode::UNEXPECTED_NULL)?;
+        (0..50).map(|number| ask(&object, 1, &number)).collect()
     });
     while !caller.is_finished() {
         let timeout = rustix::time::Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
@@ -236,7 +240,8 @@ fn a_thread_that_polls_serves() -> Outcome {
             device.handle_polled_commands()?;
         }
     }
-    expect("answer", caller.join().map_err(|_| "the caller panicked")??, 42)?;
+    let answers = caller.join().map_err(|_| "the caller panicked")??;
+    expect("answers", answers, (0..50).collect())?;
     tell(&connect()?, FORGET, &NOTHING)?;
     Ok(())
 }
