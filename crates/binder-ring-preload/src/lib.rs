@@ -10,6 +10,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod canary;
 mod environment;
 #[cfg(feature = "interpose")]
 mod errno;

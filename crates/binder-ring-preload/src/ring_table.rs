@@ -24,7 +24,7 @@ use rustix::fd::BorrowedFd;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::program_memory::StackNote;
-use crate::syscall;
+use crate::{canary, syscall};
 
 /// As many open files have a ring; others use ioctls.
 const RINGS: usize = 16;
@@ -138,6 +138,7 @@ impl RingTable {
     fn make(&self, fd: i32) -> Option<RingUse<'_>> {
         let (number, entry) = self.vacant_entry()?;
         let random = syscall::random()?;
+        canary::prepare();
         let mark = MARKED + random % MARKED / RINGS * RINGS + number;
         // SAFETY: it is open, or was a moment ago; a number that is not is refused by the kernel.
         let device = unsafe { BorrowedFd::borrow_raw(fd) };
@@ -299,6 +300,7 @@ impl<'t> RingUse<'t> {
     }
 
     /// Whether the file that `fd` means is that of the ring.
+    #[inline(always)]
     pub(crate) fn is_of(&self, fd: i32) -> bool {
         let is_of = syscall::position(fd) == self.mark.cast_signed();
         if is_of && self.entry.fd.load(Ordering::Relaxed) != fd {
