@@ -22,6 +22,7 @@ mod ring_table;
 #[cfg(feature = "interpose")]
 mod standalone;
 mod syscall;
+mod valgrind;
 mod weak;
 mod write_read;
 

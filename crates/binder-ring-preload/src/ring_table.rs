@@ -24,7 +24,7 @@ use rustix::fd::BorrowedFd;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::program_memory::StackNote;
-use crate::{canary, syscall};
+use crate::{canary, syscall, valgrind};
 
 /// As many open files have a ring; others use ioctls.
 const RINGS: usize = 16;
@@ -116,7 +116,7 @@ impl RingTable {
     /// Makes a ring for an open device of which nothing is known, if its driver wants one.
     #[cold]
     pub(crate) fn attach(&self, fd: i32) -> Option<RingUse<'_>> {
-        if fd < 0 || !offers_rings(fd) {
+        if fd < 0 || valgrind::is_there() || !offers_rings(fd) {
             return None;
         }
         let state = self.begin_change()?;
