@@ -26,15 +26,15 @@ pub unsafe fn write_read(fd: i32, argument: usize) -> isize {
     let found = match RINGS.find(fd) {
         FileRing::Ring(ring) => Some(ring),
         FileRing::None => None,
-        FileRing::Unknown if environment::has_no_ring() => None,
-        FileRing::Unknown => match RINGS.attach(fd) {
+        FileRing::Unknown { .. } if environment::has_no_ring() => None,
+        FileRing::Unknown { calls } => match RINGS.attach(fd, calls) {
             Some(ring) => Some(ring),
             None => {
                 // SAFETY: the caller's promise.
                 let result = unsafe { plain(fd, argument) };
-                // So it is a device, and what was found will not change.
+                // So it is a device.
                 if result == 0 {
-                    RingTable::note_without(fd);
+                    RINGS.note_ioctl(fd, calls);
                 }
                 return result;
             }
