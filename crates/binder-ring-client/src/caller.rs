@@ -6,6 +6,9 @@ use binder_ring::{MemoryWindow, Segment, SlotIndex};
 use binder_uapi::Errno;
 
 /// The system calls of a call.
+///
+/// Between [`watch_signals`](Self::watch_signals) and the answer, a call makes them from one function that calls no other,
+/// but for those that are inlined.
 pub trait RingSystem {
     /// The processor that the thread runs on.
     fn cpu(&self) -> u32;
@@ -13,8 +16,8 @@ pub trait RingSystem {
     /// Wakes one thread that sleeps on a word, of whichever process.
     fn wake(&self, word: &AtomicU32);
 
-    /// Sleeps while the word has this value, for `timeout_ms` at most.
-    fn sleep(&self, word: &AtomicU32, value: u32, timeout_ms: u32) -> SleepEnd;
+    /// Sleeps while the word has this value, for [`PATIENCE_MS`](binder_ring::PATIENCE_MS) at most.
+    fn sleep(&self, word: &AtomicU32, value: u32) -> SleepEnd;
 
     /// Makes the ioctl [`ANYBINDER_RING_WAIT`](binder_uapi::ANYBINDER_RING_WAIT).
     ///
@@ -22,6 +25,16 @@ pub trait RingSystem {
     ///
     /// As the device answers, or the kernel in its place.
     fn ring_wait(&self, slot: SlotIndex, flags: u32) -> Result<(), Errno>;
+
+    /// From here on, notes whether the thread handles a signal outside of its system calls.
+    #[inline(always)]
+    fn watch_signals(&self) {}
+
+    /// Whether the thread has handled a signal since. False where the caller does not mind.
+    #[inline(always)]
+    fn has_handled_signal(&self) -> bool {
+        false
+    }
 }
 
 /// Why a thread sleeps no longer.

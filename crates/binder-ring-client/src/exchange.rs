@@ -4,12 +4,13 @@ use core::sync::atomic::Ordering;
 
 use binder_ring::layout::DATA_BYTES;
 use binder_ring::{
-    MemoryWindow, MemoryWindows, PATIENCE_MS, Ring, RingAnswer, RingRequest, SlotIndex,
+    MemoryWindow, MemoryWindows, Ring, RingAnswer, RingRequest, SlotIndex, SlotWord,
 };
 use binder_uapi::{BinderWriteRead, Errno, RING_INTERRUPT};
 
 use crate::caller::{CallMemory, RingSystem, SleepEnd};
 use crate::ring::ClientRing;
+use crate::spin::SpinHistory;
 
 /// What became of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,9 +51,10 @@ impl ClientRing {
         self.segment.write_request(slot, &RingRequest { call: *call, windows });
         let cpu = system.cpu();
         head.client_cpu.store(cpu, Ordering::Relaxed);
-        head.word.post();
-        if let Err(outcome) = self.await_answer(slot, cpu, system) {
-            return outcome;
+        let is_first = self.bind(slot);
+        let spins = self.spins(slot);
+        if let Err(NoAnswer { error, is_first }) = self.post(slot, is_first, cpu, spins, system) {
+            return self.give_up(slot, is_first, error);
         }
         let outcome = self.take_answer(slot, call, memory);
         head.word.reset();
@@ -99,58 +101,36 @@ impl ClientRing {
         windows
     }
 
-    /// Tells the driver of a call that was posted, and waits for its answer. If there will be none, says what becomes of
-    /// the call.
-    fn await_answer(
-        &self,
-        slot: SlotIndex,
-        cpu: u32,
-        system: &impl RingSystem,
-    ) -> Result<(), RingOutcome> {
-        let head = self.segment.slot(slot);
-        let header = self.segment.header();
-        let is_first = self.bind(slot);
-        let told = if is_first { Ring::Unwatched } else { header.bell.ring(slot.number()) };
-        match told {
-            Ring::Heard => {}
-            Ring::Wake => system.wake(header.bell.word()),
-            Ring::Unwatched => self.wait_in_driver(slot, is_first, 0, system)?,
-        }
-        let driver_cpu = header.driver_cpu.load(Ordering::Relaxed);
-        if self.spins(slot).spin(cpu, driver_cpu, || head.word.is_answered()) {
-            return Ok(());
-        }
-        while let Some(value) = head.word.prepare_to_sleep() {
-            match system.sleep(head.word.word(), value, PATIENCE_MS) {
-                SleepEnd::Woken => {}
-                SleepEnd::TimedOut => self.wait_in_driver(slot, false, 0, system)?,
-                SleepEnd::Interrupted => {
-                    self.wait_in_driver(slot, false, RING_INTERRUPT, system)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits by ioctl.
-    fn wait_in_driver(
+    /// Hands a request to the driver, tells it so, and waits for its answer.
+    ///
+    /// A signal that the thread handles ends the call as far as it can end, whenever it comes: in a sleep, in an ioctl, or
+    /// in between, where `system` may notice it, as long as no other function is called here.
+    #[inline(never)]
+    fn post(
         &self,
         slot: SlotIndex,
         is_first: bool,
-        flags: u32,
+        cpu: u32,
+        spins: &SpinHistory,
         system: &impl RingSystem,
-    ) -> Result<(), RingOutcome> {
+    ) -> Result<(), NoAnswer> {
+        let header = self.segment.header();
         let word = &self.segment.slot(slot).word;
-        let (mut is_first, mut flags) = (is_first, flags);
+        system.watch_signals();
+        word.post();
+        let told = if is_first { Ring::Unwatched } else { header.bell.ring(slot.number()) };
+        if told == Ring::Wake {
+            system.wake(header.bell.word());
+        }
+        let mut state = WaitState { is_first, is_interrupted: false, in_driver: false };
+        if told == Ring::Unwatched {
+            state.in_driver = true;
+        } else {
+            let driver_cpu = header.driver_cpu.load(Ordering::Relaxed);
+            spins.spin(cpu, driver_cpu, || word.is_answered() || system.has_handled_signal());
+        }
         while !word.is_answered() {
-            match system.ring_wait(slot, flags) {
-                Ok(()) => return Ok(()),
-                // By now the driver knows of the call.
-                Err(Errno::EINTR) => (is_first, flags) = (false, RING_INTERRUPT),
-                // It may have been answered before.
-                Err(_) if word.is_answered() => {}
-                Err(error) => return Err(self.give_up(slot, is_first, error)),
-            }
+            state.wait(slot, word, system)?;
         }
         Ok(())
     }
@@ -206,6 +186,58 @@ impl ClientRing {
                 RingOutcome::Done(Errno::from_number(result.wrapping_neg()).map_or(Ok(()), Err))
             }
         }
+    }
+}
+
+/// There will be no answer to a call: this is what the driver answers the ioctl by which the thread would wait.
+struct NoAnswer {
+    error: Errno,
+    /// Whether the driver knows nothing of the call.
+    is_first: bool,
+}
+
+/// How a thread waits for its answer.
+struct WaitState {
+    /// Whether the driver was not told yet whose the slot is.
+    is_first: bool,
+    /// Whether a signal was handled.
+    is_interrupted: bool,
+    /// By the ioctl, not in the slot.
+    in_driver: bool,
+}
+
+impl WaitState {
+    /// Waits once.
+    #[inline(always)]
+    fn wait(
+        &mut self,
+        slot: SlotIndex,
+        word: &SlotWord,
+        system: &impl RingSystem,
+    ) -> Result<(), NoAnswer> {
+        self.is_interrupted |= system.has_handled_signal();
+        if !self.in_driver && !self.is_interrupted {
+            let Some(value) = word.prepare_to_sleep() else { return Ok(()) };
+            match system.sleep(word.word(), value) {
+                SleepEnd::Woken => {}
+                SleepEnd::TimedOut => self.in_driver = true,
+                SleepEnd::Interrupted => self.is_interrupted = true,
+            }
+            return Ok(());
+        }
+        let flags = if self.is_interrupted { RING_INTERRUPT } else { 0 };
+        match system.ring_wait(slot, flags) {
+            Ok(()) => {
+                *self = Self { is_first: false, is_interrupted: false, in_driver: false };
+                system.watch_signals();
+            }
+            // By now the driver knows of the call.
+            Err(Errno::EINTR) => (self.is_first, self.is_interrupted) = (false, true),
+            // It may have been answered before.
+            Err(_) if word.is_answered() => {}
+            Err(error) => return Err(NoAnswer { error, is_first: self.is_first }),
+        }
+        Ok(())
     }
 }
 

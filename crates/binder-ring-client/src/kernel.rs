@@ -4,7 +4,7 @@
 
 use core::sync::atomic::AtomicU32;
 
-use binder_ring::SlotIndex;
+use binder_ring::{PATIENCE_MS, SlotIndex};
 use binder_uapi::{
     ANYBINDER_RING_ATTACH, ANYBINDER_RING_WAIT, Errno, RING_VERSION, RingAttach, RingWait,
 };
@@ -38,9 +38,8 @@ impl RingSystem for KernelCalls<'_> {
         let _ = futex::wake(word, Flags::empty(), 1);
     }
 
-    fn sleep(&self, word: &AtomicU32, value: u32, timeout_ms: u32) -> SleepEnd {
-        let (seconds, rest_ms) = (timeout_ms / 1000, timeout_ms % 1000);
-        let timeout = Timespec { tv_sec: seconds.into(), tv_nsec: (rest_ms * 1_000_000).into() };
+    fn sleep(&self, word: &AtomicU32, value: u32) -> SleepEnd {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: (PATIENCE_MS * 1_000_000).into() };
         // A wait that may time out ends by any signal, whatever its handler says of restarts.
         match futex::wait(word, Flags::empty(), value, Some(&timeout)) {
             Ok(()) | Err(rustix::io::Errno::AGAIN) => SleepEnd::Woken,

@@ -25,4 +25,4 @@ mod spin;
 pub use caller::{CallMemory, RingSystem, SleepEnd};
 pub use exchange::RingOutcome;
 pub use kernel::KernelCalls;
-pub use ring::ClientRing;
+pub use ring::{ClientRing, MARKED};

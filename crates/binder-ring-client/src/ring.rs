@@ -9,7 +9,7 @@ use binder_ring::layout::{SEGMENT_BYTES, SLOTS};
 use binder_ring::{Segment, SlotIndex};
 use binder_uapi::Errno;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::fs::{MemfdFlags, SealFlags, SeekFrom};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use rustix::process::{Pid, Resource};
 
@@ -34,11 +34,15 @@ unsafe impl Send for ClientRing {}
 // SAFETY: `start` does not change and is read by `drop` alone; all else may be shared.
 unsafe impl Sync for ClientRing {}
 
+/// Set in the position of an open device that has a ring. To a device its position is nothing; a library that is preloaded
+/// looks there, so that a program with a ring of its own has no second one.
+pub const MARKED: u64 = 1 << 62;
+
 /// Set in the owner of a slot once the driver was told whose it is.
 const BOUND: u32 = 1 << 31;
 
 impl ClientRing {
-    /// Makes a segment and offers it to the driver of a device. No descriptor of it stays open.
+    /// Makes a segment, offers it to the driver of a device, and [marks](MARKED) that. No descriptor of it stays open.
     ///
     /// # Errors
     ///
@@ -46,6 +50,7 @@ impl ClientRing {
     pub fn attach(device: BorrowedFd<'_>) -> Result<Self, Errno> {
         let (ring, file) = Self::create()?;
         kernel::offer(device, file.as_fd())?;
+        rustix::fs::seek(device, SeekFrom::Start(MARKED)).map_err(errno)?;
         Ok(ring)
     }
 

@@ -10,6 +10,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod canary;
 mod environment;
 #[cfg(feature = "interpose")]
 mod errno;
@@ -21,6 +22,7 @@ mod ring_table;
 #[cfg(feature = "interpose")]
 mod standalone;
 mod syscall;
+mod valgrind;
 mod weak;
 mod write_read;
 

@@ -175,8 +175,9 @@ fn pages(range: &Range<usize>) -> impl Iterator<Item = usize> {
     (first..range.end).step_by(PAGE_BYTES)
 }
 
+/// Of the function that calls this.
 #[inline(always)]
-fn stack_pointer() -> usize {
+pub(crate) fn stack_pointer() -> usize {
     let pointer;
     #[cfg(target_arch = "x86_64")]
     // SAFETY: it reads a register.

@@ -3,6 +3,7 @@
 //! A number says little about the file: programs close and reuse numbers in ways that nobody tells us of. So an open
 //! file bears a mark, its position, which means nothing for a device, and which the kernel keeps by itself and for
 //! all numbers of the file. Each call looks at it; marks are random, and those that are not in the table are others'.
+//! Until there is a ring, the position is the number of calls.
 //! A child that was made by fork(2) has its parent's files, and a table that forgets its rings: their segments are
 //! not there.
 
@@ -24,7 +25,7 @@ use rustix::fd::BorrowedFd;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::program_memory::StackNote;
-use crate::syscall;
+use crate::{canary, syscall, valgrind};
 
 /// As many open files have a ring; others use ioctls.
 const RINGS: usize = 16;
@@ -67,15 +68,20 @@ pub(crate) enum FileRing<'t> {
     Ring(RingUse<'t>),
     /// It has none, or one that is not ours.
     None,
-    /// Nobody has asked.
-    Unknown,
+    /// Nobody has asked. So many calls were made, as far as they were counted.
+    Unknown { calls: usize },
 }
 
 /// In all marks, and in no position that a file has otherwise.
 const MARKED: usize = 1 << 62;
 
+const _: () = assert!(MARKED as u64 == binder_ring_client::MARKED);
+
 /// The mark of a device without a ring.
 const WITHOUT: usize = MARKED;
+
+/// So many calls a file makes by ioctl before it gets a ring, which costs as much as a few calls.
+const CALLS_BEFORE: usize = 4;
 
 /// What becomes of a table.
 #[repr(u32)]
@@ -107,37 +113,44 @@ impl RingTable {
         // A file without a position is no device of ours.
         let Ok(position) = usize::try_from(syscall::position(fd)) else { return FileRing::None };
         if position & MARKED == 0 {
-            return FileRing::Unknown;
+            return FileRing::Unknown { calls: position };
         }
         let found = self.is_ours().then(|| self.entries[index(position)].enter(position));
         found.flatten().map_or(FileRing::None, FileRing::Ring)
     }
 
-    /// Makes a ring for an open device of which nothing is known, if its driver wants one.
+    /// Makes a ring for an open device of which nothing is known, if it has made enough calls and its driver wants one.
     #[cold]
-    pub(crate) fn attach(&self, fd: i32) -> Option<RingUse<'_>> {
-        if fd < 0 || !offers_rings(fd) {
+    pub(crate) fn attach(&self, fd: i32, calls: usize) -> Option<RingUse<'_>> {
+        if calls < CALLS_BEFORE || fd < 0 || valgrind::is_there() || !offers_rings(fd) {
             return None;
         }
         let state = self.begin_change()?;
         // Another thread may have been first.
-        let is_unknown = matches!(self.find(fd), FileRing::Unknown);
+        let is_unknown = matches!(self.find(fd), FileRing::Unknown { .. });
         let made = if is_unknown { self.make(fd) } else { None };
         state.store(TableState::Ours as u32, Ordering::Release);
         made
     }
 
-    /// Has nobody ask again for a ring of this device.
-    pub(crate) fn note_without(fd: i32) {
-        if syscall::position(fd) == 0 {
-            syscall::set_position(fd, WITHOUT.cast_signed());
+    /// Notes that a device, of which so many calls were known, has made another by ioctl. If enough had been made, it gets no
+    /// ring, and nobody asks again.
+    #[cold]
+    pub(crate) fn note_ioctl(&self, fd: i32, calls: usize) {
+        // Marks are given by one thread at a time: none is overwritten here.
+        let Some(state) = self.begin_change() else { return };
+        if syscall::position(fd) == calls.cast_signed() {
+            let position = if calls < CALLS_BEFORE { calls + 1 } else { WITHOUT };
+            syscall::set_position(fd, position.cast_signed());
         }
+        state.store(TableState::Ours as u32, Ordering::Release);
     }
 
     /// With the table busy.
     fn make(&self, fd: i32) -> Option<RingUse<'_>> {
         let (number, entry) = self.vacant_entry()?;
         let random = syscall::random()?;
+        canary::prepare();
         let mark = MARKED + random % MARKED / RINGS * RINGS + number;
         // SAFETY: it is open, or was a moment ago; a number that is not is refused by the kernel.
         let device = unsafe { BorrowedFd::borrow_raw(fd) };
@@ -299,6 +312,7 @@ impl<'t> RingUse<'t> {
     }
 
     /// Whether the file that `fd` means is that of the ring.
+    #[inline(always)]
     pub(crate) fn is_of(&self, fd: i32) -> bool {
         let is_of = syscall::position(fd) == self.mark.cast_signed();
         if is_of && self.entry.fd.load(Ordering::Relaxed) != fd {

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "system calls are instructions")]
 
 use core::arch::asm;
+use core::sync::atomic::AtomicU32;
 
 use binder_uapi::Errno;
 
@@ -31,12 +32,14 @@ mod number {
 /// # Safety
 ///
 /// As of ioctl(2) itself: what the request does with `argument` is the caller's responsibility.
+#[inline(always)]
 pub(crate) unsafe fn ioctl(fd: i32, request: usize, argument: usize) -> isize {
     // SAFETY: the caller's promise.
     unsafe { call(number::IOCTL, [register(fd), request, argument, 0, 0, 0]) }
 }
 
 /// The position of an open file, or a negative error number.
+#[inline(always)]
 pub(crate) fn position(fd: i32) -> isize {
     // SAFETY: it changes nothing.
     unsafe { call(number::LSEEK, [register(fd), 0, SEEK_CUR, 0, 0, 0]) }
@@ -81,10 +84,33 @@ fn set_no_bit(address: usize) -> bool {
 
 const FUTEX_WAKE_OP_PRIVATE: usize = 5 | 128;
 
+/// Sleeps while a word, which another process may share, has this value, or until the `timespec` at `timeout` is over.
+#[inline(always)]
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32, timeout: usize) -> isize {
+    const FUTEX_WAIT: usize = 0;
+    let arguments = [word.as_ptr().addr(), FUTEX_WAIT, value as usize, timeout, 0, 0];
+    // SAFETY: the kernel reads the word and the time, if it can.
+    unsafe { call(number::FUTEX, arguments) }
+}
+
+/// Wakes one thread that sleeps on a word, of whichever process.
+#[inline(always)]
+pub(crate) fn futex_wake(word: &AtomicU32) {
+    const FUTEX_WAKE: usize = 1;
+    // SAFETY: the kernel takes the address for a name.
+    unsafe { call(number::FUTEX, [word.as_ptr().addr(), FUTEX_WAKE, 1, 0, 0, 0]) };
+}
+
 /// What a call returns that fails.
 pub(crate) fn failure(error: Errno) -> isize {
     // Error numbers are small.
     -(error.number() as isize)
+}
+
+/// What a call comes to that returns this.
+#[inline(always)]
+pub(crate) fn outcome(result: isize) -> Result<(), Errno> {
+    i32::try_from(-result).ok().and_then(Errno::from_number).map_or(Ok(()), Err)
 }
 
 /// A random number. None if the kernel has none yet.
@@ -98,6 +124,7 @@ pub(crate) fn random() -> Option<usize> {
     (len == size_of::<usize>().cast_signed()).then_some(number)
 }
 
+#[inline(always)]
 fn register(fd: i32) -> usize {
     (fd as isize).cast_unsigned()
 }
@@ -106,6 +133,7 @@ fn register(fd: i32) -> usize {
 ///
 /// As of the call itself.
 #[cfg(target_arch = "x86_64")]
+#[inline(always)]
 unsafe fn call(number: usize, arguments: [usize; 6]) -> isize {
     let result;
     // SAFETY: the kernel changes these registers, and what memory the call says.
@@ -131,6 +159,7 @@ unsafe fn call(number: usize, arguments: [usize; 6]) -> isize {
 ///
 /// As of the call itself.
 #[cfg(target_arch = "aarch64")]
+#[inline(always)]
 unsafe fn call(number: usize, arguments: [usize; 6]) -> isize {
     let result;
     // SAFETY: the kernel changes these registers, and what memory the call says.

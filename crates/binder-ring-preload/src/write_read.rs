@@ -6,13 +6,14 @@ use core::sync::atomic::AtomicU32;
 
 use binder_ring::SlotIndex;
 use binder_ring::layout::RETURNS_BYTES;
-use binder_ring_client::{KernelCalls, RingOutcome, RingSystem, SleepEnd};
-use binder_uapi::{BINDER_WRITE_READ, BinderWriteRead, Errno};
-use rustix::fd::BorrowedFd;
+use binder_ring_client::{RingOutcome, RingSystem, SleepEnd};
+use binder_uapi::{
+    ANYBINDER_RING_WAIT, BINDER_WRITE_READ, BinderWriteRead, Errno, RING_INTERRUPT, RingWait,
+};
 
 use crate::program_memory::ProgramMemory;
 use crate::ring_table::{FileRing, RingTable, RingUse};
-use crate::{environment, processor, syscall};
+use crate::{canary, environment, processor, syscall};
 
 static RINGS: RingTable = RingTable::new();
 
@@ -25,15 +26,15 @@ pub unsafe fn write_read(fd: i32, argument: usize) -> isize {
     let found = match RINGS.find(fd) {
         FileRing::Ring(ring) => Some(ring),
         FileRing::None => None,
-        FileRing::Unknown if environment::has_no_ring() => None,
-        FileRing::Unknown => match RINGS.attach(fd) {
+        FileRing::Unknown { .. } if environment::has_no_ring() => None,
+        FileRing::Unknown { calls } => match RINGS.attach(fd, calls) {
             Some(ring) => Some(ring),
             None => {
                 // SAFETY: the caller's promise.
                 let result = unsafe { plain(fd, argument) };
-                // So it is a device, and what was found will not change.
+                // So it is a device.
                 if result == 0 {
-                    RingTable::note_without(fd);
+                    RINGS.note_ioctl(fd, calls);
                 }
                 return result;
             }
@@ -75,9 +76,7 @@ unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize
     if room > 0 && !memory.can_write_at(returns, room.min(RETURNS_BYTES)) {
         return None;
     }
-    // SAFETY: the number is used for calls that say so if no file has it.
-    let device = unsafe { BorrowedFd::borrow_raw(fd) };
-    let system = DeviceCalls { kernel: KernelCalls::new(device), ring, fd };
+    let system = DeviceCalls { ring, fd };
     let outcome = ring.ring().exchange(slot, &mut call, &system, &memory);
     let outcome = match outcome {
         RingOutcome::Done(Err(Errno::EINTR)) => {
@@ -113,10 +112,10 @@ unsafe fn write_after_interruption(fd: i32, call: &mut BinderWriteRead) -> Resul
         // SAFETY: the caller's promise.
         let result = unsafe { plain(fd, argument) };
         call.write_consumed = written.write_consumed;
-        match Errno::from_number(i32::try_from(-result).unwrap_or(0)) {
-            None => break,
-            Some(Errno::EINTR) => {}
-            Some(error) => return Err(error),
+        match syscall::outcome(result) {
+            Ok(()) => break,
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error),
         }
     }
     // One without room for returns reads, too.
@@ -125,7 +124,6 @@ unsafe fn write_after_interruption(fd: i32, call: &mut BinderWriteRead) -> Resul
 
 /// The system calls of a call, with a number that may come to mean another file meanwhile.
 struct DeviceCalls<'c, 't> {
-    kernel: KernelCalls<'c>,
     ring: &'c RingUse<'t>,
     fd: i32,
 }
@@ -135,19 +133,48 @@ impl RingSystem for DeviceCalls<'_, '_> {
         processor::own()
     }
 
+    #[inline(always)]
     fn wake(&self, word: &AtomicU32) {
-        self.kernel.wake(word);
+        syscall::futex_wake(word);
     }
 
-    fn sleep(&self, word: &AtomicU32, value: u32, timeout_ms: u32) -> SleepEnd {
-        self.kernel.sleep(word, value, timeout_ms)
-    }
-
-    fn ring_wait(&self, slot: SlotIndex, flags: u32) -> Result<(), Errno> {
-        if self.ring.is_of(self.fd) {
-            self.kernel.ring_wait(slot, flags)
-        } else {
-            Err(Errno::EBADF)
+    #[inline(always)]
+    fn sleep(&self, word: &AtomicU32, value: u32) -> SleepEnd {
+        const INTERRUPTED: isize = -(Errno::EINTR.number() as isize);
+        const CHANGED: isize = -(Errno::EAGAIN.number() as isize);
+        const INVALID: isize = -(Errno::EINVAL.number() as isize);
+        // A wait that may time out ends by any signal, whatever its handler says of restarts.
+        match canary::futex_wait(word, value) {
+            0 | CHANGED => SleepEnd::Woken,
+            INTERRUPTED => SleepEnd::Interrupted,
+            INVALID if canary::is_gone() => SleepEnd::Interrupted,
+            // A kernel that cannot wait on a word does it in the driver.
+            _ => SleepEnd::TimedOut,
         }
+    }
+
+    #[inline(always)]
+    fn ring_wait(&self, slot: SlotIndex, flags: u32) -> Result<(), Errno> {
+        if !self.ring.is_of(self.fd) {
+            return Err(Errno::EBADF);
+        }
+        // Once more: between this look and the ioctl there is nothing that takes time.
+        let seen = if canary::is_gone() { RING_INTERRUPT } else { 0 };
+        let wait = RingWait { slot: slot.number(), flags: flags | seen };
+        let argument = (&raw const wait).addr();
+        // SAFETY: a device that knows the request reads a `RingWait`, and touches no memory of the process but the
+        // segment, which is shared and accessed by atomics and copies alone. One that does not know it refuses.
+        let result = unsafe { syscall::ioctl(self.fd, ANYBINDER_RING_WAIT as usize, argument) };
+        syscall::outcome(result)
+    }
+
+    #[inline(always)]
+    fn watch_signals(&self) {
+        canary::put();
+    }
+
+    #[inline(always)]
+    fn has_handled_signal(&self) -> bool {
+        canary::is_gone()
     }
 }

@@ -82,8 +82,8 @@ impl RingSystem for Driver<'_> {
         self.next(Asked::Wake);
     }
 
-    fn sleep(&self, word: &AtomicU32, value: u32, timeout_ms: u32) -> SleepEnd {
-        assert_eq!((word.load(Ordering::Relaxed), timeout_ms), (value, PATIENCE_MS));
+    fn sleep(&self, word: &AtomicU32, value: u32) -> SleepEnd {
+        assert_eq!(word.load(Ordering::Relaxed), value);
         let Slept(end) = self.next(Asked::Sleep) else { panic!("a sleep ends otherwise") };
         end
     }

@@ -5,10 +5,11 @@ use std::process::Command;
 
 use binder_testkit::skip;
 use foreign::stage::{Stage, User, is_root_to};
+use rustix::thread::{self, CpuSet};
 
-/// What `unusual_calls` plays. The last needs root. Its `signals` are left out: one in the moment between posting and
-/// sleeping does not end a read (decision 29), which is a difference.
-const SCENES: [&str; 6] = ["pointers", "numbers", "processes", "threads", "modes", "users"];
+/// What `unusual_calls` plays. The last needs root.
+const SCENES: [&str; 7] =
+    ["pointers", "numbers", "processes", "threads", "signals", "modes", "users"];
 
 /// The world in which programs preload it.
 const PRELOADED: &[&str] = &["--preload-ring"];
@@ -16,8 +17,12 @@ const PRELOADED: &[&str] = &["--preload-ring"];
 const PROGRAM: &str = "unusual_calls";
 
 fn stage() -> Stage {
+    stage_of(PROGRAM)
+}
+
+fn stage_of(program: &str) -> Stage {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    Stage::of_c_program(place.parent().expect("it is cargo's target/tmp"), PROGRAM)
+    Stage::of_c_program(place.parent().expect("it is cargo's target/tmp"), program)
 }
 
 /// Plays all scenes by the ring and by ioctls.
@@ -63,6 +68,24 @@ fn who_calls_is_asked_at_each_call() {
         return;
     }
     assert_eq!(stage().run_in(User::Myself, PRELOADED, PROGRAM, &["users"]), "0, 1000, 0, 1234\n");
+}
+
+/// Where all have one processor, whom a call wakes may run before its caller sleeps; where they have several, before its
+/// caller stops looking for the answer.
+#[test]
+fn a_call_that_is_answered_by_a_signal_ends() {
+    let stage = stage_of("answered_by_signal");
+    let all = thread::sched_getaffinity(None).expect("a thread may know where it runs");
+    let mut first = CpuSet::new();
+    first.set((0..CpuSet::MAX_CPU).find(|cpu| all.is_set(*cpu)).expect("it runs somewhere"));
+    for &user in User::all() {
+        for cpus in [first, all] {
+            // Children have it from this thread.
+            thread::sched_setaffinity(None, &cpus).expect("those that there are");
+            let said = stage.run_in(user, PRELOADED, "answered_by_signal", &["4000"]);
+            assert_eq!(said, "no flags: 4000 ended, 0 not\nSA_RESTART: 4000 ended, 0 not\n");
+        }
+    }
 }
 
 /// It would be in the way of programs whose C library is another, or that have none of it.

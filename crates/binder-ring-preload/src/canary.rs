@@ -1,0 +1,114 @@
+//! Notices that a thread handles a signal, without a system call.
+//!
+//! A kernel's driver ends a call with every signal that is handled once the call has begun. A thread that exchanges calls
+//! learns of those that come in its sleep, or in its ioctl; of one that comes before, while the driver may have the call
+//! already, nothing tells. But to have a handler run, the kernel writes a frame to the thread's stack, at a fixed distance
+//! below the stack pointer. So a canary is put where the end of that frame comes to lie. It is the time-out of the
+//! sleep, and what a frame leaves there is none that the kernel accepts: it looks itself, when the sleep begins.
+//!
+//! | machine | a frame ends with | at |
+//! |---|---|---|
+//! | x86-64 | `FP_XSTATE_MAGIC2`, behind the floating-point state, which starts at a multiple of 64 | up to 192 bytes below the stack pointer, above which are the 128 of the red zone |
+//! | aarch64 | the frame pointer and the return address | 16 bytes below |
+//!
+//! The place depends on the stack pointer: who puts the canary there, looks after it and sleeps is one function, and
+//! what it calls meanwhile would write there. So all of this is inlined, and works where functions that say so are: in an
+//! unoptimized build there is no canary.
+//!
+//! Handlers on another stack (`SA_ONSTACK`) leave nothing here. Where that stack is only a system call would say, and what
+//! lies there may be the program's.
+
+#![expect(unsafe_code, reason = "what lies below the stack pointer is no variable's")]
+
+use core::ptr;
+use core::sync::atomic::AtomicU32;
+#[cfg(target_arch = "x86_64")]
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use binder_ring::PATIENCE_MS;
+
+use crate::program_memory::stack_pointer;
+use crate::syscall;
+
+/// A `timespec`.
+type Canary = [i64; 2];
+
+const CANARY: Canary = [0, (PATIENCE_MS * 1_000_000) as i64];
+
+/// Puts the canary in its place.
+#[inline(always)]
+pub(crate) fn put() {
+    if let Some(place) = place() {
+        // SAFETY: it lies below what the stack is used for, and above the stack's end, or a signal would have no room
+        // either. A frame that comes at this moment is over before the next instruction.
+        unsafe { ptr::write_volatile(place, CANARY) }
+    }
+}
+
+/// Whether the canary is gone: the thread has handled a signal since it was put.
+#[inline(always)]
+pub(crate) fn is_gone() -> bool {
+    // SAFETY: it was put there, and since then no more than a frame.
+    place().is_some_and(|place| unsafe { ptr::read_volatile(place) != CANARY })
+}
+
+/// Sleeps while the word has this value, or until the canary's time is over, and returns what the kernel does: EINVAL if
+/// the canary is gone.
+#[inline(always)]
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32) -> isize {
+    let timeout = CANARY;
+    let timeout = place().map_or((&raw const timeout).addr(), <*mut Canary>::addr);
+    syscall::futex_wait(word, value, timeout)
+}
+
+/// Where the canary is to be, if a frame is known to end there.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn place() -> Option<*mut Canary> {
+    const RED_ZONE_BYTES: usize = 128;
+    const MAGIC_BYTES: usize = 4;
+    let rest = STATE_REST.load(Ordering::Relaxed);
+    if cfg!(debug_assertions) || rest == UNKNOWN {
+        return None;
+    }
+    // As the kernel computes it, but for whole units of 64 bytes.
+    let state_end = ((stack_pointer() - RED_ZONE_BYTES - MAGIC_BYTES - rest) & !63) + rest;
+    // The magic number, in place of the lower half of the nanoseconds, is more than a second.
+    Some(ptr::with_exposed_provenance_mut(state_end - size_of::<i64>()))
+}
+
+/// By how many bytes the floating-point state of a frame exceeds a multiple of 64, or `UNKNOWN`.
+#[cfg(target_arch = "x86_64")]
+static STATE_REST: AtomicUsize = AtomicUsize::new(UNKNOWN);
+
+#[cfg(target_arch = "x86_64")]
+const UNKNOWN: usize = usize::MAX;
+
+/// Finds out where frames end, once for the process.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn prepare() {
+    use core::arch::x86_64::{__cpuid, __cpuid_count};
+
+    const OSXSAVE: u32 = 1 << 27;
+    const STATE_LEAF: u32 = 0xd;
+    // Without it a frame has no magic number.
+    if __cpuid(0).eax >= STATE_LEAF && __cpuid(1).ecx & OSXSAVE != 0 {
+        // Of all states that the kernel has enabled. It leaves those out that a process must ask for, which are the last
+        // and lie between multiples of 64.
+        let len = __cpuid_count(STATE_LEAF, 0).ebx as usize;
+        STATE_REST.store(len % 64, Ordering::Relaxed);
+    }
+}
+
+/// Where the canary is to be.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn place() -> Option<*mut Canary> {
+    // The seconds are where a frame has the frame pointer, and the nanoseconds are where it has the return address.
+    let place = stack_pointer() - size_of::<Canary>();
+    (!cfg!(debug_assertions)).then(|| ptr::with_exposed_provenance_mut(place))
+}
+
+/// There is nothing to find out.
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn prepare() {}
