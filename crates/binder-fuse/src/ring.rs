@@ -199,8 +199,9 @@ impl SessionShared {
     pub(crate) fn run_begun(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
         let BegunCall { file, process, id, tid, call, unmoved } = begun;
         let unique = id.to_unique();
+        // What an ioctl of this thread was to go on with, and did not because of a signal, this call takes up.
+        self.retract_expected_call(tid);
         if let Some(unmoved) = unmoved {
-            // This read takes it up.
             self.end_moved(&file, unmoved);
         }
         let Some(uid) = file.caller_uid(tid) else {
