@@ -198,6 +198,8 @@ impl SessionShared {
     pub(crate) fn run_begun(&self, begun: &BegunCall, batch: &mut Batch) -> Option<IoRequest> {
         let BegunCall { file, process, id, tid, call } = begun;
         let (tid, unique) = (*tid, id.to_unique());
+        // A signal may have kept it from an ioctl that was to bring it its files: this read is to find them.
+        self.retract_expected_call(tid);
         let Some(uid) = file.caller_uid(tid) else {
             // It has to make itself known once more, or has ended.
             self.finish_in_ring(*id, RingAnswer::DECLINED, call);
