@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 static int is_traced;
 
@@ -38,6 +39,9 @@ int main(int argc, char **argv)
 	pack(&parcel, BC_TRANSACTION, 0);
 	uint32_t got = converse(open_client(), &parcel.send, sizeof parcel.send, BR_REPLY, &answer);
 	puts(got == BR_FAILED_REPLY ? "failed" : "not failed");
-	kill(service, SIGKILL);
+	// The next one is to be the context manager.
+	CHECK(kill(service, SIGKILL) == 0);
+	while (waitpid(service, 0, 0) != service)
+		;
 	return 0;
 }
