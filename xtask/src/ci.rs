@@ -32,22 +32,7 @@ fn run_stages(stages: &Stages) -> Result<(), Stopped> {
     })?;
     // Alone: on a busy machine a file may come later than its receiver is looked at.
     let mut plays = own();
-    stages
-        .run("differential", plays.arg("differential").env(PROGRAMS_VARIABLE, built_programs()))?;
-    check_doors(stages)
-}
-
-/// Plays by the ring, and runs the checks with servers at FUSE's door and clients at the ring's.
-fn check_doors(stages: &Stages) -> Result<(), Stopped> {
-    let mut plays = own();
-    plays.args(["differential", "--doors", "ring", "--seeds", "50"]);
-    stages.run("differential ring", plays.env(PROGRAMS_VARIABLE, built_programs()))?;
-    // The other way round is for hand: on a busy machine a check in some thousand fails.
-    let doors = "fuse,ring";
-    let mut checks = Command::new(built_programs().join("anybinder"));
-    checks.args(["run", "--"]).arg(built_programs().join("conformance")).arg("device::");
-    checks.env("ANYBINDER_TEST_DEVICE", "/dev/binder").env("ANYBINDER_TEST_KILLS", "50");
-    stages.run("conformance by doors", checks.env("ANYBINDER_TEST_DOORS", doors))
+    stages.run("differential", plays.arg("differential").env(PROGRAMS_VARIABLE, built_programs()))
 }
 
 /// What runs no test program of ours: almost all of it is compilers at work.
