@@ -1,6 +1,7 @@
 //! Whether more threads make calls than there are processors.
 //!
-//! Then whoever looks for something, instead of sleeping, keeps another from a processor.
+//! Then a thread that looks for its answer, instead of sleeping, keeps another from a processor. The driver's own thread may:
+//! all of them wait for it.
 
 use std::thread;
 
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn on_one_processor_nobody_looks() {
+    fn on_one_processor_one_is_a_crowd() {
         let mut crowd = Crowd::new(1);
         assert!(crowd.is_crowd());
         assert!(period(&mut crowd, 1));
