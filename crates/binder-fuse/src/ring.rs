@@ -183,7 +183,11 @@ impl SessionShared {
         true
     }
 
+    /// Ends a call as far as it can end. If it has not come to the front end yet, who brings it there sees the note.
     fn interrupt_in_ring(&self, file: &Arc<ClientFile>, id: RingCallId) {
+        if let Some(ring) = self.rings.get(id) {
+            ring.note_interruption(id);
+        }
         let work: DeviceWork = Box::new(move |state| {
             state.frontend.interrupt(id.to_unique());
         });
@@ -197,7 +201,7 @@ impl SessionShared {
 
     /// Runs a call that was taken out of its slot. Returns the first of what may take its time.
     pub(crate) fn run_begun(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
-        let BegunCall { file, process, id, tid, call, unmoved } = begun;
+        let BegunCall { file, ring, process, id, tid, call, unmoved } = begun;
         let unique = id.to_unique();
         // What an ioctl of this thread was to go on with, and did not because of a signal, this call takes up.
         self.retract_expected_call(tid);
@@ -214,7 +218,11 @@ impl SessionShared {
         let thread = CallingThread { priority, ..CallingThread::default() };
         let call = Call::new(request, IoctlData::of(&call)).into();
         let event = Event::Ioctl { call, thread, command: BINDER_WRITE_READ };
-        self.submit_and_take(&file.device, Job::Event(event), batch)
+        let left = self.submit_and_take(&file.device, Job::Event(event), batch);
+        if ring.was_interrupted(id) {
+            self.interrupt_in_ring(&file, id);
+        }
+        left
     }
 
     /// Answers a call of a ring.

@@ -89,6 +89,8 @@ struct RingCall {
     request: RingRequest,
     /// How many bytes of its returns lie in the slot.
     returns_len: usize,
+    /// A signal wants to end it, and it may be on its way to the front end still.
+    was_interrupted: bool,
 }
 
 /// Descriptor work whose call goes on in an ioctl.
@@ -104,6 +106,7 @@ pub(crate) struct MovedFdWork {
 /// What was found in a slot.
 pub(crate) struct BegunCall {
     pub(super) file: Arc<ClientFile>,
+    pub(super) ring: Arc<RingFile>,
     pub(super) process: ProcessKey,
     pub(super) id: RingCallId,
     /// Whose slot it is.
@@ -217,7 +220,7 @@ impl RingFile {
 
     /// Takes the request out of a slot, if there is one.
     pub(super) fn begin(
-        &self,
+        self: &Arc<Self>,
         file: &Arc<ClientFile>,
         slot: SlotIndex,
         sequence: u32,
@@ -232,9 +235,27 @@ impl RingFile {
         }
         let id = RingCallId::new(self.number, slot, sequence);
         let request = segment.read_request(slot);
-        *call = Some(RingCall { id, request, returns_len: 0 });
-        let (file, process, tid, call) = (file.clone(), self.process, *tid, request.call);
-        Some(BegunCall { file, process, id, tid, call, unmoved: moved.take() })
+        *call = Some(RingCall { id, request, returns_len: 0, was_interrupted: false });
+        let (process, tid, call, unmoved) = (self.process, *tid, request.call, moved.take());
+        let (file, ring) = (file.clone(), self.clone());
+        Some(BegunCall { file, ring, process, id, tid, call, unmoved })
+    }
+
+    /// Notes that a signal wants to end a call.
+    pub(super) fn note_interruption(&self, id: RingCallId) {
+        let Some(slot) = id.slot() else { return };
+        let mut slot = self.slot(slot);
+        if let Some(call) = slot.as_mut().and_then(|it| it.call.as_mut()).filter(|it| it.id == id) {
+            call.was_interrupted = true;
+        }
+    }
+
+    /// Whether a signal wants to end a call that is under way.
+    pub(super) fn was_interrupted(&self, id: RingCallId) -> bool {
+        let Some(slot) = id.slot() else { return false };
+        let slot = self.slot(slot);
+        let call = slot.as_ref().and_then(|it| it.call.as_ref());
+        call.is_some_and(|call| call.id == id && call.was_interrupted)
     }
 
     /// The struct that was posted with a call.
