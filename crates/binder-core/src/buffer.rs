@@ -131,6 +131,22 @@ pub(crate) struct Buffer {
     pub(crate) array_descriptors: Vec<u32>,
 }
 
+/// What a mapping gets back of a buffer that has come to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TakenRange {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+    /// The pid of its sender, if it is a one-way.
+    oneway_of: Option<u32>,
+}
+
+impl Buffer {
+    pub(crate) fn range(&self) -> TakenRange {
+        let Layout { start, slot_len: len, .. } = self.layout;
+        TakenRange { start, len, oneway_of: self.is_oneway.then_some(self.sender_pid) }
+    }
+}
+
 /// Room that was found for a transaction and is not a buffer yet.
 ///
 /// Becomes one by [`Mapping::commit`], or goes back by [`Mapping::abort`].
@@ -234,6 +250,7 @@ impl Mapping {
     }
 
     /// Makes the reservation a buffer.
+    #[inline]
     pub(crate) fn commit(&mut self, reservation: BufferReservation, buffer: Buffer) {
         let BufferReservation { layout, .. } = reservation;
         debug_assert_eq!(layout, buffer.layout, "it lies where there is room");
@@ -247,34 +264,36 @@ impl Mapping {
 
     /// Gives a reserved range back.
     pub(crate) fn abort(&mut self, reservation: BufferReservation) {
-        self.give_back(&reservation.layout, reservation.is_oneway);
+        let Layout { start, slot_len, .. } = reservation.layout;
+        self.give_back(start, slot_len, reservation.is_oneway);
     }
 
     /// Gives back the range of a buffer that has come to its end.
-    pub(crate) fn retire(&mut self, buffer: &Buffer) {
-        if buffer.is_oneway
-            && let Some((buffers, bytes)) = self.oneways.get_mut(&buffer.sender_pid)
+    pub(crate) fn retire(&mut self, range: TakenRange) {
+        let TakenRange { start, len, oneway_of } = range;
+        if let Some(sender_pid) = oneway_of
+            && let Some((buffers, bytes)) = self.oneways.get_mut(&sender_pid)
         {
             *buffers -= 1;
-            *bytes -= buffer.layout.slot_len;
+            *bytes -= len;
             if *buffers == 0 {
-                self.oneways.remove(&buffer.sender_pid);
+                self.oneways.remove(&sender_pid);
             }
         }
-        self.give_back(&buffer.layout, buffer.is_oneway);
+        self.give_back(start, len, oneway_of.is_some());
     }
 
-    fn give_back(&mut self, layout: &Layout, is_oneway: bool) {
+    fn give_back(&mut self, start: u32, len: u32, is_oneway: bool) {
         if is_oneway {
-            self.oneway_room += layout.slot_len;
+            self.oneway_room += len;
         }
-        self.ranges.give_back(layout.start, layout.slot_len);
-        self.pages.leave_range(layout.start, layout.slot_len);
+        self.ranges.give_back(start, len);
+        self.pages.leave_range(start, len);
     }
 
     /// Forgets a buffer of a process that ends. Says whether there was one.
     pub(crate) fn forget_one(&mut self) -> bool {
-        self.buffers.pop_first().is_some()
+        self.buffers.forget_first()
     }
 
     pub(crate) fn get_mut(&mut self, start: u32) -> Option<&mut Buffer> {
@@ -432,11 +451,14 @@ impl Context {
 
     /// Takes a buffer that has come to its end; what its objects hold is still to be let go of.
     fn take_buffer(&mut self, process: ProcessKey, start: u32) -> Option<EndingBuffer> {
-        let buffer = self.processes[process].mapping.as_mut()?.buffers.remove(start)?;
-        if let Some(node) = buffer.target {
+        let mapping = self.processes[process].mapping.as_mut()?;
+        let (target, ending) = mapping
+            .buffers
+            .remove(start, |buffer| (buffer.target, EndingBuffer::new(process, buffer)))?;
+        if let Some(node) = target {
             self.unhold_locally(node, Strength::Strong);
         }
-        Some(EndingBuffer::new(process, buffer))
+        Some(ending)
     }
 
     /// Takes back what an object in a buffer of `process` counted.

@@ -107,47 +107,65 @@ impl Context {
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<Outcome, Errno> {
         self.slice.begin();
+        let Err(fault) = written else { return self.finish_copied_out(copy_out, request) };
+        let (thread, handing) = self.take_pending_copy_out(copy_out.key)?;
+        self.threads[thread].proven.forget();
+        if let Some(transaction) = handing.last {
+            let errno = Errno::from(fault).number();
+            let reason = "the receiver's read buffer is out of reach";
+            self.log_undelivered(thread, transaction, errno, reason);
+            self.discard_undelivered(transaction, Verdict::Failed, memory);
+        }
+        if handing.asks_for_thread {
+            let process = self.threads[thread].process;
+            self.processes[process].has_requested_thread = false;
+        }
+        self.close_on_return(thread, handing.installed);
+        self.keep_memory(copy_out.bytes);
+        self.conclude(thread, Err(fault.into()))
+    }
+
+    /// As [`finish_copy_out`](Self::finish_copy_out), for returns that were written, or surely will be.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn finish_copied_out(
+        &mut self,
+        copy_out: CopyOut,
+        request: &mut BinderWriteRead,
+    ) -> Result<Outcome, Errno> {
         let CopyOut { key, address: ClaimedAddr(address), bytes } = copy_out;
-        let SuspendedCall { thread, then, .. } = self.take_suspended_call(key)?;
-        let Resumption::CopyOut(handing) = then else {
-            debug_assert!(false, "nothing else has such a key");
-            return Err(Errno::EINVAL);
-        };
+        let (thread, handing) = self.take_pending_copy_out(key)?;
+        self.threads[thread].proven.note_written(address, bytes.len() as u64);
+        if let Some(rest) = handing.rest {
+            self.keep_memory(bytes);
+            let Rest { returns, waits } = *rest;
+            let result = self.go_on_reading(thread, waits, request, returns);
+            self.pass_on_work(thread, &result);
+            return self.conclude(thread, result);
+        }
         let process = self.threads[thread].process;
-        let result = match written {
-            Ok(()) => {
-                self.threads[thread].proven.note_written(address, bytes.len() as u64);
-                if let Some(rest) = handing.rest {
-                    self.keep_memory(bytes);
-                    let Rest { returns, waits } = *rest;
-                    let result = self.go_on_reading(thread, waits, request, returns);
-                    self.pass_on_work(thread, &result);
-                    return self.conclude(thread, result);
-                }
-                self.processes[process].counters.count_returns(&bytes);
-                request.read_consumed += bytes.len() as u64;
-                if let Some(transaction) = handing.last {
-                    self.note_delivery(thread, transaction);
-                }
-                Ok(Outcome::Done)
-            }
-            Err(fault) => {
-                self.threads[thread].proven.forget();
-                if let Some(transaction) = handing.last {
-                    let errno = Errno::from(fault).number();
-                    let reason = "the receiver's read buffer is out of reach";
-                    self.log_undelivered(thread, transaction, errno, reason);
-                    self.discard_undelivered(transaction, Verdict::Failed, memory);
-                }
-                if handing.asks_for_thread {
-                    self.processes[process].has_requested_thread = false;
-                }
-                self.close_on_return(thread, handing.installed);
-                Err(fault.into())
-            }
-        };
+        self.processes[process].counters.count_returns(&bytes);
+        request.read_consumed += bytes.len() as u64;
+        if let Some(transaction) = handing.last {
+            self.note_delivery(thread, transaction);
+        }
         self.keep_memory(bytes);
-        self.conclude(thread, result)
+        self.conclude(thread, Ok(Outcome::Done))
+    }
+
+    /// Takes what depends on whether a thread gets its returns.
+    fn take_pending_copy_out(
+        &mut self,
+        key: SuspendedCallKey,
+    ) -> Result<(ThreadKey, PendingCopyOut), Errno> {
+        let SuspendedCall { thread, then, .. } = self.take_suspended_call(key)?;
+        if let Resumption::CopyOut(pending) = then {
+            return Ok((thread, pending));
+        }
+        debug_assert!(false, "nothing else has such a key");
+        Err(Errno::EINVAL)
     }
 
     /// As many bytes of a read can be written, as far as is known.

@@ -8,10 +8,11 @@
 //! [`Outcome::Yield`]: crate::Outcome::Yield
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
 
-use crate::buffer::{Buffer, BufferReservation};
+use crate::buffer::{Buffer, BufferHold, BufferReservation, TakenRange};
 use crate::context::{Caller, Context};
 use crate::env::ReceiveBuffers;
 use crate::error::{Errno, Refusal};
@@ -74,7 +75,10 @@ pub(crate) struct PartialBuffer {
 #[derive(Debug)]
 pub(crate) struct EndingBuffer {
     process: ProcessKey,
-    buffer: Buffer,
+    range: TakenRange,
+    /// Its bytes are to be cleared.
+    is_cleared: bool,
+    held: Vec<BufferHold>,
     /// So many of its holds are let go of.
     let_go: usize,
     /// So many of its bytes are cleared, if they are to be.
@@ -110,9 +114,11 @@ impl SendOrder {
 }
 
 impl EndingBuffer {
-    /// A buffer that was taken out of its mapping.
-    pub(crate) fn new(process: ProcessKey, buffer: Buffer) -> Self {
-        Self { process, buffer, let_go: 0, cleared: 0 }
+    /// A buffer that is taken out of its mapping.
+    pub(crate) fn new(process: ProcessKey, buffer: &mut Buffer) -> Self {
+        let held = core::mem::take(&mut buffer.held);
+        let (range, is_cleared) = (buffer.range(), buffer.clears_on_free);
+        Self { process, range, is_cleared, held, let_go: 0, cleared: 0 }
     }
 }
 
@@ -379,14 +385,14 @@ impl Context {
     /// Lets go of what a buffer holds, as much of it as the slice has room for, and then of its range. Says
     /// whether that was all.
     fn end_slice(&mut self, ending: &mut EndingBuffer, memory: &mut dyn ReceiveBuffers) -> bool {
-        let EndingBuffer { process, buffer, let_go, cleared } = ending;
-        let process = *process;
+        let EndingBuffer { process, range, is_cleared, held, let_go, cleared } = ending;
+        let (process, range) = (*process, *range);
         // With the process all of it goes.
         let has_ended = |state: &Process| state.mapping.is_none();
         if self.processes.get(process).is_none_or(has_ended) {
             return true;
         }
-        while let Some(held) = buffer.held.get(*let_go) {
+        while let Some(held) = held.get(*let_go) {
             if !self.slice.has_room() {
                 return false;
             }
@@ -394,17 +400,17 @@ impl Context {
             *let_go += 1;
             self.let_go(process, *held);
         }
-        if buffer.clears_on_free {
-            let left = buffer.layout.slot_len - *cleared;
+        if *is_cleared {
+            let left = range.len - *cleared;
             let len = left.min(SLICE_BYTES);
-            memory.clear(process, buffer.layout.start + *cleared, len);
+            memory.clear(process, range.start + *cleared, len);
             *cleared += len;
             if len < left {
                 return false;
             }
         }
         if let Some(mapping) = &mut self.processes[process].mapping {
-            mapping.retire(buffer);
+            mapping.retire(range);
         }
         self.note_idle(process);
         true

@@ -13,6 +13,8 @@ use binder_uapi::BinderWriteRead;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use crate::access::AccessRequest;
+use crate::carried_returns::CarriedReturns;
 use crate::ioctl::IoctlData;
 use crate::request::RequestContext;
 
@@ -33,6 +35,9 @@ pub struct Call {
     pub(crate) was_interrupted: bool,
     /// Pieces of its write buffer that have been run.
     pub(crate) pieces: u32,
+    /// The access by which its first commands were fetched, if that was before it came.
+    pub(crate) fetched: Option<Box<AccessRequest>>,
+    pub(crate) returns: CarriedReturns,
 }
 
 /// What a call waits for.
@@ -78,7 +83,32 @@ impl Call {
             state: CallState::Running,
             was_interrupted: false,
             pieces: 0,
+            fetched: None,
+            returns: CarriedReturns::default(),
         }
+    }
+
+    /// Makes it another, which begins.
+    pub(crate) fn renew(&mut self, context: RequestContext, data: IoctlData) {
+        let mut returns = core::mem::take(&mut self.returns);
+        returns.clear();
+        *self = Self { returns, ..Self::new(context, data) };
+    }
+
+    /// Adds the access by which its first commands were fetched: the front end need not ask for that.
+    pub fn set_fetched(&mut self, access: Box<AccessRequest>) {
+        self.fetched = Some(access);
+    }
+
+    /// Has as many bytes of the returns that are for address `start` [go back](Self::returns) with the answer. They must
+    /// reach the client then.
+    pub fn carry_returns(&mut self, start: u64, room_bytes: usize) {
+        self.returns.begin(start, room_bytes);
+    }
+
+    /// Notes that a signal wants to end it, before it comes.
+    pub fn note_interruption(&mut self) {
+        self.was_interrupted = true;
     }
 
     /// The number of its request.
@@ -89,6 +119,11 @@ impl Call {
     /// The bytes of the caller's struct.
     pub fn data(&self) -> &[u8] {
         self.data.bytes()
+    }
+
+    /// The returns that go back with the answer.
+    pub fn returns(&self) -> &[u8] {
+        self.returns.bytes()
     }
 }
 

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use binder_core::ProcessKey;
 
-use crate::access::AccessRequest;
+use crate::access::{AccessRequest, MemoryAccess};
 use crate::calls::Call;
 use crate::request::{CallingThread, RequestContext};
 
@@ -64,6 +64,11 @@ impl Event {
             Self::Accessed(access) => Some(access.request.caller()),
             Self::Flush { .. } | Self::Cancelled { .. } | Self::ModeSeen { .. } => None,
         }
+    }
+
+    /// Whether nothing comes of it that would need a date: a call goes on that was dated.
+    pub fn is_dated_before(&self) -> bool {
+        matches!(self, Self::Accessed(access) if matches!(access.access, MemoryAccess::CopyOut(_)))
     }
 
     /// The request that a client waits on, if one does.

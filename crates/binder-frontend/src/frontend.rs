@@ -5,12 +5,10 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use binder_core::{
-    Caller, Commands, Context, Errno, Inheritance, Opener, Priority, ProcessKey, ReceiveBuffers,
-    Waits,
+    Caller, Context, Errno, Inheritance, Opener, Priority, ProcessKey, ReceiveBuffers, Waits,
 };
 use binder_uapi::BinderFrozenStatusInfo;
 
-use crate::access::AccessRequest;
 use crate::action::{Action, Answer};
 use crate::calls::{Call, CallState, Calls};
 use crate::event::Event;
@@ -18,6 +16,7 @@ use crate::file_state::FileState;
 use crate::ioctl::{Ioctl, IoctlData};
 use crate::request::{CallingThread, RequestContext};
 use crate::slot_table::SlotTable;
+use crate::spares::Spares;
 
 /// The front end of one device. `F` is what the executor wants to know an open file by.
 #[derive(Debug)]
@@ -28,10 +27,7 @@ pub struct Frontend<F> {
     pub(crate) actions: Vec<Action<F>>,
     /// Processes that have not come to their end, the first to go on with in front.
     pub(crate) ending: VecDeque<ProcessKey>,
-    /// Commands that no call needs any more, for the memory they have.
-    pub(crate) used_commands: Option<Box<Commands>>,
-    /// An access that was made, for the same reason.
-    pub(crate) used_access: Option<Box<AccessRequest>>,
+    pub(crate) spares: Spares,
     /// Whether sends that go wrong are told.
     pub(crate) has_reports: bool,
     /// Whether threads inherit priorities from those whose calls they serve.
@@ -49,8 +45,7 @@ impl<F: Clone> Frontend<F> {
             calls: Calls::default(),
             actions: Vec::new(),
             ending: VecDeque::new(),
-            used_commands: None,
-            used_access: None,
+            spares: Spares::default(),
             has_reports,
         }
     }
@@ -73,6 +68,11 @@ impl<F: Clone> Frontend<F> {
         } else {
             actions.append(&mut self.actions);
         }
+    }
+
+    /// Hands out memory that calls have left, as far as there is none in `spares`.
+    pub fn take_spares(&mut self, spares: &mut Spares) {
+        spares.take_from(&mut self.spares);
     }
 
     /// What the executor knows an open file by.
@@ -145,7 +145,7 @@ impl<F: Clone> Frontend<F> {
     ) {
         let caller = match self.admit(&call.context, thread, memory) {
             Admission::Admitted(caller) => caller,
-            Admission::Refused(error) => return self.fail(call, error),
+            Admission::Refused(error) => return self.refuse(call, error, memory),
             Admission::Full(file) => {
                 let thread = thread.once_pruned();
                 return self.prune(file, Event::Ioctl { call, thread, command });
@@ -156,7 +156,7 @@ impl<F: Clone> Frontend<F> {
             Err(error) => {
                 // The thread has called, though nothing comes of it.
                 self.context.note_call(&caller);
-                return self.fail(call, error);
+                return self.refuse(call, error, memory);
             }
         };
         match ioctl {
@@ -318,6 +318,14 @@ impl<F: Clone> Frontend<F> {
         }
     }
 
+    /// Answers a call that does not begin.
+    fn refuse(&mut self, mut call: Box<Call>, error: Errno, memory: &mut dyn ReceiveBuffers) {
+        if let Some(fetched) = call.fetched.take() {
+            self.give_up_reservations(fetched.access, memory);
+        }
+        self.fail(call, error);
+    }
+
     pub(crate) fn fail(&mut self, call: Box<Call>, error: Errno) {
         self.answer(call, Err(error));
     }
@@ -342,8 +350,7 @@ impl<F: Clone> Frontend<F> {
         self.files.shrink();
         self.calls.shrink();
         // The next call makes others, with no more memory than it needs.
-        self.used_commands = None;
-        self.used_access = None;
+        self.spares = Spares::default();
         self.ending.shrink_to_fit();
         self.actions.shrink_to_fit();
     }

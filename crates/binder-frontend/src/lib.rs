@@ -11,7 +11,7 @@
 //! what), `write_read` (commands in, returns out), `access` (what is read and written of a client's memory), `calls`
 //! (where a call is while it waits), `action` (what is
 //! to be done). Besides: `interruption` (signals), `fd_work` (files on their way into a client), `file_state` and
-//! `slot_table` (what is known of each), `release` (what ends, slice by slice), `effects` (what the core wants done).
+//! `slot_table` (what is known of each), `carried_returns` (what goes back with an answer), `spares` (memory for the next call), `release` (what ends, slice by slice), `effects` (what the core wants done).
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -21,6 +21,7 @@ extern crate alloc;
 mod access;
 mod action;
 mod calls;
+mod carried_returns;
 mod effects;
 mod event;
 mod fd_work;
@@ -31,6 +32,7 @@ mod ioctl;
 mod release;
 mod request;
 mod slot_table;
+mod spares;
 #[cfg(test)]
 mod test_frontend;
 mod write_read;
@@ -44,3 +46,4 @@ pub use frontend::Frontend;
 pub use ioctl::{Ioctl, IoctlData};
 pub use request::{CallingThread, RequestContext};
 pub use slot_table::SlotTable;
+pub use spares::Spares;

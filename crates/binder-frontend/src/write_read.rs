@@ -34,50 +34,45 @@ impl<F: Clone> Frontend<F> {
         };
         let can_wait = call.state == CallState::Yielding || call.pieces >= PIECES_IN_A_ROW;
         self.calls.insert(call);
-        let end = AccessEnd::Done;
-        let access = match self.used_access.take() {
-            Some(mut used) => {
-                *used = AccessRequest { request, access, can_wait, end };
-                used
-            }
-            None => Box::new(AccessRequest { request, access, can_wait, end }),
-        };
+        let access = self.spares.access(request, access, can_wait);
         self.actions.push(Action::Access { file, access });
     }
 
-    /// Fetches the next commands of a call, if there are any, and runs them.
-    pub(crate) fn begin_write_read(&mut self, call: Box<Call>, memory: &mut dyn ReceiveBuffers) {
-        if call.request.write_consumed < call.request.write_size {
+    /// Fetches the first commands of a call, if there are any and they were not fetched before it came, and runs them.
+    pub(crate) fn begin_write_read(
+        &mut self,
+        mut call: Box<Call>,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
+        if let Some(fetched) = call.fetched.take() {
+            let (access, end) = self.take_access(fetched);
+            self.go_on_after_access(call, access, end, memory);
+        } else if call.request.write_consumed < call.request.write_size {
             self.fetch(call);
         } else {
-            let mut commands = self.spare_commands(&call);
+            let mut commands = self.spares.commands(&call.request);
             commands.clear(&call.request);
             self.run_commands(call, commands, None, memory);
         }
     }
 
-    /// Commands that no call needs, to be replaced.
-    fn spare_commands(&mut self, call: &Call) -> Box<Commands> {
-        self.used_commands.take().unwrap_or_else(|| Commands::none(&call.request).into())
-    }
-
     /// Has a call wait for its next commands.
     fn fetch(&mut self, call: Box<Call>) {
-        let commands = self.spare_commands(&call);
+        let commands = self.spares.commands(&call.request);
         let access = MemoryAccess::Commands(call.request, commands);
         self.access(call, access);
     }
 
-    /// Makes a reservation for what the call behind a request sends, while its commands are being fetched: for
-    /// which open file, and where in its receive buffer.
+    /// Makes a reservation for what a call sends, while its commands are being fetched: for which open file, and where
+    /// in its receive buffer.
     pub fn reserve_early(
         &mut self,
-        unique: u64,
+        request: &RequestContext,
         kind: TransactionKind,
         data: &BinderTransactionDataSg,
         memory: &mut dyn ReceiveBuffers,
     ) -> Option<EarlyReservation> {
-        let request = self.calls.get(unique)?.context;
+        self.files.get(request.process)?;
         self.context.reserve_early(request.process, request.tid, kind, data, memory)
     }
 
@@ -91,14 +86,9 @@ impl<F: Clone> Frontend<F> {
     }
 
     /// Goes on with a call whose client's memory was accessed, unless it was answered meanwhile.
-    pub(crate) fn go_on(
-        &mut self,
-        mut accessed: Box<AccessRequest>,
-        memory: &mut dyn ReceiveBuffers,
-    ) {
-        let access = core::mem::replace(&mut accessed.access, MemoryAccess::Nothing);
-        let (request, end) = (accessed.request, accessed.end);
-        self.used_access = Some(accessed);
+    pub(crate) fn go_on(&mut self, accessed: Box<AccessRequest>, memory: &mut dyn ReceiveBuffers) {
+        let request = accessed.request;
+        let (access, end) = self.take_access(accessed);
         let Some(mut call) = self.calls.take(request.unique) else {
             return self.give_up_reservations(access, memory);
         };
@@ -111,6 +101,24 @@ impl<F: Clone> Frontend<F> {
             self.give_up_reservations(access, memory);
             return self.end_call(call, Err(Errno::EINVAL));
         }
+        self.go_on_after_access(call, access, end, memory);
+    }
+
+    /// What was accessed, and how that ended.
+    fn take_access(&mut self, mut accessed: Box<AccessRequest>) -> (MemoryAccess, AccessEnd) {
+        let access = core::mem::replace(&mut accessed.access, MemoryAccess::Nothing);
+        let end = accessed.end;
+        self.spares.keep_access(accessed);
+        (access, end)
+    }
+
+    fn go_on_after_access(
+        &mut self,
+        mut call: Box<Call>,
+        access: MemoryAccess,
+        end: AccessEnd,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
         match (access, end) {
             (access, AccessEnd::Bug) => {
                 self.give_up_reservations(access, memory);
@@ -141,7 +149,11 @@ impl<F: Clone> Frontend<F> {
     }
 
     /// Gives up what was reserved for commands that no call will run.
-    fn give_up_reservations(&mut self, access: MemoryAccess, memory: &mut dyn ReceiveBuffers) {
+    pub(crate) fn give_up_reservations(
+        &mut self,
+        access: MemoryAccess,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
         if let MemoryAccess::Commands(_, mut commands) | MemoryAccess::Turn(_, mut commands) =
             access
         {
@@ -170,8 +182,7 @@ impl<F: Clone> Frontend<F> {
             Ok(Outcome::Locate(receiver)) => return self.locate(call, receiver, commands),
             _ => {}
         }
-        commands.trim();
-        self.used_commands = Some(commands);
+        self.spares.keep_commands(commands);
         self.go_on_after(call, outcome);
     }
 
@@ -219,10 +230,10 @@ impl<F: Clone> Frontend<F> {
     /// only reads.
     pub(crate) fn read_again(&mut self, mut call: Box<Call>, memory: &mut dyn ReceiveBuffers) {
         let caller = Caller { waits: Waits::UntilReady, ..self.caller(&call.context) };
-        let mut commands = self.spare_commands(&call);
+        let mut commands = self.spares.commands(&call.request);
         commands.clear(&call.request);
         let outcome = self.context.write_read(&caller, &mut call.request, &mut commands, memory);
-        self.used_commands = Some(commands);
+        self.spares.keep_commands(commands);
         self.go_on_after(call, outcome);
     }
 
@@ -246,7 +257,11 @@ impl<F: Clone> Frontend<F> {
                 return self.calls.insert(call);
             }
             Ok(Outcome::CopyOut(copy_out)) => {
-                return self.access(call, MemoryAccess::CopyOut(copy_out));
+                if !call.returns.take(copy_out.address.0, &copy_out.bytes) {
+                    return self.access(call, MemoryAccess::CopyOut(copy_out));
+                }
+                let outcome = self.context.finish_copied_out(copy_out, &mut call.request);
+                return self.go_on_after(call, outcome);
             }
             Ok(Outcome::FdWork(work)) => return self.begin_fd_work(call, work),
             Ok(Outcome::Yield(_) | Outcome::Locate(_)) => {

@@ -3,10 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use binder_core::{Context, Errno, Inheritance, MemoryBudget, ProcessKey};
-use binder_frontend::{Call, Event, Frontend};
+use binder_frontend::{Event, Frontend, Spares};
+use binder_os::SteadyClock;
 use binder_report::LockUsage;
 
 use crate::client::Clients;
@@ -27,6 +27,8 @@ pub(crate) type Deferred = Box<dyn FnOnce(&SessionShared) + Send>;
 /// Pages that one slice gives back: about a millisecond's worth, for others wait meanwhile.
 const SLICE_PAGES: usize = 1024;
 const PAGE_BYTES: usize = 4096;
+/// One of so many holds of the lock is measured.
+const MEASURED: u64 = 16;
 
 /// A device of a mount.
 pub(crate) struct Device {
@@ -46,9 +48,9 @@ pub(crate) struct DeviceState {
     budget: MemoryBudget,
     expected: Arc<ExpectedCalls>,
     deferred: Vec<Deferred>,
-    /// When the clock of the context was 0; `None` where no statistics are shown.
-    start: Option<Instant>,
-    /// Since when jobs are run, by that clock: they are held to have the lock since then.
+    /// By which things are dated; `None` where no statistics are shown.
+    clock: Option<SteadyClock>,
+    /// Since when jobs are run, if this hold of the lock is measured.
     held_since_ns: Option<u64>,
     lock_usage: LockUsage,
 }
@@ -71,8 +73,8 @@ pub(crate) type DeviceWork = Box<dyn FnOnce(&mut DeviceState) + Send>;
 pub(crate) struct Batch {
     pub(crate) actions: Vec<DeviceAction>,
     pub(crate) deferred: Vec<Deferred>,
-    /// A call that was answered, for the memory it has.
-    pub(crate) answered: Option<Box<Call>>,
+    /// Memory for the next call.
+    pub(crate) spares: Spares,
 }
 
 impl std::fmt::Debug for Device {
@@ -138,9 +140,9 @@ impl DeviceState {
         budget: MemoryBudget,
         expected: Arc<ExpectedCalls>,
         inheritance: Inheritance,
-        start: Option<Instant>,
+        clock: Option<SteadyClock>,
     ) -> Self {
-        let frontend = Frontend::new(context, inheritance, start.is_some());
+        let frontend = Frontend::new(context, inheritance, clock.is_some());
         Self {
             frontend,
             clients,
@@ -148,7 +150,7 @@ impl DeviceState {
             budget,
             expected,
             deferred: Vec::new(),
-            start,
+            clock,
             held_since_ns: None,
             lock_usage: LockUsage::default(),
         }
@@ -157,6 +159,7 @@ impl DeviceState {
     /// Hands out what is to be done.
     pub(crate) fn hand_out(&mut self, batch: &mut Batch) {
         self.frontend.take_actions(&mut batch.actions);
+        self.frontend.take_spares(&mut batch.spares);
         batch.deferred.append(&mut self.deferred);
     }
 
@@ -175,7 +178,9 @@ impl DeviceState {
             Job::Work(_) => (None, None),
         };
         self.clients.set_caller(caller.map_or(0, |(_, tid)| tid));
-        self.note_time();
+        if self.is_measured() || !matches!(&job, Job::Event(event) if event.is_dated_before()) {
+            self.note_time();
+        }
         let guarded = AssertUnwindSafe(|| match job {
             Job::Event(event) => {
                 self.frontend.handle(event, &mut self.clients);
@@ -226,25 +231,30 @@ impl DeviceState {
 
     /// Tells the core what time it is: it dates what is sent.
     pub(crate) fn note_time(&mut self) {
-        if let Some(now_ns) = self.now_ns() {
-            self.frontend.context_mut().set_now(now_ns);
+        let Some(clock) = self.clock else { return };
+        let now_ns = clock.now_ns();
+        self.frontend.context_mut().set_now(now_ns);
+        if self.is_measured() {
             self.held_since_ns.get_or_insert(now_ns);
         }
     }
 
+    /// Whether it is measured how long the lock is held this time: to read the clock for each takes longer than some do.
+    fn is_measured(&self) -> bool {
+        self.clock.is_some() && self.lock_usage.holds.is_multiple_of(MEASURED)
+    }
+
     /// Notes that the lock is given back now.
     fn note_release(&mut self) {
-        let Some(since_ns) = self.held_since_ns.take() else { return };
+        let Some(clock) = self.clock else { return };
+        if let Some(since_ns) = self.held_since_ns.take() {
+            self.lock_usage.held_ns += MEASURED * clock.now_ns().saturating_sub(since_ns);
+        }
         self.lock_usage.holds += 1;
-        self.lock_usage.held_ns +=
-            self.now_ns().map_or(0, |now_ns| now_ns.saturating_sub(since_ns));
     }
 
-    fn now_ns(&self) -> Option<u64> {
-        self.start.map(|start| u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
-    }
-
-    /// How the lock was used by those who have jobs done; nothing is noted where no statistics are shown.
+    /// How the lock was used by those who have jobs done, as one of [`MEASURED`] holds tells; nothing is noted where no
+    /// statistics are shown.
     pub(crate) fn lock_usage(&self) -> LockUsage {
         self.lock_usage
     }

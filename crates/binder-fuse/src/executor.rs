@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 
 use binder_core::{Commands, Errno, FdWork, ProcessKey};
-use binder_frontend::{Action, Answer, Call, Cancelled, Event, RequestContext};
+use binder_frontend::{Action, Answer, Cancelled, Event, RequestContext, Spares};
 use binder_os::realtime::Boost;
 use binder_os::{injection, proc_files};
 use binder_uapi::BinderWriteRead;
@@ -15,7 +15,7 @@ use crate::device::{Batch, Device, DeviceAction, DeviceState, DeviceWork, Job};
 use crate::fd_work::{FdTask, FdTaskKind, WaitsIn};
 use crate::freezer::FreezerEvent;
 use crate::io_queue::IoRequest;
-use crate::memory_op::MemoryAccessor;
+use crate::memory_op::{MemoryAccessor, begin_call};
 use crate::quota::Account;
 use crate::ring::{MovedFdWork, RingCallId};
 use crate::seccomp_add_fd;
@@ -110,15 +110,18 @@ impl SessionShared {
                     self.leave_to_pool(file, access);
                 }
             }
+            IoRequest::Begin { file, call, thread, .. } => {
+                self.submit(&file.device, Job::Event(begin_call(call, thread)));
+            }
             IoRequest::AddFd(task) => self.pool.run_fd_task(*task),
         }
     }
 
     /// Does all that is to be done, and hands what may take its time to `sink`.
     pub(crate) fn execute(&self, device: &Arc<Device>, batch: &mut Batch, sink: &mut Sink<'_>) {
-        let Batch { actions, deferred, answered } = batch;
+        let Batch { actions, deferred, spares } = batch;
         for action in actions.drain(..) {
-            self.act(device, action, sink, answered);
+            self.act(device, action, sink, spares);
         }
         for work in deferred.drain(..) {
             work(self);
@@ -130,12 +133,12 @@ impl SessionShared {
         device: &Arc<Device>,
         action: DeviceAction,
         sink: &mut Sink<'_>,
-        answered: &mut Option<Box<Call>>,
+        spares: &mut Spares,
     ) {
         match action {
             Action::Answer { call, answer } => {
-                self.answer(call.unique(), answer, call.data());
-                *answered = Some(call);
+                self.answer(call.unique(), answer, call.data(), call.returns());
+                spares.keep_call(call);
             }
             Action::AnswerPoll { unique, is_readable: Ok(is_readable) } => {
                 let events = if is_readable { POLLIN | POLLRDNORM } else { 0 };
@@ -191,7 +194,7 @@ impl SessionShared {
 
     /// Answers an ioctl that comes to no front end.
     pub(crate) fn refuse_ioctl(&self, unique: u64, error: Errno) {
-        self.answer(unique, Answer::Failed(error), &[]);
+        self.answer(unique, Answer::Failed(error), &[], &[]);
     }
 
     /// Answers a request of whatever kind that ends with an error.
@@ -202,9 +205,9 @@ impl SessionShared {
         }
     }
 
-    fn answer(&self, unique: u64, answer: Answer, data: &[u8]) {
+    fn answer(&self, unique: u64, answer: Answer, data: &[u8], returns: &[u8]) {
         if let Some(id) = RingCallId::of_unique(unique) {
-            return self.answer_in_ring(id, answer, data);
+            return self.answer_in_ring(id, answer, data, returns);
         }
         let result = match answer {
             Answer::Done => 0,

@@ -245,6 +245,9 @@ pub(crate) fn give_up_own() {
 
 /// Whether there are calls that signals want to end and could not: their threads may be killed yet.
 fn has_interrupted(shared: &SessionShared) -> bool {
+    if shared.first_fetches.has_interrupted() {
+        return true;
+    }
     let has_some = |state: &mut DeviceState| state.frontend.has_interrupted();
     let has_some = |device| shared.ask(&device, has_some).unwrap_or(false);
     shared.devices_in_use().into_iter().any(has_some)
@@ -255,6 +258,7 @@ fn has_interrupted(shared: &SessionShared) -> bool {
 fn look_at_sleepers(shared: &SessionShared) -> u32 {
     let start = processes::own_thread_time();
     let mut sleepers = Vec::new();
+    shared.first_fetches.cancel_interrupted();
     for device in shared.devices_in_use() {
         let list = |state: &mut DeviceState| {
             state.frontend.cancel_interrupted();

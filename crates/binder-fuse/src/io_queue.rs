@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use binder_frontend::AccessRequest;
+use binder_frontend::{AccessRequest, Call, CallingThread};
 
 use crate::client_file::ClientFile;
 use crate::fd_work::FdTask;
@@ -13,6 +13,13 @@ use crate::fd_work::FdTask;
 pub(crate) enum IoRequest {
     /// Of the memory of the process that has a file open.
     Access(Arc<ClientFile>, Box<AccessRequest>),
+    /// To fetch the first commands of a call that begins, and to have it begin.
+    Begin {
+        file: Arc<ClientFile>,
+        call: Box<Call>,
+        thread: CallingThread,
+        fetch: Box<AccessRequest>,
+    },
     /// To send a thread to the supervisor.
     AddFd(Box<FdTask>),
 }

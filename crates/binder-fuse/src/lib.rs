@@ -24,6 +24,7 @@ mod executor;
 mod exit_watcher;
 mod fd_work;
 mod files;
+mod first_fetches;
 mod freezer;
 mod housekeeper;
 mod io_queue;

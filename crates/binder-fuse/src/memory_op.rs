@@ -11,9 +11,11 @@ use binder_core::{
     CallerMemory, ClaimedAddr, CopyFault, CopyOut, EarlyReservation, EarlyReservationKey,
     TransactionKind,
 };
-use binder_frontend::{AccessEnd, AccessRequest, Event, MemoryAccess, RequestContext};
+use binder_frontend::{
+    AccessEnd, AccessRequest, Call, CallingThread, Event, MemoryAccess, RequestContext,
+};
 use binder_os::{ClientMemory, MappedMemory};
-use binder_uapi::BinderTransactionDataSg;
+use binder_uapi::{BINDER_WRITE_READ, BinderTransactionDataSg};
 
 use crate::client_file::ClientFile;
 use crate::device::{Batch, Job};
@@ -98,7 +100,47 @@ pub(crate) enum MemoryAccessor {
     Pool,
 }
 
+/// What tells the front end of a call of which nothing is fetched, or what its memory is fetched with.
+pub(crate) fn begin_call(call: Box<Call>, thread: CallingThread) -> Event {
+    Event::Ioctl { call, thread, command: BINDER_WRITE_READ }
+}
+
 impl SessionShared {
+    /// Fetches the first commands of a call, as a reader does, and has it begin: the front end is asked once less. Returns
+    /// the first of what is to be done then.
+    pub(crate) fn begin(
+        &self,
+        reader: &mut RequestReader,
+        file: Arc<ClientFile>,
+        mut call: Box<Call>,
+        thread: CallingThread,
+        mut fetch: Box<AccessRequest>,
+    ) -> Result<Option<IoRequest>, Replaced> {
+        let pid = file.pid;
+        if self.slow.holds(pid) {
+            let job = Job::Event(begin_call(call, thread));
+            return Ok(self.submit_and_take(&file.device, job, reader.batch()));
+        }
+        if !reader.advance(pid) {
+            self.submit(&file.device, Job::Event(begin_call(call, thread)));
+            return Err(Replaced);
+        }
+        self.first_fetches.begin(&file, &fetch.request);
+        fetch.end = self.perform(&file, &mut fetch, MemoryAccessor::Reader);
+        if self.first_fetches.end(call.unique()) {
+            call.note_interruption();
+        }
+        call.set_fetched(fetch);
+        let job = Job::Event(begin_call(call, thread));
+        if !reader.advance(0) {
+            // The other has marked the client.
+            self.slow.end_wait(pid, true);
+            self.submit(&file.device, job);
+            return Err(Replaced);
+        }
+        Ok(self.submit_and_take(&file.device, job, reader.batch()))
+    }
+
     /// Accesses memory for a call, as a reader does, and goes on with the call. Returns the first of what is
     /// to be done then.
     pub(crate) fn access(
@@ -197,11 +239,12 @@ impl SessionShared {
         kind: TransactionKind,
         data: &BinderTransactionDataSg,
     ) -> Option<ReservedBuffer> {
+        let request = *request;
         let mut batch = Batch::default();
         let reserved = file.device.try_with(&mut batch, |state| {
             let memory = &mut state.clients;
             let EarlyReservation { key: reservation, receiver, offset } =
-                state.frontend.reserve_early(request.unique, kind, data, memory)?;
+                state.frontend.reserve_early(&request, kind, data, memory)?;
             let Some(client) = memory.get(receiver) else {
                 state.frontend.give_up_reservation(reservation, memory);
                 return None;

@@ -269,6 +269,9 @@ impl RequestReader<'_> {
         while let Some(next) = left.take().or_else(|| shared.io_queue.pop()) {
             let done = match next {
                 IoRequest::Access(file, access) => shared.access(self, file, access),
+                IoRequest::Begin { file, call, thread, fetch } => {
+                    shared.begin(self, file, call, thread, fetch)
+                }
                 IoRequest::AddFd(task) => shared.add_fd(self, *task),
             };
             match done {

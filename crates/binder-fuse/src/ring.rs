@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use binder_core::{Errno, ProcessKey};
 use binder_frontend::{Answer, Call, CallingThread, Event, IoctlData, RequestContext};
 use binder_os::RingMemory;
+use binder_ring::layout::RETURNS_BYTES;
 use binder_ring::{RingAnswer, SlotIndex};
 use binder_uapi::{
     BINDER_WRITE_READ, BinderWriteRead, RING_INTERRUPT, RING_VERSION, RingAttach, RingWait,
@@ -32,6 +33,7 @@ use crate::client_file::ClientFile;
 use crate::descriptors::mappings;
 use crate::device::{Batch, DeviceState, DeviceWork, Job};
 use crate::io_queue::IoRequest;
+use crate::memory_op::MemoryAccessor;
 use crate::session::SessionShared;
 use crate::strings::errno;
 use crate::wire::send;
@@ -206,17 +208,25 @@ impl SessionShared {
         // What an ioctl of this thread was to go on with, and did not because of a signal, this call takes up.
         self.retract_expected_call(tid);
         if let Some(unmoved) = unmoved {
-            self.end_moved(&file, unmoved);
+            self.end_moved(&file, *unmoved);
         }
         let Some(uid) = file.caller_uid(tid) else {
             // It has to make itself known once more, or has ended.
-            self.finish_in_ring(id, RingAnswer::DECLINED, &call);
+            self.finish_in_ring(id, RingAnswer::DECLINED, &call, &[]);
             return None;
         };
         let request = RequestContext { unique, process, tid, uid, argument: 0, is_compat: false };
         let priority = self.priorities.of_thread(tid);
         let thread = CallingThread { priority, ..CallingThread::default() };
-        let call = Call::new(request, IoctlData::of(&call)).into();
+        let posted = call;
+        let mut call = batch.spares.call(request, IoctlData::of(&posted));
+        call.carry_returns(posted.read_buffer.wrapping_add(posted.read_consumed), RETURNS_BYTES);
+        if posted.write_consumed < posted.write_size {
+            let mut fetch = batch.spares.fetch(request, &posted);
+            if self.access_in_slot(&file, &mut fetch, MemoryAccessor::Reader) {
+                call.set_fetched(fetch);
+            }
+        }
         let event = Event::Ioctl { call, thread, command: BINDER_WRITE_READ };
         let left = self.submit_and_take(&file.device, Job::Event(event), batch);
         if ring.was_interrupted(id) {
@@ -226,7 +236,13 @@ impl SessionShared {
     }
 
     /// Answers a call of a ring.
-    pub(crate) fn answer_in_ring(&self, id: RingCallId, answer: Answer, data: &[u8]) {
+    pub(crate) fn answer_in_ring(
+        &self,
+        id: RingCallId,
+        answer: Answer,
+        data: &[u8],
+        returns: &[u8],
+    ) {
         let result = match answer {
             Answer::Done => 0,
             Answer::Failed(error) => -error.number(),
@@ -235,12 +251,12 @@ impl SessionShared {
         // A call that comes to no front end has no struct to give back.
         let call = BinderWriteRead::read_from_bytes(data).ok();
         let call = call.or_else(|| self.rings.get(id)?.posted_call(id));
-        self.finish_in_ring(id, result, &call.unwrap_or_default());
+        self.finish_in_ring(id, result, &call.unwrap_or_default(), returns);
     }
 
-    fn finish_in_ring(&self, id: RingCallId, result: i32, call: &BinderWriteRead) {
+    fn finish_in_ring(&self, id: RingCallId, result: i32, call: &BinderWriteRead, returns: &[u8]) {
         let Some(ring) = self.rings.get(id) else { return };
-        if let Some(waits) = ring.answer(id, result, call) {
+        if let Some(waits) = ring.answer(id, result, call, returns) {
             self.end_wait(waits);
         }
     }
@@ -250,7 +266,7 @@ impl SessionShared {
         let call = moved.call;
         let Some(ring) = self.rings.get(id) else { return };
         ring.move_out(id, moved);
-        self.finish_in_ring(id, RingAnswer::DECLINED, &call);
+        self.finish_in_ring(id, RingAnswer::DECLINED, &call, &[]);
     }
 
     /// Sees to the slot of a thread that makes an ioctl. If that is to go on with a call of the slot, what goes on is
@@ -266,7 +282,7 @@ impl SessionShared {
         if let Some(id) = id {
             self.interrupt_in_ring(file, id);
         }
-        let MovedFdWork { request: from, call, work } = moved?;
+        let MovedFdWork { request: from, call, work } = *moved?;
         if call.as_bytes() != data {
             self.end_moved(file, MovedFdWork { request: from, call, work });
             return None;

@@ -13,13 +13,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
-use std::time::Instant;
 
 use binder_core::{DebugIds, Errno, Limits, MemoryBudget, ProcessKey};
 use binder_frontend::Event;
 use binder_os::{
-    BINDERFS_TYPE, DetachedMount, FuseDevice, MappedMemory, MountOptions, ReadError, ThreadWatch,
-    proc_files,
+    BINDERFS_TYPE, DetachedMount, FuseDevice, MappedMemory, MountOptions, ReadError, SteadyClock,
+    ThreadWatch, proc_files,
 };
 use fuse_wire::flags::{FUSE_IOCTL_COMPAT, FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
 use fuse_wire::{
@@ -37,6 +36,7 @@ use crate::device::{Batch, Device, DeviceWork, Job};
 use crate::events::{Events, FollowerId};
 use crate::exit_watcher::ExitWatcher;
 use crate::fd_work::WARNING_INTERVAL;
+use crate::first_fetches::FirstFetches;
 use crate::freezer::{FreezeQueue, FreezerEvent, FreezerThread};
 use crate::housekeeper::{Housekeeper, Housekeeping};
 use crate::io_queue::{IoQueue, IoRequest};
@@ -149,7 +149,7 @@ pub(crate) struct SessionShared {
     limits: Limits,
     ids: DebugIds,
     /// When the clock of all devices was 0; `None` where no statistics are shown.
-    start: Option<Instant>,
+    clock: Option<SteadyClock>,
     events: Mutex<Events>,
     /// Of threads that serve calls.
     pub(crate) priorities: Priorities,
@@ -166,6 +166,7 @@ pub(crate) struct SessionShared {
     pub(crate) end: readers::SessionEnd,
     pub(crate) io_queue: IoQueue,
     pub(crate) slow: SlowClients,
+    pub(crate) first_fetches: FirstFetches,
     pub(crate) pool: Arc<BlockingPool>,
     pub(crate) expected: Arc<ExpectedCalls>,
     pub(crate) freezer: FreezeQueue,
@@ -279,7 +280,7 @@ impl MountedBinderfs {
             past: Mutex::default(),
             limits: descriptors::affordable(options.limits),
             ids: DebugIds::default(),
-            start: options.statistics.then(Instant::now),
+            clock: options.statistics.then(SteadyClock::start),
             priorities: Priorities::new(options.inheritance),
             has_rings: options.rings,
             rings: Rings::default(),
@@ -292,6 +293,7 @@ impl MountedBinderfs {
             end: readers::SessionEnd::default(),
             io_queue: IoQueue::default(),
             slow: SlowClients::default(),
+            first_fetches: FirstFetches::default(),
             pool: Arc::default(),
             expected: Arc::default(),
             freezer,

@@ -20,6 +20,8 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
+    /// Inlined, so that a buffer is made where it is to lie.
+    #[inline]
     pub(super) fn insert(&mut self, buffer: Buffer) {
         let start = buffer.layout.start;
         let slot = self.buffers.insert(buffer);
@@ -27,23 +29,30 @@ impl Buffers {
         debug_assert_eq!(before, None, "ranges do not overlap");
     }
 
-    pub(super) fn remove(&mut self, start: u32) -> Option<Buffer> {
+    /// Forgets a buffer, once `take` has taken of it what is still wanted.
+    pub(super) fn remove<T>(
+        &mut self,
+        start: u32,
+        take: impl FnOnce(&mut Buffer) -> T,
+    ) -> Option<T> {
         let slot = self.by_start.remove(&start)?;
-        self.take(slot)
+        let taken = self.buffers.get_mut(slot).map(take);
+        self.forget(slot);
+        taken
     }
 
-    pub(super) fn pop_first(&mut self) -> Option<Buffer> {
-        let (_, slot) = self.by_start.pop_first()?;
-        self.take(slot)
+    /// Forgets the first. Says whether there was one.
+    pub(super) fn forget_first(&mut self) -> bool {
+        let first = self.by_start.pop_first();
+        first.map(|(_, slot)| self.forget(slot)).is_some()
     }
 
-    fn take(&mut self, slot: usize) -> Option<Buffer> {
-        let buffer = self.buffers.try_remove(slot);
+    fn forget(&mut self, slot: usize) {
+        drop(self.buffers.try_remove(slot));
         if self.buffers.is_empty() && self.buffers.capacity() > KEPT {
             // What a burst has left.
             self.buffers = Slab::new();
         }
-        buffer
     }
 
     pub(super) fn get(&self, start: u32) -> Option<&Buffer> {

@@ -2,7 +2,7 @@
 
 use binder_core::Errno;
 use binder_frontend::{Action, Answer, Call, CallingThread, IoctlData, RequestContext};
-use binder_os::{FileId, FuseDevice, proc_files};
+use binder_os::{FileId, FuseDevice, SteadyClock, proc_files};
 use binder_uapi::{BINDER_VERSION, BINDER_WRITE_READ, BinderWriteRead};
 use zerocopy::IntoBytes;
 
@@ -26,13 +26,13 @@ impl UnmountedDevice {
         Self::with_clock(None)
     }
 
-    /// The same, whose statistics begin at `start`.
-    fn with_clock(start: Option<Instant>) -> Self {
+    /// The same, whose things are dated by `clock`.
+    fn with_clock(clock: Option<SteadyClock>) -> Self {
         let fuse = Arc::new(FuseDevice::open().expect("/dev/fuse can be opened"));
         let clients = Clients::new(fuse.clone(), Arc::default());
         let (budget, expected) = (MemoryBudget::new(1 << 20), Arc::default());
         let (context, inheritance) = (Context::new(), Inheritance::Nothing);
-        let state = DeviceState::new(0, context, clients, budget, expected, inheritance, start);
+        let state = DeviceState::new(0, context, clients, budget, expected, inheritance, clock);
         Self { device: Arc::new(Device::new(0, "binder".into(), state)), fuse }
     }
 
@@ -122,14 +122,14 @@ fn a_bug_ends_the_open_file_that_met_it_and_no_other() {
 
 #[test]
 fn how_long_the_lock_is_held_is_noted_where_statistics_are_shown() {
-    for (start, holds) in [(None, 0), (Some(Instant::now()), 2)] {
-        let unmounted = UnmountedDevice::with_clock(start);
+    for (clock, holds) in [(None, 0), (Some(SteadyClock::start()), 2)] {
+        let unmounted = UnmountedDevice::with_clock(clock);
         let process = unmounted.open();
         for unique in [2, 4] {
             assert_eq!(unmounted.call(process, unique), Answer::Done);
         }
         let usage = unmounted.device.lock().lock_usage();
         assert_eq!(usage.holds, holds);
-        assert_eq!(usage.held_ns > 0, start.is_some());
+        assert_eq!(usage.held_ns > 0, clock.is_some());
     }
 }

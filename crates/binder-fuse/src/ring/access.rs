@@ -9,7 +9,7 @@ use binder_core::{CallerMemory, ClaimedAddr, CopyFault, EarlyReservationKey, Tra
 use binder_frontend::{AccessEnd, AccessRequest, MemoryAccess};
 use binder_uapi::BinderTransactionDataSg;
 
-use super::file::{RingCallId, RingFile};
+use super::file::{RingCallId, SlotData};
 use crate::client_file::ClientFile;
 use crate::device::{DeviceWork, Job};
 use crate::memory_op::{MemoryAccessor, ReservedBuffer};
@@ -17,8 +17,7 @@ use crate::session::SessionShared;
 
 /// A client's memory, as far as it lies in a slot.
 struct OfSlot<'r, R> {
-    ring: &'r RingFile,
-    id: RingCallId,
+    data: SlotData<'r>,
     /// Something was asked for that does not.
     has_missed: bool,
     /// For what was copied.
@@ -32,13 +31,13 @@ where
     R: FnMut(TransactionKind, &BinderTransactionDataSg) -> Option<ReservedBuffer>,
 {
     fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
-        let found = self.ring.find_data(self.id, address.0, into.len());
-        match (found, self.ring.data_of(self.id)) {
-            (Some(at), Some((memory, slot))) => {
+        let SlotData { memory, slot, .. } = self.data;
+        match self.data.find(address.0, into.len()) {
+            Some(at) => {
                 memory.segment().read_data(slot, at, into);
                 Ok(())
             }
-            _ => {
+            None => {
                 self.has_missed = true;
                 Err(CopyFault)
             }
@@ -59,7 +58,7 @@ where
         bytes: &mut Vec<u8>,
     ) -> Result<(), CopyFault> {
         // Found before there is memory for it: the length is a claim.
-        if self.ring.find_data(self.id, address.0, len).is_none() {
+        if self.data.find(address.0, len).is_none() {
             self.has_missed = true;
             return Err(CopyFault);
         }
@@ -75,8 +74,8 @@ where
     ) -> Option<(EarlyReservationKey, Result<(), CopyFault>)> {
         let header = &data.transaction_data;
         let len = usize::try_from(header.data_size).ok()?;
-        let at = self.ring.find_data(self.id, header.buffer, len)?;
-        let (memory, slot) = self.ring.data_of(self.id)?;
+        let at = self.data.find(header.buffer, len)?;
+        let SlotData { memory, slot, .. } = self.data;
         let ReservedBuffer { reservation, buffer, offset } = (self.reserve)(kind, data)?;
         self.reserved.push(reservation);
         let copied = memory.copy_data((slot, at), len, &buffer, offset);
@@ -103,7 +102,8 @@ impl SessionShared {
                     MemoryAccessor::Pool => None,
                 };
                 let reserved = Vec::new();
-                let mut memory = OfSlot { ring: &ring, id, has_missed: false, reserved, reserve };
+                let Some(data) = ring.data_of(id) else { return false };
+                let mut memory = OfSlot { data, has_missed: false, reserved, reserve };
                 commands.fetch_next(call, &mut memory);
                 if memory.has_missed {
                     // All is fetched once more.
@@ -111,9 +111,8 @@ impl SessionShared {
                 }
                 !memory.has_missed
             }
-            MemoryAccess::CopyOut(copy_out) => {
-                ring.write_returns(id, copy_out.address.0, &copy_out.bytes)
-            }
+            // They have no room in the slot.
+            MemoryAccess::CopyOut(_) => false,
             MemoryAccess::Turn(..) | MemoryAccess::Nothing => false,
         };
         if is_done {

@@ -10,7 +10,7 @@ use binder_core::{FdWork, ProcessKey};
 use binder_frontend::RequestContext;
 use binder_os::{RingMemory, ring_memory};
 use binder_ring::layout::{DATA_BYTES, SLOTS};
-use binder_ring::{Bell, RingAnswer, RingRequest, SlotIndex};
+use binder_ring::{Bell, MemoryWindows, RingAnswer, RingRequest, SlotIndex};
 use binder_uapi::BinderWriteRead;
 
 use crate::client_file::ClientFile;
@@ -80,15 +80,13 @@ struct RingSlot {
     /// The request in which the thread waits for the answer.
     wait: Option<u64>,
     /// What the next ioctl of the thread goes on with.
-    moved: Option<MovedFdWork>,
+    moved: Option<Box<MovedFdWork>>,
 }
 
 #[derive(Debug)]
 struct RingCall {
     id: RingCallId,
     request: RingRequest,
-    /// How many bytes of its returns lie in the slot.
-    returns_len: usize,
     /// A signal wants to end it, and it may be on its way to the front end still.
     was_interrupted: bool,
 }
@@ -103,6 +101,20 @@ pub(crate) struct MovedFdWork {
     pub(crate) work: Box<FdWork>,
 }
 
+/// Memory of a call's client that lies in its slot.
+pub(super) struct SlotData<'r> {
+    pub(super) memory: &'r RingMemory,
+    pub(super) slot: SlotIndex,
+    windows: MemoryWindows,
+}
+
+impl SlotData<'_> {
+    /// Where the bytes at an address of the client lie.
+    pub(super) fn find(&self, address: u64, len: usize) -> Option<usize> {
+        self.windows.find(address, len, DATA_BYTES)
+    }
+}
+
 /// What was found in a slot.
 pub(crate) struct BegunCall {
     pub(super) file: Arc<ClientFile>,
@@ -113,7 +125,7 @@ pub(crate) struct BegunCall {
     pub(super) tid: u32,
     pub(super) call: BinderWriteRead,
     /// What an ioctl was to go on with that has not come: a signal ended it before it was sent.
-    pub(super) unmoved: Option<MovedFdWork>,
+    pub(super) unmoved: Option<Box<MovedFdWork>>,
 }
 
 /// What was under way in a slot that is bound no longer.
@@ -122,7 +134,7 @@ pub(super) struct Unbound {
     pub(super) call: Option<RingCallId>,
     /// The request in which the thread waited for the answer.
     pub(super) wait: Option<u64>,
-    pub(super) moved: Option<MovedFdWork>,
+    pub(super) moved: Option<Box<MovedFdWork>>,
 }
 
 /// What a thread that waits for its answer finds.
@@ -235,7 +247,7 @@ impl RingFile {
         }
         let id = RingCallId::new(self.number, slot, sequence);
         let request = segment.read_request(slot);
-        *call = Some(RingCall { id, request, returns_len: 0, was_interrupted: false });
+        *call = Some(RingCall { id, request, was_interrupted: false });
         let (process, tid, call, unmoved) = (self.process, *tid, request.call, moved.take());
         let (file, ring) = (file.clone(), self.clone());
         Some(BegunCall { file, ring, process, id, tid, call, unmoved })
@@ -265,35 +277,12 @@ impl RingFile {
         Some(call.request.call)
     }
 
-    /// Where the bytes at an address of a call's client lie in its slot.
-    pub(super) fn find_data(&self, id: RingCallId, address: u64, len: usize) -> Option<usize> {
-        let slot = self.slot(id.slot()?);
+    /// What lies in the slot of a call.
+    pub(super) fn data_of(&self, id: RingCallId) -> Option<SlotData<'_>> {
+        let index = id.slot()?;
+        let slot = self.slot(index);
         let call = slot.as_ref()?.call.as_ref().filter(|call| call.id == id)?;
-        call.request.windows.find(address, len, DATA_BYTES)
-    }
-
-    /// The memory of a call's slot, and which that is.
-    pub(super) fn data_of(&self, id: RingCallId) -> Option<(&RingMemory, SlotIndex)> {
-        Some((&self.memory, id.slot()?))
-    }
-
-    /// Writes returns of a call that are for `address`. Says whether they have room in the slot; else they are to be
-    /// written to the client itself, and nothing of the slot lies there any more.
-    pub(super) fn write_returns(&self, id: RingCallId, address: u64, bytes: &[u8]) -> bool {
-        let Some(index) = id.slot() else { return false };
-        let mut slot = self.slot(index);
-        let call = slot.as_mut().and_then(|it| it.call.as_mut()).filter(|call| call.id == id);
-        let Some(call) = call else { return false };
-        let BinderWriteRead { read_buffer, read_consumed, .. } = call.request.call;
-        let start = read_buffer.wrapping_add(read_consumed);
-        let Some(at) = address.checked_sub(start).and_then(|at| usize::try_from(at).ok()) else {
-            return false;
-        };
-        // Without a gap: all of it is copied.
-        let is_there =
-            at <= call.returns_len && self.memory.segment().write_returns(index, at, bytes);
-        call.returns_len = if is_there { at + bytes.len() } else { call.returns_len.min(at) };
-        is_there
+        Some(SlotData { memory: &self.memory, slot: index, windows: call.request.windows })
     }
 
     /// Answers a call, unless it is over. Returns the request in which its thread waits for that.
@@ -302,13 +291,14 @@ impl RingFile {
         id: RingCallId,
         result: i32,
         call: &BinderWriteRead,
+        returns: &[u8],
     ) -> Option<u64> {
         let index = id.slot()?;
         let mut slot = self.slot(index);
         let state = slot.as_mut()?;
-        let answered = state.call.take_if(|call| call.id == id)?;
-        let returns_len = answered.returns_len;
+        state.call.take_if(|call| call.id == id)?;
         let segment = self.memory.segment();
+        let returns_len = if segment.write_returns(index, 0, returns) { returns.len() } else { 0 };
         segment.write_answer(index, &RingAnswer { result, call: *call, returns_len });
         let word = &segment.slot(index).word;
         let sleeps = word.answer();
@@ -348,12 +338,12 @@ impl RingFile {
     pub(super) fn move_out(&self, id: RingCallId, moved: MovedFdWork) {
         let Some(slot) = id.slot() else { return };
         if let Some(slot) = &mut *self.slot(slot) {
-            slot.moved = Some(moved);
+            slot.moved = Some(moved.into());
         }
     }
 
     /// The call that is under way in a slot, and what is to go on elsewhere, which is forgotten.
-    pub(super) fn leave(&self, slot: SlotIndex) -> (Option<RingCallId>, Option<MovedFdWork>) {
+    pub(super) fn leave(&self, slot: SlotIndex) -> (Option<RingCallId>, Option<Box<MovedFdWork>>) {
         match &mut *self.slot(slot) {
             Some(slot) => (slot.call.as_ref().map(|call| call.id), slot.moved.take()),
             None => (None, None),

@@ -170,6 +170,9 @@ impl WatchList {
         let (mut requests, mut newcomers) = (0, 0);
         for watched in &mut self.watched {
             let posted = watched.take_posted(rings, found, self.woken_at);
+            if posted == 0 {
+                continue;
+            }
             requests += posted.count_ones();
             newcomers += (posted & !watched.recent).count_ones();
             watched.recent |= posted;

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use binder_core::{Errno, ProcessKey};
-use binder_frontend::{Call, CallingThread, Event, IoctlData, RequestContext};
-use binder_uapi::{ANYBINDER_RING_ATTACH, ANYBINDER_RING_WAIT, BINDER_CTL_ADD, BINDER_WRITE_READ};
+use binder_frontend::{CallingThread, Event, IoctlData, RequestContext};
+use binder_uapi::{
+    ANYBINDER_RING_ATTACH, ANYBINDER_RING_WAIT, BINDER_CTL_ADD, BINDER_WRITE_READ, BinderWriteRead,
+};
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{Header, reply};
+use zerocopy::FromBytes;
 
 use super::{File, SessionShared, index};
 use crate::client_file::ClientFile;
@@ -62,16 +65,14 @@ impl SessionShared {
         if let Some(job) = self.leave_ring(&file, request, bytes) {
             return self.submit_and_take(&file.device, job, batch);
         }
+        let call = batch.spares.call(request, data);
         if command == BINDER_WRITE_READ {
             thread.priority = self.priorities.of_thread(tid);
-        }
-        let call = match batch.answered.take() {
-            Some(mut answered) => {
-                *answered = Call::new(request, data);
-                answered
+            if let Some(wanted) = commands_in(bytes) {
+                let fetch = batch.spares.fetch(request, &wanted);
+                return Some(IoRequest::Begin { file, call, thread, fetch });
             }
-            None => Box::new(Call::new(request, data)),
-        };
+        }
         let event = Event::Ioctl { call, thread, command };
         self.submit_and_take(&file.device, Job::Event(event), batch)
     }
@@ -118,6 +119,7 @@ impl SessionShared {
             if !self.events().interrupt(target)
                 && !self.interrupt_log_read(target)
                 && !self.interrupt_wait_in_ring(target)
+                && !self.first_fetches.interrupt(target)
             {
                 self.refuse(unique, Errno::EAGAIN);
             }
@@ -142,4 +144,10 @@ impl SessionShared {
     fn is_control(&self, fh: u64) -> bool {
         matches!(self.files().get(index(fh)), Some(File::Control))
     }
+}
+
+/// The caller's struct, if it has commands.
+fn commands_in(bytes: &[u8]) -> Option<BinderWriteRead> {
+    let call = BinderWriteRead::read_from_bytes(bytes).ok()?;
+    (call.write_consumed < call.write_size).then_some(call)
 }

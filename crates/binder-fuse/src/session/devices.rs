@@ -47,7 +47,7 @@ impl SessionShared {
         let (budget, expected) = (self.budget.clone(), self.expected.clone());
         let inheritance = self.priorities.inheritance();
         let state =
-            DeviceState::new(id, context, clients, budget, expected, inheritance, self.start);
+            DeviceState::new(id, context, clients, budget, expected, inheritance, self.clock);
         let device = Arc::new(Device::new(id, name, state));
         let mut devices = self.devices.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let gone = match devices.get_mut(id) {

@@ -151,7 +151,7 @@ impl World {
             MemoryAccess::Commands(call, commands) => {
                 let frontend = &mut self.devices[device];
                 let reserve = Box::new(|kind, data: &_, memory: &mut dyn ReceiveBuffers| {
-                    frontend.reserve_early(request.unique, kind, data, memory)
+                    frontend.reserve_early(request, kind, data, memory)
                 });
                 // Room is reserved by readers only, who do what cannot wait.
                 let rooms = (!*can_wait).then_some(Rooms { number: device, reserve });

@@ -1,0 +1,70 @@
+//! Returns that go back with the answer to a call instead of being written to its client's memory.
+
+use alloc::vec::Vec;
+
+/// What goes back with an answer, and what it may be.
+#[derive(Debug, Default)]
+pub(crate) struct CarriedReturns {
+    /// Where the client wants them.
+    start: u64,
+    /// As many bytes of them have room.
+    room_bytes: usize,
+    bytes: Vec<u8>,
+}
+
+impl CarriedReturns {
+    /// Forgets all but the memory, and carries nothing.
+    pub(crate) fn clear(&mut self) {
+        self.room_bytes = 0;
+        self.bytes.clear();
+    }
+
+    /// From now on carries what is for `start`, as far as it fits into so many bytes.
+    pub(crate) fn begin(&mut self, start: u64, room_bytes: usize) {
+        (self.start, self.room_bytes) = (start, room_bytes);
+    }
+
+    /// Takes returns that are for `address`, in the place of any that were. Says whether they have room; if not, they are to
+    /// be written, and what was taken for there is taken no more.
+    pub(crate) fn take(&mut self, address: u64, returns: &[u8]) -> bool {
+        let at = address.checked_sub(self.start).and_then(|at| usize::try_from(at).ok());
+        let Some(at) = at.filter(|at| *at <= self.bytes.len()) else { return false };
+        self.bytes.truncate(at);
+        let has_room = returns.len() <= self.room_bytes.saturating_sub(at);
+        if has_room {
+            self.bytes.extend_from_slice(returns);
+        }
+        has_room
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn returns_take_the_place_of_those_for_the_same_address() {
+        let mut returns = CarriedReturns::default();
+        returns.begin(0x1000, 8);
+        assert!(returns.take(0x1000, &[1, 2]));
+        assert!(returns.take(0x1000, &[3, 4, 5]));
+        assert!(returns.take(0x1003, &[6]));
+        assert_eq!(returns.bytes(), [3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn what_has_no_room_is_not_taken_nor_what_was_for_the_same_address() {
+        let mut returns = CarriedReturns::default();
+        assert!(!returns.take(0, &[1]), "nothing is carried");
+        returns.begin(0x1000, 4);
+        assert!(!returns.take(0xfff, &[1]) && !returns.take(0x1001, &[1]), "not from the start");
+        assert!(returns.take(0x1000, &[1, 2]) && !returns.take(0x1001, &[3, 4, 5, 6]));
+        assert_eq!(returns.bytes(), [1]);
+        returns.clear();
+        assert!(!returns.take(0x1000, &[1]));
+    }
+}
