@@ -5,6 +5,7 @@
 //! way a check plays out the same every time.
 
 mod controls;
+mod doors;
 mod effects;
 mod ends;
 mod fd_work;

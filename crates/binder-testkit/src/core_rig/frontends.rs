@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use binder_core::{Patience, SendReport, Waits};
 use binder_frontend::{Action, Answer, CallingThread, Event, IoctlData, RequestContext};
+use binder_uapi::BINDER_WRITE_READ;
 use rustix::io::Errno;
 
 use super::steps::{FdTask, Pending, Trouble};
@@ -132,7 +133,10 @@ impl World {
         let request = self.request(caller, unique, argument);
         let priority = self.threads[thread].priority.map(Some);
         let thread = CallingThread { priority, ..CallingThread::default() };
-        let call = binder_frontend::Call::new(request, data).into();
+        let mut call: Box<_> = binder_frontend::Call::new(request, data).into();
+        if command == BINDER_WRITE_READ {
+            self.come_by_door(device, caller.process.0, &mut call, &request, &bytes[..len]);
+        }
         self.tell(device, Event::Ioctl { call, thread, command });
         self.carry_out_actions();
     }
@@ -234,7 +238,9 @@ impl World {
 
     fn act(&mut self, device: usize, action: Action<usize>) {
         match action {
-            Action::Answer { call, answer } => self.answer(call.unique(), answer, call.data()),
+            Action::Answer { call, answer } => {
+                self.answer(call.unique(), answer, call.data(), call.returns());
+            }
             Action::AnswerPoll { unique, is_readable } => {
                 assert!(matches!(self.executor.answered(unique), Request::Poll));
                 self.executor.is_readable = is_readable == Ok(true);
@@ -288,7 +294,7 @@ impl World {
         }
     }
 
-    pub(super) fn answer(&mut self, unique: u64, answer: Answer, data: &[u8]) {
+    pub(super) fn answer(&mut self, unique: u64, answer: Answer, data: &[u8], returns: &[u8]) {
         let Request::Ioctl { thread, argument } = self.executor.answered(unique) else {
             panic!("request {unique} is no ioctl");
         };
@@ -299,6 +305,7 @@ impl World {
             Answer::Interrupted | Answer::Restart => Err(Errno::INTR),
         };
         let host = self.threads[thread].host;
+        self.carry_returns_home(host, argument, returns);
         let written = self.memory.poke(host, argument, data).map_err(|_| Errno::FAULT);
         let place = &mut self.threads[thread].call;
         // A later thread of the same number may be in a call of its own.

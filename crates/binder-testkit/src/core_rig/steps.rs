@@ -132,7 +132,7 @@ impl World {
     }
 
     /// Makes an access. Returns how it ends.
-    fn perform(
+    pub(super) fn perform(
         &mut self,
         device: usize,
         file: usize,
@@ -210,7 +210,7 @@ impl World {
     pub(super) fn retract_tasks(&mut self) {
         for (device, task) in std::mem::take(&mut self.executor.tasks) {
             let FdTask { request, work, .. } = task;
-            self.answer(request.unique, Answer::Interrupted, &[]);
+            self.answer(request.unique, Answer::Interrupted, &[], &[]);
             self.devices[device].retract_fd_work(request.unique, work.key, work.install);
         }
     }

@@ -43,10 +43,12 @@ fn a_receiver_that_is_killed_before_it_has_the_call_answers_it_by_its_death() {
     let stage = stage();
     let m = stage.manager();
     let p = stage.party();
-    // It has read before, and need not find out whether it can.
+    // They have read before, and need not find out whether they can.
     p.assert_idle();
-    m.park();
+    m.assert_idle();
+    // Before the read begins, whose returns might else go back with its answer.
     core(&stage).hold_windows();
+    m.park();
     p.start(p.reading(p.writing(&commands().call(0, Message::new(1).bytes(b"for a while")))));
     assert!(core(&stage).pass_window(), "the call is fetched");
     assert_eq!(core(&stage).census().suspended_calls, 1, "and is about to be handed over");
