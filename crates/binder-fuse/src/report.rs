@@ -2,7 +2,7 @@
 //! are asked one after the other.
 
 use binder_core::{Context, LogEntry, ProcessKey, Snapshot, SnapshotCursor, SnapshotItem};
-use binder_report::{Interfaces, LockUsage};
+use binder_report::{Doors, Interfaces, LockUsage};
 
 use crate::device::{DeviceId, DeviceState};
 use crate::logs::ShortLog;
@@ -24,6 +24,7 @@ pub(crate) enum ReportSlice {
     Device {
         heading: Option<(String, LockUsage)>,
         items: Vec<SnapshotItem>,
+        doors: Doors,
         interfaces: Interfaces,
         next: ReportCursor,
     },
@@ -60,9 +61,10 @@ impl SessionShared {
             } else {
                 Interfaces::default()
             };
+            let doors = doors_of(state, &items);
             next.follow();
             let heading = name.map(|name| (name, state.lock_usage()));
-            ReportSlice::Device { heading, items, interfaces, next }
+            ReportSlice::Device { heading, items, doors, interfaces, next }
         })
     }
 
@@ -103,4 +105,16 @@ fn interfaces_of(state: &DeviceState, items: &[SnapshotItem]) -> Interfaces {
         client.is_some_and(|client| client.buffer.memory().read(offset, into).is_ok())
     };
     Interfaces::of_slice(items, &peek)
+}
+
+fn doors_of(state: &DeviceState, items: &[SnapshotItem]) -> Doors {
+    let mut doors = Doors::default();
+    for item in items {
+        if let SnapshotItem::Process(process) = item
+            && state.clients.get(process.key).is_some_and(|client| client.file.ring().is_some())
+        {
+            doors.add_ring(process.key);
+        }
+    }
+    doors
 }

@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+mod door;
 mod interface;
 mod log;
 mod pointers;
@@ -18,6 +19,7 @@ mod stats;
 
 use alloc::string::String;
 
+pub use door::{Door, Doors};
 pub use interface::{Interfaces, Peek};
 pub use log::{DeviceEntry, newest_entries, transaction_log};
 pub use pointers::Pointers;
@@ -31,6 +33,8 @@ pub struct DeviceReport {
     pub name: String,
     /// Its tables.
     pub snapshot: binder_core::Snapshot,
+    /// By what its clients come.
+    pub doors: Doors,
     /// How its lock was used; `None` for what devices left that are gone.
     pub lock: Option<LockUsage>,
 }

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use binder_report::{DeviceReport, Interfaces, LockUsage, Pointers, records};
+use binder_report::{DeviceReport, Doors, Interfaces, LockUsage, Pointers, records};
 use binder_testkit::{CoreRig, Message, Stage, commands};
 
 /// What a service gives to its client.
@@ -72,7 +72,12 @@ fn the_logs_of_a_busy_device() {
     core.set_now(1_304_500_000);
 
     let lock = Some(LockUsage { holds: 7, held_ns: 12_000 });
-    let device = [DeviceReport { name: "binder".into(), snapshot: core.snapshot(), lock }];
+    let device = [DeviceReport {
+        name: "binder".into(),
+        snapshot: core.snapshot(),
+        doors: Doors::default(),
+        lock,
+    }];
     let hash = |pointer: u64| pointer.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
     assert_golden("state", &binder_report::state(&device, Pointers::Plain));
     assert_golden("state_hashed", &binder_report::state(&device, Pointers::Hashed(&hash)));

@@ -32,14 +32,15 @@ pub(crate) fn run(options: &PsOptions) -> Result<ExitCode, Failure> {
 
 fn to_table(processes: &[NamedProcess]) -> String {
     let mut table = RecordTable::new([
-        ">PID", "NAME", "DEVICE", ">THREADS", ">IDLE", ">NODES", ">HANDLES", ">QUEUED", ">BUFFERS",
-        ">BYTES", ">SERVING", ">WAITING",
+        ">PID", "NAME", "DEVICE", "DOOR", ">THREADS", ">IDLE", ">NODES", ">HANDLES", ">QUEUED",
+        ">BUFFERS", ">BYTES", ">SERVING", ">WAITING",
     ]);
     for NamedProcess { name, record } in processes {
         table.row([
             record.pid.to_string(),
             name.clone(),
             record.device.clone(),
+            record.door.name().into(),
             record.threads.to_string(),
             record.ready_threads.to_string(),
             record.nodes.to_string(),

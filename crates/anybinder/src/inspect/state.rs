@@ -36,7 +36,8 @@ fn owner(record: &StateRecord) -> Option<u32> {
 
 /// A table for each kind of object of which there is one.
 fn to_tables(records: &[StateRecord]) -> String {
-    let mut threads = RecordTable::new([">PID", ">THREAD", "DEVICE", "LOOPER", "CALLS", ">QUEUED"]);
+    let mut threads =
+        RecordTable::new([">PID", ">THREAD", "DEVICE", "DOOR", "LOOPER", "CALLS", ">QUEUED"]);
     let mut nodes = RecordTable::new([
         ">PID",
         ">NODE",
@@ -61,10 +62,11 @@ fn to_tables(records: &[StateRecord]) -> String {
         RecordTable::new([">PID", ">BUFFER", "DEVICE", ">DATA", ">OFFSETS", ">EXTRA", "STATE"]);
     for record in records {
         match record {
-            StateRecord::Thread { device, pid, tid, looper, stack, queued } => threads.row([
+            StateRecord::Thread { device, pid, tid, door, looper, stack, queued } => threads.row([
                 pid.to_string(),
                 tid.to_string(),
                 device.clone(),
+                door.name().into(),
                 looper_words(*looper),
                 list(stack),
                 queued.to_string(),

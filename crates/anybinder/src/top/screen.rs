@@ -31,7 +31,7 @@ fn number(value: u64) -> Key {
     Key::Number(-(value as f64))
 }
 
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Column; 15] = [
     Column {
         head: "PID",
         width: 8,
@@ -55,6 +55,12 @@ const COLUMNS: [Column; 14] = [
         width: 9,
         cell: |row| format!("{}/{}", row.process.ready_threads, row.process.threads),
         key: |row| number(row.process.threads as u64),
+    },
+    Column {
+        head: "DOOR",
+        width: 4,
+        cell: |row| row.process.door.name().into(),
+        key: |row| Key::Word(row.process.door.name().into()),
     },
     Column {
         head: "SENT/s",
@@ -119,17 +125,18 @@ const COLUMNS: [Column; 14] = [
 ];
 
 /// The column that rows are sorted by at first: what is received.
-const FIRST_SORT: usize = 5;
+const FIRST_SORT: usize = 6;
 /// The columns that a narrow terminal shows, the first before all others.
 const BY_WORTH: [&str; COLUMNS.len()] = [
-    "PID", "NAME", "RECV/s", "QUEUED", "WORST", "SENT/s", "OLDEST", "THREADS", "DEVICE", "NODES",
-    "HANDLES", "BYTES", "PAGES", "BUFFERS",
+    "PID", "NAME", "RECV/s", "QUEUED", "WORST", "SENT/s", "OLDEST", "THREADS", "DEVICE", "DOOR",
+    "NODES", "HANDLES", "BYTES", "PAGES", "BUFFERS",
 ];
 /// Between two columns.
 const GAP: u16 = 1;
 
 const HELP: &str = "\
  THREADS  idle / all that the driver knows
+ DOOR     by what it makes its calls: fuse, or ring (shared memory)
  SENT/s   calls and one-ways sent, RECV/s received
  QUEUED   what waits to be read, one-ways in line included
  BUFFERS  in the receive area, BYTES that they take

@@ -13,7 +13,7 @@ use std::time::Instant;
 use binder_core::{Errno, SnapshotBuilder};
 use binder_os::ThreadStatus;
 use binder_report::records::{self, MemoryRecord};
-use binder_report::{DeviceReport, Interfaces, LockUsage, Pointers};
+use binder_report::{DeviceReport, Doors, Interfaces, LockUsage, Pointers};
 
 use super::SessionShared;
 use super::logs::{LogRead, answer};
@@ -147,7 +147,7 @@ impl SessionShared {
 
     /// Takes all tables down; in between, others have their turn, for as long as each slice has taken.
     fn take_report(&self, shows_interfaces: bool) -> Option<Report> {
-        let mut building: Vec<(String, LockUsage, SnapshotBuilder)> = Vec::new();
+        let mut building: Vec<(String, LockUsage, Doors, SnapshotBuilder)> = Vec::new();
         let mut interfaces = Interfaces::default();
         let mut next = ReportCursor::new(shows_interfaces);
         let past = loop {
@@ -156,12 +156,19 @@ impl SessionShared {
             let start = Instant::now();
             match self.take_report_slice(next)? {
                 ReportSlice::Past(past) => break past,
-                ReportSlice::Device { heading, items, interfaces: found, next: following } => {
+                ReportSlice::Device {
+                    heading,
+                    items,
+                    doors,
+                    interfaces: found,
+                    next: following,
+                } => {
                     let took = start.elapsed();
                     if let Some((name, lock)) = heading {
-                        building.push((name, lock, SnapshotBuilder::default()));
+                        building.push((name, lock, Doors::default(), SnapshotBuilder::default()));
                     }
-                    if let Some((.., builder)) = building.last_mut() {
+                    if let Some((.., known, builder)) = building.last_mut() {
+                        known.append(doors);
                         builder.add(items);
                     }
                     interfaces.append(found);
@@ -170,11 +177,16 @@ impl SessionShared {
                 }
             }
         };
-        let built = building.into_iter().map(|(name, lock, builder)| {
+        let built = building.into_iter().map(|(name, lock, doors, builder)| {
             let (snapshot, lock) = (builder.finish(), Some(lock));
-            DeviceReport { name, snapshot, lock }
+            DeviceReport { name, snapshot, doors, lock }
         });
-        let past = DeviceReport { name: String::new(), snapshot: *past, lock: None };
+        let past = DeviceReport {
+            name: String::new(),
+            snapshot: *past,
+            doors: Doors::default(),
+            lock: None,
+        };
         let devices = built.chain([past]).collect();
         Some(Report { devices, interfaces })
     }

@@ -7,7 +7,7 @@ use binder_core::{ProcessView, StackSide, TransactionKind, WorkView};
 use serde::{Deserialize, Serialize};
 
 use super::count_work;
-use crate::DeviceReport;
+use crate::{DeviceReport, Door};
 
 const NS_PER_US: u64 = 1_000;
 
@@ -18,6 +18,9 @@ pub struct ProcessRecord {
     pub pid: u32,
     /// The device.
     pub device: String,
+    /// By what it makes its calls.
+    #[serde(default)]
+    pub door: Door,
     /// Its threads that the driver knows.
     pub threads: usize,
     /// Those of them that are idle.
@@ -53,11 +56,12 @@ pub struct ProcessRecord {
 /// The processes of all devices.
 pub fn processes(devices: &[DeviceReport]) -> impl Iterator<Item = ProcessRecord> {
     devices.iter().flat_map(|device| {
-        device.snapshot.processes.iter().map(|process| record(&device.name, process))
+        let DeviceReport { name, snapshot, doors, .. } = device;
+        snapshot.processes.iter().map(|process| record(name, process, doors.of(process.key)))
     })
 }
 
-fn record(device: &str, process: &ProcessView) -> ProcessRecord {
+fn record(device: &str, process: &ProcessView, door: Door) -> ProcessRecord {
     let todo = || process.threads.iter().flat_map(|it| &it.todo).chain(&process.todo);
     let stacked: Vec<_> = process.threads.iter().flat_map(|thread| &thread.stack).collect();
     let on_stacks = |direction| stacked.iter().filter(|entry| entry.direction == direction).count();
@@ -65,6 +69,7 @@ fn record(device: &str, process: &ProcessView) -> ProcessRecord {
     ProcessRecord {
         pid: process.pid,
         device: device.into(),
+        door,
         threads: process.threads.len(),
         ready_threads: process.ready_threads,
         max_threads: process.max_threads,

@@ -7,7 +7,7 @@ use binder_core::{NodeView, ProcessView};
 use serde::{Deserialize, Serialize};
 
 use super::count_work;
-use crate::DeviceReport;
+use crate::{DeviceReport, Door};
 
 /// One object of the driver.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub enum StateRecord {
         pid: u32,
         /// The thread.
         tid: u32,
+        /// By what its process makes its calls.
+        #[serde(default)]
+        door: Door,
         /// Looper bits: 1 registered, 2 entered, 4 exited, 8 invalid, 16 waits in a read, 32 polls.
         looper: u8,
         /// The debug ids of calls that it waits for or serves, the innermost first.
@@ -98,22 +101,23 @@ pub enum StateRecord {
 /// The objects of all devices.
 pub fn state_records(devices: &[DeviceReport]) -> Vec<StateRecord> {
     let mut records = Vec::new();
-    for DeviceReport { name, snapshot, lock: _ } in devices {
+    for DeviceReport { name, snapshot, doors, lock: _ } in devices {
         records.extend(snapshot.dead_nodes.iter().map(|it| node(name, None, it)));
         for process in &snapshot.processes {
-            put_process(&mut records, name, process);
+            put_process(&mut records, name, process, doors.of(process.key));
         }
     }
     records
 }
 
-fn put_process(records: &mut Vec<StateRecord>, name: &str, process: &ProcessView) {
+fn put_process(records: &mut Vec<StateRecord>, name: &str, process: &ProcessView, door: Door) {
     let pid = process.pid;
     let device = || String::from(name);
     records.extend(process.threads.iter().map(|it| StateRecord::Thread {
         device: device(),
         pid,
         tid: it.tid,
+        door,
         looper: it.looper,
         stack: it.stack.iter().map(|entry| entry.transaction.id).collect(),
         queued: count_work(it.todo.iter()),
