@@ -108,7 +108,7 @@ impl Context {
         commands: &mut Commands,
         memory: &mut dyn ReceiveBuffers,
     ) {
-        while let Some(room) = commands.take_room() {
+        while let Some(room) = commands.take_reservation() {
             self.give_up_reservation(room, memory);
         }
     }

@@ -224,8 +224,8 @@ impl Commands {
         self.send_at(code, self.at + CODE_BYTES)
     }
 
-    /// Takes a reservation that no send has taken up.
-    pub(crate) fn take_room(&mut self) -> Option<EarlyReservationKey> {
+    /// Takes a reservation that no send has taken up: it is to be [given up](crate::Context::give_up_reservation).
+    pub fn take_reservation(&mut self) -> Option<EarlyReservationKey> {
         self.payloads[..self.sends].iter_mut().find_map(|payload| payload.room.take())
     }
 

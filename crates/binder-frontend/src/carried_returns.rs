@@ -2,6 +2,9 @@
 
 use alloc::vec::Vec;
 
+/// No client has memory behind this, and what cannot be written there must not seem to be.
+const ADDRESSES_END: u64 = 1 << 63;
+
 /// What goes back with an answer, and what it may be.
 #[derive(Debug, Default)]
 pub(crate) struct CarriedReturns {
@@ -21,7 +24,8 @@ impl CarriedReturns {
 
     /// From now on carries what is for `start`, as far as it fits into so many bytes.
     pub(crate) fn begin(&mut self, start: u64, room_bytes: usize) {
-        (self.start, self.room_bytes) = (start, room_bytes);
+        let there = usize::try_from(ADDRESSES_END.saturating_sub(start)).unwrap_or(usize::MAX);
+        (self.start, self.room_bytes) = (start, room_bytes.min(there));
     }
 
     /// Takes returns that are for `address`, in the place of any that were. Says whether they have room; if not, they are to
@@ -66,5 +70,7 @@ mod tests {
         assert_eq!(returns.bytes(), [1]);
         returns.clear();
         assert!(!returns.take(0x1000, &[1]));
+        returns.begin(u64::MAX - 8, 4);
+        assert!(!returns.take(u64::MAX - 8, &[1]), "nobody has memory there");
     }
 }

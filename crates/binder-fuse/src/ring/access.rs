@@ -3,6 +3,8 @@
 //! Nothing here waits for a client, so any thread may do it. What is not in the slot is read from the client itself, as for
 //! every other call.
 
+use std::iter;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use binder_core::{CallerMemory, ClaimedAddr, CopyFault, EarlyReservationKey, TransactionKind};
@@ -20,8 +22,6 @@ struct OfSlot<'r, R> {
     data: SlotData<'r>,
     /// Something was asked for that does not.
     has_missed: bool,
-    /// For what was copied.
-    reserved: Vec<EarlyReservationKey>,
     /// Makes a reservation for what a send carries.
     reserve: R,
 }
@@ -77,7 +77,6 @@ where
         let at = self.data.find(header.buffer, len)?;
         let SlotData { memory, slot, .. } = self.data;
         let ReservedBuffer { reservation, buffer, offset } = (self.reserve)(kind, data)?;
-        self.reserved.push(reservation);
         let copied = memory.copy_data((slot, at), len, &buffer, offset);
         Some((reservation, copied.map_err(|_| CopyFault)))
     }
@@ -101,15 +100,21 @@ impl SessionShared {
                     // It would put what else is to be done in line, where it does not look.
                     MemoryAccessor::Pool => None,
                 };
-                let reserved = Vec::new();
                 let Some(data) = ring.data_of(id) else { return false };
-                let mut memory = OfSlot { data, has_missed: false, reserved, reserve };
-                commands.fetch_next(call, &mut memory);
+                let mut memory = OfSlot { data, has_missed: false, reserve };
+                let fetch = AssertUnwindSafe(|| commands.fetch_next(call, &mut memory));
+                if catch_unwind(fetch).is_err() {
+                    tracing::error!(request.unique, "a request met a bug when its slot was read");
+                    access.end = AccessEnd::Bug;
+                    return true;
+                }
                 if memory.has_missed {
                     // All is fetched once more.
-                    self.give_up_reserved(file, memory.reserved);
+                    let reserved = iter::from_fn(|| commands.take_reservation()).collect();
+                    self.give_up_reserved(file, reserved);
+                    return false;
                 }
-                !memory.has_missed
+                true
             }
             // They have no room in the slot.
             MemoryAccess::CopyOut(_) => false,

@@ -573,3 +573,21 @@ rmdir "$dir"
     let said = stage.run_script(User::Myself, &[], script);
     assert_eq!(said, "failed with 1\nthe mount answers nothing\n");
 }
+
+#[test]
+fn clients_that_scribble_over_their_rings_harm_no_other() {
+    let stage = stage_with("hostile_ring");
+    for &user in User::all() {
+        for seed in ["1", "9"] {
+            let script = format!(
+                r#"
+here=$(dirname "$0")
+"$here/hostile_ring" 2 {seed}
+until [ "$("$here/anybinder" ps)" = "No process has a device open." ]; do sleep 0.05; done
+"#
+            );
+            let said = stage.run_script(user, &[], &script);
+            assert_eq!(said, "all answers were right\n", "as {user:?}, seed {seed}");
+        }
+    }
+}
