@@ -127,7 +127,7 @@ impl Machine {
             tried(
                 "ring",
                 &self.ring,
-                "calls go by shared memory; with `run --preload-ring` those of programs that do not know",
+                "in `run`, calls of dynamic programs go by shared memory; they need not know",
             ),
             self.ptrace(),
             self.descriptors(),

@@ -10,8 +10,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use binder_os::credentials;
 use binder_os::namespaces::SetupError;
 use binder_os::private_dev::{self, LIBRARY_DIR};
+
+use crate::failure::{Failure, failed};
 
 /// What build.rs has made.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libanybinder_ring.so"));
@@ -31,9 +34,7 @@ const SANITIZER: (&str, &str) = ("ASAN_OPTIONS", "verify_asan_link_order=0");
 /// Whether the command of a world uses the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RingChoice {
-    /// It does if it knows how.
-    OfPrograms,
-    /// It does if it is an ordinary dynamic program, without knowing.
+    /// It does if it knows how, or is an ordinary dynamic program, which need not know.
     Preload,
     /// It does not, even if it could by itself.
     None,
@@ -49,16 +50,18 @@ pub(crate) fn variables(choice: RingChoice) -> Vec<(&'static str, OsString)> {
         let off = (choice == RingChoice::None).then(|| (NO_RING, "1".into()));
         return without.into_iter().chain(off).collect();
     }
-    match place() {
+    // Without, a driver takes nobody's segment.
+    let told = credentials::are_told().map_err(failed("asking the kernel who calls"));
+    match told.and_then(|()| place().map_err(Failure::from)) {
         Ok(library) => {
             let (name, wanted) = SANITIZER;
             let said = env::var_os(name).unwrap_or_default();
             let preloaded = joined(&others, library.as_os_str());
             vec![(PRELOAD, preloaded), (name, joined(wanted.as_ref(), &said))]
         }
-        Err(error) => {
-            tracing::debug!(%error, "programs use no ring");
-            Vec::new()
+        Err(failure) => {
+            tracing::debug!(%failure, "programs use no ring");
+            before.is_some().then_some((PRELOAD, others)).into_iter().collect()
         }
     }
 }

@@ -26,11 +26,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     // Before the world, whose driver waits for the end of all processes that share its pipes.
     let view = options.proc.then(|| Shown::Below(std::process::id()).serve_apart()).transpose()?;
     let world = World::furnish(namespaces, &driver_options)?;
-    let ring = match (options.preload_ring, options.no_ring) {
-        (true, _) => RingChoice::Preload,
-        (false, true) => RingChoice::None,
-        (false, false) => RingChoice::OfPrograms,
-    };
+    let ring = if options.no_ring { RingChoice::None } else { RingChoice::Preload };
     let status = world.run(&options.command, supervision, view, &preload::variables(ring))?;
     Ok(ExitCode::from(status))
 }
