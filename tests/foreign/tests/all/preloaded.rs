@@ -11,6 +11,10 @@ use rustix::thread::{self, CpuSet};
 const SCENES: [&str; 7] =
     ["pointers", "numbers", "processes", "threads", "signals", "modes", "users"];
 
+/// What `usual_calls` plays.
+const USUAL_SCENES: [&str; 8] =
+    ["rooms", "polls", "epolls", "wrappers", "sigwait", "exec", "closing", "rights"];
+
 /// The world in which programs preload it: any.
 const PRELOADED: &[&str] = &[];
 
@@ -25,7 +29,16 @@ fn stage_of(program: &str) -> Stage {
     Stage::of_c_program(place.parent().expect("it is cargo's target/tmp"), program)
 }
 
-/// Plays all scenes by the ring and by ioctls.
+/// Plays scenes by the ring and by ioctls.
+fn compare(stage: &Stage, user: User, program: &str, scenes: &[&str]) {
+    for scene in scenes {
+        let plain = stage.run_in(user, &["--no-ring"], program, &[scene]);
+        let by_ring = stage.run_in(user, PRELOADED, program, &[scene]);
+        assert_eq!(by_ring, plain, "{scene} as {user:?}");
+    }
+}
+
+/// Plays all scenes of `unusual_calls`, once it is known that it has a ring.
 fn play_all(stage: &Stage, program: &str) {
     for &user in User::all() {
         assert_eq!(stage.run_in(user, &["--no-ring"], program, &["way"]), "by ioctls\n");
@@ -35,11 +48,15 @@ fn play_all(stage: &Stage, program: &str) {
         }
         let is_root = matches!(user, User::Myself) && rustix::process::geteuid().is_root();
         let scenes = if is_root { &SCENES[..] } else { &SCENES[..SCENES.len() - 1] };
-        for scene in scenes {
-            let plain = stage.run_in(user, &["--no-ring"], program, &[scene]);
-            let by_ring = stage.run_in(user, PRELOADED, program, &[scene]);
-            assert_eq!(by_ring, plain, "{scene} as {user:?}");
-        }
+        compare(stage, user, program, scenes);
+    }
+}
+
+#[test]
+fn usual_programs_see_no_difference() {
+    let stage = stage_of("usual_calls");
+    for &user in User::all() {
+        compare(&stage, user, "usual_calls", &USUAL_SCENES);
     }
 }
 
