@@ -134,6 +134,20 @@ LD_PRELOAD=$here/other_ioctl.so:$LD_PRELOAD "$here/unusual_calls" way
     }
 }
 
+/// A program that allows itself few system calls is told to leave the ring, before its first call or after some.
+#[test]
+fn programs_that_confine_themselves_go_on() {
+    let stage = stage_of("confined");
+    for &user in User::all() {
+        for world in [PRELOADED, &["--no-ring"], &["--no-seccomp"]] {
+            for calls in ["0", "2", "20"] {
+                let said = stage.run_in(user, world, "confined", &[calls]);
+                assert_eq!(said, "20 answered\n".repeat(2), "as {user:?}, in {world:?}");
+            }
+        }
+    }
+}
+
 /// Its runtime wants to be the first library.
 #[test]
 fn programs_with_an_address_sanitizer_start() {
