@@ -115,19 +115,20 @@ impl SessionShared {
     pub(crate) fn close_file(&self, file: &Arc<ClientFile>, process: ProcessKey) {
         match file.set_ring(None) {
             Some(ring) => {
+                file.note_closed();
                 ring.close(file.clone());
                 self.forget_ring(file, &ring);
             }
             None => {
                 let end: DeviceWork = Box::new(move |state| state.end_file(process));
                 self.submit_in_line(&file.device, Job::Work(end));
-                self.note_closed(file);
+                self.forget_open(file);
             }
         }
     }
 
     /// Last, since the device's number may be another's afterwards.
-    fn note_closed(&self, file: &ClientFile) {
+    fn forget_open(&self, file: &ClientFile) {
         self.tree().close(file.device.id, file.pid);
     }
 
@@ -151,7 +152,7 @@ impl SessionShared {
         if let Some((file, process)) = ring.take_closed() {
             let end: DeviceWork = Box::new(move |state| state.end_file(process));
             self.submit(&file.device, Job::Work(end));
-            self.note_closed(&file);
+            self.forget_open(&file);
         }
     }
 
@@ -249,7 +250,12 @@ impl SessionShared {
         let thread = CallingThread { priority, ..CallingThread::default() };
         let call = Call::new(request, IoctlData::of(&call)).into();
         let event = Event::Ioctl { call, thread, command: BINDER_WRITE_READ };
-        self.submit_and_take(&file.device, Job::Event(event), batch)
+        let left = self.submit_and_take(&file.device, Job::Event(event), batch);
+        if file.is_closed() {
+            // Those that were under way when it was closed have been interrupted; this one may have come later.
+            self.interrupt_in_ring(&file, id);
+        }
+        left
     }
 
     /// Answers a call of a ring.
