@@ -18,7 +18,7 @@ use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use binder_uapi::{BINDER_VERSION, BINDER_WRITE_READ, BinderVersion, BinderWriteRead};
 use rustix::fs::OFlags;
@@ -40,6 +40,9 @@ use crate::{
 
 /// `f_type` of a FUSE file system in `statfs(2)`.
 const FUSE_SUPER_MAGIC: u64 = 0x6573_5546;
+
+/// A driver that does not come to rest for so long is held up by somebody.
+const REST_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// After so many calls a file has its ring.
 const ENOUGH_CALLS: u32 = 8;
@@ -192,6 +195,17 @@ impl DeviceRig {
         state.hosts[host.0].set_urgency(number, is_urgent)
     }
 
+    /// Whether all of the driver sleeps while a thread does, as far as that can be told: what takes its time, as a look into
+    /// a caller's memory, is answered out of order.
+    fn driver_rests(&self, thread: Thread) -> bool {
+        match self.workers.get_or_init(|| Workers::find(self.driver)) {
+            Some(workers @ Workers::Daemon(_)) => {
+                workers.rest_throughout(|| matches!(self.look_at_once(thread), Look::Asleep))
+            }
+            Some(Workers::Kernel) | None => true,
+        }
+    }
+
     /// Lets the driver answer everything asked so far, as far as it answers in order.
     fn pass_fence(&self) {
         if self.driver == Driver::Kernel {
@@ -304,8 +318,9 @@ impl Rig for DeviceRig {
     }
 
     fn settle(&self, thread: Thread) -> Progress {
+        let begun = Instant::now();
         let mut asleep = 0;
-        while asleep < LOOKS {
+        while asleep < LOOKS || !(self.driver_rests(thread) || begun.elapsed() > REST_TIMEOUT) {
             match self.look(thread) {
                 Look::Ended(result) => return Progress::Done(result.map(|_| ())),
                 Look::Asleep => {
