@@ -150,9 +150,13 @@ static inline size_t write_read(int device, const void *commands, size_t size, v
 	return request.read_consumed;
 }
 
+// Writes, whatever signals say: a driver in user space may be cut off by one while it reads what is written.
 static inline void write_commands(int device, const void *commands, size_t size)
 {
-	write_read(device, commands, size, NULL, 0);
+	struct binder_write_read request = request_of(commands, size, NULL, 0);
+	while (ioctl(device, BINDER_WRITE_READ, &request) < 0)
+		if (errno != EINTR)
+			err(1, "BINDER_WRITE_READ");
 }
 
 // Finds the return `awaited`, or one that says that it will not come: which is returned, 0 if neither is there.

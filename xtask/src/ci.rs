@@ -31,8 +31,12 @@ fn run_stages(stages: &Stages) -> Result<(), Stopped> {
         checks.join().expect("what fails there is noted").and(tested)
     })?;
     // Alone: on a busy machine a file may come later than its receiver is looked at.
-    let mut plays = own();
-    stages.run("differential", plays.arg("differential").env(PROGRAMS_VARIABLE, built_programs()))
+    for (name, doors) in [("differential", "fuse"), ("differential by both doors", "ring,fuse")] {
+        let mut plays = own();
+        plays.args(["differential", "--doors", doors]).env(PROGRAMS_VARIABLE, built_programs());
+        stages.run(name, &mut plays)?;
+    }
+    Ok(())
 }
 
 /// What runs no test program of ours: almost all of it is compilers at work.

@@ -129,13 +129,9 @@ pub(crate) struct RunOptions {
     #[arg(long, hide_short_help = true)]
     pub(crate) no_seccomp: bool,
 
-    /// Have dynamic programs exchange calls with the driver by shared memory, by a library that they preload and need not
-    /// know
+    /// Have no program exchange calls with the driver by shared memory: no library is preloaded by which those do that
+    /// need not know, and those that know how do not
     #[arg(long)]
-    pub(crate) preload_ring: bool,
-
-    /// Have no program exchange calls by shared memory, not even those that know how
-    #[arg(long, conflicts_with = "preload_ring", hide_short_help = true)]
     pub(crate) no_ring: bool,
 
     #[command(flatten)]

@@ -39,7 +39,8 @@ pub(crate) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
     let cast = [this_program()?, "demo-cast".into(), "director".into()];
     let command = cast.into_iter().chain([options.calls.to_string().into()]);
     let command: Vec<_> = command.collect();
-    let status = World::enter(&devices)?.run(&command, SupervisionChoice::None, None, &[])?;
+    let status =
+        World::enter(&devices)?.run(&command, SupervisionChoice::None, None, |_| Vec::new())?;
     if status == 0 {
         say!("The world is closed: no process and no mount of it is left.");
         say!("Next: `anybinder run bash` gives you a shell with {DEVICE} in it.");

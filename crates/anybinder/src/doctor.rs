@@ -124,11 +124,7 @@ impl Machine {
                 ..Finding::good("kernel_binder", kernel_binder)
             },
             self.seccomp_notify(),
-            tried(
-                "ring",
-                &self.ring,
-                "calls go by shared memory; with `run --preload-ring` those of programs that do not know",
-            ),
+            self.ring(),
             self.ptrace(),
             self.descriptors(),
             tried(
@@ -144,6 +140,22 @@ impl Machine {
             Self::verdict("run", self.way_of_run(), NAMESPACES_ADVICE),
             Self::verdict("mount", self.way_of_mount(), "run it as root"),
         ]
+    }
+
+    fn ring(&self) -> Finding {
+        match (&self.ring, &self.supervision) {
+            (Ok(()), Ok(())) => Finding::good(
+                "ring",
+                "in `run`, calls of dynamic programs go by shared memory; they need not know",
+            ),
+            // Who confines itself could not be told to leave the ring.
+            (Ok(()), Err(failure)) => {
+                let detail =
+                    format!("{failure}: in `run`, only programs that know the ring use it");
+                Finding::bad("ring", detail, &failure.advice)
+            }
+            (Err(failure), _) => Finding::bad("ring", failure.to_string(), &failure.advice),
+        }
     }
 
     fn seccomp_notify(&self) -> Finding {

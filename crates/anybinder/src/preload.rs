@@ -8,15 +8,16 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use binder_os::credentials;
 use binder_os::namespaces::SetupError;
-use binder_os::private_dev::{self, LIBRARY_DIR};
+use binder_os::private_dev::{self, RING_LIBRARY};
+
+use crate::failure::{Failure, failed};
 
 /// What build.rs has made.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libanybinder_ring.so"));
-
-const LIBRARY_NAME: &str = "libanybinder_ring.so";
 
 /// The dynamic linker's variable. Names in it have colons or spaces between them.
 const PRELOAD: &str = "LD_PRELOAD";
@@ -28,38 +29,47 @@ const NO_RING: &str = "ANYBINDER_NO_RING";
 /// library was loaded before.
 const SANITIZER: (&str, &str) = ("ASAN_OPTIONS", "verify_asan_link_order=0");
 
-/// Whether the command of a world uses the ring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RingChoice {
-    /// It does if it knows how.
-    OfPrograms,
-    /// It does if it is an ordinary dynamic program, without knowing.
-    Preload,
-    /// It does not, even if it could by itself.
-    None,
+/// What the command of a world and its children find in their environment.
+#[derive(Debug, Clone)]
+pub(crate) struct RingEnvironment {
+    /// Whether no program is to use a ring, not even one that knows how.
+    is_off: bool,
+    /// Where the library is, if there is one.
+    library: Option<PathBuf>,
 }
 
-/// In a world: places the library, if it is wanted and can be placed, and returns what is to be in the environment of
-/// programs.
-pub(crate) fn variables(choice: RingChoice) -> Vec<(&'static str, OsString)> {
-    let before = env::var_os(PRELOAD);
-    let others = others(before.as_deref().unwrap_or_default());
-    if choice != RingChoice::Preload || is_off() {
-        let without = before.is_some().then_some((PRELOAD, others));
-        let off = (choice == RingChoice::None).then(|| (NO_RING, "1".into()));
-        return without.into_iter().chain(off).collect();
+impl RingEnvironment {
+    /// Without a ring for anybody.
+    pub(crate) fn off() -> Self {
+        Self { is_off: true, library: None }
     }
-    match place() {
-        Ok(library) => {
-            let (name, wanted) = SANITIZER;
-            let said = env::var_os(name).unwrap_or_default();
-            let preloaded = joined(&others, library.as_os_str());
-            vec![(PRELOAD, preloaded), (name, joined(wanted.as_ref(), &said))]
-        }
-        Err(error) => {
-            tracing::debug!(%error, "programs use no ring");
-            Vec::new()
-        }
+
+    /// In a world: places the library, if it can be of use.
+    pub(crate) fn place() -> Self {
+        // Without, a driver takes nobody's segment.
+        let told = credentials::are_told().map_err(failed("asking the kernel who calls"));
+        let place = || told.and_then(|()| place().map_err(Failure::from));
+        let library = (!is_off()).then(place).and_then(|placed| {
+            let note = |failure: &Failure| tracing::debug!(%failure, "no library is preloaded");
+            placed.inspect_err(note).ok()
+        });
+        Self { is_off: false, library }
+    }
+
+    /// What is to be set. Who confines its system calls is told by the supervisor to leave the ring, so that nothing is
+    /// preloaded where there is none.
+    pub(crate) fn variables(&self, is_supervised: bool) -> Vec<(&'static str, OsString)> {
+        let before = env::var_os(PRELOAD);
+        let others = others(before.as_deref().unwrap_or_default());
+        let Some(library) = self.library.as_ref().filter(|_| is_supervised) else {
+            let without = before.is_some().then_some((PRELOAD, others));
+            let off = self.is_off.then(|| (NO_RING, "1".into()));
+            return without.into_iter().chain(off).collect();
+        };
+        let (name, wanted) = SANITIZER;
+        let said = env::var_os(name).unwrap_or_default();
+        let preloaded = joined(&others, library.as_os_str());
+        vec![(PRELOAD, preloaded), (name, joined(wanted.as_ref(), &said))]
     }
 }
 
@@ -70,14 +80,13 @@ pub(crate) fn is_off() -> bool {
 
 /// In a world: places the library.
 pub(crate) fn place() -> Result<PathBuf, SetupError> {
-    private_dev::place_library(LIBRARY_NAME, LIBRARY)
+    private_dev::place_library(LIBRARY)
 }
 
 /// What is preloaded besides our library, which an outer world may have named.
 fn others(preloaded: &OsStr) -> OsString {
-    let ours = Path::new(LIBRARY_DIR).join(LIBRARY_NAME);
     let names = preloaded.as_bytes().split(|byte| b": ".contains(byte));
-    let others = names.filter(|name| !name.is_empty() && *name != ours.as_os_str().as_bytes());
+    let others = names.filter(|name| !name.is_empty() && *name != RING_LIBRARY.as_bytes());
     OsStr::from_bytes(&others.collect::<Vec<_>>().join(&b':')).to_owned()
 }
 

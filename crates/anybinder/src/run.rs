@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::cli::{self, RunOptions};
 use crate::failure::Failure;
-use crate::preload::{self, RingChoice};
+use crate::preload::RingEnvironment;
 use crate::procview::{self, Shown};
 use crate::world::{SupervisionChoice, World};
 
@@ -26,11 +26,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     // Before the world, whose driver waits for the end of all processes that share its pipes.
     let view = options.proc.then(|| Shown::Below(std::process::id()).serve_apart()).transpose()?;
     let world = World::furnish(namespaces, &driver_options)?;
-    let ring = match (options.preload_ring, options.no_ring) {
-        (true, _) => RingChoice::Preload,
-        (false, true) => RingChoice::None,
-        (false, false) => RingChoice::OfPrograms,
-    };
-    let status = world.run(&options.command, supervision, view, &preload::variables(ring))?;
+    let ring = if options.no_ring { RingEnvironment::off() } else { RingEnvironment::place() };
+    let variables = |is_supervised| ring.variables(is_supervised);
+    let status = world.run(&options.command, supervision, view, variables)?;
     Ok(ExitCode::from(status))
 }

@@ -145,7 +145,7 @@ impl World {
 
     /// Runs `command` to its end and returns its exit status, as a shell would tell it. If it is to be
     /// `supervised`, the driver answers also what FUSE does not pass on. With a `view` it sees that at
-    /// /proc. The `variables` are put into its environment.
+    /// /proc. The `variables` are put into its environment; they may depend on whether it is supervised.
     ///
     /// Afterwards everything inside has ended.
     ///
@@ -157,7 +157,7 @@ impl World {
         command: &[OsString],
         supervision: SupervisionChoice,
         view: Option<ServedView>,
-        variables: &[(&str, OsString)],
+        variables: impl FnOnce(bool) -> Vec<(&'static str, OsString)>,
     ) -> Result<u8, Failure> {
         let this = std::process::id();
         let child = match processes::fork().map_err(failed("starting a process"))? {
@@ -166,14 +166,11 @@ impl World {
                     failure.print();
                     std::process::exit(1);
                 }
-                if supervision == SupervisionChoice::Full
-                    && let Err(error) = be_supervised(&self.supervision)
-                {
-                    say_unsupervised(&error);
-                }
+                let is_supervised = supervision == SupervisionChoice::Full
+                    && be_supervised(&self.supervision).inspect_err(say_unsupervised).is_ok();
                 let mut program =
                     Command::new(command.first().map_or("".as_ref(), OsString::as_os_str));
-                program.args(command.iter().skip(1)).envs(variables.iter().cloned());
+                program.args(command.iter().skip(1)).envs(variables(is_supervised));
                 program.env(DRIVER_PID, self.driver.pid().to_string());
                 become_command(&mut program, this, &self.signals.mask_before())
             }

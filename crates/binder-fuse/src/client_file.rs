@@ -102,6 +102,7 @@ pub(crate) struct ClientFile {
     needs_place: bool,
     /// It restricts its own system calls, or some of its threads do.
     has_filter: AtomicBool,
+    is_closed: AtomicBool,
     memories: Mutex<Memories>,
     place: Mutex<Place>,
     /// Held by a look at the mapping that is under way.
@@ -156,6 +157,7 @@ impl ClientFile {
             threads: Mutex::default(),
             needs_place,
             has_filter: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
             memories: Mutex::default(),
             place: Mutex::default(),
             look: Arc::default(),
@@ -279,6 +281,16 @@ impl ClientFile {
         let is_unwatched =
             |(tid, known): (&u32, &Thread)| known.thread.pidfd().is_none().then_some(*tid);
         self.threads().by_tid.iter().filter_map(is_unwatched).collect()
+    }
+
+    /// Notes that nobody has it open any more.
+    pub(crate) fn note_closed(&self) {
+        self.is_closed.store(true, Ordering::Release);
+    }
+
+    /// Whether nobody has it open any more: calls of a ring may be under way still.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
     }
 
     /// Has its threads be left to restrict themselves.

@@ -60,6 +60,13 @@ impl Rings {
         files.get(id.file()).cloned()
     }
 
+    fn remove(&self, ring: &Arc<RingFile>) {
+        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
+        if files.get(ring.number()).is_some_and(|it| Arc::ptr_eq(it, ring)) {
+            files.remove(ring.number());
+        }
+    }
+
     fn next_sequence(&self) -> u32 {
         self.sequence.fetch_add(1, Ordering::Relaxed)
     }
@@ -105,21 +112,50 @@ impl SessionShared {
         Ok(())
     }
 
-    /// Ends the ring of a file that is closed.
-    pub(crate) fn end_ring(&self, file: &Arc<ClientFile>) {
-        if let Some(ring) = file.set_ring(None) {
-            self.forget_ring(file, &ring);
+    /// A file is closed. It ends when all of its calls have: the kernel, which sees to that otherwise, does not know of those
+    /// of a ring.
+    pub(crate) fn close_file(&self, file: &Arc<ClientFile>, process: ProcessKey) {
+        match file.set_ring(None) {
+            Some(ring) => {
+                file.note_closed();
+                ring.close(file.clone());
+                self.forget_ring(file, &ring);
+            }
+            None => {
+                let end: DeviceWork = Box::new(move |state| state.end_file(process));
+                self.submit_in_line(&file.device, Job::Work(end));
+                self.forget_open(file);
+            }
         }
     }
 
+    /// Last, since the device's number may be another's afterwards.
+    fn forget_open(&self, file: &ClientFile) {
+        self.tree().close(file.device.id, file.pid);
+    }
+
     fn forget_ring(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>) {
-        self.rings.files.write().unwrap_or_else(PoisonError::into_inner).try_remove(ring.number());
         self.rings.watcher.forget(ring);
         let ring = ring.clone();
         let end: DeviceWork = Box::new(move |state| {
-            SlotIndex::all().for_each(|slot| state.end_slot(&ring, slot, None))
+            SlotIndex::all().for_each(|slot| state.end_slot(ring.end(slot)));
+            ring.end_posted();
+            state.defer(move |shared| shared.end_ring_if_done(&ring));
         });
         self.submit(&file.device, Job::Work(end));
+    }
+
+    /// Forgets a ring that is over once no call of its is under way, and ends its file if that is closed.
+    fn end_ring_if_done(&self, ring: &Arc<RingFile>) {
+        if !ring.is_done() {
+            return;
+        }
+        self.rings.remove(ring);
+        if let Some((file, process)) = ring.take_closed() {
+            let end: DeviceWork = Box::new(move |state| state.end_file(process));
+            self.submit(&file.device, Job::Work(end));
+            self.forget_open(&file);
+        }
     }
 
     /// A thread waits for the answer to what it has posted in its slot. Returns the first of what may take its time.
@@ -229,7 +265,9 @@ impl SessionShared {
         }
         let event = Event::Ioctl { call, thread, command: BINDER_WRITE_READ };
         let left = self.submit_and_take(&file.device, Job::Event(event), batch);
-        if ring.was_interrupted(id) {
+        // It may be on its way here when a signal comes, or when its file is closed: all that are under way are
+        // interrupted then.
+        if ring.was_interrupted(id) || file.is_closed() {
             self.interrupt_in_ring(&file, id);
         }
         left
@@ -259,6 +297,7 @@ impl SessionShared {
         if let Some(waits) = ring.answer(id, result, call, returns) {
             self.end_wait(waits);
         }
+        self.end_ring_if_done(&ring);
     }
 
     /// Has the thread of a call make an ioctl, where its descriptors can be changed.
@@ -316,12 +355,11 @@ impl DeviceState {
         if let Some(ring) = file.ring()
             && let Some(slot) = ring.slot_of(tid)
         {
-            self.end_slot(&ring, slot, Some(tid));
+            self.end_slot(ring.unbind(slot, Some(tid)));
         }
     }
 
-    fn end_slot(&mut self, ring: &RingFile, slot: SlotIndex, tid: Option<u32>) {
-        let Unbound { call, wait, moved } = ring.unbind(slot, tid);
+    fn end_slot(&mut self, Unbound { call, wait, moved }: Unbound) {
         if let Some(id) = call {
             self.frontend.interrupt(id.to_unique());
         }

@@ -32,7 +32,7 @@ use crate::blocking_pool::BlockingPool;
 use crate::brokers::Brokers;
 use crate::client_file::ClientFile;
 use crate::descriptors;
-use crate::device::{Batch, Device, DeviceWork, Job};
+use crate::device::{Batch, Device, Job};
 use crate::events::{Events, FollowerId};
 use crate::exit_watcher::ExitWatcher;
 use crate::fd_work::WARNING_INTERVAL;
@@ -419,13 +419,7 @@ impl SessionShared {
                 // The kernel does not wait for what happens to the process.
                 send(&self.fuse, &reply::empty(unique));
                 match file {
-                    Some(File::Device { file, process, .. }) => {
-                        self.end_ring(&file);
-                        let end: DeviceWork = Box::new(move |state| state.end_file(process));
-                        self.submit_in_line(&file.device, Job::Work(end));
-                        // Last, since the device's number may be another's afterwards.
-                        self.tree().close(file.device.id, file.pid);
-                    }
+                    Some(File::Device { file, process, .. }) => self.close_file(&file, process),
                     Some(File::Events(follower)) => self.events().forget(follower),
                     Some(File::Control | File::Feature(_) | File::Log { .. }) | None => {}
                 }

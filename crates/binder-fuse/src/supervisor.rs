@@ -3,7 +3,8 @@
 //! The kernel asks about them by [`seccomp`](binder_os::seccomp), if a world's processes were
 //! started so. Ioctls without an argument become jobs of the driver that owns the file; what is about
 //! mounting goes to [`mounts`](crate::mounts), each call in a thread of its own: it reads the
-//! caller's memory and follows its paths, and both may lead to a process that does not answer.
+//! caller's memory and follows its paths, and both may lead to a process that does not answer. So is a call by which a
+//! program confines itself: before that it is told to leave the ring.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,6 +14,7 @@ use std::thread;
 
 use binder_core::Errno;
 use binder_frontend::RequestContext;
+use binder_os::ring_switch::{self, ProgramSwitch};
 use binder_os::seccomp::{NotifyFd, TrapAnswer, Trapped, TrappedCall};
 use binder_os::{FileId, ThreadStatus, injection, proc_files};
 
@@ -101,7 +103,14 @@ impl TrapHandler {
         let Trapped { tid, call, .. } = waiting.trapped;
         let of_caller = |fd| proc_files::id_of_descriptor(tid, fd).ok();
         match call {
-            TrappedCall::Filter => self.note_filter(waiting),
+            TrappedCall::Filter => {
+                self.note_filter(&waiting);
+                if ring_switch::is_placed() {
+                    self.start_worker(waiting, None);
+                } else {
+                    waiting.answer(TrapAnswer::Proceed);
+                }
+            }
             TrappedCall::Ioctl { fd: injection::NO_FILE, .. } if self.mounts.is_asking(tid) => {
                 waiting.answer(TrapAnswer::Done);
             }
@@ -163,13 +172,12 @@ impl TrapHandler {
     }
 
     /// A program is about to restrict itself: from here on its threads are not sent to the supervisor.
-    fn note_filter(&self, waiting: Waiting) {
+    fn note_filter(&self, waiting: &Waiting) {
         if let Ok(status) = ThreadStatus::of(waiting.trapped.tid)
             && waiting.is_pending()
         {
             self.mounts.note_filter(status.tgid);
         }
-        waiting.answer(TrapAnswer::Proceed);
     }
 
     fn start_worker(&self, waiting: Waiting, context: Option<FileId>) {
@@ -188,6 +196,12 @@ impl TrapHandler {
                 (TrappedCall::MoveMount { .. }, Some(file)) => {
                     contexts.move_mount(&waiting, file.device)
                 }
+                (TrappedCall::Filter, _) => {
+                    if let Err(error) = turn_ring_off(&waiting) {
+                        tracing::debug!(%error, "a program that confines itself keeps to its ring");
+                    }
+                    Ok(MountAnswer::Proceed)
+                }
                 (
                     TrappedCall::Configure { .. }
                     | TrappedCall::MakeMount { .. }
@@ -195,10 +209,7 @@ impl TrapHandler {
                     None,
                 )
                 | (
-                    TrappedCall::Ioctl { .. }
-                    | TrappedCall::Diversion { .. }
-                    | TrappedCall::Filter
-                    | TrappedCall::Other,
+                    TrappedCall::Ioctl { .. } | TrappedCall::Diversion { .. } | TrappedCall::Other,
                     _,
                 ) => Ok(MountAnswer::Proceed),
             };
@@ -207,9 +218,17 @@ impl TrapHandler {
         };
         // Should it fail, the call goes with its closure and is refused.
         if let Err(error) = thread::Builder::new().name("mounting".into()).spawn(work) {
-            tracing::warn!(%error, "a call about mounting could not be answered");
+            tracing::warn!(%error, "a trapped call could not be answered");
         }
     }
+}
+
+/// Has a program that is about to restrict itself make ioctls: its filter may not know what a ring takes.
+fn turn_ring_off(waiting: &Waiting) -> io::Result<()> {
+    let tid = waiting.trapped.tid;
+    let found = ProgramSwitch::find(ThreadStatus::of(tid)?.tgid, tid)?;
+    // What was looked at is the caller's.
+    found.filter(|_| waiting.is_pending()).map_or(Ok(()), ProgramSwitch::turn_off)
 }
 
 /// One of the places of [`WORKERS_MAX`] workers.

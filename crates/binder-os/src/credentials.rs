@@ -3,7 +3,9 @@
 #![expect(unsafe_code, reason = "the question has no safe wrapper")]
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use rustix::process::PidfdFlags;
 
 /// As `struct pidfd_info` was at first.
 #[derive(Default)]
@@ -43,10 +45,18 @@ pub fn fsuid(pidfd: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(info.ids[FSUID])
 }
 
+/// Whether the kernel tells who a thread is.
+///
+/// # Errors
+///
+/// As [`fsuid`].
+pub fn are_told() -> io::Result<()> {
+    let own = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;
+    fsuid(own.as_fd()).map(drop)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsFd;
-
     use super::*;
     use crate::client_thread::pidfd;
 
@@ -59,5 +69,6 @@ mod tests {
             // An older kernel, which knows no such question.
             Err(error) => assert_eq!(error.raw_os_error(), Some(libc::ENOTTY)),
         }
+        assert_eq!(are_told().is_ok(), fsuid(own.as_fd()).is_ok());
     }
 }

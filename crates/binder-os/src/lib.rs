@@ -35,6 +35,7 @@ pub mod proc_files;
 pub mod processes;
 pub mod realtime;
 pub mod ring_memory;
+pub mod ring_switch;
 pub mod seccomp;
 pub mod shared_page;
 pub mod signals;

@@ -51,8 +51,10 @@ pub fn replace<S: AsRef<str>>(devices: &[S]) -> Result<Vec<(OsString, io::Error)
 /// Where a private /dev keeps what programs of the world load.
 pub const LIBRARY_DIR: &str = "/dev/.ring";
 
-/// Places a library at `name` in [`LIBRARY_DIR`], from where every program of the world can load it. Nothing can be changed
-/// there afterwards.
+/// The library in [`LIBRARY_DIR`].
+pub const RING_LIBRARY: &str = "/dev/.ring/libanybinder_ring.so";
+
+/// Places the library, from where every program of the world can load it. Nothing can be changed there afterwards.
 ///
 /// It is a file system of its own, since nothing in /dev may be executed, and of no program's user's making, since a
 /// world has more users than one.
@@ -60,13 +62,13 @@ pub const LIBRARY_DIR: &str = "/dev/.ring";
 /// # Errors
 ///
 /// [`SetupError`] when it cannot be mounted or filled.
-pub fn place_library(name: &str, content: &[u8]) -> Result<PathBuf, SetupError> {
+pub fn place_library(content: &[u8]) -> Result<PathBuf, SetupError> {
     let dir = Path::new(LIBRARY_DIR);
     fs::create_dir(dir).map_err(refused(|| format!("creating {LIBRARY_DIR}")))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     rustix::mount::mount("tmpfs", dir, "tmpfs", flags, c"mode=0755")
         .map_err(refused(|| format!("mounting a tmpfs at {LIBRARY_DIR}")))?;
-    let place = dir.join(name);
+    let place = PathBuf::from(RING_LIBRARY);
     let mode = Permissions::from_mode(0o444);
     fs::write(&place, content)
         .and_then(|()| fs::set_permissions(&place, mode))

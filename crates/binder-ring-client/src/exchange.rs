@@ -122,10 +122,11 @@ impl ClientRing {
         if told == Ring::Wake {
             system.wake(header.bell.word());
         }
-        let mut state = WaitState { is_first, is_interrupted: false, in_driver: false };
-        if told == Ring::Unwatched {
-            state.in_driver = true;
-        } else {
+        let in_driver = told == Ring::Unwatched;
+        let is_heard = !in_driver;
+        let mut state =
+            WaitState { is_first, is_heard, is_interrupted: false, in_driver, without_file: 0 };
+        if !in_driver {
             let driver_cpu = header.driver_cpu.load(Ordering::Relaxed);
             spins.spin(cpu, driver_cpu, || word.is_answered() || system.has_handled_signal());
         }
@@ -200,11 +201,18 @@ struct NoAnswer {
 struct WaitState {
     /// Whether the driver was not told yet whose the slot is.
     is_first: bool,
+    /// Whether the driver has been told of the call.
+    is_heard: bool,
     /// Whether a signal was handled.
     is_interrupted: bool,
     /// By the ioctl, not in the slot.
     in_driver: bool,
+    /// How often the device's number was found to mean it no longer.
+    without_file: u32,
 }
+
+/// So often a thread whose device has been closed sleeps on in its slot: a second. It is less where the driver lives.
+const MOST_WITHOUT_FILE: u32 = 50;
 
 impl WaitState {
     /// Waits once.
@@ -228,13 +236,25 @@ impl WaitState {
         let flags = if self.is_interrupted { RING_INTERRUPT } else { 0 };
         match system.ring_wait(slot, flags) {
             Ok(()) => {
-                *self = Self { is_first: false, is_interrupted: false, in_driver: false };
+                (self.is_first, self.is_heard) = (false, true);
+                (self.is_interrupted, self.in_driver) = (false, false);
                 system.watch_signals();
             }
             // By now the driver knows of the call.
-            Err(Errno::EINTR) => (self.is_first, self.is_interrupted) = (false, true),
+            Err(Errno::EINTR) => {
+                (self.is_first, self.is_heard, self.is_interrupted) = (false, true, true);
+            }
             // It may have been answered before.
             Err(_) if word.is_answered() => {}
+            // Another thread closes the device, of which the driver hears after the number means nothing any more. That
+            // ends the call, as it ends those that wait in an ioctl.
+            Err(Errno::EBADF) if self.is_heard && self.without_file < MOST_WITHOUT_FILE => {
+                self.without_file += 1;
+                system.watch_signals();
+                if let Some(value) = word.prepare_to_sleep() {
+                    system.sleep(word.word(), value);
+                }
+            }
             Err(error) => return Err(NoAnswer { error, is_first: self.is_first }),
         }
         Ok(())

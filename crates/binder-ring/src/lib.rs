@@ -24,12 +24,16 @@ pub mod layout;
 #[cfg(not(all(test, loom)))]
 mod segment;
 mod slot;
+#[cfg(not(all(test, loom)))]
+mod switch;
 mod windows;
 
 pub use bell::{Bell, BellState, Ring};
 #[cfg(not(all(test, loom)))]
 pub use segment::{RingAnswer, RingRequest, Segment, SlotIndex};
 pub use slot::SlotWord;
+#[cfg(not(all(test, loom)))]
+pub use switch::RingSwitch;
 pub use windows::{MemoryWindow, MemoryWindows};
 
 #[cfg(all(test, loom))]

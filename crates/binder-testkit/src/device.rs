@@ -18,9 +18,9 @@ use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use binder_uapi::{BINDER_VERSION, BinderVersion};
+use binder_uapi::{BINDER_VERSION, BINDER_WRITE_READ, BinderVersion, BinderWriteRead};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
@@ -40,6 +40,12 @@ use crate::{
 
 /// `f_type` of a FUSE file system in `statfs(2)`.
 const FUSE_SUPER_MAGIC: u64 = 0x6573_5546;
+
+/// A driver that does not come to rest for so long is held up by somebody.
+const REST_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// After so many calls a file has its ring.
+const ENOUGH_CALLS: u32 = 8;
 
 /// How often a call must be seen asleep in the driver to count as parked.
 const LOOKS: u32 = 3;
@@ -89,7 +95,27 @@ impl DeviceRig {
         Self { doors, ..self }
     }
 
-    fn start_host_at(&self, door: Door) -> Host {
+    /// Makes sure that whoever is to use a ring does, and nobody else.
+    ///
+    /// # Panics
+    ///
+    /// When a host uses another door than the one that it is to use.
+    pub fn prove_doors(&self) {
+        for door in self.doors.iter() {
+            let mut host = HostProcess::start(Some(door), &self.devices);
+            let fd = host.order(Order::Open, [0; 3]).expect("open");
+            let thread = host.start_thread();
+            // One that neither writes nor reads.
+            let call = host.allocate(size_of::<BinderWriteRead>());
+            for _ in 0..ENOUGH_CALLS {
+                host.begin(Order::Ioctl, thread, [fd, BINDER_WRITE_READ.into(), call]);
+                host.finish(thread).expect("BINDER_WRITE_READ");
+            }
+            assert_eq!(host.has_ring(), door == Door::Ring, "calls by {door:?} go another way");
+        }
+    }
+
+    fn start_host_at(&self, door: Option<Door>) -> Host {
         let host = HostProcess::start(door, &self.devices);
         let mut state = self.state.borrow_mut();
         state.hosts.push(host);
@@ -169,6 +195,17 @@ impl DeviceRig {
         state.hosts[host.0].set_urgency(number, is_urgent)
     }
 
+    /// Whether all of the driver sleeps while a thread does, as far as that can be told: what takes its time, as a look into
+    /// a caller's memory, is answered out of order.
+    fn driver_rests(&self, thread: Thread) -> bool {
+        match self.workers.get_or_init(|| Workers::find(self.driver)) {
+            Some(workers @ Workers::Daemon(_)) => {
+                workers.rest_throughout(|| matches!(self.look_at_once(thread), Look::Asleep))
+            }
+            Some(Workers::Kernel) | None => true,
+        }
+    }
+
     /// Lets the driver answer everything asked so far, as far as it answers in order.
     fn pass_fence(&self) {
         if self.driver == Driver::Kernel {
@@ -176,7 +213,7 @@ impl DeviceRig {
         }
         let fence = self.state.borrow().fence;
         let (caller, argument) = fence.unwrap_or_else(|| {
-            let host = self.start_host_at(Door::Fuse);
+            let host = self.start_host_at(Some(Door::Fuse));
             let process = self.open(host, Device::First, Mode::Blocking).expect("open");
             let caller = Caller { process, thread: self.start_thread(host) };
             let fence = (caller, self.allocate(host, size_of::<BinderVersion>()));
@@ -281,8 +318,9 @@ impl Rig for DeviceRig {
     }
 
     fn settle(&self, thread: Thread) -> Progress {
+        let begun = Instant::now();
         let mut asleep = 0;
-        while asleep < LOOKS {
+        while asleep < LOOKS || !(self.driver_rests(thread) || begun.elapsed() > REST_TIMEOUT) {
             match self.look(thread) {
                 Look::Ended(result) => return Progress::Done(result.map(|_| ())),
                 Look::Asleep => {

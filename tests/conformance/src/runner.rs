@@ -30,7 +30,7 @@ pub fn main() -> ExitCode {
     let on_a_device = checks::all()
         .filter(Check::is_for_devices)
         .map(|check| device_trial(check, device.clone()));
-    let trials = on_the_core.chain(on_a_device).collect();
+    let trials = on_the_core.chain(on_a_device).chain([doors_trial(device.clone())]).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -47,11 +47,25 @@ fn device_trial(check: Check, device: Option<PathBuf>) -> Trial {
     })
 }
 
+/// What is named by a variable may be missing: all checks would pass by another way.
+fn doors_trial(device: Option<PathBuf>) -> Trial {
+    Trial::ignorable_test("device::hosts_use_the_doors_that_are_named", move || match device {
+        Some(device) => {
+            device_rig(&device)?.prove_doors();
+            Ok(Completion::Completed)
+        }
+        None => Ok(Completion::ignored_with(format!("{DEVICE_VARIABLE} names no device"))),
+    })
+}
+
+fn device_rig(device: &Path) -> Result<DeviceRig, Failed> {
+    let second = device.with_file_name("hwbinder");
+    Ok(DeviceRig::new(device, &second).map_err(|error| format!("{device:?}: {error}"))?)
+}
+
 fn run_on_device(check: &Check, device: &Path) -> Result<Completion, Failed> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let second = device.with_file_name("hwbinder");
-    let rig = DeviceRig::new(device, &second).map_err(|error| format!("{device:?}: {error}"))?;
-    let stage = Stage::new(Box::new(rig));
+    let stage = Stage::new(Box::new(device_rig(device)?));
     Ok(run(check, &stage))
 }
 

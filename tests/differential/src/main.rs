@@ -73,6 +73,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    rig.prove_doors();
     let mut troupe = troupe::Troupe::new(&rig);
     for seed in arguments.seeds {
         let trace = play::play(&mut troupe, seed);

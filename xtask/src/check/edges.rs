@@ -74,11 +74,7 @@ const RULES: &[Rule] = &[
         &["binder-os", "binder-uapi", "bitsearch", "idr", "libbinder", "pidns", "procview"],
         Purity::Free,
     ),
-    rule(
-        "binder-testkit",
-        &["binder-core", "binder-frontend", "binder-ring-preload", "binder-uapi"],
-        Purity::Free,
-    ),
+    rule("binder-testkit", &["binder-core", "binder-frontend", "binder-uapi"], Purity::Free),
 ];
 
 const fn rule(name: &'static str, may_use: &'static [&'static str], purity: Purity) -> Rule {

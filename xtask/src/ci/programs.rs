@@ -86,6 +86,8 @@ impl TestProgram {
             let mut command = Command::new(built_programs().join("anybinder"));
             command.args(["run", "--"]).arg(&self.path);
             command.env("ANYBINDER_TEST_DEVICE", "/dev/binder").env("ANYBINDER_TEST_KILLS", "1000");
+            // Those of `foreign` go by the ring, too.
+            command.env("ANYBINDER_TEST_DOORS", "fuse");
             command
         } else {
             Command::new(&self.path)

@@ -65,6 +65,28 @@ fn arguments_streams_and_the_working_directory_pass_through() {
     }
 }
 
+/// Whether `doctor` says that programs use the ring.
+fn has_ring(caller: Caller) -> bool {
+    let report = finish(&mut caller.command(&["doctor"])).stdout;
+    report.lines().any(|line| line.starts_with("ring ") && line.contains(" yes "))
+}
+
+#[test]
+fn programs_find_a_library_where_doctor_says_so_unless_it_is_not_wanted() {
+    for caller in Caller::all() {
+        let found = |options: &[&str]| {
+            let script = "echo \"$LD_PRELOAD\"";
+            let command = [&["run"], options, &["sh", "-c", script]].concat();
+            finish(&mut caller.command(&command)).stdout
+        };
+        let library = "/dev/.ring/libanybinder_ring.so\n";
+        assert_eq!(found(&[]), if has_ring(*caller) { library } else { "\n" });
+        for without in ["--no-ring", "--no-seccomp"] {
+            assert_eq!(found(&[without]), "\n", "{without}");
+        }
+    }
+}
+
 #[test]
 fn the_private_dev_has_everything_that_dev_has() {
     let names = |list: &str| list.lines().map(str::to_owned).collect::<BTreeSet<_>>();
@@ -72,7 +94,10 @@ fn the_private_dev_has_everything_that_dev_has() {
     let ours = [".outer", "binder", "binderfs", "hwbinder", "vndbinder"].map(String::from);
     for caller in Caller::all() {
         let inside = names(&output_of(*caller, "ls -A /dev"));
-        let expected = outside.iter().cloned().chain(ours.clone()).collect();
+        // A library for programs, where there is a way for it.
+        let library = inside.get(".ring").cloned();
+        assert_eq!(library.is_some(), has_ring(*caller));
+        let expected = outside.iter().cloned().chain(ours.clone()).chain(library).collect();
         assert_eq!(inside, expected);
         let script = "
             echo lost > /dev/null && test -z \"$(cat /dev/null)\" &&

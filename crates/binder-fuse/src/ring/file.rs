@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use binder_core::{FdWork, ProcessKey};
+use binder_core::{Errno, FdWork, ProcessKey};
 use binder_frontend::RequestContext;
 use binder_os::{RingMemory, ring_memory};
 use binder_ring::layout::{DATA_BYTES, SLOTS};
@@ -62,8 +62,10 @@ pub(crate) struct RingFile {
     bound: Mutex<BTreeMap<u32, SlotIndex>>,
     /// Whether it is on its way to the list of the watched, or there.
     pub(super) is_watched: AtomicBool,
-    /// Its file is closed.
+    /// Its file is closed, or has another ring.
     pub(super) is_over: AtomicBool,
+    /// Its file, once that is closed and until it is ended.
+    closed: Mutex<Option<Arc<ClientFile>>>,
     /// When a thread last posted something of which only its ioctl told.
     rung_at: Mutex<Option<Instant>>,
     _mapping: Charge,
@@ -128,7 +130,7 @@ pub(crate) struct BegunCall {
     pub(super) unmoved: Option<Box<MovedFdWork>>,
 }
 
-/// What was under way in a slot that is bound no longer.
+/// What was under way in a slot that has lost its thread or its file.
 #[derive(Default)]
 pub(super) struct Unbound {
     pub(super) call: Option<RingCallId>,
@@ -167,6 +169,7 @@ impl RingFile {
             bound: Mutex::default(),
             is_watched: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
+            closed: Mutex::default(),
             rung_at: Mutex::default(),
             _mapping: mapping,
         }
@@ -308,6 +311,55 @@ impl RingFile {
             ring_memory::wake_one(word.word());
         }
         wait
+    }
+
+    /// Says what is under way in a slot of a ring that is over. The slot is nobody's then, unless a call has it still.
+    pub(super) fn end(&self, index: SlotIndex) -> Unbound {
+        if let Some(RingSlot { call: Some(call), wait, moved, .. }) =
+            self.slot(index).as_deref_mut()
+        {
+            return Unbound { call: Some(call.id), wait: wait.take(), moved: moved.take() };
+        }
+        self.unbind(index, None)
+    }
+
+    /// Has the file, which is closed, end with the last call.
+    pub(super) fn close(&self, file: Arc<ClientFile>) {
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+    }
+
+    /// The file that is to be ended, to whoever asks first.
+    pub(super) fn take_closed(&self) -> Option<(Arc<ClientFile>, ProcessKey)> {
+        let file = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        file.map(|file| (file, self.process))
+    }
+
+    /// Whether it is over, and all calls are answered.
+    pub(super) fn is_done(&self) -> bool {
+        let has_call =
+            |slot| self.slot(slot).as_deref().is_some_and(|RingSlot { call, .. }| call.is_some());
+        self.is_over.load(Ordering::Acquire) && !SlotIndex::all().any(has_call)
+    }
+
+    /// Ends what is posted in slots that are nobody's any more.
+    ///
+    /// The kernel ends a file when no ioctl uses it, but knows nothing of slots: a thread may have posted something just when
+    /// another has closed the file.
+    pub(super) fn end_posted(&self) {
+        let segment = self.memory.segment();
+        for index in SlotIndex::all() {
+            let slot = self.slot(index);
+            let word = &segment.slot(index).word;
+            if slot.is_some() || !word.is_posted() {
+                continue;
+            }
+            let RingRequest { call, .. } = segment.read_request(index);
+            let result = -Errno::EINTR.number();
+            segment.write_answer(index, &RingAnswer { result, call, returns_len: 0 });
+            if word.answer() {
+                ring_memory::wake_one(word.word());
+            }
+        }
     }
 
     /// Has request `unique` wait for the answer in a slot.

@@ -152,7 +152,15 @@ impl RequestReader<'_> {
 
 impl WatchList {
     fn take_news(&mut self, watcher: &RingWatcher) {
-        self.watched.retain(|it| !it.ring.is_over.load(Ordering::Acquire));
+        self.watched.retain(|watched| {
+            let is_over = watched.ring.is_over.load(Ordering::Acquire);
+            if is_over {
+                // Who posts from now on makes an ioctl, which its file is too late for.
+                watched.leave();
+                watched.ring.end_posted();
+            }
+            !is_over
+        });
         let mut newcomers = watcher.newcomers.lock().unwrap_or_else(PoisonError::into_inner);
         for watched in newcomers.drain(..) {
             if self.watched.len() < MOST_BELLS {

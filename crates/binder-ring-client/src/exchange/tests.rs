@@ -268,10 +268,33 @@ fn a_call_that_may_have_been_taken_is_not_made_again() {
     let (ring, _file) = used_ring();
     let refused = [
         (Asked::Sleep, idle as Deed, Slept(SleepEnd::TimedOut)),
-        (Asked::Wait(0), idle, Answered(Err(Errno::EBADF))),
+        (Asked::Wait(0), idle, Answered(Err(Errno::EPERM))),
     ];
-    assert_eq!(read(&ring, &refused), nothing(RingOutcome::Done(Err(Errno::EBADF))));
+    assert_eq!(read(&ring, &refused), nothing(RingOutcome::Done(Err(Errno::EPERM))));
     assert_eq!(read(&ring, &[]), nothing(RingOutcome::Ioctl));
+}
+
+#[test]
+fn a_call_whose_device_is_closed_ends_as_the_driver_says() {
+    let (ring, _file) = used_ring();
+    let closed = (Asked::Wait(0), idle as Deed, Answered(Err(Errno::EBADF)));
+    let late = (Asked::Sleep, idle as Deed, Slept(SleepEnd::TimedOut));
+    let told = (Asked::Sleep, answer as Deed, Slept(SleepEnd::Woken));
+    assert_eq!(read(&ring, &[late, closed, told]), done());
+    // A signal does not make it end before the driver is done with it.
+    let signal = (Asked::Sleep, idle as Deed, Slept(SleepEnd::Interrupted));
+    let interrupted = (Asked::Wait(RING_INTERRUPT), idle as Deed, Answered(Err(Errno::EBADF)));
+    assert_eq!(read(&ring, &[signal, interrupted, signal, interrupted, told]), done());
+    // But for ever it does not wait.
+    let mut script = vec![late];
+    script.extend([closed, late].repeat(MOST_WITHOUT_FILE as usize));
+    script.push(closed);
+    let end = nothing(RingOutcome::Done(Err(Errno::EBADF)));
+    assert_eq!(read(&ring, &script), end);
+    // One of which the driver has not heard it never will.
+    let (ring, _file) = used_ring();
+    ring.segment.header().bell.set(BellState::Unwatched);
+    assert_eq!(read(&ring, &[closed]), end);
 }
 
 #[test]

@@ -14,7 +14,6 @@ use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::door::Door;
 use super::sys;
 use super::talker::Talker;
 use super::wire::{Answer, MAIN, Order, Request};
@@ -42,24 +41,21 @@ pub(super) const FAILED: u64 = 4;
 pub fn act_if_asked() {
     let mut arguments = std::env::args().skip(1);
     if arguments.next().as_deref() == Some(ACTOR_ARGUMENT) {
-        let door = arguments.next().and_then(|name| name.parse().ok()).expect("a door");
-        let devices = arguments.map(PathBuf::from).collect();
-        Actor::new(door, devices).run();
+        Actor::new(arguments.map(PathBuf::from).collect()).run();
         std::process::exit(0);
     }
 }
 
 struct Actor {
-    door: Door,
     devices: Vec<PathBuf>,
     socket: Arc<OwnedFd>,
     threads: BTreeMap<u32, Sender<Request>>,
 }
 
 impl Actor {
-    fn new(door: Door, devices: Vec<PathBuf>) -> Self {
+    fn new(devices: Vec<PathBuf>) -> Self {
         let socket = rustix::io::dup(rustix::stdio::stdin()).expect("the rig's socket");
-        Self { door, devices, socket: Arc::new(socket), threads: BTreeMap::new() }
+        Self { devices, socket: Arc::new(socket), threads: BTreeMap::new() }
     }
 
     /// Follows orders until the rig is gone.
@@ -127,29 +123,29 @@ impl Actor {
     fn start_thread(&mut self, number: u32) -> u64 {
         let (sender, orders) = channel();
         self.threads.insert(number, sender);
-        let (door, socket) = (self.door, Arc::clone(&self.socket));
+        let socket = Arc::clone(&self.socket);
         let (tell, tid) = channel();
         thread::spawn(move || {
             tell.send(rustix::thread::gettid()).expect("the main thread waits");
-            follow(&orders, door, number, &socket);
+            follow(&orders, number, &socket);
         });
         let tid = tid.recv().expect("the thread starts");
         tid.as_raw_nonzero().get().unsigned_abs().into()
     }
 }
 
-fn follow(orders: &Receiver<Request>, door: Door, number: u32, socket: &OwnedFd) {
+fn follow(orders: &Receiver<Request>, number: u32, socket: &OwnedFd) {
     for request in orders {
         let fd = sys::descriptor(request.a);
         let result = match request.order() {
-            Order::Ioctl => door.ioctl(fd, request.b, request.c).map(|()| 0),
+            Order::Ioctl => sys::ioctl(fd, request.b, request.c).map(|()| 0),
             Order::WaitReadable if request.b != 0 => wait_by_epoll(fd),
             Order::WaitReadable => {
                 poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], None).map(|_| 0)
             }
             Order::Poll => ask(fd),
-            Order::Serve => Talker::new(fd, door).and_then(|mut talker| talker.serve()),
-            Order::Churn => Talker::new(fd, door).and_then(|mut talker| talker.churn(request.b)),
+            Order::Serve => Talker::new(fd).and_then(|mut talker| talker.serve()),
+            Order::Churn => Talker::new(fd).and_then(|mut talker| talker.churn(request.b)),
             _ => Err(Errno::NOSYS),
         };
         answer(socket, number, result);

@@ -1,13 +1,8 @@
 //! By which way the calls of a host come to the driver.
 
 use std::env;
-use std::os::fd::BorrowedFd;
+use std::process::Command;
 use std::str::FromStr;
-
-use binder_uapi::BINDER_WRITE_READ;
-use rustix::io::Errno;
-
-use super::sys;
 
 /// Names the doors of hosts, for all rigs of a program: `ring,fuse` for instance.
 const DOORS_VARIABLE: &str = "ANYBINDER_TEST_DOORS";
@@ -15,41 +10,29 @@ const DOORS_VARIABLE: &str = "ANYBINDER_TEST_DOORS";
 /// How a host makes its `BINDER_WRITE_READ`s.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Door {
-    /// By ioctl(2).
+    /// By ioctls, as they are.
     Fuse,
-    /// By the ring, as a program does before which the ring's library is loaded.
+    /// By the ring, as unmodified programs do: a library is preloaded in the world of this program.
     Ring,
 }
 
-/// Who uses which door: hosts take turns, in the order in which they are started.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// Who uses which door: hosts take turns, in the order in which they are started. Where none is named, all use what the
+/// world offers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Doors(Vec<Door>);
 
 impl Door {
-    /// Its name in [`Doors`].
-    pub(super) fn name(self) -> &'static str {
+    /// Has a program that is to be started use this door.
+    pub(super) fn prepare(self, program: &mut Command) {
         match self {
-            Self::Fuse => "fuse",
-            Self::Ring => "ring",
-        }
-    }
-
-    /// Makes an ioctl.
-    pub(super) fn ioctl(
-        self,
-        fd: BorrowedFd<'_>,
-        request: u64,
-        argument: u64,
-    ) -> Result<(), Errno> {
-        match self {
-            Self::Ring if request == BINDER_WRITE_READ.into() => sys::write_read(fd, argument),
-            Self::Fuse | Self::Ring => sys::ioctl(fd, request, argument),
-        }
+            Self::Fuse => program.env("ANYBINDER_NO_RING", "1"),
+            Self::Ring => program.env_remove("ANYBINDER_NO_RING"),
+        };
     }
 }
 
 impl Doors {
-    /// As the environment says; else all hosts make ioctls.
+    /// As the environment says.
     ///
     /// # Panics
     ///
@@ -60,13 +43,18 @@ impl Doors {
             Ok(names) => {
                 names.parse().unwrap_or_else(|UnknownDoor| panic!("{DOORS_VARIABLE}={names}"))
             }
-            Err(_) => Self(vec![Door::Fuse]),
+            Err(_) => Self::default(),
         }
     }
 
     /// That of the host that is started as number `number`, counted from 0.
-    pub(super) fn of_host(&self, number: usize) -> Door {
-        self.0[number % self.0.len()]
+    pub(super) fn of_host(&self, number: usize) -> Option<Door> {
+        self.0.get(number.checked_rem(self.0.len())?).copied()
+    }
+
+    /// All that are named.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Door> + '_ {
+        self.0.iter().copied()
     }
 }
 
@@ -86,7 +74,11 @@ impl FromStr for Door {
     type Err = UnknownDoor;
 
     fn from_str(name: &str) -> Result<Self, UnknownDoor> {
-        [Self::Fuse, Self::Ring].into_iter().find(|door| door.name() == name).ok_or(UnknownDoor)
+        match name {
+            "fuse" => Ok(Self::Fuse),
+            "ring" => Ok(Self::Ring),
+            _ => Err(UnknownDoor),
+        }
     }
 }
 
@@ -97,7 +89,9 @@ mod tests {
     #[test]
     fn hosts_take_turns() {
         let doors: Doors = "ring,fuse".parse().expect("both exist");
-        assert_eq!([0, 1, 2].map(|host| doors.of_host(host)), [Door::Ring, Door::Fuse, Door::Ring]);
+        let turns = [0, 1, 2].map(|host| doors.of_host(host));
+        assert_eq!(turns, [Some(Door::Ring), Some(Door::Fuse), Some(Door::Ring)]);
+        assert_eq!(Doors::default().of_host(0), None);
         assert_eq!("ring,".parse::<Doors>(), Err(UnknownDoor));
     }
 }

@@ -24,7 +24,6 @@ const GLANCE: Duration = Duration::from_millis(1);
 
 pub(super) struct HostProcess {
     child: Child,
-    door: Door,
     link: Link,
     memory: File,
     arena: u64,
@@ -42,16 +41,16 @@ struct Link {
 }
 
 impl HostProcess {
-    pub(super) fn start(door: Door, devices: &[PathBuf]) -> Self {
+    pub(super) fn start(door: Option<Door>, devices: &[PathBuf]) -> Self {
         let (socket, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .expect("a socket pair");
-        let child = Command::new("/proc/self/exe")
-            .args([ACTOR_ARGUMENT, door.name()])
-            .args(devices)
-            .stdin(Stdio::from(theirs))
-            .spawn()
-            .expect("starts an actor");
+        let mut program = Command::new("/proc/self/exe");
+        program.arg(ACTOR_ARGUMENT).args(devices).stdin(Stdio::from(theirs));
+        if let Some(door) = door {
+            door.prepare(&mut program);
+        }
+        let child = program.spawn().expect("starts an actor");
         let mut link = Link { socket, answers: BTreeMap::new() };
         let arena = link.finish(MAIN).expect("the actor's arena");
         // The file belongs to the address space of its open, so the actor must run by now.
@@ -60,7 +59,7 @@ impl HostProcess {
             .write(true)
             .open(format!("/proc/{}/mem", child.id()))
             .expect("a child's memory");
-        Self { child, door, link, memory, arena, allocated: 0, tids: Vec::new(), is_killed: false }
+        Self { child, link, memory, arena, allocated: 0, tids: Vec::new(), is_killed: false }
     }
 
     pub(super) fn pid(&self) -> i32 {
@@ -129,13 +128,23 @@ impl HostProcess {
     /// Whether an address, as /proc tells it, lies in a segment of the ring.
     fn is_in_ring(&self, address: &str) -> bool {
         let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
-        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid())).expect("a host");
-        let mut segments = maps.lines().filter(|line| line.contains("/memfd:binder-ring"));
-        segments.any(|line| {
+        self.rings().iter().any(|line| {
             let range = line.split(' ').next().and_then(|range| range.split_once('-'));
             let bounds = range.map(|(start, end)| number(start)..number(end));
             bounds.is_some_and(|bounds| bounds.contains(&number(address)))
         })
+    }
+
+    /// Whether it has a ring.
+    pub(super) fn has_ring(&self) -> bool {
+        !self.rings().is_empty()
+    }
+
+    /// Its segments, as /proc tells them.
+    fn rings(&self) -> Vec<String> {
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid())).expect("a host");
+        let segments = maps.lines().filter(|line| line.contains("/memfd:binder-ring"));
+        segments.map(str::to_owned).collect()
     }
 
     /// Whether a thread runs, or is to.
@@ -159,9 +168,7 @@ impl HostProcess {
         // A call in a slot goes on in an ioctl. On its way there no signal ends it, as none does that comes before any
         // call: who waits for its effect has to know that the thread sleeps.
         let deadline = Instant::now() + HANG_TIMEOUT;
-        while self.door == Door::Ring
-            && matches!(self.look_at_once(thread), Look::InSlot | Look::Running)
-        {
+        while self.has_ring() && matches!(self.look_at_once(thread), Look::InSlot | Look::Running) {
             assert!(Instant::now() < deadline, "the thread does not sleep in a call");
             std::thread::sleep(Duration::from_micros(50));
         }

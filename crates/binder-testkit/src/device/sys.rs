@@ -32,18 +32,6 @@ pub(super) fn ioctl(fd: BorrowedFd<'_>, request: u64, argument: u64) -> Result<(
     errno_of(result)
 }
 
-/// Makes a `BINDER_WRITE_READ` by the ring of this process, if the driver has rings.
-pub(super) fn write_read(fd: BorrowedFd<'_>, argument: u64) -> Result<(), Errno> {
-    let address = usize::try_from(argument).map_err(|_| Errno::FAULT)?;
-    // SAFETY: as for `ioctl`: what the struct and its commands name is plain memory of the arena or buffers of a `Talker`,
-    // or is not mapped.
-    let result = unsafe { binder_ring_preload::write_read(fd.as_raw_fd(), address) };
-    match i32::try_from(-result) {
-        Ok(errno @ 1..) => Err(Errno::from_raw_os_error(errno)),
-        Ok(_) | Err(_) => Ok(()),
-    }
-}
-
 /// Adds a device to a binderfs.
 pub(super) fn add_device(control: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
     let mut request = BinderfsDevice::default();
@@ -98,12 +86,13 @@ pub(super) fn move_mapping(address: u64, len: usize) -> Result<u64, Errno> {
     // SAFETY: a null hint lets the kernel choose a range that nothing uses.
     let place =
         unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), len, ProtFlags::empty(), flags) }?;
-    let moves = rustix::mm::MremapFlags::MAYMOVE;
+    // Of rustix's two ways to the kernel, the one by the C library says MAP_FIXED here, which is another number.
+    let moves = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
     let old = address as *mut _;
     // SAFETY: the range is a receive area of this process, into which no reference points; `place` was
     // reserved for it above, and nothing else uses that.
-    let moved = unsafe { rustix::mm::mremap_fixed(old, len, len, moves, place) }?;
-    Ok(moved as u64)
+    let moved = unsafe { libc::mremap(old, len, len, moves, place) };
+    errno_of(if moved == libc::MAP_FAILED { -1 } else { 0 }).map(|()| moved as u64)
 }
 
 /// Makes a range writable.

@@ -16,7 +16,7 @@ use binder_uapi::{
 use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::door::Door;
+use super::sys;
 use crate::command::Placement;
 use crate::{Commands, Message, Return, commands, parse_returns};
 
@@ -50,7 +50,6 @@ pub struct Ledger {
 /// A thread's conversation with the driver.
 pub(super) struct Talker {
     fd: BorrowedFd<'static>,
-    door: Door,
     memory: File,
     ledger: Ledger,
     /// Handles that it holds and watches.
@@ -58,9 +57,9 @@ pub(super) struct Talker {
 }
 
 impl Talker {
-    pub(super) fn new(fd: BorrowedFd<'static>, door: Door) -> Result<Self, Errno> {
+    pub(super) fn new(fd: BorrowedFd<'static>) -> Result<Self, Errno> {
         let memory = File::open("/proc/self/mem").map_err(|_| Errno::NOENT)?;
-        Ok(Self { fd, door, memory, ledger: Ledger::default(), held: BTreeSet::new() })
+        Ok(Self { fd, memory, ledger: Ledger::default(), held: BTreeSet::new() })
     }
 
     /// Answers calls until the file is of no use any more.
@@ -216,7 +215,7 @@ impl Talker {
         };
         loop {
             let address = &raw mut argument;
-            match self.door.ioctl(self.fd, BINDER_WRITE_READ.into(), address as u64) {
+            match sys::ioctl(self.fd, BINDER_WRITE_READ.into(), address as u64) {
                 Ok(()) => break,
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error),

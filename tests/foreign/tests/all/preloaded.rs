@@ -11,8 +11,12 @@ use rustix::thread::{self, CpuSet};
 const SCENES: [&str; 7] =
     ["pointers", "numbers", "processes", "threads", "signals", "modes", "users"];
 
-/// The world in which programs preload it.
-const PRELOADED: &[&str] = &["--preload-ring"];
+/// What `usual_calls` plays.
+const USUAL_SCENES: [&str; 8] =
+    ["rooms", "polls", "epolls", "wrappers", "sigwait", "exec", "closing", "rights"];
+
+/// The world in which programs preload it: any.
+const PRELOADED: &[&str] = &[];
 
 const PROGRAM: &str = "unusual_calls";
 
@@ -25,7 +29,16 @@ fn stage_of(program: &str) -> Stage {
     Stage::of_c_program(place.parent().expect("it is cargo's target/tmp"), program)
 }
 
-/// Plays all scenes by the ring and by ioctls.
+/// Plays scenes by the ring and by ioctls.
+fn compare(stage: &Stage, user: User, program: &str, scenes: &[&str]) {
+    for scene in scenes {
+        let plain = stage.run_in(user, &["--no-ring"], program, &[scene]);
+        let by_ring = stage.run_in(user, PRELOADED, program, &[scene]);
+        assert_eq!(by_ring, plain, "{scene} as {user:?}");
+    }
+}
+
+/// Plays all scenes of `unusual_calls`, once it is known that it has a ring.
 fn play_all(stage: &Stage, program: &str) {
     for &user in User::all() {
         assert_eq!(stage.run_in(user, &["--no-ring"], program, &["way"]), "by ioctls\n");
@@ -35,11 +48,15 @@ fn play_all(stage: &Stage, program: &str) {
         }
         let is_root = matches!(user, User::Myself) && rustix::process::geteuid().is_root();
         let scenes = if is_root { &SCENES[..] } else { &SCENES[..SCENES.len() - 1] };
-        for scene in scenes {
-            let plain = stage.run_in(user, &["--no-ring"], program, &[scene]);
-            let by_ring = stage.run_in(user, PRELOADED, program, &[scene]);
-            assert_eq!(by_ring, plain, "{scene} as {user:?}");
-        }
+        compare(stage, user, program, scenes);
+    }
+}
+
+#[test]
+fn usual_programs_see_no_difference() {
+    let stage = stage_of("usual_calls");
+    for &user in User::all() {
+        compare(&stage, user, "usual_calls", &USUAL_SCENES);
     }
 }
 
@@ -114,6 +131,20 @@ LD_PRELOAD=$here/other_ioctl.so:$LD_PRELOAD "$here/unusual_calls" way
     for &user in User::all() {
         let said = stage.run_script(user, PRELOADED, script);
         assert_eq!(said, "by a ring\nall ioctls were passed on\n", "as {user:?}");
+    }
+}
+
+/// A program that allows itself few system calls is told to leave the ring, before its first call or after some.
+#[test]
+fn programs_that_confine_themselves_go_on() {
+    let stage = stage_of("confined");
+    for &user in User::all() {
+        for world in [PRELOADED, &["--no-ring"], &["--no-seccomp"]] {
+            for calls in ["0", "2", "20"] {
+                let said = stage.run_in(user, world, "confined", &[calls]);
+                assert_eq!(said, "20 answered\n".repeat(2), "as {user:?}, in {world:?}");
+            }
+        }
     }
 }
 

@@ -20,7 +20,7 @@ fn transactions(stage: &Stage, user: User, args: &[&str]) -> Vec<u64> {
 fn a_program_that_has_never_heard_of_us_says_hello() {
     let stage = stage_with("hello_binder");
     for &user in User::all() {
-        for world in [&[][..], &["--preload-ring"]] {
+        for world in [&[][..], &["--no-ring"]] {
             let said = stage.run_in(user, world, "hello_binder", &[]);
             assert_eq!(said, "hello, world; you are my parent\n", "as {user:?}, in {world:?}");
         }
@@ -31,7 +31,7 @@ fn a_program_that_has_never_heard_of_us_says_hello() {
 fn files_go_with_calls_and_replies() {
     let stage = stage_with("send_files");
     for &user in User::all() {
-        for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"], &["--preload-ring"]] {
+        for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"], &["--no-ring"]] {
             let said = stage.run_in(user, world, "send_files", &[]);
             assert_eq!(said, "there through a pipe, back in a file\n", "as {user:?}");
         }
@@ -43,7 +43,7 @@ fn files_go_with_calls_and_replies() {
 fn files_of_the_driver_itself_go_with_calls() {
     let stage = stage_with("own_files");
     for &user in User::all() {
-        for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"], &["--preload-ring"]] {
+        for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"], &["--no-ring"]] {
             let state = "/dev/binderfs/binder_logs/state";
             let args = ["read", "/dev/binder", state, "/dev/binderfs/binder-control", "/bin/sh"];
             let said = stage.run_in(user, world, "own_files", &args);
@@ -483,7 +483,7 @@ sed 's/.* size/size/' /dev/binderfs/binder_logs/failed_transaction_log
 #[test]
 fn a_server_that_is_out_of_reach_is_missed_at_once() {
     let stage = stage_with("gone_server");
-    for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"], &["--preload-ring"]] {
+    for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"], &["--no-ring"]] {
         for (way, manager) in
             [("killed", "free"), ("circular", "free"), ("executes", "taken"), ("unmaps", "taken")]
         {
@@ -534,7 +534,7 @@ fn pages_that_never_come_are_missed_by_nobody_else() {
 fn receivers_that_are_held_up_keep_no_files_from_others() {
     let stage = stage_with("held_receivers");
     for &user in User::all() {
-        for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"], &["--preload-ring"]] {
+        for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"], &["--no-ring"]] {
             let said = stage.run_in(user, world, "held_receivers", &[]);
             if let Some(reason) = said.strip_prefix("SKIPPED: ") {
                 binder_testkit::skip(reason.trim_end());

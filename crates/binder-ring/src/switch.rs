@@ -1,0 +1,63 @@
+//! By which the driver has a program make ioctls.
+//!
+//! A program may confine its system calls to fewer than a ring needs, which would end it. Where the kernel asks the driver
+//! before a program does so, the driver turns the switch first.
+
+use core::hint;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Lies in the library by which a program uses rings, once.
+#[derive(Debug)]
+#[repr(C)]
+pub struct RingSwitch {
+    /// By which it is found.
+    mark: [u64; 2],
+    /// 0 as long as the program may use rings.
+    is_off: AtomicU64,
+}
+
+/// Any numbers that are nothing else.
+const MARK: [u64; 2] = [0x8e5d_10c6_f2b9_4a37, 0x3bd7_95e1_640c_a8f2];
+
+impl RingSwitch {
+    /// What turns it, at the place that [`find`](Self::find) returns.
+    pub const OFF: [u8; 8] = 1_u64.to_ne_bytes();
+
+    /// One that is on.
+    #[expect(clippy::new_without_default, reason = "there is one, which is static")]
+    pub const fn new() -> Self {
+        Self { mark: MARK, is_off: AtomicU64::new(0) }
+    }
+
+    /// Whether the program is to make ioctls.
+    #[inline(always)]
+    pub fn is_off(&self) -> bool {
+        // Nobody in the program ever turns it, of which the compiler is not to draw conclusions.
+        hint::black_box(&self.is_off).load(Ordering::Relaxed) != 0
+    }
+
+    /// Where in a library, whose memory this is, the bytes lie by which it is turned.
+    pub fn find(memory: &[u8]) -> Option<usize> {
+        let (words, _) = memory.as_chunks::<8>();
+        let mark = MARK.map(u64::to_ne_bytes);
+        let found = words.windows(MARK.len() + 1).position(|words| words.starts_with(&mark))?;
+        Some((found + MARK.len()) * size_of::<u64>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_switch_is_found_by_its_mark() {
+        let mut memory = [0; 64];
+        for (place, word) in [(3, MARK[0]), (4, MARK[1])] {
+            memory[place * 8..][..8].copy_from_slice(&word.to_ne_bytes());
+        }
+        assert_eq!(RingSwitch::find(&memory), Some(40));
+        assert_eq!(RingSwitch::find(&memory[..40]), None, "it is not there as a whole");
+        assert_eq!(RingSwitch::find(&[0; 64]), None);
+        assert!(!RingSwitch::new().is_off());
+    }
+}
