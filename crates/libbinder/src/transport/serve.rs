@@ -67,7 +67,7 @@ fn transact(
 ) -> Result<(), StatusCode> {
     match code {
         FIRST_CALL_TRANSACTION..=LAST_CALL_TRANSACTION => {
-            data.enforce_interface(target.descriptor())?;
+            target.enforce_token(data)?;
             target.on_transact(code, data, reply)
         }
         PING_TRANSACTION | SYSPROPS_TRANSACTION => Ok(()),
