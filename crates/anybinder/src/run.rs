@@ -1,11 +1,15 @@
 //! `anybinder run`: a command in a private binder world.
 
+use std::path::Path;
 use std::process::ExitCode;
+
+use binder_os::private_dev::BINDERFS_DIR;
 
 use crate::cli::{self, RunOptions};
 use crate::failure::Failure;
 use crate::preload::{self, RingChoice};
 use crate::procview::{self, Shown};
+use crate::servicemanager;
 use crate::world::{SupervisionChoice, World};
 
 /// All processes inside are of the same user, so none is kept out.
@@ -31,6 +35,11 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         (false, true) => RingChoice::None,
         (false, false) => RingChoice::OfPrograms,
     };
+    let beside = servicemanager::start_beside(Path::new(BINDERFS_DIR), devices, &options.manager);
+    if let Err(failure) = beside {
+        world.close();
+        return Err(failure);
+    }
     let status = world.run(&options.command, supervision, view, &preload::variables(ring))?;
     Ok(ExitCode::from(status))
 }

@@ -152,10 +152,10 @@ impl Manager {
         self.registry.describe(caller)
     }
 
-    /// How many objects of others it holds.
+    /// How many objects of other processes it holds.
     #[must_use]
-    pub fn object_count(&self) -> usize {
-        self.objects.held.len()
+    pub fn remote_count(&self) -> usize {
+        self.objects.held.values().filter(|held| held.binder.is_remote()).count()
     }
 
     fn transact_aidl(

@@ -37,9 +37,10 @@ pub struct ManagerOptions {
 }
 
 /// A service manager that owns context 0 of a device.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ManagerServer {
     device: DriverDevice,
+    shared: Arc<ManagerShared>,
 }
 
 impl ManagerServer {
@@ -92,11 +93,18 @@ impl ManagerServer {
         });
         device.become_context_manager(&object)?;
         let counting = thread::Builder::new().name("clients".into());
-        let counting = counting.spawn(move || shared.count_clients());
+        let counts = Arc::clone(&shared);
+        let counting = counting.spawn(move || counts.count_clients());
         if let Err(error) = counting {
             tracing::error!(%error, "services are not told that their clients have gone");
         }
-        Ok(Self { device })
+        Ok(Self { device, shared })
+    }
+
+    /// How many services and callbacks of others are registered.
+    #[must_use]
+    pub fn service_count(&self) -> usize {
+        self.shared.with_manager(|manager| manager.remote_count())
     }
 
     /// Serves callers on this thread, until the device fails.
@@ -250,6 +258,12 @@ impl LocalObject for ManagerObject {
 
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
+    }
+}
+
+impl fmt::Debug for ManagerShared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ManagerShared").finish_non_exhaustive()
     }
 }
 
