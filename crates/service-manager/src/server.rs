@@ -10,7 +10,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak
 use std::thread;
 use std::time::Duration;
 
-use binder::binder_impl::{BorrowedParcel, Stability, TransactionCode};
+use binder::binder_impl::{
+    BorrowedParcel, FIRST_CALL_TRANSACTION, LAST_CALL_TRANSACTION, Stability, TransactionCode,
+};
 use binder::transport::LocalObject;
 use binder::transport::driver::{DeviceError, DeviceOptions, DriverDevice};
 use binder::{SpIBinder, StatusCode, ThreadState};
@@ -231,6 +233,9 @@ impl LocalObject for ManagerObject {
         data: &BorrowedParcel<'_>,
         reply: &mut BorrowedParcel<'_>,
     ) -> Result<(), StatusCode> {
+        if !(FIRST_CALL_TRANSACTION..=LAST_CALL_TRANSACTION).contains(&code) {
+            return Err(StatusCode::UNKNOWN_TRANSACTION);
+        }
         let caller = calling_context();
         self.shared.with_manager(|manager| manager.transact(&caller, code, data, reply))
     }

@@ -1,0 +1,7 @@
+//! The service manager from outside, without a device.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod model;
+mod props;
+mod rules;
