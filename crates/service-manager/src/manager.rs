@@ -245,10 +245,7 @@ impl Manager {
         let (request, index) = by_hand::read_request(code, data)?;
         match self.handle(caller, request) {
             Ok(answer) => by_hand::write_answer(&answer, index, reply),
-            Err(denial) => {
-                tracing::debug!(%denial, pid = caller.pid, "a request is refused");
-                Err(StatusCode::PERMISSION_DENIED)
-            }
+            Err(_) => Err(StatusCode::PERMISSION_DENIED),
         }
     }
 
@@ -259,6 +256,9 @@ impl Manager {
     ) -> Result<ManagerAnswer<SpIBinder>, Denial> {
         let request = request.map(|binder| self.objects.id_of(binder));
         let answer = self.registry.handle(caller, request, &mut self.objects);
+        if let Err(denial) = &answer {
+            tracing::debug!(%denial, pid = caller.pid, "a request is refused");
+        }
         answer.map(|answer| self.objects.named(answer))
     }
 

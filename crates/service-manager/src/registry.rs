@@ -13,8 +13,6 @@ use crate::request::{
 
 /// The service may end when it has no clients, and be started again.
 const FLAG_IS_LAZY_SERVICE: i32 = 1 << 30;
-/// Of the strong references on a service, the one that the manager has itself.
-const OWN_REFERENCES: u32 = 1;
 /// The bytes of a name at most.
 const NAME_MAX_BYTES: usize = 127;
 /// How many services and listeners one user may have.
@@ -65,6 +63,18 @@ enum Occasion {
     Call,
     /// After a while: all news are told.
     Interval,
+}
+
+impl Occasion {
+    /// How many of the strong references on a service are no client's: the manager has one, and a transaction that
+    /// names the service to its owner another. That is how a service hears that it has no clients, and it takes itself
+    /// out before that transaction is over.
+    const fn known_references(self) -> u32 {
+        match self {
+            Self::Call => 2,
+            Self::Interval => 1,
+        }
+    }
 }
 
 /// Who serves what.
@@ -465,7 +475,7 @@ impl ServiceRegistry {
             return true;
         }
         let Some(count) = objects.strong_count(service.object) else { return true };
-        let is_held = count > OWN_REFERENCES;
+        let is_held = count > occasion.known_references();
         let is_awaited = std::mem::take(&mut service.is_awaited);
         let is_used = is_held || is_awaited;
         // Who was awaited has had no whole interval yet to take hold of the service.
@@ -478,6 +488,7 @@ impl ServiceRegistry {
     fn tell_clients(&mut self, name: &str, has_clients: bool) {
         let Some(service) = self.services.get_mut(name) else { return };
         service.has_clients = has_clients;
+        tracing::debug!(name, has_clients, "a service is told");
         for Listener { callback, .. } in self.client_listeners.get(name).into_iter().flatten() {
             let (callback, service) = (*callback, service.object);
             self.effects.push_back(RegistryEffect::Clients { callback, service, has_clients });

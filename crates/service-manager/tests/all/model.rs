@@ -226,7 +226,9 @@ impl Model {
         if listeners.is_empty() {
             return;
         }
-        let is_held = world.clients.get(&entry.object).is_some_and(|count| *count > 0);
+        // In a call, one who holds the service may be its owner, who is just told of it.
+        let ignored = if may_tell_of_none { 0 } else { 1 };
+        let is_held = world.clients.get(&entry.object).is_some_and(|count| *count > ignored);
         let is_used = is_held || entry.is_awaited;
         entry.is_awaited = false;
         let is_news = is_used != entry.has_clients && (is_used || may_tell_of_none);

@@ -3,6 +3,7 @@
 mod conformance;
 mod containers;
 mod library;
+mod manager;
 mod preloaded;
 mod raw_c;
 mod recovery;
