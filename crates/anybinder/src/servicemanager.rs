@@ -7,7 +7,8 @@ use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::Duration;
 
-use binder_os::processes::{self, Stream};
+use binder_os::processes::{self, Signal, Stream};
+use binder_os::signals::SignalStream;
 use service_manager::{AccessPolicy, Declarations, ManagerOptions, ManagerServer};
 
 use crate::cli::{ManagerArguments, ServicemanagerOptions};
@@ -47,6 +48,7 @@ pub(crate) fn run(options: &ServicemanagerOptions) -> Result<ExitCode, Failure> 
         return Ok(ExitCode::SUCCESS);
     }
     processes::set_name(c"servicemanager").map_err(failed("naming this process"))?;
+    end_on_signals()?;
     let server = claim()?;
     if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
         tracing::warn!(%error, "the supervisor was not told that the service manager serves");
@@ -83,6 +85,19 @@ pub(crate) fn start_beside(
     } else {
         Err(Failure::new("starting the service manager", status))
     }
+}
+
+/// Takes SIGTERM and SIGINT as the wish to end. Must come before other threads, which would otherwise die of them.
+fn end_on_signals() -> Result<(), Failure> {
+    let signals = SignalStream::block(&[Signal::TERM, Signal::INT]);
+    let signals = signals.map_err(failed("blocking signals"))?;
+    let wait = move || {
+        let arrived = signals.next();
+        tracing::info!(?arrived, "ending");
+        log::exit(0);
+    };
+    let started = thread::Builder::new().name("signals".into()).spawn(wait);
+    started.map(drop).map_err(failed("starting a thread"))
 }
 
 fn serve(server: &ManagerServer) -> Result<(), Failure> {
