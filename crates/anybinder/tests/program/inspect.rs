@@ -63,7 +63,9 @@ fn completions_and_the_manual_know_every_subcommand() {
     {
         let outcome = finish(Command::new(PROGRAM).args(arguments));
         assert_eq!(outcome.code(), 0);
-        for subcommand in ["run", "mount", "ps", "log", "doctor", "demo", "completions", "man"] {
+        for subcommand in
+            ["run", "mount", "ps", "log", "doctor", "demo", "servicemanager", "completions", "man"]
+        {
             assert!(outcome.stdout.contains(subcommand), "{arguments:?}: {subcommand}");
         }
         if arguments[0] != "completions" {
@@ -107,6 +109,8 @@ fn the_help_of_each_subcommand_shows_its_two_commonest_uses() {
                 "bench",
                 "bench ping",
                 "procview",
+                "servicemanager",
+                "service",
                 "completions",
                 "man",
             ])

@@ -14,7 +14,7 @@ use std::process::{self, Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 use std::{env, thread};
 
-use foreign::{HOST_NAME, READY};
+use foreign::{HOST_NAME, READY, SOCKET_ACCESSOR_NAME, SOCKET_NAME};
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -144,7 +144,12 @@ fn start_manager(name_of_it: &str) -> Outcome<Program> {
     notices.set_read_timeout(Some(Duration::from_millis(100)))?;
     let mut command = match name_of_it {
         RSB_HUB => Program::command(RSB_HUB, &["--insecure-allow-all"])?,
-        _ => Program::command("anybinder", &[name_of_it])?,
+        _ => {
+            let declared = format!("{SOCKET_NAME} accessor={SOCKET_ACCESSOR_NAME}\n");
+            let file = place.with_extension("declared");
+            std::fs::write(&file, declared)?;
+            Program::command("anybinder", &[name_of_it, "--declared", &file.to_string_lossy()])?
+        }
     };
     let mut hub =
         Program::spawn(name_of_it, command.env("NOTIFY_SOCKET", &place).env("RUST_LOG", "error"))?;
@@ -153,6 +158,8 @@ fn start_manager(name_of_it: &str) -> Outcome<Program> {
         match notices.recv(&mut notice) {
             Ok(len) if notice[..len].starts_with(b"READY=1") => {
                 std::fs::remove_file(&place)?;
+                // Only one manager has this.
+                let _ = std::fs::remove_file(place.with_extension("declared"));
                 return Ok(hub);
             }
             Ok(len) => {

@@ -225,7 +225,8 @@ pub(crate) fn speak(device: &Path, release: &str) -> Outcome {
         same((is_there, ip.as_str(), port), (1, "10.0.0.1", 4242))?;
     }
 
-    // It has just been found, so somebody may hold it.
+    // Who has just found it may be about to hold it, even if clients are counted meanwhile.
+    call(&manager, numbers.get, by_name)?;
     let with_service = |data: &mut BorrowedParcel<'_>| {
         data.write(&name)?;
         data.write(&adder)
