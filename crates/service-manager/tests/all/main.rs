@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+pub mod corpus;
 mod model;
 mod props;
 mod rules;

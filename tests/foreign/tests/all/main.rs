@@ -2,6 +2,7 @@
 
 mod conformance;
 mod containers;
+mod documents;
 mod library;
 mod manager;
 mod preloaded;
