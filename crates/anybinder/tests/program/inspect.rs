@@ -143,7 +143,8 @@ fn every_page_that_the_manual_names_is_there() {
         let subcommand = page.file_name().into_string().unwrap();
         // Some subcommands have names of two words, and pages like any other.
         let words = subcommand.trim_end_matches(".1").replace("find-bit", "find bit");
-        let words = words.replace("serial-fraction", "serial fraction");
+        let words =
+            words.replace("serial-fraction", "serial fraction").replace("debug-info", "debug info");
         let words: Vec<_> = words.split('-').skip(1).map(|word| word.replace(' ', "-")).collect();
         let printed = finish(Command::new(PROGRAM).arg("man").args(words));
         assert_eq!((printed.code(), printed.stdout.replace('\\', "")), (0, text));

@@ -69,9 +69,9 @@ fn a_mount_has_a_manager_that_ends_with_its_driver() {
                  driver=$(pgrep -f '^[^ ]*anybinder mount /mnt --devices x --manager$')
                  $1 service --device /mnt/x check manager
              fi
-             manager=$(pgrep -f 'servicemanager --background /mnt/x' | head -n 1)
+             manager=$(pgrep -f '^[^ ]*anybinder servicemanager --background /mnt/x ')
              kill $driver
-             while kill -0 $manager 2>/dev/null; do sleep 0.01; done
+             while grep -q '^State:.[^Z]' /proc/$manager/status 2>/dev/null; do sleep 0.01; done
              echo ended; exec true"
         );
         let outcome = finish(&mut in_mounts(&script, PROGRAM, &[]));
