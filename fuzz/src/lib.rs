@@ -4,5 +4,6 @@
 
 pub mod command_stream;
 pub mod fuse_request;
+pub mod manager_transactions;
 pub mod parcel_values;
 pub mod rpc_session;

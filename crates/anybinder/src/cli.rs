@@ -2,6 +2,7 @@
 
 mod inspect;
 mod limits;
+mod manager;
 mod procview;
 
 use std::ffi::OsString;
@@ -19,6 +20,11 @@ pub(crate) use inspect::{
     TransactionsOptions,
 };
 use limits::{Limit, limits};
+pub(crate) use manager::{
+    DumpPriority, ManagerArguments, ServiceArguments, ServiceCallOptions, ServiceCommand,
+    ServiceDumpOptions, ServiceListOptions, ServiceNameOptions, ServiceShellOptions,
+    ServiceWaitOptions, ServicemanagerOptions,
+};
 pub(crate) use procview::{
     ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
 };
@@ -68,6 +74,8 @@ Examples:
   anybinder run -- ./my-service             give one program, and what it starts, a binder
   anybinder run bash                        a shell with /dev/binder in it
   sudo anybinder mount /dev/binderfs        give the whole machine a binder
+  anybinder run --manager -- ./my-service   the same, with a service manager to register at
+  anybinder service list                    the services that are registered
   anybinder ps                              who uses the binder here, and for what
   anybinder top                             the same as it changes, in the terminal
   anybinder procview run --scenario pstree  processes that nobody has started
@@ -90,6 +98,8 @@ pub(crate) enum Command {
     Stats(StatsOptions),
     Transactions(TransactionsOptions),
     Log(LogOptions),
+    Servicemanager(ServicemanagerOptions),
+    Service(ServiceArguments),
     /// Measure a device, each time beside its baselines
     #[command(subcommand)]
     Bench(Bench),
@@ -136,6 +146,9 @@ pub(crate) struct RunOptions {
 
     #[command(flatten)]
     pub(crate) clients: ClientOptions,
+
+    #[command(flatten)]
+    pub(crate) manager: ManagerArguments,
 
     /// Show the command its world at /proc: itself, what it starts, and who serves them
     #[arg(long)]
@@ -200,6 +213,9 @@ pub(crate) struct MountArguments {
 
     #[command(flatten)]
     pub(crate) clients: ClientOptions,
+
+    #[command(flatten)]
+    pub(crate) manager: ManagerArguments,
 }
 
 /// The devices of a binderfs.

@@ -28,6 +28,7 @@ pub(crate) use log::run as log;
 pub(crate) use ps::run as ps;
 pub(crate) use state::run as state;
 pub(crate) use stats::run as stats;
+pub(crate) use table::RecordTable;
 pub(crate) use transactions::run as transactions;
 
 /// Where the records are, in a binderfs.

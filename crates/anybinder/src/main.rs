@@ -20,6 +20,8 @@ mod mounts;
 mod preload;
 mod procview;
 mod run;
+mod service;
+mod servicemanager;
 mod top;
 mod world;
 
@@ -54,6 +56,8 @@ fn perform(command: Command) -> Result<ExitCode, Failure> {
         Command::Stats(options) => inspect::stats(&options),
         Command::Transactions(options) => inspect::transactions(&options),
         Command::Log(options) => inspect::log(&options),
+        Command::Servicemanager(options) => servicemanager::run(&options),
+        Command::Service(arguments) => service::run(&arguments),
         Command::Bench(bench) => bench::run(&bench),
         Command::DemoCast(options) => demo::play(&options),
         Command::Broker(options) => broker::run(&options),

@@ -17,6 +17,7 @@ use crate::failure::{Failure, failed};
 use crate::links::{self, Links};
 use crate::log;
 use crate::mounts::{self, MountState};
+use crate::servicemanager;
 
 pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
     // The driver leaves the directory that a relative path starts from.
@@ -38,10 +39,15 @@ pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
         Links::default()
     };
     let own = OwnMount { dir, device: Arc::default(), links: links.clone() };
+    let beside = {
+        let (dir, devices) = (own.dir.clone(), options.devices.names.clone());
+        let manager = options.manager.clone();
+        move || servicemanager::start_beside(&dir, &devices, &manager)
+    };
     let served = if options.foreground {
-        serve_here(own, place, &driver_options)
+        serve_here(own, place, &driver_options, beside)
     } else {
-        serve_in_background(own, place, &driver_options)
+        serve_in_background(own, place, &driver_options, beside)
     };
     if served.is_err() {
         links.remove();
@@ -49,19 +55,40 @@ pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
     served.map(|()| ExitCode::SUCCESS)
 }
 
-/// Mounts and serves in this process; returns when it is unmounted.
-fn serve_here(own: OwnMount, place: MountPoint, options: &Options) -> Result<(), Failure> {
+/// Mounts and serves in this process, and starts what goes `beside`; returns when it is unmounted.
+fn serve_here(
+    own: OwnMount,
+    place: MountPoint,
+    options: &Options,
+    beside: impl FnOnce() -> Result<(), Failure> + Send + 'static,
+) -> Result<(), Failure> {
     own.clone().unmount_on_signals()?;
     let session = driver::mount(&own.dir, place, options)?;
     own.is_mounted_as(&session);
-    tell_supervisor();
+    // What is beside opens a device, and is answered below.
+    let unmounted = own.clone();
+    let start = move || match beside() {
+        Ok(()) => tell_supervisor(),
+        Err(failure) => {
+            failure.print();
+            unmounted.unmount();
+            log::exit(1);
+        }
+    };
+    let started = thread::Builder::new().name("beside".into()).spawn(start);
+    started.map_err(failed("starting a thread"))?;
     driver::serve(session)?;
     own.links.remove();
     Ok(())
 }
 
-/// Mounts and serves in a process of its own; returns when it answers.
-fn serve_in_background(own: OwnMount, place: MountPoint, options: &Options) -> Result<(), Failure> {
+/// Mounts and serves in a process of its own, and starts what goes `beside`; returns when all answer.
+fn serve_in_background(
+    own: OwnMount,
+    place: MountPoint,
+    options: &Options,
+    beside: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let detach = || {
         driver::leave_terminal(
             &[Stream::Input, Stream::Output, Stream::Error],
@@ -77,7 +104,10 @@ fn serve_in_background(own: OwnMount, place: MountPoint, options: &Options) -> R
     let conclude = || own.links.remove();
     let driver = driver::start(&own.dir, place, options, detach, attend, conclude)?;
     tracing::info!(dir = %own.dir.display(), pid = driver.pid(), "binderfs answers");
-    Ok(())
+    beside().inspect_err(|_| {
+        let ended = driver.signal(Signal::TERM).and_then(|()| driver.wait());
+        tracing::debug!(?ended, "the driver alone is not what was asked for");
+    })
 }
 
 /// Decides what becomes of a binderfs that is mounted at `dir` already.

@@ -1,11 +1,15 @@
 //! `anybinder run`: a command in a private binder world.
 
+use std::path::Path;
 use std::process::ExitCode;
+
+use binder_os::private_dev::BINDERFS_DIR;
 
 use crate::cli::{self, RunOptions};
 use crate::failure::Failure;
 use crate::preload::RingEnvironment;
 use crate::procview::{self, Shown};
+use crate::servicemanager;
 use crate::world::{SupervisionChoice, World};
 
 /// All processes inside are of the same user, so none is kept out.
@@ -27,6 +31,11 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let view = options.proc.then(|| Shown::Below(std::process::id()).serve_apart()).transpose()?;
     let world = World::furnish(namespaces, &driver_options)?;
     let ring = if options.no_ring { RingEnvironment::off() } else { RingEnvironment::place() };
+    let beside = servicemanager::start_beside(Path::new(BINDERFS_DIR), devices, &options.manager);
+    if let Err(failure) = beside {
+        world.close();
+        return Err(failure);
+    }
     let variables = |is_supervised| ring.variables(is_supervised);
     let status = world.run(&options.command, supervision, view, variables)?;
     Ok(ExitCode::from(status))

@@ -12,10 +12,11 @@ use std::slice;
 use binder_ring_client::RingOutcome;
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, ANYBINDER_RING_ATTACH, BINDER_ENABLE_ONEWAY_SPAM_DETECTION,
-    BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO, BINDER_SET_CONTEXT_MGR,
-    BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_VERSION,
-    BINDER_WRITE_READ, BinderExtendedError, BinderFreezeInfo, BinderFrozenStatusInfo,
-    BinderVersion, BinderWriteRead, FlatBinderObject, RING_VERSION, RingAttach, payload_len,
+    BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO, BINDER_GET_NODE_INFO_FOR_REF,
+    BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT,
+    BINDER_VERSION, BINDER_WRITE_READ, BinderExtendedError, BinderFreezeInfo,
+    BinderFrozenStatusInfo, BinderNodeInfoForRef, BinderVersion, BinderWriteRead, FlatBinderObject,
+    RING_VERSION, RingAttach, payload_len,
 };
 use rustix::fs::{Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -198,6 +199,17 @@ impl BinderDevice {
     pub fn frozen_info(&self, pid: u32) -> io::Result<BinderFrozenStatusInfo> {
         let mut info = BinderFrozenStatusInfo { pid, ..Default::default() };
         self.ioctl(BINDER_GET_FROZEN_INFO, &mut info)?;
+        Ok(info)
+    }
+
+    /// Asks how many hold the object behind a handle, each process once. Only the context manager may.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers: EPERM if this process is not the context manager, EINVAL if it has no such handle.
+    pub fn node_info_for_ref(&self, handle: u32) -> io::Result<BinderNodeInfoForRef> {
+        let mut info = BinderNodeInfoForRef { handle, ..Default::default() };
+        self.ioctl(BINDER_GET_NODE_INFO_FOR_REF, &mut info)?;
         Ok(info)
     }
 

@@ -32,6 +32,8 @@ pub(crate) const INTERFACE_TRANSACTION: TransactionCode = special(*b"_NTF");
 pub(crate) const EXTENSION_TRANSACTION: TransactionCode = special(*b"_EXT");
 /// In which process is it?
 pub(crate) const DEBUG_PID_TRANSACTION: TransactionCode = special(*b"_PID");
+/// Do what a shell says.
+pub(crate) const SHELL_COMMAND_TRANSACTION: TransactionCode = special(*b"_CMD");
 /// System properties have changed.
 pub(crate) const SYSPROPS_TRANSACTION: TransactionCode = special(*b"_SPR");
 

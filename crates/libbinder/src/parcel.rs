@@ -14,6 +14,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::Arc;
 
+use ::parcel::token::TokenForm;
 use ::parcel::{Reader, Writer, token};
 
 pub use buffers::take as take_buffer;
@@ -353,6 +354,15 @@ impl BorrowedParcel<'_> {
             WireFormat::Rpc(_) => token::write_rpc(writer, descriptor),
         });
         Ok(written?)
+    }
+
+    /// Reads what stands before a call's arguments over the driver, in the form of any release of Android.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::BAD_TYPE`] if it is not this interface that is meant.
+    pub fn read_token_form(&self, descriptor: &str) -> Result<TokenForm, StatusCode> {
+        self.read_with(|reader| Ok(token::form_of(reader, descriptor)))?.ok_or(StatusCode::BAD_TYPE)
     }
 
     /// Reads what stands before a call's arguments.

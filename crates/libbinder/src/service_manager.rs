@@ -6,11 +6,12 @@
 mod callbacks;
 mod dialect;
 mod lazy;
+mod registrations;
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use dialect::Dialect;
+pub use dialect::{Dialect, Method};
 pub use lazy::{LazyServiceGuard, force_lazy_services_persist, register_lazy_service};
 
 use crate::binder_impl::{Binder, BorrowedParcel, IBinderInternal as _, Parcel};
@@ -20,7 +21,8 @@ use crate::{
     StatusCode, Strong,
 };
 use callbacks::{ClientCallback, ServiceCallback};
-use dialect::Method;
+use registrations::Registration;
+pub(crate) use registrations::Registrations;
 
 const DESCRIPTOR: &str = "android.os.IServiceManager";
 
@@ -40,6 +42,16 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 pub struct ServiceManager {
     manager: SpIBinder,
     dialect: Dialect,
+    device: DriverDevice,
+}
+
+/// A service as the manager knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceDebugInfo {
+    /// The name.
+    pub name: String,
+    /// The process that has registered it.
+    pub debug_pid: i32,
 }
 
 impl ServiceManager {
@@ -57,7 +69,7 @@ impl ServiceManager {
         device.set_service_manager(None);
         let manager = device.context_object()?.associate(DESCRIPTOR)?;
         let dialect = Dialect::of(&manager)?;
-        let manager = Self { manager, dialect };
+        let manager = Self { manager, dialect, device: device.clone() };
         device.set_service_manager(Some(manager.clone()));
         Ok(manager)
     }
@@ -114,7 +126,8 @@ impl ServiceManager {
         read_service(name, &reply)
     }
 
-    /// Registers an object under a name.
+    /// Registers an object under a name, and again at the next service manager should this one end: the notice of that
+    /// needs a thread of this process that takes calls.
     ///
     /// # Errors
     ///
@@ -124,6 +137,19 @@ impl ServiceManager {
     }
 
     fn add_with(&self, name: &str, service: &SpIBinder, flags: i32) -> Result<(), StatusCode> {
+        self.call_add(name, service, flags)?;
+        let registration = Registration {
+            name: name.to_owned(),
+            service: service.clone(),
+            flags,
+            client_callback: None,
+        };
+        self.device.registrations().keep(registration);
+        self.outlive();
+        Ok(())
+    }
+
+    fn call_add(&self, name: &str, service: &SpIBinder, flags: i32) -> Result<(), StatusCode> {
         let allows_isolated = false;
         let added = self.call(Method::AddService, |data| {
             data.write(name)?;
@@ -140,7 +166,28 @@ impl ServiceManager {
     ///
     /// What the manager answers.
     pub fn list(&self) -> Result<Vec<String>, StatusCode> {
-        self.call(Method::ListServices, |data| data.write(&DUMP_PRIORITY_ALL))?.read()
+        self.list_by_priority(DUMP_PRIORITY_ALL)
+    }
+
+    /// Lists the names of the services that were registered with one of these flags, which say how urgently each is
+    /// dumped: 1 critical, 2 high, 4 normal, 8 those that say nothing, 16 those that write protocol buffers.
+    ///
+    /// # Errors
+    ///
+    /// What the manager answers.
+    pub fn list_by_priority(&self, flags: i32) -> Result<Vec<String>, StatusCode> {
+        self.call(Method::ListServices, |data| data.write(&flags))?.read()
+    }
+
+    /// Lists all services with the processes that have registered them.
+    ///
+    /// # Errors
+    ///
+    /// What the manager answers; [`StatusCode::UNKNOWN_TRANSACTION`] from Android 11's.
+    pub fn debug_info(&self) -> Result<Vec<ServiceDebugInfo>, StatusCode> {
+        let reply = self.call(Method::GetServiceDebugInfo, |_| Ok(()))?;
+        let count: i32 = reply.read()?;
+        (0..count).map(|_| read_debug_info(&reply)).collect()
     }
 
     /// Waits until a service of that name is registered, or for `timeout`.
@@ -215,6 +262,17 @@ impl ServiceManager {
         service: &SpIBinder,
         callback: &Binder<ClientCallback>,
     ) -> Result<(), StatusCode> {
+        self.call_register_client_callback(name, service, callback)?;
+        self.device.registrations().keep_client_callback(name, callback);
+        Ok(())
+    }
+
+    fn call_register_client_callback(
+        &self,
+        name: &str,
+        service: &SpIBinder,
+        callback: &Binder<ClientCallback>,
+    ) -> Result<(), StatusCode> {
         let registered = self.call(Method::RegisterClientCallback, |data| {
             data.write(name)?;
             data.write(service)?;
@@ -228,7 +286,9 @@ impl ServiceManager {
             data.write(name)?;
             data.write(service)
         });
-        unregistered.map(drop)
+        unregistered?;
+        self.device.registrations().forget(name);
+        Ok(())
     }
 }
 
@@ -255,6 +315,21 @@ fn read_service(name: &str, reply: &Parcel) -> Result<Option<SpIBinder>, StatusC
     }
     let _len_bytes: i32 = reply.read()?;
     reply.read()
+}
+
+/// Reads `android.os.ServiceDebugInfo`, one of a list.
+fn read_debug_info(reply: &Parcel) -> Result<ServiceDebugInfo, StatusCode> {
+    let is_there: i32 = reply.read()?;
+    if is_there == 0 {
+        return Err(StatusCode::UNEXPECTED_NULL);
+    }
+    let mut info = ServiceDebugInfo { name: String::new(), debug_pid: 0 };
+    reply.sized_read(|parcel| {
+        info.name = parcel.read()?;
+        info.debug_pid = parcel.read()?;
+        Ok(())
+    })?;
+    Ok(info)
 }
 
 /// Returns the code that says best what went wrong.
@@ -284,7 +359,8 @@ fn ask<T>(question: impl Fn(&ServiceManager) -> Result<T, StatusCode>) -> Result
     }
 }
 
-/// Registers an object under a name.
+/// Registers an object under a name, and again at the next service manager should this one end, as
+/// [`ServiceManager::add`] does.
 ///
 /// # Errors
 ///

@@ -53,7 +53,7 @@ pub use crate::parcel::{
 pub use crate::proxy::ProxyFacts;
 pub use crate::thread_state::{CallerIdentity, with_caller};
 pub use parcel::rpc::Version as RpcVersion;
-pub use parcel::token::BuilderWord;
+pub use parcel::token::{BuilderWord, TokenForm};
 pub use serve::{serve, serve_parcel};
 
 use crate::stability::Stability;
@@ -220,6 +220,15 @@ pub trait LocalObject: Any + Send + Sync {
         data: &BorrowedParcel<'_>,
         reply: &mut BorrowedParcel<'_>,
     ) -> Result<(), StatusCode>;
+
+    /// Reads the interface token before a call's arguments.
+    ///
+    /// # Errors
+    ///
+    /// [`StatusCode::BAD_TYPE`] if it is not this object's interface that is meant.
+    fn enforce_token(&self, data: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
+        data.enforce_interface(self.descriptor())
+    }
 
     /// Tells people about itself.
     ///

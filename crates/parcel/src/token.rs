@@ -31,6 +31,17 @@ pub struct InterfaceToken {
     pub header: Option<BuilderWord>,
 }
 
+/// Which words stand before the descriptor in a call over the driver: they grew over the years.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenForm {
+    /// The strict mode policy alone: Android 9 and before.
+    Policy,
+    /// The policy and the work source: Android 10.
+    PolicyAndWorkSource,
+    /// Both, and a [`BuilderWord`]: since Android 11. It is what this crate writes.
+    Full,
+}
+
 /// Writes the token of a call over the driver.
 ///
 /// # Errors
@@ -65,6 +76,30 @@ pub fn read_driver(reader: &mut Reader<'_>) -> Result<InterfaceToken, ParcelErro
 pub fn is_driver(reader: &mut Reader<'_>, descriptor: &str) -> Result<bool, ParcelError> {
     read_header(reader)?;
     reader.string16_is(descriptor)
+}
+
+/// Reads the token of a call over the driver in any of its forms; `None`, and nothing is read, if none of them
+/// names `descriptor` here.
+#[must_use]
+pub fn form_of(reader: &mut Reader<'_>, descriptor: &str) -> Option<TokenForm> {
+    let forms = [
+        (TokenForm::Full, None),
+        (TokenForm::PolicyAndWorkSource, Some(2)),
+        (TokenForm::Policy, Some(1)),
+    ];
+    forms.into_iter().find_map(|(form, words)| {
+        let mut ahead = reader.clone();
+        let is_it = match words {
+            None => is_driver(&mut ahead, descriptor),
+            Some(words) => (0..words)
+                .try_for_each(|_| ahead.i32().map(drop))
+                .and_then(|()| ahead.string16_is(descriptor)),
+        };
+        (is_it == Ok(true)).then(|| {
+            *reader = ahead;
+            form
+        })
+    })
 }
 
 fn read_header(reader: &mut Reader<'_>) -> Result<BuilderWord, ParcelError> {

@@ -45,5 +45,10 @@ pub use interfaces::foreign::{IHost, ISession, IVisitor};
 /// The name under which services register their [`IHost`].
 pub const HOST_NAME: &str = "foreign.IHost/default";
 
+/// The name of a service behind a socket, and that of the accessor that opens connections to it.
+pub const SOCKET_NAME: &str = "foreign.IVisitor/socket";
+/// See [`SOCKET_NAME`].
+pub const SOCKET_ACCESSOR_NAME: &str = "foreign.IVisitor/accessor";
+
 /// What a program prints, alone on a line, once others may rely on it.
 pub const READY: &str = "ready";

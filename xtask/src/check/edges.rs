@@ -63,10 +63,19 @@ const RULES: &[Rule] = &[
     ),
     rule("libbinder", &["parcel", "pidns", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
     rule("binder-build", &[], Purity::Free),
+    rule("service-manager", &["libbinder"], Purity::Free),
     rule("procview", &["pidns", "binder-os", "fuse-wire"], Purity::Free),
     rule(
         "anybinder",
-        &["binder-bench", "binder-fuse", "binder-report", "binder-os", "procview"],
+        &[
+            "binder-bench",
+            "binder-fuse",
+            "binder-report",
+            "binder-os",
+            "libbinder",
+            "procview",
+            "service-manager",
+        ],
         Purity::Free,
     ),
     rule(

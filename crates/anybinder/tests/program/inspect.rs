@@ -63,7 +63,9 @@ fn completions_and_the_manual_know_every_subcommand() {
     {
         let outcome = finish(Command::new(PROGRAM).args(arguments));
         assert_eq!(outcome.code(), 0);
-        for subcommand in ["run", "mount", "ps", "log", "doctor", "demo", "completions", "man"] {
+        for subcommand in
+            ["run", "mount", "ps", "log", "doctor", "demo", "servicemanager", "completions", "man"]
+        {
             assert!(outcome.stdout.contains(subcommand), "{arguments:?}: {subcommand}");
         }
         if arguments[0] != "completions" {
@@ -107,6 +109,8 @@ fn the_help_of_each_subcommand_shows_its_two_commonest_uses() {
                 "bench",
                 "bench ping",
                 "procview",
+                "servicemanager",
+                "service",
                 "completions",
                 "man",
             ])
@@ -139,7 +143,8 @@ fn every_page_that_the_manual_names_is_there() {
         let subcommand = page.file_name().into_string().unwrap();
         // Some subcommands have names of two words, and pages like any other.
         let words = subcommand.trim_end_matches(".1").replace("find-bit", "find bit");
-        let words = words.replace("serial-fraction", "serial fraction");
+        let words =
+            words.replace("serial-fraction", "serial fraction").replace("debug-info", "debug info");
         let words: Vec<_> = words.split('-').skip(1).map(|word| word.replace(' ', "-")).collect();
         let printed = finish(Command::new(PROGRAM).arg("man").args(words));
         assert_eq!((printed.code(), printed.stdout.replace('\\', "")), (0, text));

@@ -9,6 +9,7 @@ mod inspect;
 mod limits;
 mod links;
 mod logs;
+mod manager;
 mod memory;
 mod mount;
 mod procview;

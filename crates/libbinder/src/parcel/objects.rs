@@ -43,14 +43,23 @@ impl BorrowedParcel<'_> {
     ///
     /// [`StatusCode::INVALID_OPERATION`] for an object of another transport.
     pub fn write_binder(&mut self, binder: Option<&SpIBinder>) -> Result<(), StatusCode> {
+        self.write_bare_binder(binder)?;
+        let level = binder.map_or(Stability::NULL_LEVEL, |binder| binder.stability().level());
+        self.write_with(|writer| writer.i32(level));
+        Ok(())
+    }
+
+    /// Writes a binder or null, without the stability that stands beside it since Android 11.
+    ///
+    /// # Errors
+    ///
+    /// As [`write_binder`](Self::write_binder).
+    pub fn write_bare_binder(&mut self, binder: Option<&SpIBinder>) -> Result<(), StatusCode> {
         let format = self.format();
         let Some(binder) = binder else {
-            self.write_with(|writer| {
-                match format {
-                    WireFormat::Driver(_) => FlatObject::Null.write(writer),
-                    WireFormat::Rpc(_) => RpcObject::Null.write(writer),
-                }
-                writer.i32(Stability::NULL_LEVEL);
+            self.write_with(|writer| match format {
+                WireFormat::Driver(_) => FlatObject::Null.write(writer),
+                WireFormat::Rpc(_) => RpcObject::Null.write(writer),
             });
             return Ok(());
         };
@@ -62,20 +71,16 @@ impl BorrowedParcel<'_> {
             None => (None, WireName::Binder { binder: 1, cookie: 0, flags: 0 }),
         };
         let offset = self.position.get();
-        let level = binder.stability().level();
         self.hold(ParcelObject {
             offset,
             held: HeldObject::Binder { binder: binder.clone(), name },
         });
-        self.write_with(|writer| {
-            match shown {
-                WireName::Binder { binder, cookie, flags } => {
-                    FlatObject::Binder { binder, cookie, flags }.write(writer);
-                }
-                WireName::Handle(handle) => FlatObject::Handle { handle, flags: 0 }.write(writer),
-                WireName::Address(address) => RpcObject::Binder { address }.write(writer),
+        self.write_with(|writer| match shown {
+            WireName::Binder { binder, cookie, flags } => {
+                FlatObject::Binder { binder, cookie, flags }.write(writer);
             }
-            writer.i32(level);
+            WireName::Handle(handle) => FlatObject::Handle { handle, flags: 0 }.write(writer),
+            WireName::Address(address) => RpcObject::Binder { address }.write(writer),
         });
         Ok(())
     }
@@ -86,18 +91,24 @@ impl BorrowedParcel<'_> {
     ///
     /// [`StatusCode::BAD_TYPE`] if none stands here; the transport's, if it has no such object.
     pub fn read_binder(&self) -> Result<Option<SpIBinder>, StatusCode> {
-        let offset = self.position.get();
-        let format = self.format();
-        let name = self.read_with(|reader| read_name(reader, format))?;
-        let binder = match name {
-            None => None,
-            Some(name) => Some(self.find_binder(offset, name)?),
-        };
+        let binder = self.read_bare_binder()?;
         let level = self.read_with(Reader::i32)?;
         if let Some(object) = binder.as_ref().and_then(SpIBinder::as_remote) {
             object.facts().learn_stability(Stability::from_level(level));
         }
         Ok(binder)
+    }
+
+    /// Reads a binder or null, without the stability that stands beside it since Android 11.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_binder`](Self::read_binder).
+    pub fn read_bare_binder(&self) -> Result<Option<SpIBinder>, StatusCode> {
+        let offset = self.position.get();
+        let format = self.format();
+        let name = self.read_with(|reader| read_name(reader, format))?;
+        name.map(|name| self.find_binder(offset, name)).transpose()
     }
 
     /// The binder that the parcel holds for the object at `offset`, looked up the first time.

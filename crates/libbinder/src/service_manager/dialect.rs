@@ -27,30 +27,44 @@ pub enum Dialect {
 
 /// A method, in the order of declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub enum Method {
+    /// Finds a service; the manager may have it started.
     GetService,
-    /// Since Android 15: answers with a union.
+    /// The same, since Android 15: answers with a union.
     GetService2,
-    /// In Android 15 it answers with a union.
+    /// Finds a service that is registered. In Android 15 it answers with a union.
     CheckService,
-    /// Since Android 16: answers with a union.
+    /// The same, since Android 16: answers with a union.
     CheckService2,
+    /// Registers a service.
     AddService,
+    /// Lists the names of services.
     ListServices,
+    /// Asks to be told when a service is registered.
     RegisterForNotifications,
+    /// Takes that back.
     UnregisterForNotifications,
+    /// Asks whether the system says that there is such a service.
     IsDeclared,
+    /// Lists the instances of an interface that the system says there are.
     GetDeclaredInstances,
+    /// Asks which APEX brings updates of a service.
     UpdatableViaApex,
+    /// Lists what an APEX brings updates of.
     GetUpdatableNames,
+    /// Asks at which address a declared service listens.
     GetConnectionInfo,
+    /// Asks to be told whether a service of the caller's own has clients.
     RegisterClientCallback,
+    /// Takes a service of the caller's own out, unless it has clients.
     TryUnregisterService,
+    /// Lists who has registered what.
     GetServiceDebugInfo,
 }
 
 impl Method {
-    const ALL: [Self; 16] = [
+    /// All of them, in that order.
+    pub const ALL: [Self; 16] = [
         Self::GetService,
         Self::GetService2,
         Self::CheckService,
@@ -94,7 +108,7 @@ impl Method {
 
 impl Dialect {
     /// Every dialect, the newest first.
-    const ALL: [Self; 6] = [
+    pub const ALL: [Self; 6] = [
         Self::Android16,
         Self::Android15,
         Self::Android14,
@@ -104,13 +118,42 @@ impl Dialect {
     ];
 
     /// The number of a method; `None` if the dialect does not have it.
-    pub(super) fn code(self, method: Method) -> Option<TransactionCode> {
+    #[must_use]
+    pub fn code(self, method: Method) -> Option<TransactionCode> {
         if method.since() > self {
             return None;
         }
         let before = Method::ALL.iter().take_while(|other| **other != method);
         let before = before.filter(|other| other.since() <= self).count();
         Some(FIRST_CALL_TRANSACTION + TransactionCode::try_from(before).ok()?)
+    }
+
+    /// The method of a number; `None` if the dialect has no such number.
+    #[must_use]
+    pub fn method(self, code: TransactionCode) -> Option<Method> {
+        Method::ALL.into_iter().find(|method| self.code(*method) == Some(code))
+    }
+
+    /// Whether a method answers with `android.os.Service`, a union, where others answer with a binder.
+    #[must_use]
+    pub fn answers_with_union(self, method: Method) -> bool {
+        match method {
+            Method::GetService2 | Method::CheckService2 => true,
+            Method::CheckService => self == Self::Android15,
+            Method::GetService
+            | Method::AddService
+            | Method::ListServices
+            | Method::RegisterForNotifications
+            | Method::UnregisterForNotifications
+            | Method::IsDeclared
+            | Method::GetDeclaredInstances
+            | Method::UpdatableViaApex
+            | Method::GetUpdatableNames
+            | Method::GetConnectionInfo
+            | Method::RegisterClientCallback
+            | Method::TryUnregisterService
+            | Method::GetServiceDebugInfo => false,
+        }
     }
 
     /// Asks a service manager which it speaks.
@@ -163,6 +206,9 @@ mod tests {
             for (dialect, number) in Dialect::ALL.into_iter().rev().zip(numbers) {
                 let code = number.map(|number| FIRST_CALL_TRANSACTION + number);
                 assert_eq!(dialect.code(method), code, "{method:?} of {dialect:?}");
+                if let Some(code) = code {
+                    assert_eq!(dialect.method(code), Some(method));
+                }
             }
         }
     }

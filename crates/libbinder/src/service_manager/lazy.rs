@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::callbacks::ClientCallback;
-use super::{DUMP_PRIORITY_DEFAULT, FLAG_IS_LAZY_SERVICE, ServiceManager, ask};
+use super::{DUMP_PRIORITY_DEFAULT, FLAG_IS_LAZY_SERVICE, ask};
 use crate::binder_impl::Binder;
 use crate::{SpIBinder, StatusCode};
 
@@ -22,14 +22,13 @@ struct Services {
 struct Lazy {
     name: String,
     service: SpIBinder,
-    manager: ServiceManager,
     has_clients: Mutex<bool>,
 }
 
 impl Lazy {
     fn add(&self) -> Result<(), StatusCode> {
         let flags = DUMP_PRIORITY_DEFAULT | FLAG_IS_LAZY_SERVICE;
-        self.manager.add_with(&self.name, &self.service, flags)
+        ask(|manager| manager.add_with(&self.name, &self.service, flags))
     }
 
     fn has_clients(&self) -> MutexGuard<'_, bool> {
@@ -54,7 +53,6 @@ pub fn register_lazy_service(identifier: &str, binder: SpIBinder) -> Result<(), 
     let lazy = Arc::new(Lazy {
         name: identifier.to_owned(),
         service: binder,
-        manager: ask(|manager| Ok(manager.clone()))?,
         has_clients: Mutex::new(false),
     });
     lazy.add()?;
@@ -67,7 +65,8 @@ pub fn register_lazy_service(identifier: &str, binder: SpIBinder) -> Result<(), 
     })));
     // Known before the manager may say that there are no clients.
     services().list.push(Arc::clone(&lazy));
-    let registered = lazy.manager.register_client_callback(identifier, &lazy.service, &callback);
+    let registered =
+        ask(|manager| manager.register_client_callback(identifier, &lazy.service, &callback));
     if registered.is_err() {
         services().list.retain(|other| !Arc::ptr_eq(other, &lazy));
     }
@@ -124,7 +123,7 @@ fn end_if_unused() {
     // client has come since it said that there were none.
     let mut unregistered = Vec::new();
     for lazy in &services.list {
-        match lazy.manager.try_unregister(&lazy.name, &lazy.service) {
+        match ask(|manager| manager.try_unregister(&lazy.name, &lazy.service)) {
             Ok(()) => unregistered.push(lazy),
             Err(status) => {
                 tracing::debug!(name = lazy.name, %status, "a lazy service stays");

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::{CallerIdentity, LocalObject, TransactionCode, TransactionFlags, with_caller};
 use crate::StatusCode;
+use crate::binder_impl::IBinderInternal as _;
 use crate::interface::{
     DEBUG_PID_TRANSACTION, DUMP_TRANSACTION, EXTENSION_TRANSACTION, FIRST_CALL_TRANSACTION,
-    FLAG_CLEAR_BUF, INTERFACE_TRANSACTION, LAST_CALL_TRANSACTION, PING_TRANSACTION,
-    SYSPROPS_TRANSACTION,
+    FLAG_CLEAR_BUF, FLAG_ONEWAY, INTERFACE_TRANSACTION, LAST_CALL_TRANSACTION, PING_TRANSACTION,
+    SHELL_COMMAND_TRANSACTION, SYSPROPS_TRANSACTION,
 };
 use crate::parcel::{BorrowedParcel, Parcel};
 use crate::thread_state::can_serve;
@@ -67,7 +68,7 @@ fn transact(
 ) -> Result<(), StatusCode> {
     match code {
         FIRST_CALL_TRANSACTION..=LAST_CALL_TRANSACTION => {
-            data.enforce_interface(target.descriptor())?;
+            target.enforce_token(data)?;
             target.on_transact(code, data, reply)
         }
         PING_TRANSACTION | SYSPROPS_TRANSACTION => Ok(()),
@@ -80,8 +81,33 @@ fn transact(
             Ok(())
         }
         DUMP_TRANSACTION => dump(target, data),
+        SHELL_COMMAND_TRANSACTION => match target.on_transact(code, data, reply) {
+            Err(StatusCode::UNKNOWN_TRANSACTION) => refuse_command(data),
+            done => done,
+        },
         _ => target.on_transact(code, data, reply),
     }
+}
+
+/// Serves `_CMD` for an object that takes no commands, as Android's does: whoever gave the command hears that its
+/// result is [`StatusCode::INVALID_OPERATION`].
+fn refuse_command(data: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
+    data.set_data_position(0)?;
+    for _stream in ["in", "out", "err"] {
+        data.read_file()?;
+    }
+    let count = data.read_with(parcel::Reader::i32)?;
+    for _ in 0..count {
+        data.read_string16()?;
+    }
+    let _opener = data.read_binder()?;
+    let Some(receiver) = data.read_binder()? else { return Ok(()) };
+    // Not asked for its interface, for which it might never answer.
+    let mut result =
+        receiver.as_remote().map_or_else(Parcel::new, |it| Parcel::for_codec(it.codec()));
+    result.write_interface_token("com.android.internal.os.IResultReceiver")?;
+    result.write(&StatusCode::INVALID_OPERATION.code())?;
+    receiver.submit_transact(FIRST_CALL_TRANSACTION, result, FLAG_ONEWAY).map(drop)
 }
 
 /// Serves `_DMP`: a file to write to, and arguments.

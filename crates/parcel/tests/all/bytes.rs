@@ -4,7 +4,7 @@
 
 use parcel::driver::{FLAG_ACCEPTS_FDS, FlatObject};
 use parcel::rpc::RpcObject;
-use parcel::token::{self, BuilderWord};
+use parcel::token::{self, BuilderWord, TokenForm};
 use parcel::{ExceptionCode, ParcelError, Reader, ReplyOutcomeHeader, StatusCode, Writer};
 
 fn written(write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
@@ -236,4 +236,34 @@ fn writing_over_what_is_there_grows_it_only_at_the_end() {
     let mut writer = Writer::at(&mut bytes, 0);
     writer.string16("ab").unwrap();
     assert_eq!(bytes, hex("02000000 6100 6200 0000 0000"));
+}
+
+#[test]
+fn the_token_of_every_release_is_known_by_its_form() {
+    let forms = [
+        (TokenForm::Policy, written(|writer| writer.u32(1 << 31))),
+        (
+            TokenForm::PolicyAndWorkSource,
+            written(|writer| {
+                writer.u32(1 << 31);
+                writer.i32(-1);
+            }),
+        ),
+    ];
+    for (form, mut bytes) in forms {
+        bytes.extend(written(|writer| writer.string16("a.b").unwrap()));
+        let mut reader = Reader::new(&bytes);
+        assert_eq!(token::form_of(&mut reader, "a.b"), Some(form));
+        assert_eq!(reader.left(), 0);
+        assert_eq!(token::form_of(&mut Reader::new(&bytes), "a.c"), None);
+    }
+    let full = written(|writer| token::write_driver(writer, BuilderWord::Unknown, "a.b").unwrap());
+    let mut reader = Reader::new(&full);
+    assert_eq!(token::form_of(&mut reader, "a.c"), None);
+    assert_eq!(reader.position(), 0);
+    assert_eq!(token::form_of(&mut reader, "a.b"), Some(TokenForm::Full));
+    assert_eq!(reader.left(), 0);
+    for len in 0..full.len() {
+        assert_eq!(token::form_of(&mut Reader::new(&full[..len]), "a.b"), None);
+    }
 }

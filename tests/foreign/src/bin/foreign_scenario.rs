@@ -1,20 +1,20 @@
-//! Plays rsbinder's service manager, a service and clients against each other, on whatever Binder device is there.
+//! Plays a service manager, a service and clients against each other, on whatever Binder device is there.
 //!
-//! Arguments: the service and the client, each `rsbinder` or `library`, that is ours.
+//! Arguments: the service and the client, each `rsbinder` or `library`, that is ours; and the manager, `rsb_hub` or
+//! `servicemanager`, ours again.
 //!
 //! Looks for the programs beside itself, ends those that it started, and nothing else. Status 0 says that every step
 //! went as it should; otherwise the last line says which did not.
 
 use std::error::Error;
 use std::io::{BufRead as _, BufReader, ErrorKind};
-use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{self, Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 use std::{env, thread};
 
-use foreign::{HOST_NAME, READY};
+use foreign::{HOST_NAME, READY, SOCKET_ACCESSOR_NAME, SOCKET_NAME};
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -34,8 +34,9 @@ fn main() -> ExitCode {
         (Some(service), Some(client)) => play(&Cast {
             service: format!("{}_service", service.display()),
             client: format!("{}_client", client.display()),
+            manager: args.next().unwrap_or_else(|| RSB_HUB.into()).to_string_lossy().into_owned(),
         }),
-        _ => Err("usage: foreign_scenario SERVICE CLIENT, each rsbinder or library".into()),
+        _ => Err("usage: foreign_scenario SERVICE CLIENT [MANAGER]".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -50,17 +51,21 @@ fn main() -> ExitCode {
 struct Cast {
     service: String,
     client: String,
+    manager: String,
 }
 
-fn play(Cast { service: host, client }: &Cast) -> Outcome {
+/// rsbinder's service manager.
+const RSB_HUB: &str = "rsb_hub";
+
+fn play(Cast { service: host, client, manager }: &Cast) -> Outcome {
     thread::spawn(|| {
         thread::sleep(DEADLINE);
         eprintln!("foreign_scenario: this step hangs, or all are too slow ({DEADLINE:?})");
         process::exit(1);
     });
 
-    step("rsb_hub becomes the context manager");
-    let hub = start_hub()?;
+    step(&format!("{manager} becomes the context manager"));
+    let hub = start_manager(manager)?;
 
     step("a service registers");
     let service = Program::start(host, &[])?.ready()?;
@@ -120,7 +125,7 @@ fn play(Cast { service: host, client }: &Cast) -> Outcome {
         lazy.succeed()?;
     }
 
-    step("rsb_hub ends when asked");
+    step("the manager ends when asked");
     hub.terminate()?;
     step("done");
     Ok(())
@@ -131,30 +136,41 @@ fn step(what: &str) {
     println!("foreign_scenario: {what}");
 }
 
-/// Starts rsbinder's service manager and waits until it says, as to systemd, that it serves.
-fn start_hub() -> Outcome<Program> {
-    let name = format!("anybinder-foreign-{}", process::id());
-    let notices = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+/// Starts a service manager and waits until it says, as to systemd, that it serves.
+fn start_manager(name_of_it: &str) -> Outcome<Program> {
+    // A path: not every library knows abstract names.
+    let place = env::temp_dir().join(format!("anybinder-foreign-{}.socket", process::id()));
+    let notices = UnixDatagram::bind(&place)?;
     notices.set_read_timeout(Some(Duration::from_millis(100)))?;
-    let mut command = Program::command("rsb_hub", &["--insecure-allow-all"])?;
-    let mut hub = Program::spawn(
-        "rsb_hub",
-        command.env("NOTIFY_SOCKET", format!("@{name}")).env("RUST_LOG", "error"),
-    )?;
+    let mut command = match name_of_it {
+        RSB_HUB => Program::command(RSB_HUB, &["--insecure-allow-all"])?,
+        _ => {
+            let declared = format!("{SOCKET_NAME} accessor={SOCKET_ACCESSOR_NAME}\n");
+            let file = place.with_extension("declared");
+            std::fs::write(&file, declared)?;
+            Program::command("anybinder", &[name_of_it, "--declared", &file.to_string_lossy()])?
+        }
+    };
+    let mut hub =
+        Program::spawn(name_of_it, command.env("NOTIFY_SOCKET", &place).env("RUST_LOG", "error"))?;
     let mut notice = [0; 256];
     loop {
         match notices.recv(&mut notice) {
-            Ok(len) if notice[..len].starts_with(b"READY=1\n") => return Ok(hub),
+            Ok(len) if notice[..len].starts_with(b"READY=1") => {
+                std::fs::remove_file(&place)?;
+                // Only one manager has this.
+                let _ = std::fs::remove_file(place.with_extension("declared"));
+                return Ok(hub);
+            }
             Ok(len) => {
-                return Err(
-                    format!("rsb_hub: {:?}", String::from_utf8_lossy(&notice[..len])).into()
-                );
+                let said = String::from_utf8_lossy(&notice[..len]);
+                return Err(format!("{name_of_it}: {said:?}").into());
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(error) => return Err(error.into()),
         }
         if let Some(status) = hub.child.try_wait()? {
-            return Err(format!("rsb_hub does not serve: {status}").into());
+            return Err(format!("{name_of_it} does not serve: {status}").into());
         }
     }
 }

@@ -30,7 +30,7 @@ use binder::{
 use foreign::library::visitor::Visitor;
 use foreign::library::{check, check_files};
 use foreign::outcome::{Outcome, expect};
-use foreign::{HOST_NAME, READY};
+use foreign::{HOST_NAME, READY, SOCKET_ACCESSOR_NAME, SOCKET_NAME};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -97,15 +97,18 @@ fn check_names(host: &Strong<dyn IHost>) -> Outcome {
 
 /// Finds a service behind a socket, of which the service manager knows how to get there.
 fn check_accessor(host: &Strong<dyn IHost>) -> Outcome {
-    let name = format!("foreign.IVisitor/{}.socket", process::id());
-    let address = SocketAddr::from_abstract_name(&name)?;
+    let (name, door) = (SOCKET_NAME, SOCKET_ACCESSOR_NAME);
+    let address = SocketAddr::from_abstract_name(format!("{name}-{}", process::id()))?;
     let listener = UnixListener::bind_addr(&address)?;
     let (visitor, _heard) = Visitor::new_binder(host);
     let server = RpcServer::new_bound_socket(visitor.as_binder(), listener.into())?;
     server.start()?;
-    let accessor = Accessor::new(&name, move |_| Some(ConnectionInfo::Unix(address.clone())));
-    binder::add_service(&name, accessor.as_binder().ok_or("an accessor is an object")?)?;
-    for found in [binder::check_interface(&name)?, binder::wait_for_interface(&name)?] {
+    let accessor = Accessor::new(name, move |_| Some(ConnectionInfo::Unix(address.clone())));
+    // rsbinder's manager knows an accessor by its interface; ours, as Android's, by what it was told of the service.
+    for place in [name, door] {
+        binder::add_service(place, accessor.as_binder().ok_or("an accessor is an object")?)?;
+    }
+    for found in [binder::check_interface(name)?, binder::wait_for_interface(name)?] {
         let found: Strong<dyn IVisitor> = found;
         expect("visitor behind a socket", found.name()?, "visitor")?;
         expect("remote", found.as_binder().is_remote(), true)?;

@@ -2,7 +2,9 @@
 
 mod conformance;
 mod containers;
+mod documents;
 mod library;
+mod manager;
 mod preloaded;
 mod raw_c;
 mod recovery;

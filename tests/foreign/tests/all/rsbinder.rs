@@ -1,11 +1,12 @@
-//! An independent Binder library, its service manager and its tools run on our driver, and with our library.
+//! An independent Binder library, its service manager and its tools run on our driver, and with our library and our
+//! service manager.
 
 use std::path::Path;
 
 use foreign::stage::{self, Stage, User};
 
 #[test]
-fn rsbinder_and_our_library_run_with_its_service_manager() {
+fn rsbinder_and_our_library_run_with_each_service_manager() {
     let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let tools = stage::rsbinder_tools(target_dir);
     let programs = [
@@ -21,8 +22,11 @@ fn rsbinder_and_our_library_run_with_its_service_manager() {
     for &user in User::all() {
         for service in ["rsbinder", "library"] {
             for client in ["rsbinder", "library"] {
-                let said = stage.run(user, "foreign_scenario", &[service, client]);
-                assert!(said.ends_with("foreign_scenario: done\n"), "{service} {client}: {said}");
+                for manager in ["rsb_hub", "servicemanager"] {
+                    let cast = [service, client, manager];
+                    let said = stage.run(user, "foreign_scenario", &cast);
+                    assert!(said.ends_with("foreign_scenario: done\n"), "{cast:?}: {said}");
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use binder_os::binder_device::DEFAULT_BUFFER_BYTES;
 use binder_os::{BinderDevice, fork_count};
@@ -20,7 +20,7 @@ use super::handles::DeviceHandles;
 use super::nodes::Nodes;
 use super::pool::ThreadPool;
 use super::proxy::HandleProxy;
-use crate::service_manager::ServiceManager;
+use crate::service_manager::{Registrations, ServiceManager};
 use crate::transport::{BuilderWord, LocalObject, ObjectCodec, WireFormat, WireName};
 use crate::{IBinder as _, SpIBinder, StatusCode};
 
@@ -70,6 +70,12 @@ pub enum DeviceError {
         what: &'static str,
         /// What it said.
         source: io::Error,
+    },
+    /// The object is not one of another process that is known by this device.
+    #[error("{}: the object is none of another process that is known here", path.display())]
+    NotHere {
+        /// The device.
+        path: PathBuf,
     },
     /// This process uses a device by default already.
     #[error("{} is in use already", path.display())]
@@ -195,6 +201,21 @@ impl DriverDevice {
         drop(before);
     }
 
+    /// What this process has registered at the service manager.
+    pub(crate) fn registrations(&self) -> &Registrations {
+        &self.shared.registrations
+    }
+
+    /// A reference that does not keep the device open.
+    pub(crate) fn downgrade(&self) -> WeakDevice {
+        WeakDevice(Arc::downgrade(&self.shared))
+    }
+
+    /// Whether the driver answers.
+    pub(crate) fn is_there(&self) -> bool {
+        self.shared.check_process().is_ok() && self.shared.os.version().is_ok()
+    }
+
     /// Puts an object of this process behind handle 0. Its callers show their security context if it
     /// asks for that.
     ///
@@ -214,6 +235,20 @@ impl DriverDevice {
         // The driver lets a process do this once.
         let _ = self.shared.manager.set(Arc::clone(object));
         Ok(())
+    }
+
+    /// How many strong references others have on an object of another process: one for each process that holds it, this
+    /// one included. Only the context manager may ask.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::Refused`] if this process is not the context manager, or the driver cannot tell;
+    /// [`DeviceError::NotHere`] if `object` is no proxy of this device.
+    pub fn strong_count(&self, object: &SpIBinder) -> Result<u32, DeviceError> {
+        let proxy = self.shared.proxy_of(object);
+        let proxy = proxy.ok_or_else(|| DeviceError::NotHere { path: self.path().into() })?;
+        let asked = self.shared.os.node_info_for_ref(proxy.handle);
+        asked.map(|info| info.strong_count).map_err(self.refused("asking who holds an object"))
     }
 
     /// Sets how many threads the driver may ask for, beside those that join or start the pool.
@@ -254,6 +289,16 @@ impl DriverDevice {
     }
 }
 
+/// A device that others keep open, or not.
+pub(crate) struct WeakDevice(Weak<DeviceShared>);
+
+impl WeakDevice {
+    /// The device, if it is open.
+    pub(crate) fn upgrade(&self) -> Option<DriverDevice> {
+        self.0.upgrade().map(|shared| DriverDevice { shared })
+    }
+}
+
 impl AsFd for DriverDevice {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.shared.os.as_fd()
@@ -281,6 +326,7 @@ pub(super) struct DeviceShared {
     manager: OnceLock<Arc<dyn LocalObject>>,
     /// The service manager, once it was found.
     service_manager: Mutex<Option<ServiceManager>>,
+    registrations: Registrations,
     /// How much of the receive buffer waits to be freed by threads that returned to the program.
     held_back_bytes: AtomicUsize,
     pub(super) pool: ThreadPool,
@@ -298,6 +344,7 @@ impl DeviceShared {
             handles: DeviceHandles::default(),
             manager: OnceLock::new(),
             service_manager: Mutex::default(),
+            registrations: Registrations::default(),
             held_back_bytes: AtomicUsize::new(0),
             pool: ThreadPool::default(),
         }
@@ -305,6 +352,12 @@ impl DeviceShared {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the proxy that an object is, if it is one of this device.
+    fn proxy_of<'o>(&self, object: &'o SpIBinder) -> Option<&'o HandleProxy> {
+        let proxy = object.as_remote()?.as_any().downcast_ref::<HandleProxy>();
+        proxy.filter(|proxy| std::ptr::eq(&raw const *proxy.device, self))
     }
 
     /// Returns how an object wants to be called.
@@ -377,10 +430,10 @@ impl ObjectCodec for DeviceShared {
             let flags = self.flags_of(&**object) | LOWEST_PRIORITY;
             return Ok(WireName::Binder { binder, cookie, flags });
         }
-        let proxy = binder.as_remote().and_then(|it| it.as_any().downcast_ref::<HandleProxy>());
-        let proxy = proxy.filter(|proxy| std::ptr::eq(&raw const *proxy.device, self));
         // Another device, or a socket, has other objects.
-        proxy.map(|proxy| WireName::Handle(proxy.handle)).ok_or(StatusCode::INVALID_OPERATION)
+        self.proxy_of(binder)
+            .map(|proxy| WireName::Handle(proxy.handle))
+            .ok_or(StatusCode::INVALID_OPERATION)
     }
 
     fn unname(&self, _binder: &SpIBinder, name: WireName) {

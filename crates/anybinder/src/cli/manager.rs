@@ -1,0 +1,252 @@
+//! The options of service managers, and of the subcommands that ask one.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use service_manager::DialectChoice;
+
+/// The device that is used if none is named.
+const DEVICE: &str = "/dev/binder";
+
+/// Whether there is a service manager in a world or at a mount, and how it is to be.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ManagerArguments {
+    /// Have a service manager at the first of the devices, by which programs find each other; without, one of them
+    /// may be it
+    #[arg(long)]
+    pub(crate) manager: bool,
+
+    /// Let every user register and find services
+    #[arg(long, requires = "manager", conflicts_with = "manager_policy", hide_short_help = true)]
+    pub(crate) manager_allow_all: bool,
+
+    /// Who may do what, by a file as of `anybinder servicemanager --policy`
+    #[arg(long, requires = "manager", value_name = "FILE", value_hint = ValueHint::FilePath,
+          hide_short_help = true)]
+    pub(crate) manager_policy: Option<PathBuf>,
+
+    /// Which services there are said to be, by a file as of `anybinder servicemanager --declared`
+    #[arg(long, requires = "manager", value_name = "FILE", value_hint = ValueHint::FilePath,
+          hide_short_help = true)]
+    pub(crate) manager_declared: Option<PathBuf>,
+
+    /// Which release of Android its callers are of, as of `anybinder servicemanager --dialect`
+    #[arg(
+        long,
+        requires = "manager",
+        value_name = "RELEASE",
+        default_value_t,
+        hide_short_help = true
+    )]
+    pub(crate) manager_dialect: DialectChoice,
+}
+
+/// Be the service manager of a device, by which programs find each other's services.
+///
+/// It is Android's, with the interface of Android 11 to 16 and the older one before. What a policy does not say
+/// otherwise, its own user and root may do everything, and others nothing.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder run -- sh -c 'anybinder servicemanager --background; ./my-service'
+  anybinder run --manager -- ./my-service                         the same
+  anybinder servicemanager --policy /etc/anybinder/policy /dev/vndbinder
+
+A line of a policy is `allow ACTIONS WHO [NAMES]`, where ACTIONS are add, find, list, with commas, or *; WHO is \
+uid=NUMBER, label=PATTERN or *; NAMES is a pattern of names:
+  allow add,find  uid=1000                com.example.*
+  allow find      label=u:r:untrusted:*   com.example.IPublic/*
+
+A line of declarations is `NAME [apex=NAME] [address=IP:PORT] [accessor=NAME]`.")]
+pub(crate) struct ServicemanagerOptions {
+    /// The device
+    #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath, default_value = DEVICE)]
+    pub(crate) device: PathBuf,
+
+    /// Let every user register and find services
+    #[arg(long, conflicts_with = "policy")]
+    pub(crate) allow_all: bool,
+
+    /// Who may do what
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: Option<PathBuf>,
+
+    /// Which services there are said to be, running or not
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) declared: Option<PathBuf>,
+
+    /// Which release of Android all its callers are of, 11 to 16; or auto: as each shows, and the newest where it
+    /// does not show. Those before 11 show it always
+    #[arg(long, value_name = "RELEASE", default_value_t)]
+    pub(crate) dialect: DialectChoice,
+
+    /// Return once it serves, and serve in the background, until the device is gone
+    #[arg(long)]
+    pub(crate) background: bool,
+}
+
+/// Ask the service manager, and the services that it knows.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder service list
+  anybinder service wait com.example.IHello/default --timeout 5
+  anybinder service call com.example.IHello/default 1 s16 world
+  anybinder service dump com.example.IHello/default
+  anybinder service --json debug-info
+
+They are service, dumpsys and cmd of Android. Exit status: 0 done, 1 failed or not found, 2 wrong usage; `shell` \
+exits as the service says.")]
+pub(crate) struct ServiceArguments {
+    /// The device
+    #[arg(long, global = true, value_name = "PATH", value_hint = ValueHint::FilePath,
+          default_value = DEVICE)]
+    pub(crate) device: PathBuf,
+
+    /// Print JSON, one object per line
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: ServiceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServiceCommand {
+    List(ServiceListOptions),
+    Check(ServiceNameOptions),
+    Wait(ServiceWaitOptions),
+    Call(ServiceCallOptions),
+    Dump(ServiceDumpOptions),
+    Shell(ServiceShellOptions),
+    /// List all services with the processes that have registered them
+    DebugInfo,
+}
+
+/// List all services, and their interfaces.
+#[derive(Debug, Args)]
+pub(crate) struct ServiceListOptions {
+    /// Print the names alone, and ask no service for its interface
+    #[arg(long)]
+    pub(crate) names: bool,
+}
+
+/// Say whether a service is registered.
+///
+/// Exits with 0 if it is, and with 1 if not.
+#[derive(Debug, Args)]
+pub(crate) struct ServiceNameOptions {
+    /// The service
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+}
+
+/// Wait until a service is registered.
+///
+/// Exits with 0 once it is, and with 1 when the time is over.
+#[derive(Debug, Args)]
+pub(crate) struct ServiceWaitOptions {
+    /// The service
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+
+    /// How many seconds to wait at most [default: for ever]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<f64>,
+}
+
+/// Call a service, and print what it answers as words of bytes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Arguments, one after the other:
+  i32 N, u32 N, i64 N, u64 N   a number
+  f N, d N                     a float, a double
+  s16 TEXT                     a string
+  null                         no object
+  fd PATH                      a file, opened for reading
+  nfd N                        the file that is open here as N
+
+Examples:
+  anybinder service call manager 1 s16 com.example.IHello/default")]
+pub(crate) struct ServiceCallOptions {
+    /// The service
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+
+    /// The number of the method: the first of an interface has 1
+    #[arg(value_name = "CODE")]
+    pub(crate) code: u32,
+
+    /// What to send, each with its type before it
+    #[arg(value_name = "TYPE VALUE", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+/// Have services tell people about themselves.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder service dump
+  anybinder service dump -t 2 manager
+  anybinder service dump --pid com.example.IHello/default")]
+pub(crate) struct ServiceDumpOptions {
+    /// List the services, and dump none
+    #[arg(short = 'l', conflicts_with = "name")]
+    pub(crate) list: bool,
+
+    /// How many seconds each may take
+    #[arg(short = 't', value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    pub(crate) timeout: f64,
+
+    /// Wait for the service
+    #[arg(short = 'w', requires = "name")]
+    pub(crate) wait: bool,
+
+    /// Print the process of each service instead
+    #[arg(long)]
+    pub(crate) pid: bool,
+
+    /// Only services of this priority
+    #[arg(long, value_enum, ignore_case = true, conflicts_with = "name")]
+    pub(crate) priority: Option<DumpPriority>,
+
+    /// Not these services, with commas between their names
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "name")]
+    pub(crate) skip: Vec<String>,
+
+    /// The service [default: all]
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// What the service is told to dump
+    #[arg(value_name = "ARGUMENTS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
+}
+
+/// How urgently a service is dumped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DumpPriority {
+    Critical,
+    High,
+    Normal,
+}
+
+/// Give a service a command, as by a shell, with the standard streams of this one.
+///
+/// Exits with the status that the service answers with.
+#[derive(Debug, Args)]
+pub(crate) struct ServiceShellOptions {
+    /// The service
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+
+    /// The command and its arguments
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..=1e6).contains(seconds));
+    seconds.ok_or_else(|| "a time is between 0 and 1000000 seconds".into())
+}

@@ -1,0 +1,150 @@
+//! `anybinder servicemanager`: Android's service manager on a device, alone or beside `run` and `mount`.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::thread;
+use std::time::Duration;
+
+use binder_os::processes::{self, Signal, Stream};
+use binder_os::signals::SignalStream;
+use service_manager::{AccessPolicy, Declarations, ManagerOptions, ManagerServer};
+
+use crate::cli::{ManagerArguments, ServicemanagerOptions};
+use crate::demo::this_program;
+use crate::driver;
+use crate::failure::{Failure, failed};
+use crate::log;
+
+/// How often a manager in the background looks whether its device is still the one of its path.
+const LOOK_INTERVAL: Duration = Duration::from_secs(5);
+
+pub(crate) fn run(options: &ServicemanagerOptions) -> Result<ExitCode, Failure> {
+    let manager_options = manager_options(options)?;
+    let claim = || {
+        log::write_in_background()?;
+        let server = ManagerServer::claim(&options.device, manager_options);
+        server.map_err(|error| {
+            Failure::new("becoming the service manager", error).advise(
+                "`anybinder ps` shows who uses the device; a context has one manager, and \
+                 EBUSY says that there is one",
+            )
+        })
+    };
+    if options.background {
+        let detach = || {
+            let streams = [Stream::Input, Stream::Output];
+            driver::leave_terminal(&streams, c"servicemanager")?;
+            claim()
+        };
+        let device = options.device.clone();
+        let serve = move |server: ManagerServer| {
+            end_with_path(&device, server.clone())?;
+            serve(&server)
+        };
+        let child = driver::in_background(detach, serve, || true)?;
+        tracing::info!(pid = child.pid(), "the service manager serves");
+        return Ok(ExitCode::SUCCESS);
+    }
+    processes::set_name(c"servicemanager").map_err(failed("naming this process"))?;
+    end_on_signals()?;
+    let server = claim()?;
+    if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
+        tracing::warn!(%error, "the supervisor was not told that the service manager serves");
+    }
+    serve(&server).map(|()| ExitCode::SUCCESS)
+}
+
+/// Starts a manager at the first of the devices in `dir`, if one is asked for. Returns once it serves.
+///
+/// It is a process of its own, started anew: of this process's files and signals it has nothing.
+pub(crate) fn start_beside(
+    dir: &Path,
+    devices: &[String],
+    arguments: &ManagerArguments,
+) -> Result<(), Failure> {
+    let Some(device) = devices.first().filter(|_| arguments.manager) else { return Ok(()) };
+    let mut command = Command::new(this_program()?);
+    command.arg("servicemanager").arg("--background").arg(dir.join(device));
+    command.arg(format!("--dialect={}", arguments.manager_dialect));
+    if arguments.manager_allow_all {
+        command.arg("--allow-all");
+    }
+    let files =
+        [("--policy", &arguments.manager_policy), ("--declared", &arguments.manager_declared)];
+    for (option, file) in files {
+        if let Some(file) = file {
+            command.arg(option).arg(file);
+        }
+    }
+    let status = command.status().map_err(failed("starting the service manager"))?;
+    // What went wrong it has told itself.
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Failure::new("starting the service manager", status))
+    }
+}
+
+/// Takes SIGTERM and SIGINT as the wish to end. Must come before other threads, which would otherwise die of them.
+fn end_on_signals() -> Result<(), Failure> {
+    let signals = SignalStream::block(&[Signal::TERM, Signal::INT]);
+    let signals = signals.map_err(failed("blocking signals"))?;
+    let wait = move || {
+        let arrived = signals.next();
+        tracing::info!(?arrived, "ending");
+        log::exit(0);
+    };
+    let started = thread::Builder::new().name("signals".into()).spawn(wait);
+    started.map(drop).map_err(failed("starting a thread"))
+}
+
+fn serve(server: &ManagerServer) -> Result<(), Failure> {
+    match server.serve() {
+        Err(error) => {
+            tracing::info!(%error, "the device is gone");
+            Ok(())
+        }
+    }
+}
+
+/// Ends this process when the device has left its path and no service is left at it: a driver that was replaced, or
+/// whose mount was taken away, serves for as long as somebody has a device of it open.
+fn end_with_path(path: &Path, server: ManagerServer) -> Result<(), Failure> {
+    let path = path.to_owned();
+    let filesystem = move || fs::metadata(&path).map(|it| it.dev()).ok();
+    let begun = filesystem();
+    let look = move || {
+        loop {
+            thread::sleep(LOOK_INTERVAL);
+            if filesystem() != begun && server.service_count() == 0 {
+                tracing::info!("the device is not at its path any more, and nobody serves there");
+                log::exit(0);
+            }
+        }
+    };
+    let started = thread::Builder::new().name("path".into()).spawn(look);
+    started.map(drop).map_err(failed("starting a thread"))
+}
+
+fn manager_options(options: &ServicemanagerOptions) -> Result<ManagerOptions, Failure> {
+    let read = |path: &Path| {
+        let text = fs::read_to_string(path);
+        text.map_err(failed(&format!("reading {}", path.display())))
+    };
+    let wrong = |path: &Path| format!("understanding {}", path.display());
+    let advice = "`anybinder servicemanager --help` tells of its lines";
+    let policy = match &options.policy {
+        Some(path) => AccessPolicy::parse(&read(path)?)
+            .map_err(|error| Failure::new(wrong(path), error).advise(advice))?,
+        None if options.allow_all => AccessPolicy::AllowAll,
+        None => AccessPolicy::SameUser(processes::user().0),
+    };
+    let declarations = match &options.declared {
+        Some(path) => Declarations::parse(&read(path)?)
+            .map_err(|error| Failure::new(wrong(path), error).advise(advice))?,
+        None => Declarations::default(),
+    };
+    Ok(ManagerOptions { policy, declarations, dialect: options.dialect })
+}

@@ -1,0 +1,106 @@
+//! A service manager in a world, and at a mount.
+
+use std::process::Command;
+
+use crate::caller::{Caller, PROGRAM, finish, in_mounts, is_root};
+
+/// `anybinder run --manager -- sh -c SCRIPT`, where `$0` is the program.
+fn with_manager(caller: Caller, script: &str) -> Command {
+    let mut command = caller.command(&["run", "--manager", "--", "sh", "-ec", script]);
+    command.arg(PROGRAM);
+    command
+}
+
+#[test]
+fn a_world_has_a_manager_if_it_is_asked_for() {
+    for caller in Caller::all() {
+        let listed = finish(&mut with_manager(*caller, "$0 service list"));
+        let wanted = "Found 1 services:\n0\tmanager: [android.os.IServiceManager]\n";
+        assert_eq!((&*listed.stdout, &*listed.stderr), (wanted, ""), "{caller:?}");
+        let alone = finish(&mut caller.run_script(&format!("{PROGRAM} service list")));
+        assert_eq!(alone.code(), 1, "a world without is as it was: {alone:?}");
+        assert!(alone.stderr.contains("there is none"), "{alone:?}");
+        let options = ["run", "--devices", "a,b", "--manager", "--manager-dialect", "13", "--"];
+        let ask = format!("{PROGRAM} service --device /dev/a check manager");
+        let first = finish(caller.command(&options).args(["sh", "-c", &ask]));
+        assert_eq!(first.stdout, "Service manager: found\n", "{first:?}");
+    }
+}
+
+#[test]
+fn a_manager_that_cannot_be_is_told_and_there_is_no_world() {
+    for caller in Caller::all() {
+        let options =
+            ["run", "--manager", "--manager-policy", "/nowhere", "--", "echo", "in the world"];
+        let outcome = finish(&mut caller.command(&options));
+        assert_eq!((outcome.code(), &*outcome.stdout), (1, ""), "{outcome:?}");
+        assert!(outcome.stderr.contains("reading /nowhere"), "{outcome:?}");
+        let alone = finish(&mut caller.command(&["run", "--manager-allow-all", "true"]));
+        assert_eq!(alone.code(), 2, "{alone:?}");
+    }
+}
+
+#[test]
+fn a_manager_in_the_background_serves_when_its_command_returns() {
+    for caller in Caller::all() {
+        let script = format!(
+            "{PROGRAM} servicemanager --background && {PROGRAM} service check manager
+             {PROGRAM} servicemanager --background || echo $?"
+        );
+        let outcome = finish(&mut caller.run_script(&script));
+        assert_eq!(outcome.stdout, "Service manager: found\n1\n", "{outcome:?}");
+        assert!(outcome.stderr.contains("EBUSY says that there is one"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_mount_has_a_manager_that_ends_with_its_driver() {
+    if !is_root() {
+        return binder_testkit::skip("only root can mount for all");
+    }
+    for foreground in ["", "--foreground"] {
+        let script = format!(
+            "mount -t tmpfs tmpfs /mnt
+             if [ -n '{foreground}' ]; then
+                 $1 mount /mnt --devices x --manager {foreground} & driver=$!
+                 until $1 service --device /mnt/x check manager 2>/dev/null; do sleep 0.01; done
+             else
+                 $1 mount /mnt --devices x --manager
+                 driver=$(pgrep -f '^[^ ]*anybinder mount /mnt --devices x --manager$')
+                 $1 service --device /mnt/x check manager
+             fi
+             manager=$(pgrep -f '^[^ ]*anybinder servicemanager --background /mnt/x ')
+             kill $driver
+             while grep -q '^State:.[^Z]' /proc/$manager/status 2>/dev/null; do sleep 0.01; done
+             echo ended; exec true"
+        );
+        let outcome = finish(&mut in_mounts(&script, PROGRAM, &[]));
+        let wanted = "Service manager: found\nended\n";
+        assert!(outcome.stdout.ends_with(wanted), "'{foreground}': {outcome:?}");
+    }
+}
+
+#[test]
+fn bash_completes_names_of_services() {
+    for caller in Caller::all() {
+        let script = "cat > /dev/null
+            bash --norc -c 'eval \"$($0 completions bash)\"
+            for line in \"service check m\" \"service dump x\" \"service --json call \"; do
+                COMP_WORDS=($0 $line) COMP_CWORD=$(set -- $line; echo $#)
+                case $line in *\" \") COMP_WORDS+=(\"\"); COMP_CWORD=$((COMP_CWORD + 1));; esac
+                COMPREPLY=()
+                _anybinder_or_command anybinder \"${COMP_WORDS[COMP_CWORD]}\" \"\"
+                echo \"<${COMPREPLY[*]}>\"
+            done' $0 < /dev/null";
+        let outcome = finish(&mut with_manager(*caller, script));
+        assert_eq!(outcome.stdout, "<manager>\n<>\n<manager>\n", "{outcome:?}");
+    }
+}
+
+#[test]
+fn other_shells_ask_for_names_of_services_too() {
+    let script = |shell| finish(Command::new(PROGRAM).args(["completions", shell])).stdout;
+    assert_eq!(script("zsh").matches("The service:_anybinder_services'").count(), 4);
+    assert!(script("zsh").contains(":_anybinder_services'\n") || script("zsh").contains("names=("));
+    assert!(script("fish").contains("(anybinder service list --names 2>/dev/null)"));
+}

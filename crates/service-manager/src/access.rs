@@ -1,0 +1,258 @@
+//! Who may register, find and list services.
+
+use std::fmt;
+
+use crate::request::CallingContext;
+
+/// What an access rule is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// To register a service, and to hear of its clients.
+    Add,
+    /// To find a service, and to hear of its registration.
+    Find,
+    /// To list all names.
+    List,
+}
+
+/// Who may do what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AccessPolicy {
+    /// The user of this number, and root, may do everything; others nothing.
+    SameUser(u32),
+    /// Everybody may do everything.
+    AllowAll,
+    /// What the rules of a file allow, and nothing else.
+    Rules(Vec<AccessRule>),
+}
+
+/// A line of a policy: it allows somebody something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessRule {
+    actions: Vec<Action>,
+    who: Subject,
+    names: Glob,
+}
+
+/// Whom a rule is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Subject {
+    Everybody,
+    User(u32),
+    Label(Glob),
+}
+
+/// A pattern in which `*` stands for any text, and `?` for one character.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Glob(String);
+
+/// A line that is no rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub struct PolicyError {
+    /// Its number, from 1 on.
+    pub line: usize,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl AccessPolicy {
+    /// Reads a policy: lines `allow ACTIONS WHO [NAMES]`, with `#` before comments.
+    ///
+    /// ACTIONS are `add`, `find`, `list`, with commas between them, or `*`; WHO is `uid=NUMBER`, `label=PATTERN` or
+    /// `*`; NAMES is a pattern of names, `*` if it is left out, and says nothing of `list`.
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyError`] of the first line that is no rule.
+    pub fn parse(text: &str) -> Result<Self, PolicyError> {
+        let rules = text.lines().enumerate().filter_map(|(at, line)| {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            let complain = |what| PolicyError { line: at + 1, what };
+            (!line.is_empty()).then(|| AccessRule::parse(line).map_err(complain))
+        });
+        rules.collect::<Result<_, _>>().map(Self::Rules)
+    }
+
+    /// Whether the caller may do that to services of a name.
+    #[must_use]
+    pub fn permits(&self, caller: &CallingContext, action: Action, name: &str) -> bool {
+        match self {
+            Self::AllowAll => true,
+            Self::SameUser(uid) => caller.uid == *uid || caller.uid == 0,
+            Self::Rules(rules) => rules.iter().any(|rule| rule.permits(caller, action, name)),
+        }
+    }
+
+    /// Whether callers have to show their security label.
+    #[must_use]
+    pub fn wants_labels(&self) -> bool {
+        match self {
+            Self::SameUser(_) | Self::AllowAll => false,
+            Self::Rules(rules) => rules.iter().any(|rule| matches!(rule.who, Subject::Label(_))),
+        }
+    }
+}
+
+impl AccessRule {
+    fn parse(line: &str) -> Result<Self, String> {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let (actions, who, names) = match words[..] {
+            ["allow", actions, who] => (actions, who, "*"),
+            ["allow", actions, who, names] => (actions, who, names),
+            _ => return Err("a rule is `allow ACTIONS WHO [NAMES]`".into()),
+        };
+        let actions = if actions == "*" {
+            vec![Action::Add, Action::Find, Action::List]
+        } else {
+            actions.split(',').map(action).collect::<Result<_, _>>()?
+        };
+        Ok(Self { actions, who: subject(who)?, names: Glob(names.to_owned()) })
+    }
+
+    fn permits(&self, caller: &CallingContext, action: Action, name: &str) -> bool {
+        let is_meant = match &self.who {
+            Subject::Everybody => true,
+            Subject::User(uid) => caller.uid == *uid,
+            Subject::Label(glob) => caller.label.as_deref().is_some_and(|it| glob.matches(it)),
+        };
+        let is_named = action == Action::List || self.names.matches(name);
+        is_meant && is_named && self.actions.contains(&action)
+    }
+}
+
+fn action(word: &str) -> Result<Action, String> {
+    match word {
+        "add" => Ok(Action::Add),
+        "find" => Ok(Action::Find),
+        "list" => Ok(Action::List),
+        _ => Err(format!("'{word}' is none of add, find, list, *")),
+    }
+}
+
+fn subject(word: &str) -> Result<Subject, String> {
+    if word == "*" {
+        return Ok(Subject::Everybody);
+    }
+    match word.split_once('=') {
+        Some(("uid", number)) => {
+            let uid = number.parse().map_err(|_| format!("'{number}' is no user's number"))?;
+            Ok(Subject::User(uid))
+        }
+        Some(("label", pattern)) => Ok(Subject::Label(Glob(pattern.to_owned()))),
+        Some(_) | None => Err(format!("'{word}' is none of uid=NUMBER, label=PATTERN, *")),
+    }
+}
+
+impl Glob {
+    /// Whether it matches all of `text`, in time that grows with the product of both lengths at most.
+    fn matches(&self, text: &str) -> bool {
+        let (pattern, text) = (self.0.as_bytes(), text.as_bytes());
+        let (mut at, mut place) = (0, 0);
+        // Behind the last star, and what that has to match at least.
+        let mut retry = None;
+        while place < text.len() {
+            match pattern.get(at) {
+                Some(b'*') => {
+                    retry = Some((at + 1, place));
+                    at += 1;
+                }
+                Some(&byte) if byte == b'?' || byte == text[place] => {
+                    at += 1;
+                    place += 1;
+                }
+                Some(_) | None => match retry {
+                    Some((behind, begun)) => {
+                        retry = Some((behind, begun + 1));
+                        (at, place) = (behind, begun + 1);
+                    }
+                    None => return false,
+                },
+            }
+        }
+        pattern[at..].iter().all(|byte| *byte == b'*')
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Add => "add",
+            Self::Find => "find",
+            Self::List => "list",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(uid: u32, label: Option<&str>) -> CallingContext {
+        CallingContext { pid: 1, uid, label: label.map(str::to_owned) }
+    }
+
+    #[test]
+    fn the_same_user_and_root_may_do_everything() {
+        let policy = AccessPolicy::SameUser(1000);
+        for (uid, is_permitted) in [(1000, true), (0, true), (1001, false)] {
+            assert_eq!(policy.permits(&caller(uid, None), Action::Add, "x"), is_permitted);
+        }
+        assert!(AccessPolicy::AllowAll.permits(&caller(5, None), Action::List, ""));
+    }
+
+    #[test]
+    fn rules_allow_and_nothing_else_does() {
+        let policy = AccessPolicy::parse(
+            "# who may what\n\
+             allow add,find uid=1000 com.example.*   # ours\n\
+             \n\
+             allow list *\n\
+             allow find label=u:r:app_?:* *\n\
+             allow * uid=7\n",
+        )
+        .unwrap();
+        let me = caller(1000, None);
+        assert!(policy.permits(&me, Action::Add, "com.example.IFoo/default"));
+        assert!(!policy.permits(&me, Action::Add, "com.other.IFoo"));
+        assert!(policy.permits(&me, Action::List, ""));
+        assert!(!policy.permits(&caller(1, None), Action::Find, "com.example.x"));
+        assert!(policy.permits(&caller(1, Some("u:r:app_1:s0")), Action::Find, "x"));
+        assert!(!policy.permits(&caller(1, Some("u:r:app_12:s0")), Action::Find, "x"));
+        assert!(policy.permits(&caller(7, None), Action::Add, "anything"));
+        assert!(policy.wants_labels());
+        assert!(!AccessPolicy::parse("allow find uid=1").unwrap().wants_labels());
+    }
+
+    #[test]
+    fn a_line_that_is_no_rule_is_named() {
+        for (text, line) in [
+            ("allow find", 1),
+            ("\nallow see *", 2),
+            ("allow find user=3", 1),
+            ("allow find uid=me", 1),
+            ("deny find *", 1),
+            ("allow find * a b", 1),
+        ] {
+            assert_eq!(AccessPolicy::parse(text).unwrap_err().line, line, "{text}");
+        }
+    }
+
+    #[test]
+    fn patterns_match_all_of_a_text() {
+        for (pattern, text, matches) in [
+            ("*", "", true),
+            ("", "", true),
+            ("", "a", false),
+            ("a*c", "abbc", true),
+            ("a*c", "abbcd", false),
+            ("*a*b*", "xxaxxbxx", true),
+            ("*ab", "aab", true),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("**", "abc", true),
+        ] {
+            assert_eq!(Glob(pattern.into()).matches(text), matches, "{pattern} {text}");
+        }
+    }
+}

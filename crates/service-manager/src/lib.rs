@@ -1,0 +1,28 @@
+//! Android's service manager: who serves what under which name, on one binder device.
+//!
+//! A transaction comes to [`ManagerServer`], which owns context 0 of a device; `manager` finds out what is asked, by
+//! `dialects` (whose release of the interface the caller speaks) and `wire` (parcels to requests and back). The
+//! [`ServiceRegistry`] decides: it is a state machine without system calls, which takes requests, notices of deaths and
+//! the passing of time, and leaves effects behind - callbacks to be told, objects to be forgotten. [`AccessPolicy`] and
+//! [`Declarations`] are what its user configured.
+
+#![forbid(unsafe_code)]
+
+mod access;
+mod declarations;
+mod dialects;
+mod manager;
+mod registry;
+mod request;
+mod server;
+mod wire;
+
+pub use access::{AccessPolicy, Action, PolicyError};
+pub use declarations::{Declaration, DeclarationError, Declarations};
+pub use dialects::DialectChoice;
+pub use manager::{ClientCounter, Manager};
+pub use registry::{ObjectTable, RegistryEffect, ServiceRegistry};
+pub use request::{
+    CallingContext, Denial, FoundService, ManagerAnswer, ManagerRequest, ObjectId, ServiceAddress,
+};
+pub use server::{ManagerOptions, ManagerServer};

@@ -1,0 +1,591 @@
+//! The services of a device, who waits for them, and who is told of their clients.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use binder::ExceptionCode;
+use binder::service_manager::ServiceDebugInfo;
+
+use crate::access::{AccessPolicy, Action};
+use crate::declarations::Declarations;
+use crate::request::{
+    CallingContext, Denial, FoundService, ManagerAnswer, ManagerRequest, ObjectId,
+};
+
+/// The service may end when it has no clients, and be started again.
+const FLAG_IS_LAZY_SERVICE: i32 = 1 << 30;
+/// The bytes of a name at most.
+const NAME_MAX_BYTES: usize = 127;
+/// How many services and listeners one user may have.
+const ENTRIES_PER_USER: u32 = 8192;
+
+/// What the registry asks about objects during a call.
+pub trait ObjectTable {
+    /// Has [`ServiceRegistry::object_died`] be called when the object's process ends; false if it has ended. Asked
+    /// once, before the registry keeps an object.
+    fn link_to_death(&mut self, object: ObjectId) -> bool;
+
+    /// How many processes hold the object; `None` if the driver does not tell.
+    fn strong_count(&mut self, object: ObjectId) -> Option<u32>;
+
+    /// Whether the object's interface promises to stay across updates, so that it must be declared.
+    fn is_vintf_stable(&self, object: ObjectId) -> bool;
+}
+
+/// What is to be done after a call, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RegistryEffect {
+    /// Tell a callback that a service is registered.
+    Registered {
+        /// The `IServiceCallback`.
+        callback: ObjectId,
+        /// The name.
+        name: String,
+        /// The service.
+        service: ObjectId,
+    },
+    /// Tell a callback whether a service has clients.
+    Clients {
+        /// The `IClientCallback`.
+        callback: ObjectId,
+        /// The service.
+        service: ObjectId,
+        /// Whether it has.
+        has_clients: bool,
+    },
+    /// The registry does not refer to the object any more.
+    Forget(ObjectId),
+}
+
+/// When clients are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Occasion {
+    /// In a call: news of clients is told, but not of their absence.
+    Call,
+    /// After a while: all news are told.
+    Interval,
+}
+
+impl Occasion {
+    /// How many of the strong references on a service are no client's: the manager has one, and a transaction that
+    /// names the service to its owner another. That is how a service hears that it has no clients, and it takes itself
+    /// out before that transaction is over.
+    const fn known_references(self) -> u32 {
+        match self {
+            Self::Call => 2,
+            Self::Interval => 1,
+        }
+    }
+}
+
+/// Who serves what.
+#[derive(Debug)]
+pub struct ServiceRegistry {
+    policy: AccessPolicy,
+    declarations: Declarations,
+    services: BTreeMap<String, Service>,
+    listeners: BTreeMap<String, Vec<Listener>>,
+    client_listeners: BTreeMap<String, Vec<Listener>>,
+    /// How often the registry refers to each object.
+    references: BTreeMap<ObjectId, usize>,
+    /// How many services and listeners each user has.
+    entries: BTreeMap<u32, u32>,
+    effects: VecDeque<RegistryEffect>,
+}
+
+#[derive(Debug)]
+struct Service {
+    object: ObjectId,
+    flags: i32,
+    owner: CallingContext,
+    /// Whether its listeners were told last that it has clients.
+    has_clients: bool,
+    /// Somebody is about to get it, and counts as a client until that is counted.
+    is_awaited: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Listener {
+    callback: ObjectId,
+    uid: u32,
+}
+
+impl ServiceRegistry {
+    /// A registry without services.
+    #[must_use]
+    pub fn new(policy: AccessPolicy, declarations: Declarations) -> Self {
+        Self {
+            policy,
+            declarations,
+            services: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            client_listeners: BTreeMap::new(),
+            references: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            effects: VecDeque::new(),
+        }
+    }
+
+    /// Does what is asked.
+    ///
+    /// # Errors
+    ///
+    /// [`Denial`], and then nothing has changed but that a service, which its process wanted to take out and may not,
+    /// counts as awaited.
+    pub fn handle(
+        &mut self,
+        caller: &CallingContext,
+        request: ManagerRequest<ObjectId>,
+        objects: &mut impl ObjectTable,
+    ) -> Result<ManagerAnswer<ObjectId>, Denial> {
+        use ManagerRequest as Asked;
+        match request {
+            Asked::Find { name, takes_accessor } => {
+                Ok(ManagerAnswer::Found(self.find(caller, &name, takes_accessor, objects)))
+            }
+            Asked::Add { name, service, flags } => {
+                self.add(caller, name, service, flags, objects).map(|()| ManagerAnswer::Done)
+            }
+            Asked::List { flags } => self.list(caller, flags).map(ManagerAnswer::Names),
+            Asked::Listen { name, callback } => {
+                self.listen(caller, name, callback, objects).map(|()| ManagerAnswer::Done)
+            }
+            Asked::Unlisten { name, callback } => {
+                self.unlisten(caller, &name, callback).map(|()| ManagerAnswer::Done)
+            }
+            Asked::IsDeclared { name } => {
+                self.require(caller, Action::Find, &name)?;
+                Ok(ManagerAnswer::Truth(self.declarations.get(&name).is_some()))
+            }
+            Asked::DeclaredInstances { interface } => {
+                let name_of = |instance: &str| format!("{interface}/{instance}");
+                let all: Vec<_> = self.declarations.instances(&interface).collect();
+                self.found_of(caller, &all, name_of)
+            }
+            Asked::UpdatableViaApex { name } => {
+                self.require(caller, Action::Find, &name)?;
+                let declared = self.declarations.get(&name);
+                Ok(ManagerAnswer::Name(declared.and_then(|it| it.updatable_via_apex.clone())))
+            }
+            Asked::UpdatableNames { apex } => {
+                let all: Vec<_> = self.declarations.updatable_via(&apex).collect();
+                self.found_of(caller, &all, str::to_owned)
+            }
+            Asked::Address { name } => {
+                self.require(caller, Action::Find, &name)?;
+                let declared = self.declarations.get(&name);
+                Ok(ManagerAnswer::Address(declared.and_then(|it| it.address.clone())))
+            }
+            Asked::ListenForClients { name, service, callback } => self
+                .listen_for_clients(caller, name, service, callback, objects)
+                .map(|()| ManagerAnswer::Done),
+            Asked::TryUnregister { name, service } => {
+                self.try_unregister(caller, &name, service, objects).map(|()| ManagerAnswer::Done)
+            }
+            Asked::DebugInfo => self.debug_info(caller).map(ManagerAnswer::DebugInfo),
+        }
+    }
+
+    /// Forgets an object whose process has ended, in all its roles.
+    pub fn object_died(&mut self, object: ObjectId) {
+        let names = self.services.iter().filter(|(_, service)| service.object == object);
+        let names: Vec<_> = names.map(|(name, _)| name.clone()).collect();
+        for name in names {
+            tracing::info!(name, "a service has died");
+            self.remove_service(&name);
+        }
+        let mut gone = remove_callback(&mut self.listeners, |_| true, object);
+        gone.append(&mut remove_callback(&mut self.client_listeners, |_| true, object));
+        self.refund(&gone);
+    }
+
+    /// Tells those who want to know which services have clients, as it is now. To be called every few seconds.
+    pub fn count_clients(&mut self, objects: &mut impl ObjectTable) {
+        let names: Vec<_> = self.client_listeners.keys().cloned().collect();
+        for name in names {
+            self.settle_clients(&name, Occasion::Interval, objects);
+        }
+    }
+
+    /// Whether somebody wants to know whether a service has clients.
+    #[must_use]
+    pub fn has_client_listeners(&self) -> bool {
+        !self.client_listeners.is_empty()
+    }
+
+    /// Whether callers have to show their security label.
+    #[must_use]
+    pub fn wants_labels(&self) -> bool {
+        self.policy.wants_labels()
+    }
+
+    /// Whether the registry refers to an object.
+    #[must_use]
+    pub fn refers_to(&self, object: ObjectId) -> bool {
+        self.references.contains_key(&object)
+    }
+
+    /// Takes the next effect.
+    pub fn poll_effect(&mut self) -> Option<RegistryEffect> {
+        self.effects.pop_front()
+    }
+
+    /// Says how much there is of everything, for people.
+    ///
+    /// # Errors
+    ///
+    /// [`Denial`] if the caller may not list services.
+    pub fn describe(&self, caller: &CallingContext) -> Result<String, Denial> {
+        self.require(caller, Action::List, "")?;
+        let mut text = format!("{} services:\n", self.services.len());
+        for (name, service) in &self.services {
+            let CallingContext { pid, uid, .. } = service.owner;
+            text.push_str(&format!("  {name}: process {pid} of user {uid}\n"));
+        }
+        let count =
+            |map: &BTreeMap<String, Vec<Listener>>| map.values().map(Vec::len).sum::<usize>();
+        text.push_str(&format!("{} listeners for registrations\n", count(&self.listeners)));
+        text.push_str(&format!("{} listeners for clients\n", count(&self.client_listeners)));
+        Ok(text)
+    }
+
+    fn find(
+        &mut self,
+        caller: &CallingContext,
+        name: &str,
+        takes_accessor: bool,
+        objects: &mut impl ObjectTable,
+    ) -> FoundService<ObjectId> {
+        let accessor = self.declarations.get(name).and_then(|it| it.accessor.clone());
+        match accessor.filter(|_| takes_accessor) {
+            Some(accessor) => {
+                let is_permitted = self.policy.permits(caller, Action::Find, name);
+                let found = is_permitted.then(|| self.find_registered(caller, &accessor, objects));
+                FoundService::Accessor(found.flatten().map(|(object, _)| object))
+            }
+            None => match self.find_registered(caller, name, objects) {
+                Some((service, is_lazy)) => FoundService::Service { service, is_lazy },
+                None => FoundService::Nothing,
+            },
+        }
+    }
+
+    /// Who may not find a service is told what others are told of none.
+    fn find_registered(
+        &mut self,
+        caller: &CallingContext,
+        name: &str,
+        objects: &mut impl ObjectTable,
+    ) -> Option<(ObjectId, bool)> {
+        if !self.policy.permits(caller, Action::Find, name) {
+            tracing::warn!(name, pid = caller.pid, uid = caller.uid, "may not find a service");
+            return None;
+        }
+        let service = self.services.get(name)?;
+        let found = (service.object, service.flags & FLAG_IS_LAZY_SERVICE != 0);
+        self.await_client(name, objects);
+        Some(found)
+    }
+
+    fn add(
+        &mut self,
+        caller: &CallingContext,
+        name: String,
+        object: ObjectId,
+        flags: i32,
+        objects: &mut impl ObjectTable,
+    ) -> Result<(), Denial> {
+        self.require(caller, Action::Add, &name)?;
+        require_valid(&name)?;
+        let must_be_declared = !self.declarations.is_empty() && objects.is_vintf_stable(object);
+        if must_be_declared && self.declarations.get(&name).is_none() {
+            return Err(illegal_argument("VINTF declaration error."));
+        }
+        let before = self.services.get(&name);
+        let is_own = before.is_some_and(|before| before.owner.uid == caller.uid);
+        if !is_own {
+            self.require_room(caller)?;
+        }
+        self.refer(object, objects)?;
+        let has_clients = before_has_clients(self.services.get(&name));
+        if let Some(before) = self.services.get(&name).map(|before| before.owner.clone()) {
+            tracing::info!(name, before = before.pid, by = caller.pid, "a service is replaced");
+            self.remove_service(&name);
+        }
+        self.charge(caller.uid);
+        let owner = caller.clone();
+        let service = Service { object, flags, owner, has_clients, is_awaited: false };
+        self.services.insert(name.clone(), service);
+        if let Some(listeners) = self.listeners.get(&name).cloned() {
+            self.await_client(&name, objects);
+            for Listener { callback, .. } in listeners {
+                let (name, service) = (name.clone(), object);
+                self.effects.push_back(RegistryEffect::Registered { callback, name, service });
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&self, caller: &CallingContext, flags: i32) -> Result<Vec<String>, Denial> {
+        self.require(caller, Action::List, "")?;
+        let listed = self.services.iter().filter(|(_, service)| service.flags & flags != 0);
+        Ok(listed.map(|(name, _)| name.clone()).collect())
+    }
+
+    fn listen(
+        &mut self,
+        caller: &CallingContext,
+        name: String,
+        callback: ObjectId,
+        objects: &mut impl ObjectTable,
+    ) -> Result<(), Denial> {
+        self.require(caller, Action::Find, &name)?;
+        require_valid(&name)?;
+        self.require_room(caller)?;
+        self.refer(callback, objects)?;
+        self.charge(caller.uid);
+        if let Some(service) = self.services.get(&name) {
+            let (name, service) = (name.clone(), service.object);
+            self.effects.push_back(RegistryEffect::Registered { callback, name, service });
+        }
+        self.listeners.entry(name).or_default().push(Listener { callback, uid: caller.uid });
+        Ok(())
+    }
+
+    fn unlisten(
+        &mut self,
+        caller: &CallingContext,
+        name: &str,
+        callback: ObjectId,
+    ) -> Result<(), Denial> {
+        self.require(caller, Action::Find, name)?;
+        let gone = remove_callback(&mut self.listeners, |of| of == name, callback);
+        if gone.is_empty() {
+            return Err(illegal_state("Nothing to unregister."));
+        }
+        self.refund(&gone);
+        Ok(())
+    }
+
+    fn listen_for_clients(
+        &mut self,
+        caller: &CallingContext,
+        name: String,
+        object: ObjectId,
+        callback: ObjectId,
+        objects: &mut impl ObjectTable,
+    ) -> Result<(), Denial> {
+        self.require(caller, Action::Add, &name)?;
+        let service = self.services.get(&name).ok_or(illegal_argument("Service doesn't exist."))?;
+        if service.owner.pid != caller.pid {
+            return Err(unsupported("Only service can register client callback for itself."));
+        }
+        if service.object != object {
+            return Err(illegal_argument("Service mismatch."));
+        }
+        let has_clients = service.has_clients;
+        self.require_room(caller)?;
+        self.refer(callback, objects)?;
+        self.charge(caller.uid);
+        if has_clients {
+            let told = RegistryEffect::Clients { callback, service: object, has_clients };
+            self.effects.push_back(told);
+        }
+        let listener = Listener { callback, uid: caller.uid };
+        self.client_listeners.entry(name.clone()).or_default().push(listener);
+        self.settle_clients(&name, Occasion::Call, objects);
+        Ok(())
+    }
+
+    fn try_unregister(
+        &mut self,
+        caller: &CallingContext,
+        name: &str,
+        object: ObjectId,
+        objects: &mut impl ObjectTable,
+    ) -> Result<(), Denial> {
+        self.require(caller, Action::Add, name)?;
+        let service = self.services.get(name).ok_or(illegal_state("Service not registered."))?;
+        if service.owner.pid != caller.pid {
+            return Err(unsupported("Service can only unregister itself."));
+        }
+        if service.object != object {
+            return Err(illegal_state("Different service registered under this name."));
+        }
+        if service.is_awaited {
+            return Err(illegal_state("Can't unregister, pending client."));
+        }
+        if self.settle_clients(name, Occasion::Call, objects) {
+            if let Some(service) = self.services.get_mut(name) {
+                service.is_awaited = true;
+            }
+            return Err(illegal_state("Can't unregister, known client."));
+        }
+        self.remove_service(name);
+        Ok(())
+    }
+
+    fn debug_info(&self, caller: &CallingContext) -> Result<Vec<ServiceDebugInfo>, Denial> {
+        self.require(caller, Action::List, "")?;
+        let info = |(name, service): (&String, &Service)| ServiceDebugInfo {
+            name: name.clone(),
+            debug_pid: service.owner.pid,
+        };
+        Ok(self.services.iter().map(info).collect())
+    }
+
+    /// Those of `all` that the caller may find; refused if these are none of some.
+    fn found_of(
+        &self,
+        caller: &CallingContext,
+        all: &[&str],
+        name_of: impl Fn(&str) -> String,
+    ) -> Result<ManagerAnswer<ObjectId>, Denial> {
+        let is_permitted = |it: &&&str| self.policy.permits(caller, Action::Find, &name_of(it));
+        let found: Vec<_> = all.iter().filter(is_permitted).map(|it| (*it).to_owned()).collect();
+        if found.is_empty() && !all.is_empty() {
+            return Err(DENIED);
+        }
+        Ok(ManagerAnswer::Names(found))
+    }
+
+    /// Counts somebody who is about to get a service as a client of it.
+    fn await_client(&mut self, name: &str, objects: &mut impl ObjectTable) {
+        self.set_awaited(name);
+        // Listeners are to hear of it now; what is awaited is so still until clients are counted the next time.
+        self.settle_clients(name, Occasion::Call, objects);
+        self.set_awaited(name);
+    }
+
+    fn set_awaited(&mut self, name: &str) {
+        if let Some(service) = self.services.get_mut(name) {
+            service.is_awaited = true;
+        }
+    }
+
+    /// Counts a service's clients, tells what is new, and says whether it has any. One of which nobody wants to know
+    /// counts as having some.
+    fn settle_clients(
+        &mut self,
+        name: &str,
+        occasion: Occasion,
+        objects: &mut impl ObjectTable,
+    ) -> bool {
+        let Some(service) = self.services.get_mut(name) else { return true };
+        if !self.client_listeners.contains_key(name) {
+            return true;
+        }
+        let Some(count) = objects.strong_count(service.object) else { return true };
+        let is_held = count > occasion.known_references();
+        let is_awaited = std::mem::take(&mut service.is_awaited);
+        let is_used = is_held || is_awaited;
+        // Who was awaited has had no whole interval yet to take hold of the service.
+        if is_used != service.has_clients && (is_used || occasion == Occasion::Interval) {
+            self.tell_clients(name, is_used);
+        }
+        self.services.get(name).is_none_or(|service| service.has_clients)
+    }
+
+    fn tell_clients(&mut self, name: &str, has_clients: bool) {
+        let Some(service) = self.services.get_mut(name) else { return };
+        service.has_clients = has_clients;
+        tracing::debug!(name, has_clients, "a service is told");
+        for Listener { callback, .. } in self.client_listeners.get(name).into_iter().flatten() {
+            let (callback, service) = (*callback, service.object);
+            self.effects.push_back(RegistryEffect::Clients { callback, service, has_clients });
+        }
+    }
+
+    fn remove_service(&mut self, name: &str) {
+        if let Some(service) = self.services.remove(name) {
+            self.refund(&[Listener { callback: service.object, uid: service.owner.uid }]);
+        }
+    }
+
+    fn require(&self, caller: &CallingContext, action: Action, name: &str) -> Result<(), Denial> {
+        if self.policy.permits(caller, action, name) {
+            return Ok(());
+        }
+        tracing::warn!(%action, name, pid = caller.pid, uid = caller.uid, "denied by the policy");
+        Err(DENIED)
+    }
+
+    fn require_room(&self, caller: &CallingContext) -> Result<(), Denial> {
+        let has_room = self.entries.get(&caller.uid).is_none_or(|count| *count < ENTRIES_PER_USER);
+        has_room.then_some(()).ok_or(illegal_state("Too many services and listeners of this user."))
+    }
+
+    /// Keeps an object, whose death is told from now on.
+    fn refer(&mut self, object: ObjectId, objects: &mut impl ObjectTable) -> Result<(), Denial> {
+        if !self.references.contains_key(&object) && !objects.link_to_death(object) {
+            return Err(illegal_state("Couldn't linkToDeath."));
+        }
+        *self.references.entry(object).or_default() += 1;
+        Ok(())
+    }
+
+    fn charge(&mut self, uid: u32) {
+        *self.entries.entry(uid).or_default() += 1;
+    }
+
+    /// Takes back what entries that are gone have cost: a place of their user's, and a reference.
+    fn refund(&mut self, gone: &[Listener]) {
+        for Listener { callback: object, uid } in gone {
+            if let Some(count) = self.entries.get_mut(uid) {
+                *count -= 1;
+                if *count == 0 {
+                    self.entries.remove(uid);
+                }
+            }
+            if let Some(count) = self.references.get_mut(object) {
+                *count -= 1;
+                if *count == 0 {
+                    self.references.remove(object);
+                    self.effects.push_back(RegistryEffect::Forget(*object));
+                }
+            }
+        }
+    }
+}
+
+/// What a service that takes the place of another has of it: its listeners were told of its clients, and are not
+/// told twice.
+fn before_has_clients(before: Option<&Service>) -> bool {
+    before.is_some_and(|before| before.has_clients)
+}
+
+/// Takes a callback out of the lists of these names, and returns what was taken.
+fn remove_callback(
+    lists: &mut BTreeMap<String, Vec<Listener>>,
+    is_meant: impl Fn(&str) -> bool,
+    callback: ObjectId,
+) -> Vec<Listener> {
+    let mut gone = Vec::new();
+    lists.retain(|name, list| {
+        if is_meant(name) {
+            gone.extend(list.extract_if(.., |listener| listener.callback == callback));
+        }
+        !list.is_empty()
+    });
+    gone
+}
+
+fn require_valid(name: &str) -> Result<(), Denial> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
+    let is_valid = (1..=NAME_MAX_BYTES).contains(&name.len()) && name.bytes().all(is_plain);
+    is_valid.then_some(()).ok_or(illegal_argument("Invalid service name."))
+}
+
+const DENIED: Denial =
+    Denial { exception: ExceptionCode::SECURITY, words: "Denied by the service manager's policy." };
+
+const fn illegal_argument(words: &'static str) -> Denial {
+    Denial { exception: ExceptionCode::ILLEGAL_ARGUMENT, words }
+}
+
+const fn illegal_state(words: &'static str) -> Denial {
+    Denial { exception: ExceptionCode::ILLEGAL_STATE, words }
+}
+
+const fn unsupported(words: &'static str) -> Denial {
+    Denial { exception: ExceptionCode::UNSUPPORTED_OPERATION, words }
+}

@@ -1,0 +1,279 @@
+//! A service manager on a device.
+
+use std::any::Any;
+use std::convert::Infallible;
+use std::ffi::CStr;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use binder::binder_impl::{
+    BorrowedParcel, FIRST_CALL_TRANSACTION, LAST_CALL_TRANSACTION, Stability, TransactionCode,
+};
+use binder::transport::LocalObject;
+use binder::transport::driver::{DeviceError, DeviceOptions, DriverDevice};
+use binder::{SpIBinder, StatusCode, ThreadState};
+
+use crate::manager::{ClientCounter, DESCRIPTOR, Manager};
+use crate::request::{CallingContext, ManagerRequest, ObjectId};
+use crate::{AccessPolicy, Declarations, DialectChoice};
+
+/// How often services are told that their clients have gone.
+const COUNTING_INTERVAL: Duration = Duration::from_secs(5);
+/// The name by which the manager itself is found.
+const OWN_NAME: &str = "manager";
+const DUMP_PRIORITY_DEFAULT: i32 = 1 << 3;
+
+/// How a service manager is to be.
+#[derive(Debug, Clone)]
+pub struct ManagerOptions {
+    /// Who may do what.
+    pub policy: AccessPolicy,
+    /// Which services there are said to be.
+    pub declarations: Declarations,
+    /// Which dialects it speaks.
+    pub dialect: DialectChoice,
+}
+
+/// A service manager that owns context 0 of a device.
+#[derive(Debug, Clone)]
+pub struct ManagerServer {
+    device: DriverDevice,
+    shared: Arc<ManagerShared>,
+}
+
+impl ManagerServer {
+    /// Opens a device and becomes its context manager; callers wait until it [serves](Self::serve).
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError`]: EBUSY if there is a context manager.
+    pub fn claim(path: &Path, options: ManagerOptions) -> Result<Self, DeviceError> {
+        // One thread takes all calls, as in Android: none of them takes long.
+        let device_options = DeviceOptions { max_threads: 0, ..DeviceOptions::default() };
+        let device = DriverDevice::open_with(path, &device_options)?;
+        let counter = Box::new(DriverCounter(device.clone()));
+        let ManagerOptions { policy, declarations, dialect } = options;
+        let shared = Arc::new_cyclic(|shared: &Weak<ManagerShared>| {
+            let shared = shared.clone();
+            let note_death = move |object| {
+                if let Some(shared) = shared.upgrade() {
+                    shared.note_death(object);
+                }
+            };
+            let note_death = Arc::new(note_death);
+            ManagerShared {
+                manager: Mutex::new(Manager::new(
+                    policy,
+                    declarations,
+                    dialect,
+                    counter,
+                    note_death,
+                )),
+                deaths: Mutex::default(),
+                is_counting: Mutex::default(),
+                counting_changed: Condvar::new(),
+            }
+        });
+        let shows_callers = shared.with_manager(|manager| manager.wants_labels());
+        let object = ManagerObject { shared: Arc::clone(&shared), shows_callers };
+        let object = SpIBinder::from_local(Arc::new(object));
+        shared.with_manager(|manager| {
+            let myself = calling_context();
+            // A policy that forbids it even to us is obeyed.
+            let request = ManagerRequest::Add {
+                name: OWN_NAME.into(),
+                service: object.clone(),
+                flags: DUMP_PRIORITY_DEFAULT,
+            };
+            if let Err(denial) = manager.request(&myself, request) {
+                tracing::info!(%denial, "the manager cannot be found by a name");
+            }
+        });
+        device.become_context_manager(&object)?;
+        let counting = thread::Builder::new().name("clients".into());
+        let counts = Arc::clone(&shared);
+        let counting = counting.spawn(move || counts.count_clients());
+        if let Err(error) = counting {
+            tracing::error!(%error, "services are not told that their clients have gone");
+        }
+        Ok(Self { device, shared })
+    }
+
+    /// How many services and callbacks of others are registered.
+    #[must_use]
+    pub fn service_count(&self) -> usize {
+        self.shared.with_manager(|manager| manager.remote_count())
+    }
+
+    /// Serves callers on this thread, until the device fails.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError`].
+    pub fn serve(&self) -> Result<Infallible, DeviceError> {
+        self.device.join_thread_pool()
+    }
+}
+
+/// Who calls, by the word of the driver.
+fn calling_context() -> CallingContext {
+    let label =
+        ThreadState::with_calling_sid(|sid| sid.map(|it| it.to_string_lossy().into_owned()));
+    CallingContext {
+        pid: ThreadState::get_calling_pid(),
+        uid: ThreadState::get_calling_uid(),
+        label,
+    }
+}
+
+/// What the threads of a manager share.
+///
+/// A death may be told on a thread that is in the manager already, so it is noted, and whoever is in the manager sees to
+/// it before leaving.
+struct ManagerShared {
+    manager: Mutex<Manager>,
+    deaths: Mutex<Vec<ObjectId>>,
+    /// Whether there are services to be told of their clients.
+    is_counting: Mutex<bool>,
+    counting_changed: Condvar,
+}
+
+impl ManagerShared {
+    fn with_manager<R>(&self, act: impl FnOnce(&mut Manager) -> R) -> R {
+        let mut manager = self.manager.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = act(&mut manager);
+        self.bury(&mut manager);
+        let counts = manager.has_client_listeners();
+        drop(manager);
+        let mut is_counting = self.is_counting.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::replace(&mut *is_counting, counts) != counts {
+            self.counting_changed.notify_all();
+        }
+        drop(is_counting);
+        self.bury_if_free();
+        result
+    }
+
+    fn deaths(&self) -> MutexGuard<'_, Vec<ObjectId>> {
+        self.deaths.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_death(&self, object: ObjectId) {
+        self.deaths().push(object);
+        self.bury_if_free();
+    }
+
+    /// Sees to deaths that were noted, unless a thread is in the manager: that does it.
+    fn bury_if_free(&self) {
+        while !self.deaths().is_empty() {
+            match self.manager.try_lock() {
+                Ok(mut manager) => self.bury(&mut manager),
+                Err(TryLockError::Poisoned(poisoned)) => self.bury(&mut poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => return,
+            }
+        }
+    }
+
+    fn bury(&self, manager: &mut Manager) {
+        loop {
+            let dead = std::mem::take(&mut *self.deaths());
+            if dead.is_empty() {
+                return;
+            }
+            dead.into_iter().for_each(|object| manager.object_died(object));
+        }
+    }
+
+    /// Counts clients now and then, while there is a service that wants to know.
+    fn count_clients(&self) {
+        loop {
+            let is_counting = self.is_counting.lock().unwrap_or_else(PoisonError::into_inner);
+            let waited = self.counting_changed.wait_while(is_counting, |counts| !*counts);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            thread::sleep(COUNTING_INTERVAL);
+            self.with_manager(Manager::count_clients);
+        }
+    }
+}
+
+/// The driver, as it is asked about clients.
+struct DriverCounter(DriverDevice);
+
+impl ClientCounter for DriverCounter {
+    fn strong_count(&self, object: &SpIBinder) -> Option<u32> {
+        let counted = self.0.strong_count(object);
+        counted.inspect_err(|error| tracing::debug!(%error, "clients are not counted")).ok()
+    }
+}
+
+/// The object behind handle 0.
+struct ManagerObject {
+    shared: Arc<ManagerShared>,
+    /// Whether callers have to show their security label.
+    shows_callers: bool,
+}
+
+impl LocalObject for ManagerObject {
+    fn descriptor(&self) -> &str {
+        DESCRIPTOR
+    }
+
+    /// What stands before the arguments says which release the caller is of, so the manager reads it.
+    fn enforce_token(&self, _data: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
+        Ok(())
+    }
+
+    fn on_transact(
+        &self,
+        code: TransactionCode,
+        data: &BorrowedParcel<'_>,
+        reply: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        if !(FIRST_CALL_TRANSACTION..=LAST_CALL_TRANSACTION).contains(&code) {
+            return Err(StatusCode::UNKNOWN_TRANSACTION);
+        }
+        let caller = calling_context();
+        self.shared.with_manager(|manager| manager.transact(&caller, code, data, reply))
+    }
+
+    fn dump(&self, out: &mut dyn io::Write, _args: &[&CStr]) -> Result<(), StatusCode> {
+        let caller = calling_context();
+        let described = self.shared.with_manager(|manager| manager.describe(&caller));
+        let described = described.map_err(|_| StatusCode::PERMISSION_DENIED)?;
+        out.write_all(described.as_bytes()).map_err(|_| StatusCode::UNKNOWN_ERROR)
+    }
+
+    fn extension(&self) -> Option<SpIBinder> {
+        None
+    }
+
+    fn stability(&self) -> Stability {
+        Stability::default()
+    }
+
+    fn is_requesting_sid(&self) -> bool {
+        self.shows_callers
+    }
+
+    fn set_requesting_sid(&self, _enable: bool) {}
+
+    fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+impl fmt::Debug for ManagerShared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ManagerShared").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ManagerObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ManagerObject")
+    }
+}

@@ -1,0 +1,111 @@
+//! Whatever is asked in whatever order, registry and model agree.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use service_manager::{
+    AccessPolicy, CallingContext, Declarations, ManagerRequest, ObjectId, RegistryEffect,
+    ServiceRegistry,
+};
+
+use crate::model::{Model, POLICY, World};
+
+const OBJECTS: u64 = 6;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Ask(i32, ManagerRequest<ObjectId>),
+    Die(ObjectId),
+    SetClients(ObjectId, u32),
+    Count,
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => prop::sample::select(vec!["open.a", "open.b", "closed"]).prop_map(String::from),
+        1 => prop::sample::select(vec!["", "a b", "a~"]).prop_map(String::from),
+        1 => Just("x".repeat(128)),
+    ]
+}
+
+fn object() -> impl Strategy<Value = ObjectId> {
+    (1..=OBJECTS).prop_map(ObjectId)
+}
+
+fn request() -> impl Strategy<Value = ManagerRequest<ObjectId>> {
+    use ManagerRequest as Asked;
+    let flags = prop::sample::select(vec![1, 8, 15, 8 | 1 << 30]);
+    prop_oneof![
+        (name(), any::<bool>())
+            .prop_map(|(name, takes_accessor)| Asked::Find { name, takes_accessor }),
+        (name(), object(), flags.clone()).prop_map(|(name, service, flags)| Asked::Add {
+            name,
+            service,
+            flags
+        }),
+        flags.prop_map(|flags| Asked::List { flags }),
+        (name(), object()).prop_map(|(name, callback)| Asked::Listen { name, callback }),
+        (name(), object()).prop_map(|(name, callback)| Asked::Unlisten { name, callback }),
+        (name(), object(), object()).prop_map(|(name, service, callback)| {
+            Asked::ListenForClients { name, service, callback }
+        }),
+        (name(), object()).prop_map(|(name, service)| Asked::TryUnregister { name, service }),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        12 => (1..=3, request()).prop_map(|(pid, request)| Step::Ask(pid, request)),
+        1 => object().prop_map(Step::Die),
+        2 => (object(), 0..=2_u32).prop_map(|(object, count)| Step::SetClients(object, count)),
+        3 => Just(Step::Count),
+    ]
+}
+
+fn caller(pid: i32) -> CallingContext {
+    CallingContext { pid, uid: [0, 1000, 2000][usize::try_from(pid - 1).unwrap()], label: None }
+}
+
+fn told(registry: &mut ServiceRegistry) -> Vec<RegistryEffect> {
+    let effects = std::iter::from_fn(|| registry.poll_effect());
+    effects.filter(|effect| !matches!(effect, RegistryEffect::Forget(_))).collect()
+}
+
+proptest! {
+    #[test]
+    fn the_registry_does_what_the_model_does(steps in vec(step(), 1..80)) {
+        let policy = AccessPolicy::parse(POLICY).unwrap();
+        let mut registry = ServiceRegistry::new(policy, Declarations::default());
+        let (mut model, mut world) = (Model::default(), World::default());
+        for step in steps {
+            match step {
+                Step::Ask(pid, request) => {
+                    let caller = caller(pid);
+                    let wanted = model.handle(&caller, request.clone(), &world);
+                    let found = registry.handle(&caller, request, &mut world);
+                    prop_assert_eq!(found.map_err(|denial| denial.exception), wanted);
+                }
+                Step::Die(object) => {
+                    world.dead.insert(object);
+                    model.die(object);
+                    registry.object_died(object);
+                }
+                Step::SetClients(object, count) => {
+                    world.clients.insert(object, count);
+                }
+                Step::Count => {
+                    model.count(&world);
+                    registry.count_clients(&mut world);
+                }
+            }
+            prop_assert_eq!(told(&mut registry), std::mem::take(&mut model.effects));
+            for object in (1..=OBJECTS).map(ObjectId) {
+                prop_assert_eq!(registry.refers_to(object), model.refers_to(object));
+            }
+        }
+        // Nothing is kept of what has died.
+        for object in (1..=OBJECTS).map(ObjectId) {
+            registry.object_died(object);
+            prop_assert!(!registry.refers_to(object));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Rules that the model leaves out: declarations, accessors, limits, who is told to forget what.
+
+use binder::ExceptionCode;
+use service_manager::{
+    AccessPolicy, CallingContext, Declarations, FoundService, ManagerAnswer, ManagerRequest,
+    ObjectId, RegistryEffect, ServiceAddress, ServiceRegistry,
+};
+
+use crate::model::World;
+
+const DECLARED: &str = "\
+a.IFoo/default apex=com.x
+a.IFoo/net address=10.0.0.1:4242
+a.IFoo/far accessor=a.IFoo/door
+";
+
+struct Rig {
+    registry: ServiceRegistry,
+    world: World,
+    caller: CallingContext,
+}
+
+impl Rig {
+    fn new(policy: &str) -> Self {
+        let policy = AccessPolicy::parse(policy).unwrap();
+        let registry = ServiceRegistry::new(policy, Declarations::parse(DECLARED).unwrap());
+        let caller = CallingContext { pid: 7, uid: 1000, label: None };
+        Self { registry, world: World::default(), caller }
+    }
+
+    fn ask(
+        &mut self,
+        request: ManagerRequest<ObjectId>,
+    ) -> Result<ManagerAnswer<ObjectId>, ExceptionCode> {
+        let answer = self.registry.handle(&self.caller, request, &mut self.world);
+        answer.map_err(|denial| denial.exception)
+    }
+
+    fn add(&mut self, name: &str, object: u64) -> Result<(), ExceptionCode> {
+        let (name, service) = (name.to_owned(), ObjectId(object));
+        self.ask(ManagerRequest::Add { name, service, flags: 8 }).map(drop)
+    }
+
+    fn find(&mut self, name: &str, takes_accessor: bool) -> FoundService<ObjectId> {
+        match self.ask(ManagerRequest::Find { name: name.to_owned(), takes_accessor }) {
+            Ok(ManagerAnswer::Found(found)) => found,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn effects(&mut self) -> Vec<RegistryEffect> {
+        std::iter::from_fn(|| self.registry.poll_effect()).collect()
+    }
+}
+
+#[test]
+fn declarations_are_told_to_those_who_may_find_them() {
+    let mut rig = Rig::new("allow find uid=1000 a.IFoo/d*");
+    let name = |name: &str| name.to_owned();
+    let truth =
+        |rig: &mut Rig, text: &str| rig.ask(ManagerRequest::IsDeclared { name: name(text) });
+    assert_eq!(truth(&mut rig, "a.IFoo/default"), Ok(ManagerAnswer::Truth(true)));
+    assert_eq!(truth(&mut rig, "a.IFoo/d"), Ok(ManagerAnswer::Truth(false)));
+    assert_eq!(truth(&mut rig, "a.IFoo/net"), Err(ExceptionCode::SECURITY));
+    let instances = rig.ask(ManagerRequest::DeclaredInstances { interface: name("a.IFoo") });
+    assert_eq!(instances, Ok(ManagerAnswer::Names(vec![name("default")])));
+    let none = rig.ask(ManagerRequest::DeclaredInstances { interface: name("a.IBar") });
+    assert_eq!(none, Ok(ManagerAnswer::Names(vec![])));
+    let apex = rig.ask(ManagerRequest::UpdatableViaApex { name: name("a.IFoo/default") });
+    assert_eq!(apex, Ok(ManagerAnswer::Name(Some(name("com.x")))));
+    let names = rig.ask(ManagerRequest::UpdatableNames { apex: name("com.x") });
+    assert_eq!(names, Ok(ManagerAnswer::Names(vec![name("a.IFoo/default")])));
+    rig.caller.uid = 5;
+    let instances = rig.ask(ManagerRequest::DeclaredInstances { interface: name("a.IFoo") });
+    assert_eq!(instances, Err(ExceptionCode::SECURITY));
+}
+
+#[test]
+fn a_declared_address_is_told() {
+    let mut rig = Rig::new("allow * *");
+    let mut address = |name: &str| rig.ask(ManagerRequest::Address { name: name.to_owned() });
+    let wanted = ServiceAddress { ip: "10.0.0.1".into(), port: 4242 };
+    assert_eq!(address("a.IFoo/net"), Ok(ManagerAnswer::Address(Some(wanted))));
+    assert_eq!(address("a.IFoo/default"), Ok(ManagerAnswer::Address(None)));
+    assert_eq!(address("elsewhere"), Ok(ManagerAnswer::Address(None)));
+}
+
+#[test]
+fn a_service_behind_a_socket_is_found_by_its_accessor() {
+    let mut rig = Rig::new("allow * *");
+    assert_eq!(rig.find("a.IFoo/far", true), FoundService::Accessor(None));
+    rig.add("a.IFoo/door", 1).unwrap();
+    assert_eq!(rig.find("a.IFoo/far", true), FoundService::Accessor(Some(ObjectId(1))));
+    assert_eq!(rig.find("a.IFoo/far", false), FoundService::Nothing, "older calls know of none");
+    let door = FoundService::Service { service: ObjectId(1), is_lazy: false };
+    assert_eq!(rig.find("a.IFoo/door", true), door);
+}
+
+#[test]
+fn a_stable_service_must_be_declared_where_anything_is() {
+    let mut rig = Rig::new("allow * *");
+    rig.world.stable.insert(ObjectId(1));
+    assert_eq!(rig.add("a.IBar/default", 1), Err(ExceptionCode::ILLEGAL_ARGUMENT));
+    assert_eq!(rig.add("a.IFoo/default", 1), Ok(()));
+    assert_eq!(rig.add("a.IBar/default", 2), Ok(()), "this one promises nothing");
+    let policy = AccessPolicy::AllowAll;
+    rig.registry = ServiceRegistry::new(policy, Declarations::default());
+    assert_eq!(rig.add("a.IBar/default", 1), Ok(()));
+}
+
+#[test]
+fn an_object_is_forgotten_with_its_last_entry_and_not_before() {
+    let mut rig = Rig::new("allow * *");
+    rig.add("x", 1).unwrap();
+    rig.add("y", 1).unwrap();
+    rig.add("x", 1).unwrap();
+    assert_eq!(rig.effects(), []);
+    rig.add("x", 2).unwrap();
+    assert_eq!(rig.effects(), []);
+    rig.add("y", 2).unwrap();
+    assert_eq!(rig.effects(), [RegistryEffect::Forget(ObjectId(1))]);
+    rig.registry.object_died(ObjectId(2));
+    assert_eq!(rig.effects(), [RegistryEffect::Forget(ObjectId(2))]);
+    assert_eq!(rig.find("x", false), FoundService::Nothing);
+}
+
+#[test]
+fn one_user_may_not_fill_the_memory() {
+    let mut rig = Rig::new("allow * *");
+    let mut count = 0;
+    let full = loop {
+        let listen =
+            ManagerRequest::Listen { name: format!("n{}", count % 10), callback: ObjectId(1) };
+        match rig.ask(listen) {
+            Ok(_) => count += 1,
+            Err(exception) => break exception,
+        }
+        assert!(count < 1_000_000);
+    };
+    assert_eq!((count, full), (8192, ExceptionCode::ILLEGAL_STATE));
+    assert_eq!(rig.add("x", 2), Err(ExceptionCode::ILLEGAL_STATE));
+    rig.caller.uid = 1;
+    assert_eq!(rig.add("x", 2), Ok(()), "another user has room");
+    rig.caller.uid = 1000;
+    rig.ask(ManagerRequest::Unlisten { name: "n0".into(), callback: ObjectId(1) }).unwrap();
+    assert_eq!(rig.add("y", 2), Ok(()));
+    rig.registry.object_died(ObjectId(1));
+    assert!(!rig.registry.refers_to(ObjectId(1)));
+}
