@@ -3,6 +3,7 @@
 mod inspect;
 mod limits;
 mod procview;
+mod worlds;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -14,6 +15,8 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
+use crate::worlds::WorldName;
+
 pub(crate) use inspect::{
     InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TopOptions,
     TransactionsOptions,
@@ -21,6 +24,10 @@ pub(crate) use inspect::{
 use limits::{Limit, limits};
 pub(crate) use procview::{
     ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
+};
+pub(crate) use worlds::{
+    CreateOptions, EnterOptions, ExecOptions, ListOptions, LogsOptions, RemoveOptions, StopOptions,
+    WorldCommand,
 };
 
 /// Binder on any Linux, without a kernel module.
@@ -54,7 +61,10 @@ impl Command {
     /// subcommand.
     fn check_devices(&self) -> Result<(), (&'static str, String)> {
         let (subcommand, devices, most) = match self {
-            Self::Run(options) => ("run", &options.devices, DEVICES_MAX),
+            Self::Run(options) => ("run", &options.world.devices, DEVICES_MAX),
+            Self::World(WorldCommand::Create(options)) => {
+                ("world", &options.world.devices, DEVICES_MAX)
+            }
             Self::Mount(options) => ("mount", &options.devices, options.max),
             _ => return Ok(()),
         };
@@ -67,6 +77,7 @@ Examples:
   anybinder demo                            see a service answer calls
   anybinder run -- ./my-service             give one program, and what it starts, a binder
   anybinder run bash                        a shell with /dev/binder in it
+  anybinder world create dev                a world that stays; `world enter dev` from any terminal
   sudo anybinder mount /dev/binderfs        give the whole machine a binder
   anybinder ps                              who uses the binder here, and for what
   anybinder top                             the same as it changes, in the terminal
@@ -79,6 +90,8 @@ Exit status: 0 done, 1 failed, 2 wrong usage; `run` exits as its command does.";
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(RunOptions),
+    #[command(subcommand)]
+    World(WorldCommand),
     Mount(MountArguments),
     #[command(subcommand)]
     Procview(ProcviewCommand),
@@ -113,10 +126,32 @@ pub(crate) enum Command {
 Examples:
   anybinder run -- ./service --port 1
   anybinder run --device binder --device mybinder bash
+  anybinder run --name dev bash             others join it by `anybinder world enter dev`
 
 Exit status: that of the command, 128 and the signal if one ended it, 126 if it cannot be executed,
 127 if it does not exist, 1 if there is no world to run it in.")]
 pub(crate) struct RunOptions {
+    #[command(flatten)]
+    pub(crate) world: WorldOptions,
+
+    /// Give the world a name, by which `anybinder world` knows it: others may join it, and it ends with its last
+    /// process instead of its first
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<WorldName>,
+
+    /// Return as soon as the command runs. What it prints is in the world's log
+    #[arg(short, long, requires = "name")]
+    pub(crate) detach: bool,
+
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD",
+          value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// How a private world is made.
+#[derive(Debug, Args)]
+pub(crate) struct WorldOptions {
     #[command(flatten)]
     pub(crate) devices: DeviceArguments,
 
@@ -145,10 +180,10 @@ pub(crate) struct RunOptions {
     #[arg(long)]
     pub(crate) proc: bool,
 
-    /// The command and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "CMD",
-          value_hint = ValueHint::CommandWithArguments)]
-    pub(crate) command: Vec<OsString>,
+    /// Have other users exist in an ordinary user's world: those that /etc/subuid and /etc/subgid grant, as the
+    /// numbers from 0 on that are not the caller's own. Root's worlds have all users
+    #[arg(long)]
+    pub(crate) map_users: bool,
 }
 
 /// Serve binderfs at a directory, for everybody who can see it.

@@ -11,6 +11,7 @@ mod demo;
 mod doctor;
 mod driver;
 mod failure;
+mod granted_users;
 mod inspect;
 mod links;
 mod log;
@@ -22,6 +23,7 @@ mod procview;
 mod run;
 mod top;
 mod world;
+mod worlds;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
 fn perform(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(options) => run::run(&options),
+        Command::World(command) => worlds::run(&command),
         Command::Mount(options) => mount::run(&options),
         Command::Procview(command) => procview::run(&command),
         Command::Doctor(options) => doctor::run(&options),

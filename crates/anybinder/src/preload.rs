@@ -39,27 +39,39 @@ pub(crate) enum RingChoice {
     None,
 }
 
-/// In a world: places the library, if it is wanted and can be placed, and returns what is to be in the environment of
-/// programs.
-pub(crate) fn variables(choice: RingChoice) -> Vec<(&'static str, OsString)> {
-    let before = env::var_os(PRELOAD);
-    let others = others(before.as_deref().unwrap_or_default());
-    if choice != RingChoice::Preload || is_off() {
-        let without = before.is_some().then_some((PRELOAD, others));
-        let off = (choice == RingChoice::None).then(|| (NO_RING, "1".into()));
-        return without.into_iter().chain(off).collect();
+/// What the commands of a world are told of the ring.
+#[derive(Debug)]
+pub(crate) struct RingVariables {
+    choice: RingChoice,
+    /// The library, where it was placed.
+    library: Option<PathBuf>,
+}
+
+impl RingVariables {
+    /// In a world: places the library, if it is wanted and can be placed.
+    pub(crate) fn prepare(choice: RingChoice) -> Self {
+        let library = (choice == RingChoice::Preload && !is_off()).then(place).and_then(|placed| {
+            placed.inspect_err(|error| tracing::debug!(%error, "programs use no ring")).ok()
+        });
+        Self { choice, library }
     }
-    match place() {
-        Ok(library) => {
+
+    /// Returns what is to be in the environment of a program instead of what was `before`.
+    pub(crate) fn set_over(
+        &self,
+        before: impl Fn(&str) -> Option<OsString>,
+    ) -> Vec<(&'static str, OsString)> {
+        let preloaded = before(PRELOAD);
+        let others = others(preloaded.as_deref().unwrap_or_default());
+        if let Some(library) = &self.library {
             let (name, wanted) = SANITIZER;
-            let said = env::var_os(name).unwrap_or_default();
+            let said = before(name).unwrap_or_default();
             let preloaded = joined(&others, library.as_os_str());
-            vec![(PRELOAD, preloaded), (name, joined(wanted.as_ref(), &said))]
+            return vec![(PRELOAD, preloaded), (name, joined(wanted.as_ref(), &said))];
         }
-        Err(error) => {
-            tracing::debug!(%error, "programs use no ring");
-            Vec::new()
-        }
+        let without = preloaded.is_some().then_some((PRELOAD, others));
+        let off = (self.choice == RingChoice::None).then(|| (NO_RING, "1".into()));
+        without.into_iter().chain(off).collect()
     }
 }
 

@@ -14,29 +14,29 @@ pub(super) enum Align {
 use Align::{Left, Right};
 
 /// Rows under heads.
-pub(super) struct RecordTable<const N: usize> {
+pub(crate) struct RecordTable<const N: usize> {
     aligns: [Align; N],
     rows: Vec<[String; N]>,
 }
 
 impl<const N: usize> RecordTable<N> {
     /// A table without rows; a head that begins with `>` is over numbers.
-    pub(super) fn new(heads: [&str; N]) -> Self {
+    pub(crate) fn new(heads: [&str; N]) -> Self {
         let aligns = heads.map(|head| if head.starts_with('>') { Right } else { Left });
         Self { aligns, rows: vec![heads.map(|head| head.trim_start_matches('>').to_owned())] }
     }
 
-    pub(super) fn row(&mut self, cells: [String; N]) {
+    pub(crate) fn row(&mut self, cells: [String; N]) {
         self.rows.push(cells.map(|cell| printable(&cell)));
     }
 
     /// The table as text, if it has a row.
-    pub(super) fn text_if_any(&self) -> Option<String> {
+    pub(crate) fn text_if_any(&self) -> Option<String> {
         (self.rows.len() > 1).then(|| self.text())
     }
 
     /// The table as text, without spaces at the ends of lines.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let width = |column: usize| {
             self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
         };
