@@ -31,7 +31,12 @@ pub(crate) fn enter(uid: u32, gid: u32) -> Result<PrivateNamespaces, Failure> {
     let child = match processes::fork().map_err(failed("starting a process"))? {
         Fork::Child => {
             drop((enter, report));
-            std::process::exit(map(pid, &[(USERS.0, users), (GROUPS.0, groups)], entered, reporter));
+            std::process::exit(map(
+                pid,
+                &[(USERS.0, users), (GROUPS.0, groups)],
+                entered,
+                reporter,
+            ));
         }
         Fork::Parent(child) => child,
     };
@@ -62,7 +67,8 @@ struct Unmapped(Vec<u8>);
 fn map(pid: u32, maps: &[(&str, Vec<Range>)], mut entered: PipeReader, mut to: PipeWriter) -> i32 {
     // It is closed, and nothing is written.
     let waited = entered.read(&mut [0]).map_err(failed("waiting for the namespace"));
-    let done = waited.and_then(|_| maps.iter().try_for_each(|(program, map)| write(pid, program, map)));
+    let done =
+        waited.and_then(|_| maps.iter().try_for_each(|(program, map)| write(pid, program, map)));
     let told = match done {
         Ok(()) => to.write_all(DONE),
         Err(failure) => to.write_all(&failure.to_bytes()),
@@ -75,15 +81,17 @@ fn write(pid: u32, program: &str, ranges: &[Range]) -> Result<(), Failure> {
     let mut command = Command::new(program);
     command.arg(pid.to_string()).args(numbers.map(u32::to_string)).stdin(Stdio::null());
     let output = command.output().map_err(|error| {
-        Failure::new(format!("executing {program}"), error)
-            .advise("install the package uidmap (on some systems shadow-utils), or do without --map-users")
+        Failure::new(format!("executing {program}"), error).advise(
+            "install the package uidmap (on some systems shadow-utils), or do without --map-users",
+        )
     })?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::new(format!("mapping users by {program}"), said.trim())
-        .advise("it needs its set-user-id bit or capability, and that this process may gain privileges"))
+    Err(Failure::new(format!("mapping users by {program}"), said.trim()).advise(
+        "it needs its set-user-id bit or capability, and that this process may gain privileges",
+    ))
 }
 
 /// The map in which `own` keeps its number, and what is granted has the others from 0 on.
@@ -128,7 +136,8 @@ fn grants(text: &str, uid: u32, name: Option<&str>) -> Vec<(u32, u32)> {
     let line = |line: &str| {
         let mut words = line.trim().split(':');
         let whose = words.next()?;
-        let (start, count) = (words.next()?.parse::<u32>().ok()?, words.next()?.parse::<u32>().ok()?);
+        let (start, count) =
+            (words.next()?.parse::<u32>().ok()?, words.next()?.parse::<u32>().ok()?);
         let is_theirs = whose == number || Some(whose) == name;
         (is_theirs && count > 0 && start.checked_add(count).is_some()).then_some((start, count))
     };
@@ -155,19 +164,18 @@ mod tests {
             ranges(1000, &[(100_000, 65_536)]),
             [(0, 100_000, 1000), (1000, 1000, 1), (1001, 101_000, 64_536)]
         );
-        assert_eq!(ranges(5, &[(100, 3), (900, 3)]), [
-            (0, 100, 3),
-            (3, 900, 2),
-            (5, 5, 1),
-            (6, 902, 1)
-        ]);
+        assert_eq!(
+            ranges(5, &[(100, 3), (900, 3)]),
+            [(0, 100, 3), (3, 900, 2), (5, 5, 1), (6, 902, 1)]
+        );
         assert_eq!(ranges(0, &[(100, 2)]), [(0, 0, 1), (1, 100, 2)]);
         assert_eq!(ranges(7, &[]), [(7, 7, 1)]);
     }
 
     #[test]
     fn grants_are_found_by_name_and_by_number() {
-        let text = "joe:100000:65536\n# no\n1000:1:2\njoel:5:5\njoe:x:1\njoe:9:0\njoe:4294967295:2\n";
+        let text =
+            "joe:100000:65536\n# no\n1000:1:2\njoel:5:5\njoe:x:1\njoe:9:0\njoe:4294967295:2\n";
         assert_eq!(grants(text, 1000, Some("joe")), [(100_000, 65_536), (1, 2)]);
         assert_eq!(grants(text, 7, None), []);
     }

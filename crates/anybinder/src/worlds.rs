@@ -55,10 +55,10 @@ pub(crate) fn run(command: &WorldCommand) -> Result<ExitCode, Failure> {
 
 /// `anybinder run --name`: makes a world for a command, which ends with its last process.
 pub(crate) fn run_named(name: &WorldName, options: &RunOptions) -> Result<ExitCode, Failure> {
-    let world = create::create(name, &options.world, Keep::WhileUsed)?;
+    let (world, _reservation) = create::create(name, &options.world, Keep::WhileUsed)?;
     let attachment = if options.detach { Attachment::Detached } else { Attachment::Attached };
     let job = Job { command: &options.command, user: None, attachment };
-    client::run(&world.dir, &job).map(ExitCode::from)
+    client::run(&world, &job).map(ExitCode::from)
 }
 
 fn create(options: &CreateOptions) -> Result<ExitCode, Failure> {
@@ -111,7 +111,8 @@ fn list(options: &ListOptions) -> Result<ExitCode, Failure> {
         let mut table = RecordTable::new(heads);
         for world in worlds {
             let ListedWorld { name, state, pid, processes, devices, age_seconds, .. } = world;
-            let number = |it: u64| if state == WorldState::Running { it.to_string() } else { "-".into() };
+            let number =
+                |it: u64| if state == WorldState::Running { it.to_string() } else { "-".into() };
             table.row([
                 name,
                 state.word().to_owned(),
@@ -254,9 +255,8 @@ fn logs(options: &LogsOptions) -> Result<ExitCode, Failure> {
     let registry = Registry::open()?;
     let world = registry.find(&options.name, &registry.lock()?)?;
     let mut log = File::open(world.log()).map_err(failed("opening the log"))?;
-    let mut print = || {
-        io::copy(&mut log, &mut io::stdout()).map(drop).map_err(failed("printing the log"))
-    };
+    let mut print =
+        || io::copy(&mut log, &mut io::stdout()).map(drop).map_err(failed("printing the log"));
     if options.follow && world.state() == WorldState::Running {
         let socket = client::connect(&world)?;
         protocol::send(&socket, &Wish::Watch, &[]).map_err(failed("watching the world"))?;

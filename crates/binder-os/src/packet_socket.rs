@@ -166,7 +166,8 @@ fn socket(flags: SocketFlags) -> io::Result<OwnedFd> {
 
 fn address(path: &Path) -> io::Result<SocketAddrUnix> {
     SocketAddrUnix::new(path).map_err(|_| {
-        let words = format!("the path has {} bytes, and 107 at most are possible", path.as_os_str().len());
+        let words =
+            format!("the path has {} bytes, and 107 at most are possible", path.as_os_str().len());
         io::Error::new(io::ErrorKind::InvalidInput, words)
     })
 }

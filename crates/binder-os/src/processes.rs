@@ -10,9 +10,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{
-    DumpableBehavior, Gid, Pid, PidfdFlags, Resource, Rlimit, Uid, WaitOptions,
-};
+use rustix::process::{DumpableBehavior, Gid, Pid, PidfdFlags, Resource, Rlimit, Uid, WaitOptions};
 
 pub use crate::signals::Signal;
 

@@ -156,7 +156,9 @@ mod tests {
         (size.ws_row, size.ws_col) = (7, 31);
         rustix::termios::tcsetwinsize(&model, size).unwrap();
         let (mut pty, used) = Pty::like(model.as_fd()).unwrap();
-        assert!(is_terminal(used.as_fd()) && !is_terminal(File::open("/dev/null").unwrap().as_fd()));
+        assert!(
+            is_terminal(used.as_fd()) && !is_terminal(File::open("/dev/null").unwrap().as_fd())
+        );
         assert_eq!(rustix::termios::tcgetwinsize(&used).unwrap().ws_col, 31);
         size.ws_col = 32;
         rustix::termios::tcsetwinsize(&model, size).unwrap();

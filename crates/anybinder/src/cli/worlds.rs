@@ -53,10 +53,13 @@ pub(crate) struct CreateOptions {
 ///
 /// A world is running; or stopped, and its log is still there; or dead: its process was killed.
 #[derive(Debug, Args)]
-#[command(visible_alias = "ls", after_help = "\
+#[command(
+    visible_alias = "ls",
+    after_help = "\
 Examples:
   anybinder world list
-  anybinder world list --json | jq -r 'select(.state == \"dead\") | .name'")]
+  anybinder world list --json | jq -r 'select(.state == \"dead\") | .name'"
+)]
 pub(crate) struct ListOptions {
     /// Print one JSON object per line
     #[arg(long)]

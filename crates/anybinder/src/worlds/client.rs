@@ -88,7 +88,8 @@ pub(super) fn run(world: &WorldDir, job: &Job<'_>) -> Result<u8, Failure> {
     protocol::send(&socket, &Wish::Run(invocation), &files).map_err(failed("asking the world"))?;
     drop(files);
     let client = Client { world, socket, signals };
-    match client.next()? {
+    let first = client.next()?;
+    match first {
         Told::Started if !is_attached => Ok(0),
         Told::Started => match terminal {
             Some((pty, used)) => {
@@ -100,8 +101,9 @@ pub(super) fn run(world: &WorldDir, job: &Job<'_>) -> Result<u8, Failure> {
         Told::Refused(why) => {
             Err(Failure::new(format!("running a command in the world '{}'", world.name), why))
         }
-        Told::Ended(status) => Ok(status),
-        Told::Stopped => client.wait(),
+        Told::Ended { .. } | Told::Stopped => {
+            Err(Failure::new("hearing from the world", format!("{first:?}, of what has not begun")))
+        }
     }
 }
 
@@ -156,7 +158,7 @@ impl Client<'_> {
             }
             if ready[0] {
                 match self.next()? {
-                    Told::Ended(status) => return Ok(status),
+                    Told::Ended { status, ends_world } => return Ok(self.end(status, ends_world)),
                     Told::Stopped => {
                         // The shell that watches us must see it; its SIGCONT goes on to the command.
                         processes::stop_self().map_err(failed("stopping with the command"))?;
@@ -171,7 +173,8 @@ impl Client<'_> {
     fn show(&self, mut pty: Pty) -> Result<u8, Failure> {
         // Not by the library's buffers: what they hold back, no wait tells of.
         let own = |file: BorrowedFd<'_>| file.try_clone_to_owned().map(File::from);
-        let duplicated = own(io::stdin().as_fd()).and_then(|it| Ok((it, own(io::stdout().as_fd())?)));
+        let duplicated =
+            own(io::stdin().as_fd()).and_then(|it| Ok((it, own(io::stdout().as_fd())?)));
         let (mut stdin, mut stdout) = duplicated.map_err(failed("preparing the terminal"))?;
         let raw = RawTerminal::make(stdin.as_fd()).map_err(failed("preparing the terminal"))?;
         // It may have changed before we were told of that.
@@ -215,13 +218,22 @@ impl Client<'_> {
                 }
             }
             if ready[0]
-                && let Told::Ended(status) = self.next()?
+                && let Told::Ended { status, ends_world } = self.next()?
             {
                 // What the command has printed is there, whatever still runs.
                 while has_printed(&pty)? && print_once(&mut pty, &mut stdout)? {}
-                return Ok(status);
+                return Ok(self.end(status, ends_world));
             }
         }
+    }
+
+    /// Returns the status of the command, once the world is gone if that ends with it.
+    fn end(&self, status: u8, ends_world: bool) -> u8 {
+        if ends_world {
+            // Nothing more is told, so this waits for the end of the connection.
+            let _ = protocol::receive::<Told>(&self.socket);
+        }
+        status
     }
 
     fn pass_on(&self, signal: Signal, to: SignalTarget) {

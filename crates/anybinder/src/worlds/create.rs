@@ -11,10 +11,10 @@ use binder_os::private_dev::PROC_DIR;
 use binder_os::processes::{self, Fork, Stream};
 use binder_os::signals::{self, Signal};
 
+use super::WorldName;
 use super::member::Membership;
 use super::monitor::{Lifetime, WorldMonitor};
 use super::registry::{self, Registry, RegistryLock, WorldDir, WorldRecord};
-use super::WorldName;
 use crate::cli::WorldOptions;
 use crate::failure::{Failure, failed};
 use crate::log;
@@ -31,12 +31,10 @@ pub(super) enum Keep {
     WhileUsed,
 }
 
-/// A world that was just made.
+/// A world waits for its first process as long as its creator has this.
 #[derive(Debug)]
-pub(super) struct NewWorld {
-    pub(super) dir: WorldDir,
-    /// The world waits for its first process as long as this is open.
-    pub(super) _until_used: PipeWriter,
+pub(super) struct Reservation {
+    _held: PipeWriter,
 }
 
 /// What the new process says when the world answers; what follows are lines for the user.
@@ -65,7 +63,7 @@ pub(super) fn create(
     name: &WorldName,
     options: &WorldOptions,
     keep: Keep,
-) -> Result<NewWorld, Failure> {
+) -> Result<(WorldDir, Reservation), Failure> {
     if options.proc {
         procview::require_processes()?;
     }
@@ -79,7 +77,7 @@ pub(super) fn create(
         // What cannot be removed is listed as dead.
         let _ = registry.lock().map(|lock| dir.remove(&lock));
     }
-    made.map(|_until_used| NewWorld { dir, _until_used })
+    made.map(|reservation| (dir, reservation))
 }
 
 /// Starts the world's process. Nobody else sees the world before it answers, or is not to be.
@@ -88,7 +86,7 @@ fn start(
     options: &WorldOptions,
     keep: Keep,
     lock: RegistryLock,
-) -> Result<PipeWriter, Failure> {
+) -> Result<Reservation, Failure> {
     let pipe = || io::pipe().map_err(failed("creating a pipe to the world"));
     let ((mut report, reporter), (used, until_used)) = (pipe()?, pipe()?);
     let child = match processes::fork().map_err(failed("starting the world's process"))? {
@@ -107,13 +105,16 @@ fn start(
         if !lines.is_empty() {
             log::tell(format_args!("anybinder: {}", String::from_utf8_lossy(lines)));
         }
-        return Ok(until_used);
+        return Ok(Reservation { _held: until_used });
     }
     let ended = child.wait();
     drop(lock);
     Err(Failure::from_bytes(&told).unwrap_or_else(|| {
-        Failure::new("starting the world's process", format!("it ended before it answered ({ended:?})"))
-            .advise("run again with --verbose")
+        Failure::new(
+            "starting the world's process",
+            format!("it ended before it answered ({ended:?})"),
+        )
+        .advise("run again with --verbose")
     }))
 }
 
@@ -142,10 +143,12 @@ fn live(
     if told.is_err() {
         tracing::warn!("the world's creator ended before the world answered");
     }
-    let served = monitor.serve();
+    let (served, connections) = monitor.serve();
     if let Err(error) = conclude(dir, keep, served.is_ok()) {
         tracing::warn!(%error, "what belongs to the world stays");
     }
+    // By this clients learn of the end, when it has come.
+    drop(connections);
     i32::from(served.is_err())
 }
 
@@ -213,9 +216,9 @@ fn conclude(dir: &WorldDir, keep: Keep, is_fine: bool) -> Result<(), Failure> {
     let tried = "removing what belongs to the world";
     match (keep, is_fine) {
         (Keep::UntilStopped, true) => {
-            let noted = dir.record().and_then(|record| {
-                dir.write_record(&WorldRecord { is_stopped: true, ..record })
-            });
+            let noted = dir
+                .record()
+                .and_then(|record| dir.write_record(&WorldRecord { is_stopped: true, ..record }));
             noted.and_then(|()| fs::remove_file(dir.socket())).map_err(failed(tried))
         }
         (Keep::WhileUsed, true) => {

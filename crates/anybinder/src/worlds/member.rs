@@ -75,7 +75,9 @@ fn prepare(
     invocation.inheritable().take_over().map_err(failed("taking over what is inherited"))?;
     if let Err(error) = std::env::set_current_dir(&words.directory) {
         let directory = words.directory.display();
-        log::tell(format_args!("anybinder: {directory} cannot be entered in the world ({error}): in / instead"));
+        log::tell(format_args!(
+            "anybinder: {directory} cannot be entered in the world ({error}): in / instead"
+        ));
         std::env::set_current_dir("/").map_err(failed("changing to /"))?;
     }
     let [program, arguments @ ..] = &words.command[..] else {

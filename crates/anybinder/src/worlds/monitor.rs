@@ -61,7 +61,7 @@ enum Ending {
 }
 
 /// A client.
-struct Connection {
+pub(super) struct Connection {
     socket: PacketSocket,
     command: Option<ConnectedCommand>,
 }
@@ -85,12 +85,9 @@ impl WorldMonitor {
         Self { world, listener, membership, lifetime, _mark: mark, connections, ending: Ending::No }
     }
 
-    /// Serves clients until the world ends, and ends all that is left in it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if it did not end as it should: the driver has, or the system refused something.
-    pub(super) fn serve(mut self) -> Result<(), Failure> {
+    /// Serves clients until the world ends, and ends all that is left in it. Returns whether it ended as it should - the
+    /// driver may have, or the system have refused something -, and the connections of those who wait for the end.
+    pub(super) fn serve(mut self) -> (Result<(), Failure>, Vec<Connection>) {
         let served = self.serve_until_over();
         if let Err(failure) = &served {
             failure.print();
@@ -98,12 +95,10 @@ impl WorldMonitor {
             // What fails again is left to the end of the world.
             let _ = self.serve_until_over();
         }
-        // They learn of the end when it has come.
         let Self { world, connections, listener, .. } = self;
         drop(listener);
         world.close();
-        drop(connections);
-        served
+        (served, connections)
     }
 
     fn serve_until_over(&mut self) -> Result<(), Failure> {
@@ -144,10 +139,8 @@ impl WorldMonitor {
             true => Readiness::Read,
             false => Readiness::Nothing,
         };
-        let own = [
-            (self.world.signals().as_fd(), Readiness::Read),
-            (self.listener.as_fd(), for_new),
-        ];
+        let own =
+            [(self.world.signals().as_fd(), Readiness::Read), (self.listener.as_fd(), for_new)];
         let sockets = self.connections.iter().map(|it| it.socket.as_fd()).chain(creator);
         let watched: Vec<(BorrowedFd<'_>, _)> =
             own.into_iter().chain(sockets.map(|fd| (fd, Readiness::Read))).collect();
@@ -199,6 +192,9 @@ impl WorldMonitor {
                 let told = match self.start(invocation, files) {
                     Ok(command) => {
                         self.connections[at].command = command;
+                        if let Lifetime::OfProcesses(creator) = &mut self.lifetime {
+                            *creator = None;
+                        }
                         Told::Started
                     }
                     Err(failure) => Told::Refused(failure.to_string()),
@@ -274,7 +270,7 @@ impl WorldMonitor {
     /// Looks what happened to our children.
     fn collect(&mut self) -> Result<(), Failure> {
         let driver = self.world.driver().pid();
-        let mut driver_end = None;
+        let (mut driver_end, mut ended) = (None, Vec::new());
         while let Some((pid, change)) =
             processes::next_change().map_err(failed("waiting for the processes of the world"))?
         {
@@ -283,7 +279,7 @@ impl WorldMonitor {
             match (client, change.exit_status()) {
                 (Some(at), Some(status)) => {
                     self.connections[at].command = None;
-                    self.tell(at, &Told::Ended(status));
+                    ended.push((at, status));
                 }
                 (Some(at), None) => self.tell(at, &Told::Stopped),
                 (None, _) if pid == driver && !matches!(change, Change::Stopped(_)) => {
@@ -292,6 +288,10 @@ impl WorldMonitor {
                 // An orphan that came to us, or a stop of another process, which is ignored.
                 (None, _) => {}
             }
+        }
+        for (at, status) in ended {
+            let ends_world = self.is_over()?;
+            self.tell(at, &Told::Ended { status, ends_world });
         }
         match driver_end {
             None => Ok(()),

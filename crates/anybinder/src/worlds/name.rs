@@ -27,12 +27,17 @@ impl FromStr for WorldName {
     fn from_str(name: &str) -> Result<Self, String> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if name.len() > NAME_BYTES_MAX {
-            return Err(format!("it has {} bytes, and a name {NAME_BYTES_MAX} at most", name.len()));
+            return Err(format!(
+                "it has {} bytes, and a name {NAME_BYTES_MAX} at most",
+                name.len()
+            ));
         }
         if !name.starts_with(|it: char| it.is_ascii_alphanumeric()) || !name.bytes().all(is_plain) {
-            return Err("a name consists of letters, digits, '-', '_' and '.', and begins with a letter \
+            return Err(
+                "a name consists of letters, digits, '-', '_' and '.', and begins with a letter \
                         or a digit"
-                .into());
+                    .into(),
+            );
         }
         Ok(Self(name.to_owned()))
     }
@@ -48,7 +53,20 @@ mod tests {
             assert_eq!(name.parse::<WorldName>().unwrap().as_str(), name);
         }
         for name in [
-            "", ".", "..", ".a", "-a", "_a", "a/b", "../a", "a b", "a\n", "\u{e9}", "a\0", "a;b", "$(a)",
+            "",
+            ".",
+            "..",
+            ".a",
+            "-a",
+            "_a",
+            "a/b",
+            "../a",
+            "a b",
+            "a\n",
+            "\u{e9}",
+            "a\0",
+            "a;b",
+            "$(a)",
             &"n".repeat(65),
         ] {
             assert!(name.parse::<WorldName>().is_err(), "{name:?}");

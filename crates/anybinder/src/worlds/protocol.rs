@@ -59,8 +59,9 @@ pub(crate) enum Told {
     Started,
     /// It is stopped by a signal of job control.
     Stopped,
-    /// It has ended, with this status, as a shell tells it.
-    Ended(u8),
+    /// It has ended, with this status, as a shell tells it. The world ends with it if that says so, and
+    /// the connection when the world has.
+    Ended { status: u8, ends_world: bool },
     /// There will be no process, because of this.
     Refused(String),
 }
@@ -171,10 +172,15 @@ mod tests {
         let words = Words {
             directory: "/a b".into(),
             command: vec!["sh".into(), "".into(), odd.clone(), "".into()],
-            environment: vec![("A".into(), "".into()), ("B".into(), odd), ("=C:".into(), "=d".into())],
+            environment: vec![
+                ("A".into(), "".into()),
+                ("B".into(), odd),
+                ("=C:".into(), "=d".into()),
+            ],
         };
         assert_eq!(Words::from_file(words.to_file().unwrap().into()).unwrap(), words);
-        let few = Words { directory: "/".into(), command: vec!["x".into()], environment: Vec::new() };
+        let few =
+            Words { directory: "/".into(), command: vec!["x".into()], environment: Vec::new() };
         assert_eq!(Words::from_file(few.to_file().unwrap().into()).unwrap(), few);
     }
 

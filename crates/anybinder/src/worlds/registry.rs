@@ -134,8 +134,13 @@ impl WorldDir {
     /// Marks the world as running, as long as the calling process lives and keeps the file open.
     pub(crate) fn mark_running(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
-        let file =
-            options.read(true).write(true).create(true).truncate(false).mode(0o600).open(self.path(RUNNING))?;
+        let file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(self.path(RUNNING))?;
         if !file_lock::mark(&file)? {
             return Err(io::Error::other("another process has marked it"));
         }
@@ -229,7 +234,8 @@ fn make_private(dir: &Path) -> Result<(), Failure> {
     let tried = || format!("making the directory {}", dir.display());
     match DirBuilder::new().mode(0o700).create(dir) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            return Err(Failure::new(tried(), error).advise("set XDG_RUNTIME_DIR to a directory of your own"));
+            return Err(Failure::new(tried(), error)
+                .advise("set XDG_RUNTIME_DIR to a directory of your own"));
         }
         Ok(()) | Err(_) => {}
     }

@@ -16,3 +16,4 @@ mod run;
 mod scheduling;
 mod signals;
 mod stderr;
+mod worlds;
