@@ -1,6 +1,7 @@
 //! Worlds that have names: made, joined, ended and killed, by root and by ordinary users.
 
 mod ends;
+mod guide;
 mod home;
 mod joining;
 mod terminals;
