@@ -21,7 +21,7 @@ pub(crate) use inspect::{
     InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TopOptions,
     TransactionsOptions,
 };
-use limits::{Limit, limits};
+pub(crate) use limits::{Limit, limits};
 pub(crate) use procview::{
     ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
 };
@@ -198,7 +198,7 @@ Examples:
   sudo anybinder mount /dev/binderfs --devices binder --foreground
   sudo umount /dev/binderfs
 
-SIGTERM and SIGINT unmount it, too.")]
+SIGTERM and SIGINT unmount it, too, and SIGHUP, unless there is a file of limits to read again.")]
 pub(crate) struct MountArguments {
     /// The directory
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -211,6 +211,14 @@ pub(crate) struct MountArguments {
     #[arg(long, value_name = "MODE", value_parser = octal_mode, default_value = "0600")]
     pub(crate) mode: u32,
 
+    /// The user whom the devices belong to, by number [default: the caller]
+    #[arg(long, value_name = "UID", value_parser = clap::value_parser!(u32).range(..i64::from(u32::MAX)))]
+    pub(crate) uid: Option<u32>,
+
+    /// The group whom the devices belong to, by number [default: the caller's]
+    #[arg(long, value_name = "GID", value_parser = clap::value_parser!(u32).range(..i64::from(u32::MAX)))]
+    pub(crate) gid: Option<u32>,
+
     /// How many devices there may be
     #[arg(long, value_name = "N", default_value_t = DEVICES_MAX,
           value_parser = clap::value_parser!(u32).range(0..=i64::from(DEVICES_MAX)))]
@@ -221,9 +229,18 @@ pub(crate) struct MountArguments {
     pub(crate) stats: bool,
 
     /// Make /dev/NAME a symbolic link to each of the devices, for as long as it is mounted; what else
-    /// is there under that name stays
+    /// is there under that name stays. So does root at a directory below /dev, where none of the names is taken
     #[arg(long)]
     pub(crate) links: bool,
+
+    /// Make no links
+    #[arg(long, conflicts_with = "links")]
+    pub(crate) no_links: bool,
+
+    /// Read limits from this file, as of --limit, one in a line, and again on SIGHUP; those of --limit come before
+    /// them
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) limits_file: Option<PathBuf>,
 
     /// Take the place of a binderfs that is served there; those who use that keep it
     #[arg(long)]
@@ -440,7 +457,7 @@ pub(crate) fn driver_options(
     mode: u32,
     delivery: DeliveryChoice,
 ) -> binder_fuse::Options {
-    let devices = devices.iter().map(|name| DeviceSpec { name: name.clone(), mode }).collect();
+    let devices = devices.iter().map(|name| DeviceSpec::new(name, mode)).collect();
     let broker = Some(["/proc/self/exe", "broker"].map(OsString::from).to_vec());
     let rest = binder_fuse::Options::default();
     binder_fuse::Options { devices, delivery: delivery.into(), broker, ..rest }
@@ -497,7 +514,7 @@ mod tests {
             let Command::Run(options) = Cli::parse_from(line.split(' ')).command else {
                 panic!("not parsed as run");
             };
-            assert_eq!(options.devices.names, ["a"]);
+            assert_eq!(options.world.devices.names, ["a"]);
             assert_eq!(options.command, ["ls", "-l", "--", "x"]);
         }
         assert!(Cli::try_parse_from(["anybinder", "run"]).is_err());
@@ -512,6 +529,8 @@ mod tests {
         };
         assert!(options.foreground && options.links && options.stats && !options.replace);
         assert_eq!((options.dir, options.mode), ("/dev/binderfs".into(), 0o666));
+        assert_eq!(options.limits_file, Some("/etc/anybinder/limits".into()));
+        assert!(unit.contains("\nExecReload=/bin/kill -HUP $MAINPID\n"));
         assert!(unit.contains("\nBefore=waydroid-container.service\n"));
     }
 

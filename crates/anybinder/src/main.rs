@@ -13,6 +13,7 @@ mod driver;
 mod failure;
 mod granted_users;
 mod inspect;
+mod limits_file;
 mod links;
 mod log;
 mod man;
