@@ -4,6 +4,7 @@
 
 mod caller;
 mod command_line;
+mod containers;
 mod hidden;
 mod inspect;
 mod limits;
