@@ -25,7 +25,7 @@ use serde::Serialize;
 
 pub(crate) use self::name::WorldName;
 
-use self::client::{Attachment, Job};
+use self::client::{Attachment, JoinRequest};
 use self::create::Keep;
 use self::protocol::Wish;
 use self::registry::{Registry, RegistryLock, WorldDir, WorldState};
@@ -55,10 +55,10 @@ pub(crate) fn run(command: &WorldCommand) -> Result<ExitCode, Failure> {
 
 /// `anybinder run --name`: makes a world for a command, which ends with its last process.
 pub(crate) fn run_named(name: &WorldName, options: &RunOptions) -> Result<ExitCode, Failure> {
-    let (world, _reservation) = create::create(name, &options.world, Keep::WhileUsed)?;
+    let (world, _hold) = create::create(name, &options.world, Keep::WhileUsed)?;
     let attachment = if options.detach { Attachment::Detached } else { Attachment::Attached };
-    let job = Job { command: &options.command, user: None, attachment };
-    client::run(&world, &job).map(ExitCode::from)
+    let request = JoinRequest { command: &options.command, user: None, attachment };
+    client::run(&world, &request).map(ExitCode::from)
 }
 
 fn create(options: &CreateOptions) -> Result<ExitCode, Failure> {
@@ -141,14 +141,14 @@ fn enter(options: &EnterOptions) -> Result<ExitCode, Failure> {
     let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
     let command = [shell.unwrap_or_else(|| OsString::from("/bin/sh"))];
     let attachment = Attachment::Attached;
-    let job = Job { command: &command, user: options.join.user, attachment };
-    client::run(&running(&options.name)?, &job).map(ExitCode::from)
+    let request = JoinRequest { command: &command, user: options.join.user, attachment };
+    client::run(&running(&options.name)?, &request).map(ExitCode::from)
 }
 
 fn exec(options: &ExecOptions) -> Result<ExitCode, Failure> {
     let attachment = if options.detach { Attachment::Detached } else { Attachment::Attached };
-    let job = Job { command: &options.command, user: options.join.user, attachment };
-    client::run(&running(&options.name)?, &job).map(ExitCode::from)
+    let request = JoinRequest { command: &options.command, user: options.join.user, attachment };
+    client::run(&running(&options.name)?, &request).map(ExitCode::from)
 }
 
 /// Finds a world that runs.

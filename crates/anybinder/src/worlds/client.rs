@@ -36,8 +36,8 @@ const SIGNALS: [Signal; 9] = [
 ];
 
 /// What is asked for.
-pub(super) struct Job<'j> {
-    pub(super) command: &'j [OsString],
+pub(super) struct JoinRequest<'r> {
+    pub(super) command: &'r [OsString],
     pub(super) user: Option<UserAndGroup>,
     pub(super) attachment: Attachment,
 }
@@ -60,17 +60,17 @@ pub(super) fn connect(world: &WorldDir) -> Result<PacketSocket, Failure> {
 }
 
 /// Runs a command in a world and returns its exit status; that of a detached one is 0.
-pub(super) fn run(world: &WorldDir, job: &Job<'_>) -> Result<u8, Failure> {
+pub(super) fn run(world: &WorldDir, request: &JoinRequest<'_>) -> Result<u8, Failure> {
     let socket = connect(world)?;
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
-    let is_attached = job.attachment == Attachment::Attached;
+    let is_attached = request.attachment == Attachment::Attached;
     let is_shown = |file: BorrowedFd<'_>| is_attached && terminal::is_terminal(file);
     let terminal = if is_shown(stdin.as_fd()) && is_shown(stdout.as_fd()) {
         Some(Pty::like(stdin.as_fd()).map_err(failed("making a terminal"))?)
     } else {
         None
     };
-    let words = words_of(job)?.to_file().map_err(failed("writing down the command"))?;
+    let words = words_of(request)?.to_file().map_err(failed("writing down the command"))?;
     let used = terminal.as_ref().map(|(_, used): &(Pty, OwnedFd)| used.as_fd());
     let given = |own: BorrowedFd<'_>| used.filter(|_| terminal::is_terminal(own));
     let mut files = vec![words.as_fd()];
@@ -82,7 +82,7 @@ pub(super) fn run(world: &WorldDir, job: &Job<'_>) -> Result<u8, Failure> {
         }
     }
     let own = Inheritable::own().map_err(failed("finding out about this process"))?;
-    let invocation = Invocation::new(terminal.is_some(), job.user, own);
+    let invocation = Invocation::new(terminal.is_some(), request.user, own);
     // Before the command can end or stop, so that none of what it causes is missed.
     let signals = SignalStream::block(&SIGNALS).map_err(failed("blocking signals"))?;
     protocol::send(&socket, &Wish::Run(invocation), &files).map_err(failed("asking the world"))?;
@@ -107,10 +107,10 @@ pub(super) fn run(world: &WorldDir, job: &Job<'_>) -> Result<u8, Failure> {
     }
 }
 
-fn words_of(job: &Job<'_>) -> Result<Words, Failure> {
+fn words_of(request: &JoinRequest<'_>) -> Result<Words, Failure> {
     Ok(Words {
         directory: env::current_dir().map_err(failed("finding the directory"))?,
-        command: job.command.to_vec(),
+        command: request.command.to_vec(),
         environment: env::vars_os().collect(),
     })
 }

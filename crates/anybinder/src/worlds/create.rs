@@ -12,7 +12,7 @@ use binder_os::processes::{self, Fork, Stream};
 use binder_os::signals::{self, Signal};
 
 use super::WorldName;
-use super::member::Membership;
+use super::member::MemberContext;
 use super::monitor::{Lifetime, WorldMonitor};
 use super::registry::{self, Registry, RegistryLock, WorldDir, WorldRecord};
 use crate::cli::WorldOptions;
@@ -33,7 +33,7 @@ pub(super) enum Keep {
 
 /// A world waits for its first process as long as its creator has this.
 #[derive(Debug)]
-pub(super) struct Reservation {
+pub(super) struct CreatorHold {
     _held: PipeWriter,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn create(
     name: &WorldName,
     options: &WorldOptions,
     keep: Keep,
-) -> Result<(WorldDir, Reservation), Failure> {
+) -> Result<(WorldDir, CreatorHold), Failure> {
     if options.proc {
         procview::require_processes()?;
     }
@@ -77,7 +77,7 @@ pub(super) fn create(
         // What cannot be removed is listed as dead.
         let _ = registry.lock().map(|lock| dir.remove(&lock));
     }
-    made.map(|reservation| (dir, reservation))
+    made.map(|hold| (dir, hold))
 }
 
 /// Starts the world's process. Nobody else sees the world before it answers, or is not to be.
@@ -86,7 +86,7 @@ fn start(
     options: &WorldOptions,
     keep: Keep,
     lock: RegistryLock,
-) -> Result<Reservation, Failure> {
+) -> Result<CreatorHold, Failure> {
     let pipe = || io::pipe().map_err(failed("creating a pipe to the world"));
     let ((mut report, reporter), (used, until_used)) = (pipe()?, pipe()?);
     let child = match processes::fork().map_err(failed("starting the world's process"))? {
@@ -105,7 +105,7 @@ fn start(
         if !lines.is_empty() {
             log::tell(format_args!("anybinder: {}", String::from_utf8_lossy(lines)));
         }
-        return Ok(Reservation { _held: until_used });
+        return Ok(CreatorHold { _held: until_used });
     }
     let ended = child.wait();
     drop(lock);
@@ -195,8 +195,8 @@ fn furnish(
     };
     dir.write_record(&record).map_err(failed("noting down the world"))?;
     let (world_name, driver) = (dir.name.to_string(), world.driver().pid());
-    let membership = Membership { world_name, driver, ring, mounts };
-    Ok((WorldMonitor::new(world, listener, membership, lifetime, mark), lines))
+    let context = MemberContext { world_name, driver, ring, mounts };
+    Ok((WorldMonitor::new(world, listener, context, lifetime, mark), lines))
 }
 
 /// Makes the mounts in which a view covers /proc, and leaves them to the processes of the world.

@@ -21,7 +21,7 @@ pub(super) const WORLD_NAME: &str = "ANYBINDER_WORLD";
 
 /// What all members of a world have in common.
 #[derive(Debug)]
-pub(super) struct Membership {
+pub(super) struct MemberContext {
     pub(super) world_name: String,
     pub(super) driver: u32,
     pub(super) ring: RingVariables,
@@ -33,13 +33,13 @@ pub(super) struct Membership {
 ///
 /// Of `files` the first has the words; there are three more unless the output goes to the log.
 pub(super) fn become_member(
-    membership: &Membership,
+    context: &MemberContext,
     maker: u32,
     mask: &SignalMask,
     invocation: &Invocation,
     files: Vec<OwnedFd>,
 ) -> ! {
-    match prepare(membership, invocation, files) {
+    match prepare(context, invocation, files) {
         Ok(mut command) => world::become_command(&mut command, maker, mask),
         Err(failure) => {
             failure.print();
@@ -49,7 +49,7 @@ pub(super) fn become_member(
 }
 
 fn prepare(
-    membership: &Membership,
+    context: &MemberContext,
     invocation: &Invocation,
     files: Vec<OwnedFd>,
 ) -> Result<Command, Failure> {
@@ -64,7 +64,7 @@ fn prepare(
         let stdin = io::stdin();
         terminal::take_control(stdin.as_fd()).map_err(failed("taking control of the terminal"))?;
     }
-    if let Some(mounts) = &membership.mounts {
+    if let Some(mounts) = &context.mounts {
         mounts.enter().map_err(failed("entering the mounts of the world"))?;
     }
     let words = words.ok_or_else(|| Failure::new("taking the command", "none was sent"))?;
@@ -89,9 +89,9 @@ fn prepare(
         let found = words.environment.iter().find(|(it, _)| it == name);
         found.map(|(_, value)| value.clone())
     };
-    command.envs(membership.ring.set_over(before));
-    command.env(DRIVER_PID, membership.driver.to_string());
-    command.env(WORLD_NAME, &membership.world_name);
+    command.envs(context.ring.set_over(before));
+    command.env(DRIVER_PID, context.driver.to_string());
+    command.env(WORLD_NAME, &context.world_name);
     Ok(command)
 }
 

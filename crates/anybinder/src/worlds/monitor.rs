@@ -17,7 +17,7 @@ use binder_os::packet_socket::{PacketListener, PacketSocket};
 use binder_os::processes::{self, Change, Child, Fork, Signal};
 use binder_os::readiness::{self, Readiness};
 
-use super::member::{self, Membership};
+use super::member::{self, MemberContext};
 use super::protocol::{self, Invocation, SignalTarget, Told, Wish};
 use crate::failure::{Failure, failed};
 use crate::world::World;
@@ -33,11 +33,11 @@ const CONNECTIONS_MAX: usize = 1024;
 pub(super) struct WorldMonitor {
     pub(super) world: World,
     pub(super) listener: PacketListener,
-    pub(super) membership: Membership,
+    pub(super) context: MemberContext,
     pub(super) lifetime: Lifetime,
     /// By this the world counts as running.
     pub(super) _mark: File,
-    connections: Vec<Connection>,
+    connections: Vec<ClientConnection>,
     ending: Ending,
 }
 
@@ -61,7 +61,7 @@ enum Ending {
 }
 
 /// A client.
-pub(super) struct Connection {
+pub(super) struct ClientConnection {
     socket: PacketSocket,
     command: Option<ConnectedCommand>,
 }
@@ -77,17 +77,17 @@ impl WorldMonitor {
     pub(super) fn new(
         world: World,
         listener: PacketListener,
-        membership: Membership,
+        context: MemberContext,
         lifetime: Lifetime,
         mark: File,
     ) -> Self {
         let connections = Vec::new();
-        Self { world, listener, membership, lifetime, _mark: mark, connections, ending: Ending::No }
+        Self { world, listener, context, lifetime, _mark: mark, connections, ending: Ending::No }
     }
 
     /// Serves clients until the world ends, and ends all that is left in it. Returns whether it ended as it should - the
     /// driver may have, or the system have refused something -, and the connections of those who wait for the end.
-    pub(super) fn serve(mut self) -> (Result<(), Failure>, Vec<Connection>) {
+    pub(super) fn serve(mut self) -> (Result<(), Failure>, Vec<ClientConnection>) {
         let served = self.serve_until_over();
         if let Err(failure) = &served {
             failure.print();
@@ -165,7 +165,7 @@ impl WorldMonitor {
     fn meet(&mut self) {
         match self.listener.accept() {
             Ok(Some(socket)) if is_own_user(&socket) => {
-                self.connections.push(Connection { socket, command: None });
+                self.connections.push(ClientConnection { socket, command: None });
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "a client cannot connect"),
@@ -232,7 +232,7 @@ impl WorldMonitor {
         match processes::fork().map_err(failed("starting a process"))? {
             Fork::Child => {
                 let mask = self.world.signals().mask_before();
-                member::become_member(&self.membership, this, &mask, &invocation, files)
+                member::become_member(&self.context, this, &mask, &invocation, files)
             }
             Fork::Parent(process) => {
                 let has_terminal = invocation.has_terminal;
@@ -274,7 +274,8 @@ impl WorldMonitor {
         while let Some((pid, change)) =
             processes::next_change().map_err(failed("waiting for the processes of the world"))?
         {
-            let is_it = |it: &Connection| it.command.is_some_and(|it| it.process.pid() == pid);
+            let is_it =
+                |it: &ClientConnection| it.command.is_some_and(|it| it.process.pid() == pid);
             let client = self.connections.iter().position(is_it);
             match (client, change.exit_status()) {
                 (Some(at), Some(status)) => {
