@@ -2,6 +2,7 @@
 
 mod inspect;
 mod limits;
+mod oci;
 mod procview;
 mod worlds;
 
@@ -22,6 +23,7 @@ pub(crate) use inspect::{
     TransactionsOptions,
 };
 pub(crate) use limits::{Limit, limits};
+pub(crate) use oci::OciOptions;
 pub(crate) use procview::{
     ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
 };
@@ -93,6 +95,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     World(WorldCommand),
     Mount(MountArguments),
+    Oci(OciOptions),
     #[command(subcommand)]
     Procview(ProcviewCommand),
     Doctor(DoctorOptions),

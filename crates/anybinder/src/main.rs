@@ -19,6 +19,7 @@ mod log;
 mod man;
 mod mount;
 mod mounts;
+mod oci;
 mod preload;
 mod procview;
 mod run;
@@ -49,6 +50,7 @@ fn perform(command: Command) -> Result<ExitCode, Failure> {
         Command::Run(options) => run::run(&options),
         Command::World(command) => worlds::run(&command),
         Command::Mount(options) => mount::run(&options),
+        Command::Oci(options) => oci::run(&options).map(|never| match never {}),
         Command::Procview(command) => procview::run(&command),
         Command::Doctor(options) => doctor::run(&options),
         Command::Demo(options) => demo::run(&options),

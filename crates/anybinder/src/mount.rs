@@ -135,7 +135,7 @@ pub(crate) struct OwnMount {
 }
 
 impl OwnMount {
-    fn is_mounted_as(&self, session: &MountedBinderfs) {
+    pub(crate) fn is_mounted_as(&self, session: &MountedBinderfs) {
         // No other code sets it.
         let _ = self.device.set(session.device());
         if let Some(limits) = &self.limits {

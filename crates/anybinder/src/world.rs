@@ -295,14 +295,14 @@ pub(crate) fn show(view: ServedView) -> Result<(), Failure> {
     view.show()
 }
 
-/// In a fresh child: has the driver asked about system calls, and waits until it is ready for that.
-fn be_supervised(mut by: &UnixStream) -> io::Result<()> {
+/// Has a driver asked about system calls of this process and what it starts, and waits until it is ready for that.
+pub(crate) fn be_supervised(mut by: &UnixStream) -> io::Result<()> {
     seccomp::install()?.send(by)?;
     by.read(&mut [0]).map(drop)
 }
 
 /// Says what the user of a world will miss whose processes have no supervisor.
-fn without_supervisor(error: &io::Error) -> String {
+pub(crate) fn without_supervisor(error: &io::Error) -> String {
     // As in a world within a world: the kernel asks one supervisor only.
     let why = if error.kind() == io::ErrorKind::ResourceBusy {
         "another supervisor has the system calls of the command already".to_owned()

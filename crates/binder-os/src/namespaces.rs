@@ -211,6 +211,15 @@ pub fn unmount_only(dir: &Path, device: DeviceNumber) -> io::Result<bool> {
     Ok(is_it)
 }
 
+/// Has the file `from` be seen at `to`, too, which is an existing file.
+///
+/// # Errors
+///
+/// As mount(2).
+pub fn bind(from: &Path, to: &Path) -> io::Result<()> {
+    Ok(rustix::mount::mount_bind(from, to)?)
+}
+
 /// Returns the namespace that the file `path` of /proc/PID/ns names, after those it lies in, as
 /// inode numbers, from ours, or the highest we may look at, downwards.
 pub(crate) fn ancestry(path: &Path) -> io::Result<Vec<u64>> {

@@ -79,6 +79,7 @@ pub(crate) struct JoinOptions {
 #[command(after_help = "\
 Examples:
   anybinder world enter dev
+  anybinder world enter dev --user 1000
 
 It is the shell that $SHELL names, and it ends as by `exec`.")]
 pub(crate) struct EnterOptions {

@@ -71,7 +71,19 @@ fn namespaces_by_hand_are_given_a_device() {
 fn runc_is_given_a_device_and_lets_a_container_mount_its_own_in_a_world() {
     let [given, in_a_world] = blocks_below("runc", "sh")[..] else { panic!("{GUIDE}") };
     let [entry] = blocks_below("runc", "json")[..] else { panic!("{GUIDE}") };
-    let bundles = format!(
+    let bundles = bundles(&format!("spec['mounts'].append(json.loads('''{entry}'''))"));
+    // Containers of the machine have names of their own.
+    let lines = format!("{given}{in_a_world}")
+        .replace(" container\n", &format!(" test-{}\n", std::process::id()));
+    let told = in_containers("runc", &format!("{bundles}{lines}"));
+    let own = "/mnt/binder /mnt/binder-control /mnt/features /mnt/hwbinder /mnt/vndbinder\n";
+    assert!(told.as_ref().is_none_or(|told| *told == format!("{HELLO}{HELLO}{own}")), "{told:?}");
+}
+
+/// Makes the bundles: of a container that runs `hello_binder`, and of one that mounts binderfs. `change` is what else
+/// their `spec` is to have, in Python.
+fn bundles(change: &str) -> String {
+    format!(
         r#"
 cd $BUNDLE; runc spec; cd - >/dev/null
 python3 - <<'END'
@@ -80,7 +92,7 @@ spec = json.load(open('/mnt/bundle/config.json'))
 spec['process']['terminal'] = False
 spec['root'] = {{'path': '/mnt/root', 'readonly': False}}
 spec['linux'].pop('seccomp', None)
-spec['mounts'].append(json.loads('''{entry}'''))
+{change}
 spec['process']['args'] = ['/hello_binder']
 json.dump(spec, open('/mnt/bundle/config.json', 'w'))
 spec['process']['args'] = ['sh', '-ec', 'mount -t binder binder /mnt; echo /mnt/*']
@@ -89,11 +101,54 @@ for held in spec['process']['capabilities'].values():
 json.dump(spec, open('/mnt/mounting/config.json', 'w'))
 END
 "#
+    )
+}
+
+#[test]
+fn a_runtime_that_we_stand_for_brings_the_supervisor_into_containers() {
+    let id = format!("test-oci-{}", std::process::id());
+    let null_argument =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/raw/null_argument.c");
+    let lines = format!(
+        r#"
+PLACE=/run/anybinder/containers/{id}
+gone() {{ while [ -e $PLACE ]; do sleep 0.01; done; ! grep -q " $PLACE" /proc/self/mounts; }}
+anybinder oci run --bundle $BUNDLE {id}
+gone
+anybinder oci run --bundle $BUNDLE_THAT_MOUNTS {id}
+gone
+cc -O2 -pthread -o $ROOTFS/null_argument {null_argument}
+sed -i 's|/hello_binder|/null_argument", "/dev/binder|' $BUNDLE/config.json
+anybinder oci run --bundle $BUNDLE {id}
+gone
+# As Docker does, call by call.
+sed -i 's|"/null_argument", *"/dev/binder"|"sh", "-c", "exec 3<>/dev/binder; echo opened; sleep 1000"|' $BUNDLE/config.json
+anybinder oci --log /mnt/log create --bundle $BUNDLE --pid-file /mnt/pid {id} </dev/null >/mnt/out 2>&1
+anybinder oci start {id}
+# Its first process has the device open, and others may open it, too.
+until grep -q opened /mnt/out; do sleep 0.01; done
+grep Seccomp_filters /proc/$(cat /mnt/pid)/status
+ls $PLACE
+anybinder oci exec {id} /hello_binder
+anybinder oci kill {id} KILL
+until anybinder oci state {id} | grep -q stopped; do sleep 0.01; done
+anybinder oci delete {id}
+gone; cat /mnt/out
+# What cannot be made leaves nothing.
+anybinder oci run --bundle /nowhere {id} 2>&1 | head -n 1
+gone
+anybinder oci run --bundle $BUNDLE_THAT_MOUNTS --no-such-option {id} >/dev/null 2>&1 || echo refused
+gone; echo gone
+"#,
+        null_argument = null_argument.display()
     );
-    // Containers of the machine have names of their own.
-    let lines = format!("{given}{in_a_world}")
-        .replace(" container\n", &format!(" test-{}\n", std::process::id()));
-    let told = in_containers("runc", &format!("{bundles}{lines}"));
-    let own = "/mnt/binder /mnt/binder-control /mnt/features /mnt/hwbinder /mnt/vndbinder\n";
-    assert!(told.as_ref().is_none_or(|told| *told == format!("{HELLO}{HELLO}{own}")), "{told:?}");
+    let told = in_containers("runc", &format!("{}{lines}", bundles("")));
+    let own = "/mnt/binder /mnt/binder-control /mnt/features /mnt/hwbinder /mnt/vndbinder";
+    let devices = "binder\nbinderfs\nhwbinder\nvndbinder";
+    let missing =
+        "anybinder: adding devices to /nowhere/config.json: No such file or directory (os error 2)";
+    let expected = format!(
+        "{HELLO}{own}\nanswered\nSeccomp_filters:\t1\n{devices}\n{HELLO}opened\n{missing}\nrefused\ngone\n"
+    );
+    assert!(told.as_ref().is_none_or(|told| *told == expected), "{told:?}");
 }

@@ -127,8 +127,16 @@ fn the_view_of_processes_is_that_of_the_world() {
 fn a_world_in_a_world_says_what_does_not_work_there() {
     for caller in Caller::all() {
         let home = Home::of(*caller);
+        // The outer supervisor mounts, which takes the right to.
+        let mounts = match caller {
+            Caller::Root => {
+                "unshare --mount sh -ec 'mount -t binder binder /mnt; test -e /mnt/binder'"
+            }
+            Caller::Ordinary => "true",
+        };
+        let inner = format!("{PROGRAM} world exec inner --");
         let script = format!(
-            "{PROGRAM} world create inner && {PROGRAM} world exec inner -- ls -L /dev/binder"
+            "{PROGRAM} world create inner && {inner} {mounts} && {inner} ls -L /dev/binder"
         );
         let outcome = finish(&mut home.program(&["run", "--", "sh", "-c", &script]));
         assert_eq!((outcome.code(), &*outcome.stdout), (0, "/dev/binder\n"), "{outcome:?}");
@@ -136,6 +144,22 @@ fn a_world_in_a_world_says_what_does_not_work_there() {
         assert!(outcome.stderr.contains("ioctls without an argument fail here"), "{outcome:?}");
         assert_eq!(home.state("inner").as_deref(), Some("dead"), "it ended with the outer one");
         home.fine(&["rm", "inner"]);
+    }
+}
+
+#[test]
+fn who_joins_is_told_of_the_ring_as_the_first_is() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        home.fine(&["create", "preloads", "--preload-ring"]);
+        home.fine(&["create", "without", "--no-ring"]);
+        let told = |world: &str| {
+            let mut command = home.exec(world, "echo ${LD_PRELOAD-none} ${ANYBINDER_NO_RING-none}");
+            // The linker says of the first that there is no such library.
+            finish(command.env("LD_PRELOAD", "/of/caller.so")).stdout
+        };
+        assert_eq!(told("preloads"), "/of/caller.so:/dev/.ring/libanybinder_ring.so none\n");
+        assert_eq!(told("without"), "/of/caller.so 1\n");
     }
 }
 
