@@ -8,7 +8,6 @@
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
@@ -16,12 +15,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::{env, fs, io, thread};
+use std::{env, fs, io};
 
-use binder_fuse::{MountedBinderfs, Options, Supervisor};
+use binder_fuse::{MountedBinderfs, Options};
 use binder_os::namespaces;
 use binder_os::processes::Stream;
-use binder_os::seccomp::NotifyFd;
 use serde_json::{Value, json};
 
 use crate::cli::{self, DeliveryChoice, OciOptions};
@@ -120,7 +118,9 @@ impl NewContainer {
         };
         let attend = |session: &MountedBinderfs| {
             own.is_mounted_as(session);
-            attend_container(theirs, session, options, place.clone())
+            let (from, place) = (theirs, place.clone());
+            // What is still open is served until it is closed.
+            world::supervise(from, session, options, move || place.unmount())
         };
         let conclude = || place.remove();
         // With our end of the socket the driver would never learn that there is no container.
@@ -201,35 +201,6 @@ impl Place {
     }
 }
 
-/// In the driver: answers the container's system calls, and unmounts when no process is left that could make one, or
-/// if there is to be none.
-fn attend_container(
-    from: UnixStream,
-    session: &MountedBinderfs,
-    options: &Options,
-    place: Place,
-) -> Result<(), Failure> {
-    let supervisor =
-        Supervisor::new(session, options).map_err(failed("preparing for supervision"))?;
-    let attend = move || {
-        let attended = NotifyFd::receive(&from).and_then(|listener| match listener {
-            Some(listener) => {
-                supervisor.expect_filter(&listener);
-                (&from).write_all(b"!")?;
-                supervisor.attend(listener)
-            }
-            None => Ok(()),
-        });
-        if let Err(error) = attended {
-            tracing::error!(%error, "the container's system calls are supervised no more");
-        }
-        // What is still open is served until it is closed.
-        place.unmount();
-    };
-    let started = thread::Builder::new().name("supervisor".into()).spawn(attend);
-    started.map(drop).map_err(failed("starting a thread"))
-}
-
 /// Adds the devices of a place to the mounts of a container, but for those whose places are taken.
 fn add_devices(config: &Path, place: &Place) -> Result<(), Failure> {
     let tried = || format!("adding devices to {}", config.display());
@@ -243,10 +214,15 @@ fn add_devices(config: &Path, place: &Place) -> Result<(), Failure> {
     fs::write(config, text).map_err(failed)
 }
 
-/// Adds mounts of single files to a container's configuration; `None` if it is none.
+/// Adds mounts of single files to a container's configuration, in the place of those that were added before; `None` if it
+/// is none.
 fn with_mounts(spec: &mut Value, files: impl Iterator<Item = (String, PathBuf)>) -> Option<()> {
     let spec = spec.as_object_mut()?;
     let mounts = spec.entry("mounts").or_insert_with(|| json!([])).as_array_mut()?;
+    // Of an earlier container of this bundle.
+    let is_old =
+        |mount: &Value| mount["source"].as_str().is_some_and(|it| it.starts_with(CONTAINERS_DIR));
+    mounts.retain(|mount| !is_old(mount));
     for (destination, source) in files {
         if mounts.iter().any(|mount| mount["destination"] == *destination) {
             continue;
@@ -289,6 +265,19 @@ mod tests {
         }
     }
 
+    fn mounts_of_another_container_are_replaced(spec: &mut Value) {
+        let place =
+            |id: &str| [("/dev/x".to_owned(), Path::new(CONTAINERS_DIR).join(id))].into_iter();
+        with_mounts(spec, place("first")).unwrap();
+        with_mounts(spec, place("second")).unwrap();
+        let sources =
+            spec["mounts"].as_array().unwrap().iter().map(|it| it["source"].as_str().unwrap());
+        assert_eq!(
+            sources.collect::<Vec<_>>(),
+            ["/own", "/x/hwbinder", &format!("{CONTAINERS_DIR}/second")]
+        );
+    }
+
     #[test]
     fn devices_are_added_where_there_is_none() {
         let mut spec =
@@ -303,6 +292,7 @@ mod tests {
             (&mounts[1]["destination"], &mounts[1]["source"]),
             (&json!("/dev/hwbinder"), &json!("/x/hwbinder"))
         );
+        mounts_of_another_container_are_replaced(&mut spec);
         let mut bare = json!({});
         assert_eq!(with_mounts(&mut bare, files.clone().into_iter()), Some(()));
         assert_eq!(bare["mounts"].as_array().unwrap().len(), 2);

@@ -159,7 +159,7 @@ impl World {
             watch(watched, namespaces, this)
         };
         let place = Path::new(BINDERFS_DIR);
-        let attend = |session: &MountedBinderfs| supervise(supervisors, session, options);
+        let attend = |session: &MountedBinderfs| supervise(supervisors, session, options, || {});
         let driver = driver::start(place, MountPoint::Free, options, prepare, attend, || {})?;
         let supervision = supervision.take().expect("only the driver has taken its own");
         Ok(Self { namespaces, driver, lifeline: lifeline.take(), supervision, signals })
@@ -314,11 +314,13 @@ pub(crate) fn without_supervisor(error: &io::Error) -> String {
     format!("{why}: {missing}")
 }
 
-/// In the driver: waits to be told of system calls that FUSE does not pass on, and answers them.
-fn supervise(
+/// In the driver: waits to be told of system calls that FUSE does not pass on, and answers them. When no process is left
+/// that could make one, or if there is to be none, it goes on with `conclude`.
+pub(crate) fn supervise(
     from: UnixStream,
     session: &MountedBinderfs,
     options: &Options,
+    conclude: impl FnOnce() + Send + 'static,
 ) -> Result<(), Failure> {
     let supervisor =
         Supervisor::new(session, options).map_err(failed("preparing for supervision"))?;
@@ -334,6 +336,7 @@ fn supervise(
         if let Err(error) = attended {
             tracing::error!(%error, "system calls of the command are supervised no more");
         }
+        conclude();
     };
     let started = thread::Builder::new().name("supervisor".into()).spawn(attend);
     started.map(drop).map_err(failed("starting a thread"))

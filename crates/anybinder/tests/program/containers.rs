@@ -25,8 +25,8 @@ mknod -m 0666 /mnt/dev/tty c 5 0; mknod -m 0666 /mnt/dev/fuse c 10 229
 mount -t devpts -o ptmxmode=0666 devpts /mnt/dev/pts; ln -s pts/ptmx /mnt/dev/ptmx; ln -s /proc/self/fd /mnt/dev/fd
 mount --rbind /mnt/dev /dev
 trap 'umount --lazy --quiet /dev/binderfs || true' EXIT
-ROOTFS=/mnt/root; BUNDLE=/mnt/bundle; BUNDLE_THAT_MOUNTS=/mnt/mounting
-mkdir -p $ROOTFS/dev $ROOTFS/proc $ROOTFS/tmp $ROOTFS/mnt $BUNDLE $BUNDLE_THAT_MOUNTS; touch $ROOTFS/dev/binder
+ROOTFS=/mnt/root; BUNDLE=/mnt/bundle; BUNDLE_THAT_MOUNTS=/mnt/mounting; BUNDLE_WITHOUT_DEVICES=/mnt/without
+mkdir -p $ROOTFS/dev $ROOTFS/proc $ROOTFS/tmp $ROOTFS/mnt $BUNDLE $BUNDLE_THAT_MOUNTS $BUNDLE_WITHOUT_DEVICES; touch $ROOTFS/dev/binder
 for dir in bin lib lib64 usr; do
     [ -d /$dir ] && mkdir $ROOTFS/$dir && mount --rbind /$dir $ROOTFS/$dir
 done
@@ -69,15 +69,20 @@ fn namespaces_by_hand_are_given_a_device() {
 
 #[test]
 fn runc_is_given_a_device_and_lets_a_container_mount_its_own_in_a_world() {
-    let [given, in_a_world] = blocks_below("runc", "sh")[..] else { panic!("{GUIDE}") };
+    let [given, in_a_world, in_our_place] = blocks_below("runc", "sh")[..] else {
+        panic!("{GUIDE}")
+    };
     let [entry] = blocks_below("runc", "json")[..] else { panic!("{GUIDE}") };
     let bundles = bundles(&format!("spec['mounts'].append(json.loads('''{entry}'''))"));
     // Containers of the machine have names of their own.
-    let lines = format!("{given}{in_a_world}")
+    let lines = format!("{given}{in_a_world}{in_our_place}")
         .replace(" container\n", &format!(" test-{}\n", std::process::id()));
     let told = in_containers("runc", &format!("{bundles}{lines}"));
     let own = "/mnt/binder /mnt/binder-control /mnt/features /mnt/hwbinder /mnt/vndbinder\n";
-    assert!(told.as_ref().is_none_or(|told| *told == format!("{HELLO}{HELLO}{own}")), "{told:?}");
+    assert!(
+        told.as_ref().is_none_or(|told| *told == format!("{HELLO}{HELLO}{own}{HELLO}{own}")),
+        "{told:?}"
+    );
 }
 
 /// Makes the bundles: of a container that runs `hello_binder`, and of one that mounts binderfs. `change` is what else
@@ -92,8 +97,9 @@ spec = json.load(open('/mnt/bundle/config.json'))
 spec['process']['terminal'] = False
 spec['root'] = {{'path': '/mnt/root', 'readonly': False}}
 spec['linux'].pop('seccomp', None)
-{change}
 spec['process']['args'] = ['/hello_binder']
+json.dump(spec, open('/mnt/without/config.json', 'w'))
+{change}
 json.dump(spec, open('/mnt/bundle/config.json', 'w'))
 spec['process']['args'] = ['sh', '-ec', 'mount -t binder binder /mnt; echo /mnt/*']
 for held in spec['process']['capabilities'].values():
