@@ -75,11 +75,12 @@ fn a_shell_in_a_world_has_a_terminal_of_its_own_and_job_control() {
         terminal.read_until("caught");
         terminal.type_in("echo status-$?\n");
         terminal.read_until("status-5");
-        terminal.type_in("sh -c 'echo go-$((40+2)); while :; do sleep 0.01; done'\n");
+        terminal.type_in("sh -c 'echo go-$((40+2)); exec sleep 1000'\n");
         terminal.read_until("go-42");
+        // A shell that was just starting a program would wait for that, stopped too, and not be told of as stopped.
         terminal.type_in("\x1a");
         // What is typed before the terminal has stopped the command is thrown away with it.
-        let is_stopped = terminal.read_until("done\"");
+        let is_stopped = terminal.read_until("sleep 1000\"");
         assert!(is_stopped.contains("Stopped"), "{is_stopped}");
         terminal.type_in("echo stopped-$?\n");
         terminal.read_until("stopped-148");
