@@ -2,6 +2,8 @@
 //
 //   gcc -O2 -o hello_binder hello_binder.c
 //   hello_binder            prints what the service answered, and to whom
+//   hello_binder serve      is the service alone, and says when it is ready
+//   hello_binder call       is the caller alone
 //
 // Two processes, one file: the child becomes the context manager of /dev/binder and answers one
 // call; the parent makes it. Nothing here is specific to any implementation of the driver.
@@ -97,7 +99,7 @@ static void serve(int ready)
 	int fd = open_binder();
 	if (ioctl(fd, BINDER_SET_CONTEXT_MGR, &manager) < 0)
 		die("BINDER_SET_CONTEXT_MGR");
-	if (write(ready, "", 1) != 1)
+	if (write(ready, "ready\n", 6) != 6)
 		die("write");
 	converse(fd, &enter, sizeof enter, BR_TRANSACTION, &asked);
 	snprintf(answer, sizeof answer, "hello, %s; you are %s", (char *)(uintptr_t)asked.data.ptr.buffer,
@@ -106,11 +108,29 @@ static void serve(int ready)
 	converse(fd, &reply, sizeof reply, BR_TRANSACTION_COMPLETE, &asked);
 }
 
-int main(void)
+static int call(void)
 {
 	struct binder_transaction_data answer;
+	struct call call = make_call(BC_TRANSACTION, "world");
+	int fd = open_binder();
+	if (converse(fd, &call, sizeof call, BR_REPLY, &answer) != BR_REPLY) {
+		fprintf(stderr, "hello_binder: the call failed\n");
+		return 1;
+	}
+	printf("%.*s\n", (int)answer.data_size, (char *)(uintptr_t)answer.data.ptr.buffer);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
 	int ready[2], status;
 	char byte;
+	if (argc > 1 && strcmp(argv[1], "call") == 0)
+		return call();
+	if (argc > 1 && strcmp(argv[1], "serve") == 0) {
+		serve(STDOUT_FILENO);
+		return 0;
+	}
 	if (pipe(ready) < 0)
 		die("pipe");
 	pid_t service = fork();
@@ -126,13 +146,8 @@ int main(void)
 		fprintf(stderr, "hello_binder: the service did not start\n");
 		return 1;
 	}
-	struct call call = make_call(BC_TRANSACTION, "world");
-	int fd = open_binder();
-	if (converse(fd, &call, sizeof call, BR_REPLY, &answer) != BR_REPLY) {
-		fprintf(stderr, "hello_binder: the call failed\n");
+	if (call() != 0)
 		return 1;
-	}
-	printf("%.*s\n", (int)answer.data_size, (char *)(uintptr_t)answer.data.ptr.buffer);
 	if (waitpid(service, &status, 0) < 0 || status != 0) {
 		fprintf(stderr, "hello_binder: the service ended badly\n");
 		return 1;

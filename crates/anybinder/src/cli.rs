@@ -3,7 +3,9 @@
 mod inspect;
 mod limits;
 mod manager;
+mod oci;
 mod procview;
+mod worlds;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -15,18 +17,25 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
+use crate::worlds::WorldName;
+
 pub(crate) use inspect::{
     InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TopOptions,
     TransactionsOptions,
 };
-use limits::{Limit, limits};
+pub(crate) use limits::{Limit, limits};
 pub(crate) use manager::{
     DumpPriority, ManagerArguments, ServiceArguments, ServiceCallOptions, ServiceCommand,
     ServiceDumpOptions, ServiceListOptions, ServiceNameOptions, ServiceShellOptions,
     ServiceWaitOptions, ServicemanagerOptions,
 };
+pub(crate) use oci::OciOptions;
 pub(crate) use procview::{
     ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
+};
+pub(crate) use worlds::{
+    CreateOptions, EnterOptions, ExecOptions, ListOptions, LogsOptions, RemoveOptions, StopOptions,
+    WorldCommand,
 };
 
 /// Binder on any Linux, without a kernel module.
@@ -60,7 +69,10 @@ impl Command {
     /// subcommand.
     fn check_devices(&self) -> Result<(), (&'static str, String)> {
         let (subcommand, devices, most) = match self {
-            Self::Run(options) => ("run", &options.devices, DEVICES_MAX),
+            Self::Run(options) => ("run", &options.world.devices, DEVICES_MAX),
+            Self::World(WorldCommand::Create(options)) => {
+                ("world", &options.world.devices, DEVICES_MAX)
+            }
             Self::Mount(options) => ("mount", &options.devices, options.max),
             _ => return Ok(()),
         };
@@ -73,6 +85,7 @@ Examples:
   anybinder demo                            see a service answer calls
   anybinder run -- ./my-service             give one program, and what it starts, a binder
   anybinder run bash                        a shell with /dev/binder in it
+  anybinder world create dev                a world that stays; `world enter dev` from any terminal
   sudo anybinder mount /dev/binderfs        give the whole machine a binder
   anybinder run --manager -- ./my-service   the same, with a service manager to register at
   anybinder service list                    the services that are registered
@@ -87,7 +100,10 @@ Exit status: 0 done, 1 failed, 2 wrong usage; `run` exits as its command does.";
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(RunOptions),
+    #[command(subcommand)]
+    World(WorldCommand),
     Mount(MountArguments),
+    Oci(OciOptions),
     #[command(subcommand)]
     Procview(ProcviewCommand),
     Doctor(DoctorOptions),
@@ -123,10 +139,32 @@ pub(crate) enum Command {
 Examples:
   anybinder run -- ./service --port 1
   anybinder run --device binder --device mybinder bash
+  anybinder run --name dev bash             others join it by `anybinder world enter dev`
 
 Exit status: that of the command, 128 and the signal if one ended it, 126 if it cannot be executed,
 127 if it does not exist, 1 if there is no world to run it in.")]
 pub(crate) struct RunOptions {
+    #[command(flatten)]
+    pub(crate) world: WorldOptions,
+
+    /// Give the world a name, by which `anybinder world` knows it: others may join it, and it ends with its last
+    /// process instead of its first
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<WorldName>,
+
+    /// Return as soon as the command runs. What it prints is in the world's log
+    #[arg(short, long, requires = "name")]
+    pub(crate) detach: bool,
+
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD",
+          value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// How a private world is made.
+#[derive(Debug, Args)]
+pub(crate) struct WorldOptions {
     #[command(flatten)]
     pub(crate) devices: DeviceArguments,
 
@@ -154,10 +192,10 @@ pub(crate) struct RunOptions {
     #[arg(long)]
     pub(crate) proc: bool,
 
-    /// The command and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "CMD",
-          value_hint = ValueHint::CommandWithArguments)]
-    pub(crate) command: Vec<OsString>,
+    /// Have other users exist in an ordinary user's world: those that /etc/subuid and /etc/subgid grant, as the
+    /// numbers from 0 on that are not the caller's own. Root's worlds have all users
+    #[arg(long)]
+    pub(crate) map_users: bool,
 }
 
 /// Serve binderfs at a directory, for everybody who can see it.
@@ -172,7 +210,7 @@ Examples:
   sudo anybinder mount /dev/binderfs --devices binder --foreground
   sudo umount /dev/binderfs
 
-SIGTERM and SIGINT unmount it, too.")]
+SIGTERM and SIGINT unmount it, too, and SIGHUP, unless there is a file of limits to read again.")]
 pub(crate) struct MountArguments {
     /// The directory
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -185,6 +223,14 @@ pub(crate) struct MountArguments {
     #[arg(long, value_name = "MODE", value_parser = octal_mode, default_value = "0600")]
     pub(crate) mode: u32,
 
+    /// The user whom the devices belong to, by number [default: the caller]
+    #[arg(long, value_name = "UID", value_parser = clap::value_parser!(u32).range(..i64::from(u32::MAX)))]
+    pub(crate) uid: Option<u32>,
+
+    /// The group whom the devices belong to, by number [default: the caller's]
+    #[arg(long, value_name = "GID", value_parser = clap::value_parser!(u32).range(..i64::from(u32::MAX)))]
+    pub(crate) gid: Option<u32>,
+
     /// How many devices there may be
     #[arg(long, value_name = "N", default_value_t = DEVICES_MAX,
           value_parser = clap::value_parser!(u32).range(0..=i64::from(DEVICES_MAX)))]
@@ -195,9 +241,18 @@ pub(crate) struct MountArguments {
     pub(crate) stats: bool,
 
     /// Make /dev/NAME a symbolic link to each of the devices, for as long as it is mounted; what else
-    /// is there under that name stays
+    /// is there under that name stays. So does root at a directory below /dev, where none of the names is taken
     #[arg(long)]
     pub(crate) links: bool,
+
+    /// Make no links
+    #[arg(long, conflicts_with = "links")]
+    pub(crate) no_links: bool,
+
+    /// Read limits from this file, as of --limit, one in a line, and again on SIGHUP; those of --limit come before
+    /// them
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) limits_file: Option<PathBuf>,
 
     /// Take the place of a binderfs that is served there; those who use that keep it
     #[arg(long)]
@@ -417,7 +472,7 @@ pub(crate) fn driver_options(
     mode: u32,
     delivery: DeliveryChoice,
 ) -> binder_fuse::Options {
-    let devices = devices.iter().map(|name| DeviceSpec { name: name.clone(), mode }).collect();
+    let devices = devices.iter().map(|name| DeviceSpec::new(name, mode)).collect();
     let broker = Some(["/proc/self/exe", "broker"].map(OsString::from).to_vec());
     let rest = binder_fuse::Options::default();
     binder_fuse::Options { devices, delivery: delivery.into(), broker, ..rest }
@@ -474,7 +529,7 @@ mod tests {
             let Command::Run(options) = Cli::parse_from(line.split(' ')).command else {
                 panic!("not parsed as run");
             };
-            assert_eq!(options.devices.names, ["a"]);
+            assert_eq!(options.world.devices.names, ["a"]);
             assert_eq!(options.command, ["ls", "-l", "--", "x"]);
         }
         assert!(Cli::try_parse_from(["anybinder", "run"]).is_err());
@@ -489,6 +544,8 @@ mod tests {
         };
         assert!(options.foreground && options.links && options.stats && !options.replace);
         assert_eq!((options.dir, options.mode), ("/dev/binderfs".into(), 0o666));
+        assert_eq!(options.limits_file, Some("/etc/anybinder/limits".into()));
+        assert!(unit.contains("\nExecReload=/bin/kill -HUP $MAINPID\n"));
         assert!(unit.contains("\nBefore=waydroid-container.service\n"));
     }
 

@@ -7,7 +7,7 @@ mod log;
 mod ps;
 mod state;
 mod stats;
-mod table;
+pub(crate) mod table;
 mod transactions;
 
 use std::fs::{self, File};

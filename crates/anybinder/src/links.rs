@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use binder_os::processes;
+
 use crate::failure::{Failure, failed};
 use crate::mounts;
 
@@ -48,6 +50,27 @@ impl Links {
             }
         }
         Ok(made)
+    }
+
+    /// Makes the links that everybody expects at a directory below `dev`, unless a name is taken there.
+    ///
+    /// # Errors
+    ///
+    /// As [`make`](Self::make).
+    pub(crate) fn make_if_free(
+        dev: &Path,
+        binderfs: &Path,
+        devices: &[String],
+    ) -> Result<Self, Failure> {
+        let is_free = |device: &String| {
+            let (link, target) = (dev.join(device), binderfs.join(device));
+            // As a driver leaves it that was killed.
+            link.symlink_metadata().is_err() || leads(&link, &target)
+        };
+        if processes::user().0 == 0 && binderfs.starts_with(dev) && devices.iter().all(is_free) {
+            return Self::make(dev, binderfs, devices);
+        }
+        Ok(Self::default())
     }
 
     /// Removes the links that still lead to the devices, unless another binderfs is mounted there.

@@ -11,12 +11,15 @@ mod demo;
 mod doctor;
 mod driver;
 mod failure;
+mod granted_users;
 mod inspect;
+mod limits_file;
 mod links;
 mod log;
 mod man;
 mod mount;
 mod mounts;
+mod oci;
 mod preload;
 mod procview;
 mod run;
@@ -24,6 +27,7 @@ mod service;
 mod servicemanager;
 mod top;
 mod world;
+mod worlds;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -46,7 +50,9 @@ fn main() -> ExitCode {
 fn perform(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(options) => run::run(&options),
+        Command::World(command) => worlds::run(&command),
         Command::Mount(options) => mount::run(&options),
+        Command::Oci(options) => oci::run(&options).map(|never| match never {}),
         Command::Procview(command) => procview::run(&command),
         Command::Doctor(options) => doctor::run(&options),
         Command::Demo(options) => demo::run(&options),

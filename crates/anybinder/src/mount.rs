@@ -9,11 +9,12 @@ use binder_fuse::{MountedBinderfs, Options};
 use binder_os::namespaces;
 use binder_os::proc_files::DeviceNumber;
 use binder_os::processes::{Signal, Stream};
-use binder_os::signals::SignalStream;
+use binder_os::signals::{Arrived, SignalStream};
 
 use crate::cli::{self, MountArguments};
 use crate::driver::{self, MountPoint};
 use crate::failure::{Failure, failed};
+use crate::limits_file::LimitsFile;
 use crate::links::{self, Links};
 use crate::log;
 use crate::mounts::{self, MountState};
@@ -27,18 +28,28 @@ pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
     })?;
     let driver_options =
         cli::driver_options(&options.devices.names, options.mode, options.delivery);
-    let driver_options = Options {
+    let mut driver_options = Options {
         devices_max: options.max,
         statistics: options.stats,
         ..options.clients.apply(driver_options)
     };
+    for device in &mut driver_options.devices {
+        (device.uid, device.gid) = (options.uid, options.gid);
+    }
+    let limits = options.limits_file.as_ref();
+    let limits = limits.map(|file| LimitsFile::open(file, &options.clients.limits)).transpose()?;
+    if let Some(limits) = &limits {
+        driver_options.limits = limits.read()?;
+    }
     let place = place_at(&dir, options.replace)?;
-    let links = if options.links {
-        Links::make(Path::new(links::DEV), &dir, &options.devices.names)?
-    } else {
-        Links::default()
+    let (dev, devices) = (Path::new(links::DEV), &options.devices.names);
+    let links = match (options.links, options.no_links) {
+        (true, _) => Links::make(dev, &dir, devices)?,
+        (false, true) => Links::default(),
+        (false, false) => Links::make_if_free(dev, &dir, devices)?,
     };
-    let own = OwnMount { dir, device: Arc::default(), links: links.clone() };
+    let limits = limits.map(Arc::new);
+    let own = OwnMount { dir, device: Arc::default(), links: links.clone(), limits };
     let beside = {
         let (dir, devices) = (own.dir.clone(), options.devices.names.clone());
         let manager = options.manager.clone();
@@ -149,22 +160,34 @@ pub(crate) struct OwnMount {
     pub(crate) device: Arc<OnceLock<DeviceNumber>>,
     /// What goes with it.
     pub(crate) links: Links,
+    /// What is read again on SIGHUP.
+    pub(crate) limits: Option<Arc<LimitsFile>>,
 }
 
 impl OwnMount {
-    fn is_mounted_as(&self, session: &MountedBinderfs) {
+    pub(crate) fn is_mounted_as(&self, session: &MountedBinderfs) {
         // No other code sets it.
         let _ = self.device.set(session.device());
+        if let Some(limits) = &self.limits {
+            limits.apply_to(session.limits());
+        }
     }
 
-    /// Takes SIGTERM and SIGINT as the wish to unmount and end.
+    /// Takes SIGTERM and SIGINT as the wish to unmount and end, and SIGHUP, too, where there are no limits to read
+    /// again.
     ///
     /// Must come before other threads, which would otherwise die of them.
     pub(crate) fn unmount_on_signals(self) -> Result<(), Failure> {
         let signals = SignalStream::block(&[Signal::TERM, Signal::INT, Signal::HUP])
             .map_err(failed("blocking signals"))?;
         let wait = move || {
-            let arrived = signals.next();
+            let mut arrived = signals.next();
+            while let (Ok(Arrived { signal: Signal::HUP, .. }), Some(limits)) =
+                (&arrived, &self.limits)
+            {
+                limits.read_again();
+                arrived = signals.next();
+            }
             tracing::info!(?arrived, "unmounting");
             log::exit(self.unmount());
         };

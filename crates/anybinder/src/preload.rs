@@ -58,16 +58,22 @@ impl RingEnvironment {
 
     /// What is to be set. Who confines its system calls is told by the supervisor to leave the ring, so that nothing is
     /// preloaded where there is none.
-    pub(crate) fn variables(&self, is_supervised: bool) -> Vec<(&'static str, OsString)> {
-        let before = env::var_os(PRELOAD);
-        let others = others(before.as_deref().unwrap_or_default());
+    ///
+    /// `before` says what a variable was.
+    pub(crate) fn variables(
+        &self,
+        is_supervised: bool,
+        before: impl Fn(&str) -> Option<OsString>,
+    ) -> Vec<(&'static str, OsString)> {
+        let preloaded = before(PRELOAD);
+        let others = others(preloaded.as_deref().unwrap_or_default());
         let Some(library) = self.library.as_ref().filter(|_| is_supervised) else {
-            let without = before.is_some().then_some((PRELOAD, others));
+            let without = preloaded.is_some().then_some((PRELOAD, others));
             let off = self.is_off.then(|| (NO_RING, "1".into()));
             return without.into_iter().chain(off).collect();
         };
         let (name, wanted) = SANITIZER;
-        let said = env::var_os(name).unwrap_or_default();
+        let said = before(name).unwrap_or_default();
         let preloaded = joined(&others, library.as_os_str());
         vec![(PRELOAD, preloaded), (name, joined(wanted.as_ref(), &said))]
     }

@@ -46,7 +46,7 @@ fn mount(options: &ProcviewMountOptions) -> Result<ExitCode, Failure> {
     let shown = Shown::find(&options.shown)?;
     let device = Arc::default();
     let links = Links::default();
-    let own = OwnMount { dir: dir.clone(), device: Arc::clone(&device), links };
+    let own = OwnMount { dir: dir.clone(), device: Arc::clone(&device), links, limits: None };
     let show = || {
         let (session, mount) = shown.session()?;
         // No other code has set it.

@@ -1,42 +1,69 @@
 //! `anybinder run`: a command in a private binder world.
 
+use std::env;
 use std::path::Path;
 use std::process::ExitCode;
 
 use binder_os::private_dev::BINDERFS_DIR;
 
-use crate::cli::{self, RunOptions};
+use crate::cli::{self, RunOptions, WorldOptions};
 use crate::failure::Failure;
 use crate::preload::RingEnvironment;
 use crate::procview::{self, Shown};
 use crate::servicemanager;
-use crate::world::{SupervisionChoice, World};
+use crate::world::{SupervisionChoice, World, WorldUsers};
+use crate::worlds;
 
 /// All processes inside are of the same user, so none is kept out.
 pub(crate) const DEVICE_MODE: u32 = 0o666;
 
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
-    let devices = &options.devices.names;
-    let driver_options = cli::driver_options(devices, DEVICE_MODE, options.delivery);
-    // All that there is to see is of one user, who may see it.
-    let driver_options =
-        binder_fuse::Options { statistics: true, ..options.clients.apply(driver_options) };
-    let supervision =
-        if options.no_seccomp { SupervisionChoice::None } else { SupervisionChoice::Full };
-    if options.proc {
+    if let Some(name) = &options.name {
+        return worlds::run_named(name, options);
+    }
+    let options_of_world = &options.world;
+    if options_of_world.proc {
         procview::require_processes()?;
     }
-    let namespaces = World::privacy()?;
+    let namespaces = World::privacy_of(options_of_world.users())?;
     // Before the world, whose driver waits for the end of all processes that share its pipes.
-    let view = options.proc.then(|| Shown::Below(std::process::id()).serve_apart()).transpose()?;
-    let world = World::furnish(namespaces, &driver_options)?;
-    let ring = if options.no_ring { RingEnvironment::off() } else { RingEnvironment::place() };
-    let beside = servicemanager::start_beside(Path::new(BINDERFS_DIR), devices, &options.manager);
-    if let Err(failure) = beside {
+    let view = options_of_world.proc.then(|| Shown::Below(std::process::id()).serve_apart());
+    let view = view.transpose()?;
+    let world = World::furnish(namespaces, &options_of_world.driver_options())?;
+    let ring = options_of_world.ring();
+    if let Err(failure) = options_of_world.start_manager() {
         world.close();
         return Err(failure);
     }
-    let variables = |is_supervised| ring.variables(is_supervised);
-    let status = world.run(&options.command, supervision, view, variables)?;
+    let variables = |is_supervised| ring.variables(is_supervised, |name| env::var_os(name));
+    let status = world.run(&options.command, options_of_world.supervision(), view, variables)?;
     Ok(ExitCode::from(status))
+}
+
+impl WorldOptions {
+    /// What its driver is to be.
+    pub(crate) fn driver_options(&self) -> binder_fuse::Options {
+        let options = cli::driver_options(&self.devices.names, DEVICE_MODE, self.delivery);
+        // All that there is to see is of one user, who may see it.
+        binder_fuse::Options { statistics: true, ..self.clients.apply(options) }
+    }
+
+    pub(crate) fn supervision(&self) -> SupervisionChoice {
+        if self.no_seccomp { SupervisionChoice::None } else { SupervisionChoice::Full }
+    }
+
+    /// In the world: what its programs are told of the ring.
+    pub(crate) fn ring(&self) -> RingEnvironment {
+        if self.no_ring { RingEnvironment::off() } else { RingEnvironment::place() }
+    }
+
+    /// In the world: starts its service manager, if it is to have one.
+    pub(crate) fn start_manager(&self) -> Result<(), Failure> {
+        servicemanager::start_beside(Path::new(BINDERFS_DIR), &self.devices.names, &self.manager)
+    }
+
+    /// Which users are to exist in it.
+    pub(crate) fn users(&self) -> WorldUsers {
+        if self.map_users { WorldUsers::Granted } else { WorldUsers::Caller }
+    }
 }

@@ -27,6 +27,7 @@ use binder_os::signals::{self, Sender, SignalMask, SignalStream};
 
 use crate::driver::{self, MountPoint};
 use crate::failure::{Failure, failed};
+use crate::granted_users;
 use crate::log;
 use crate::procview::ServedView;
 
@@ -52,12 +53,28 @@ pub(crate) enum Privacy {
 
 impl Privacy {
     pub(crate) fn enter(self) -> Result<PrivateNamespaces, Failure> {
-        let (uid, gid) = processes::user();
-        Ok(match self {
-            Self::Mount => namespaces::enter_mount_namespace()?,
-            Self::UserAndMount => namespaces::enter_user_and_mount_namespace(uid, gid)?,
-        })
+        self.enter_with(WorldUsers::Caller)
     }
+
+    fn enter_with(self, users: WorldUsers) -> Result<PrivateNamespaces, Failure> {
+        let (uid, gid) = processes::user();
+        match (self, users) {
+            (Self::Mount, _) => Ok(namespaces::enter_mount_namespace()?),
+            (Self::UserAndMount, WorldUsers::Caller) => {
+                Ok(namespaces::enter_user_and_mount_namespace(uid, gid)?)
+            }
+            (Self::UserAndMount, WorldUsers::Granted) => granted_users::enter(uid, gid),
+        }
+    }
+}
+
+/// Which users exist in a world that has a user namespace of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WorldUsers {
+    /// The caller.
+    Caller,
+    /// Those, too, that the machine's administrator has granted the caller.
+    Granted,
 }
 
 /// Whether the driver is asked about system calls that FUSE does not pass on.
@@ -105,9 +122,14 @@ impl World {
     ///
     /// As [`enter`](Self::enter).
     pub(crate) fn privacy() -> Result<PrivateNamespaces, Failure> {
+        Self::privacy_of(WorldUsers::Caller)
+    }
+
+    /// The same, with these users.
+    pub(crate) fn privacy_of(users: WorldUsers) -> Result<PrivateNamespaces, Failure> {
         // With the privilege to mount there is no need for a user namespace, in which the driver
         // would lack the right to passthrough.
-        Privacy::Mount.enter().or_else(|_| Privacy::UserAndMount.enter())
+        Privacy::Mount.enter().or_else(|_| Privacy::UserAndMount.enter_with(users))
     }
 
     /// Starts a driver in the namespaces that this process has entered.
@@ -137,7 +159,7 @@ impl World {
             watch(watched, namespaces, this)
         };
         let place = Path::new(BINDERFS_DIR);
-        let attend = |session: &MountedBinderfs| supervise(supervisors, session, options);
+        let attend = |session: &MountedBinderfs| supervise(supervisors, session, options, || {});
         let driver = driver::start(place, MountPoint::Free, options, prepare, attend, || {})?;
         let supervision = supervision.take().expect("only the driver has taken its own");
         Ok(Self { namespaces, driver, lifeline: lifeline.take(), supervision, signals })
@@ -167,7 +189,13 @@ impl World {
                     std::process::exit(1);
                 }
                 let is_supervised = supervision == SupervisionChoice::Full
-                    && be_supervised(&self.supervision).inspect_err(say_unsupervised).is_ok();
+                    && be_supervised(&self.supervision)
+                        // A user who does not read stderr does without it.
+                        .inspect_err(|error| {
+                            let _ =
+                                writeln!(io::stderr(), "anybinder: {}", without_supervisor(error));
+                        })
+                        .is_ok();
                 let mut program =
                     Command::new(command.first().map_or("".as_ref(), OsString::as_os_str));
                 program.args(command.iter().skip(1)).envs(variables(is_supervised));
@@ -179,6 +207,25 @@ impl World {
         let status = self.attend(child);
         self.close();
         status
+    }
+
+    /// Has the driver asked about system calls of this process, and of all that it starts from now on.
+    ///
+    /// # Errors
+    ///
+    /// Why not, and what its user will miss.
+    pub(crate) fn supervise_this(&self) -> Result<(), String> {
+        be_supervised(&self.supervision).map_err(|error| without_supervisor(&error))
+    }
+
+    /// The process of the driver.
+    pub(crate) fn driver(&self) -> Child {
+        self.driver
+    }
+
+    /// What comes to this process instead of interrupting it.
+    pub(crate) fn signals(&self) -> &SignalStream {
+        &self.signals
     }
 
     /// Passes signals on until `command` ends.
@@ -243,21 +290,21 @@ impl World {
     }
 }
 
-/// In a fresh child: has it alone see the view at /proc, for we and the driver need the kernel's own.
-fn show(view: ServedView) -> Result<(), Failure> {
+/// In a process of one thread: has it alone see the view at /proc, for we and the driver need the kernel's own.
+pub(crate) fn show(view: ServedView) -> Result<(), Failure> {
     namespaces::enter_mount_namespace()?;
     private_dev::keep_proc()?;
     view.show()
 }
 
-/// In a fresh child: has the driver asked about system calls, and waits until it is ready for that.
-fn be_supervised(mut by: &UnixStream) -> io::Result<()> {
+/// Has a driver asked about system calls of this process and what it starts, and waits until it is ready for that.
+pub(crate) fn be_supervised(mut by: &UnixStream) -> io::Result<()> {
     seccomp::install()?.send(by)?;
     by.read(&mut [0]).map(drop)
 }
 
-/// In a fresh child: says what its user will miss.
-fn say_unsupervised(error: &io::Error) {
+/// Says what the user of a world will miss whose processes have no supervisor.
+pub(crate) fn without_supervisor(error: &io::Error) -> String {
     // As in a world within a world: the kernel asks one supervisor only.
     let why = if error.kind() == io::ErrorKind::ResourceBusy {
         "another supervisor has the system calls of the command already".to_owned()
@@ -266,15 +313,16 @@ fn say_unsupervised(error: &io::Error) {
     };
     let missing =
         "ioctls without an argument fail here (EFAULT), and files are delivered more slowly";
-    // A user who does not read stderr does without it.
-    let _ = writeln!(io::stderr(), "anybinder: {why}: {missing}");
+    format!("{why}: {missing}")
 }
 
-/// In the driver: waits to be told of system calls that FUSE does not pass on, and answers them.
-fn supervise(
+/// In the driver: waits to be told of system calls that FUSE does not pass on, and answers them. When no process is left
+/// that could make one, or if there is to be none, it goes on with `conclude`.
+pub(crate) fn supervise(
     from: UnixStream,
     session: &MountedBinderfs,
     options: &Options,
+    conclude: impl FnOnce() + Send + 'static,
 ) -> Result<(), Failure> {
     let supervisor =
         Supervisor::new(session, options).map_err(failed("preparing for supervision"))?;
@@ -290,6 +338,7 @@ fn supervise(
         if let Err(error) = attended {
             tracing::error!(%error, "system calls of the command are supervised no more");
         }
+        conclude();
     };
     let started = thread::Builder::new().name("supervisor".into()).spawn(attend);
     started.map(drop).map_err(failed("starting a thread"))
@@ -324,7 +373,7 @@ fn end_all(namespaces: PrivateNamespaces, maker: u32) {
 }
 
 /// In a fresh child: turns it into the command. Does not return.
-fn become_command(command: &mut Command, maker: u32, mask: &SignalMask) -> ! {
+pub(crate) fn become_command(command: &mut Command, maker: u32, mask: &SignalMask) -> ! {
     let prepared = processes::die_with_parent(Signal::KILL).and_then(|()| mask.restore());
     if prepared.is_err() || processes::parent() != Some(maker) {
         std::process::exit(1);

@@ -161,6 +161,12 @@ impl Context {
         }
     }
 
+    /// Has the device's processes keep to other limits from now on. What they have they keep, also if it is more. The
+    /// [budget](Self::paying_from) stays as it is.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// Gives back memory that was needed for a burst and is not any more; for the front end to call
     /// now and then.
     pub fn shrink(&mut self) {

@@ -12,7 +12,7 @@ pub struct MemoryBudget(Arc<Counts>);
 
 #[derive(Debug)]
 struct Counts {
-    limit_bytes: usize,
+    limit_bytes: AtomicUsize,
     present_bytes: AtomicUsize,
     used_bytes: AtomicUsize,
 }
@@ -21,12 +21,18 @@ impl MemoryBudget {
     /// A budget of which nothing is spent.
     pub fn new(limit_bytes: usize) -> Self {
         let (present_bytes, used_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let limit_bytes = AtomicUsize::new(limit_bytes);
         Self(Arc::new(Counts { limit_bytes, present_bytes, used_bytes }))
+    }
+
+    /// Changes how much there may be. What there is stays, also if it is more.
+    pub fn set_limit_bytes(&self, limit_bytes: usize) {
+        self.0.limit_bytes.store(limit_bytes, Ordering::Relaxed);
     }
 
     /// How much there may be, in bytes.
     pub fn limit_bytes(&self) -> usize {
-        self.0.limit_bytes
+        self.0.limit_bytes.load(Ordering::Relaxed)
     }
 
     /// What the pages take that have memory, in bytes.
@@ -41,7 +47,7 @@ impl MemoryBudget {
 
     /// By how much the pages that have memory exceed the limit, in bytes.
     pub fn excess_bytes(&self) -> usize {
-        self.present_bytes().saturating_sub(self.0.limit_bytes)
+        self.present_bytes().saturating_sub(self.limit_bytes())
     }
 
     /// Counts memory that pages have got.

@@ -63,5 +63,5 @@ pub use mapping::Route;
 pub use memory::default_limits;
 pub use options::{BufferRoute, DEVICES_MAX, DeviceSpec, NAME_MAX_BYTES, Options, Scheduling};
 pub use pids::Pids;
-pub use session::{MountError, MountedBinderfs, ServeError};
+pub use session::{LimitsControl, MountError, MountedBinderfs, ServeError};
 pub use supervisor::Supervisor;

@@ -54,6 +54,17 @@ pub struct DeviceSpec {
     pub name: String,
     /// Its permission bits.
     pub mode: u32,
+    /// Whose it is, if not of who mounts.
+    pub uid: Option<u32>,
+    /// Of which group, if not that of who mounts.
+    pub gid: Option<u32>,
+}
+
+impl DeviceSpec {
+    /// A device that belongs to who mounts.
+    pub fn new(name: impl Into<String>, mode: u32) -> Self {
+        Self { name: name.into(), mode, uid: None, gid: None }
+    }
 }
 
 /// How receive buffers should reach their clients.
@@ -105,7 +116,7 @@ impl Default for Options {
     fn default() -> Self {
         let devices = ["binder", "hwbinder", "vndbinder"];
         Self {
-            devices: devices.map(|name| DeviceSpec { name: name.into(), mode: 0o600 }).into(),
+            devices: devices.map(|name| DeviceSpec::new(name, 0o600)).into(),
             devices_max: DEVICES_MAX,
             is_read_only: false,
             statistics: false,

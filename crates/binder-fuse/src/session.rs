@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
 use binder_core::{DebugIds, Errno, Limits, MemoryBudget, ProcessKey};
 use binder_frontend::Event;
@@ -127,6 +127,21 @@ pub struct MountedBinderfs {
     shared: Arc<SessionShared>,
 }
 
+/// The limits of a binderfs that is served.
+#[derive(Clone)]
+pub struct LimitsControl {
+    session: Weak<SessionShared>,
+}
+
+impl LimitsControl {
+    /// Has open files and users keep to these limits from now on. What they have they keep, also if it is more.
+    pub fn set(&self, limits: Limits) {
+        if let Some(session) = self.session.upgrade() {
+            session.set_limits(limits);
+        }
+    }
+}
+
 /// What all threads of a session share.
 ///
 /// Locks are taken one at a time, never one within another, with two exceptions: a job of a device may look at
@@ -146,7 +161,7 @@ pub(crate) struct SessionShared {
     pids: Arc<Pids>,
     devices: RwLock<Vec<Arc<Device>>>,
     past: Mutex<Past>,
-    limits: Limits,
+    limits: Mutex<Limits>,
     ids: DebugIds,
     /// When the clock of all devices was 0; `None` where no statistics are shown.
     clock: Option<SteadyClock>,
@@ -243,7 +258,8 @@ impl MountedBinderfs {
         }
         let mut named = Vec::new();
         for spec in &options.devices {
-            let id = tree.add_device(spec.name.as_bytes(), spec.mode).map_err(|refused| {
+            let added = tree.add_device(spec.name.as_bytes(), spec.mode);
+            let id = added.map_err(|refused| {
                 let reason = match refused {
                     Errno::EEXIST => "it is taken",
                     Errno::ENOSPC => "there are as many devices as the limit allows",
@@ -251,6 +267,7 @@ impl MountedBinderfs {
                 };
                 MountError::Name { name: spec.name.clone(), reason }
             })?;
+            tree.give_away(id, spec.uid, spec.gid);
             named.push((id, spec.name.clone()));
         }
         let mount_options = MountOptions {
@@ -278,7 +295,7 @@ impl MountedBinderfs {
             pids: Pids::of_this_process().map_err(MountError::Create)?,
             devices: RwLock::default(),
             past: Mutex::default(),
-            limits: descriptors::affordable(options.limits),
+            limits: Mutex::new(descriptors::affordable(options.limits)),
             ids: DebugIds::default(),
             clock: options.statistics.then(SteadyClock::start),
             priorities: Priorities::new(options.inheritance),
@@ -317,6 +334,11 @@ impl MountedBinderfs {
     /// Returns the device number by which files of this binderfs are known.
     pub fn device(&self) -> proc_files::DeviceNumber {
         self.shared.device()
+    }
+
+    /// By which the limits of clients are changed while they are served.
+    pub fn limits(&self) -> LimitsControl {
+        LimitsControl { session: Arc::downgrade(&self.shared) }
     }
 
     /// Answers requests until the file system is unmounted.

@@ -178,6 +178,14 @@ impl Tree {
         Ok(id)
     }
 
+    /// Gives a new device to a user or a group.
+    pub(crate) fn give_away(&mut self, id: DeviceId, uid: Option<u32>, gid: Option<u32>) {
+        if let Some(device) = self.devices.get_mut(id) {
+            let Permissions { uid: own_uid, gid: own_gid, .. } = &mut device.permissions;
+            (*own_uid, *own_gid) = (uid.unwrap_or(*own_uid), gid.unwrap_or(*own_gid));
+        }
+    }
+
     /// Whether there are as many devices as there may be. One without a name counts while it is open.
     fn is_full(&self) -> bool {
         let devices_max = self.devices_max as usize;

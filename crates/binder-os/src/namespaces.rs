@@ -11,7 +11,7 @@ use std::path::Path;
 use rustix::io::Errno;
 use rustix::ioctl::opcode;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
-use rustix::thread::UnshareFlags;
+use rustix::thread::{LinkNameSpaceType, UnshareFlags};
 
 use crate::proc_files::{self, DeviceNumber};
 use crate::processes;
@@ -59,20 +59,42 @@ pub fn enter_mount_namespace() -> Result<PrivateNamespaces, SetupError> {
 /// [`SetupError`]; with `InvalidInput` inside if the process has several threads, `StorageFull` or
 /// `PermissionDenied` where user namespaces are limited or turned off.
 pub fn enter_user_and_mount_namespace(uid: u32, gid: u32) -> Result<PrivateNamespaces, SetupError> {
+    let map = || {
+        // Groups must be given up before an unprivileged process may map one.
+        for (file, line) in [
+            ("setgroups", "deny".to_owned()),
+            ("uid_map", format!("{uid} {uid} 1")),
+            ("gid_map", format!("{gid} {gid} 1")),
+        ] {
+            let path = format!("/proc/self/{file}");
+            fs::write(&path, &line).map_err(refused(|| format!("writing '{line}' to {path}")))?;
+        }
+        Ok(())
+    };
+    enter_user_and_mount_namespace_by(map)
+}
+
+/// The same with users that others map: `mapped` returns when they have, in the namespace.
+///
+/// # Errors
+///
+/// As [`enter_user_and_mount_namespace`], and the error of `mapped` as it is.
+pub fn enter_mapped_user_and_mount_namespace(
+    mapped: impl FnOnce() -> io::Result<()>,
+) -> Result<PrivateNamespaces, SetupError> {
+    let map = || mapped().map_err(refused(|| "mapping users".to_owned()));
+    enter_user_and_mount_namespace_by(map)
+}
+
+fn enter_user_and_mount_namespace_by(
+    map: impl FnOnce() -> Result<(), SetupError>,
+) -> Result<PrivateNamespaces, SetupError> {
     let (before_mount, before_user) = (own("mnt")?, own("user")?);
     let both = UnshareFlags::NEWUSER | UnshareFlags::NEWNS;
     unshare(both, "creating a user and a mount namespace")?;
     let mount = own_other_than("mnt", before_mount)?;
     let user = own_other_than("user", before_user)?;
-    // Groups must be given up before an unprivileged process may map one.
-    for (file, line) in [
-        ("setgroups", "deny".to_owned()),
-        ("uid_map", format!("{uid} {uid} 1")),
-        ("gid_map", format!("{gid} {gid} 1")),
-    ] {
-        let path = format!("/proc/self/{file}");
-        fs::write(&path, &line).map_err(refused(|| format!("writing '{line}' to {path}")))?;
-    }
+    map()?;
     keep_mounts_to_ourselves()?;
     Ok(PrivateNamespaces { mount, user: Some(user) })
 }
@@ -108,6 +130,42 @@ impl PrivateNamespaces {
                 let path = format!("/proc/{pid}/ns/user");
                 ancestry(Path::new(&path)).is_ok_and(|chain| chain.contains(&user))
             })
+    }
+}
+
+/// The mounts that some processes see, held open.
+#[derive(Debug)]
+pub struct HeldMounts {
+    namespace: OwnedFd,
+}
+
+impl HeldMounts {
+    /// Those that this process sees.
+    ///
+    /// # Errors
+    ///
+    /// As open(2).
+    pub fn own() -> io::Result<Self> {
+        Self::own_as_told_in(Path::new("/proc"))
+    }
+
+    /// The same, where the kernel's /proc is mounted at `proc`.
+    ///
+    /// # Errors
+    ///
+    /// As open(2).
+    pub fn own_as_told_in(proc: &Path) -> io::Result<Self> {
+        Ok(Self { namespace: fs::File::open(proc.join("thread-self/ns/mnt"))?.into() })
+    }
+
+    /// Has this process, of one thread, see these from now on. It goes to their root directory.
+    ///
+    /// # Errors
+    ///
+    /// As setns(2): `PermissionDenied` without CAP_SYS_ADMIN.
+    pub fn enter(&self) -> io::Result<()> {
+        let kind = Some(LinkNameSpaceType::Mount);
+        Ok(rustix::thread::move_into_link_name_space(self.namespace.as_fd(), kind)?)
     }
 }
 
@@ -151,6 +209,15 @@ pub fn unmount_only(dir: &Path, device: DeviceNumber) -> io::Result<bool> {
         unmount(dir)?;
     }
     Ok(is_it)
+}
+
+/// Has the file `from` be seen at `to`, too, which is an existing file.
+///
+/// # Errors
+///
+/// As mount(2).
+pub fn bind(from: &Path, to: &Path) -> io::Result<()> {
+    Ok(rustix::mount::mount_bind(from, to)?)
 }
 
 /// Returns the namespace that the file `path` of /proc/PID/ns names, after those it lies in, as

@@ -79,7 +79,7 @@ pub fn place_library(content: &[u8]) -> Result<PathBuf, SetupError> {
 }
 
 /// Where a private /dev shows the kernel's /proc, once something else is to cover that.
-const PROC_DIR: &str = "/dev/.proc";
+pub const PROC_DIR: &str = "/dev/.proc";
 
 /// Has the links of a private /dev to the descriptors of the process that follows them, such as
 /// /dev/stdin, lead through the kernel's own /proc, whatever covers that: elsewhere a link to a

@@ -6,11 +6,11 @@ use std::ffi::CStr;
 use std::fs::{self, File};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Resource, Rlimit, WaitOptions};
+use rustix::process::{DumpableBehavior, Gid, Pid, PidfdFlags, Resource, Rlimit, Uid, WaitOptions};
 
 pub use crate::signals::Signal;
 
@@ -237,7 +237,11 @@ pub fn stop_self() -> io::Result<()> {
 }
 
 /// Opens a descriptor that stays with the process even when its number goes to another.
-pub(crate) fn pidfd(pid: u32) -> io::Result<OwnedFd> {
+///
+/// # Errors
+///
+/// As pidfd_open(2).
+pub fn pidfd(pid: u32) -> io::Result<OwnedFd> {
     Ok(rustix::process::pidfd_open(pid_of(pid)?, PidfdFlags::empty())?)
 }
 
@@ -246,7 +250,7 @@ pub(crate) fn pidfd(pid: u32) -> io::Result<OwnedFd> {
 /// # Errors
 ///
 /// As pidfd_send_signal(2): an error, too, if it has ended.
-pub(crate) fn kill(process: &OwnedFd) -> io::Result<()> {
+pub fn kill(process: &OwnedFd) -> io::Result<()> {
     Ok(rustix::process::pidfd_send_signal(process, Signal::KILL)?)
 }
 
@@ -378,6 +382,106 @@ pub fn silence(stream: Stream) -> io::Result<()> {
         Stream::Output => rustix::stdio::dup2_stdout(null),
         Stream::Error => rustix::stdio::dup2_stderr(null),
     }?)
+}
+
+/// Connects a standard stream to a file.
+///
+/// # Errors
+///
+/// As dup2(2).
+pub fn connect(stream: Stream, file: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(match stream {
+        Stream::Input => rustix::stdio::dup2_stdin(file),
+        Stream::Output => rustix::stdio::dup2_stdout(file),
+        Stream::Error => rustix::stdio::dup2_stderr(file),
+    }?)
+}
+
+/// Closes all files that this process has from the one that executed it, but for the standard streams.
+///
+/// Must come before this process opens any.
+///
+/// # Errors
+///
+/// As close_range(2), which is there from Linux 5.9 on.
+pub fn close_inherited_files() -> io::Result<()> {
+    const FIRST: libc::c_uint = 3;
+    // SAFETY: by the rule above no value of this process owns any of these descriptors.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, 0) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// What a process has from the one that starts it, beside its environment and its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inheritable {
+    /// The permissions that files made by it do not get.
+    pub umask: u32,
+    /// Whether it may gain no rights by executing programs.
+    pub no_new_privileges: bool,
+}
+
+impl Inheritable {
+    /// What this process has.
+    ///
+    /// # Errors
+    ///
+    /// As prctl(2).
+    pub fn own() -> io::Result<Self> {
+        let umask = rustix::process::umask(rustix::fs::Mode::empty());
+        rustix::process::umask(umask);
+        Ok(Self { umask: umask.bits(), no_new_privileges: rustix::thread::no_new_privs()? })
+    }
+
+    /// Has this process have the same.
+    ///
+    /// # Errors
+    ///
+    /// As prctl(2).
+    pub fn take_over(self) -> io::Result<()> {
+        rustix::process::umask(rustix::fs::Mode::from_bits_truncate(self.umask));
+        if self.no_new_privileges {
+            rustix::thread::set_no_new_privs(true)?;
+        }
+        Ok(())
+    }
+}
+
+/// Has the calling process, of one thread, go on as another user, in no further groups.
+///
+/// # Errors
+///
+/// As setresuid(2): `InvalidInput` for a user that does not exist in this user namespace.
+pub fn become_user(uid: u32, gid: u32) -> io::Result<()> {
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    match rustix::thread::set_thread_groups(&[]) {
+        // Of a user namespace of one user, whose groups mean nothing there. Who may not change groups at all meets the
+        // next call.
+        Ok(()) | Err(Errno::PERM) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    rustix::thread::set_thread_res_gid(gid, gid, gid)?;
+    Ok(rustix::thread::set_thread_res_uid(uid, uid, uid)?)
+}
+
+/// Sends `signal` to a child and all others of the process group that it leads.
+///
+/// # Errors
+///
+/// As kill(2); a group that has ended takes no notice.
+pub fn signal_group(leader: Child, signal: Signal) -> io::Result<()> {
+    match rustix::process::kill_process_group(leader.pid, signal) {
+        Err(Errno::SRCH) => Ok(()),
+        result => Ok(result?),
+    }
+}
+
+/// How many children this process has, but for `except`: those too that have ended and were not collected.
+///
+/// # Errors
+///
+/// As reading /proc.
+pub fn count_children(except: u32) -> io::Result<usize> {
+    Ok(children()?.into_iter().filter(|child| child.pid() != except).count())
 }
 
 /// Returns the effective user and group of this process.

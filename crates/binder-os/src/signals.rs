@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem::{MaybeUninit, size_of};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
 pub use rustix::process::Signal;
@@ -89,6 +89,13 @@ impl SignalStream {
             let sender = if word(8) > 0 { Sender::Kernel } else { Sender::Process };
             return Ok(Arrived { signal, sender });
         }
+    }
+}
+
+impl AsFd for SignalStream {
+    /// What can be read when a signal has come.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

@@ -34,7 +34,7 @@ fn places() -> impl Iterator<Item = (String, Place)> {
 
 impl Limit {
     /// Reads `NAME=NUMBER`.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (name, most) = text.split_once('=').ok_or("a limit is written as NAME=NUMBER")?;
         let known = places().find(|(known, _)| known == name);
         let (_, place) = known.ok_or_else(|| {

@@ -31,7 +31,7 @@ impl<const N: usize> RecordTable<N> {
     }
 
     /// The table as text, if it has a row.
-    pub(super) fn text_if_any(&self) -> Option<String> {
+    pub(crate) fn text_if_any(&self) -> Option<String> {
         (self.rows.len() > 1).then(|| self.text())
     }
 

@@ -63,9 +63,19 @@ fn completions_and_the_manual_know_every_subcommand() {
     {
         let outcome = finish(Command::new(PROGRAM).args(arguments));
         assert_eq!(outcome.code(), 0);
-        for subcommand in
-            ["run", "mount", "ps", "log", "doctor", "demo", "servicemanager", "completions", "man"]
-        {
+        for subcommand in [
+            "run",
+            "world",
+            "oci",
+            "mount",
+            "ps",
+            "log",
+            "doctor",
+            "demo",
+            "servicemanager",
+            "completions",
+            "man",
+        ] {
             assert!(outcome.stdout.contains(subcommand), "{arguments:?}: {subcommand}");
         }
         if arguments[0] != "completions" {
@@ -87,7 +97,12 @@ fn bash_offers_commands_after_the_separator_of_run() {
         assert_eq!((outcome.code(), &*outcome.stderr), (0, ""));
         outcome.stdout
     };
-    for line in ["run -- unsh", "run --proc -- unsh", "procview run --scenario -- unsh"] {
+    for line in [
+        "run -- unsh",
+        "run --proc -- unsh",
+        "procview run --scenario -- unsh",
+        "world exec dev -- unsh",
+    ] {
         let line = format!("anybinder {line}");
         assert!(offered(&line).contains(" unshare "), "{line}: {}", offered(&line));
     }
@@ -108,6 +123,15 @@ fn the_help_of_each_subcommand_shows_its_two_commonest_uses() {
                 "log",
                 "bench",
                 "bench ping",
+                "world",
+                "world create",
+                "world list",
+                "world enter",
+                "world exec",
+                "world stop",
+                "world rm",
+                "world logs",
+                "oci",
                 "procview",
                 "servicemanager",
                 "service",

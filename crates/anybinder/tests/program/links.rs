@@ -99,3 +99,22 @@ fn a_mount_that_fails_leaves_no_link() {
     let told = in_private_dev("rm /dev/fuse; $PROGRAM mount $DIR --links 2>/dev/null || tell");
     assert!(told.is_none_or(|told| told == NONE));
 }
+
+#[test]
+fn below_dev_root_makes_them_unasked_where_no_name_is_taken() {
+    let told = in_private_dev(
+        "inside() { for link in /dev/*binder; do echo $(basename $link) $(readlink $link); done; }
+         mkdir /dev/binderfs
+         end() { driver=$(pgrep --ns $$ --nslist mnt -f \"^$PROGRAM mount /dev/binderfs\")
+                 umount /dev/binderfs; wait_for_end $driver; inside; }
+         $PROGRAM mount /dev/binderfs; inside; end
+         $PROGRAM mount /dev/binderfs --no-links; inside; end
+         touch /dev/vndbinder; $PROGRAM mount /dev/binderfs; inside; end",
+    );
+    let (all, none) = (
+        "binder /dev/binderfs/binder\nhwbinder /dev/binderfs/hwbinder\nvndbinder /dev/binderfs/vndbinder\n",
+        "*binder\n",
+    );
+    let expected = format!("{all}{none}{none}{none}vndbinder\nvndbinder\n");
+    assert!(told.as_ref().is_none_or(|told| *told == expected), "{told:?}");
+}

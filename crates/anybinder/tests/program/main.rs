@@ -4,6 +4,7 @@
 
 mod caller;
 mod command_line;
+mod containers;
 mod hidden;
 mod inspect;
 mod limits;
@@ -17,3 +18,4 @@ mod run;
 mod scheduling;
 mod signals;
 mod stderr;
+mod worlds;

@@ -141,3 +141,42 @@ fn what_cannot_be_mounted_is_told_with_a_remedy() {
         }
     }
 }
+
+#[test]
+fn the_devices_belong_to_whom_it_is_said_and_the_rest_to_root() {
+    let told = in_private_mounts(
+        "$PROGRAM mount $DIR --devices a --uid 1000 --gid 44 --mode 0660
+         stat -c '%n %u %g %a' $DIR/a $DIR/binder-control | sed s,$DIR/,,
+         setpriv --reuid 1000 --regid 1000 --clear-groups sh -c \"exec 3<>$DIR/a && echo user\"
+         setpriv --reuid 7 --regid 44 --clear-groups sh -c \"exec 3<>$DIR/a && echo group\"
+         setpriv --reuid 7 --regid 7 --clear-groups sh -c \"exec 3<>$DIR/a\" 2>/dev/null || echo no other
+         umount $DIR",
+    );
+    let expected = "a 1000 44 660\nbinder-control 0 0 600\nuser\ngroup\nno other\n";
+    assert!(told.as_ref().is_none_or(|told| told == expected), "{told:?}");
+}
+
+#[test]
+fn limits_are_read_again_when_it_is_told() {
+    let told = in_private_mounts(
+        "printf '# few\\nuser-opens=2\\n' > /mnt/limits
+         three() { bash -c 'for open in 1 2 3; do exec {fd}<>$0/binder || exit 1; done' $DIR 2>/dev/null; }
+         $PROGRAM mount $DIR --limits-file /mnt/limits --stats --foreground 2>/mnt/log & driver=$!
+         until is_mounted; do sleep 0.01; done
+         three || echo two
+         echo user-opens=3 > /mnt/limits; kill -s HUP $driver
+         until three; do sleep 0.01; done; echo three
+         echo user-opens=many > /mnt/limits; kill -s HUP $driver
+         until grep -q 'line 1' /mnt/log; do sleep 0.01; done
+         three && echo three still
+         echo user-opens=1 > /mnt/limits; kill -s HUP $driver
+         while bash -c 'exec 3<>$0/binder 4<>$0/binder' $DIR 2>/dev/null; do sleep 0.01; done; echo one
+         # Those of the command line come first.
+         umount $DIR; wait $driver
+         $PROGRAM mount $DIR --limits-file /mnt/limits --limit user-opens=3 && three && echo three
+         driver=$(driver_of); kill -s HUP $driver; three && echo three; kill $driver; wait_for_end $driver
+         is_mounted || echo gone",
+    );
+    let expected = "two\nthree\nthree still\none\nthree\nthree\ngone\n";
+    assert!(told.as_ref().is_none_or(|told| told == expected), "{told:?}");
+}

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use binder_core::{Context, Errno, ProcessKey};
+use binder_core::{Context, Errno, Limits, ProcessKey};
 use binder_uapi::BinderfsDevice;
 use fuse_wire::reply;
 use zerocopy::{FromBytes, IntoBytes};
@@ -10,6 +10,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::{File, SessionShared};
 use crate::client::Clients;
 use crate::client_file::ClientFile;
+use crate::descriptors;
 use crate::device::{Device, DeviceId, DeviceState};
 use crate::past::Past;
 use crate::wire::send;
@@ -40,7 +41,7 @@ impl SessionShared {
 
     /// Makes a device. No client can get at the one that had its number.
     pub(super) fn make_device(&self, id: DeviceId, name: String) {
-        let context = Context::with_limits(self.limits)
+        let context = Context::with_limits(*self.limits())
             .numbered_by(self.ids.clone())
             .paying_from(self.budget.clone());
         let clients = Clients::new(self.fuse.clone(), self.pool.clone());
@@ -49,6 +50,7 @@ impl SessionShared {
         let state =
             DeviceState::new(id, context, clients, budget, expected, inheritance, self.clock);
         let device = Arc::new(Device::new(id, name, state));
+        let made = device.clone();
         let mut devices = self.devices.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let gone = match devices.get_mut(id) {
             Some(place) => Some(std::mem::replace(place, device)),
@@ -59,10 +61,28 @@ impl SessionShared {
             }
         };
         drop(devices);
+        // They may have been changed when the device was not among the others yet.
+        let limits = *self.limits();
+        made.lock().frontend.context_mut().set_limits(limits);
         if let Some(gone) = gone {
             let latest_id = self.latest_id();
             self.past().take_over(&gone.name, gone.lock().frontend.context(), latest_id);
         }
+    }
+
+    /// Has all devices, and those that are still to be made, keep to other limits.
+    pub(super) fn set_limits(&self, limits: Limits) {
+        let limits = descriptors::affordable(limits);
+        self.budget.set_limit_bytes(limits.all_bytes);
+        // First for those that are made meanwhile.
+        *self.limits() = limits;
+        for device in self.devices() {
+            device.lock().frontend.context_mut().set_limits(limits);
+        }
+    }
+
+    fn limits(&self) -> MutexGuard<'_, Limits> {
+        self.limits.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// All devices, by their numbers.

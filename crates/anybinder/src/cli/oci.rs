@@ -1,0 +1,41 @@
+//! The options of the runtime of containers.
+
+use std::ffi::OsString;
+
+use clap::{Args, ValueHint};
+
+use super::{ClientOptions, DeviceArguments};
+
+/// Make containers that have a binder, in the place of their runtime.
+///
+/// Called as runc is, it becomes that. Each container that is made has a driver of its own meanwhile, with devices at
+/// /dev/binder and its like, and a supervisor: its processes may mount binderfs themselves. Both end with the container's
+/// last process. What is executed in it later has the devices, and no supervisor.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo anybinder oci run --bundle DIR NAME
+  sudo anybinder oci --runtime crun create --bundle DIR NAME
+
+For Docker, in /etc/docker/daemon.json, and then `docker run --runtime anybinder ...`:
+  { \"runtimes\": { \"anybinder\": { \"path\": \"/usr/local/bin/anybinder\", \"runtimeArgs\": [\"oci\"] } } }")]
+pub(crate) struct OciOptions {
+    /// The runtime to become
+    #[arg(long, value_name = "PROGRAM", default_value = "runc", value_hint = ValueHint::CommandName)]
+    pub(crate) runtime: OsString,
+
+    #[command(flatten)]
+    pub(crate) devices: DeviceArguments,
+
+    #[command(flatten)]
+    pub(crate) clients: ClientOptions,
+
+    /// The runtime's own options, subcommand and arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENTS"
+    )]
+    pub(crate) arguments: Vec<OsString>,
+}

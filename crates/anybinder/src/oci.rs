@@ -1,0 +1,302 @@
+//! `anybinder oci`: a runtime of containers, with binder in them.
+//!
+//! It is called as the runtime is, by Docker, podman or containerd, and becomes the runtime. Before a container is made it
+//! starts a driver for that, adds the devices to the container's `config.json`, and has the driver asked about the
+//! system calls of this process: so of the runtime, and of all that comes of it, the container's `init` among them. When
+//! the last of these has ended, the kernel tells the driver, which ends, too.
+
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::{env, fs, io};
+
+use binder_fuse::{MountedBinderfs, Options};
+use binder_os::namespaces;
+use binder_os::processes::Stream;
+use serde_json::{Value, json};
+
+use crate::cli::{self, DeliveryChoice, OciOptions};
+use crate::driver::{self, MountPoint};
+use crate::failure::{Failure, failed};
+use crate::links::Links;
+use crate::log;
+use crate::mount::OwnMount;
+use crate::run::DEVICE_MODE;
+use crate::world;
+
+/// Where the binderfs of containers are mounted, each in a directory of its own.
+const CONTAINERS_DIR: &str = "/run/anybinder/containers";
+
+/// The binderfs in the place of a container: no device is called so.
+const BINDERFS: &str = "binderfs";
+
+/// Options of runtimes that have their value in the next word, before the subcommand.
+const WITH_VALUE: [&str; 6] =
+    ["--root", "--log", "--log-format", "--log-level", "--criu", "--cgroup-manager"];
+
+pub(crate) fn run(options: &OciOptions) -> Result<Infallible, Failure> {
+    let arguments = &options.arguments;
+    if let Some(container) = NewContainer::of(arguments)? {
+        let names = &options.devices.names;
+        let driver_options = cli::driver_options(names, DEVICE_MODE, DeliveryChoice::Auto);
+        container.supply(&options.clients.apply(driver_options))?;
+    }
+    let error = Command::new(&options.runtime).args(arguments).exec();
+    Err(Failure::new(format!("executing {}", options.runtime.display()), error)
+        .advise("--runtime names the runtime: runc, crun, or a path"))
+}
+
+/// A container that the runtime is about to make.
+#[derive(Debug, PartialEq, Eq)]
+struct NewContainer {
+    id: OsString,
+    bundle: PathBuf,
+}
+
+impl NewContainer {
+    /// Reads the command line of a runtime; `None` if that makes no container.
+    fn of(arguments: &[OsString]) -> Result<Option<Self>, Failure> {
+        let mut words = arguments.iter();
+        let subcommand = loop {
+            match words.next() {
+                Some(word) if WITH_VALUE.iter().any(|it| word == it) => drop(words.next()),
+                Some(word) if word.as_bytes().starts_with(b"-") => {}
+                other => break other,
+            }
+        };
+        if !subcommand.is_some_and(|it| it == "create" || it == "run") {
+            return Ok(None);
+        }
+        let rest: Vec<_> = words.collect();
+        let Some(id) = rest.last().filter(|it| !it.as_bytes().starts_with(b"-")) else {
+            // Help, or a slip, which the runtime knows better.
+            return Ok(None);
+        };
+        if Path::new(id).components().count() != 1 || id.as_bytes().starts_with(b".") {
+            let tried = format!("reading the command line of the runtime, for '{}'", id.display());
+            return Err(Failure::new(tried, "a container is not called so"));
+        }
+        let bundle = rest.iter().enumerate().find_map(|(at, word)| {
+            let given = ["--bundle=", "-b="]
+                .iter()
+                .find_map(|it| word.as_bytes().strip_prefix(it.as_bytes()));
+            let is_named = *word == "--bundle" || *word == "-b";
+            given.map(OsStr::from_bytes).or(if is_named {
+                rest.get(at + 1).map(|it| it.as_os_str())
+            } else {
+                None
+            })
+        });
+        let bundle = bundle.map_or_else(|| PathBuf::from("."), PathBuf::from);
+        Ok(Some(Self { id: (*id).clone(), bundle }))
+    }
+
+    /// Starts a driver for the container, and has it asked about the system calls of this process.
+    fn supply(&self, options: &Options) -> Result<(), Failure> {
+        let place = Place::make(Path::new(CONTAINERS_DIR).join(&self.id), options)?;
+        let dir = place.binderfs();
+        let (ours, theirs) =
+            UnixStream::pair().map_err(failed("creating a socket to the driver"))?;
+        let own = OwnMount {
+            dir: dir.clone(),
+            device: Arc::default(),
+            links: Links::default(),
+            limits: None,
+        };
+        let prepare = || {
+            let streams = [Stream::Input, Stream::Output, Stream::Error];
+            driver::leave_terminal(&streams, driver::DRIVER_NAME)?;
+            env::set_current_dir("/").map_err(failed("changing to /"))?;
+            own.clone().unmount_on_signals()
+        };
+        let attend = |session: &MountedBinderfs| {
+            own.is_mounted_as(session);
+            let (from, place) = (theirs, place.clone());
+            // What is still open is served until it is closed.
+            world::supervise(from, session, options, move || place.unmount())
+        };
+        let conclude = || place.remove();
+        // With our end of the socket the driver would never learn that there is no container.
+        let ours = std::cell::Cell::new(Some(ours));
+        let prepare = || {
+            drop(ours.take());
+            prepare()
+        };
+        driver::start(&dir, MountPoint::Free, options, prepare, attend, conclude)?;
+        let ours = ours.take().expect("only the driver has closed its own");
+        // If this fails, the driver ends with our end of the socket.
+        place.bind_devices()?;
+        add_devices(&self.bundle.join("config.json"), &place)?;
+        if let Err(error) = world::be_supervised(&ours) {
+            log::tell(format_args!("anybinder: {}", world::without_supervisor(&error)));
+        }
+        Ok(())
+    }
+}
+
+/// What a container has on the host: a directory with its binderfs, and beside it each device, bound there.
+///
+/// The runtime binds these into the container, and not those of the binderfs: what it had looked up there itself would be
+/// its own first process's, which executes the container's program, and no other could open it (decision 7).
+#[derive(Debug, Clone)]
+struct Place {
+    dir: PathBuf,
+    devices: Vec<String>,
+}
+
+impl Place {
+    /// Makes the place of a container, which may have had one that was killed.
+    fn make(dir: PathBuf, options: &Options) -> Result<Self, Failure> {
+        let devices = options.devices.iter().map(|device| device.name.clone()).collect();
+        let place = Self { dir, devices };
+        place.remove();
+        let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(place.binderfs());
+        let made =
+            made.and_then(|()| place.bound().try_for_each(|file| File::create(file).map(drop)));
+        let tried = || format!("making {}", place.dir.display());
+        made.map_err(|error| Failure::new(tried(), error).advise("run it as root"))?;
+        Ok(place)
+    }
+
+    fn binderfs(&self) -> PathBuf {
+        self.dir.join(BINDERFS)
+    }
+
+    /// Where the devices are bound.
+    fn bound(&self) -> impl Iterator<Item = PathBuf> {
+        self.devices.iter().map(|name| self.dir.join(name))
+    }
+
+    fn bind_devices(&self) -> Result<(), Failure> {
+        let pairs = self.devices.iter().map(|name| self.binderfs().join(name)).zip(self.bound());
+        let bound = pairs.into_iter().try_for_each(|(from, to)| namespaces::bind(&from, &to));
+        bound.map_err(failed("binding the devices"))
+    }
+
+    /// Unmounts what is mounted there; who has it open keeps it.
+    fn unmount(&self) {
+        for mounted in self.bound().chain([self.binderfs()]) {
+            // Nothing is there, or it has been unmounted by hand.
+            let _ = namespaces::unmount(&mounted);
+        }
+    }
+
+    fn remove(&self) {
+        self.unmount();
+        let removed = self.bound().try_for_each(fs::remove_file);
+        let removed = removed.and_then(|()| fs::remove_dir(self.binderfs()));
+        match removed.and_then(|()| fs::remove_dir(&self.dir)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(dir = %self.dir.display(), %error, "the place of a container stays");
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+}
+
+/// Adds the devices of a place to the mounts of a container, but for those whose places are taken.
+fn add_devices(config: &Path, place: &Place) -> Result<(), Failure> {
+    let tried = || format!("adding devices to {}", config.display());
+    let failed = |error: io::Error| Failure::new(tried(), error);
+    let mut spec: Value = serde_json::from_slice(&fs::read(config).map_err(failed)?)
+        .map_err(|error| failed(error.into()))?;
+    let devices = place.devices.iter().map(|name| format!("/dev/{name}")).zip(place.bound());
+    with_mounts(&mut spec, devices)
+        .ok_or_else(|| Failure::new(tried(), "it is no configuration of a container"))?;
+    let text = serde_json::to_vec(&spec).map_err(|error| failed(error.into()))?;
+    fs::write(config, text).map_err(failed)
+}
+
+/// Adds mounts of single files to a container's configuration, in the place of those that were added before; `None` if it
+/// is none.
+fn with_mounts(spec: &mut Value, files: impl Iterator<Item = (String, PathBuf)>) -> Option<()> {
+    let spec = spec.as_object_mut()?;
+    let mounts = spec.entry("mounts").or_insert_with(|| json!([])).as_array_mut()?;
+    // Of an earlier container of this bundle.
+    let is_old =
+        |mount: &Value| mount["source"].as_str().is_some_and(|it| it.starts_with(CONTAINERS_DIR));
+    mounts.retain(|mount| !is_old(mount));
+    for (destination, source) in files {
+        if mounts.iter().any(|mount| mount["destination"] == *destination) {
+            continue;
+        }
+        let source = source.to_str()?;
+        let options = ["bind", "rw"];
+        mounts.push(json!({
+            "destination": destination, "source": source, "type": "bind", "options": options,
+        }));
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn container(line: &str) -> Result<Option<(String, String)>, Failure> {
+        let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
+        let found = NewContainer::of(&words)?;
+        Ok(found.map(|it| (it.id.into_string().unwrap(), it.bundle.display().to_string())))
+    }
+
+    #[test]
+    fn containers_are_found_in_the_command_lines_of_runtimes() {
+        let found = |id: &str, bundle: &str| Ok(Some((id.to_owned(), bundle.to_owned())));
+        let docker = "--root /run/docker --log /l --log-format json --systemd-cgroup create --bundle /b \
+                      --pid-file /b/pid 5f3a";
+        assert_eq!(container(docker), found("5f3a", "/b"));
+        assert_eq!(container("--cgroup-manager=disabled run --bundle=/x c1"), found("c1", "/x"));
+        assert_eq!(container("run -b /x create"), found("create", "/x"));
+        assert_eq!(container("--root create run c"), found("c", "."));
+        for line in
+            ["", "--version", "start c", "exec c create", "--root create state c", "create --help"]
+        {
+            assert_eq!(container(line), Ok(None), "{line}");
+        }
+        for line in ["run ..", "create a/b", "create /etc"] {
+            assert!(container(line).is_err(), "{line}");
+        }
+    }
+
+    fn mounts_of_another_container_are_replaced(spec: &mut Value) {
+        let place =
+            |id: &str| [("/dev/x".to_owned(), Path::new(CONTAINERS_DIR).join(id))].into_iter();
+        with_mounts(spec, place("first")).unwrap();
+        with_mounts(spec, place("second")).unwrap();
+        let sources =
+            spec["mounts"].as_array().unwrap().iter().map(|it| it["source"].as_str().unwrap());
+        assert_eq!(
+            sources.collect::<Vec<_>>(),
+            ["/own", "/x/hwbinder", &format!("{CONTAINERS_DIR}/second")]
+        );
+    }
+
+    #[test]
+    fn devices_are_added_where_there_is_none() {
+        let mut spec =
+            json!({"mounts": [{"destination": "/dev/binder", "source": "/own"}], "root": {}});
+        let files =
+            ["binder", "hwbinder"].map(|it| (format!("/dev/{it}"), Path::new("/x").join(it)));
+        with_mounts(&mut spec, files.clone().into_iter()).unwrap();
+        let mounts = spec["mounts"].as_array().unwrap();
+        assert_eq!(mounts.len(), 2);
+        assert_eq!(mounts[0]["source"], "/own");
+        assert_eq!(
+            (&mounts[1]["destination"], &mounts[1]["source"]),
+            (&json!("/dev/hwbinder"), &json!("/x/hwbinder"))
+        );
+        mounts_of_another_container_are_replaced(&mut spec);
+        let mut bare = json!({});
+        assert_eq!(with_mounts(&mut bare, files.clone().into_iter()), Some(()));
+        assert_eq!(bare["mounts"].as_array().unwrap().len(), 2);
+        assert_eq!(with_mounts(&mut json!([]), files.clone().into_iter()), None);
+        assert_eq!(with_mounts(&mut json!({"mounts": 1}), files.into_iter()), None);
+    }
+}

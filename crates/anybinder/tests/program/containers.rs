@@ -1,0 +1,160 @@
+//! The lines of docs/containers.md that are said to be tested, in a /dev of their own.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::caller::{Caller, PROGRAM, finish, in_mounts};
+
+const GUIDE: &str = include_str!("../../../../docs/containers.md");
+
+/// The blocks of a language below a head line of the guide.
+fn blocks_below(head: &str, language: &str) -> Vec<&'static str> {
+    let section = GUIDE.split("\n## ").find(|section| section.starts_with(head)).unwrap();
+    assert!(section.lines().next().unwrap().ends_with("(tested)"));
+    let begin = format!("```{language}\n");
+    let blocks = section.split(begin.as_str()).skip(1);
+    blocks.map(|block| block.split("```").next().unwrap()).collect()
+}
+
+/// A root file system at $ROOTFS, below mounts of the test's own: the machine's programs, and `hello_binder`, which is
+/// in $PATH as well.
+const PROLOGUE: &str = r#"
+mount -t tmpfs tmpfs /mnt; mkdir -p /mnt/dev/pts /mnt/dev/shm /mnt/dev/binderfs /mnt/bin
+for node in null:3 zero:5 full:7 random:8 urandom:9; do mknod -m 0666 /mnt/dev/${node%:*} c 1 ${node#*:}; done
+mknod -m 0666 /mnt/dev/tty c 5 0; mknod -m 0666 /mnt/dev/fuse c 10 229
+mount -t devpts -o ptmxmode=0666 devpts /mnt/dev/pts; ln -s pts/ptmx /mnt/dev/ptmx; ln -s /proc/self/fd /mnt/dev/fd
+mount --rbind /mnt/dev /dev
+trap 'umount --lazy --quiet /dev/binderfs || true' EXIT
+ROOTFS=/mnt/root; BUNDLE=/mnt/bundle; BUNDLE_THAT_MOUNTS=/mnt/mounting; BUNDLE_WITHOUT_DEVICES=/mnt/without
+mkdir -p $ROOTFS/dev $ROOTFS/proc $ROOTFS/tmp $ROOTFS/mnt $BUNDLE $BUNDLE_THAT_MOUNTS $BUNDLE_WITHOUT_DEVICES; touch $ROOTFS/dev/binder
+for dir in bin lib lib64 usr; do
+    [ -d /$dir ] && mkdir $ROOTFS/$dir && mount --rbind /$dir $ROOTFS/$dir
+done
+cc -o $ROOTFS/hello_binder "$2"; cp $ROOTFS/hello_binder /mnt/bin/; ln -s "$1" /mnt/bin/anybinder
+export PATH=/mnt/bin:$PATH
+"#;
+
+/// Runs a script below the prologue; returns what it printed, or nothing where it cannot be.
+fn in_containers(runtime: &str, script: &str) -> Option<String> {
+    if !Caller::all().contains(&Caller::Root) {
+        binder_testkit::skip("mounting needs root");
+        return None;
+    }
+    if Command::new(runtime).arg("--version").output().is_err() {
+        binder_testkit::skip(format_args!("{runtime} is not installed"));
+        return None;
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/raw/hello_binder.c");
+    let mut command = in_mounts(&format!("{PROLOGUE}{script}"), PROGRAM, &[]);
+    let outcome = finish(command.arg(source));
+    assert_eq!((outcome.code(), &*outcome.stderr), (0, ""), "{outcome:?}");
+    Some(outcome.stdout)
+}
+
+const HELLO: &str = "hello, world; you are my parent\n";
+
+#[test]
+fn bubblewrap_is_given_a_device() {
+    let [lines] = blocks_below("bubblewrap", "sh")[..] else { panic!("{GUIDE}") };
+    let told = in_containers("bwrap", lines);
+    assert!(told.as_ref().is_none_or(|told| told == HELLO), "{told:?}");
+}
+
+#[test]
+fn namespaces_by_hand_are_given_a_device() {
+    let [lines] = blocks_below("chroot", "sh")[..] else { panic!("{GUIDE}") };
+    let told = in_containers("unshare", lines);
+    assert!(told.as_ref().is_none_or(|told| *told == HELLO.repeat(3)), "{told:?}");
+}
+
+#[test]
+fn runc_is_given_a_device_and_lets_a_container_mount_its_own_in_a_world() {
+    let [given, in_a_world, in_our_place] = blocks_below("runc", "sh")[..] else {
+        panic!("{GUIDE}")
+    };
+    let [entry] = blocks_below("runc", "json")[..] else { panic!("{GUIDE}") };
+    let bundles = bundles(&format!("spec['mounts'].append(json.loads('''{entry}'''))"));
+    // Containers of the machine have names of their own.
+    let lines = format!("{given}{in_a_world}{in_our_place}")
+        .replace(" container\n", &format!(" test-{}\n", std::process::id()));
+    let told = in_containers("runc", &format!("{bundles}{lines}"));
+    let own = "/mnt/binder /mnt/binder-control /mnt/features /mnt/hwbinder /mnt/vndbinder\n";
+    assert!(
+        told.as_ref().is_none_or(|told| *told == format!("{HELLO}{HELLO}{own}{HELLO}{own}")),
+        "{told:?}"
+    );
+}
+
+/// Makes the bundles: of a container that runs `hello_binder`, and of one that mounts binderfs. `change` is what else
+/// their `spec` is to have, in Python.
+fn bundles(change: &str) -> String {
+    format!(
+        r#"
+cd $BUNDLE; runc spec; cd - >/dev/null
+python3 - <<'END'
+import json
+spec = json.load(open('/mnt/bundle/config.json'))
+spec['process']['terminal'] = False
+spec['root'] = {{'path': '/mnt/root', 'readonly': False}}
+spec['linux'].pop('seccomp', None)
+spec['process']['args'] = ['/hello_binder']
+json.dump(spec, open('/mnt/without/config.json', 'w'))
+{change}
+json.dump(spec, open('/mnt/bundle/config.json', 'w'))
+spec['process']['args'] = ['sh', '-ec', 'mount -t binder binder /mnt; echo /mnt/*']
+for held in spec['process']['capabilities'].values():
+    held.append('CAP_SYS_ADMIN')
+json.dump(spec, open('/mnt/mounting/config.json', 'w'))
+END
+"#
+    )
+}
+
+#[test]
+fn a_runtime_that_we_stand_for_brings_the_supervisor_into_containers() {
+    let id = format!("test-oci-{}", std::process::id());
+    let null_argument =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/raw/null_argument.c");
+    let lines = format!(
+        r#"
+PLACE=/run/anybinder/containers/{id}
+gone() {{ while [ -e $PLACE ]; do sleep 0.01; done; ! grep -q " $PLACE" /proc/self/mounts; }}
+anybinder oci run --bundle $BUNDLE {id}
+gone
+anybinder oci run --bundle $BUNDLE_THAT_MOUNTS {id}
+gone
+cc -O2 -pthread -o $ROOTFS/null_argument {null_argument}
+sed -i 's|/hello_binder|/null_argument", "/dev/binder|' $BUNDLE/config.json
+anybinder oci run --bundle $BUNDLE {id}
+gone
+# As Docker does, call by call.
+sed -i 's|"/null_argument", *"/dev/binder"|"sh", "-c", "exec 3<>/dev/binder; echo opened; sleep 1000"|' $BUNDLE/config.json
+anybinder oci --log /mnt/log create --bundle $BUNDLE --pid-file /mnt/pid {id} </dev/null >/mnt/out 2>&1
+anybinder oci start {id}
+# Its first process has the device open, and others may open it, too.
+until grep -q opened /mnt/out; do sleep 0.01; done
+grep Seccomp_filters /proc/$(cat /mnt/pid)/status
+ls $PLACE
+anybinder oci exec {id} /hello_binder
+anybinder oci kill {id} KILL
+until anybinder oci state {id} | grep -q stopped; do sleep 0.01; done
+anybinder oci delete {id}
+gone; cat /mnt/out
+# What cannot be made leaves nothing.
+anybinder oci run --bundle /nowhere {id} 2>&1 | head -n 1
+gone
+anybinder oci run --bundle $BUNDLE_THAT_MOUNTS --no-such-option {id} >/dev/null 2>&1 || echo refused
+gone; echo gone
+"#,
+        null_argument = null_argument.display()
+    );
+    let told = in_containers("runc", &format!("{}{lines}", bundles("")));
+    let own = "/mnt/binder /mnt/binder-control /mnt/features /mnt/hwbinder /mnt/vndbinder";
+    let devices = "binder\nbinderfs\nhwbinder\nvndbinder";
+    let missing =
+        "anybinder: adding devices to /nowhere/config.json: No such file or directory (os error 2)";
+    let expected = format!(
+        "{HELLO}{own}\nanswered\nSeccomp_filters:\t1\n{devices}\n{HELLO}opened\n{missing}\nrefused\ngone\n"
+    );
+    assert!(told.as_ref().is_none_or(|told| *told == expected), "{told:?}");
+}

@@ -1,0 +1,267 @@
+//! What a command finds that is run in a world.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use super::home::Home;
+use crate::caller::{Caller, PROGRAM, Running, finish, in_mounts, is_root, state, wait_until};
+
+#[test]
+fn the_exit_status_is_that_of_the_command_that_joins() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        home.fine(&["create", "dev"]);
+        for (script, status) in
+            [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143), ("kill -KILL $$", 137)]
+        {
+            assert_eq!(finish(&mut home.exec("dev", script)).code(), status, "{script}");
+        }
+        let missing = home.world(&["exec", "dev", "--", "/nowhere/to/be/found"]);
+        assert_eq!(missing.code(), 127);
+        assert!(missing.stderr.contains("/nowhere/to/be/found"), "{missing:?}");
+        assert_eq!(home.world(&["exec", "dev", "--", "/etc/passwd"]).code(), 126);
+    }
+}
+
+#[test]
+fn a_command_that_joins_has_what_its_caller_has() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        // What the creator has does not count.
+        let mut create = home.command(&["create", "dev"]);
+        assert_eq!(finish(create.env("WHOSE", "creator").current_dir("/usr")).code(), 0);
+        let script =
+            "cat; pwd; echo \"$WHOSE $0 $1\" >&2; umask; grep -c NoNewPrivs:.0 /proc/self/status";
+        let mut command = home.exec("dev", script);
+        command.args(["--flag", "two words"]).current_dir("/etc").env("WHOSE", "caller");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(b"hello\n").unwrap();
+        let output = child.wait_with_output().unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert!(stdout.starts_with("hello\n/etc\n0") && stdout.ends_with("\n1\n"), "{stdout}");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "caller --flag two words\n");
+    }
+}
+
+#[test]
+fn who_may_gain_no_rights_gains_none_by_joining() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        home.fine(&["create", "dev"]);
+        let words = ["--no-new-privs", PROGRAM, "world", "exec", "dev", "--"];
+        let mut command = caller
+            .wrap("setpriv", &[&words[..], &["grep", "NoNewPrivs", "/proc/self/status"]].concat());
+        let outcome = finish(command.env("XDG_RUNTIME_DIR", home.dir()));
+        assert_eq!(outcome.stdout, "NoNewPrivs:\t1\n", "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_second_terminal_calls_the_service_of_the_first() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        home.fine(&["create", "dev"]);
+        let words = ["exec", "dev", "--", PROGRAM, "demo-cast", "service"];
+        let mut service = Running::start(&mut home.command(&words));
+        assert!(service.line().starts_with("The service is process "));
+        let seen = home.fine(&["exec", "dev", "--", PROGRAM, "ps"]);
+        assert!(seen.contains(" binder "), "{seen}");
+        // A second context manager is refused, so the driver is the same.
+        let second = home.world(&["exec", "dev", "--", PROGRAM, "demo-cast", "service"]);
+        assert!(second.code() == 1 && second.stderr.contains("context manager"), "{second:?}");
+        service.signal("TERM");
+        assert_eq!(service.finish().code(), 143);
+        // Once it is gone there is room for another, with its own caller.
+        let cast = home.fine(&["exec", "dev", "--", PROGRAM, "demo-cast", "director", "5"]);
+        assert!(cast.contains("5 calls answered"), "{cast}");
+    }
+}
+
+#[test]
+fn who_joins_has_the_supervisor_of_the_first() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        home.fine(&["create", "dev"]);
+        home.fine(&["create", "plain", "--no-seccomp"]);
+        let filters = |world| {
+            home.fine(&[
+                "exec",
+                world,
+                "--",
+                "sed",
+                "-n",
+                "s/^Seccomp_filters:.//p",
+                "/proc/self/status",
+            ])
+        };
+        let (with, without) = (filters("dev"), filters("plain"));
+        let number = |text: &str| text.trim_end().parse::<u32>().unwrap();
+        assert_eq!(number(&with), number(&without) + 1);
+        if *caller == Caller::Root {
+            let script = "unshare --mount sh -ec 'mount -t binder binder /mnt; ls /mnt'";
+            let outcome = finish(&mut home.exec("dev", script));
+            assert_eq!(
+                outcome.stdout, "binder\nbinder-control\nfeatures\nhwbinder\nvndbinder\n",
+                "{outcome:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_view_of_processes_is_that_of_the_world() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        home.fine(&["create", "dev", "--proc"]);
+        home.fine(&["exec", "dev", "--detach", "--", "sleep", "1000"]);
+        let names = home.fine(&["exec", "dev", "--", "ps", "-A", "-o", "comm="]);
+        let names: Vec<_> = names.lines().collect();
+        assert!(names.contains(&"sleep") && names.contains(&"ps"), "{names:?}");
+        assert!(names.len() <= 5, "only the world is seen: {names:?}");
+        home.fine(&["stop", "dev"]);
+    }
+}
+
+#[test]
+fn a_world_in_a_world_says_what_does_not_work_there() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        // The outer supervisor mounts, which takes the right to.
+        let mounts = match caller {
+            Caller::Root => {
+                "unshare --mount sh -ec 'mount -t binder binder /mnt; test -e /mnt/binder'"
+            }
+            Caller::Ordinary => "true",
+        };
+        let inner = format!("{PROGRAM} world exec inner --");
+        let script = format!(
+            "{PROGRAM} world create inner && {inner} {mounts} && {inner} ls -L /dev/binder"
+        );
+        let outcome = finish(&mut home.program(&["run", "--", "sh", "-c", &script]));
+        assert_eq!((outcome.code(), &*outcome.stdout), (0, "/dev/binder\n"), "{outcome:?}");
+        assert_eq!(outcome.stderr.lines().count(), 1, "{outcome:?}");
+        assert!(outcome.stderr.contains("ioctls without an argument fail here"), "{outcome:?}");
+        assert_eq!(home.state("inner").as_deref(), Some("dead"), "it ended with the outer one");
+        home.fine(&["rm", "inner"]);
+    }
+}
+
+#[test]
+fn who_joins_is_told_of_the_ring_as_the_first_is() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        home.fine(&["create", "preloads", "--preload-ring"]);
+        home.fine(&["create", "without", "--no-ring"]);
+        let told = |world: &str| {
+            let mut command = home.exec(world, "echo ${LD_PRELOAD-none} ${ANYBINDER_NO_RING-none}");
+            // The linker says of the first that there is no such library.
+            finish(command.env("LD_PRELOAD", "/of/caller.so")).stdout
+        };
+        assert_eq!(told("preloads"), "/of/caller.so:/dev/.ring/libanybinder_ring.so none\n");
+        assert_eq!(told("without"), "/of/caller.so 1\n");
+    }
+}
+
+#[test]
+fn a_world_is_joined_from_within_itself_and_from_another() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        home.fine(&["create", "one"]);
+        home.fine(&["create", "two"]);
+        let show = format!(
+            "echo $ANYBINDER_WORLD; {PROGRAM} world exec two -- sh -c 'echo $ANYBINDER_WORLD'"
+        );
+        for (world, said) in [("one", "one\ntwo\n"), ("two", "two\ntwo\n")] {
+            let outcome = finish(&mut home.exec(world, &show));
+            assert_eq!((&*outcome.stdout, &*outcome.stderr), (said, ""), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn other_users_exist_where_they_are_granted() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        if *caller == Caller::Root {
+            home.fine(&["create", "dev", "--map-users"]);
+            assert_eq!(
+                home.fine(&["exec", "dev", "--user", "12:34", "--", "sh", "-c", "id -u; id -g"]),
+                "12\n34\n"
+            );
+            continue;
+        }
+        home.fine(&["create", "alone"]);
+        let missing = home.world(&["exec", "alone", "--user", "12", "--", "true"]);
+        assert!(missing.code() == 1 && missing.stderr.contains("--map-users"), "{missing:?}");
+        if !is_root() || Command::new("newuidmap").output().is_err() {
+            binder_testkit::skip("newuidmap(1) is not installed, or only root can grant users");
+            continue;
+        }
+        let as_granted = |granted: &str, words: &str| {
+            let script = format!(
+                "mount -t tmpfs tmpfs /mnt; mknod -m 0666 /mnt/fuse c 10 229; mount --bind /mnt/fuse /dev/fuse
+                 printf '{granted}' > /mnt/ids; mount --bind /mnt/ids /etc/subuid; mount --bind /mnt/ids /etc/subgid
+                 export XDG_RUNTIME_DIR={}
+                 umount -l /mnt; exec setpriv --reuid 1000 --regid 1000 --clear-groups -- \"$0\" {words}",
+                home.dir().display()
+            );
+            let mut command = Command::new("unshare");
+            finish(command.args(["--mount", "sh", "-ec", &script, PROGRAM]))
+        };
+        let none = as_granted("joe:5:5\\n", "world create dev --map-users");
+        assert!(none.code() == 1 && none.stderr.contains("usermod --add-subuids"), "{none:?}");
+        let made = as_granted("1000:100000:65536\\n", "world create dev --map-users");
+        assert_eq!((made.code(), &*made.stderr), (0, ""), "{made:?}");
+        let ids = "cat /proc/self/uid_map | tr -s ' '; id -u; id -g";
+        let outcome = home.world(&["exec", "dev", "--user", "10001", "--", "sh", "-c", ids]);
+        assert_eq!(
+            outcome.stdout, " 0 100000 1000\n 1000 1000 1\n 1001 101000 64536\n10001\n10001\n",
+            "{outcome:?}"
+        );
+        // The driver tells a service who calls, and serves other users as well.
+        let words = ["exec", "dev", "--user", "0", "--", PROGRAM, "demo-cast", "director", "5"];
+        let cast = home.world(&words);
+        assert!(cast.stdout.contains("of user 0, says the driver"), "{cast:?}");
+    }
+}
+
+#[test]
+fn a_user_with_nothing_at_all_has_worlds() {
+    if !is_root() || Caller::all().len() < 2 {
+        return binder_testkit::skip("only root can become another user");
+    }
+    // Nobody: no session, no environment, no terminal, no directory of its own, and no rights to gain.
+    let script = "
+        mount -t tmpfs tmpfs /mnt; mknod -m 0666 /mnt/fuse c 10 229
+        mount --bind /mnt/fuse /dev/fuse; umount -l /mnt
+        exec setsid -w setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs env -i PATH=/usr/bin:/bin sh -ec '
+            $0 world create dev
+            $0 world exec dev -- sh -c \"id -u; ls /dev/binderfs/binder; echo \\$ANYBINDER_WORLD\"
+            $0 world exec dev -- $0 demo-cast director 3 >/dev/null
+            $0 world exec dev -d -- sleep 1000
+            $0 world list; $0 world stop dev; $0 world rm dev
+            $0 run --name brief -- echo in brief; $0 world list; rmdir /tmp/anybinder-65534/anybinder/worlds
+            rmdir -p /tmp/anybinder-65534/anybinder 2>/dev/null || true' \"$1\"";
+    let outcome = finish(&mut in_mounts(script, PROGRAM, &[]));
+    assert_eq!(outcome.code(), 0, "{outcome:?}");
+    let lines: Vec<_> = outcome.stdout.lines().collect();
+    assert_eq!(lines[..3], ["65534", "/dev/binderfs/binder", "dev"], "{outcome:?}");
+    assert!(lines[4].starts_with("dev   running"), "{outcome:?}");
+    assert_eq!(lines[5], "in brief", "{outcome:?}");
+    assert_eq!(lines.len(), 7, "{outcome:?}");
+}
+
+#[test]
+fn what_a_command_leaves_running_goes_on_with_the_world() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        home.fine(&["create", "dev"]);
+        let left = home.fine(&["exec", "dev", "--", "sh", "-c", "sleep 1000 >&- 2>&- & echo $!"]);
+        let left: u32 = left.trim_end().parse().unwrap();
+        assert!(state(left).is_some());
+        assert_eq!(home.number("dev", "processes"), 1);
+        home.fine(&["stop", "dev"]);
+        wait_until(|| state(left).is_none());
+    }
+}

@@ -1,0 +1,103 @@
+//! The descendants of this process, which has [adopted](crate::processes::adopt_orphans) their orphans.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use crate::processes::{self, Signal};
+
+/// Lists the descendants of process `of` that have not ended, except for `spared` and theirs. Those whose /proc may
+/// not be read are left out.
+#[must_use]
+pub fn list(of: u32, spared: Option<u32>) -> Vec<u32> {
+    let mut found = children(of);
+    found.retain(|pid| Some(*pid) != spared);
+    let mut next = 0;
+    while let Some(pid) = found.get(next) {
+        found.extend(children(*pid));
+        next += 1;
+    }
+    found.retain(|pid| processes::is_alive(*pid));
+    found
+}
+
+/// Sends `signals`, in their order, to all descendants of this process except for `spared` and theirs. Returns to how
+/// many.
+///
+/// What a process starts meanwhile gets none of them.
+pub fn signal(signals: &[Signal], spared: Option<u32>) -> usize {
+    let own = std::process::id();
+    let signalled = list(own, spared).into_iter().filter(|pid| {
+        // The descriptor comes first: should the number have gone to another process, that is none of ours.
+        processes::pidfd(*pid).is_ok_and(|it| is_below(*pid, own) && send(&it, signals).is_ok())
+    });
+    signalled.count()
+}
+
+fn send(process: &OwnedFd, signals: &[Signal]) -> io::Result<()> {
+    signals.iter().try_for_each(|signal| Ok(rustix::process::pidfd_send_signal(process, *signal)?))
+}
+
+/// Whether process `pid` is a descendant of `ancestor`.
+fn is_below(pid: u32, ancestor: u32) -> bool {
+    let mut above = parent(pid);
+    while let Some(pid) = above.filter(|pid| *pid != ancestor) {
+        above = parent(pid);
+    }
+    above.is_some()
+}
+
+/// The parent of process `pid`; `None` at the top, and of one that is gone.
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may hold anything, parentheses too.
+    let after_name = stat.rsplit(|byte| *byte == b')').next()?;
+    let parent = str::from_utf8(after_name).ok()?.split_ascii_whitespace().nth(1)?;
+    parent.parse().ok().filter(|pid| *pid != 0)
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let numbers = |list: String| {
+        let numbers = list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());
+        numbers.collect::<Vec<u32>>()
+    };
+    lists.flat_map(numbers).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn the_spared_and_theirs_are_left_alone() {
+        let start = |script: &str| {
+            let mut command = Command::new("sh");
+            let mut child = command.args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+            let mut line = String::new();
+            BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+            (child, line.trim_end().parse::<u32>().unwrap())
+        };
+        let (mut spared, below_spared) = start("sleep 1000 >&- & echo $!; wait");
+        let (mut ended, below_ended) = start("sleep 1000 >&- & echo $!; wait");
+        let own = std::process::id();
+        let listed = list(own, Some(spared.id()));
+        assert!(listed.contains(&ended.id()) && listed.contains(&below_ended), "{listed:?}");
+        assert!(!listed.contains(&spared.id()) && !listed.contains(&below_spared), "{listed:?}");
+        assert_eq!(list(spared.id(), None), [below_spared]);
+        assert!(is_below(below_ended, own) && !is_below(own, below_ended));
+
+        assert!(signal(&[Signal::TERM, Signal::CONT], Some(spared.id())) >= 2);
+        assert_eq!(ended.wait().unwrap().signal(), Some(15));
+        assert!(processes::is_alive(below_spared));
+        for pid in [below_spared, spared.id()] {
+            processes::kill(&processes::pidfd(pid).unwrap()).unwrap();
+        }
+        spared.wait().unwrap();
+    }
+}
