@@ -6,4 +6,5 @@ pub mod command_stream;
 pub mod fuse_request;
 pub mod manager_transactions;
 pub mod parcel_values;
+pub mod ring_request;
 pub mod rpc_session;
