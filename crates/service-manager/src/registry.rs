@@ -277,7 +277,7 @@ impl ServiceRegistry {
         objects: &mut impl ObjectTable,
     ) -> Option<(ObjectId, bool)> {
         if !self.policy.permits(caller, AccessAction::Find, name) {
-            tracing::warn!(name, pid = caller.pid, uid = caller.uid, "may not find a service");
+            tracing::info!(name, pid = caller.pid, uid = caller.uid, "may not find a service");
             return None;
         }
         let service = self.services.get(name)?;
@@ -511,7 +511,7 @@ impl ServiceRegistry {
         if self.policy.permits(caller, action, name) {
             return Ok(());
         }
-        tracing::warn!(%action, name, pid = caller.pid, uid = caller.uid, "denied by the policy");
+        tracing::info!(%action, name, pid = caller.pid, uid = caller.uid, "denied by the policy");
         Err(DENIED)
     }
 
