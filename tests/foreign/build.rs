@@ -18,7 +18,7 @@ fn main() {
         .expect("the interfaces in aidl/ compile");
 
     let types = PathBuf::from("../aidl/aidl/types");
-    let sources = std::fs::read_dir(types.join("anybinder/test")).expect("it is there");
+    let sources = fs::read_dir(types.join("anybinder/test")).expect("it is there");
     sources
         .map(|entry| entry.expect("it can be read").path())
         .fold(rsbinder_aidl::Builder::new(), rsbinder_aidl::Builder::source)

@@ -77,6 +77,8 @@
 //!   [`StatusCode::UNKNOWN_ERROR`] and [`ExceptionCode::TRANSACTION_FAILED`].
 //! - [`ParcelableHolder`] is that of AIDL 14, which takes its stability as an argument.
 //! - A [`BorrowedParcel`](binder_impl::BorrowedParcel) is lent as a reference, not by value.
+//! - What a process has registered by [`add_service`], it registers again at the next service manager, should the one
+//!   that it registered at end.
 //! - Nothing of C lies beneath: there is no `AsNative`, and `binder_impl` has no `InterfaceClass`,
 //!   `AssociateClass` or `status_t`. [`ConnectionInfo`] has Rust's addresses instead of C's.
 //! - What are the crates `rpcbinder` and `binder_tokio` there are modules here: [`transport::rpc`] and

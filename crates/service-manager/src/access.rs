@@ -6,7 +6,7 @@ use crate::request::CallingContext;
 
 /// What an access rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum AccessAction {
     /// To register a service, and to hear of its clients.
     Add,
     /// To find a service, and to hear of its registration.
@@ -29,7 +29,7 @@ pub enum AccessPolicy {
 /// A line of a policy: it allows somebody something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRule {
-    actions: Vec<Action>,
+    actions: Vec<AccessAction>,
     who: Subject,
     names: Glob,
 }
@@ -76,7 +76,7 @@ impl AccessPolicy {
 
     /// Whether the caller may do that to services of a name.
     #[must_use]
-    pub fn permits(&self, caller: &CallingContext, action: Action, name: &str) -> bool {
+    pub fn permits(&self, caller: &CallingContext, action: AccessAction, name: &str) -> bool {
         match self {
             Self::AllowAll => true,
             Self::SameUser(uid) => caller.uid == *uid || caller.uid == 0,
@@ -103,29 +103,29 @@ impl AccessRule {
             _ => return Err("a rule is `allow ACTIONS WHO [NAMES]`".into()),
         };
         let actions = if actions == "*" {
-            vec![Action::Add, Action::Find, Action::List]
+            vec![AccessAction::Add, AccessAction::Find, AccessAction::List]
         } else {
             actions.split(',').map(action).collect::<Result<_, _>>()?
         };
         Ok(Self { actions, who: subject(who)?, names: Glob(names.to_owned()) })
     }
 
-    fn permits(&self, caller: &CallingContext, action: Action, name: &str) -> bool {
+    fn permits(&self, caller: &CallingContext, action: AccessAction, name: &str) -> bool {
         let is_meant = match &self.who {
             Subject::Everybody => true,
             Subject::User(uid) => caller.uid == *uid,
             Subject::Label(glob) => caller.label.as_deref().is_some_and(|it| glob.matches(it)),
         };
-        let is_named = action == Action::List || self.names.matches(name);
+        let is_named = action == AccessAction::List || self.names.matches(name);
         is_meant && is_named && self.actions.contains(&action)
     }
 }
 
-fn action(word: &str) -> Result<Action, String> {
+fn action(word: &str) -> Result<AccessAction, String> {
     match word {
-        "add" => Ok(Action::Add),
-        "find" => Ok(Action::Find),
-        "list" => Ok(Action::List),
+        "add" => Ok(AccessAction::Add),
+        "find" => Ok(AccessAction::Find),
+        "list" => Ok(AccessAction::List),
         _ => Err(format!("'{word}' is none of add, find, list, *")),
     }
 }
@@ -174,7 +174,7 @@ impl Glob {
     }
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for AccessAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Add => "add",
@@ -196,9 +196,9 @@ mod tests {
     fn the_same_user_and_root_may_do_everything() {
         let policy = AccessPolicy::SameUser(1000);
         for (uid, is_permitted) in [(1000, true), (0, true), (1001, false)] {
-            assert_eq!(policy.permits(&caller(uid, None), Action::Add, "x"), is_permitted);
+            assert_eq!(policy.permits(&caller(uid, None), AccessAction::Add, "x"), is_permitted);
         }
-        assert!(AccessPolicy::AllowAll.permits(&caller(5, None), Action::List, ""));
+        assert!(AccessPolicy::AllowAll.permits(&caller(5, None), AccessAction::List, ""));
     }
 
     #[test]
@@ -213,13 +213,13 @@ mod tests {
         )
         .unwrap();
         let me = caller(1000, None);
-        assert!(policy.permits(&me, Action::Add, "com.example.IFoo/default"));
-        assert!(!policy.permits(&me, Action::Add, "com.other.IFoo"));
-        assert!(policy.permits(&me, Action::List, ""));
-        assert!(!policy.permits(&caller(1, None), Action::Find, "com.example.x"));
-        assert!(policy.permits(&caller(1, Some("u:r:app_1:s0")), Action::Find, "x"));
-        assert!(!policy.permits(&caller(1, Some("u:r:app_12:s0")), Action::Find, "x"));
-        assert!(policy.permits(&caller(7, None), Action::Add, "anything"));
+        assert!(policy.permits(&me, AccessAction::Add, "com.example.IFoo/default"));
+        assert!(!policy.permits(&me, AccessAction::Add, "com.other.IFoo"));
+        assert!(policy.permits(&me, AccessAction::List, ""));
+        assert!(!policy.permits(&caller(1, None), AccessAction::Find, "com.example.x"));
+        assert!(policy.permits(&caller(1, Some("u:r:app_1:s0")), AccessAction::Find, "x"));
+        assert!(!policy.permits(&caller(1, Some("u:r:app_12:s0")), AccessAction::Find, "x"));
+        assert!(policy.permits(&caller(7, None), AccessAction::Add, "anything"));
         assert!(policy.wants_labels());
         assert!(!AccessPolicy::parse("allow find uid=1").unwrap().wants_labels());
     }

@@ -17,7 +17,7 @@ mod request;
 mod server;
 mod wire;
 
-pub use access::{AccessPolicy, Action, PolicyError};
+pub use access::{AccessAction, AccessPolicy, PolicyError};
 pub use declarations::{Declaration, DeclarationError, Declarations};
 pub use dialects::DialectChoice;
 pub use manager::{ClientCounter, Manager};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use binder::ExceptionCode;
 use binder::service_manager::ServiceDebugInfo;
 
-use crate::access::{AccessPolicy, Action};
+use crate::access::{AccessAction, AccessPolicy};
 use crate::declarations::Declarations;
 use crate::request::{
     CallingContext, Denial, FoundService, ManagerAnswer, ManagerRequest, ObjectId,
@@ -153,7 +153,7 @@ impl ServiceRegistry {
                 self.unlisten(caller, &name, callback).map(|()| ManagerAnswer::Done)
             }
             Asked::IsDeclared { name } => {
-                self.require(caller, Action::Find, &name)?;
+                self.require(caller, AccessAction::Find, &name)?;
                 Ok(ManagerAnswer::Truth(self.declarations.get(&name).is_some()))
             }
             Asked::DeclaredInstances { interface } => {
@@ -162,7 +162,7 @@ impl ServiceRegistry {
                 self.found_of(caller, &all, name_of)
             }
             Asked::UpdatableViaApex { name } => {
-                self.require(caller, Action::Find, &name)?;
+                self.require(caller, AccessAction::Find, &name)?;
                 let declared = self.declarations.get(&name);
                 Ok(ManagerAnswer::Name(declared.and_then(|it| it.updatable_via_apex.clone())))
             }
@@ -171,7 +171,7 @@ impl ServiceRegistry {
                 self.found_of(caller, &all, str::to_owned)
             }
             Asked::Address { name } => {
-                self.require(caller, Action::Find, &name)?;
+                self.require(caller, AccessAction::Find, &name)?;
                 let declared = self.declarations.get(&name);
                 Ok(ManagerAnswer::Address(declared.and_then(|it| it.address.clone())))
             }
@@ -235,7 +235,7 @@ impl ServiceRegistry {
     ///
     /// [`Denial`] if the caller may not list services.
     pub fn describe(&self, caller: &CallingContext) -> Result<String, Denial> {
-        self.require(caller, Action::List, "")?;
+        self.require(caller, AccessAction::List, "")?;
         let mut text = format!("{} services:\n", self.services.len());
         for (name, service) in &self.services {
             let CallingContext { pid, uid, .. } = service.owner;
@@ -258,7 +258,7 @@ impl ServiceRegistry {
         let accessor = self.declarations.get(name).and_then(|it| it.accessor.clone());
         match accessor.filter(|_| takes_accessor) {
             Some(accessor) => {
-                let is_permitted = self.policy.permits(caller, Action::Find, name);
+                let is_permitted = self.policy.permits(caller, AccessAction::Find, name);
                 let found = is_permitted.then(|| self.find_registered(caller, &accessor, objects));
                 FoundService::Accessor(found.flatten().map(|(object, _)| object))
             }
@@ -276,8 +276,8 @@ impl ServiceRegistry {
         name: &str,
         objects: &mut impl ObjectTable,
     ) -> Option<(ObjectId, bool)> {
-        if !self.policy.permits(caller, Action::Find, name) {
-            tracing::warn!(name, pid = caller.pid, uid = caller.uid, "may not find a service");
+        if !self.policy.permits(caller, AccessAction::Find, name) {
+            tracing::info!(name, pid = caller.pid, uid = caller.uid, "may not find a service");
             return None;
         }
         let service = self.services.get(name)?;
@@ -294,7 +294,7 @@ impl ServiceRegistry {
         flags: i32,
         objects: &mut impl ObjectTable,
     ) -> Result<(), Denial> {
-        self.require(caller, Action::Add, &name)?;
+        self.require(caller, AccessAction::Add, &name)?;
         require_valid(&name)?;
         let must_be_declared = !self.declarations.is_empty() && objects.is_vintf_stable(object);
         if must_be_declared && self.declarations.get(&name).is_none() {
@@ -326,7 +326,7 @@ impl ServiceRegistry {
     }
 
     fn list(&self, caller: &CallingContext, flags: i32) -> Result<Vec<String>, Denial> {
-        self.require(caller, Action::List, "")?;
+        self.require(caller, AccessAction::List, "")?;
         let listed = self.services.iter().filter(|(_, service)| service.flags & flags != 0);
         Ok(listed.map(|(name, _)| name.clone()).collect())
     }
@@ -338,7 +338,7 @@ impl ServiceRegistry {
         callback: ObjectId,
         objects: &mut impl ObjectTable,
     ) -> Result<(), Denial> {
-        self.require(caller, Action::Find, &name)?;
+        self.require(caller, AccessAction::Find, &name)?;
         require_valid(&name)?;
         self.require_room(caller)?;
         self.refer(callback, objects)?;
@@ -357,7 +357,7 @@ impl ServiceRegistry {
         name: &str,
         callback: ObjectId,
     ) -> Result<(), Denial> {
-        self.require(caller, Action::Find, name)?;
+        self.require(caller, AccessAction::Find, name)?;
         let gone = remove_callback(&mut self.listeners, |of| of == name, callback);
         if gone.is_empty() {
             return Err(illegal_state("Nothing to unregister."));
@@ -374,7 +374,7 @@ impl ServiceRegistry {
         callback: ObjectId,
         objects: &mut impl ObjectTable,
     ) -> Result<(), Denial> {
-        self.require(caller, Action::Add, &name)?;
+        self.require(caller, AccessAction::Add, &name)?;
         let service = self.services.get(&name).ok_or(illegal_argument("Service doesn't exist."))?;
         if service.owner.pid != caller.pid {
             return Err(unsupported("Only service can register client callback for itself."));
@@ -403,7 +403,7 @@ impl ServiceRegistry {
         object: ObjectId,
         objects: &mut impl ObjectTable,
     ) -> Result<(), Denial> {
-        self.require(caller, Action::Add, name)?;
+        self.require(caller, AccessAction::Add, name)?;
         let service = self.services.get(name).ok_or(illegal_state("Service not registered."))?;
         if service.owner.pid != caller.pid {
             return Err(unsupported("Service can only unregister itself."));
@@ -425,7 +425,7 @@ impl ServiceRegistry {
     }
 
     fn debug_info(&self, caller: &CallingContext) -> Result<Vec<ServiceDebugInfo>, Denial> {
-        self.require(caller, Action::List, "")?;
+        self.require(caller, AccessAction::List, "")?;
         let info = |(name, service): (&String, &Service)| ServiceDebugInfo {
             name: name.clone(),
             debug_pid: service.owner.pid,
@@ -440,7 +440,8 @@ impl ServiceRegistry {
         all: &[&str],
         name_of: impl Fn(&str) -> String,
     ) -> Result<ManagerAnswer<ObjectId>, Denial> {
-        let is_permitted = |it: &&&str| self.policy.permits(caller, Action::Find, &name_of(it));
+        let is_permitted =
+            |it: &&&str| self.policy.permits(caller, AccessAction::Find, &name_of(it));
         let found: Vec<_> = all.iter().filter(is_permitted).map(|it| (*it).to_owned()).collect();
         if found.is_empty() && !all.is_empty() {
             return Err(DENIED);
@@ -501,11 +502,16 @@ impl ServiceRegistry {
         }
     }
 
-    fn require(&self, caller: &CallingContext, action: Action, name: &str) -> Result<(), Denial> {
+    fn require(
+        &self,
+        caller: &CallingContext,
+        action: AccessAction,
+        name: &str,
+    ) -> Result<(), Denial> {
         if self.policy.permits(caller, action, name) {
             return Ok(());
         }
-        tracing::warn!(%action, name, pid = caller.pid, uid = caller.uid, "denied by the policy");
+        tracing::info!(%action, name, pid = caller.pid, uid = caller.uid, "denied by the policy");
         Err(DENIED)
     }
 

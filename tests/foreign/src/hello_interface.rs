@@ -1,4 +1,5 @@
 // What the AIDL compiler makes of the `IHello` of `docs/libbinder.md`, as far as the example needs it.
+#[allow(missing_docs, reason = "as what is generated")]
 pub mod aidl {
     pub mod com {
         pub mod example {

@@ -147,3 +147,29 @@ fn one_user_may_not_fill_the_memory() {
     rig.registry.object_died(ObjectId(1));
     assert!(!rig.registry.refers_to(ObjectId(1)));
 }
+
+#[test]
+fn only_after_a_while_is_a_service_told_that_its_clients_have_gone() {
+    let mut rig = Rig::new("allow * *");
+    let (service, callback) = (ObjectId(1), ObjectId(2));
+    let name = || "x".to_owned();
+    rig.add("x", 1).unwrap();
+    let listen = ManagerRequest::ListenForClients { name: name(), service, callback };
+    rig.ask(listen).unwrap();
+    assert_eq!(rig.effects(), [], "nobody has it, and nothing else was said");
+    rig.find("x", false);
+    let told = |has_clients| RegistryEffect::Clients { callback, service, has_clients };
+    assert_eq!(rig.effects(), [told(true)]);
+    let unregister = || ManagerRequest::TryUnregister { name: name(), service };
+    assert_eq!(rig.ask(unregister()), Err(ExceptionCode::ILLEGAL_STATE), "it is about to be held");
+    rig.registry.count_clients(&mut rig.world);
+    assert_eq!(rig.effects(), [], "who was given it has an interval to take hold of it");
+    assert_eq!(rig.ask(unregister()), Err(ExceptionCode::ILLEGAL_STATE), "it was told of clients");
+    assert_eq!(rig.effects(), []);
+    rig.registry.count_clients(&mut rig.world);
+    assert_eq!(rig.effects(), [], "the refusal counts as a client");
+    rig.registry.count_clients(&mut rig.world);
+    assert_eq!(rig.effects(), [told(false)]);
+    assert_eq!(rig.ask(unregister()), Ok(ManagerAnswer::Done));
+    assert_eq!(rig.effects(), [RegistryEffect::Forget(service)]);
+}
