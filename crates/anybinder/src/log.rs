@@ -26,8 +26,17 @@ const QUEUE_BYTES: usize = 256 << 10;
 /// How long a process that ends waits for its last lines to be written.
 const FLUSH_TIME: Duration = Duration::from_millis(500);
 
+/// Whether what is told may have colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Colors {
+    /// It may at a terminal.
+    AtTerminal,
+    /// It may not: it goes to a file later.
+    None,
+}
+
 /// Sends log lines to stderr: warnings, or more by `verbose`, or as RUST_LOG says.
-pub(crate) fn start(verbose: u8) {
+pub(crate) fn start(verbose: u8, colors: Colors) {
     let level = match verbose {
         0 => "warn",
         1 => "info",
@@ -37,7 +46,7 @@ pub(crate) fn start(verbose: u8) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(io::stderr().is_terminal())
+        .with_ansi(colors == Colors::AtTerminal && io::stderr().is_terminal())
         .with_writer(|| Stderr)
         // It would tell of them on stderr, and panic where that fails.
         .log_internal_errors(false)

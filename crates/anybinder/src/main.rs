@@ -34,10 +34,12 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
+use crate::log::Colors;
 
 fn main() -> ExitCode {
     let cli = Cli::parse_and_check();
-    log::start(cli.verbose);
+    let colors = if worlds::makes_log(&cli.command) { Colors::None } else { Colors::AtTerminal };
+    log::start(cli.verbose, colors);
     let done = require_proc(&cli.command).and_then(|()| perform(cli.command));
     let status = done.unwrap_or_else(|failure| {
         failure.print();

@@ -27,11 +27,11 @@ pub(crate) use self::name::WorldName;
 
 use self::client::{Attachment, JoinRequest};
 use self::create::Keep;
-use self::protocol::Wish;
+use self::protocol::WorldRequest;
 use self::registry::{Registry, RegistryLock, WorldDir, WorldState};
 use crate::cli::{
-    CreateOptions, EnterOptions, ExecOptions, ListOptions, LogsOptions, RemoveOptions, RunOptions,
-    StopOptions, WorldCommand,
+    Command, CreateOptions, EnterOptions, ExecOptions, ListOptions, LogsOptions, RemoveOptions,
+    RunOptions, StopOptions, WorldCommand,
 };
 use crate::failure::{Failure, failed};
 use crate::inspect::table::RecordTable;
@@ -50,6 +50,15 @@ pub(crate) fn run(command: &WorldCommand) -> Result<ExitCode, Failure> {
         WorldCommand::Stop(options) => stop(options),
         WorldCommand::Rm(options) => remove(options),
         WorldCommand::Logs(options) => logs(options),
+    }
+}
+
+/// Whether a command makes a world whose processes write to a log.
+pub(crate) fn makes_log(command: &Command) -> bool {
+    match command {
+        Command::World(WorldCommand::Create(_)) => true,
+        Command::Run(options) => options.name.is_some(),
+        _ => false,
     }
 }
 
@@ -199,7 +208,7 @@ fn end(world: &WorldDir, patience: Duration) -> Result<(), Failure> {
     let Some(own) = own_processes(world) else { return Ok(()) };
     let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
     let socket = client::connect(world).and_then(|socket| {
-        let asked = protocol::send(&socket, &Wish::Stop { patience_ms }, &[]);
+        let asked = protocol::send(&socket, &WorldRequest::Stop { patience_ms }, &[]);
         asked.map(|()| socket).map_err(failed("asking the world to end"))
     });
     let answer_time = if socket.is_ok() { patience + END_TIME } else { Duration::ZERO };
@@ -268,7 +277,7 @@ fn logs(options: &LogsOptions) -> Result<ExitCode, Failure> {
         || io::copy(&mut log, &mut io::stdout()).map(drop).map_err(failed("printing the log"));
     if options.follow && world.state() == WorldState::Running {
         let socket = client::connect(&world)?;
-        protocol::send(&socket, &Wish::Watch, &[]).map_err(failed("watching the world"))?;
+        protocol::send(&socket, &WorldRequest::Watch, &[]).map_err(failed("watching the world"))?;
         // It is told of nothing but the end.
         let files = [(socket.as_fd(), Readiness::Read)];
         let has_ended = || {

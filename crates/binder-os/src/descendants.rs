@@ -65,39 +65,3 @@ fn children(pid: u32) -> Vec<u32> {
     };
     lists.flat_map(numbers).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use std::io::{BufRead, BufReader};
-    use std::os::unix::process::ExitStatusExt;
-    use std::process::{Command, Stdio};
-
-    use super::*;
-
-    #[test]
-    fn the_spared_and_theirs_are_left_alone() {
-        let start = |script: &str| {
-            let mut command = Command::new("sh");
-            let mut child = command.args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
-            let mut line = String::new();
-            BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-            (child, line.trim_end().parse::<u32>().unwrap())
-        };
-        let (mut spared, below_spared) = start("sleep 1000 >&- & echo $!; wait");
-        let (mut ended, below_ended) = start("sleep 1000 >&- & echo $!; wait");
-        let own = std::process::id();
-        let listed = list(own, Some(spared.id()));
-        assert!(listed.contains(&ended.id()) && listed.contains(&below_ended), "{listed:?}");
-        assert!(!listed.contains(&spared.id()) && !listed.contains(&below_spared), "{listed:?}");
-        assert_eq!(list(spared.id(), None), [below_spared]);
-        assert!(is_below(below_ended, own) && !is_below(own, below_ended));
-
-        assert!(signal(&[Signal::TERM, Signal::CONT], Some(spared.id())) >= 2);
-        assert_eq!(ended.wait().unwrap().signal(), Some(15));
-        assert!(processes::is_alive(below_spared));
-        for pid in [below_spared, spared.id()] {
-            processes::kill(&processes::pidfd(pid).unwrap()).unwrap();
-        }
-        spared.wait().unwrap();
-    }
-}

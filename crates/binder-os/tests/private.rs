@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use binder_os::broker::{self, Broker, BrokerStep, GivenFile, StartError};
 use binder_os::client_files::{self, TakeError};
+use binder_os::descendants;
 use binder_os::fork_count;
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
@@ -26,7 +27,7 @@ use binder_os::{FileInFlight, UserAndGroup};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
-const CASES: [(&str, fn()); 16] = [
+const CASES: [(&str, fn()); 17] = [
     ("a_user_takes_files_from_a_broker", a_user_takes_files_from_a_broker),
     ("fork_is_refused_among_threads", fork_is_refused_among_threads),
     ("forks_are_counted_from_where_it_was_asked", forks_are_counted_from_where_it_was_asked),
@@ -39,6 +40,7 @@ const CASES: [(&str, fn()); 16] = [
     ("the_members_of_a_mount_namespace_end", || members_end(Way::Mount)),
     ("the_members_of_a_user_namespace_end", || members_end(Way::User)),
     ("descendants_end_and_nobody_else", descendants_end),
+    ("descendants_are_signalled_but_for_the_spared", descendants_are_signalled),
     ("a_trapped_call_is_answered", a_trapped_call_is_answered),
     ("root_gets_a_private_dev", || a_new_dev(Way::Mount)),
     ("root_gets_a_private_dev_in_a_user_namespace", || a_new_dev(Way::User)),
@@ -397,6 +399,40 @@ fn descendants_end() {
     assert_eq!(next_change(), (spared.pid(), Change::Stopped(19)), "it lives");
     processes::end_children(None).unwrap();
     assert_eq!(processes::next_change().unwrap(), None);
+}
+
+fn descendants_are_signalled() {
+    processes::adopt_orphans().unwrap();
+    let (mut report, reporter) = io::pipe().unwrap();
+    // Each with a child, in a session of its own, whose number it tells.
+    let family = || {
+        fork(|| {
+            let child = fork(|| {
+                processes::leave_session().unwrap();
+                sleep_for_ever();
+            });
+            (&reporter).write_all(&child.pid().to_ne_bytes()).unwrap();
+            sleep_for_ever();
+        })
+    };
+    let mut told = || {
+        let mut number = [0; 4];
+        report.read_exact(&mut number).unwrap();
+        u32::from_ne_bytes(number)
+    };
+    let (spared, below_spared) = (family(), told());
+    let (ended, below_ended) = (family(), told());
+    let own = std::process::id();
+    assert_eq!(descendants::list(own, Some(spared.pid())), [ended.pid(), below_ended]);
+    assert_eq!(descendants::list(spared.pid(), None), [below_spared]);
+
+    assert_eq!(descendants::signal(&[Signal::TERM, Signal::CONT], Some(spared.pid())), 2);
+    // The second comes to us when its parent has ended.
+    let killed: BTreeSet<_> = [next_change(), next_change()].map(|(pid, _)| pid).into();
+    assert_eq!(killed, BTreeSet::from([ended.pid(), below_ended]));
+    assert_eq!(descendants::list(own, None), [spared.pid(), below_spared]);
+    assert_eq!(processes::count_children(spared.pid()).unwrap(), 0);
+    processes::end_children(None).unwrap();
 }
 
 fn a_new_dev(way: Way) {

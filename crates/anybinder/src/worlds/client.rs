@@ -18,7 +18,7 @@ use binder_os::readiness::{self, Readiness};
 use binder_os::signals::{Arrived, Sender, SignalStream};
 use binder_os::terminal::{self, Pty, RawTerminal};
 
-use super::protocol::{self, Invocation, SignalTarget, Told, Wish, Words};
+use super::protocol::{self, Invocation, SignalTarget, Words, WorldRequest, WorldResponse};
 use super::registry::WorldDir;
 use crate::failure::{Failure, failed};
 
@@ -85,23 +85,24 @@ pub(super) fn run(world: &WorldDir, request: &JoinRequest<'_>) -> Result<u8, Fai
     let invocation = Invocation::new(terminal.is_some(), request.user, own);
     // Before the command can end or stop, so that none of what it causes is missed.
     let signals = SignalStream::block(&SIGNALS).map_err(failed("blocking signals"))?;
-    protocol::send(&socket, &Wish::Run(invocation), &files).map_err(failed("asking the world"))?;
+    protocol::send(&socket, &WorldRequest::Run(invocation), &files)
+        .map_err(failed("asking the world"))?;
     drop(files);
     let client = Client { world, socket, signals };
     let first = client.next()?;
     match first {
-        Told::Started if !is_attached => Ok(0),
-        Told::Started => match terminal {
+        WorldResponse::Started if !is_attached => Ok(0),
+        WorldResponse::Started => match terminal {
             Some((pty, used)) => {
                 drop(used);
                 client.show(pty)
             }
             None => client.wait(),
         },
-        Told::Refused(why) => {
+        WorldResponse::Refused(why) => {
             Err(Failure::new(format!("running a command in the world '{}'", world.name), why))
         }
-        Told::Ended { .. } | Told::Stopped => {
+        WorldResponse::Ended { .. } | WorldResponse::Stopped => {
             Err(Failure::new("hearing from the world", format!("{first:?}, of what has not begun")))
         }
     }
@@ -133,7 +134,7 @@ enum Reaction {
 
 impl Client<'_> {
     /// Waits for what the world tells next.
-    fn next(&self) -> Result<Told, Failure> {
+    fn next(&self) -> Result<WorldResponse, Failure> {
         let tried = || format!("hearing from the world '{}'", self.world.name);
         match protocol::receive(&self.socket) {
             Ok(Some((told, _))) => Ok(told),
@@ -158,12 +159,14 @@ impl Client<'_> {
             }
             if ready[0] {
                 match self.next()? {
-                    Told::Ended { status, ends_world } => return Ok(self.end(status, ends_world)),
-                    Told::Stopped => {
+                    WorldResponse::Ended { status, ends_world } => {
+                        return Ok(self.end(status, ends_world));
+                    }
+                    WorldResponse::Stopped => {
                         // The shell that watches us must see it; its SIGCONT goes on to the command.
                         processes::stop_self().map_err(failed("stopping with the command"))?;
                     }
-                    Told::Started | Told::Refused(_) => {}
+                    WorldResponse::Started | WorldResponse::Refused(_) => {}
                 }
             }
         }
@@ -218,7 +221,7 @@ impl Client<'_> {
                 }
             }
             if ready[0]
-                && let Told::Ended { status, ends_world } = self.next()?
+                && let WorldResponse::Ended { status, ends_world } = self.next()?
             {
                 // What the command has printed is there, whatever still runs.
                 while has_printed(&pty)? && print_once(&mut pty, &mut stdout)? {}
@@ -231,14 +234,14 @@ impl Client<'_> {
     fn end(&self, status: u8, ends_world: bool) -> u8 {
         if ends_world {
             // Nothing more is told, so this waits for the end of the connection.
-            let _ = protocol::receive::<Told>(&self.socket);
+            let _ = protocol::receive::<WorldResponse>(&self.socket);
         }
         status
     }
 
     fn pass_on(&self, signal: Signal, to: SignalTarget) {
         // A world that has ended says so by the connection.
-        let _ = protocol::send(&self.socket, &Wish::signal(signal, to), &[]);
+        let _ = protocol::send(&self.socket, &WorldRequest::signal(signal, to), &[]);
     }
 }
 

@@ -18,16 +18,18 @@ use binder_os::processes::{self, Change, Child, Fork, Signal};
 use binder_os::readiness::{self, Readiness};
 
 use super::member::{self, MemberContext};
-use super::protocol::{self, Invocation, SignalTarget, Told, Wish};
+use super::protocol::{self, Invocation, SignalTarget, WorldRequest, WorldResponse};
 use crate::failure::{Failure, failed};
 use crate::world::World;
 
 /// So long the processes of a world have when its own process is asked to end by a signal.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// No client can ask for more.
+const PATIENCE_MAX: Duration = Duration::from_secs(86_400);
 /// Killed processes need a moment to go; what they have just started is killed in the next.
 const KILL_INTERVAL: Duration = Duration::from_millis(5);
-/// As many clients as are served at a time.
-const CONNECTIONS_MAX: usize = 1024;
+/// As many clients as are served at a time: fewer than files may be open.
+const CONNECTIONS_MAX: usize = 256;
 
 /// The process of a world.
 pub(super) struct WorldMonitor {
@@ -151,10 +153,10 @@ impl WorldMonitor {
         }
         // From the last on, so that places stay what they are.
         for at in (0..self.connections.len()).rev().filter(|at| clients[*at]) {
-            self.hear(at);
+            self.receive_from(at);
         }
         if own[1] {
-            self.meet();
+            self.accept();
         }
         if own[0] {
             self.take_signal()?;
@@ -162,7 +164,7 @@ impl WorldMonitor {
         Ok(())
     }
 
-    fn meet(&mut self) {
+    fn accept(&mut self) {
         match self.listener.accept() {
             Ok(Some(socket)) if is_own_user(&socket) => {
                 self.connections.push(ClientConnection { socket, command: None });
@@ -173,9 +175,10 @@ impl WorldMonitor {
     }
 
     /// Takes what a client wants, or its end.
-    fn hear(&mut self, at: usize) {
-        let wish = match protocol::receive::<Wish>(&self.connections[at].socket) {
-            Ok(Some(wish)) => wish,
+    fn receive_from(&mut self, at: usize) {
+        let (request, files) = match protocol::receive::<WorldRequest>(&self.connections[at].socket)
+        {
+            Ok(Some(request)) => request,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Ok(None) => return self.end_connection(at),
             Err(error) => {
@@ -183,25 +186,27 @@ impl WorldMonitor {
                 return self.end_connection(at);
             }
         };
-        let (wish, files) = wish;
-        match wish {
-            Wish::Run(_) if self.connections[at].command.is_some() => {
-                self.tell(at, &Told::Refused("this client waits for a command already".to_owned()));
+        match request {
+            WorldRequest::Run(_) if self.connections[at].command.is_some() => {
+                self.respond(
+                    at,
+                    &WorldResponse::Refused("this client waits for a command already".to_owned()),
+                );
             }
-            Wish::Run(invocation) => {
-                let told = match self.start(invocation, files) {
+            WorldRequest::Run(invocation) => {
+                let response = match self.start(invocation, files) {
                     Ok(command) => {
                         self.connections[at].command = command;
                         if let Lifetime::OfProcesses(creator) = &mut self.lifetime {
                             *creator = None;
                         }
-                        Told::Started
+                        WorldResponse::Started
                     }
-                    Err(failure) => Told::Refused(failure.to_string()),
+                    Err(failure) => WorldResponse::Refused(failure.to_string()),
                 };
-                self.tell(at, &told);
+                self.respond(at, &response);
             }
-            Wish::Signal { number, to } => {
+            WorldRequest::Signal { number, to } => {
                 let signal = Signal::from_named_raw(number);
                 if let (Some(command), Some(signal)) = (self.connections[at].command, signal) {
                     let sent = match to {
@@ -213,8 +218,8 @@ impl WorldMonitor {
                     }
                 }
             }
-            Wish::Stop { patience_ms } => self.stop(Duration::from_millis(patience_ms)),
-            Wish::Watch => {}
+            WorldRequest::Stop { patience_ms } => self.stop(Duration::from_millis(patience_ms)),
+            WorldRequest::Watch => {}
         }
     }
 
@@ -250,10 +255,10 @@ impl WorldMonitor {
         }
     }
 
-    fn tell(&self, at: usize, told: &Told) {
+    fn respond(&self, at: usize, response: &WorldResponse) {
         // A client that is gone, or does not read, does without.
-        if let Err(error) = protocol::send(&self.connections[at].socket, told, &[]) {
-            tracing::debug!(%error, ?told, "a client was not told");
+        if let Err(error) = protocol::send(&self.connections[at].socket, response, &[]) {
+            tracing::debug!(%error, ?response, "a client was not told");
         }
     }
 
@@ -282,7 +287,7 @@ impl WorldMonitor {
                     self.connections[at].command = None;
                     ended.push((at, status));
                 }
-                (Some(at), None) => self.tell(at, &Told::Stopped),
+                (Some(at), None) => self.respond(at, &WorldResponse::Stopped),
                 (None, _) if pid == driver && !matches!(change, Change::Stopped(_)) => {
                     driver_end = Some(change);
                 }
@@ -292,7 +297,7 @@ impl WorldMonitor {
         }
         for (at, status) in ended {
             let ends_world = self.is_over()?;
-            self.tell(at, &Told::Ended { status, ends_world });
+            self.respond(at, &WorldResponse::Ended { status, ends_world });
         }
         match driver_end {
             None => Ok(()),
@@ -305,7 +310,7 @@ impl WorldMonitor {
 
     /// Asks all processes of the world to end, and has those killed that have not within some time.
     fn stop(&mut self, patience: Duration) {
-        let when = Instant::now() + patience;
+        let when = Instant::now() + patience.min(PATIENCE_MAX);
         self.ending = match self.ending {
             Ending::No => {
                 let asked = [Signal::TERM, Signal::CONT];

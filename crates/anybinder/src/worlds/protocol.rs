@@ -18,9 +18,9 @@ const PACKET_BYTES_MAX: usize = 4096;
 /// The words of an invocation have so many bytes at most; the kernel's limit is a quarter of the stack's.
 const WORDS_BYTES_MAX: u64 = 16 << 20;
 
-/// What a client wants.
+/// What a client asks for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Wish {
+pub(crate) enum WorldRequest {
     /// A command to be run. The [words](Words) come along as a file, and after that what are to be its files 0 to
     /// 2, unless its output goes to the log.
     Run(Invocation),
@@ -52,9 +52,9 @@ pub(crate) struct Invocation {
     no_new_privileges: bool,
 }
 
-/// What a client is told.
+/// What a client is told of that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Told {
+pub(crate) enum WorldResponse {
     /// The command has a process.
     Started,
     /// It is stopped by a signal of job control.
@@ -90,7 +90,7 @@ impl Invocation {
     }
 }
 
-impl Wish {
+impl WorldRequest {
     pub(crate) fn signal(signal: Signal, to: SignalTarget) -> Self {
         Self::Signal { number: signal.as_raw(), to }
     }
