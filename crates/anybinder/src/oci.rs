@@ -28,6 +28,7 @@ use crate::failure::{Failure, failed};
 use crate::links::Links;
 use crate::log;
 use crate::mount::OwnMount;
+use crate::mounts::{self, MountState};
 use crate::run::DEVICE_MODE;
 use crate::world;
 
@@ -100,7 +101,7 @@ impl NewContainer {
 
     /// Starts a driver for the container, and has it asked about the system calls of this process.
     fn supply(&self, options: &Options) -> Result<(), Failure> {
-        let place = Place::make(Path::new(CONTAINERS_DIR).join(&self.id), options)?;
+        let place = Place::make(&self.id, options)?;
         let dir = place.binderfs();
         let (ours, theirs) =
             UnixStream::pair().map_err(failed("creating a socket to the driver"))?;
@@ -152,11 +153,26 @@ struct Place {
 }
 
 impl Place {
-    /// Makes the place of a container, which may have had one that was killed.
-    fn make(dir: PathBuf, options: &Options) -> Result<Self, Failure> {
-        let devices = options.devices.iter().map(|device| device.name.clone()).collect();
-        let place = Self { dir, devices };
-        place.remove();
+    /// Makes a place for a container. It is another one each time: the driver of an earlier container of that name may be
+    /// about to remove its own. Those whose drivers were killed go.
+    fn make(id: &OsStr, options: &Options) -> Result<Self, Failure> {
+        let devices: Vec<_> = options.devices.iter().map(|device| device.name.clone()).collect();
+        let begin = [id.as_bytes(), b"."].concat();
+        let at = |name: &OsStr| Self {
+            dir: Path::new(CONTAINERS_DIR).join(name),
+            devices: devices.clone(),
+        };
+        for entry in fs::read_dir(CONTAINERS_DIR).into_iter().flatten().flatten() {
+            let old = at(&entry.file_name());
+            let is_of_it = entry.file_name().as_bytes().starts_with(&begin);
+            if is_of_it
+                && mounts::standing_at(&old.binderfs()).is_ok_and(|it| it == MountState::Abandoned)
+            {
+                old.remove();
+            }
+        }
+        let name = [&begin, std::process::id().to_string().as_bytes()].concat();
+        let place = at(OsStr::from_bytes(&name));
         let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(place.binderfs());
         let made =
             made.and_then(|()| place.bound().try_for_each(|file| File::create(file).map(drop)));

@@ -118,7 +118,7 @@ fn a_runtime_that_we_stand_for_brings_the_supervisor_into_containers() {
     let lines = format!(
         r#"
 PLACE=/run/anybinder/containers/{id}
-gone() {{ while [ -e $PLACE ]; do sleep 0.01; done; ! grep -q " $PLACE" /proc/self/mounts; }}
+gone() {{ while ls -d $PLACE.* >/dev/null 2>&1; do sleep 0.01; done; ! grep -q " $PLACE\." /proc/self/mounts; }}
 anybinder oci run --bundle $BUNDLE {id}
 gone
 anybinder oci run --bundle $BUNDLE_THAT_MOUNTS {id}
@@ -134,12 +134,20 @@ anybinder oci start {id}
 # Its first process has the device open, and others may open it, too.
 until grep -q opened /mnt/out; do sleep 0.01; done
 grep Seccomp_filters /proc/$(cat /mnt/pid)/status
-ls $PLACE
+ls $PLACE.*
 anybinder oci exec {id} /hello_binder
 anybinder oci kill {id} KILL
 until anybinder oci state {id} | grep -q stopped; do sleep 0.01; done
 anybinder oci delete {id}
 gone; cat /mnt/out
+# Of one whose driver was killed, the next of that name finds nothing.
+sed -i 's|exec 3<>/dev/binder; echo opened; sleep 1000|true|' $BUNDLE/config.json
+anybinder oci create --bundle $BUNDLE {id} </dev/null >/dev/null 2>&1
+old=$(echo $PLACE.*); kill -s KILL $(pgrep --ns $$ --nslist mnt -x binder-driver)
+until ls $old/binderfs 2>&1 | grep -q 'not connected'; do sleep 0.01; done
+runc delete --force {id}
+anybinder oci run --bundle $BUNDLE {id}
+gone
 # What cannot be made leaves nothing.
 anybinder oci run --bundle /nowhere {id} 2>&1 | head -n 1
 gone
