@@ -81,6 +81,29 @@ fn a_mount_has_a_manager_that_ends_with_its_driver() {
 }
 
 #[test]
+fn a_manager_whose_mount_is_replaced_ends_and_its_driver_with_it() {
+    if !is_root() {
+        return binder_testkit::skip("only root can mount for all");
+    }
+    let script = "mount -t tmpfs tmpfs /mnt
+        options='/mnt --devices x --manager'
+        $1 mount $options
+        driver=$(pgrep -f '^[^ ]*anybinder mount /mnt --devices x --manager$')
+        manager=$(pgrep -f '^[^ ]*anybinder servicemanager --background /mnt/x ')
+        $1 mount $options --replace
+        $1 service --device /mnt/x check manager
+        for pid in $driver $manager; do
+            while grep -q '^State:.[^Z]' /proc/$pid/status 2>/dev/null; do sleep 0.01; done
+        done
+        $1 service --device /mnt/x check manager
+        kill $(pgrep -f '^[^ ]*anybinder mount /mnt --devices x --manager --replace$')
+        exec true";
+    let outcome = finish(&mut in_mounts(script, PROGRAM, &[]));
+    let wanted = "Service manager: found\nService manager: found\n";
+    assert_eq!(outcome.stdout, wanted, "{outcome:?}");
+}
+
+#[test]
 fn bash_completes_names_of_services() {
     for caller in Caller::all() {
         let script = "cat > /dev/null
