@@ -165,7 +165,7 @@ Arguments, one after the other:
   s16 TEXT                     a string
   null                         no object
   fd PATH                      a file, opened for reading
-  nfd N                        the file that is open here as N
+  nfd N                        the file that is open here as N; opened anew by its name, if it is no standard stream
 
 Examples:
   anybinder service call manager 1 s16 com.example.IHello/default")]

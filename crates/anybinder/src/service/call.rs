@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io;
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -59,10 +60,17 @@ fn write<'w>(
         }
         "nfd" => {
             let fd: u32 = number(next()?)?;
-            // By its name, which makes a description of its own: numbers belong to whoever opened them.
-            let tried = format!("opening the file that is open here as {fd}");
-            let file = File::open(format!("/proc/self/fd/{fd}")).map_err(failed(&tried))?;
-            data.write_file(file.as_fd())
+            match fd {
+                0 => data.write_file(io::stdin().as_fd()),
+                1 => data.write_file(io::stdout().as_fd()),
+                2 => data.write_file(io::stderr().as_fd()),
+                // By its name, which makes a description of its own: numbers belong to whoever opened them.
+                _ => {
+                    let tried = format!("opening the file that is open here as {fd}");
+                    let file = File::open(format!("/proc/self/fd/{fd}")).map_err(failed(&tried))?;
+                    data.write_file(file.as_fd())
+                }
+            }
         }
         _ => {
             return Err(Failure::new(format!("reading '{kind}'"), "it is no type of an argument")

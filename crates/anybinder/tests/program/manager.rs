@@ -62,14 +62,14 @@ fn a_mount_has_a_manager_that_ends_with_its_driver() {
         let script = format!(
             "mount -t tmpfs tmpfs /mnt
              if [ -n '{foreground}' ]; then
-                 $1 mount /mnt --devices x --manager {foreground} & driver=$!
-                 until $1 service --device /mnt/x check manager 2>/dev/null; do sleep 0.01; done
+                 $1 mount /mnt --devices ended --manager {foreground} & driver=$!
+                 until $1 service --device /mnt/ended check manager 2>/dev/null; do sleep 0.01; done
              else
-                 $1 mount /mnt --devices x --manager
-                 driver=$(pgrep -f '^[^ ]*anybinder mount /mnt --devices x --manager$')
-                 $1 service --device /mnt/x check manager
+                 $1 mount /mnt --devices ended --manager
+                 driver=$(pgrep -f \"^$1 mount /mnt --devices ended --manager$\")
+                 $1 service --device /mnt/ended check manager
              fi
-             manager=$(pgrep -f '^[^ ]*anybinder servicemanager --background /mnt/x ')
+             manager=$(pgrep -f \"^$1 servicemanager --background /mnt/ended \")
              kill $driver
              while grep -q '^State:.[^Z]' /proc/$manager/status 2>/dev/null; do sleep 0.01; done
              echo ended; exec true"
@@ -78,6 +78,29 @@ fn a_mount_has_a_manager_that_ends_with_its_driver() {
         let wanted = "Service manager: found\nended\n";
         assert!(outcome.stdout.ends_with(wanted), "'{foreground}': {outcome:?}");
     }
+}
+
+#[test]
+fn a_manager_whose_mount_is_replaced_ends_and_its_driver_with_it() {
+    if !is_root() {
+        return binder_testkit::skip("only root can mount for all");
+    }
+    let script = "mount -t tmpfs tmpfs /mnt
+        options='/mnt --devices gone --manager'
+        $1 mount $options
+        driver=$(pgrep -f \"^$1 mount /mnt --devices gone --manager$\")
+        manager=$(pgrep -f \"^$1 servicemanager --background /mnt/gone \")
+        $1 mount $options --replace
+        $1 service --device /mnt/gone check manager
+        for pid in $driver $manager; do
+            while grep -q '^State:.[^Z]' /proc/$pid/status 2>/dev/null; do sleep 0.01; done
+        done
+        $1 service --device /mnt/gone check manager
+        kill $(pgrep -f \"^$1 mount /mnt --devices gone --manager --replace$\")
+        exec true";
+    let outcome = finish(&mut in_mounts(script, PROGRAM, &[]));
+    let wanted = "Service manager: found\nService manager: found\n";
+    assert_eq!(outcome.stdout, wanted, "{outcome:?}");
 }
 
 #[test]
