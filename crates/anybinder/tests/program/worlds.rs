@@ -9,7 +9,7 @@ mod terminals;
 use std::process::Stdio;
 
 use self::home::Home;
-use crate::caller::{Caller, finish};
+use crate::caller::{Caller, PROGRAM, finish};
 
 #[test]
 fn a_world_is_made_joined_stopped_and_removed() {
@@ -48,6 +48,23 @@ fn a_world_is_made_joined_stopped_and_removed() {
             assert!(refused.code() == 1 && refused.stderr.contains(part), "{words:?}: {refused:?}");
         }
         home.fine(&["rm", "dev"]);
+        assert_eq!(home.list(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_world_has_a_service_manager_if_it_is_asked_for() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        home.fine(&["create", "dev", "--manager"]);
+        let listed = home.fine(&["exec", "dev", "--", PROGRAM, "service", "list", "--names"]);
+        assert_eq!(listed, "manager\n");
+        home.fine(&["stop", "dev"]);
+        home.fine(&["rm", "dev"]);
+        // With its last process such a world would never end.
+        let refused = finish(&mut home.program(&["run", "--name", "dev", "--manager", "true"]));
+        assert_eq!(refused.code(), 1);
+        assert!(refused.stderr.contains("world create NAME --manager"), "{refused:?}");
         assert_eq!(home.list(), Vec::<String>::new());
     }
 }
