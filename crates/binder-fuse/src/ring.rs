@@ -205,6 +205,18 @@ impl SessionShared {
         Ok(left)
     }
 
+    /// Runs what is posted in the slots of a file, before something that came later: the thread that watches them may wait for
+    /// a processor.
+    pub(crate) fn run_posted(&self, file: &Arc<ClientFile>) {
+        let Some(ring) = file.ring() else { return };
+        let mut batch = Batch::default();
+        for slot in SlotIndex::of_bits(ring.take_posted()) {
+            let begun = ring.begin(file, slot, self.rings.next_sequence());
+            let left = begun.and_then(|begun| self.run_begun(begun, &mut batch));
+            left.into_iter().for_each(|left| self.io_queue.push(left));
+        }
+    }
+
     /// Ends the wait of request `unique` for an answer, because of a signal, and the call as far as it can end. Says whether
     /// there is such a wait.
     ///
