@@ -86,7 +86,7 @@ fn odd_names_are_refused_before_anything_is_done() {
         &"n".repeat(65),
     ] {
         for words in [&["create"][..], &["exec"], &["stop"], &["rm"], &["logs"], &["enter"]] {
-            let mut command = std::process::Command::new(crate::caller::PROGRAM);
+            let mut command = std::process::Command::new(PROGRAM);
             command.arg("world").args(words).args(["--", name, "true"]);
             let outcome = finish(&mut command);
             assert_eq!(outcome.code(), 2, "{words:?} {name:?}: {outcome:?}");
