@@ -1,8 +1,9 @@
 //! Accesses to the memory of clients: what is asked for, and what came of it.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
-use binder_core::{Commands, CopyFault, CopyOut, ThreadKey};
+use binder_core::{Commands, CopyFault, CopyOut, EarlyReservationKey, ThreadKey};
 use binder_uapi::BinderWriteRead;
 
 use crate::request::RequestContext;
@@ -31,6 +32,15 @@ pub struct AccessRequest {
     pub can_wait: bool,
     /// How it ended, once it has been made.
     pub end: AccessEnd,
+}
+
+impl AccessRequest {
+    /// Takes the reservations that were made for commands which no call will run: they are to be
+    /// [given up](crate::Frontend::give_up_reservation).
+    pub fn take_reservations(&mut self) -> Vec<EarlyReservationKey> {
+        let MemoryAccess::Commands(_, commands) = &mut self.access else { return Vec::new() };
+        core::iter::from_fn(|| commands.take_reservation()).collect()
+    }
 }
 
 /// How an access to a client's memory ended.

@@ -121,6 +121,11 @@ impl Call {
         self.data.bytes()
     }
 
+    /// The same, by value.
+    pub fn ioctl_data(&self) -> IoctlData {
+        self.data
+    }
+
     /// The returns that go back with the answer.
     pub fn returns(&self) -> &[u8] {
         self.returns.bytes()

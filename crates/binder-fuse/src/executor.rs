@@ -205,7 +205,7 @@ impl SessionShared {
         }
     }
 
-    fn answer(&self, unique: u64, answer: Answer, data: &[u8], returns: &[u8]) {
+    pub(crate) fn answer(&self, unique: u64, answer: Answer, data: &[u8], returns: &[u8]) {
         if let Some(id) = RingCallId::of_unique(unique) {
             return self.answer_in_ring(id, answer, data, returns);
         }

@@ -258,7 +258,7 @@ fn has_interrupted(shared: &SessionShared) -> bool {
 fn look_at_sleepers(shared: &SessionShared) -> u32 {
     let start = processes::own_thread_time();
     let mut sleepers = Vec::new();
-    shared.first_fetches.cancel_interrupted();
+    shared.cancel_interrupted_fetches();
     for device in shared.devices_in_use() {
         let list = |state: &mut DeviceState| {
             state.frontend.cancel_interrupted();

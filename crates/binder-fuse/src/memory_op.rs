@@ -19,6 +19,7 @@ use binder_uapi::{BINDER_WRITE_READ, BinderTransactionDataSg};
 
 use crate::client_file::ClientFile;
 use crate::device::{Batch, Job};
+use crate::first_fetches::AfterFetch;
 use crate::housekeeper::ROUND;
 use crate::io_queue::IoRequest;
 use crate::quota::Charge;
@@ -125,20 +126,30 @@ impl SessionShared {
             self.submit(&file.device, Job::Event(begin_call(call, thread)));
             return Err(Replaced);
         }
-        self.first_fetches.begin(&file, &fetch.request);
+        self.first_fetches.begin(&file, &fetch.request, call.ioctl_data());
         fetch.end = self.perform(&file, &mut fetch, MemoryAccessor::Reader);
-        if self.first_fetches.end(call.unique()) {
-            call.note_interruption();
-        }
-        call.set_fetched(fetch);
-        let job = Job::Event(begin_call(call, thread));
+        let job = match self.first_fetches.end(call.unique()) {
+            AfterFetch::Begins { was_interrupted } => {
+                if was_interrupted {
+                    call.note_interruption();
+                }
+                call.set_fetched(fetch);
+                Some(Job::Event(begin_call(call, thread)))
+            }
+            AfterFetch::IsOver => {
+                self.give_up_reserved(&file, fetch.take_reservations());
+                None
+            }
+        };
         if !reader.advance(0) {
             // The other has marked the client.
             self.slow.end_wait(pid, true);
-            self.submit(&file.device, job);
+            if let Some(job) = job {
+                self.submit(&file.device, job);
+            }
             return Err(Replaced);
         }
-        Ok(self.submit_and_take(&file.device, job, reader.batch()))
+        Ok(job.and_then(|job| self.submit_and_take(&file.device, job, reader.batch())))
     }
 
     /// Accesses memory for a call, as a reader does, and goes on with the call. Returns the first of what is

@@ -126,7 +126,7 @@ impl SessionShared {
         is_done
     }
 
-    fn give_up_reserved(&self, file: &ClientFile, reserved: Vec<EarlyReservationKey>) {
+    pub(crate) fn give_up_reserved(&self, file: &ClientFile, reserved: Vec<EarlyReservationKey>) {
         if reserved.is_empty() {
             return;
         }

@@ -119,7 +119,7 @@ impl SessionShared {
             if !self.events().interrupt(target)
                 && !self.interrupt_log_read(target)
                 && !self.interrupt_wait_in_ring(target)
-                && !self.first_fetches.interrupt(target)
+                && !self.interrupt_first_fetch(target)
             {
                 self.refuse(unique, Errno::EAGAIN);
             }
