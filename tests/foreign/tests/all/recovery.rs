@@ -129,7 +129,10 @@ for delivery in auto store; do
     "$here/anybinder" mount $dir --delivery $delivery --stats
     driver=$(pgrep -f "^$here/anybinder mount $dir ")
     "$here/own_files" unread $dir/binder $dir/binder_logs/state $dir/binder-control $0 > $dir.told &
+    client=$!
     soon grep -q waiting $dir.told
+    # It says so before it does.
+    soon grep -q "^State:.S" /proc/$client/status
     kill -9 $driver
     soon grep -q answer $dir.told
     soon has_ended
