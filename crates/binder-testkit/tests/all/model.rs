@@ -4,6 +4,7 @@ use binder_testkit::game::{Game, SLOTS, Step, acquaintance};
 use binder_testkit::{CoreRig, Stage};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 /// Steps, of whose sends that share are oneways.
 fn step(oneways: f64) -> impl Strategy<Value = Step> {
@@ -113,9 +114,19 @@ fn after_the_acquaintance_everybody_can_call_everybody() {
     }
 }
 
+fn games() -> ProptestConfig {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let rng_seed = match config.rng_seed {
+        RngSeed::Random => RngSeed::Fixed(1),
+        chosen => chosen,
+    };
+    ProptestConfig { rng_seed, ..config }
+}
+
 proptest! {
-    // A failure is to become a test of its own, not a seed in a file.
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    // A failure is to become a test of its own, not a seed in a file. The games are the same each time: others are for hand,
+    // by PROPTEST_RNG_SEED.
+    #![proptest_config(games())]
 
     #[test]
     fn those_who_freeze_each_other_read_what_the_model_reads(
