@@ -69,6 +69,8 @@ pub enum Action<F> {
         call: Box<BinderWriteRead>,
         /// What to do.
         work: Box<FdWork>,
+        /// The returns that the call has [carried](crate::Call::carry_returns) so far.
+        returns: Box<[u8]>,
     },
     /// Looks whether `O_NONBLOCK` is still set: [`Event::ModeSeen`] tells.
     LookAtMode {
@@ -148,7 +150,7 @@ pub enum Action<F> {
     Report(Box<SendReport>),
 }
 
-const _: () = assert!(size_of::<Action<Box<()>>>() <= 48);
+const _: () = assert!(size_of::<Action<Box<()>>>() <= 56);
 
 /// How an ioctl ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -59,8 +59,9 @@ impl<F: Clone> Frontend<F> {
         let file = file.handle.clone();
         call.state = CallState::ChangingFiles;
         let struct_so_far = Box::new(call.request);
+        let returns = call.returns().into();
         self.calls.insert(call);
-        self.actions.push(Action::FdWork { file, request, call: struct_so_far, work });
+        self.actions.push(Action::FdWork { file, request, call: struct_so_far, work, returns });
     }
 
     /// Goes on with a call that waits for descriptor work as another of its thread, `to`: where the call came from,

@@ -153,7 +153,11 @@ impl SessionShared {
                 let payer = caller.payer_of(&request);
                 self.locate(payer, WantedMapping { file, receiver, request, commands });
             }
-            Action::FdWork { file, request, call, work } => {
+            Action::FdWork { file, request, call, work, returns } => {
+                if let Some(id) = RingCallId::of_unique(request.unique) {
+                    let moved = MovedFdWork { request: *request, call: *call, work };
+                    return self.move_out_of_ring(id, moved, &returns);
+                }
                 self.begin_fd_work(file, *request, *call, work, sink);
             }
             Action::LookAtMode { file, process, unique } => {
@@ -226,9 +230,6 @@ impl SessionShared {
         work: Box<FdWork>,
         sink: &mut Sink<'_>,
     ) {
-        if let Some(id) = RingCallId::of_unique(request.unique) {
-            return self.move_out_of_ring(id, MovedFdWork { request, call, work });
-        }
         let can_add_fds = file.can_add_fds(request.tid);
         let (waits_in, purpose) = (WaitsIn::Request, FdTaskKind::FdWork(work));
         let task = FdTask { file, request, call, waits_in, purpose, can_add_fds };

@@ -313,11 +313,11 @@ impl SessionShared {
     }
 
     /// Has the thread of a call make an ioctl, where its descriptors can be changed.
-    pub(crate) fn move_out_of_ring(&self, id: RingCallId, moved: MovedFdWork) {
+    pub(crate) fn move_out_of_ring(&self, id: RingCallId, moved: MovedFdWork, returns: &[u8]) {
         let call = moved.call;
         let Some(ring) = self.rings.get(id) else { return };
         ring.move_out(id, moved);
-        self.finish_in_ring(id, RingAnswer::DECLINED, &call, &[]);
+        self.finish_in_ring(id, RingAnswer::DECLINED, &call, returns);
     }
 
     /// Sees to the slot of a thread that makes an ioctl. If that is to go on with a call of the slot, what goes on is

@@ -263,7 +263,7 @@ impl World {
             Action::Locate { receiver, request, commands, .. } => {
                 self.locate_for(device, receiver, &request, commands);
             }
-            Action::FdWork { file, request, call, work } => {
+            Action::FdWork { file, request, call, work, .. } => {
                 self.executor.assert_is_unanswered(request.unique);
                 let task = FdTask { file, request: *request, call: *call, work };
                 self.executor.tasks.push_back((device, task));
