@@ -144,12 +144,15 @@ fn serial_fraction_has_a_line_for_each_peer_and_size(device: &str) {
     let of = |bytes| ["binder", "deferred"].map(|what| (Some(what), Some(bytes)));
     assert_eq!(lines.collect::<Vec<_>>(), [of(0), of(64)].concat());
     for row in &rows {
-        let [share, of_8, at_most] =
-            ["share", "times_of_8", "times_at_most"].map(|key| row[key].as_f64());
-        assert!(Some(0.0) < share && Some(1.0) <= of_8 && of_8 < at_most, "{row}");
+        // Few of so few holds are timed, and one in which a busy machine stopped the daemon counts for all: none of the
+        // times is large or small for certain.
         let [held, daemon, all] =
             ["held_ns", "daemon_cpu_ns", "all_cpu_ns"].map(|key| row[key].as_u64());
-        assert!(Some(0) < held && held < daemon && daemon < all, "{row}");
+        assert!(Some(0) < held && Some(0) < daemon && daemon < all, "{row}");
+        let [share, of_8, at_most] = ["share", "times_of_8", "times_at_most"]
+            .map(|key| row[key].as_f64().expect("a number"));
+        assert!(0.0 < share && (at_most * share - 1.0).abs() < 1e-6, "{row}");
+        assert_eq!(of_8 < at_most, share < 1.0, "{row}");
         assert!(row["holds"].as_f64() > Some(1.0), "{row}");
     }
 }
