@@ -92,9 +92,8 @@ const DONE: &[u8] = b"!";
 /// In this variable the processes inside find the number of their driver's process.
 pub(crate) const DRIVER_PID: &str = "ANYBINDER_DAEMON_PID";
 
-/// Signals that this process passes on, and the one that tells of its children.
-const SIGNALS: [Signal; 10] = [
-    Signal::CHILD,
+/// Signals that are passed on to a command, or acted upon for it.
+pub(crate) const PASSED_ON: [Signal; 9] = [
     Signal::INT,
     Signal::TERM,
     Signal::HUP,
@@ -139,7 +138,8 @@ impl World {
     ) -> Result<Self, Failure> {
         // A parent may have chosen to ignore the end of its children, which we inherit.
         signals::reset(Signal::CHILD).map_err(failed("resetting SIGCHLD"))?;
-        let signals = SignalStream::block(&SIGNALS).map_err(failed("blocking signals"))?;
+        let signals = SignalStream::block(&[&[Signal::CHILD][..], &PASSED_ON].concat())
+            .map_err(failed("blocking signals"))?;
         processes::adopt_orphans().map_err(failed("adopting orphans"))?;
 
         let names: Vec<_> = options.devices.iter().map(|device| &device.name).collect();

@@ -35,10 +35,16 @@ impl Spares {
         }
     }
 
-    /// The access by which the next commands of a call are fetched.
-    pub fn fetch(&mut self, request: RequestContext, call: &BinderWriteRead) -> Box<AccessRequest> {
-        let commands = self.commands(call);
-        self.access(request, MemoryAccess::Commands(*call, commands), false)
+    /// The access by which the next commands of a call are fetched, if there are any.
+    pub fn fetch(
+        &mut self,
+        request: RequestContext,
+        call: &BinderWriteRead,
+    ) -> Option<Box<AccessRequest>> {
+        (call.write_consumed < call.write_size).then(|| {
+            let commands = self.commands(call);
+            self.access(request, MemoryAccess::Commands(*call, commands), false)
+        })
     }
 
     /// Commands to be replaced.

@@ -18,7 +18,7 @@ use binder_os::{ClientMemory, MappedMemory};
 use binder_uapi::{BINDER_WRITE_READ, BinderTransactionDataSg};
 
 use crate::client_file::ClientFile;
-use crate::device::{Batch, Job};
+use crate::device::{Batch, DeviceWork, Job};
 use crate::first_fetches::AfterFetch;
 use crate::housekeeper::ROUND;
 use crate::io_queue::IoRequest;
@@ -101,7 +101,15 @@ pub(crate) enum MemoryAccessor {
     Pool,
 }
 
-/// What tells the front end of a call of which nothing is fetched, or what its memory is fetched with.
+/// Does `work` for a request. A bug in it ends the request alone.
+pub(crate) fn guarded(request: &RequestContext, work: impl FnOnce() -> AccessEnd) -> AccessEnd {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        tracing::error!(request.unique, "a request met a bug when memory was accessed for it");
+        AccessEnd::Bug
+    })
+}
+
+/// The event with which a `BINDER_WRITE_READ` comes to its front end.
 pub(crate) fn begin_call(call: Box<Call>, thread: CallingThread) -> Event {
     Event::Ioctl { call, thread, command: BINDER_WRITE_READ }
 }
@@ -137,19 +145,44 @@ impl SessionShared {
                 Some(Job::Event(begin_call(call, thread)))
             }
             AfterFetch::IsOver => {
-                self.give_up_reserved(&file, fetch.take_reservations());
+                self.give_up_reserved(&file, &mut fetch);
                 None
             }
         };
-        if !reader.advance(0) {
-            // The other has marked the client.
-            self.slow.end_wait(pid, true);
-            if let Some(job) = job {
-                self.submit(&file.device, job);
-            }
-            return Err(Replaced);
+        self.come_back(reader, &file, job)
+    }
+
+    /// Goes on after an access by a reader, unless another has taken its place meanwhile.
+    fn come_back(
+        &self,
+        reader: &mut RequestReader,
+        file: &ClientFile,
+        job: Option<Job>,
+    ) -> Result<Option<IoRequest>, Replaced> {
+        if reader.advance(0) {
+            let go_on = |job| self.submit_and_take(&file.device, job, reader.batch());
+            return Ok(job.and_then(go_on));
         }
-        Ok(job.and_then(|job| self.submit_and_take(&file.device, job, reader.batch())))
+        // The other has marked the client.
+        self.slow.end_wait(file.pid, true);
+        if let Some(job) = job {
+            self.submit(&file.device, job);
+        }
+        Err(Replaced)
+    }
+
+    /// Gives up what was reserved for commands that no call will run, or that are fetched once more.
+    pub(crate) fn give_up_reserved(&self, file: &ClientFile, fetch: &mut AccessRequest) {
+        let reserved = fetch.take_reservations();
+        if reserved.is_empty() {
+            return;
+        }
+        let work: DeviceWork = Box::new(move |state| {
+            for reservation in reserved {
+                state.frontend.give_up_reservation(reservation, &mut state.clients);
+            }
+        });
+        self.submit(&file.device, Job::Work(work));
     }
 
     /// Accesses memory for a call, as a reader does, and goes on with the call. Returns the first of what is
@@ -174,14 +207,7 @@ impl SessionShared {
             return Err(Replaced);
         }
         access.end = self.perform(&file, &mut access, MemoryAccessor::Reader);
-        let job = Job::Event(Event::Accessed(access));
-        if !reader.advance(0) {
-            // The other has marked the client.
-            self.slow.end_wait(pid, true);
-            self.submit(&file.device, job);
-            return Err(Replaced);
-        }
-        Ok(self.submit_and_take(&file.device, job, reader.batch()))
+        self.come_back(reader, &file, Some(Job::Event(Event::Accessed(access))))
     }
 
     /// Has a thread of the pool access memory for a call, and go on with that.
@@ -217,7 +243,7 @@ impl SessionShared {
             return AccessEnd::Cut;
         };
         let MemoryHandle { memory, habits, .. } = &mut *handle;
-        let work = AssertUnwindSafe(|| match access {
+        let done = guarded(request, || match access {
             MemoryAccess::Commands(call, commands) => {
                 let is_reader = by == MemoryAccessor::Reader;
                 let reserve = |kind, data: &_| {
@@ -232,10 +258,6 @@ impl SessionShared {
                 Err(fault) => AccessEnd::Fault(fault),
             },
             MemoryAccess::Turn(..) | MemoryAccess::Nothing => AccessEnd::Done,
-        });
-        let done = catch_unwind(work).unwrap_or_else(|_| {
-            tracing::error!(request.unique, "a request met a bug when memory was accessed for it");
-            AccessEnd::Bug
         });
         let is_cut = file.take_back_memory(request.unique, handle);
         if is_cut && done == AccessEnd::Done { AccessEnd::Cut } else { done }

@@ -18,13 +18,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use binder_core::{Errno, ProcessKey};
-use binder_frontend::{Answer, Call, CallingThread, Event, IoctlData, RequestContext};
+use binder_frontend::{Answer, Call, CallingThread, IoctlData, RequestContext};
 use binder_os::RingMemory;
 use binder_ring::layout::RETURNS_BYTES;
 use binder_ring::{RingAnswer, SlotIndex};
-use binder_uapi::{
-    BINDER_WRITE_READ, BinderWriteRead, RING_INTERRUPT, RING_VERSION, RingAttach, RingWait,
-};
+use binder_uapi::{BinderWriteRead, RING_INTERRUPT, RING_VERSION, RingAttach, RingWait};
 use fuse_wire::{Header, reply};
 use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
@@ -33,7 +31,7 @@ use crate::client_file::ClientFile;
 use crate::descriptors::mappings;
 use crate::device::{Batch, DeviceState, DeviceWork, Job};
 use crate::io_queue::IoRequest;
-use crate::memory_op::MemoryAccessor;
+use crate::memory_op::{MemoryAccessor, begin_call};
 use crate::session::SessionShared;
 use crate::strings::errno;
 use crate::wire::send;
@@ -269,14 +267,13 @@ impl SessionShared {
         let posted = call;
         let mut call = batch.spares.call(request, IoctlData::of(&posted));
         call.carry_returns(posted.read_buffer.wrapping_add(posted.read_consumed), RETURNS_BYTES);
-        if posted.write_consumed < posted.write_size {
-            let mut fetch = batch.spares.fetch(request, &posted);
-            if self.access_in_slot(&file, &mut fetch, MemoryAccessor::Reader) {
-                call.set_fetched(fetch);
-            }
+        if let Some(mut fetch) = batch.spares.fetch(request, &posted)
+            && self.access_in_slot(&file, &mut fetch, MemoryAccessor::Reader)
+        {
+            call.set_fetched(fetch);
         }
-        let event = Event::Ioctl { call, thread, command: BINDER_WRITE_READ };
-        let left = self.submit_and_take(&file.device, Job::Event(event), batch);
+        let job = Job::Event(begin_call(call, thread));
+        let left = self.submit_and_take(&file.device, job, batch);
         // It may be on its way here when a signal comes, or when its file is closed: all that are under way are
         // interrupted then.
         if ring.was_interrupted(id) || file.is_closed() {

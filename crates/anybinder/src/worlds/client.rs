@@ -21,19 +21,7 @@ use binder_os::terminal::{self, Pty, RawTerminal};
 use super::protocol::{self, Invocation, SignalTarget, Words, WorldRequest, WorldResponse};
 use super::registry::WorldDir;
 use crate::failure::{Failure, failed};
-
-/// Signals that are passed on, or acted upon.
-const SIGNALS: [Signal; 9] = [
-    Signal::INT,
-    Signal::TERM,
-    Signal::HUP,
-    Signal::QUIT,
-    Signal::USR1,
-    Signal::USR2,
-    Signal::WINCH,
-    Signal::CONT,
-    Signal::TSTP,
-];
+use crate::world::PASSED_ON;
 
 /// What is asked for.
 pub(super) struct JoinRequest<'r> {
@@ -84,7 +72,7 @@ pub(super) fn run(world: &WorldDir, request: &JoinRequest<'_>) -> Result<u8, Fai
     let own = Inheritable::own().map_err(failed("finding out about this process"))?;
     let invocation = Invocation::new(terminal.is_some(), request.user, own);
     // Before the command can end or stop, so that none of what it causes is missed.
-    let signals = SignalStream::block(&SIGNALS).map_err(failed("blocking signals"))?;
+    let signals = SignalStream::block(&PASSED_ON).map_err(failed("blocking signals"))?;
     protocol::send(&socket, &WorldRequest::Run(invocation), &files)
         .map_err(failed("asking the world"))?;
     drop(files);

@@ -3,8 +3,6 @@
 //! Nothing here waits for a client, so any thread may do it. What is not in the slot is read from the client itself, as for
 //! every other call.
 
-use std::iter;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use binder_core::{CallerMemory, ClaimedAddr, CopyFault, EarlyReservationKey, TransactionKind};
@@ -13,8 +11,7 @@ use binder_uapi::BinderTransactionDataSg;
 
 use super::file::{RingCallId, SlotData};
 use crate::client_file::ClientFile;
-use crate::device::{DeviceWork, Job};
-use crate::memory_op::{MemoryAccessor, ReservedBuffer};
+use crate::memory_op::{MemoryAccessor, ReservedBuffer, guarded};
 use crate::session::SessionShared;
 
 /// A client's memory, as far as it lies in a slot.
@@ -93,7 +90,7 @@ impl SessionShared {
         let Some(id) = RingCallId::of_unique(access.request.unique) else { return false };
         let Some(ring) = file.ring().filter(|_| !access.can_wait) else { return false };
         let request = access.request;
-        let is_done = match &mut access.access {
+        let has_missed = match &mut access.access {
             MemoryAccess::Commands(call, commands) => {
                 let reserve = |kind, data: &_| match by {
                     MemoryAccessor::Reader => self.reserve_early(file, &request, kind, data),
@@ -102,39 +99,19 @@ impl SessionShared {
                 };
                 let Some(data) = ring.data_of(id) else { return false };
                 let mut memory = OfSlot { data, has_missed: false, reserve };
-                let fetch = AssertUnwindSafe(|| commands.fetch_next(call, &mut memory));
-                if catch_unwind(fetch).is_err() {
-                    tracing::error!(request.unique, "a request met a bug when its slot was read");
-                    access.end = AccessEnd::Bug;
-                    return true;
-                }
-                if memory.has_missed {
-                    // All is fetched once more.
-                    let reserved = iter::from_fn(|| commands.take_reservation()).collect();
-                    self.give_up_reserved(file, reserved);
-                    return false;
-                }
-                true
+                access.end = guarded(&request, || {
+                    commands.fetch_next(call, &mut memory);
+                    AccessEnd::Done
+                });
+                memory.has_missed && access.end == AccessEnd::Done
             }
-            // They have no room in the slot.
-            MemoryAccess::CopyOut(_) => false,
-            MemoryAccess::Turn(..) | MemoryAccess::Nothing => false,
+            // Returns that are not carried have no room in the slot.
+            MemoryAccess::CopyOut(_) | MemoryAccess::Turn(..) | MemoryAccess::Nothing => true,
         };
-        if is_done {
-            access.end = AccessEnd::Done;
+        if has_missed {
+            // All is fetched once more.
+            self.give_up_reserved(file, access);
         }
-        is_done
-    }
-
-    pub(crate) fn give_up_reserved(&self, file: &ClientFile, reserved: Vec<EarlyReservationKey>) {
-        if reserved.is_empty() {
-            return;
-        }
-        let work: DeviceWork = Box::new(move |state| {
-            for reservation in reserved {
-                state.frontend.give_up_reservation(reservation, &mut state.clients);
-            }
-        });
-        self.submit(&file.device, Job::Work(work));
+        !has_missed
     }
 }

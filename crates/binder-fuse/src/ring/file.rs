@@ -258,34 +258,30 @@ impl RingFile {
 
     /// Notes that a signal wants to end a call.
     pub(super) fn note_interruption(&self, id: RingCallId) {
-        let Some(slot) = id.slot() else { return };
-        let mut slot = self.slot(slot);
-        if let Some(call) = slot.as_mut().and_then(|it| it.call.as_mut()).filter(|it| it.id == id) {
-            call.was_interrupted = true;
-        }
+        self.with_call(id, |call| call.was_interrupted = true);
     }
 
     /// Whether a signal wants to end a call that is under way.
     pub(super) fn was_interrupted(&self, id: RingCallId) -> bool {
-        let Some(slot) = id.slot() else { return false };
-        let slot = self.slot(slot);
-        let call = slot.as_ref().and_then(|it| it.call.as_ref());
-        call.is_some_and(|call| call.id == id && call.was_interrupted)
+        self.with_call(id, |call| call.was_interrupted).unwrap_or(false)
     }
 
     /// The struct that was posted with a call.
     pub(super) fn posted_call(&self, id: RingCallId) -> Option<BinderWriteRead> {
-        let slot = self.slot(id.slot()?);
-        let call = slot.as_ref()?.call.as_ref().filter(|call| call.id == id)?;
-        Some(call.request.call)
+        self.with_call(id, |call| call.request.call)
     }
 
     /// What lies in the slot of a call.
     pub(super) fn data_of(&self, id: RingCallId) -> Option<SlotData<'_>> {
-        let index = id.slot()?;
-        let slot = self.slot(index);
-        let call = slot.as_ref()?.call.as_ref().filter(|call| call.id == id)?;
-        Some(SlotData { memory: &self.memory, slot: index, windows: call.request.windows })
+        let slot = id.slot()?;
+        let windows = self.with_call(id, |call| call.request.windows)?;
+        Some(SlotData { memory: &self.memory, slot, windows })
+    }
+
+    /// Has something done with a call, unless it is over.
+    fn with_call<T>(&self, id: RingCallId, work: impl FnOnce(&mut RingCall) -> T) -> Option<T> {
+        let mut slot = self.slot(id.slot()?);
+        slot.as_mut()?.call.as_mut().filter(|call| call.id == id).map(work)
     }
 
     /// Answers a call, unless it is over. Returns the request in which its thread waits for that.

@@ -68,8 +68,9 @@ impl SessionShared {
         let call = batch.spares.call(request, data);
         if command == BINDER_WRITE_READ {
             thread.priority = self.priorities.of_thread(tid);
-            if let Some(wanted) = commands_in(bytes) {
-                let fetch = batch.spares.fetch(request, &wanted);
+            if let Ok(wanted) = BinderWriteRead::read_from_bytes(bytes)
+                && let Some(fetch) = batch.spares.fetch(request, &wanted)
+            {
                 return Some(IoRequest::Begin { file, call, thread, fetch });
             }
         }
@@ -144,10 +145,4 @@ impl SessionShared {
     fn is_control(&self, fh: u64) -> bool {
         matches!(self.files().get(index(fh)), Some(File::Control))
     }
-}
-
-/// The caller's struct, if it has commands.
-fn commands_in(bytes: &[u8]) -> Option<BinderWriteRead> {
-    let call = BinderWriteRead::read_from_bytes(bytes).ok()?;
-    (call.write_consumed < call.write_size).then_some(call)
 }

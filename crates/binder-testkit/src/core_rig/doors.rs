@@ -54,15 +54,12 @@ impl World {
         if door == Door::Carrying && can_be_carried {
             call.carry_returns(start, there.len());
         }
-        if wanted.write_consumed >= wanted.write_size {
-            return;
-        }
+        let Some(mut fetch) = Spares::default().fetch(*request, &wanted) else { return };
         let trouble = self.executor.trouble_now();
         if trouble == Some(Trouble::Stall) {
             // It comes at a step that ends with the client.
             return self.executor.set_trouble(Some((0, Trouble::Stall)));
         }
-        let mut fetch = Spares::default().fetch(*request, &wanted);
         fetch.end = self.perform(device, file, &mut fetch, trouble);
         call.set_fetched(fetch);
         match trouble {
