@@ -146,6 +146,8 @@ struct Node {
     has_weak: bool,
     pending_strong: bool,
     pending_weak: bool,
+    /// Whether it was held other than by strong counts, when that was last looked at.
+    was_known: bool,
     /// The oneway that is under way, and those behind it.
     has_oneway: bool,
     oneways: VecDeque<Code>,

@@ -26,9 +26,13 @@ impl Model {
     }
 
     fn is_weak(&self, id: NodeId) -> bool {
+        self.is_strong(id) || self.is_known(id)
+    }
+
+    /// Whether the object is held other than by strong counts.
+    fn is_known(&self, id: NodeId) -> bool {
         let node = &self.nodes[&id];
-        self.is_strong(id)
-            || node.pending_weak
+        node.pending_weak
             || self.references_to(id).next().is_some()
             || self.is_in_a_buffer(id, Object::WeakBinder(node.ptr))
     }
@@ -56,6 +60,7 @@ impl Model {
             has_weak: false,
             pending_strong: false,
             pending_weak: false,
+            was_known: false,
             has_oneway: false,
             oneways: [].into(),
         };
@@ -67,17 +72,22 @@ impl Model {
 
     /// Tells owners of what they no longer need to hold, and forgets objects that no process knows.
     /// To be called after every single thing that was let go.
+    ///
+    /// That only a buffer holds an object any more is looked into when the owner reads, which comes to nothing, but is
+    /// what the owner is told of before all that happens from here on.
     pub(super) fn attend(&mut self) {
         for id in self.nodes.keys().copied().collect::<Vec<_>>() {
-            let (is_strong, is_weak) = (self.is_strong(id), self.is_weak(id));
-            let node = &self.nodes[&id];
+            let (is_strong, is_weak) = self.strength(id);
+            let is_known = self.is_known(id);
+            let node = self.node(id);
+            let is_lost = std::mem::replace(&mut node.was_known, is_known) && !is_known;
             let is_told = node.has_strong || node.has_weak;
-            match node.owner {
-                _ if !is_weak && (node.owner.is_none() || !is_told) => self.forget(id),
-                Some(owner)
-                    if ((node.has_strong && !is_strong) || (node.has_weak && !is_weak))
-                        && !self.is_queued(owner, Work::Node(id)) =>
-                {
+            let is_less = (node.has_strong && !is_strong) || (node.has_weak && !is_weak);
+            let is_news = is_less || (is_lost && is_told);
+            let owner = node.owner;
+            match owner {
+                _ if !is_weak && !(is_told && owner.is_some()) => self.forget(id),
+                Some(owner) if is_news && !self.is_queued(owner, Work::Node(id)) => {
                     self.process(owner).todo.push_back(Work::Node(id));
                 }
                 _ => {}
@@ -155,6 +165,7 @@ impl Model {
         is_strong: bool,
         sender: Option<Pid>,
     ) -> u32 {
+        self.node(node).was_known = true;
         let lowest = u32::from(self.manager != Some(node));
         let references = &mut self.process(pid).references;
         let known = references.iter().find(|(_, it)| it.node == node).map(|(handle, _)| *handle);

@@ -221,9 +221,10 @@ impl Model {
             }
             Object::Descriptor => return None,
         };
-        let known = &self.nodes[&node];
+        let known = self.node(node);
         if known.owner == Some(to) {
             let ptr = known.ptr;
+            known.was_known |= !is_strong;
             return Some(if is_strong { Object::Binder(ptr) } else { Object::WeakBinder(ptr) });
         }
         let handle = self.give(to, node, is_strong, sender);

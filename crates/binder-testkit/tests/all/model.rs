@@ -114,6 +114,23 @@ fn after_the_acquaintance_everybody_can_call_everybody() {
     }
 }
 
+#[test]
+fn what_a_buffer_alone_holds_is_looked_into_before_a_later_death() {
+    let steps = [
+        Step::Replace { slot: 2 },
+        Step::Send { slot: 0, handle: 6, is_oneway: false, objects: vec![] },
+        Step::Replace { slot: 0 },
+        Step::Read { slot: 1 },
+        Step::Replace { slot: 3 },
+        Step::RequestDeath { slot: 1, handle: 0 },
+        Step::Free { slot: 1, which: 0 },
+        Step::Reply { slot: 1, objects: vec![] },
+    ];
+    for objects in [1, 2, 256] {
+        compare(&[&acquaintance()[..], &steps].concat(), objects);
+    }
+}
+
 fn games() -> ProptestConfig {
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     let rng_seed = match config.rng_seed {
