@@ -160,13 +160,17 @@ pub(crate) fn only(core: usize) -> CpuSet {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::sync::{Mutex, PoisonError, mpsc};
     use std::thread;
 
     use super::*;
 
+    /// Held by who pins threads, or looks where they may run: one test pins all there are.
+    static PINNING: Mutex<()> = Mutex::new(());
+
     #[test]
     fn all_threads_are_pinned_and_let_go_again() {
+        let _alone = PINNING.lock().unwrap_or_else(PoisonError::into_inner);
         let (end, ended) = mpsc::channel::<()>();
         let (tell, told) = mpsc::channel();
         let other = thread::spawn(move || {
@@ -190,6 +194,7 @@ mod tests {
 
     #[test]
     fn as_many_cores_as_wanted_are_the_first_of_those_allowed() {
+        let _alone = PINNING.lock().unwrap_or_else(PoisonError::into_inner);
         let all = sched_getaffinity(None).unwrap();
         assert_eq!(first_cores(1).unwrap(), only(core().unwrap()));
         assert_eq!(first_cores(all.count()).unwrap(), all);
@@ -199,6 +204,7 @@ mod tests {
 
     #[test]
     fn a_thread_is_let_go_when_its_pin_ends() {
+        let _alone = PINNING.lock().unwrap_or_else(PoisonError::into_inner);
         let cores = || sched_getaffinity(None).unwrap();
         let (before, one) = (cores(), only(core().unwrap()));
         let pinned = PinnedSelf::new(&one).unwrap();

@@ -5,6 +5,7 @@
 
 pub(crate) mod binder;
 pub(crate) mod caller;
+pub(crate) mod files;
 mod futex;
 mod library;
 mod stream;
@@ -21,8 +22,9 @@ use crate::actor::Actor;
 use crate::affinity::{self, Pin};
 use crate::daemon::{self, Daemon};
 use crate::error::BenchError;
-use crate::ping::binder::{Completions, Load};
+use crate::ping::binder::Completions;
 use crate::ping::caller::{Round, Timings};
+use crate::ping::files::MOST_FILES;
 use crate::report::BenchReport;
 use crate::service;
 use crate::session::DriverSession;
@@ -56,9 +58,10 @@ pub struct PingOptions {
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     calls: u32,
 
-    /// Measure also calls that bring a file
-    #[arg(long)]
-    descriptors: bool,
+    /// Measure also calls that bring so many files, and whose replies bring them back
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_FILES)))]
+    descriptors: Vec<u32>,
 
     /// Measure also calls through the client library, by shared memory, on the device `hwbinder` beside the other
     #[arg(long)]
@@ -79,8 +82,6 @@ pub struct PingOptions {
 
 /// The longest message; two thirds of what a socket holds, and half a receive buffer.
 const MAX_BYTES: usize = 128 * 1024;
-/// As many calls of a round bring files: the server keeps them all.
-const MAX_FILE_CALLS: u32 = 50;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
@@ -94,10 +95,6 @@ enum What {
     Ring,
     /// The same with a server as that of `Deferred`.
     DeferredRing,
-    /// The device, and every call brings a file.
-    File,
-    /// The same with the server of `Deferred`.
-    DeferredFile,
     /// The client library, whose server defers completions too.
     Library,
     /// The device of the kernel's driver.
@@ -111,11 +108,20 @@ enum What {
 /// A client and a server who know each other.
 struct Peer {
     what: What,
+    carries: Cargo,
     client: Actor,
     /// Shared with a peer that uses the same device.
     server: Rc<RefCell<Actor>>,
     /// The process in the middle, if there is one.
     daemon: Option<Daemon>,
+}
+
+/// What the calls of a peer can bring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cargo {
+    Bytes,
+    Files,
+    Both,
 }
 
 /// What the rounds of a peer and a size came to.
@@ -132,6 +138,8 @@ struct Tally {
 struct Row {
     what: What,
     bytes: u32,
+    /// Files that each call brings, and its reply brings back.
+    files: u32,
     p50_ns: u64,
     p99_ns: u64,
     client_cpu_ns: u64,
@@ -139,7 +147,7 @@ struct Row {
     daemon_cpu_ns: Option<u64>,
     times_futex: Option<f64>,
     times_unix: Option<f64>,
-    /// A call with a file, or through the library, set against the same without.
+    /// A call with files, or through the library, set against the same without.
     times_without: Option<f64>,
 }
 
@@ -151,11 +159,16 @@ pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result
     let mut peers = assemble(options, daemon, core, report)?;
     peers.retain(|peer| options.only.is_empty() || options.only.contains(&peer.what));
 
-    let steps = options.sizes.len() * peers.len() * (options.rounds as usize + 1);
-    let bar = report.progress(steps);
+    // First without.
+    let file_counts: Vec<u32> =
+        [0].into_iter().chain(options.descriptors.iter().copied()).collect();
+    let played = |files| peers.iter().filter(|peer| peer.carries.has(files)).count();
+    let steps = file_counts.iter().map(|files| played(*files)).sum::<usize>();
+    let bar = report.progress(options.sizes.len() * steps * (options.rounds as usize + 1));
     let heads = [
         "peer",
         "bytes",
+        "files",
         "p50",
         "p99",
         "client CPU",
@@ -166,25 +179,40 @@ pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result
         "x without",
     ];
     // The last is about files and the library.
-    let has_without = options.descriptors || options.libbinder;
+    let has_without = !options.descriptors.is_empty() || options.libbinder;
     let columns = if has_without { heads.len() } else { heads.len() - 1 };
     let mut table = TextTable::new(heads.into_iter().take(columns));
     for &bytes in &options.sizes {
-        let mut tallies = vec![Tally::default(); peers.len()];
-        for round in 0..=options.rounds {
-            for (peer, tally) in peers.iter_mut().zip(&mut tallies) {
-                bar.set_message(format!("{bytes} bytes, {}", peer.what.name()));
-                let outcome = peer.play(Round { bytes, calls: options.calls })?;
-                // The first warms up.
-                if round > 0 {
-                    tally.add(&outcome);
+        let mut plain = Vec::new();
+        for &files in &file_counts {
+            let mut lines: Vec<_> = peers
+                .iter_mut()
+                .filter(|peer| peer.carries.has(files))
+                .map(|peer| (peer, Tally::default()))
+                .collect();
+            for round in 0..=options.rounds {
+                for (peer, tally) in &mut lines {
+                    bar.set_message(format!("{bytes} bytes, {files} files, {}", peer.what.name()));
+                    let outcome = peer.play(Round { bytes, calls: options.calls, files })?;
+                    // The first warms up.
+                    if round > 0 {
+                        tally.add(&outcome);
+                    }
+                    bar.inc(1);
                 }
-                bar.inc(1);
             }
-        }
-        for row in rows(bytes, &peers, &mut tallies) {
-            report.record(&row)?;
-            table.row(row.cells().into_iter().take(columns));
+            let medians: Medians = lines
+                .iter_mut()
+                .map(|(peer, tally)| (peer.what, tally.samples.percentile(50)))
+                .collect();
+            if files == 0 {
+                plain.clone_from(&medians);
+            }
+            for (peer, tally) in &mut lines {
+                let row = Row::new(peer.what, (bytes, files), tally, &medians, &plain);
+                report.record(&row)?;
+                table.row(row.cells().into_iter().take(columns));
+            }
         }
     }
     bar.finish_and_clear();
@@ -207,24 +235,15 @@ fn assemble(
     let plain = DriverSession::open_without_ring;
     let server = shared(service::start_with(device, core, plain)?);
     if is_of_kernel(device) {
-        peers.push(Peer {
-            what: What::Kernel,
-            client: binder::start(device, core, None, Load::Bytes, plain)?,
-            server,
-            daemon,
-        });
+        let client = binder::start(device, core, None, plain)?;
+        peers.push(Peer { what: What::Kernel, carries: Cargo::Both, client, server, daemon });
     } else {
-        let mut kinds = vec![
-            (What::Binder, Completions::Own, Load::Bytes),
-            (What::Deferred, Completions::Deferred, Load::Bytes),
-        ];
-        if options.descriptors {
-            kinds.push((What::File, Completions::Own, Load::File));
-            kinds.push((What::DeferredFile, Completions::Deferred, Load::File));
-        }
-        for (what, completions, load) in kinds {
-            let client = binder::start(device, core, Some(completions), load, plain)?;
-            peers.push(Peer { what, client, server: server.clone(), daemon });
+        let carries = Cargo::Both;
+        for (what, completions) in
+            [(What::Binder, Completions::Own), (What::Deferred, Completions::Deferred)]
+        {
+            let client = binder::start(device, core, Some(completions), plain)?;
+            peers.push(Peer { what, carries, client, server: server.clone(), daemon });
         }
         // Handle 0 of a device is one server's.
         let device = device.with_file_name("vndbinder");
@@ -234,8 +253,8 @@ fn assemble(
             let kinds =
                 [(What::Ring, Completions::Own), (What::DeferredRing, Completions::Deferred)];
             for (what, completions) in kinds {
-                let client = binder::start(&device, core, Some(completions), Load::Bytes, open)?;
-                peers.push(Peer { what, client, server: server.clone(), daemon });
+                let client = binder::start(&device, core, Some(completions), open)?;
+                peers.push(Peer { what, carries, client, server: server.clone(), daemon });
             }
         } else {
             report
@@ -244,16 +263,16 @@ fn assemble(
     }
     if options.libbinder {
         let (client, server) = library::start(&device.with_file_name("hwbinder"), core)?;
-        peers.push(Peer { what: What::Library, client, server: shared(server), daemon });
+        let (what, carries) = (What::Library, Cargo::Bytes);
+        peers.push(Peer { what, carries, client, server: shared(server), daemon });
     }
     if let Some(kernel) = kernel_device(options.kernel_device.as_deref(), device)? {
-        let started = service::start_with(&kernel, core, plain).and_then(|server| {
-            Ok((binder::start(&kernel, core, None, Load::Bytes, plain)?, server))
-        });
+        let started = service::start_with(&kernel, core, plain)
+            .and_then(|server| Ok((binder::start(&kernel, core, None, plain)?, server)));
         match started {
             Ok((client, server)) => {
-                let server = shared(server);
-                peers.push(Peer { what: What::Kernel, client, server, daemon: None });
+                let (server, carries) = (shared(server), Cargo::Both);
+                peers.push(Peer { what: What::Kernel, carries, client, server, daemon: None });
             }
             // The user did not ask for it.
             Err(error) if options.kernel_device.is_none() => {
@@ -264,9 +283,13 @@ fn assemble(
     }
     let room_bytes = options.sizes.iter().max().copied().unwrap_or(0);
     let (client, server) = futex::start(room_bytes as usize, core)?;
-    peers.push(Peer { what: What::Futex, client, server: shared(server), daemon: None });
-    let (client, server) = stream::start(core)?;
-    peers.push(Peer { what: What::Unix, client, server: shared(server), daemon: None });
+    let (what, carries) = (What::Futex, Cargo::Bytes);
+    peers.push(Peer { what, carries, client, server: shared(server), daemon: None });
+    for carries in [Cargo::Bytes, Cargo::Files] {
+        let (client, server) = stream::start(core, carries == Cargo::Files)?;
+        let what = What::Unix;
+        peers.push(Peer { what, carries, client, server: shared(server), daemon: None });
+    }
     Ok(peers)
 }
 
@@ -301,8 +324,6 @@ impl What {
             Self::Deferred => "deferred",
             Self::Ring => "ring",
             Self::DeferredRing => "deferred ring",
-            Self::File => "file",
-            Self::DeferredFile => "deferred file",
             Self::Library => "libbinder",
             Self::Kernel => "kernel",
             Self::Futex => "futex",
@@ -310,29 +331,29 @@ impl What {
         }
     }
 
-    /// What is the same without a file, or without the library.
-    fn without(self) -> Option<Self> {
+    /// What is the same with so many files, but without them, or without the library.
+    fn without(self, files: u32) -> Option<Self> {
         match self {
-            Self::File => Some(Self::Binder),
-            Self::DeferredFile => Some(Self::Deferred),
             Self::Library => Some(Self::DeferredRing),
-            Self::Binder
-            | Self::Deferred
-            | Self::Ring
-            | Self::DeferredRing
-            | Self::Kernel
-            | Self::Futex
-            | Self::Unix => None,
+            _ if files > 0 => Some(self),
+            _ => None,
+        }
+    }
+}
+
+impl Cargo {
+    fn has(self, files: u32) -> bool {
+        match self {
+            Self::Bytes => files == 0,
+            Self::Files => files > 0,
+            Self::Both => true,
         }
     }
 }
 
 impl Peer {
     /// Has the client make the calls of a round.
-    fn play(&mut self, mut round: Round) -> Result<Tally, BenchError> {
-        if matches!(self.what, What::File | What::DeferredFile) {
-            round.calls = round.calls.min(MAX_FILE_CALLS);
-        }
+    fn play(&mut self, round: Round) -> Result<Tally, BenchError> {
         let mut actor = self.server.borrow_mut();
         let server = actor.pid();
         let daemon = self.daemon.map(|daemon| daemon.pid);
@@ -367,40 +388,44 @@ fn add(sum: &mut Option<u64>, more: Option<u64>) {
     *sum = more.map(|more| sum.unwrap_or(0) + more);
 }
 
-/// Makes the lines of one size, each set against the baselines.
-fn rows(bytes: u32, peers: &[Peer], tallies: &mut [Tally]) -> Vec<Row> {
-    let medians: Vec<(What, u64)> = (peers.iter().zip(tallies.iter_mut()))
-        .map(|(peer, tally)| (peer.what, tally.samples.percentile(50)))
-        .collect();
-    let times = |p50_ns, what| {
-        let (_, base) = medians.iter().find(|(known, _)| *known == what)?;
-        ratio(p50_ns, *base)
-    };
-    let lines = medians.iter().zip(tallies);
-    lines
-        .map(|(&(what, p50_ns), tally)| {
-            let calls = tally.samples.len() as u64;
-            Row {
-                what,
-                bytes,
-                p50_ns,
-                p99_ns: tally.samples.percentile(99),
-                client_cpu_ns: tally.client_cpu_ns / calls,
-                server_cpu_ns: tally.server_cpu_ns.map(|ns| ns / calls),
-                daemon_cpu_ns: tally.daemon_cpu_ns.map(|ns| ns / calls),
-                times_futex: times(p50_ns, What::Futex),
-                times_unix: times(p50_ns, What::Unix),
-                times_without: what.without().and_then(|without| times(p50_ns, without)),
-            }
-        })
-        .collect()
-}
+/// Half of the round trips took no longer.
+type Medians = Vec<(What, u64)>;
 
 impl Row {
-    fn cells(&self) -> [String; 10] {
+    /// A line, set against the medians of the same bytes and files, and against those without files.
+    fn new(
+        what: What,
+        (bytes, files): (u32, u32),
+        tally: &mut Tally,
+        medians: &Medians,
+        plain: &Medians,
+    ) -> Self {
+        let calls = tally.samples.len() as u64;
+        let p50_ns = tally.samples.percentile(50);
+        let times = |medians: &Medians, what| {
+            let (_, base) = medians.iter().find(|(known, _)| *known == what)?;
+            ratio(p50_ns, *base)
+        };
+        Self {
+            what,
+            bytes,
+            files,
+            p50_ns,
+            p99_ns: tally.samples.percentile(99),
+            client_cpu_ns: tally.client_cpu_ns / calls,
+            server_cpu_ns: tally.server_cpu_ns.map(|ns| ns / calls),
+            daemon_cpu_ns: tally.daemon_cpu_ns.map(|ns| ns / calls),
+            times_futex: times(medians, What::Futex),
+            times_unix: times(medians, What::Unix),
+            times_without: what.without(files).and_then(|without| times(plain, without)),
+        }
+    }
+
+    fn cells(&self) -> [String; 11] {
         [
             self.what.name().into(),
             self.bytes.to_string(),
+            self.files.to_string(),
             table::duration(Some(self.p50_ns)),
             table::duration(Some(self.p99_ns)),
             table::duration(Some(self.client_cpu_ns)),

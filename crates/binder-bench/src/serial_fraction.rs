@@ -12,7 +12,7 @@ use crate::affinity;
 use crate::daemon::{self, Daemon};
 use crate::error::BenchError;
 use crate::logs;
-use crate::ping::binder::{self, Completions, Load};
+use crate::ping::binder::{self, Completions};
 use crate::ping::caller::{Round, Timings};
 use crate::report::BenchReport;
 use crate::service;
@@ -110,11 +110,10 @@ pub(crate) fn run(
                 device,
                 Some(core),
                 Some(completions),
-                Load::Bytes,
                 DriverSession::open_without_ring,
             )?;
             let mut play = |server: &mut Actor, calls| {
-                client.ask_beside::<Timings>(server, &Round { bytes, calls })
+                client.ask_beside::<Timings>(server, &Round { bytes, calls, files: 0 })
             };
             // The first warms up.
             play(&mut server, options.calls.div_ceil(10))?;

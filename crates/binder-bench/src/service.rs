@@ -133,7 +133,11 @@ fn serve(session: &mut DriverSession) -> Result<Infallible, BenchError> {
             continue;
         }
         if ![KEEP, WATCH].contains(&call.code) {
-            session.reply(&call, &data)?;
+            // They go back as they came, and close when they are on their way.
+            let files = session.files_of(&call)?;
+            let offsets = session.offsets_of(&call)?;
+            session.reply_with(&call, &data, &offsets)?;
+            drop(files);
             continue;
         }
         let handle = handle_of(&data);

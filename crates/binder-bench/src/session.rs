@@ -6,7 +6,7 @@
 
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use binder_os::BinderClient;
@@ -16,8 +16,8 @@ use binder_uapi::{
     BR_ACQUIRE, BR_CLEAR_DEATH_NOTIFICATION_DONE, BR_DEAD_BINDER, BR_DEAD_REPLY, BR_DECREFS,
     BR_FAILED_REPLY, BR_FROZEN_BINDER, BR_FROZEN_REPLY, BR_INCREFS, BR_NOOP, BR_RELEASE, BR_REPLY,
     BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderBufferObject, BinderFdArrayObject,
-    BinderTransactionData, BinderTransactionDataSg, FlatBinderObject, TF_ONE_WAY, name_of,
-    payload_len,
+    BinderTransactionData, BinderTransactionDataSg, FlatBinderObject, TF_ACCEPT_FDS, TF_ONE_WAY,
+    name_of, payload_len,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -86,7 +86,7 @@ impl DriverSession {
         self.commands.extend(payload.as_bytes());
     }
 
-    /// Calls handle 0 with objects at `offsets` of the data, and waits for the reply.
+    /// Calls handle 0 with objects at `offsets` of the data, and waits for the reply. The files that it brings close.
     pub(crate) fn call(
         &mut self,
         code: u32,
@@ -97,8 +97,25 @@ impl DriverSession {
         self.transact(BC_TRANSACTION, code, data, offsets)?;
         let answer = self.next_of(BR_REPLY)?;
         self.copy(&answer, reply)?;
+        drop(self.files_of(&answer)?);
         self.push(BC_FREE_BUFFER, &answer.buffer);
         Ok(())
+    }
+
+    /// Where the objects of a transaction are.
+    pub(crate) fn offsets_of(
+        &self,
+        received: &BinderTransactionData,
+    ) -> Result<Vec<u64>, BenchError> {
+        self.client.offsets_of(received).map_err(failed("reading what was received"))
+    }
+
+    /// The files that a transaction has brought, once.
+    pub(crate) fn files_of(
+        &self,
+        received: &BinderTransactionData,
+    ) -> Result<Vec<OwnedFd>, BenchError> {
+        self.client.files_of(received).map_err(failed("taking the files that were received"))
     }
 
     /// Waits for the next call; its bytes replace what is in `data`.
@@ -118,8 +135,18 @@ impl DriverSession {
         call: &BinderTransactionData,
         data: &[u8],
     ) -> Result<(), BenchError> {
+        self.reply_with(call, data, &[])
+    }
+
+    /// The same with objects at `offsets` of the data.
+    pub(crate) fn reply_with(
+        &mut self,
+        call: &BinderTransactionData,
+        data: &[u8],
+        offsets: &[u64],
+    ) -> Result<(), BenchError> {
         self.push(BC_FREE_BUFFER, &call.buffer);
-        self.transact(BC_REPLY, 0, data, &[])
+        self.transact(BC_REPLY, 0, data, offsets)
     }
 
     /// Calls handle 0 for an object, which this process then holds, and returns its handle.
@@ -141,8 +168,7 @@ impl DriverSession {
         call: &BinderTransactionData,
         object: &FlatBinderObject,
     ) -> Result<(), BenchError> {
-        self.push(BC_FREE_BUFFER, &call.buffer);
-        self.transact(BC_REPLY, 0, object.as_bytes(), &[0])
+        self.reply_with(call, object.as_bytes(), &[0])
     }
 
     /// Sends a one-way, and waits until it was accepted or refused. Says whether it was accepted.
@@ -328,6 +354,8 @@ impl ReceivedReturn {
 pub(crate) fn transaction(code: u32, data: &[u8], offsets: &[u64]) -> BinderTransactionData {
     BinderTransactionData {
         code,
+        // Its reply may bring files.
+        flags: TF_ACCEPT_FDS,
         data_size: data.len() as u64,
         buffer: data.as_ptr() as u64,
         offsets_size: size_of_val(offsets) as u64,

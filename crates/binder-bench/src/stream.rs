@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use crate::error::{BenchError, failed};
 
 /// The longest message. A socket holds more, so each arrives whole.
-const MESSAGE_MAX_BYTES: usize = 128 << 10;
+pub(crate) const MESSAGE_MAX_BYTES: usize = 128 << 10;
 
 /// Returns the client's and the server's end of a stream.
 pub(crate) fn pair() -> Result<(UnixStream, UnixStream), BenchError> {

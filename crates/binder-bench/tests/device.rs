@@ -25,6 +25,7 @@ fn main() -> ExitCode {
     };
     ping_has_a_line_for_each_peer_and_size(&device);
     ping_sets_the_device_against_its_baselines(&device);
+    ping_has_a_line_for_each_number_of_files(&device);
     throughput_has_a_line_for_each_count_and_peer(&device);
     throughput_has_a_line_for_each_number_of_devices_and_cores(&device);
     serial_fraction_has_a_line_for_each_peer_and_size(&device);
@@ -74,6 +75,21 @@ fn ping_sets_the_device_against_its_baselines(device: &str) {
         lines[1..].iter().zip(["binder", "deferred", "ring", "deferred ring", "futex", "unix"])
     {
         assert!(line.starts_with(what) && line.ends_with(" x"), "{out}");
+    }
+}
+
+fn ping_has_a_line_for_each_number_of_files(device: &str) {
+    let words = ["ping", "--json", "--sizes", "0,64", "--rounds", "1", "--calls", "10"];
+    let rows = rows(&[&words[..], &["--descriptors", "1,253"]].concat(), device);
+    let carry_files = ["binder", "deferred", "ring", "deferred_ring", "unix"];
+    for (bytes, files) in [(0, 1), (0, 253), (64, 1), (64, 253)] {
+        let lines = rows.iter().filter(|row| row["bytes"] == bytes && row["files"] == files);
+        let lines: Vec<_> = lines.collect();
+        assert_eq!(lines.iter().map(|row| &row["what"]).collect::<Vec<_>>(), carry_files);
+        let has_both = |row: &&Value| {
+            row["times_unix"].as_f64() > Some(0.0) && row["times_without"].as_f64() > Some(0.0)
+        };
+        assert!(lines.iter().all(has_both), "{lines:?}");
     }
 }
 

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use binder_uapi::{
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use crate::binder_device::{BinderDevice, ReceivedData};
+use crate::delivery::{IncomingTransaction, ObjectKind, ReceivedObject};
 
 /// A thread's part of an open binder device.
 #[derive(Debug)]
@@ -251,6 +253,36 @@ impl BinderClient {
     ) -> io::Result<()> {
         let BinderTransactionData { buffer: address, data_size: len_bytes, .. } = *transaction;
         self.device.copy_received(ReceivedData { address, len_bytes }, data)
+    }
+
+    /// Where the objects of a received transaction are, whose buffer was not freed yet.
+    ///
+    /// # Errors
+    ///
+    /// If they are not in our receive buffer.
+    pub fn offsets_of(&self, transaction: &BinderTransactionData) -> io::Result<Vec<u64>> {
+        let BinderTransactionData { offsets: address, offsets_size: len_bytes, .. } = *transaction;
+        if len_bytes == 0 {
+            return Ok(Vec::new());
+        }
+        let mut bytes = Vec::new();
+        self.device.copy_received(ReceivedData { address, len_bytes }, &mut bytes)?;
+        Ok(bytes.as_chunks().0.iter().map(|offset| u64::from_ne_bytes(*offset)).collect())
+    }
+
+    /// Takes the files that a received transaction has brought, whose buffer was not freed yet. To be asked once: the second
+    /// time they are not the caller's.
+    ///
+    /// # Errors
+    ///
+    /// If they are not in our receive buffer.
+    pub fn files_of(&self, transaction: &BinderTransactionData) -> io::Result<Vec<OwnedFd>> {
+        let objects = IncomingTransaction::new(&self.device, *transaction, None).take_objects()?;
+        let file = |object: ReceivedObject| match object.kind {
+            ObjectKind::File(file) => Some(file),
+            ObjectKind::Own(_) | ObjectKind::Handle(_) | ObjectKind::Other(_) => None,
+        };
+        Ok(objects.into_iter().filter_map(file).collect())
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::slice;
 
-use binder_ring_client::RingOutcome;
+use binder_ring_client::{MARKED, RingOutcome};
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, ANYBINDER_RING_ATTACH, BINDER_ENABLE_ONEWAY_SPAM_DETECTION,
     BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO, BINDER_GET_NODE_INFO_FOR_REF,
@@ -18,7 +18,7 @@ use binder_uapi::{
     BinderFrozenStatusInfo, BinderNodeInfoForRef, BinderVersion, BinderWriteRead, FlatBinderObject,
     RING_VERSION, RingAttach, payload_len,
 };
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, SeekFrom};
 use rustix::mm::{MapFlags, ProtFlags};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
@@ -99,6 +99,8 @@ impl BinderDevice {
     #[must_use]
     pub fn without_ring(mut self) -> Self {
         self.ring = DeviceRing::unwanted();
+        // Nor is it given one by a library that is preloaded. A device that has no position has no rings.
+        let _ = rustix::fs::seek(&self.file, SeekFrom::Start(MARKED));
         self
     }
 

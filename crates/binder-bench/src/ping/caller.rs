@@ -11,11 +11,12 @@ use crate::error::BenchError;
 /// A peer that answers a message with the same message.
 pub(crate) trait Echo {
     /// Gets ready for a round.
-    fn prepare(&mut self) -> Result<(), BenchError> {
+    fn prepare(&mut self, _round: &Round) -> Result<(), BenchError> {
         Ok(())
     }
 
-    /// Sends `message` and waits for the answer, which replaces what is in `reply`.
+    /// Sends `message`, with the files of the round, and waits for the answer with as many, which close. Its bytes
+    /// replace what is in `reply`.
     fn round_trip(&mut self, message: &[u8], reply: &mut Vec<u8>) -> Result<(), BenchError>;
 }
 
@@ -24,6 +25,8 @@ pub(crate) trait Echo {
 pub(crate) struct Round {
     pub(crate) bytes: u32,
     pub(crate) calls: u32,
+    /// Files that each call brings, and its reply brings back.
+    pub(crate) files: u32,
 }
 
 /// What the calls took.
@@ -47,7 +50,7 @@ fn play_round(round: Round, echo: &mut impl Echo) -> Result<Timings, BenchError>
     let mut message: Vec<u8> = (0..round.bytes).map(|at| (at % 251) as u8).collect();
     let mut reply = Vec::with_capacity(message.len());
     let mut round_trips_ns = Vec::with_capacity(round.calls as usize);
-    echo.prepare()?;
+    echo.prepare(&round)?;
     let cpu_before = cpu_ns();
     for number in 0..round.calls {
         stamp(&mut message, number);
@@ -117,7 +120,7 @@ mod tests {
     }
 
     fn play_spoiled(bytes: u32, call: u32, at: Option<usize>) -> Result<Timings, BenchError> {
-        play_round(Round { bytes, calls: 4 }, &mut Spoiler { call, at, calls: 0 })
+        play_round(Round { bytes, calls: 4, files: 0 }, &mut Spoiler { call, at, calls: 0 })
     }
 
     #[test]
