@@ -12,6 +12,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -26,13 +27,17 @@ enum {
 };
 
 struct slot {
-	uint32_t word, owner, client_cpu, unused[13];
+	uint32_t word, owner, client_cpu, kind[2], unused[11];
 	struct binder_write_read call;
 	uint64_t windows[4][2], result, returns_len;
 	struct binder_write_read reply;
 } __attribute__((aligned(64)));
 
 enum { POSTED = 1 };
+// What is posted: a call, a socket for the files of the one before, or the numbers that they have got.
+enum { CALL, SOCKET, NUMBERS };
+// What is called is answered with a file.
+enum { BRING_FILE = 7 };
 enum { HOSTILE_CLIENTS = 2, POSTERS = 3, LONGEST_LIFE_MS = 200, FIRST_UID = 4000 };
 
 struct ring_attach {
@@ -71,7 +76,7 @@ static void seed(uint64_t with)
 }
 
 static char *segment;
-static int device;
+static int device, sockets[2];
 static pthread_t posters[POSTERS];
 
 static struct slot *slot_of(unsigned slot)
@@ -100,7 +105,8 @@ static size_t put_command(uint8_t *at, uint64_t data)
 	if (below(3)) {
 		struct send send = { .command = below(8) ? BC_TRANSACTION : BC_REPLY };
 		send.transaction.target.handle = below(8) ? 0 : odd_number();
-		send.transaction.flags = below(4) ? 0 : number();
+		send.transaction.code = below(2) ? BRING_FILE : 0;
+		send.transaction.flags = below(4) ? TF_ACCEPT_FDS : number();
 		send.transaction.data_size = below(4) ? below(512) : odd_number();
 		send.transaction.offsets_size = below(6) ? 0 : 8 * below(4);
 		send.transaction.data.ptr.buffer = below(4) ? data : odd_number();
@@ -124,6 +130,8 @@ static void post(unsigned number_of_slot)
 	size_t size = 0;
 	for (uint64_t left = below(4); left > 0; left--)
 		size += put_command(data + size, address + 1024);
+	slot->kind[0] = below(3) ? CALL : below(4);
+	slot->kind[1] = below(2) ? (unsigned)sockets[below(2)] : below(2) ? 1 : odd_number();
 	slot->call = (struct binder_write_read){
 		.write_size = below(8) ? size : odd_number(),
 		.write_consumed = below(8) ? 0 : odd_number(),
@@ -184,7 +192,7 @@ static int attach(void)
 	CHECK(ftruncate(memfd, size) == 0);
 	if (is_whole || below(2))
 		fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	struct ring_attach attach = { .version = is_whole ? 1 : below(3), .fd = below(8) ? memfd : odd_number() };
+	struct ring_attach attach = { .version = is_whole ? 2 : below(3), .fd = below(8) ? memfd : odd_number() };
 	if (ioctl(device, RING_ATTACH, &attach) < 0)
 		return 0;
 	CHECK(is_whole);
@@ -204,6 +212,7 @@ static void be_hostile(uint64_t with)
 		CHECK(setresuid(FIRST_UID, FIRST_UID, FIRST_UID) == 0);
 	CHECK(signal(SIGUSR1, ignore) != SIG_ERR);
 	device = open_client();
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
 	while (!attach()) {
 	}
 	for (uintptr_t i = 0; i < POSTERS; i++)
@@ -214,8 +223,14 @@ static void be_hostile(uint64_t with)
 // Answers each call by its data.
 static void serve(int ready)
 {
+	seed(1);
 	int own = open_client();
 	become_manager(own);
+	// A file of the driver's goes other ways than others do.
+	int files[] = { open("/dev/null", O_RDONLY | O_CLOEXEC), own };
+	CHECK(files[0] >= 0);
+	struct binder_fd_object file = { .hdr.type = BINDER_TYPE_FD };
+	binder_size_t offset = 0;
 	uint8_t commands[256], returns[1024];
 	size_t size = sizeof(uint32_t);
 	memcpy(commands, &(uint32_t){ BC_ENTER_LOOPER }, size);
@@ -237,6 +252,13 @@ static void serve(int ready)
 			// The data is in the buffer, so that goes back last.
 			answer.reply.transaction.data_size = call.data_size < 64 ? call.data_size : 64;
 			answer.reply.transaction.data.ptr.buffer = call.data.ptr.buffer;
+			if (call.code == BRING_FILE && (call.flags & TF_ACCEPT_FDS) != 0) {
+				file.fd = files[below(8) == 0];
+				answer.reply.transaction.data_size = sizeof file;
+				answer.reply.transaction.data.ptr.buffer = (uintptr_t)&file;
+				answer.reply.transaction.offsets_size = sizeof offset;
+				answer.reply.transaction.data.ptr.offsets = (uintptr_t)&offset;
+			}
 			if ((call.flags & TF_ONE_WAY) == 0) {
 				memcpy(commands + size, &answer.reply, sizeof answer.reply);
 				size += sizeof answer.reply;

@@ -76,6 +76,26 @@ impl<F: Clone> Frontend<F> {
         }
     }
 
+    /// Goes on with a call as another of its thread, `to`, which has installed the files itself and tells their numbers.
+    pub fn finish_moved_fd_work(
+        &mut self,
+        from: u64,
+        mut to: Box<Call>,
+        work: SuspendedCallKey,
+        numbers: Vec<u32>,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
+        match self.calls.take(from) {
+            Some(call) => {
+                to.request = call.request;
+                let outcome = self.context.finish_fd_work(work, Ok(numbers), &to.request, memory);
+                self.go_on_after(to, outcome);
+                self.carry_out_effects();
+            }
+            None => self.fail(to, Errno::EINVAL),
+        }
+    }
+
     /// Goes on with a call whose descriptor work was done, or could not be. Says how its thread goes on if that
     /// is held.
     pub fn finish_fd_work(

@@ -114,6 +114,8 @@ impl SessionShared {
                 self.submit(&file.device, Job::Event(begin_call(call, thread)));
             }
             IoRequest::AddFd(task) => self.pool.run_fd_task(*task),
+            // Each goes to the pool.
+            IoRequest::Close(files) => drop(files),
         }
     }
 

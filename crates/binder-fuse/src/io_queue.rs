@@ -8,6 +8,7 @@ use binder_frontend::{AccessRequest, Call, CallingThread};
 
 use crate::client_file::ClientFile;
 use crate::fd_work::FdTask;
+use crate::files::HeldFile;
 
 /// Something that may take its time, since a client has a say in that.
 pub(crate) enum IoRequest {
@@ -22,6 +23,8 @@ pub(crate) enum IoRequest {
     },
     /// To send a thread to the supervisor.
     AddFd(Box<FdTask>),
+    /// To close files of clients.
+    Close(Vec<HeldFile>),
 }
 
 /// What is in line for the readers of a mount.

@@ -273,6 +273,7 @@ impl RequestReader<'_> {
                     shared.begin(self, file, call, thread, fetch)
                 }
                 IoRequest::AddFd(task) => shared.add_fd(self, *task),
+                IoRequest::Close(files) => shared.close_files(self, files),
             };
             match done {
                 Ok(next) => left = next,

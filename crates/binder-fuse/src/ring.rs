@@ -4,12 +4,13 @@
 //! difference. Here it is taken out of its slot (`watcher`, or the ioctl by which a thread waits), its memory is
 //! read and written where it lies in the slot (`access`), and it is answered there (`file`).
 //!
-//! A thread whose descriptors must change is sent to make an ioctl instead, which goes on with the call: only there can it
-//! be stopped.
+//! A thread whose call brings files takes them from a socket (`files`). One whose descriptors must change otherwise is sent
+//! to make an ioctl instead, which goes on with the call: only there can it be stopped.
 
 mod access;
 mod crowd;
 mod file;
+mod files;
 mod watcher;
 
 use std::collections::HashMap;
@@ -21,7 +22,7 @@ use binder_core::{Errno, ProcessKey};
 use binder_frontend::{Answer, Call, CallingThread, IoctlData, RequestContext};
 use binder_os::RingMemory;
 use binder_ring::layout::RETURNS_BYTES;
-use binder_ring::{RingAnswer, SlotIndex};
+use binder_ring::{RequestKind, RingAnswer, SlotIndex};
 use binder_uapi::{BinderWriteRead, RING_INTERRUPT, RING_VERSION, RingAttach, RingWait};
 use fuse_wire::{Header, reply};
 use slab::Slab;
@@ -249,12 +250,15 @@ impl SessionShared {
 
     /// Runs a call that was taken out of its slot. Returns the first of what may take its time.
     pub(crate) fn run_begun(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
-        let BegunCall { file, ring, process, id, tid, call, unmoved } = begun;
+        if begun.kind != RequestKind::Call {
+            return self.run_for_files(begun, batch);
+        }
+        let BegunCall { file, ring, process, id, tid, call, moved, .. } = begun;
         let unique = id.to_unique();
         // What an ioctl of this thread was to go on with, and did not because of a signal, this call takes up.
         self.retract_expected_call(tid);
-        if let Some(unmoved) = unmoved {
-            self.end_moved(&file, *unmoved);
+        if let Some(moved) = moved {
+            self.end_moved(&file, *moved);
         }
         let Some(uid) = file.caller_uid(tid) else {
             // It has to make itself known once more, or has ended.
@@ -272,12 +276,23 @@ impl SessionShared {
         {
             call.set_fetched(fetch);
         }
-        let job = Job::Event(begin_call(call, thread));
+        self.bring(&file, &ring, id, Job::Event(begin_call(call, thread)), batch)
+    }
+
+    /// Brings a call to its front end. Returns the first of what may take its time.
+    fn bring(
+        &self,
+        file: &Arc<ClientFile>,
+        ring: &RingFile,
+        id: RingCallId,
+        job: Job,
+        batch: &mut Batch,
+    ) -> Option<IoRequest> {
         let left = self.submit_and_take(&file.device, job, batch);
         // It may be on its way here when a signal comes, or when its file is closed: all that are under way are
         // interrupted then.
         if ring.was_interrupted(id) || file.is_closed() {
-            self.interrupt_in_ring(&file, id);
+            self.interrupt_in_ring(file, id);
         }
         left
     }
@@ -309,12 +324,12 @@ impl SessionShared {
         self.end_ring_if_done(&ring);
     }
 
-    /// Has the thread of a call make an ioctl, where its descriptors can be changed.
+    /// Has the thread of a call take the files that it brings, or make an ioctl, where its descriptors can be changed.
     pub(crate) fn move_out_of_ring(&self, id: RingCallId, moved: MovedFdWork, returns: &[u8]) {
-        let call = moved.call;
+        let (call, result) = (moved.call, files::way_of(&moved.work));
         let Some(ring) = self.rings.get(id) else { return };
-        ring.move_out(id, moved);
-        self.finish_in_ring(id, RingAnswer::DECLINED, &call, returns);
+        ring.move_out(id, moved.into());
+        self.finish_in_ring(id, result, &call, returns);
     }
 
     /// Sees to the slot of a thread that makes an ioctl. If that is to go on with a call of the slot, what goes on is

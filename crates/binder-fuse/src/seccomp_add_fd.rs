@@ -154,17 +154,17 @@ impl ExpectedCalls {
 
 /// Whether the thread of descriptor work can be sent to the supervisor for it: for files that we have open.
 pub(crate) fn is_fit(task: &FdTask) -> bool {
-    let is_open =
-        |file: &CapturedFile| file.inner::<HeldFile>().is_some_and(|it| it.descriptor().is_some());
-    let has_files_only = |fd_work: &FdWork| {
-        !fd_work.install.is_empty()
-            && fd_work.close.is_empty()
-            && fd_work.install.iter().all(is_open)
-    };
     task.can_add_fds == CanAddFds::Yes
         && !task.request.is_compat
         && matches!(task.waits_in, WaitsIn::Request)
         && matches!(&task.purpose, FdTaskKind::FdWork(fd_work) if has_files_only(fd_work))
+}
+
+/// Whether all that is to be done is to add files that we have open.
+pub(crate) fn has_files_only(fd_work: &FdWork) -> bool {
+    let is_open =
+        |file: &CapturedFile| file.inner::<HeldFile>().is_some_and(|it| it.descriptor().is_some());
+    !fd_work.install.is_empty() && fd_work.close.is_empty() && fd_work.install.iter().all(is_open)
 }
 
 /// What came of an attempt to send a thread to the supervisor.
@@ -292,14 +292,21 @@ impl SessionShared {
             return Err(Replaced);
         }
         let files = self.give_files(task);
-        let mut is_reader = reader.advance(0);
-        if !is_reader {
+        if !reader.advance(0) {
             // The other has marked the client.
             self.slow.end_wait(pid, true);
+            return Err(Replaced);
         }
-        for file in files {
-            is_reader = is_reader && self.close(reader, file);
-        }
+        self.close_files(reader, files)
+    }
+
+    /// Closes files that clients have sent. Those that it does not come to go to the pool.
+    pub(crate) fn close_files(
+        &self,
+        reader: &mut RequestReader,
+        files: Vec<HeldFile>,
+    ) -> Result<Option<IoRequest>, Replaced> {
+        let is_reader = files.into_iter().all(|file| self.close(reader, file));
         if is_reader { Ok(None) } else { Err(Replaced) }
     }
 

@@ -1,9 +1,12 @@
 //! The open files of a client, taken by the numbers that it names.
 
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
+use rustix::net::sockopt;
+use rustix::net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use rustix::process::PidfdGetfdFlags;
 
 use crate::processes;
@@ -54,11 +57,36 @@ pub fn take(client: impl AsFd, number: i32) -> Result<OwnedFd, TakeError> {
     }
 }
 
+/// Sends files, as many as one message brings, to a socket of a client: never to another machine, nor does this wait.
+///
+/// # Errors
+///
+/// As sendmsg(2); ENOTSOCK for a file that is no socket of the family AF_UNIX.
+pub fn send<'f>(
+    socket: BorrowedFd<'_>,
+    files: impl IntoIterator<Item = BorrowedFd<'f>>,
+) -> Result<(), Errno> {
+    if sockopt::socket_domain(socket)? != AddressFamily::UNIX {
+        return Err(Errno::NOTSOCK);
+    }
+    let files: Vec<_> = files.into_iter().collect();
+    let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(files.len()))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !ancillary.push(SendAncillaryMessage::ScmRights(&files)) {
+        return Err(Errno::INVAL);
+    }
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    rustix::net::sendmsg(socket, &[IoSlice::new(&[0])], &mut ancillary, flags)?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::File;
     use std::io::{Read, Seek, Write};
+    use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
 
     use super::*;
 
@@ -74,6 +102,22 @@ mod tests {
         let mut text = String::new();
         taken.read_to_string(&mut text).unwrap();
         assert_eq!(text, "one position for both");
+    }
+
+    #[test]
+    fn files_are_sent_to_sockets_of_this_machine_alone() {
+        let file = File::open("/dev/null").unwrap();
+        let (socket, other) = UnixStream::pair().unwrap();
+        let files = || (0..253).map(|_| file.as_fd());
+        send(socket.as_fd(), files()).unwrap();
+        assert_eq!(send(socket.as_fd(), files().chain(files())), Err(Errno::INVAL), "too many");
+        assert_eq!((&other).read(&mut [0; 2]).unwrap(), 1);
+        drop(other);
+        assert_eq!(send(socket.as_fd(), files()), Err(Errno::PIPE));
+        assert_eq!(send(file.as_fd(), files()), Err(Errno::NOTSOCK));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        assert_eq!(send(stream.as_fd(), files()), Err(Errno::NOTSOCK));
     }
 
     #[test]

@@ -26,6 +26,15 @@ pub trait RingSystem {
     /// As the device answers, or the kernel in its place.
     fn ring_wait(&self, slot: SlotIndex, flags: u32) -> Result<(), Errno>;
 
+    /// Blocks all signals of the thread that may have a handler which leaves by a jump. Returns those that were blocked
+    /// before.
+    fn block_signals(&self) -> u64 {
+        0
+    }
+
+    /// Blocks these signals and no others, after [`block_signals`](Self::block_signals).
+    fn restore_signals(&self, _blocked: u64) {}
+
     /// From here on, notes whether the thread handles a signal outside of its system calls.
     #[inline(always)]
     fn watch_signals(&self) {}

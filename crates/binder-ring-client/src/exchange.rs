@@ -4,7 +4,7 @@ use core::sync::atomic::Ordering;
 
 use binder_ring::layout::DATA_BYTES;
 use binder_ring::{
-    MemoryWindow, MemoryWindows, Ring, RingAnswer, RingRequest, SlotIndex, SlotWord,
+    MemoryWindow, MemoryWindows, RequestKind, Ring, RingAnswer, RingRequest, SlotIndex, SlotWord,
 };
 use binder_uapi::{BinderWriteRead, Errno, RING_INTERRUPT};
 
@@ -48,17 +48,39 @@ impl ClientRing {
             return RingOutcome::Ioctl;
         }
         let windows = self.copy_commands(slot, call, memory);
-        self.segment.write_request(slot, &RingRequest { call: *call, windows });
-        let cpu = system.cpu();
-        head.client_cpu.store(cpu, Ordering::Relaxed);
-        let is_first = self.bind(slot);
-        let spins = self.spins(slot);
-        if let Err(NoAnswer { error, is_first }) = self.post(slot, is_first, cpu, spins, system) {
-            return self.give_up(slot, is_first, error);
-        }
-        let outcome = self.take_answer(slot, call, memory);
+        let request = RingRequest { kind: RequestKind::Call, call: *call, windows };
+        let taken = self.ask(slot, &request, system).and_then(|()| {
+            let mut taken = self.take_answer(slot, call, memory);
+            while taken == Ok(RingAnswer::FILES) {
+                taken = self.fetch_files(slot, call, system, memory)?;
+            }
+            Ok(taken)
+        });
+        let taken = match taken {
+            Ok(taken) => taken,
+            Err(NoAnswer { error, is_first }) => return self.give_up(slot, is_first, error),
+        };
         head.word.reset();
-        outcome
+        match taken {
+            Err(error) => RingOutcome::Done(Err(error)),
+            Ok(RingAnswer::DECLINED) => RingOutcome::Ioctl,
+            Ok(result) => {
+                RingOutcome::Done(Errno::from_number(result.wrapping_neg()).map_or(Ok(()), Err))
+            }
+        }
+    }
+
+    /// Posts a request in a slot that this thread has taken, and waits for the answer.
+    pub(crate) fn ask(
+        &self,
+        slot: SlotIndex,
+        request: &RingRequest,
+        system: &impl RingSystem,
+    ) -> Result<(), NoAnswer> {
+        self.segment.write_request(slot, request);
+        let cpu = system.cpu();
+        self.segment.slot(slot).client_cpu.store(cpu, Ordering::Relaxed);
+        self.post(slot, self.bind(slot), cpu, self.spins(slot), system)
     }
 
     /// Ends the call of this thread that a signal handler, which makes a call of its own, has interrupted or left. The
@@ -162,13 +184,13 @@ impl ClientRing {
         }
     }
 
-    /// Copies an answer out of the slot.
-    fn take_answer(
+    /// Copies an answer out of the slot. Returns its result.
+    pub(crate) fn take_answer(
         &self,
         slot: SlotIndex,
         call: &mut BinderWriteRead,
         memory: &impl CallMemory,
-    ) -> RingOutcome {
+    ) -> Result<i32, Errno> {
         let answer = self.segment.read_answer(slot);
         // All else of the struct is the caller's: the driver has no say in where its memory is.
         call.write_consumed = answer.call.write_consumed;
@@ -176,22 +198,15 @@ impl ClientRing {
         let len = usize::try_from(room).unwrap_or(usize::MAX).min(answer.returns_len);
         if len > 0 {
             let address = call.read_buffer.wrapping_add(call.read_consumed);
-            if let Err(error) = memory.copy_returns(&self.segment, slot, address, len) {
-                return RingOutcome::Done(Err(error));
-            }
+            memory.copy_returns(&self.segment, slot, address, len)?;
         }
         call.read_consumed = answer.call.read_consumed;
-        match answer.result {
-            RingAnswer::DECLINED => RingOutcome::Ioctl,
-            result => {
-                RingOutcome::Done(Errno::from_number(result.wrapping_neg()).map_or(Ok(()), Err))
-            }
-        }
+        Ok(answer.result)
     }
 }
 
 /// There will be no answer to a call: this is what the driver answers the ioctl by which the thread would wait.
-struct NoAnswer {
+pub(crate) struct NoAnswer {
     error: Errno,
     /// Whether the driver knows nothing of the call.
     is_first: bool,

@@ -18,6 +18,7 @@ extern crate std;
 
 mod caller;
 mod exchange;
+mod files;
 mod kernel;
 mod ring;
 mod spin;

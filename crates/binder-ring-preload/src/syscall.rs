@@ -65,6 +65,17 @@ pub(crate) fn can_read_word(address: usize) -> bool {
     address != 0 && unsafe { call(number::RT_SIGPROCMASK, arguments) != failure(Errno::EFAULT) }
 }
 
+/// Blocks these signals of the thread, and no others. Returns those that were blocked before.
+pub(crate) fn set_blocked_signals(blocked: u64) -> u64 {
+    const SIG_SETMASK: usize = 2;
+    let mut before = 0_u64;
+    let places = [(&raw const blocked).addr(), (&raw mut before).addr()];
+    let arguments = [SIG_SETMASK, places[0], places[1], size_of::<u64>(), 0, 0];
+    // SAFETY: the kernel reads a mask and writes one, both of that size.
+    unsafe { call(number::RT_SIGPROCMASK, arguments) };
+    before
+}
+
 /// Whether the 4 bytes at `address`, a multiple of 4, can be written. The kernel tries: it sets none of their bits,
 /// in one step, and wakes nobody.
 pub(crate) fn can_write_word(address: usize) -> bool {

@@ -175,6 +175,14 @@ impl RingSystem for DeviceCalls<'_, '_> {
         syscall::outcome(result)
     }
 
+    fn block_signals(&self) -> u64 {
+        syscall::set_blocked_signals(u64::MAX)
+    }
+
+    fn restore_signals(&self, blocked: u64) {
+        syscall::set_blocked_signals(blocked);
+    }
+
     #[inline(always)]
     fn watch_signals(&self) {
         canary::put();

@@ -60,7 +60,9 @@ pub struct SlotHead {
     pub owner: AtomicU32,
     /// The processor on which the thread was when it posted.
     pub client_cpu: AtomicU32,
-    _unused: [u32; 13],
+    /// What is posted, and the number that this has.
+    pub(crate) kind: [AtomicU32; 2],
+    _unused: [u32; 11],
     /// The caller's struct.
     pub(crate) request: [AtomicU64; CALL_WORDS],
     /// Address and length of each window.

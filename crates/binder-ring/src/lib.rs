@@ -30,7 +30,7 @@ mod windows;
 
 pub use bell::{Bell, BellState, Ring};
 #[cfg(not(all(test, loom)))]
-pub use segment::{RingAnswer, RingRequest, Segment, SlotIndex};
+pub use segment::{RequestKind, RingAnswer, RingRequest, Segment, SlotIndex};
 pub use slot::SlotWord;
 #[cfg(not(all(test, loom)))]
 pub use switch::RingSwitch;
@@ -38,6 +38,10 @@ pub use windows::{MemoryWindow, MemoryWindows};
 
 #[cfg(all(test, loom))]
 mod interleavings;
+
+/// As many files a call brings at most that are sent to a [socket](RequestKind::Socket): Linux sends no more at a time.
+#[cfg(not(all(test, loom)))]
+pub const MOST_FILES: usize = 253;
 
 /// How long a thread waits in its slot before it waits by an ioctl, in milliseconds.
 pub const PATIENCE_MS: u32 = 20;

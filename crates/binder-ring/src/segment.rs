@@ -66,16 +66,48 @@ impl SlotIndex {
 /// What a thread posts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RingRequest {
+    /// What it wants.
+    pub kind: RequestKind,
     /// Its struct.
     pub call: BinderWriteRead,
     /// What of its memory lies in the slot's data.
     pub windows: MemoryWindows,
 }
 
+/// What a thread wants that posts something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RequestKind {
+    /// To have its struct obeyed.
+    #[default]
+    Call,
+    /// To have the [files](RingAnswer::FILES) that its call brings sent to the socket of this number.
+    Socket(u32),
+    /// To go on with its call, whose files have the numbers that lie in the slot's data, so many.
+    Numbers(u32),
+}
+
+impl RequestKind {
+    fn of_claims([kind, number]: [u32; 2]) -> Self {
+        match kind {
+            1 => Self::Socket(number),
+            2 => Self::Numbers(number),
+            _ => Self::Call,
+        }
+    }
+
+    fn claims(self) -> [u32; 2] {
+        match self {
+            Self::Call => [0, 0],
+            Self::Socket(number) => [1, number],
+            Self::Numbers(count) => [2, count],
+        }
+    }
+}
+
 /// What the driver answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RingAnswer {
-    /// What the ioctl would return: 0, a negative error number, or [`DECLINED`](Self::DECLINED).
+    /// What the ioctl would return: 0, a negative error number, or one of those below.
     pub result: i32,
     /// The struct as it goes back to the caller.
     pub call: BinderWriteRead,
@@ -86,6 +118,10 @@ pub struct RingAnswer {
 impl RingAnswer {
     /// The thread is to make an ioctl, with the struct that comes back.
     pub const DECLINED: i32 = 1;
+    /// The same, but that the call brings files that it can have sent to a [socket](RequestKind::Socket) instead.
+    pub const FILES: i32 = 2;
+    /// The driver knows nothing of the files whose [numbers](RequestKind::Numbers) it was told: they are not the call's.
+    pub const UNKNOWN_FILES: i32 = 3;
 }
 
 impl Segment {
@@ -124,6 +160,9 @@ impl Segment {
     /// Writes a request to a slot; [`copy_in`](Self::copy_in) fills its windows. For the client.
     pub fn write_request(&self, slot: SlotIndex, request: &RingRequest) {
         let head = self.slot(slot);
+        for (word, claim) in head.kind.iter().zip(request.kind.claims()) {
+            word.store(claim, Ordering::Relaxed);
+        }
         write_call(&head.request, &request.call);
         for ([address, len], window) in head.windows.iter().zip(request.windows.claims()) {
             address.store(window.address, Ordering::Relaxed);
@@ -139,7 +178,8 @@ impl Segment {
             len: len.load(Ordering::Relaxed),
         };
         let windows = MemoryWindows::of_claims(head.windows.each_ref().map(window));
-        RingRequest { call: read_call(&head.request), windows }
+        let kind = head.kind.each_ref().map(|word| word.load(Ordering::Relaxed));
+        RingRequest { kind: RequestKind::of_claims(kind), call: read_call(&head.request), windows }
     }
 
     /// Writes an answer to a slot. For the driver.
@@ -284,13 +324,16 @@ mod tests {
         assert_eq!(SlotIndex::new(SLOTS), None);
         let call = BinderWriteRead { write_size: 3, read_buffer: 7, ..Default::default() };
         let windows = MemoryWindows::of_commands(100, &[1, 2, 3], DATA_BYTES);
-        segment.write_request(slot, &RingRequest { call, windows });
+        let request = RingRequest { kind: RequestKind::Numbers(7), call, windows };
+        segment.write_request(slot, &request);
         // SAFETY: a slice can be read.
         unsafe { segment.copy_in(slot, 0, [1, 2, 3].as_ptr(), 3) };
-        assert_eq!(segment.read_request(slot), RingRequest { call, windows });
+        assert_eq!(segment.read_request(slot), request);
         let mut read = [0; 3];
         segment.read_data(slot, 0, &mut read);
         assert_eq!(read, [1, 2, 3]);
+        segment.write_request(slot, &RingRequest::default());
+        assert_eq!(segment.read_request(slot), RingRequest::default());
         let answer = RingAnswer { result: -4, call, returns_len: 2 };
         assert!(segment.write_returns(slot, 0, &[8, 9]));
         segment.write_answer(slot, &answer);

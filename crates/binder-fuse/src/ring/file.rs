@@ -10,7 +10,9 @@ use binder_core::{Errno, FdWork, ProcessKey};
 use binder_frontend::RequestContext;
 use binder_os::{RingMemory, ring_memory};
 use binder_ring::layout::{DATA_BYTES, SLOTS};
-use binder_ring::{Bell, MemoryWindows, RingAnswer, RingRequest, SlotIndex};
+use binder_ring::{
+    Bell, MOST_FILES, MemoryWindows, RequestKind, RingAnswer, RingRequest, SlotIndex,
+};
 use binder_uapi::BinderWriteRead;
 
 use crate::client_file::ClientFile;
@@ -93,7 +95,7 @@ struct RingCall {
     was_interrupted: bool,
 }
 
-/// Descriptor work whose call goes on in an ioctl.
+/// Descriptor work whose call goes on in an ioctl, or once its thread has taken the files.
 #[derive(Debug)]
 pub(crate) struct MovedFdWork {
     /// The request of the ring.
@@ -125,9 +127,10 @@ pub(crate) struct BegunCall {
     pub(super) id: RingCallId,
     /// Whose slot it is.
     pub(super) tid: u32,
+    pub(super) kind: RequestKind,
     pub(super) call: BinderWriteRead,
-    /// What an ioctl was to go on with that has not come: a signal ended it before it was sent.
-    pub(super) unmoved: Option<Box<MovedFdWork>>,
+    /// The files that the call before it brings.
+    pub(super) moved: Option<Box<MovedFdWork>>,
 }
 
 /// What was under way in a slot that has lost its thread or its file.
@@ -251,9 +254,10 @@ impl RingFile {
         let id = RingCallId::new(self.number, slot, sequence);
         let request = segment.read_request(slot);
         *call = Some(RingCall { id, request, was_interrupted: false });
-        let (process, tid, call, unmoved) = (self.process, *tid, request.call, moved.take());
+        let (process, tid, moved) = (self.process, *tid, moved.take());
+        let RingRequest { kind, call, .. } = request;
         let (file, ring) = (file.clone(), self.clone());
-        Some(BegunCall { file, ring, process, id, tid, call, unmoved })
+        Some(BegunCall { file, ring, process, id, tid, kind, call, moved })
     }
 
     /// Notes that a signal wants to end a call.
@@ -382,12 +386,19 @@ impl RingFile {
         slot.as_mut().is_some_and(|it| it.wait.take_if(|wait| *wait == unique).is_some())
     }
 
-    /// Keeps what the next ioctl of a call's thread goes on with.
-    pub(super) fn move_out(&self, id: RingCallId, moved: MovedFdWork) {
+    /// Keeps what the next request of a call's thread goes on with.
+    pub(super) fn move_out(&self, id: RingCallId, moved: Box<MovedFdWork>) {
         let Some(slot) = id.slot() else { return };
         if let Some(slot) = &mut *self.slot(slot) {
-            slot.moved = Some(moved.into());
+            slot.moved = Some(moved);
         }
+    }
+
+    /// The numbers in the data of a call's slot, so many.
+    pub(super) fn read_numbers(&self, id: RingCallId, count: usize) -> Option<Vec<u32>> {
+        let mut bytes = vec![0; count.min(MOST_FILES) * size_of::<u32>()];
+        self.memory.segment().read_data(id.slot()?, 0, &mut bytes);
+        Some(bytes.as_chunks().0.iter().map(|number| u32::from_ne_bytes(*number)).collect())
     }
 
     /// The call that is under way in a slot, and what is to go on elsewhere, which is forgotten.

@@ -1,5 +1,6 @@
 //! Calls against a driver that plays from a script.
 
+use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,7 +9,10 @@ use std::vec::Vec;
 
 use binder_ring::{BellState, Segment};
 use binder_uapi::{BC_ENTER_LOOPER, BC_TRANSACTION, BinderTransactionData};
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use rustix::fs::{MemfdFlags, fstat, memfd_create};
+use rustix::io::IoSlice;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use zerocopy::IntoBytes;
 
 use super::*;
@@ -49,6 +53,7 @@ struct Lent<'a> {
 
 const RETURNS: &[u8] = b"returns!";
 const READ_BUFFER: u64 = 0x5000;
+const READ_SIZE: u64 = 256;
 
 impl Driver<'_> {
     fn next(&self, asked: Asked) -> End {
@@ -56,6 +61,14 @@ impl Driver<'_> {
         assert_eq!(asked, expected);
         deed(self);
         end
+    }
+
+    /// Answers without a word.
+    fn answer_nothing(&self, result: i32) {
+        let segment = &self.ring.segment;
+        let call = segment.read_request(self.slot).call;
+        segment.write_answer(self.slot, &RingAnswer { result, call, returns_len: 0 });
+        let _ = segment.slot(self.slot).word.answer();
     }
 
     /// Answers with eight returns.
@@ -122,7 +135,8 @@ impl CallMemory for Lent<'_> {
             segment.copy_returns(slot, returns.as_mut_ptr(), len);
         }
         self.returns.borrow_mut().extend(returns);
-        if address == READ_BUFFER { Ok(()) } else { Err(Errno::EFAULT) }
+        let is_there = (READ_BUFFER..READ_BUFFER + READ_SIZE).contains(&address);
+        if is_there { Ok(()) } else { Err(Errno::EFAULT) }
     }
 }
 
@@ -143,10 +157,10 @@ fn read(ring: &ClientRing, script: &[(Asked, Deed, End)]) -> (RingOutcome, u64, 
     let driver = Driver { ring, slot, script: RefCell::new(script.iter().copied().collect()) };
     let memory = Lent { lent: &[], returns: RefCell::default() };
     let mut call =
-        BinderWriteRead { read_size: 256, read_buffer: READ_BUFFER, ..Default::default() };
+        BinderWriteRead { read_size: READ_SIZE, read_buffer: READ_BUFFER, ..Default::default() };
     let outcome = ring.exchange(slot, &mut call, &driver, &memory);
     assert!(driver.script.take().is_empty(), "it goes on");
-    assert_eq!((call.read_size, call.read_buffer), (256, READ_BUFFER));
+    assert_eq!((call.read_size, call.read_buffer), (READ_SIZE, READ_BUFFER));
     (outcome, call.read_consumed, memory.returns.take())
 }
 
@@ -228,6 +242,92 @@ fn what_the_driver_declines_is_an_ioctl_that_goes_on_from_there() {
     let declined = [(Asked::Sleep, decline, Slept(SleepEnd::Woken))];
     assert_eq!(read(&ring, &declined), (RingOutcome::Ioctl, 8, RETURNS.into()));
     assert_eq!(read(&ring, &[(Asked::Sleep, answer, Slept(SleepEnd::Woken))]), done());
+}
+
+/// A file of this length.
+fn file_of(len: u64) -> OwnedFd {
+    let file = memfd_create(c"sent", MemfdFlags::CLOEXEC).expect("a file");
+    rustix::fs::ftruncate(&file, len).expect("it grows");
+    file
+}
+
+#[expect(unsafe_code, reason = "numbers that come by the ring are looked at")]
+fn descriptor(number: u32) -> BorrowedFd<'static> {
+    // SAFETY: nothing is closed through this, and whether it is open is what is asked.
+    unsafe { BorrowedFd::borrow_raw(number.cast_signed()) }
+}
+
+/// Sends files of 1, 2 and 3 bytes to the socket that was posted, the first one last.
+fn send_files(driver: &Driver<'_>) {
+    let RequestKind::Socket(number) = driver.ring.segment.read_request(driver.slot).kind else {
+        panic!("no socket is posted")
+    };
+    let files = [2, 3, 1].map(file_of);
+    let files = files.each_ref().map(AsFd::as_fd);
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    assert!(ancillary.push(SendAncillaryMessage::ScmRights(&files)));
+    let bytes = [IoSlice::new(b"!")];
+    let sent = sendmsg(descriptor(number), &bytes, &mut ancillary, SendFlags::empty());
+    assert_eq!(sent, Ok(1));
+    driver.answer_nothing(0);
+}
+
+/// The numbers that were posted, and the lengths of their files.
+fn posted_files(driver: &Driver<'_>) -> [(u32, Option<i64>); 3] {
+    let segment = &driver.ring.segment;
+    assert_eq!(segment.read_request(driver.slot).kind, RequestKind::Numbers(3));
+    let mut bytes = [0; 12];
+    segment.read_data(driver.slot, 0, &mut bytes);
+    let len = |number| fstat(descriptor(number)).ok().map(|stat| stat.st_size);
+    core::array::from_fn(|at| {
+        let number = u32::from_ne_bytes(bytes.as_chunks().0[at]);
+        (number, len(number))
+    })
+}
+
+#[test]
+fn files_are_taken_from_a_socket_and_told_by_their_numbers() {
+    let (ring, _file) = used_ring();
+    let bring: Deed = |driver| driver.answer(RingAnswer::FILES);
+    let go_on: Deed = |driver| {
+        let files = posted_files(driver);
+        assert_eq!(files.map(|(_, len)| len), [Some(1), Some(2), Some(3)]);
+        driver.answer(0);
+        // They are the program's from here on.
+        for (number, _) in files {
+            #[expect(unsafe_code, reason = "the program closes what it was given")]
+            // SAFETY: nobody else knows of it.
+            drop(unsafe { OwnedFd::from_raw_fd(number.cast_signed()) });
+        }
+    };
+    let woken = Slept(SleepEnd::Woken);
+    let script = [(Asked::Sleep, bring, woken), (Asked::Sleep, send_files, woken)];
+    // Returns come with the first answer, and with the last.
+    let (outcome, consumed, returns) =
+        read(&ring, &[&script[..], &[(Asked::Sleep, go_on, woken)]].concat());
+    assert_eq!((outcome, consumed), (RingOutcome::Done(Ok(())), 16));
+    assert_eq!(returns, [RETURNS, RETURNS].concat());
+
+    // A driver that knows nothing of them by then.
+    let forget: Deed = |driver| {
+        posted_files(driver);
+        driver.answer_nothing(RingAnswer::UNKNOWN_FILES);
+    };
+    let interrupted = (RingOutcome::Done(Err(Errno::EINTR)), 8, RETURNS.into());
+    assert_eq!(read(&ring, &[&script[..], &[(Asked::Sleep, forget, woken)]].concat()), interrupted);
+}
+
+#[test]
+fn files_that_do_not_come_are_for_the_ioctl() {
+    let (ring, _file) = used_ring();
+    let bring: Deed = |driver| driver.answer(RingAnswer::FILES);
+    let decline: Deed = |driver| driver.answer_nothing(RingAnswer::DECLINED);
+    let send_none: Deed = |driver| driver.answer_nothing(0);
+    for deed in [decline, send_none] {
+        let script = [bring, deed].map(|deed| (Asked::Sleep, deed, Slept(SleepEnd::Woken)));
+        assert_eq!(read(&ring, &script), (RingOutcome::Ioctl, 8, RETURNS.into()));
+    }
 }
 
 #[test]

@@ -85,8 +85,9 @@ impl Model {
             let is_less = (node.has_strong && !is_strong) || (node.has_weak && !is_weak);
             let is_news = is_less || (is_lost && is_told);
             let owner = node.owner;
+            let is_kept = is_weak || (is_told && owner.is_some());
             match owner {
-                _ if !is_weak && !(is_told && owner.is_some()) => self.forget(id),
+                _ if !is_kept => self.forget(id),
                 Some(owner) if is_news && !self.is_queued(owner, Work::Node(id)) => {
                     self.process(owner).todo.push_back(Work::Node(id));
                 }

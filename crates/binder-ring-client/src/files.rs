@@ -1,0 +1,121 @@
+//! Files that a call brings.
+//!
+//! Only a process itself can add to its descriptors. So the thread makes a pair of sockets, has the driver send the files to
+//! the one, takes them from the other, and says which numbers they have got. When the call is over the sockets are gone.
+
+#![expect(unsafe_code, reason = "the numbers are copied through pointers")]
+
+use core::array;
+use core::mem::{self, MaybeUninit};
+
+use binder_ring::{MOST_FILES, MemoryWindows, RequestKind, RingAnswer, RingRequest, SlotIndex};
+use binder_uapi::{BinderWriteRead, Errno};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::io::{DupFlags, IoSliceMut};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SocketFlags,
+    SocketType,
+};
+
+use crate::caller::{CallMemory, RingSystem};
+use crate::exchange::NoAnswer;
+use crate::ring::ClientRing;
+
+/// One more than there are files: the last one comes first in the end.
+const PLACES: usize = MOST_FILES + 1;
+
+/// Files in the order in which a call brings them.
+struct ReceivedFiles {
+    files: [Option<OwnedFd>; PLACES],
+    count: usize,
+}
+
+impl ClientRing {
+    /// Takes the files that the call of a slot brings, and has it go on. Returns its result.
+    #[cold]
+    pub(crate) fn fetch_files(
+        &self,
+        slot: SlotIndex,
+        call: &mut BinderWriteRead,
+        system: &impl RingSystem,
+        memory: &impl CallMemory,
+    ) -> Result<Result<i32, Errno>, NoAnswer> {
+        // A handler that leaves by a jump would leave the sockets behind.
+        let signals = system.block_signals();
+        let result = self.fetch_in_peace(slot, call, system, memory);
+        system.restore_signals(signals);
+        result
+    }
+
+    fn fetch_in_peace(
+        &self,
+        slot: SlotIndex,
+        call: &mut BinderWriteRead,
+        system: &impl RingSystem,
+        memory: &impl CallMemory,
+    ) -> Result<Result<i32, Errno>, NoAnswer> {
+        const DECLINED: Result<Result<i32, Errno>, NoAnswer> = Ok(Ok(RingAnswer::DECLINED));
+        let request = |kind, call| RingRequest { kind, call, windows: MemoryWindows::default() };
+        let (stream, flags) = (SocketType::STREAM, SocketFlags::CLOEXEC);
+        let sockets = rustix::net::socketpair(AddressFamily::UNIX, stream, flags, None);
+        let Ok((own, drivers)) = sockets else { return DECLINED };
+        let kind = RequestKind::Socket(drivers.as_raw_fd().cast_unsigned());
+        self.ask(slot, &request(kind, *call), system)?;
+        // Its number is to be free for a file.
+        drop(drivers);
+        if self.segment.read_answer(slot).result != 0 {
+            return DECLINED;
+        }
+        let Some(files) = ReceivedFiles::receive(own) else { return DECLINED };
+        let (numbers, count) = files.numbers();
+        // SAFETY: an array can be read.
+        unsafe { self.segment.copy_in(slot, 0, numbers.as_ptr().cast(), size_of_val(&numbers)) };
+        self.ask(slot, &request(RequestKind::Numbers(count), *call), system)?;
+        let taken = self.take_answer(slot, call, memory);
+        if taken == Ok(RingAnswer::UNKNOWN_FILES) {
+            return Ok(Err(Errno::EINTR));
+        }
+        // They are the program's.
+        mem::forget(files);
+        Ok(taken)
+    }
+}
+
+impl ReceivedFiles {
+    /// Receives the files that were sent to a socket. None if there are none, or not all had room.
+    ///
+    /// The first one came last: it takes the socket's number, which was the lowest that was free.
+    fn receive(mut socket: OwnedFd) -> Option<Self> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let mut byte = [0];
+        let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+        let bytes = &mut [IoSliceMut::new(&mut byte)];
+        let received = rustix::net::recvmsg(&socket, bytes, &mut ancillary, flags).ok()?;
+        let mut files = array::from_fn(|_| None);
+        let mut count = 0;
+        for message in ancillary.drain() {
+            let RecvAncillaryMessage::ScmRights(received) = message else { continue };
+            for (file, place) in received.zip(&mut files[1..]) {
+                *place = Some(file);
+                count += 1;
+            }
+        }
+        if count == 0 || received.flags.contains(ReturnFlags::CTRUNC) {
+            return None;
+        }
+        let first = files[count].take()?;
+        rustix::io::dup3(first, &mut socket, DupFlags::CLOEXEC).ok()?;
+        files[0] = Some(socket);
+        Some(Self { files, count })
+    }
+
+    /// Their numbers, and how many there are.
+    fn numbers(&self) -> ([u32; PLACES], u32) {
+        let number = |file: &Option<OwnedFd>| {
+            file.as_ref().map_or(0, |file| file.as_raw_fd().cast_unsigned())
+        };
+        let count = u32::try_from(self.count).unwrap_or(0);
+        (self.files.each_ref().map(number), count)
+    }
+}
