@@ -37,9 +37,13 @@ pub(crate) const NO_HANDLE: u32 = 0;
 const TRIES: u32 = 2000;
 
 /// Starts a server with several threads, which does nothing but echo, and waits until it serves.
-pub(crate) fn start_threads(device: &Path, threads: u32) -> Result<Actor, BenchError> {
+pub(crate) fn start_threads(
+    device: &Path,
+    threads: u32,
+    open: OpenSession,
+) -> Result<Actor, BenchError> {
     let mut server = Actor::start("binder server", |link| {
-        let session = DriverSession::open(device)?;
+        let session = open(device)?;
         become_context_manager(session.client())?;
         link.answer(&())?;
         let sessions = (0..threads).map(|_| session.for_another_thread());

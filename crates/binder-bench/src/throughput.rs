@@ -17,7 +17,7 @@ use crate::actor::{Actor, ActorLink};
 use crate::affinity::{self, PinnedSelf};
 use crate::error::BenchError;
 use crate::report::BenchReport;
-use crate::service::{self, ECHO};
+use crate::service::{self, ECHO, OpenSession};
 use crate::session::DriverSession;
 use crate::statistics::{Samples, ratio};
 use crate::table::{self, TextTable};
@@ -73,7 +73,10 @@ pub struct ThroughputOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum What {
+    /// The devices, by ioctls.
     Binder,
+    /// Devices beside them, by shared memory.
+    Ring,
     /// AF_UNIX streams, one for each client.
     Unix,
 }
@@ -117,6 +120,8 @@ struct Row {
     times_first: Option<f64>,
     /// Against the line with the first number of cores, of the same kind, workers and devices.
     times_first_cores: Option<f64>,
+    /// Against ioctls in the same setting.
+    times_binder: Option<f64>,
     mean_ns: u64,
     p50_ns: u64,
     p90_ns: u64,
@@ -135,7 +140,7 @@ pub(crate) fn run(
     report: &mut BenchReport<'_>,
 ) -> Result<(), BenchError> {
     let settings = options.settings();
-    let bar = report.progress(settings.len() * options.rounds as usize * 2);
+    let bar = report.progress(settings.len() * options.rounds as usize * 3);
     let mut table = TextTable::new([
         "peer",
         "workers",
@@ -144,6 +149,7 @@ pub(crate) fn run(
         "calls/s",
         "x first",
         "x first cores",
+        "x binder",
         "mean",
         "p50",
         "p90",
@@ -191,13 +197,24 @@ pub(crate) fn run(
 fn assemble(options: &ThroughputOptions, setting: Setting) -> Result<Vec<Crowd>, BenchError> {
     let Setting { workers, .. } = setting;
     let bytes = options.bytes as usize;
-    let devices: Vec<_> = options.devices(setting.devices).take(workers as usize).collect();
-    let threads = workers.div_ceil(setting.devices);
-    let servers = devices.iter().map(|device| service::start_threads(device, threads));
-    let servers = servers.collect::<Result<_, _>>()?;
-    let clients = devices.iter().cycle().take(workers as usize);
-    let clients = clients.map(|device| start_client(device, bytes)).collect::<Result<_, _>>()?;
-    let mut crowds = vec![Crowd::new(What::Binder, clients, servers)];
+    let kinds: [(_, OpenSession); 2] =
+        [(What::Binder, DriverSession::open_without_ring), (What::Ring, DriverSession::open)];
+    let mut all_devices = options.devices();
+    let mut crowds = Vec::new();
+    for (what, open) in kinds {
+        let devices: Vec<_> = all_devices.by_ref().take(setting.devices as usize).collect();
+        // Handle 0 of a device is one server's, so rings need as many devices more.
+        if devices.len() < setting.devices as usize && what == What::Ring {
+            break;
+        }
+        let devices = &devices[..devices.len().min(workers as usize)];
+        let threads = workers.div_ceil(setting.devices);
+        let servers = devices.iter().map(|device| service::start_threads(device, threads, open));
+        let servers = servers.collect::<Result<_, _>>()?;
+        let clients = devices.iter().cycle().take(workers as usize);
+        let clients = clients.map(|device| start_client(device, bytes, open));
+        crowds.push(Crowd::new(what, clients.collect::<Result<_, _>>()?, servers));
+    }
     // Sockets know no devices: one line is enough.
     if Some(&setting.devices) == options.devices.first() {
         let (server, clients) = socket::start(workers, bytes)?;
@@ -223,21 +240,21 @@ impl ThroughputOptions {
         settings
     }
 
-    /// As many devices: the one that is measured, and those beside it.
-    fn devices(&self, count: u32) -> impl Iterator<Item = PathBuf> {
+    /// The device that is measured, and those beside it.
+    fn devices(&self) -> impl Iterator<Item = PathBuf> {
         let first = self.target.device().to_owned();
         let others = DEVICES.map(|name| first.with_file_name(name));
         let others = others.into_iter().filter({
             let first = first.clone();
-            move |other| *other != first
+            move |other| *other != first && other.exists()
         });
-        std::iter::once(first).chain(others).take(count as usize)
+        std::iter::once(first).chain(others)
     }
 }
 
-fn start_client(device: &Path, bytes: usize) -> Result<Actor, BenchError> {
+fn start_client(device: &Path, bytes: usize, open: OpenSession) -> Result<Actor, BenchError> {
     Actor::start("binder client", |link| {
-        let mut session = DriverSession::open(device)?;
+        let mut session = open(device)?;
         play(link, bytes, |message, reply| session.call(ECHO, message, &[], reply))
     })
 }
@@ -285,6 +302,7 @@ impl What {
     fn name(self) -> &'static str {
         match self {
             Self::Binder => "binder",
+            Self::Ring => "ring",
             Self::Unix => "unix",
         }
     }
@@ -320,6 +338,9 @@ impl Crowd {
         let first = peers.clone().next();
         let first_cores =
             peers.find(|row| Setting { cores: setting.cores, ..row.setting } == setting);
+        let binder = before.last().filter(|row| {
+            row.what == What::Binder && self.what == What::Ring && row.setting == setting
+        });
         let times = |other: Option<&Row>| {
             ratio(calls_per_s, other.map_or(calls_per_s, |other| other.calls_per_s))
         };
@@ -332,6 +353,7 @@ impl Crowd {
             calls_per_s,
             times_first: times(first),
             times_first_cores: setting.cores.and_then(|_| times(first_cores)),
+            times_binder: binder.and_then(|binder| times(Some(binder))),
             mean_ns: self.samples.mean(),
             p50_ns,
             p90_ns,
@@ -342,7 +364,7 @@ impl Crowd {
 }
 
 impl Row {
-    fn cells(&self) -> [String; 12] {
+    fn cells(&self) -> [String; 13] {
         let Setting { workers, devices, cores } = self.setting;
         [
             self.what.name().into(),
@@ -352,6 +374,7 @@ impl Row {
             self.calls_per_s.to_string(),
             table::times(self.times_first),
             table::times(self.times_first_cores),
+            table::times(self.times_binder),
             table::duration(Some(self.mean_ns)),
             table::duration(Some(self.p50_ns)),
             table::duration(Some(self.p90_ns)),

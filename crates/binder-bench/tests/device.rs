@@ -109,8 +109,11 @@ fn throughput_has_a_line_for_each_count_and_peer(device: &str) {
     let words = ["throughput", "--workers", "1,3", "--iterations", "20", "--rounds", "2"];
     let rows = rows(&[&words[..], &["--json"]].concat(), device);
     let lines = rows.iter().map(|row| (row["what"].as_str(), row["workers"].as_u64()));
-    let of = |workers| ["binder", "unix"].map(|what| (Some(what), Some(workers)));
+    let of = |workers| ["binder", "ring", "unix"].map(|what| (Some(what), Some(workers)));
     assert_eq!(lines.collect::<Vec<_>>(), [of(1), of(3)].concat());
+    for row in &rows {
+        assert_eq!(row["times_binder"].as_f64() > Some(0.0), row["what"] == "ring", "{row}");
+    }
     assert!(rows.iter().all(|row| row["devices"] == 1 && row["cores"].is_null()), "{rows:?}");
     for row in &rows {
         let [calls, mean, p50, max] =
@@ -132,15 +135,16 @@ fn throughput_has_a_line_for_each_number_of_devices_and_cores(device: &str) {
     }
     let rows = rows(&words, device);
     let lines = rows.iter().map(|row| (row["what"].as_str(), row["devices"].as_u64()));
-    let [binder, unix] = ["binder", "unix"].map(Some);
-    let one = [(binder, Some(1)), (unix, Some(1))];
+    // Rings need as many devices beside the others.
+    let [binder, ring, unix] = ["binder", "ring", "unix"].map(Some);
+    let one = [(binder, Some(1)), (ring, Some(1)), (unix, Some(1))];
     let two = [(binder, Some(2))];
     assert_eq!(lines.collect::<Vec<_>>(), [&one[..], &one, &two, &two].concat());
     for row in &rows {
         assert!(row["cores"] == 1 && row["calls_per_s"].as_u64() > Some(0), "{row}");
         assert!(row["times_first_cores"].as_f64() > Some(0.0), "{row}");
     }
-    for first in [0, 1, 4] {
+    for first in [0, 1, 2, 6] {
         assert_eq!(rows[first]["times_first_cores"], 1.0);
     }
     let cores = ["throughput", "--cores", "100000"];
