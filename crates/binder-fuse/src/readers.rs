@@ -376,8 +376,7 @@ impl ReaderPlace {
 
 /// Gives readers their real-time priority, or gives it back after they have run for too long.
 pub(crate) fn promote(shared: &SessionShared) {
-    // The thread that watches rings is an ordinary one: its clients go to sleep right after they have woken it, and one
-    // that were put in front of them would cost two switches more.
+    // The thread that watches rings sees to that by itself.
     for (at, place) in shared.readers.places.iter().enumerate() {
         if !shared.readers.is_of_rings(at) {
             promote_one(shared, place);

@@ -11,6 +11,7 @@ mod access;
 mod crowd;
 mod file;
 mod files;
+mod urgency;
 mod watcher;
 
 use std::collections::HashMap;

@@ -18,6 +18,7 @@ use binder_ring::{BellState, SlotIndex};
 use super::Rings;
 use super::crowd::Crowd;
 use super::file::{BegunCall, RingFile};
+use super::urgency::Urgency;
 use crate::client_file::ClientFile;
 use crate::readers::RequestReader;
 
@@ -26,6 +27,7 @@ const IDLE_AFTER: Duration = Duration::from_millis(50);
 /// So many wake-ups in a row for nothing, and a client is never watched again.
 const MOST_IN_VAIN: u32 = 1000;
 /// So often the thread looks once more before it sleeps, when clients run on other processors: to be woken there takes longer.
+/// An [urgent](Urgency) thread does not.
 const LOOKS: u32 = 2000;
 
 /// The bells that are watched.
@@ -43,6 +45,7 @@ pub(crate) struct RingWatcher {
 struct WatchList {
     watched: Vec<Watched>,
     crowd: Crowd,
+    urgency: Urgency,
     /// When it last woke up: what is posted before it sleeps again was posted then.
     woken_at: Option<Instant>,
     /// What it last told its clients of where it runs.
@@ -119,6 +122,11 @@ impl RequestReader<'_> {
                 }
                 let slept = list.sleep(&shared.rings, &mut found);
                 self.end_wait();
+                if shared.has_realtime_reader
+                    && let Some(now) = list.woken_at
+                {
+                    list.urgency.note_wake_up(now);
+                }
                 if let Err(error) = slept {
                     tracing::warn!(%error, "rings cannot be watched");
                     list.watched.drain(..).for_each(|watched| watched.leave());
@@ -196,7 +204,7 @@ impl WatchList {
     fn look_longer(&self) -> bool {
         let latest = self.watched.iter().max_by_key(|it| it.seen_at);
         let own_cpu = processes::own_cpu();
-        if latest.is_none_or(|latest| latest.cpu == own_cpu) {
+        if self.urgency.is_urgent() || latest.is_none_or(|latest| latest.cpu == own_cpu) {
             return false;
         }
         (0..LOOKS).any(|_| {
