@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use binder_os::{RunDelay, processes, realtime};
 
 /// So many wake-ups are looked at together.
-const WAKE_UPS: u32 = 8;
+const WAKE_UPS: u32 = 32;
 /// A wait for a processor that is longer than this is long, in the mean.
 const LONG_NS: u64 = 100_000;
 /// For so long the thread is urgent, before it is looked at anew.
