@@ -184,17 +184,18 @@ impl Machine {
         Finding::bad("ptrace", detail, "set it to 2 or less in /etc/sysctl.d and reboot")
     }
 
-    /// Whether unmodified programs can be given files, which takes the right to trace them.
+    /// Whether unmodified programs can be given files. Those that use the ring take them; with others it takes the right to
+    /// trace them.
     fn descriptors(&self) -> Finding {
         let check = "descriptors";
         if !cfg!(target_arch = "x86_64") {
-            let detail = "calls cannot bring files on this processor".into();
-            return Finding::bad(check, detail, "use an x86-64 machine");
+            let detail = "calls can bring files only to programs that use the ring".into();
+            return Finding::bad(check, detail, "use an x86-64 machine for others");
         }
         match self.ptrace_scope {
             0 | 1 => Finding::good(
                 check,
-                "calls can bring files; whoever takes them is stopped by ptrace for a moment",
+                "calls can bring files; programs without the ring are stopped for a moment to take them",
             ),
             2 => Finding::good(check, "calls can bring files to programs that run as root"),
             _ => Finding::bad(
