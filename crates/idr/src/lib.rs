@@ -10,6 +10,7 @@ extern crate alloc;
 extern crate std;
 
 mod bitmap;
+mod id_tree;
 #[cfg(feature = "std")]
 mod idr;
 mod pool;
