@@ -32,6 +32,7 @@ extern crate std;
 mod allocation;
 mod limits;
 mod namespace;
+mod per_level;
 mod pid;
 mod release;
 mod resident;

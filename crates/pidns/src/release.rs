@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use idr::pin;
 
-use crate::namespace::{PidNamespace, ReaperState};
+use crate::namespace::{LockedNamespace, PidNamespace, ReaperState};
 use crate::pid::Pid;
 
 impl<P: Send + Sync + 'static> Pid<P> {
@@ -21,28 +21,38 @@ impl<P: Send + Sync + 'static> Pid<P> {
     /// [`AlreadyFreed`] the second time, and nothing has changed.
     pub fn free(&self) -> Result<Vec<Arc<PidNamespace<P>>>, AlreadyFreed> {
         let freed = AlreadyFreed { level: self.namespace().level(), number: self.nr() };
-        let mut levels: Vec<_> = self.namespace().lineage().map(|it| (it, it.lock())).collect();
-        let mut numbers = self.numbers().iter().rev().copied();
-        let found = levels.first().and_then(|(_, innermost)| innermost.find(self.nr()));
-        if !found.is_some_and(|found| core::ptr::eq(found, self)) {
+        let mut levels = self.namespace().lock_lineage();
+        if !levels[0].numbers.find(self.nr()).is_some_and(|found| core::ptr::eq(found, self)) {
             return Err(freed);
         }
-        let mut to_wake = Vec::new();
-        for ((namespace, locked), number) in levels.iter_mut().zip(&mut numbers) {
-            let removed = locked.remove(number);
-            debug_assert!(removed.is_ok(), "a pid has its numbers in all namespaces or in none");
-            let left = namespace.processes() - 1;
-            namespace.set_processes(left);
-            if namespace.life() == ReaperState::Stopped && matches!(left, 1 | 2) {
-                to_wake.push(Arc::clone(namespace));
-            }
-            if number == 1 && namespace.life() == ReaperState::Running {
-                namespace.set_life(ReaperState::Stopped);
-            }
-        }
-        Ok(to_wake)
+        Ok(remove(&mut levels, self))
     }
 }
+
+/// Takes the numbers of a pid back, which has them all, and returns the namespaces that wait for that.
+fn remove<P: Send + Sync + 'static>(
+    levels: &mut [LockedNamespace<'_, P>],
+    pid: &Pid<P>,
+) -> Vec<Arc<PidNamespace<P>>> {
+    let mut to_wake = Vec::new();
+    for (level, number) in levels.iter_mut().zip(pid.numbers().iter().rev().copied()) {
+        let namespace = level.namespace;
+        let removed = level.numbers.remove(number);
+        debug_assert!(removed.is_ok(), "a pid has its numbers in all namespaces or in none");
+        let left = namespace.processes() - 1;
+        namespace.set_processes(left);
+        if namespace.life() == ReaperState::Stopped && matches!(left, 1 | 2) {
+            to_wake.push(Arc::clone(namespace));
+        }
+        if number == 1 && namespace.life() == ReaperState::Running {
+            namespace.set_life(ReaperState::Stopped);
+        }
+    }
+    to_wake
+}
+
+/// As many pids are freed before others may have the locks.
+const TOGETHER: u32 = 64;
 
 impl<P: Send + Sync + 'static> PidNamespace<P> {
     /// Frees the pid of number `nr`, as [`Pid::free`] does, and returns it.
@@ -63,15 +73,29 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
         self.disable_pid_allocation();
         let mut freed = Vec::new();
         let mut next = 1;
-        loop {
-            // Not pinned throughout: there may be millions.
-            let Some(number) = self.find_ge_pid(next, &pin()).map(|(number, _)| number) else {
-                return freed;
-            };
-            // Another thread may free it at the same time.
-            freed.extend(self.free_pid(number).ok());
-            next = number + 1;
+        // Not pinned throughout: there may be millions.
+        while let Some(first) = self.get_ge_pid(next) {
+            // The namespaces of one, and of all of the same namespace that follow it here.
+            let mut levels = first.namespace().lock_lineage();
+            let ours = (first.namespace().level() - self.level()) as usize;
+            for _ in 0..TOGETHER {
+                let found = levels[ours].numbers.share_next(next);
+                let Some((number, pid)) = found.filter(|(_, pid)| pid.is_beside(&first)) else {
+                    break;
+                };
+                remove(&mut levels, &pid);
+                freed.push(pid);
+                next = number + 1;
+            }
         }
+        freed
+    }
+
+    /// Finds the pid of the lowest number from `nr` on, to be kept.
+    fn get_ge_pid(&self, nr: u32) -> Option<Arc<Pid<P>>> {
+        let number = self.find_ge_pid(nr, &pin())?.0;
+        // Another thread may have freed it since.
+        self.get_pid(number).or_else(|| self.get_ge_pid(number + 1))
     }
 }
 
