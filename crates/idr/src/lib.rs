@@ -27,3 +27,7 @@ pub use pool::{
 };
 #[cfg(feature = "std")]
 pub use rcu::{ReadGuard, pin, reclaim};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -54,3 +54,7 @@ pub use table::{AdoptError, KernelProcess, NamespaceId, PidTable};
 mod interleavings;
 #[cfg(all(test, not(loom)))]
 mod tests;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
