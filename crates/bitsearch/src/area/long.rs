@@ -19,7 +19,7 @@ pub(super) const MIN_BLOCKS_LEN: usize = 2048;
 
 /// A place that no run from `start` on begins before; runs are of [`MIN_LEN`] bits at least.
 #[inline]
-pub(super) fn skip(runs: Runs<'_>, start: usize) -> Option<usize> {
+pub(super) fn skip_by_words(runs: Runs<'_>, start: usize) -> Option<usize> {
     runs.skip(start, 1, next_clear)
 }
 

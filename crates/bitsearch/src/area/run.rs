@@ -74,7 +74,7 @@ fn short_after(words: &[u64], size: usize, start: usize, len: usize) -> usize {
 }
 
 /// So many words are worth less than to ask what the processor can do.
-const FEW_WORDS: usize = 8;
+const FEW_WORDS: usize = 4;
 
 #[inline(never)]
 fn dense_short_after(words: &[u64], size: usize, start: usize, len: usize) -> usize {
@@ -89,6 +89,7 @@ fn long_after(words: &[u64], size: usize, start: usize, len: usize) -> usize {
     match runs.slide(start) {
         Slide::Answer(place) => place,
         Slide::Dense(start) => dense_long_after(runs.words, size, start, len),
+        Slide::Sparse(start) => sparse_long_after(runs.words, size, start, len),
     }
 }
 
@@ -99,17 +100,22 @@ fn dense_long_after(words: &[u64], size: usize, start: usize, len: usize) -> usi
     loop {
         let skipped = if len < long::MIN_LEN {
             cpu::run(NextLane { runs, start })
-        } else if len < long::MIN_BLOCKS_LEN {
-            long::skip(runs, start)
         } else {
-            return cpu::run(long::NextByBlocks { runs, start }).unwrap_or(NOWHERE);
+            long::skip_by_words(runs, start)
         };
         let Some(place) = skipped else { return NOWHERE };
         start = match runs.slide(place) {
             Slide::Answer(place) => return place,
             Slide::Dense(start) => start,
+            Slide::Sparse(start) => return sparse_long_after(words, size, start, len),
         };
     }
+}
+
+#[inline(never)]
+fn sparse_long_after(words: &[u64], size: usize, start: usize, len: usize) -> usize {
+    let runs = Runs { words, size: Set(words).clipped(size), len };
+    cpu::run(long::NextByBlocks { runs, start }).unwrap_or(NOWHERE)
 }
 
 /// Looks for a run that is short.

@@ -44,7 +44,7 @@ impl Blocker {
 const DENSE: u32 = 8;
 
 /// So many windows are worth less than to ask what the processor can do.
-const FEW_WINDOWS: usize = 8;
+const FEW_WINDOWS: usize = 6;
 
 impl<'words> Runs<'words> {
     /// Runs in no more words than the size, which is not 0, needs: a search must not go on behind.
@@ -156,8 +156,12 @@ impl<'words> Runs<'words> {
             };
             start = blocker.bit + 1;
             windows += 1;
-            if windows >= FEW_WINDOWS && (self.len >= long::MIN_BLOCKS_LEN || blocker.is_dense()) {
-                return Slide::Dense(start);
+            if windows >= FEW_WINDOWS {
+                if blocker.is_dense() {
+                    return Slide::Dense(start);
+                } else if self.len >= long::MIN_BLOCKS_LEN {
+                    return Slide::Sparse(start);
+                }
             }
         }
     }
@@ -167,6 +171,8 @@ impl<'words> Runs<'words> {
 pub(super) enum Slide {
     /// To a run, or to the end of the map.
     Answer(usize),
-    /// To this place, behind windows that were dense, or as many as were to be looked at.
+    /// To this place, behind a dense window.
     Dense(usize),
+    /// To this place, behind as many windows as are worth it for very long runs.
+    Sparse(usize),
 }
