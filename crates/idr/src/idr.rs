@@ -276,14 +276,6 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
         self.idr.find(id, &self.guard)
     }
 
-    /// Finds the lowest id at or after `start` that has a value, which is to be kept.
-    #[must_use]
-    pub fn share_next(&self, start: u32) -> Option<(u32, Arc<T>)> {
-        let (id, _) = self.idr.get_next(start, &self.guard)?;
-        let root = self.idr.root.load(&self.guard)?;
-        Some((id, root.share(id, &self.guard)?))
-    }
-
     /// Whether `id` is allocated, with a value or without.
     #[must_use]
     pub fn is_allocated(&self, id: u32) -> bool {

@@ -25,20 +25,23 @@ impl<P: Send + Sync + 'static> Pid<P> {
         if !levels[0].numbers.find(self.nr()).is_some_and(|found| core::ptr::eq(found, self)) {
             return Err(freed);
         }
-        Ok(remove(&mut levels, self))
+        let mut to_wake = Vec::new();
+        remove(&mut levels, self, &mut to_wake);
+        Ok(to_wake)
     }
 }
 
-/// Takes the numbers of a pid back, which has them all, and returns the namespaces that wait for that.
+/// Takes the numbers of a pid back, which has them all, and returns it; also the namespaces that wait for that.
 fn remove<P: Send + Sync + 'static>(
     levels: &mut [LockedNamespace<'_, P>],
     pid: &Pid<P>,
-) -> Vec<Arc<PidNamespace<P>>> {
-    let mut to_wake = Vec::new();
+    to_wake: &mut Vec<Arc<PidNamespace<P>>>,
+) -> Option<Arc<Pid<P>>> {
+    let mut removed = None;
     for (level, number) in levels.iter_mut().zip(pid.numbers().iter().rev().copied()) {
         let namespace = level.namespace;
-        let removed = level.numbers.remove(number);
-        debug_assert!(removed.is_ok(), "a pid has its numbers in all namespaces or in none");
+        removed = level.numbers.remove(number).ok().flatten();
+        debug_assert!(removed.is_some(), "a pid has its numbers in all namespaces or in none");
         let left = namespace.processes() - 1;
         namespace.set_processes(left);
         if namespace.life() == ReaperState::Stopped && matches!(left, 1 | 2) {
@@ -48,7 +51,7 @@ fn remove<P: Send + Sync + 'static>(
             namespace.set_life(ReaperState::Stopped);
         }
     }
-    to_wake
+    removed
 }
 
 /// As many pids are freed before others may have the locks.
@@ -77,14 +80,13 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
         while let Some(first) = self.get_ge_pid(next) {
             // The namespaces of one, and of all of the same namespace that follow it here.
             let mut levels = first.namespace().lock_lineage();
-            let ours = (first.namespace().level() - self.level()) as usize;
+            let guard = pin();
             for _ in 0..TOGETHER {
-                let found = levels[ours].numbers.share_next(next);
+                let found = self.find_ge_pid(next, &guard);
                 let Some((number, pid)) = found.filter(|(_, pid)| pid.is_beside(&first)) else {
                     break;
                 };
-                remove(&mut levels, &pid);
-                freed.push(pid);
+                freed.extend(remove(&mut levels, pid, &mut Vec::new()));
                 next = number + 1;
             }
         }

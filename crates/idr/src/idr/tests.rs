@@ -256,6 +256,17 @@ fn an_emptied_map_keeps_one_leaf_at_most() {
 }
 
 #[test]
+fn ranges_that_end_within_a_node_are_not_left() {
+    let idr = filled([0, 1, 300, 301]);
+    assert_eq!(idr.alloc(300..=301, None), Err(NoFreeId { first: 300, last: 301 }));
+    assert_eq!(idr.alloc(0..=1, None), Err(NoFreeId { first: 0, last: 1 }));
+    assert_eq!(idr.alloc(1_000..=1_000, None), Ok(1_000));
+    assert_eq!(idr.alloc(1_000..=1_000, None), Err(NoFreeId { first: 1_000, last: 1_000 }));
+    assert_eq!(idr.alloc(300..=302, None), Ok(302));
+    assert_eq!((idr.len(), idr.alloc_cyclic(0..=2, None)), (6, Ok(2)));
+}
+
+#[test]
 fn a_root_that_only_leads_to_the_lowest_ids_goes() {
     let idr = filled([0, 70_000, 1 << 30]);
     let span = |idr: &Idr<u32>| idr.root.load(&pin()).map(TreeNode::span);
