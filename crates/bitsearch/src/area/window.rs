@@ -156,14 +156,25 @@ impl<'words> Runs<'words> {
             };
             start = blocker.bit + 1;
             windows += 1;
+            if self.len >= long::MIN_LEN && self.has_no_clear_word_near(place + self.len) {
+                return Slide::Dense(start);
+            }
             if windows >= FEW_WINDOWS {
-                if blocker.is_dense() {
-                    return Slide::Dense(start);
-                } else if self.len >= long::MIN_BLOCKS_LEN {
+                if self.len >= long::MIN_BLOCKS_LEN {
                     return Slide::Sparse(start);
+                } else if self.len < long::MIN_LEN && blocker.is_dense() {
+                    return Slide::Dense(start);
                 }
             }
         }
+    }
+
+    /// Whether bits are so dense before `end`, which is far from the first, that whole words will rarely be clear.
+    #[inline(always)]
+    fn has_no_clear_word_near(self, end: usize) -> bool {
+        let last = (end - 1) / WORD_BITS;
+        let words = self.words.get(last - 3..=last);
+        words.is_some_and(|words| words.iter().all(|word| *word != 0))
     }
 }
 
