@@ -48,7 +48,23 @@ fn check(stages: &Stages) -> Result<(), Stopped> {
     stages.run("rustdoc", behind(&docs).env("RUSTDOCFLAGS", "-D warnings"))?;
     stages.run("doctests", &mut behind(&cargo(&["test", "--workspace", "--doc"])))?;
     try_static_build(stages)?;
+    check_crates_for_others(stages)?;
     check_interleavings(stages)
+}
+
+/// A processor without an operating system, whose words are of 32 bits.
+const BARE_TARGET: &str = "thumbv7em-none-eabihf";
+
+/// Looks that the crates that others may use do without the standard library, and can be packaged.
+fn check_crates_for_others(stages: &Stages) -> Result<(), Stopped> {
+    let bare = ["check", "--no-default-features", "--target", BARE_TARGET];
+    let mut check = cargo(&bare);
+    check.args(["--package", "bitsearch", "--package", "idr"]);
+    stages.run("bare target", &mut behind(&check))?;
+    // Built they have been.
+    let mut package = cargo(&["package", "--offline", "--no-verify", "--allow-dirty"]);
+    package.args(["--package", "bitsearch", "--package", "idr", "--package", "pidns"]);
+    stages.run("packages", &mut behind(&package))
 }
 
 /// Where no library of the system is linked: the program runs on any distribution.

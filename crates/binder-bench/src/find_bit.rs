@@ -6,12 +6,14 @@
 mod areas;
 #[path = "../../bitsearch/benches/find_bit/baselines.rs"]
 mod baselines;
+mod grid;
 mod lines;
 mod map;
 
 use serde::Serialize;
 
 use crate::error::BenchError;
+use crate::find_bit::grid::{Other, Shape, Worst};
 use crate::find_bit::lines::Line;
 use crate::find_bit::map::{Fill, SeededNumbers};
 use crate::report::BenchReport;
@@ -20,7 +22,8 @@ use crate::table::{self, TextTable};
 /// Time searches in bitmaps, beside the ways that Linux has.
 ///
 /// The lines of Linux's `find_bit_benchmark`, and the search for areas of clear bits: as Linux does
-/// it (old), as was proposed for it in 2026 (new), and as we do it. All must find the same.
+/// it (old), as was proposed for it in 2026 (new), and as we do it. All must find the same. Then areas of
+/// many lengths in maps of every kind: how fast ours is beside the others where it is the slowest.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,6 +38,11 @@ pub struct FindBitOptions {
     /// What the random bits are made of
     #[arg(long, default_value_t = 1)]
     seed: u64,
+
+    /// Of how many seeds the worst is looked for; 0 leaves that out
+    #[arg(long, value_name = "N", default_value_t = 20,
+          value_parser = clap::value_parser!(u64).range(0..=1000))]
+    seeds: u64,
 
     /// Print one JSON object per line
     #[arg(long)]
@@ -67,6 +75,15 @@ struct AreaRow {
     new_again: u64,
 }
 
+/// Where ours is the slowest, of areas in maps of a kind.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct GridRow {
+    fill: Shape,
+    bits: usize,
+    #[serde(flatten)]
+    worst: Worst,
+}
+
 pub(crate) fn run(
     options: &FindBitOptions,
     report: &mut BenchReport<'_>,
@@ -78,7 +95,61 @@ pub(crate) fn run(
     report.summary("")?;
     let larger = (6..10).map(|power| 10usize.pow(power));
     let larger = larger.filter(|bits| *bits <= options.largest as usize);
-    run_areas(&[lines::BITS].into_iter().chain(larger).collect::<Vec<_>>(), random, report)
+    let larger: Vec<usize> = larger.collect();
+    run_areas(&[&[lines::BITS], &larger[..]].concat(), random, report)?;
+    if options.seeds > 0 {
+        run_grid(&[&grid::SIZES, &larger[..]].concat(), options.seeds, report)?;
+    }
+    Ok(())
+}
+
+/// Looks for the places at which ours is the slowest beside the others.
+fn run_grid(sizes: &[usize], seeds: u64, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
+    let mut table = TextTable::new([
+        "zero area of",
+        "fill",
+        "beside",
+        "least",
+        "cnt",
+        "start",
+        "seed",
+        "theirs",
+        "ours",
+    ]);
+    let mut least: Option<GridRow> = None;
+    let bar = report.progress(sizes.len() * Shape::ALL.len());
+    for &bits in sizes {
+        for shape in Shape::ALL {
+            bar.set_message(format!("{bits} bits, {}", shape.name()));
+            for worst in grid::measure(shape, bits, seeds_for(bits, seeds))? {
+                let row = GridRow { fill: shape, bits, worst };
+                report.record(&row)?;
+                table.row(row.cells());
+                // One bit after the other is faster where few are looked at.
+                if worst.than != Other::Naive
+                    && least.is_none_or(|least| worst.ratio < least.worst.ratio)
+                {
+                    least = Some(row);
+                }
+            }
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    report.summary("")?;
+    report.table(&table)?;
+    let Some(GridRow { fill, bits, worst }) = least else { return Ok(()) };
+    let Worst { ratio, cnt, start, seed, .. } = worst;
+    report.summary(&format!(
+        "least beside old and new: {} at {bits} bits, {}, cnt {cnt}, start {start}, seed {seed}",
+        table::times(Some(ratio)),
+        fill.name(),
+    ))
+}
+
+/// Of how many seeds: of large maps of one, for each takes long.
+fn seeds_for(bits: usize, seeds: u64) -> u64 {
+    if bits > 10_000_000 { seeds.min(1) } else { seeds }
 }
 
 /// Looks for areas in maps of these sizes.
@@ -191,6 +262,23 @@ impl AreaRow {
     }
 }
 
+impl GridRow {
+    fn cells(&self) -> [String; 9] {
+        let Worst { than, ratio, cnt, start, seed, theirs_ns, ours_ns } = self.worst;
+        [
+            format!("{} bits", self.bits),
+            self.fill.name().into(),
+            format!("{than:?}").to_lowercase(),
+            table::times(Some(ratio)),
+            cnt.to_string(),
+            start.to_string(),
+            seed.to_string(),
+            table::short_duration(Some(theirs_ns)),
+            table::short_duration(Some(ours_ns)),
+        ]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,6 +307,16 @@ mod tests {
         let json = written(true);
         assert_eq!(json.lines().count(), 2 * 2 * areas::COUNTS.len());
         assert!(json.starts_with(r#"{"fill":"random","bits":4000,"cnt":8,"old_ns":"#), "{json}");
+    }
+
+    #[test]
+    fn the_worst_of_all_is_told_last() {
+        let mut out = Vec::new();
+        run_grid(&[64, 128], 1, &mut BenchReport::new(&mut out, false)).unwrap();
+        let table = String::from_utf8(out).unwrap();
+        let last = table.lines().last().unwrap();
+        assert!(last.starts_with("least beside old and new: "), "{last}");
+        assert_eq!(table.lines().count(), 3 + 2 * Shape::ALL.len() * Other::ALL.len());
     }
 
     #[test]

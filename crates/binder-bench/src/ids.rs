@@ -27,7 +27,7 @@ Examples:
 pub struct IdsOptions {
     /// How many ids are taken
     #[arg(long, value_delimiter = ',', value_name = "NUMBERS",
-          default_value = "100,1000,10000,100000,1000000,10000000",
+          default_value = "8,64,100,1000,10000,100000,1000000,10000000",
           value_parser = clap::value_parser!(u32).range(MIN_LIVE..=MAX_LIVE))]
     live: Vec<u32>,
 

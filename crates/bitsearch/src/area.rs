@@ -1,9 +1,10 @@
 //! Room for several bits: the lowest area of clear ones.
 //!
-//! Every search here is first-fit and exact. The first place is looked at in the caller, if it is within
-//! a word: in a map with room that was all. Otherwise `run` looks for runs of clear bits, at a few places
-//! from their ends (windows) and then by the way that suits their length; alignment is a matter of
-//! asking again.
+//! Every search here is first-fit and exact. The lowest clear bit is looked at in the caller, if it is in the
+//! first word: in a map with room that was all. Otherwise `run` looks for runs of clear bits, at places from
+//! their ends (windows), each behind the bit that was in the way of the one before. That never takes longer
+//! than a search that begins again. Where bits turn out to be dense, it goes on by the way that suits the
+//! length; alignment is a matter of asking again.
 //!
 //! | clear bits | how | because |
 //! |---|---|---|
@@ -19,7 +20,7 @@ mod window;
 
 use crate::backward::last_bit_range;
 use crate::bits::{Bits, Set, WORD_BITS};
-use crate::forward::next_zero_bit;
+use crate::forward::{NOWHERE, next_zero_bit};
 
 /// Where an area may begin: at bits that, `offset` added, are multiples of a power of two.
 ///
@@ -72,18 +73,29 @@ impl Alignment {
 #[inline]
 #[must_use]
 pub fn next_zero_area(words: &[u64], size: usize, start: usize, len: usize) -> Option<usize> {
-    let size = Set(words).clipped(size);
-    if len == 0 {
-        return empty_area(words, size, start, Alignment::NONE);
+    let place = place(words, size, start, len);
+    (place != NOWHERE).then_some(place)
+}
+
+/// The same, or nowhere.
+#[inline(always)]
+fn place(words: &[u64], size: usize, start: usize, len: usize) -> usize {
+    if len.wrapping_sub(1) >= size {
+        return run::unusual(words, size, start, len);
     }
-    let end = start.checked_add(len).filter(|end| *end <= size)?;
-    let index = (end - 1) / WORD_BITS;
-    // The bits below the end, moved to the end of the word.
-    let behind = words[index] << (end.wrapping_neg() % WORD_BITS);
-    if index == start / WORD_BITS && behind >> (WORD_BITS - len) == 0 {
-        Some(start)
+    let Some(word) = words.get(start / WORD_BITS) else { return NOWHERE };
+    let clear = !word >> (start % WORD_BITS);
+    if clear == 0 {
+        return run::behind_word(words, size, start / WORD_BITS + 1, len);
+    }
+    let skip = clear.trailing_zeros();
+    let place = start + skip as usize;
+    if place > size - len {
+        NOWHERE
+    } else if (clear >> skip).trailing_ones() as usize >= len {
+        place
     } else {
-        run::next(words, size, start, len)
+        run::at_or_after(words, size, place, len)
     }
 }
 
@@ -105,10 +117,10 @@ pub fn next_zero_area_aligned(
     len: usize,
     alignment: Alignment,
 ) -> Option<usize> {
-    let size = Set(words).clipped(size);
     if len == 0 {
         return empty_area(words, size, start, alignment);
     }
+    let size = Set(words).clipped(size);
     let next_run = |start| next_zero_area(words, size, start, len);
     align_runs(words, size, start, len, alignment, next_run)
 }
@@ -137,12 +149,14 @@ pub(crate) fn align_runs(
 
 /// Where no bits at all have room.
 #[cold]
+#[inline(never)]
 pub(crate) fn empty_area(
     words: &[u64],
     size: usize,
     start: usize,
     alignment: Alignment,
 ) -> Option<usize> {
+    let size = Set(words).clipped(size);
     let bit = next_zero_bit(words, size, start).unwrap_or(size);
     alignment.apply(bit).filter(|aligned| *aligned <= size)
 }

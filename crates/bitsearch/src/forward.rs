@@ -143,11 +143,11 @@ fn beyond_size() -> Option<usize> {
 }
 
 /// Where no size reaches.
-const NOWHERE: usize = usize::MAX;
+pub(crate) const NOWHERE: usize = usize::MAX;
 
 /// The lowest hit from a word on, or one that is beyond the size.
 #[inline(never)]
-fn first_from_word<B: Bits>(bits: B, first: usize, size: usize) -> usize {
+pub(crate) fn first_from_word<B: Bits>(bits: B, first: usize, size: usize) -> usize {
     let Some(near) = bits.some::<NEAR>(first) else { return word_by_word(bits, first, size) };
     for nth in (0..NEAR).step_by(2) {
         // A branch for two words, and none between them: it is half as often that one is not foreseen.

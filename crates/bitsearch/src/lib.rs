@@ -54,3 +54,7 @@ pub use nth::{
     count_bits, nth_and_andnot_bit, nth_and_bit, nth_andnot_bit, nth_bit, nth_zero_bit, random_bit,
 };
 pub use wrap::{next_and_bit_wrap, next_bit_wrap, set_bits_wrap};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,8 +1,10 @@
-//! A bitmap that finds its lowest clear bit without reading the full words before it.
+//! A bitmap that finds its lowest clear bit without reading the full words before it, and its highest set bit
+//! without reading the empty words behind it.
 //!
-//! Above the words lie levels of summaries: a bit of level `n + 1` is set when its word of level
-//! `n` is full. Capacities are 64 times a power of two, so every word is used whole except the one
-//! word of the top level, whose unused bits are set: what does not exist is not free.
+//! Above the words lie levels of summaries, of two kinds: a bit of level `n + 1` is set when its word of level
+//! `n` is full, and another when something is set in it. Capacities are 64 times a power of two, so every word
+//! is used whole except the one word of the top level, whose unused bits are set where it tells of full words:
+//! what does not exist is not free.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -26,7 +28,10 @@ pub(crate) struct Bitmap {
     /// The single word of the top level. At the smallest capacity it is the bits themselves, so
     /// that a bitmap of 64 bits needs no further memory.
     top: u64,
-    /// The levels below the top, the bits first.
+    /// The same of the words that are not empty; nothing at the smallest capacity.
+    top_used: u64,
+    /// The levels below the top: the bits first, then those that tell of full words, then those that tell of
+    /// words that are not empty.
     lower: Vec<u64>,
     /// Where each lower level starts in `lower`.
     starts: [u32; MAX_LOWER_LEVELS],
@@ -45,6 +50,7 @@ impl Bitmap {
     pub(crate) const fn new() -> Self {
         Self {
             top: 0,
+            top_used: 0,
             lower: Vec::new(),
             starts: [0; MAX_LOWER_LEVELS],
             top_level: 0,
@@ -72,7 +78,8 @@ impl Bitmap {
         if level_bits < WORD_BITS {
             bitmap.top = u64::MAX << level_bits;
         }
-        let words = words as usize;
+        let above_bits = words.saturating_sub(bitmap.words_in(0));
+        let words = (words + above_bits) as usize;
         bitmap
             .lower
             .try_reserve_exact(words)
@@ -94,15 +101,20 @@ impl Bitmap {
     /// Whether `bit` is set; bits that do not exist are not.
     #[inline]
     pub(crate) fn contains(&self, bit: u32) -> bool {
-        bit < self.capacity && self.bits()[(bit / WORD_BITS) as usize] & mask(bit) != 0
+        bit < self.capacity && self.lower[(bit / WORD_BITS) as usize] & mask(bit) != 0
     }
 
     /// Sets `bit`, which must exist.
     #[inline]
     pub(crate) fn set(&mut self, bit: u32) {
-        let word = &mut self.bits_mut()[(bit / WORD_BITS) as usize];
+        let word = &mut self.lower[(bit / WORD_BITS) as usize];
+        let before = *word;
         *word |= mask(bit);
-        if *word == u64::MAX {
+        let is_full = *word == u64::MAX;
+        if before == 0 {
+            self.set_used_above(bit / WORD_BITS);
+        }
+        if is_full {
             self.set_above(bit / WORD_BITS);
         }
     }
@@ -126,11 +138,15 @@ impl Bitmap {
         if bit >= self.capacity {
             return false;
         }
-        let word = &mut self.bits_mut()[(bit / WORD_BITS) as usize];
+        let word = &mut self.lower[(bit / WORD_BITS) as usize];
         let before = *word;
         *word &= !mask(bit);
+        let is_empty = *word == 0;
         if before == u64::MAX {
             self.clear_above(bit / WORD_BITS);
+        }
+        if is_empty {
+            self.clear_used_above(bit / WORD_BITS);
         }
         before & mask(bit) != 0
     }
@@ -149,6 +165,33 @@ impl Bitmap {
         }
     }
 
+    /// Notes that the word `index` of the bits is not empty.
+    fn set_used_above(&mut self, index: u32) {
+        let mut position = index;
+        for level in 1..=self.top_level {
+            let word = self.used_mut(level, position / WORD_BITS);
+            let before = *word;
+            *word |= mask(position);
+            if before != 0 {
+                break;
+            }
+            position /= WORD_BITS;
+        }
+    }
+
+    /// Notes that the word `index` of the bits is empty.
+    fn clear_used_above(&mut self, index: u32) {
+        let mut position = index;
+        for level in 1..=self.top_level {
+            let word = self.used_mut(level, position / WORD_BITS);
+            *word &= !mask(position);
+            if *word != 0 {
+                break;
+            }
+            position /= WORD_BITS;
+        }
+    }
+
     /// The lowest clear bit at or after `start`.
     #[inline]
     pub(crate) fn next_clear(&self, start: u32) -> Option<u32> {
@@ -156,7 +199,7 @@ impl Bitmap {
             return None;
         }
         let index = start / WORD_BITS;
-        let room = !self.bits()[index as usize] & (u64::MAX << (start % WORD_BITS));
+        let room = !self.lower[index as usize] & (u64::MAX << (start % WORD_BITS));
         if room != 0 {
             return Some(index * WORD_BITS + room.trailing_zeros());
         }
@@ -190,15 +233,40 @@ impl Bitmap {
         Some(position)
     }
 
-    /// The highest set bit below `end`.
-    #[expect(clippy::cast_possible_truncation, reason = "a bit is below the capacity")]
+    /// The highest set bit below `end`, which is within the capacity.
+    ///
+    /// Climbs past empty words until a summary knows of one that is not, then descends into it.
     pub(crate) fn last_set(&self, end: u32) -> Option<u32> {
-        bitsearch::last_bit(self.bits(), end as usize).map(|bit| bit as u32)
+        let last = end.checked_sub(1)?;
+        let mut position = last / WORD_BITS;
+        let in_last = self.used(0, position) & (u64::MAX >> (WORD_BITS - 1 - last % WORD_BITS));
+        if in_last != 0 {
+            return Some(position * WORD_BITS + in_last.ilog2());
+        }
+        let mut level = 0;
+        loop {
+            if level == self.top_level {
+                return None;
+            }
+            level += 1;
+            let index = position / WORD_BITS;
+            let used = self.used(level, index) & (mask(position) - 1);
+            if used != 0 {
+                position = index * WORD_BITS + used.ilog2();
+                break;
+            }
+            position = index;
+        }
+        while level > 0 {
+            level -= 1;
+            position = position * WORD_BITS + self.used(level, position).ilog2();
+        }
+        Some(position)
     }
 
-    /// Takes over as many bits of `other` as there is room for, into an empty bitmap.
-    pub(crate) fn copy_from(&mut self, other: &Self) {
-        let (bits, others) = (self.bits_mut(), other.bits());
+    /// Takes over as many bits of `others` as there is room for, into an empty bitmap.
+    pub(crate) fn copy_from(&mut self, others: &[u64]) {
+        let bits = self.bits_mut();
         let common = bits.len().min(others.len());
         bits[..common].copy_from_slice(&others[..common]);
         for level in 0..self.top_level {
@@ -206,12 +274,16 @@ impl Bitmap {
                 if self.word(level, index) == u64::MAX {
                     *self.word_mut(level + 1, index / WORD_BITS) |= mask(index);
                 }
+                if self.used(level, index) != 0 {
+                    *self.used_mut(level + 1, index / WORD_BITS) |= mask(index);
+                }
             }
         }
     }
 
+    /// The bits, in words.
     #[inline]
-    fn bits(&self) -> &[u64] {
+    pub(crate) fn bits(&self) -> &[u64] {
         match self.top_level {
             0 => core::slice::from_ref(&self.top),
             _ => &self.lower[..self.words_in(0) as usize],
@@ -248,6 +320,32 @@ impl Bitmap {
         } else {
             &mut self.lower[(self.starts[level as usize] + index) as usize]
         }
+    }
+
+    /// The word that tells which words below it are not empty; of level 0 the bits themselves.
+    fn used(&self, level: u32, index: u32) -> u64 {
+        if level == 0 {
+            self.lower[index as usize]
+        } else if level == self.top_level {
+            self.top_used
+        } else {
+            self.lower[self.used_at(level, index)]
+        }
+    }
+
+    fn used_mut(&mut self, level: u32, index: u32) -> &mut u64 {
+        if level == self.top_level {
+            &mut self.top_used
+        } else {
+            let at = self.used_at(level, index);
+            &mut self.lower[at]
+        }
+    }
+
+    /// Where the word of a level above the bits and below the top is.
+    fn used_at(&self, level: u32, index: u32) -> usize {
+        let words = self.starts[self.top_level as usize - 1] + self.words_in(self.top_level - 1);
+        (words + self.starts[level as usize] - self.starts[1] + index) as usize
     }
 }
 

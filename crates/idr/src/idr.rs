@@ -208,9 +208,7 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
         value: Option<Arc<T>>,
     ) -> Result<u32, NoFreeId> {
         let (first, last) = range.into_inner();
-        let free = self.lowest_free(first, last).ok_or(NoFreeId { first, last })?;
-        self.insert(free, value);
-        Ok(free)
+        self.alloc_lowest(first, last, &mut { value }).ok_or(NoFreeId { first, last })
     }
 
     /// Allocates the first free id of `range` from the cursor on, or else the lowest, and puts the
@@ -226,11 +224,11 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
     ) -> Result<u32, NoFreeId> {
         let (first, last) = range.into_inner();
         let start = first.max(self.writer.cursor);
+        let mut value = value;
         let free = self
-            .lowest_free(start, last)
-            .or_else(|| self.lowest_free(first, last))
+            .alloc_lowest(start, last, &mut value)
+            .or_else(|| self.alloc_lowest(first, last, &mut value))
             .ok_or(NoFreeId { first, last })?;
-        self.insert(free, value);
         self.writer.cursor = free.wrapping_add(1);
         Ok(free)
     }
@@ -307,16 +305,24 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
         self.writer.cursor = id;
     }
 
-    fn lowest_free(&self, first: u32, last: u32) -> Option<u32> {
-        let free = match self.idr.root.load(&self.guard) {
-            Some(root) if root.reaches(first) => {
-                root.next_free(first, &self.guard).or_else(|| u32::try_from(root.span()).ok())
+    fn alloc_lowest(&mut self, first: u32, last: u32, value: &mut Option<Arc<T>>) -> Option<u32> {
+        let mut lowest = first;
+        if let Some(root) = self.idr.root.load(&self.guard).filter(|root| root.reaches(first)) {
+            if let Some(id) = root.alloc(first, last, value, &self.guard) {
+                self.writer.len += 1;
+                return Some(id);
             }
-            _ => Some(first),
-        };
-        free.filter(|free| (first..=last).contains(free))
+            // All that the root reaches is taken, from the first on.
+            lowest = u32::try_from(root.span()).ok()?;
+        }
+        if lowest > last {
+            return None;
+        }
+        self.insert(lowest, value.take());
+        Some(lowest)
     }
 
+    /// Allocates an id that no root reaches so far.
     fn insert(&mut self, id: u32, value: Option<Arc<T>>) {
         let (root, guard) = (&self.idr.root, &self.guard);
         if root.load(guard).is_none() {

@@ -10,6 +10,7 @@ extern crate alloc;
 extern crate std;
 
 mod bitmap;
+mod id_tree;
 #[cfg(feature = "std")]
 mod idr;
 mod pool;
@@ -26,3 +27,7 @@ pub use pool::{
 };
 #[cfg(feature = "std")]
 pub use rcu::{ReadGuard, pin, reclaim};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

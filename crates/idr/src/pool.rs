@@ -26,27 +26,27 @@
 use core::fmt;
 
 use crate::bitmap::{Bitmap, BitmapAllocError};
+use crate::id_tree::IdTree;
 
 /// A set of ids that finds its lowest free one in logarithmic time, 64 being the base.
 #[derive(Clone)]
 pub struct IdPool {
-    bitmap: Bitmap,
-    /// How many bits of it are set, that of the hole among them.
-    bits_set: u32,
-    /// No id below is free but the hole, so that a search need not begin there.
-    low: u32,
-    /// The lowest free id, if it is below `low`; its bit is still set. Where one id is freed and
-    /// one taken by turns, as is common, nothing is ever searched and no bit changes.
-    hole: Option<u32>,
-    /// One past the highest id in use.
-    end: u32,
+    ids: Ids,
+}
+
+#[derive(Clone)]
+enum Ids {
+    /// The first 64, a bit each.
+    Word(u64),
+    /// More.
+    Tree(IdTree),
 }
 
 impl IdPool {
     /// Makes an empty pool with room for 64 ids, without memory from the heap.
     #[must_use]
     pub const fn new() -> Self {
-        Self { bitmap: Bitmap::new(), bits_set: 0, low: 0, hole: None, end: 0 }
+        Self { ids: Ids::Word(0) }
     }
 
     /// Makes an empty pool with room for `ids`, and for as many more as whole words of summaries
@@ -56,10 +56,27 @@ impl IdPool {
     ///
     /// [`AcquireError`] when that is more than a pool can have, or the heap is exhausted.
     pub fn with_capacity(ids: u32) -> Result<Self, AcquireError> {
-        let capacity = ids.max(Bitmap::MIN_CAPACITY).checked_next_power_of_two();
+        let mut pool = Self::new();
+        pool.reserve(ids)?;
+        Ok(pool)
+    }
+
+    /// Makes room for the ids below `ids`, so that none of them needs memory when it is taken.
+    ///
+    /// A release that [shrinks](Self::release_and_shrink) the pool may give the room up again.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError`] when that is more than a pool can have, or the heap is exhausted.
+    pub fn reserve(&mut self, ids: u32) -> Result<(), AcquireError> {
+        if ids <= self.capacity() {
+            return Ok(());
+        }
+        let capacity = ids.checked_next_power_of_two();
         let capacity = capacity.filter(|capacity| *capacity <= Bitmap::MAX_CAPACITY);
         let capacity = capacity.ok_or(AcquireError::TooLarge { ids })?;
-        Ok(Self { bitmap: Bitmap::with_capacity(capacity)?, ..Self::new() })
+        self.grow(GrowRequest { capacity }.realloc()?);
+        Ok(())
     }
 
     /// Finds the lowest free id at or after `start`; `None` if the pool is full from there on.
@@ -67,13 +84,9 @@ impl IdPool {
     /// The id stays free until [`Reservation::acquire`].
     #[inline]
     pub fn find_unused_id(&mut self, start: u32) -> Option<Reservation<'_>> {
-        let id = match self.hole.filter(|hole| start <= *hole) {
-            Some(hole) => hole,
-            None if start <= self.low => {
-                self.low = self.bitmap.next_clear(self.low)?;
-                self.low
-            }
-            None => self.bitmap.next_clear(start)?,
+        let id = match &mut self.ids {
+            Ids::Word(word) => lowest_clear(*word, start)?,
+            Ids::Tree(tree) => tree.find_unused(start)?,
         };
         Some(Reservation { pool: self, id })
     }
@@ -85,15 +98,26 @@ impl IdPool {
     /// [`AcquireError`] when the pool may not grow or finds no memory.
     #[inline]
     pub fn acquire_lowest(&mut self, start: u32) -> Result<u32, AcquireError> {
-        loop {
-            if let Some(reservation) = self.find_unused_id(start) {
-                return Ok(reservation.acquire());
-            }
-            self.grow_for(start)?;
+        let taken = match &mut self.ids {
+            Ids::Word(word) => lowest_clear(*word, start).inspect(|id| *word |= 1 << id),
+            Ids::Tree(tree) => tree.take_lowest(start),
+        };
+        match taken {
+            Some(id) => Ok(id),
+            None => self.acquire_grown(start),
         }
     }
 
     #[cold]
+    fn acquire_grown(&mut self, start: u32) -> Result<u32, AcquireError> {
+        loop {
+            self.grow_for(start)?;
+            if let Some(reservation) = self.find_unused_id(start) {
+                return Ok(reservation.acquire());
+            }
+        }
+    }
+
     fn grow_for(&mut self, start: u32) -> Result<(), AcquireError> {
         let request = self.grow_request().filter(|_| start < Bitmap::MAX_CAPACITY);
         self.grow(request.ok_or(AcquireError::Exhausted { start })?.realloc()?);
@@ -102,36 +126,17 @@ impl IdPool {
 
     /// Frees `id`.
     ///
-    /// Constant, unless `id` was the highest: then the next lower one is looked for. Where ids are
-    /// taken lowest first, a word that is passed on the way has been emptied since the last look.
+    /// Constant, unless `id` was the highest: then the next lower one is looked for, in logarithmic time.
     ///
     /// # Errors
     ///
     /// [`NotInUse`] if `id` is free, or more than the pool ever had; nothing changes.
     #[inline]
     pub fn release_id(&mut self, id: u32) -> Result<(), NotInUse> {
-        if self.hole == Some(id) {
-            return Err(NotInUse { id });
+        match &mut self.ids {
+            Ids::Word(word) => release_in_word(word, id),
+            Ids::Tree(tree) => tree.release(id),
         }
-        if id < self.low && id + 1 < self.end {
-            if let Some(hole) = self.hole {
-                self.low = hole.max(id);
-                self.bitmap.clear(self.low);
-                self.bits_set -= 1;
-            }
-            self.hole = Some(self.hole.map_or(id, |hole| hole.min(id)));
-            return Ok(());
-        }
-        if !self.bitmap.clear(id) {
-            return Err(NotInUse { id });
-        }
-        self.bits_set -= 1;
-        self.low = self.low.min(id);
-        if id + 1 == self.end {
-            self.clear_hole();
-            self.end = self.bitmap.last_set(id).map_or(0, |last| last + 1);
-        }
-        Ok(())
     }
 
     /// Frees `id`, and shrinks the pool if that is due.
@@ -143,11 +148,16 @@ impl IdPool {
     /// [`NotInUse`] if `id` is free, or more than the pool ever had; nothing changes.
     #[inline]
     pub fn release_and_shrink(&mut self, id: u32) -> Result<(), NotInUse> {
-        self.release_id(id)?;
-        if let Some(request) = self.shrink_request() {
-            self.shrink_if_possible(request);
+        match &mut self.ids {
+            Ids::Word(word) => release_in_word(word, id),
+            Ids::Tree(tree) => {
+                tree.release(id)?;
+                if let Some(capacity) = shrunk(tree.capacity(), tree.end()) {
+                    self.shrink_if_possible(ShrinkRequest { capacity });
+                }
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     #[cold]
@@ -155,6 +165,59 @@ impl IdPool {
         if let Ok(smaller) = request.realloc() {
             self.shrink(smaller);
         }
+    }
+
+    /// Frees the ids for which `keep` says no, asked lowest first.
+    pub fn retain(&mut self, mut keep: impl FnMut(u32) -> bool) {
+        let mut next = self.next_used(0);
+        while let Some(id) = next {
+            if !keep(id) {
+                let released = self.release_id(id);
+                debug_assert!(released.is_ok(), "{id} was in use");
+            }
+            next = self.next_used(id + 1);
+        }
+    }
+
+    /// Frees all ids and the memory, and visits those that were in use, lowest first.
+    ///
+    /// ```
+    /// let mut pool = idr::IdPool::new();
+    /// assert_eq!([(), ()].map(|()| pool.acquire_lowest(5)), [Ok(5), Ok(6)]);
+    /// assert!(pool.drain().eq([5, 6]) && pool.is_empty());
+    /// ```
+    pub fn drain(&mut self) -> impl Iterator<Item = u32> + use<> {
+        let pool = core::mem::take(self);
+        let mut next = 0;
+        core::iter::from_fn(move || {
+            let id = pool.next_used(next)?;
+            next = id + 1;
+            Some(id)
+        })
+    }
+
+    /// Visits the ids in use, lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut next = 0;
+        core::iter::from_fn(move || {
+            let id = self.next_used(next)?;
+            next = id + 1;
+            Some(id)
+        })
+    }
+
+    /// The lowest id in use from `start` on.
+    #[expect(clippy::cast_possible_truncation, reason = "a bit is below the capacity")]
+    fn next_used(&self, start: u32) -> Option<u32> {
+        let (words, hole) = match &self.ids {
+            Ids::Word(word) => (core::slice::from_ref(word), None),
+            Ids::Tree(tree) => (tree.words(), tree.hole()),
+        };
+        let next = |start: u32| {
+            bitsearch::next_bit(words, words.len() * 64, start as usize).map(|id| id as u32)
+        };
+        let id = next(start)?;
+        if hole == Some(id) { next(id + 1) } else { Some(id) }
     }
 
     /// Asks for twice the capacity; `None` if that exceeds 2^31 - 1.
@@ -171,9 +234,15 @@ impl IdPool {
     }
 
     /// Asks for less capacity, if an empty or nearly empty pool has more than it needs.
+    #[inline]
     #[must_use]
     pub fn shrink_request(&self) -> Option<ShrinkRequest> {
-        shrunk(self.capacity(), self.end).map(|capacity| ShrinkRequest { capacity })
+        match &self.ids {
+            Ids::Word(_) => None,
+            Ids::Tree(tree) => {
+                shrunk(tree.capacity(), tree.end()).map(|capacity| ShrinkRequest { capacity })
+            }
+        }
     }
 
     /// Moves into `smaller`, or discards it if the pool has changed meanwhile so that this is no
@@ -188,25 +257,37 @@ impl IdPool {
     /// Whether `id` is in use.
     #[must_use]
     pub fn contains(&self, id: u32) -> bool {
-        self.hole != Some(id) && self.bitmap.contains(id)
+        match &self.ids {
+            Ids::Word(word) => word & 1u64.checked_shl(id).unwrap_or_default() != 0,
+            Ids::Tree(tree) => tree.contains(id),
+        }
     }
 
     /// How many ids there are, used or free.
     #[must_use]
     pub const fn capacity(&self) -> u32 {
-        self.bitmap.capacity()
+        match &self.ids {
+            Ids::Word(_) => Bitmap::MIN_CAPACITY,
+            Ids::Tree(tree) => tree.capacity(),
+        }
     }
 
     /// How many ids are in use.
     #[must_use]
     pub const fn len(&self) -> u32 {
-        self.bits_set - self.hole.is_some() as u32
+        match &self.ids {
+            Ids::Word(word) => word.count_ones(),
+            Ids::Tree(tree) => tree.len(),
+        }
     }
 
     /// How much memory the pool has from the heap, in bytes.
     #[must_use]
     pub const fn heap_bytes(&self) -> usize {
-        self.bitmap.heap_bytes()
+        match &self.ids {
+            Ids::Word(_) => 0,
+            Ids::Tree(tree) => tree.heap_bytes(),
+        }
     }
 
     /// Whether no id is in use.
@@ -218,23 +299,41 @@ impl IdPool {
     /// The highest id in use.
     #[must_use]
     pub const fn last_id(&self) -> Option<u32> {
-        self.end.checked_sub(1)
-    }
-
-    /// Lets the bitmap know of the hole, if there is one.
-    fn clear_hole(&mut self) {
-        if let Some(hole) = self.hole.take() {
-            self.bitmap.clear(hole);
-            self.bits_set -= 1;
-            self.low = hole;
+        match &self.ids {
+            Ids::Word(word) => word.checked_ilog2(),
+            Ids::Tree(tree) => tree.end().checked_sub(1),
         }
     }
 
-    fn move_into(&mut self, mut bitmap: Bitmap) {
-        self.clear_hole();
-        bitmap.copy_from(&self.bitmap);
-        self.bitmap = bitmap;
+    fn move_into(&mut self, bitmap: Bitmap) {
+        let word = match &mut self.ids {
+            Ids::Word(word) => core::slice::from_ref(word),
+            Ids::Tree(tree) => tree.words_without_hole(),
+        };
+        self.ids = if bitmap.capacity() == Bitmap::MIN_CAPACITY {
+            Ids::Word(word[0])
+        } else {
+            Ids::Tree(IdTree::new(bitmap, word))
+        };
     }
+}
+
+/// Frees `id` of the first 64.
+#[inline]
+fn release_in_word(word: &mut u64, id: u32) -> Result<(), NotInUse> {
+    let bit = if id < Bitmap::MIN_CAPACITY { 1 << id } else { 0 };
+    if *word & bit == 0 {
+        return Err(NotInUse { id });
+    }
+    *word &= !bit;
+    Ok(())
+}
+
+/// The lowest bit from `start` on that is clear.
+#[inline]
+fn lowest_clear(word: u64, start: u32) -> Option<u32> {
+    let clear = !word & u64::MAX.checked_shl(start)?;
+    (clear != 0).then(|| clear.trailing_zeros())
 }
 
 impl Default for IdPool {
@@ -272,18 +371,11 @@ impl Reservation<'_> {
     #[inline]
     #[expect(clippy::must_use_candidate, reason = "the owner may know the id already")]
     pub fn acquire(self) -> u32 {
-        let Self { pool, id } = self;
-        if pool.hole == Some(id) {
-            pool.hole = None;
-            return id;
+        match &mut self.pool.ids {
+            Ids::Word(word) => *word |= 1 << self.id,
+            Ids::Tree(tree) => tree.take(self.id),
         }
-        pool.bits_set += 1;
-        if id == pool.low {
-            pool.low += 1;
-        }
-        pool.bitmap.set(id);
-        pool.end = pool.end.max(id + 1);
-        id
+        self.id
     }
 }
 

@@ -35,12 +35,11 @@ pub fn pin() -> ReadGuard {
 /// Begins a change, before anything is locked: drops what this thread removed long ago, and that
 /// may use the map.
 pub(crate) fn pin_to_change() -> ReadGuard {
-    let is_within_another = crossbeam_epoch::is_pinned();
-    let guard = pin();
-    if !is_within_another && Removed::of_this_thread(|removed| removed.fresh.len() >= BATCH) {
-        give_up(&guard);
+    let is_due = Removed::of_this_thread(|removed| removed.fresh.len() >= BATCH);
+    if is_due && !crossbeam_epoch::is_pinned() {
+        give_up(&pin());
     }
-    guard
+    pin()
 }
 
 /// Drops what this thread removed and is not being read any more, as far as that can be known.
@@ -185,12 +184,15 @@ impl<T: Send + Sync + 'static> Rcu<T> {
     /// Puts a value or none into the place and returns what was there.
     ///
     /// The place's own count of that is dropped later, as a rule by this thread.
-    pub(crate) fn swap(&self, mut value: Option<Arc<T>>) -> Option<Arc<T>> {
-        Removed::of_this_thread(|removed| self.swap_into(value.take(), removed))
+    pub(crate) fn swap(&self, value: Option<Arc<T>>) -> Option<Arc<T>> {
+        self.swap_into(value, |count| {
+            let mut count = Some(count);
+            Removed::of_this_thread(|removed| removed.fresh.extend(count.take()));
+        })
     }
 
-    /// As [`Self::swap`]; the place's own count is left to `removed`.
-    fn swap_into(&self, value: Option<Arc<T>>, removed: &mut Removed) -> Option<Arc<T>> {
+    /// As [`Self::swap`]; the place's own count is left to `keep`, which puts it to what is [`Removed`].
+    fn swap_into(&self, value: Option<Arc<T>>, keep: impl FnOnce(Count)) -> Option<Arc<T>> {
         let new = value.map_or(core::ptr::null_mut(), |value| Arc::into_raw(value).cast_mut());
         let old = self.0.swap(new, Ordering::AcqRel);
         if old.is_null() {
@@ -198,10 +200,10 @@ impl<T: Send + Sync + 'static> Rcu<T> {
         }
         // SAFETY: a pointer of ours that is not null came from `Arc::into_raw` and stands for one
         // count. It is no longer in the place, and a swap hands it to no other thread, so the count is
-        // ours to give up; readers may still follow it, which is why `removed` keeps it.
+        // ours to give up; readers may still follow it, which is why `keep` keeps it.
         let places = unsafe { Arc::from_raw(old) };
         let ours = Arc::clone(&places);
-        removed.fresh.push(places);
+        keep(places);
         Some(ours)
     }
 }
@@ -234,7 +236,8 @@ mod interleavings {
             let theirs = place.clone();
             let writer = thread::spawn(move || {
                 let mut removed = Removed::new();
-                assert_eq!(theirs.swap_into(None, &mut removed).as_deref(), Some(&2));
+                let ours = theirs.swap_into(None, |count| removed.fresh.push(count));
+                assert_eq!(ours.as_deref(), Some(&2));
                 removed.seal(&pin());
                 for _ in 0..2 {
                     pin().0.flush();

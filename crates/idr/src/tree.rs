@@ -117,21 +117,45 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         Ok(old)
     }
 
-    /// The lowest free id from `start` on; both count from the node's first.
-    pub(crate) fn next_free(&self, start: u32, guard: &ReadGuard) -> Option<u32> {
-        let shift = self.shift();
+    /// Allocates the lowest free id from `start` to `last` for the value, if there is one; all count from the
+    /// node's first.
+    pub(crate) fn alloc(
+        &self,
+        start: u32,
+        last: u32,
+        value: &mut Option<Arc<T>>,
+        guard: &ReadGuard,
+    ) -> Option<u32> {
         let first = self.index(start);
         let mut index = self.taken.next_clear(first)?;
-        let Places::Children(children) = &self.places else { return Some(number(index)) };
+        let Places::Children(children) = &self.places else {
+            let id = number(index);
+            if id > last {
+                return None;
+            }
+            self.store(index, value.take());
+            return Some(id);
+        };
+        let shift = self.shift();
         loop {
+            let base = number(index) << shift;
+            let last_below = last.checked_sub(base)?;
             let start_below = if index == first { start & ((1 << shift) - 1) } else { 0 };
-            let free = match children[index].load(guard) {
-                None => Some(start_below),
+            let allocated = match children[index].load(guard) {
                 // At most the first child may be without a free id from its start on.
-                Some(child) => child.next_free(start_below, guard),
+                Some(child) => child
+                    .alloc(start_below, last_below, value, guard)
+                    .map(|id| (id, child.taken.is_full())),
+                None if start_below > last_below => None,
+                None => {
+                    Some((start_below, self.insert_child(index, start_below, value.take(), guard)))
+                }
             };
-            if let Some(free) = free {
-                return Some((number(index) << shift) | free);
+            if let Some((id, is_full)) = allocated {
+                if is_full {
+                    self.taken.set(index);
+                }
+                return Some(base | id);
             }
             index = self.taken.next_clear(index + 1)?;
         }
@@ -140,30 +164,45 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     /// Allocates `id`, which is free and in reach, and returns whether the node is full now.
     pub(crate) fn insert(&self, id: u32, value: Option<Arc<T>>, guard: &ReadGuard) -> bool {
         let index = self.index(id);
-        let is_full = match &self.places {
-            Places::Values(values) => {
-                if value.is_some() {
-                    values[index].swap(value);
-                    self.present.set(index);
-                }
-                true
-            }
-            Places::Children(children) => match children[index].load(guard) {
-                Some(child) => child.insert(id, value, guard),
-                None => {
-                    // Filled before any reader sees it.
-                    let child = Self::new(self.level - 1);
-                    let is_full = child.insert(id, value, guard);
-                    children[index].swap(Some(Arc::new(child)));
-                    self.present.set(index);
-                    is_full
-                }
-            },
+        let Places::Children(children) = &self.places else {
+            self.store(index, value);
+            return self.taken.is_full();
+        };
+        let is_full = match children[index].load(guard) {
+            Some(child) => child.insert(id, value, guard),
+            None => self.insert_child(index, id, value, guard),
         };
         if is_full {
             self.taken.set(index);
         }
         is_full && self.taken.is_full()
+    }
+
+    /// Makes a child for `id`, and returns whether it is full.
+    fn insert_child(
+        &self,
+        index: usize,
+        id: u32,
+        value: Option<Arc<T>>,
+        guard: &ReadGuard,
+    ) -> bool {
+        let Places::Children(children) = &self.places else { return false };
+        // Filled before any reader sees it.
+        let child = Self::new(self.level - 1);
+        let is_full = child.insert(id, value, guard);
+        children[index].swap(Some(Arc::new(child)));
+        self.present.set(index);
+        is_full
+    }
+
+    /// Takes an id of a leaf for a value, or for one that comes later.
+    fn store(&self, index: usize, value: Option<Arc<T>>) {
+        let Places::Values(values) = &self.places else { return };
+        if value.is_some() {
+            values[index].swap(value);
+            self.present.set(index);
+        }
+        self.taken.set(index);
     }
 
     /// Frees `id`; `None` if it is free.

@@ -1,12 +1,12 @@
 //! New pids: a number in each namespace, or in none.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use idr::LockedIdr;
 
 use crate::limits::RESERVED_PIDS;
 use crate::namespace::{PidNamespace, ReaperState};
+use crate::per_level::PerLevel;
 use crate::pid::Pid;
 
 impl<P: Send + Sync + 'static> PidNamespace<P> {
@@ -37,7 +37,7 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
         process: P,
     ) -> Result<Arc<Pid<P>>, AllocError> {
         self.check_chosen(set_tid, may_choose)?;
-        let mut levels: Vec<Level<'_, P>> = self.lineage().map(Level::lock).collect();
+        let mut levels: PerLevel<Level<'_, P>> = self.lineage().map(Level::lock).collect();
         let chosen = set_tid.iter().copied().map(Some).chain(core::iter::repeat(None));
         let mut reserved = Ok(());
         for (level, chosen) in levels.iter_mut().zip(chosen) {
@@ -50,7 +50,7 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
             levels.iter_mut().for_each(Level::unwind);
             return Err(error);
         }
-        let numbers = levels.iter().rev().filter_map(|level| level.number).collect();
+        let numbers = levels.iter().rev().map(|level| level.number.unwrap_or_default()).collect();
         let pid = Arc::new(Pid::new(numbers, self.clone(), process));
         levels.iter_mut().for_each(|level| level.publish(&pid));
         Ok(pid)

@@ -32,6 +32,7 @@ extern crate std;
 mod allocation;
 mod limits;
 mod namespace;
+mod per_level;
 mod pid;
 mod release;
 mod resident;
@@ -53,3 +54,7 @@ pub use table::{AdoptError, KernelProcess, NamespaceId, PidTable};
 mod interleavings;
 #[cfg(all(test, not(loom)))]
 mod tests;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

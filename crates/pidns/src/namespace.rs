@@ -10,6 +10,7 @@ use idr::{Idr, Iter, LockedIdr, ReadGuard};
 use crate::limits::{
     MAX_PID_NS_LEVEL, PID_MAX_DEFAULT, PID_MAX_LIMIT, PID_MAX_MIN, PidMaxOutOfRange, TooDeep,
 };
+use crate::per_level::PerLevel;
 use crate::pid::Pid;
 
 /// A pid namespace, whose processes are `P`.
@@ -160,6 +161,12 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
         core::iter::once(self).chain(self.ancestors.iter().rev())
     }
 
+    /// Locks the numbers of all of the lineage.
+    pub(crate) fn lock_lineage(self: &Arc<Self>) -> PerLevel<LockedNamespace<'_, P>> {
+        let lock = |namespace| LockedNamespace { namespace, numbers: Self::lock(namespace) };
+        self.lineage().map(lock).collect()
+    }
+
     pub(crate) fn lock(&self) -> LockedIdr<'_, Pid<P>> {
         self.numbers.lock()
     }
@@ -179,6 +186,12 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
     pub(crate) fn set_processes(&self, processes: u32) {
         self.processes.store(processes, Ordering::Relaxed);
     }
+}
+
+/// A namespace, and its numbers that no other thread changes meanwhile.
+pub(crate) struct LockedNamespace<'a, P: Send + Sync + 'static> {
+    pub(crate) namespace: &'a Arc<PidNamespace<P>>,
+    pub(crate) numbers: LockedIdr<'a, Pid<P>>,
 }
 
 impl<P: Send + Sync + 'static> fmt::Debug for PidNamespace<P> {

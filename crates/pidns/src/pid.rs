@@ -1,23 +1,23 @@
 //! A process as the namespaces know it.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
 use crate::namespace::PidNamespace;
+use crate::per_level::PerLevel;
 
 /// A process's number in each namespace that can see it, and the process.
 ///
 /// The numbers never change; they are this pid's until it is freed, and may then become another's.
 pub struct Pid<P: Send + Sync + 'static> {
     /// The root's first, that of the process's own namespace last.
-    numbers: Box<[u32]>,
+    numbers: PerLevel<u32>,
     namespace: Arc<PidNamespace<P>>,
     process: P,
 }
 
 impl<P: Send + Sync + 'static> Pid<P> {
-    pub(crate) fn new(numbers: Box<[u32]>, namespace: Arc<PidNamespace<P>>, process: P) -> Self {
+    pub(crate) fn new(numbers: PerLevel<u32>, namespace: Arc<PidNamespace<P>>, process: P) -> Self {
         Self { numbers, namespace, process }
     }
 
@@ -31,6 +31,12 @@ impl<P: Send + Sync + 'static> Pid<P> {
     #[must_use]
     pub fn namespace(&self) -> &Arc<PidNamespace<P>> {
         &self.namespace
+    }
+
+    /// Whether the process is in the same namespace as another.
+    #[inline]
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.namespace, &other.namespace)
     }
 
     /// The number in the process's own namespace.
@@ -66,7 +72,7 @@ impl<P: Send + Sync + 'static> Pid<P> {
     #[must_use]
     pub fn vnr(&self, reader: &Self) -> u32 {
         // Most who meet are in the same.
-        if Arc::ptr_eq(&self.namespace, &reader.namespace) {
+        if self.is_beside(reader) {
             return self.nr();
         }
         self.nr_ns(&reader.namespace)
@@ -75,6 +81,6 @@ impl<P: Send + Sync + 'static> Pid<P> {
 
 impl<P: Send + Sync + 'static> fmt::Debug for Pid<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pid").field("numbers", &self.numbers).finish_non_exhaustive()
+        f.debug_struct("Pid").field("numbers", &self.numbers()).finish_non_exhaustive()
     }
 }

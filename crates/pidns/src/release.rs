@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use idr::pin;
 
-use crate::namespace::{PidNamespace, ReaperState};
+use crate::namespace::{LockedNamespace, PidNamespace, ReaperState};
 use crate::pid::Pid;
 
 impl<P: Send + Sync + 'static> Pid<P> {
@@ -21,28 +21,41 @@ impl<P: Send + Sync + 'static> Pid<P> {
     /// [`AlreadyFreed`] the second time, and nothing has changed.
     pub fn free(&self) -> Result<Vec<Arc<PidNamespace<P>>>, AlreadyFreed> {
         let freed = AlreadyFreed { level: self.namespace().level(), number: self.nr() };
-        let mut levels: Vec<_> = self.namespace().lineage().map(|it| (it, it.lock())).collect();
-        let mut numbers = self.numbers().iter().rev().copied();
-        let found = levels.first().and_then(|(_, innermost)| innermost.find(self.nr()));
-        if !found.is_some_and(|found| core::ptr::eq(found, self)) {
+        let mut levels = self.namespace().lock_lineage();
+        if !levels[0].numbers.find(self.nr()).is_some_and(|found| core::ptr::eq(found, self)) {
             return Err(freed);
         }
         let mut to_wake = Vec::new();
-        for ((namespace, locked), number) in levels.iter_mut().zip(&mut numbers) {
-            let removed = locked.remove(number);
-            debug_assert!(removed.is_ok(), "a pid has its numbers in all namespaces or in none");
-            let left = namespace.processes() - 1;
-            namespace.set_processes(left);
-            if namespace.life() == ReaperState::Stopped && matches!(left, 1 | 2) {
-                to_wake.push(Arc::clone(namespace));
-            }
-            if number == 1 && namespace.life() == ReaperState::Running {
-                namespace.set_life(ReaperState::Stopped);
-            }
-        }
+        remove(&mut levels, self, &mut to_wake);
         Ok(to_wake)
     }
 }
+
+/// Takes the numbers of a pid back, which has them all, and returns it; also the namespaces that wait for that.
+fn remove<P: Send + Sync + 'static>(
+    levels: &mut [LockedNamespace<'_, P>],
+    pid: &Pid<P>,
+    to_wake: &mut Vec<Arc<PidNamespace<P>>>,
+) -> Option<Arc<Pid<P>>> {
+    let mut removed = None;
+    for (level, number) in levels.iter_mut().zip(pid.numbers().iter().rev().copied()) {
+        let namespace = level.namespace;
+        removed = level.numbers.remove(number).ok().flatten();
+        debug_assert!(removed.is_some(), "a pid has its numbers in all namespaces or in none");
+        let left = namespace.processes() - 1;
+        namespace.set_processes(left);
+        if namespace.life() == ReaperState::Stopped && matches!(left, 1 | 2) {
+            to_wake.push(Arc::clone(namespace));
+        }
+        if number == 1 && namespace.life() == ReaperState::Running {
+            namespace.set_life(ReaperState::Stopped);
+        }
+    }
+    removed
+}
+
+/// As many pids are freed before others may have the locks.
+const TOGETHER: u32 = 64;
 
 impl<P: Send + Sync + 'static> PidNamespace<P> {
     /// Frees the pid of number `nr`, as [`Pid::free`] does, and returns it.
@@ -63,15 +76,28 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
         self.disable_pid_allocation();
         let mut freed = Vec::new();
         let mut next = 1;
-        loop {
-            // Not pinned throughout: there may be millions.
-            let Some(number) = self.find_ge_pid(next, &pin()).map(|(number, _)| number) else {
-                return freed;
-            };
-            // Another thread may free it at the same time.
-            freed.extend(self.free_pid(number).ok());
-            next = number + 1;
+        // Not pinned throughout: there may be millions.
+        while let Some(first) = self.get_ge_pid(next) {
+            // The namespaces of one, and of all of the same namespace that follow it here.
+            let mut levels = first.namespace().lock_lineage();
+            let guard = pin();
+            for _ in 0..TOGETHER {
+                let found = self.find_ge_pid(next, &guard);
+                let Some((number, pid)) = found.filter(|(_, pid)| pid.is_beside(&first)) else {
+                    break;
+                };
+                freed.extend(remove(&mut levels, pid, &mut Vec::new()));
+                next = number + 1;
+            }
         }
+        freed
+    }
+
+    /// Finds the pid of the lowest number from `nr` on, to be kept.
+    fn get_ge_pid(&self, nr: u32) -> Option<Arc<Pid<P>>> {
+        let number = self.find_ge_pid(nr, &pin())?.0;
+        // Another thread may have freed it since.
+        self.get_pid(number).or_else(|| self.get_ge_pid(number + 1))
     }
 }
 

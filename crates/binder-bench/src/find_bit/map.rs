@@ -52,8 +52,9 @@ impl SeededNumbers {
         word ^ word >> 31
     }
 
+    /// A number below `end`.
     #[expect(clippy::cast_possible_truncation, reason = "the high half is below `end`")]
-    fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.word()) * end as u128) >> 64) as usize
     }
 }

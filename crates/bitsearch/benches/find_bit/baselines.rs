@@ -133,6 +133,20 @@ pub(crate) fn new_area(words: &[u64], size: usize, start: usize, len: usize) -> 
     area(words, size, start, len, last_bit_range)
 }
 
+/// The same, one bit after the other; [`usize::MAX`] if there is no room.
+#[inline(never)]
+pub(crate) fn naive_area(words: &[u64], size: usize, start: usize, len: usize) -> usize {
+    let mut run = 0;
+    for bit in start..size {
+        let is_clear = words[bit / 64] >> (bit % 64) & 1 == 0;
+        run = if is_clear { run + 1 } else { 0 };
+        if run == len {
+            return bit + 1 - len;
+        }
+    }
+    usize::MAX
+}
+
 /// The lowest set bit in `start..end`, or `end`.
 #[inline(always)]
 fn next_bit_in(words: &[u64], start: usize, end: usize) -> usize {

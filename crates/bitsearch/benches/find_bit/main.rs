@@ -60,6 +60,14 @@ impl Way for New {
     }
 }
 
+struct Naive;
+
+impl Way for Naive {
+    fn find(map: &[u64], len: usize) -> usize {
+        baselines::naive_area(map, BITS, 0, len)
+    }
+}
+
 struct Ours;
 
 impl Way for Ours {
@@ -68,13 +76,13 @@ impl Way for Ours {
     }
 }
 
-#[divan::bench(types = [Old, New, Ours], args = COUNTS)]
+#[divan::bench(types = [Old, New, Naive, Ours], args = COUNTS)]
 fn random_area<W: Way>(bencher: Bencher, len: usize) {
     let map = random_map(1);
     bencher.bench_local(|| W::find(black_box(&map), black_box(len)));
 }
 
-#[divan::bench(types = [Old, New, Ours], args = COUNTS)]
+#[divan::bench(types = [Old, New, Naive, Ours], args = COUNTS)]
 fn sparse_area<W: Way>(bencher: Bencher, len: usize) {
     let map = sparse_map(1);
     bencher.bench_local(|| W::find(black_box(&map), black_box(len)));

@@ -4,8 +4,22 @@
 use crate::area::window::Runs;
 use crate::bits::{WORD_BITS, from};
 
+/// Runs are short up to this many bits.
+pub(super) const MAX_LEN: usize = 16;
+
 /// How many words are looked at together.
 const BLOCK: usize = 4;
+
+/// From which of the bits so many are set.
+#[inline(always)]
+pub(super) fn places(bits: u64, len: usize) -> u64 {
+    let (mut places, mut len) = (bits, len);
+    while len > 1 && places != 0 {
+        places &= places >> (len / 2);
+        len -= len / 2;
+    }
+    places
+}
 
 /// The lowest run from `start` on; runs are of `1 << SHIFTS` bits at most.
 ///
@@ -22,14 +36,18 @@ pub(super) fn next<const SHIFTS: usize>(runs: Runs<'_>, start: usize) -> Option<
     let after = |index: usize| words.get(index + 1).copied().unwrap_or(u64::MAX);
     let mut index = start / WORD_BITS;
     // Of the first word only a part counts.
-    let in_first = places(*words.get(index)?, after(index), shifts) & from(start);
+    let in_first = places_across(*words.get(index)?, after(index), shifts) & from(start);
     if in_first != 0 {
         return found(index, in_first);
     }
     index += 1;
     while let Some(block) = words.get(index..).and_then(<[u64]>::first_chunk::<{ BLOCK + 1 }>) {
+        if block.iter().fold(u64::MAX, |all, word| all & word) == u64::MAX {
+            index += BLOCK;
+            continue;
+        }
         let places: [u64; BLOCK] =
-            core::array::from_fn(|nth| places(block[nth], block[nth + 1], shifts));
+            core::array::from_fn(|nth| places_across(block[nth], block[nth + 1], shifts));
         if places.iter().fold(0, |any, places| any | places) != 0 {
             let nth = places.iter().position(|places| *places != 0)?;
             return found(index + nth, places[nth]);
@@ -37,7 +55,7 @@ pub(super) fn next<const SHIFTS: usize>(runs: Runs<'_>, start: usize) -> Option<
         index += BLOCK;
     }
     while index < words.len() {
-        let places = places(words[index], after(index), shifts);
+        let places = places_across(words[index], after(index), shifts);
         if places != 0 {
             return found(index, places);
         }
@@ -59,7 +77,7 @@ fn shifts<const SHIFTS: usize>(len: usize) -> [u32; SHIFTS] {
 
 /// The bits of `word` from which a run is clear, which may reach into the word after it.
 #[inline(always)]
-fn places<const SHIFTS: usize>(word: u64, after: u64, shifts: [u32; SHIFTS]) -> u64 {
+fn places_across<const SHIFTS: usize>(word: u64, after: u64, shifts: [u32; SHIFTS]) -> u64 {
     let (mut clear, mut clear_after) = (!word, !after);
     for shift in shifts {
         // In two steps, for a shift by 0 moves a whole word.

@@ -3,26 +3,18 @@
 //! A lane is `L` neighbouring bits at a multiple of `L`. A run of `2 * L - 1` bits contains one,
 //! wherever it begins.
 
-use crate::area::window::{Runs, Window};
+use crate::area::window::Runs;
 use crate::backward::last_bit_range;
 use crate::bits::WORD_BITS;
 use crate::cpu::{BLOCK, Cpu, lowest_of_lanes};
 
-/// The lowest run from `start` on; runs are of `2 * L - 1` bits at least.
+/// A place that no run from `start` on begins before; runs are of `2 * L - 1` bits at least.
 #[inline(always)]
-pub(super) fn next<const L: usize>(cpu: impl Cpu, runs: Runs<'_>, start: usize) -> Option<usize> {
+pub(super) fn skip<const L: usize>(cpu: impl Cpu, runs: Runs<'_>, start: usize) -> Option<usize> {
     let words = &runs.words[..runs.size.div_ceil(WORD_BITS)];
-    let mut start = start;
-    loop {
-        let lane = next_clear_lane::<L>(cpu, words, start)?;
-        // No lane before it is clear, so the run can only begin after the last set bit.
-        let place = last_bit_range(words, start, lane).map_or(start, |bit| bit + 1);
-        match runs.window(place, lane - place + L) {
-            Window::Clear => return Some(place),
-            Window::Until(bit) => start = bit,
-            Window::BeyondSize => return None,
-        }
-    }
+    let lane = next_clear_lane::<L>(cpu, words, start)?;
+    // No lane before it is clear, so the run can only begin after the last set bit.
+    Some(last_bit_range(words, start, lane).map_or(start, |bit| bit + 1))
 }
 
 /// The lowest clear lane from `start` on.

@@ -5,10 +5,10 @@
 //! one word, and then it is known beforehand which word that is, for every window to come. Where runs
 //! are very long, blocks of words do for few bits what single words do for dense ones.
 
-use crate::area::window::{Runs, Slide, Window};
+use crate::area::window::Runs;
 use crate::backward::last_bit_range;
 use crate::bits::{self, WORD_BITS};
-use crate::cpu::{self, Cpu, Search};
+use crate::cpu::{Cpu, Search};
 
 /// Runs are long from this many bits on.
 pub(super) const MIN_LEN: usize = 320;
@@ -17,24 +17,16 @@ pub(super) const MIN_LEN: usize = 320;
 /// of which each has to wait for the one before.
 pub(super) const MIN_BLOCKS_LEN: usize = 2048;
 
-/// The lowest run from where windows have led; runs are of [`MIN_LEN`] bits at least, and where the
-/// windows were sparse, of [`MIN_BLOCKS_LEN`].
-#[inline(always)]
-pub(super) fn next(runs: Runs<'_>, slide: Slide) -> Option<usize> {
-    let mut slide = slide;
-    loop {
-        match slide {
-            Slide::Answer(place) => return place,
-            Slide::Dense(start) => slide = runs.slide(runs.skip(start, 1, next_clear)?),
-            Slide::Sparse(start) => return cpu::run(NextByBlocks { runs, start }),
-        }
-    }
+/// A place that no run from `start` on begins before; runs are of [`MIN_LEN`] bits at least.
+#[inline]
+pub(super) fn skip_by_words(runs: Runs<'_>, start: usize) -> Option<usize> {
+    runs.skip(start, 1, next_clear)
 }
 
-/// Looks for a run by blocks of words.
-struct NextByBlocks<'words> {
-    runs: Runs<'words>,
-    start: usize,
+/// Looks for a run by blocks of words; runs are of [`MIN_BLOCKS_LEN`] at least.
+pub(super) struct NextByBlocks<'words> {
+    pub(super) runs: Runs<'words>,
+    pub(super) start: usize,
 }
 
 impl Search for NextByBlocks<'_> {
@@ -45,10 +37,13 @@ impl Search for NextByBlocks<'_> {
         let Self { runs, mut start } = self;
         loop {
             let place = runs.skip(start, bits::BLOCK, next_clear_block)?;
-            match runs.window(place, 0) {
-                Window::Clear => return Some(place),
-                Window::Until(bit) => start = bit,
-                Window::BeyondSize => return None,
+            let end = place + runs.len;
+            if end > runs.size {
+                return None;
+            }
+            match last_bit_range(runs.words, place, end) {
+                None => return Some(place),
+                Some(bit) => start = bit + 1,
             }
         }
     }

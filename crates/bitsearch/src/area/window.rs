@@ -1,8 +1,8 @@
 //! Windows: places looked at from their ends.
 
-use crate::area::long;
-use crate::backward::last_bit_range;
-use crate::bits::{WORD_BITS, below};
+use crate::area::{doubling, long};
+use crate::bits::WORD_BITS;
+use crate::forward::NOWHERE;
 
 /// The runs that are long enough.
 #[derive(Clone, Copy)]
@@ -16,73 +16,174 @@ pub(super) struct Runs<'words> {
 pub(super) enum Window {
     /// A run begins here.
     Clear,
-    /// None does, and none before this bit.
-    Until(usize),
-    /// None does, nor anywhere after it.
+    /// A bit is in the way.
+    Blocked(Blocker),
+    /// There are fewer bits.
     BeyondSize,
 }
 
-impl Runs<'_> {
-    /// Looks at the place `start`, where the first `known` bits are known to be clear.
+/// What is in the way of a window.
+pub(super) struct Blocker {
+    /// The highest bit that is set.
+    pub(super) bit: usize,
+    /// The last bits of the window, moved to the end of the word.
+    behind: u64,
+}
+
+impl Blocker {
+    /// Whether there are so many bits at the end that other windows will have some there, too.
+    #[inline(always)]
+    fn is_dense(&self) -> bool {
+        // More than three, which is all that a count would be asked for.
+        self.behind.leading_zeros() < DENSE
+            && (0..3).fold(self.behind, |bits, _| bits & bits.wrapping_sub(1)) != 0
+    }
+}
+
+/// A dense window has a bit among so many at its end.
+const DENSE: u32 = 8;
+
+/// So many windows are worth less than to ask what the processor can do.
+const FEW_WINDOWS: usize = 6;
+
+impl<'words> Runs<'words> {
+    /// Runs in no more words than the size, which is not 0, needs: a search must not go on behind.
+    #[inline(always)]
+    pub(super) fn below(words: &'words [u64], size: usize, len: usize) -> Self {
+        Self { words: words.get(..=(size - 1) / WORD_BITS).unwrap_or(words), size, len }
+    }
+
+    /// The lowest clear bit from `start` on, or nowhere.
+    #[inline(always)]
+    pub(super) fn next_clear(self, start: usize) -> usize {
+        let index = start / WORD_BITS;
+        let Some((word, mut behind)) = self.words.get(index..).and_then(<[u64]>::split_first)
+        else {
+            return NOWHERE;
+        };
+        let clear = !word >> (start % WORD_BITS);
+        if clear != 0 {
+            return start + clear.trailing_zeros() as usize;
+        }
+        while let Some((four, after)) = behind.split_first_chunk::<4>() {
+            if four.iter().fold(u64::MAX, |all, word| all & word) != u64::MAX {
+                break;
+            }
+            behind = after;
+        }
+        let index = self.words.len() - behind.len();
+        match behind.iter().position(|word| *word != u64::MAX) {
+            Some(nth) => (index + nth) * WORD_BITS + behind[nth].trailing_ones() as usize,
+            None => NOWHERE,
+        }
+    }
+
+    /// Looks at as many bits as a word has, from `start` on, whose bit is clear: the place of the lowest run that
+    /// ends among them; nowhere, if that is beyond the size.
+    #[inline(always)]
+    pub(super) fn look_ahead(self, start: usize) -> Option<usize> {
+        let (index, shift) = (start / WORD_BITS, start % WORD_BITS);
+        let get = |index| self.words.get(index).copied().unwrap_or(u64::MAX);
+        let clear = !(get(index) >> shift | get(index + 1) << 1 << (WORD_BITS - 1 - shift));
+        if clear.trailing_ones() as usize >= self.len {
+            return Some(start);
+        }
+        let places = doubling::places(clear, self.len);
+        if places == 0 {
+            return None;
+        }
+        let place = start + places.trailing_zeros() as usize;
+        Some(if place > self.size - self.len { NOWHERE } else { place })
+    }
+
+    /// Looks at the place `start`, whose bit is clear.
     ///
     /// The window is read from its end: the higher the bit that is in the way, the more places it
     /// rules out.
     #[inline(always)]
-    pub(super) fn window(self, start: usize, known: usize) -> Window {
-        let end = start + self.len;
-        if end > self.size {
-            return Window::BeyondSize;
+    pub(super) fn window(self, start: usize) -> Window {
+        let Self { words, size, len } = self;
+        let end = start + len;
+        let (first, last) = (start / WORD_BITS, (end - 1) / WORD_BITS);
+        let Some(word) = words.get(last).filter(|_| end <= size) else { return Window::BeyondSize };
+        let behind = word << (end.wrapping_neg() % WORD_BITS);
+        if behind != 0 {
+            let bit = end - 1 - behind.leading_zeros() as usize;
+            return if bit < start {
+                Window::Clear
+            } else {
+                Window::Blocked(Blocker { bit, behind })
+            };
         }
-        match last_bit_range(self.words, start + known, end) {
-            None => Window::Clear,
-            Some(bit) => Window::Until(bit + 1),
+        let Some((head, between)) = words.get(first..last).and_then(<[u64]>::split_first) else {
+            return Window::Clear;
+        };
+        let mut end = last;
+        let mut between = between;
+        while let Some((lower, four)) = between.split_last_chunk::<4>() {
+            if four.iter().fold(0, |any, word| any | word) != 0 {
+                break;
+            }
+            between = lower;
+            end -= 4;
         }
-    }
-
-    /// Looks at one window after the other, from `start` on, until one is dense or it is time for a faster
-    /// way.
-    #[inline(always)]
-    pub(super) fn slide(self, start: usize) -> Slide {
-        // For runs that are neither short nor very long there is none where bits are few.
-        let is_between = (long::MIN_LEN..long::MIN_BLOCKS_LEN).contains(&self.len);
-        let windows = if is_between { usize::MAX } else { FEW_WINDOWS };
-        let mut start = start;
-        for _ in 0..windows {
-            let end = start + self.len;
-            match self.window(start, 0) {
-                Window::Clear => return Slide::Answer(Some(start)),
-                Window::BeyondSize => return Slide::Answer(None),
-                Window::Until(bit) if self.is_dense(bit, end) => return Slide::Dense(bit),
-                Window::Until(bit) => start = bit,
+        for word in between.iter().rev() {
+            end -= 1;
+            if *word != 0 {
+                let bit = end * WORD_BITS + word.ilog2() as usize;
+                return Window::Blocked(Blocker { bit, behind });
             }
         }
-        Slide::Sparse(start)
-    }
-
-    /// Whether a window to `end`, which led to `start`, has so many bits at its end that others
-    /// will have some there, too.
-    #[inline(always)]
-    fn is_dense(self, start: usize, end: usize) -> bool {
-        end - start < DENSE && {
-            let word = self.words[(end - 1) / WORD_BITS] & below(end);
-            // More than three, which is all that a count would be asked for.
-            (0..3).fold(word, |word, _| word & word.wrapping_sub(1)) != 0
+        match head >> (start % WORD_BITS) {
+            0 => Window::Clear,
+            head => Window::Blocked(Blocker { bit: start + head.ilog2() as usize, behind }),
         }
     }
+
+    /// Looks at one window after the other until it is time for a faster way.
+    #[inline(always)]
+    pub(super) fn slide(self, start: usize) -> Slide {
+        let (mut start, mut windows) = (start, 0);
+        loop {
+            let place = self.next_clear(start);
+            if place > self.size - self.len {
+                return Slide::Answer(NOWHERE);
+            }
+            let blocker = match self.window(place) {
+                Window::Clear => return Slide::Answer(place),
+                Window::BeyondSize => return Slide::Answer(NOWHERE),
+                Window::Blocked(blocker) => blocker,
+            };
+            start = blocker.bit + 1;
+            windows += 1;
+            if self.len >= long::MIN_LEN && self.has_no_clear_word_near(place + self.len) {
+                return Slide::Dense(start);
+            }
+            if windows >= FEW_WINDOWS {
+                if self.len >= long::MIN_BLOCKS_LEN {
+                    return Slide::Sparse(start);
+                } else if self.len < long::MIN_LEN && blocker.is_dense() {
+                    return Slide::Dense(start);
+                }
+            }
+        }
+    }
+
+    /// Whether bits are so dense before `end`, which is far from the first, that whole words will rarely be clear.
+    #[inline(always)]
+    fn has_no_clear_word_near(self, end: usize) -> bool {
+        let last = (end - 1) / WORD_BITS;
+        let words = self.words.get(last - 3..=last);
+        words.is_some_and(|words| words.iter().all(|word| *word != 0))
+    }
 }
-
-/// So many windows are worth less than to ask what the processor can do.
-const FEW_WINDOWS: usize = 4;
-
-/// A dense window has a bit among so many at its end.
-const DENSE: usize = 8;
 
 /// Where looking at windows has led.
 pub(super) enum Slide {
     /// To a run, or to the end of the map.
-    Answer(Option<usize>),
+    Answer(usize),
     /// To this place, behind a dense window.
     Dense(usize),
-    /// To this place, behind as many windows as were to be looked at.
+    /// To this place, behind as many windows as are worth it for very long runs.
     Sparse(usize),
 }

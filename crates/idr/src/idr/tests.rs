@@ -248,11 +248,22 @@ fn an_emptied_map_keeps_one_leaf_at_most() {
     let guard = pin();
     let root = idr.root.load(&guard).expect("the last leaf lingers");
     assert!(root.next_leaf(0, &guard).is_none());
-    assert_eq!(root.next_free(0, &guard), Some(0));
+    assert!(!root.is_taken(0, &guard));
     assert!(filled([300]).remove(300).is_ok());
     idr.lock().clear();
     assert!(idr.root.load(&guard).is_none());
     assert_eq!(idr.alloc(0..=0, None), Ok(0));
+}
+
+#[test]
+fn ranges_that_end_within_a_node_are_not_left() {
+    let idr = filled([0, 1, 300, 301]);
+    assert_eq!(idr.alloc(300..=301, None), Err(NoFreeId { first: 300, last: 301 }));
+    assert_eq!(idr.alloc(0..=1, None), Err(NoFreeId { first: 0, last: 1 }));
+    assert_eq!(idr.alloc(1_000..=1_000, None), Ok(1_000));
+    assert_eq!(idr.alloc(1_000..=1_000, None), Err(NoFreeId { first: 1_000, last: 1_000 }));
+    assert_eq!(idr.alloc(300..=302, None), Ok(302));
+    assert_eq!((idr.len(), idr.alloc_cyclic(0..=2, None)), (6, Ok(2)));
 }
 
 #[test]

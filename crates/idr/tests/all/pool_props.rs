@@ -18,6 +18,12 @@ enum Step {
     ReleaseFrom { first: u32 },
     /// Release something that may never have been taken.
     ReleaseAny { id: u32 },
+    /// Keep those of which a bit is set, or clear.
+    Retain { bit: u32, is_set: bool },
+    /// Make room.
+    Reserve64 { words: u32 },
+    /// Release all.
+    Drain,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -28,6 +34,9 @@ fn step() -> impl Strategy<Value = Step> {
         6 => any::<prop::sample::Index>().prop_map(|nth| Step::Release { nth }),
         1 => (0..4_000u32).prop_map(|first| Step::ReleaseFrom { first }),
         1 => any::<u32>().prop_map(|id| Step::ReleaseAny { id }),
+        1 => (0..12u32, any::<bool>()).prop_map(|(bit, is_set)| Step::Retain { bit, is_set }),
+        1 => (0..200u32).prop_map(|words| Step::Reserve64 { words }),
+        1 => Just(Step::Drain),
     ]
 }
 
@@ -78,9 +87,23 @@ proptest! {
                     release(&mut pool, &mut model, id);
                 },
                 Step::ReleaseAny { id } => release(&mut pool, &mut model, id),
+                Step::Retain { bit, is_set } => {
+                    let keep = |id: u32| (id >> bit & 1 == 1) == is_set;
+                    pool.retain(keep);
+                    model.retain(|id| keep(*id));
+                }
+                Step::Reserve64 { words } => {
+                    prop_assert_eq!(pool.reserve(words * 64), Ok(()));
+                    prop_assert!(pool.capacity() >= words * 64);
+                }
+                Step::Drain => {
+                    prop_assert!(pool.drain().eq(std::mem::take(&mut model)));
+                    prop_assert_eq!((pool.capacity(), pool.heap_bytes()), (64, 0));
+                }
             }
             prop_assert_eq!(pool.len() as usize, model.len());
             prop_assert_eq!(pool.last_id(), model.last().copied());
+            prop_assert!(pool.iter().eq(model.iter().copied()));
         }
         prop_assert!((0..pool.capacity()).filter(|id| pool.contains(*id)).eq(model));
     }
