@@ -29,7 +29,7 @@ pub(crate) use manager::{
     ServiceDumpOptions, ServiceListOptions, ServiceNameOptions, ServiceShellOptions,
     ServiceWaitOptions, ServicemanagerOptions,
 };
-pub(crate) use oci::OciOptions;
+pub(crate) use oci::{ListHookOptions, OciOptions};
 pub(crate) use procview::{
     ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
 };
@@ -122,6 +122,9 @@ pub(crate) enum Command {
     /// The actors of `demo`, inside its world
     #[command(hide = true)]
     DemoCast(DemoCastOptions),
+    /// A hook of containers: shows a list of file systems in one that is about to be made
+    #[command(hide = true)]
+    ListHook(ListHookOptions),
     /// Lends files to processes of a user
     #[command(hide = true)]
     Broker(BrokerOptions),
@@ -191,6 +194,11 @@ pub(crate) struct WorldOptions {
     /// Show the command its world at /proc: itself, what it starts, and who serves them
     #[arg(long)]
     pub(crate) proc: bool,
+
+    /// Have /proc/filesystems list binder, for scripts that look there first. Programs in user namespaces of their own,
+    /// as those of bubblewrap, can mount no /proc then
+    #[arg(long, hide_short_help = true, conflicts_with = "proc")]
+    pub(crate) list_binder: bool,
 
     /// Have other users exist in an ordinary user's world: those that /etc/subuid and /etc/subgid grant, as the
     /// numbers from 0 on that are not the caller's own. Root's worlds have all users
