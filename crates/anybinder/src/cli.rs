@@ -543,6 +543,26 @@ mod tests {
         assert!(Cli::try_parse_from(["anybinder", "run"]).is_err());
     }
 
+    /// The subcommands that do something themselves, with the words that call them.
+    fn leaves(command: &clap::Command, words: &str) -> Vec<(String, clap::Command)> {
+        if !command.has_subcommands() {
+            return vec![(words.to_owned(), command.clone())];
+        }
+        let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
+        shown.flat_map(|it| leaves(it, &format!("{words} {}", it.get_name()))).collect()
+    }
+
+    #[test]
+    fn the_help_of_each_subcommand_shows_its_two_commonest_uses() {
+        for (words, mut command) in leaves(&Cli::command(), "anybinder") {
+            let help = command.render_long_help().to_string();
+            let examples = help.split("Examples:\n").nth(1).unwrap_or_default();
+            let shown = examples.lines().take_while(|line| line.starts_with("  "));
+            let name = command.get_name();
+            assert!(shown.filter(|line| line.contains(name)).count() >= 2, "{words}: {help}");
+        }
+    }
+
     #[test]
     fn the_unit_of_systemd_mounts_for_everybody_with_links_and_statistics() {
         let unit = include_str!("../../../contrib/systemd/anybinder.service");
