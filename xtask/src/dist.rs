@@ -17,7 +17,8 @@ use std::process::Command;
 
 use crate::Failure;
 use crate::workspace::{root, succeed, target_dir};
-use architecture::Architecture;
+pub(crate) use architecture::Architecture;
+pub(crate) use program::build as build_program;
 
 /// How artefacts are made.
 #[derive(clap::Args)]

@@ -5,6 +5,7 @@ mod ci;
 mod conformance;
 mod differential;
 mod dist;
+mod matrix;
 mod miri;
 mod oracle;
 mod package;
@@ -47,6 +48,8 @@ enum Task {
     Package(package::PackageOptions),
     /// Makes what is given to others: static programs, Debian packages, container images; and starts each
     Dist(dist::DistOptions),
+    /// Tries the static program on the kernels of distributions, in guests, and refreshes docs/requirements.md
+    Matrix(matrix::MatrixOptions),
     /// Runs everything that must pass before a push
     Ci,
 }
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Task::Schema => schema::write(),
         Task::Package(options) => package::run(&options),
         Task::Dist(options) => dist::run(&options),
+        Task::Matrix(options) => matrix::run(&options),
         Task::Ci => ci::run(),
     };
     match result {

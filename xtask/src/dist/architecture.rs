@@ -36,6 +36,22 @@ impl Architecture {
         format!("{}-unknown-linux-musl", self.name())
     }
 
+    /// A tool that makes programs for it: Debian's cross compiler, where it is not this machine's.
+    pub(crate) fn tool(self, name: &str) -> String {
+        if self.is_own() { name.to_owned() } else { format!("{}-linux-gnu-{name}", self.name()) }
+    }
+
+    /// Names the tools of a target to cargo. Those of Debian link programs with musl, too.
+    pub(crate) fn cross_compile(self, target: &str, cargo: &mut Command) {
+        if self.is_own() {
+            return;
+        }
+        let variable = target.replace('-', "_");
+        cargo.env(format!("CC_{variable}"), self.tool("gcc"));
+        cargo.env(format!("AR_{variable}"), self.tool("ar"));
+        cargo.env(format!("CARGO_TARGET_{}_LINKER", variable.to_uppercase()), self.tool("gcc"));
+    }
+
     /// Whether this machine runs its programs.
     pub(crate) fn is_own(self) -> bool {
         self.name() == std::env::consts::ARCH

@@ -12,20 +12,12 @@ use crate::workspace::{cargo, succeed, target_dir};
 const MAX_BYTES: u64 = 8_000_000;
 
 /// Builds it for a processor, and returns where it is.
-pub(super) fn build(architecture: Architecture) -> Result<PathBuf, Failure> {
+pub(crate) fn build(architecture: Architecture) -> Result<PathBuf, Failure> {
     let target = architecture.target();
     let arguments = ["build", "--locked", "--package", "anybinder", "--profile", "dist"];
     let mut command = cargo(&arguments);
     command.args(["--target", &target]);
-    if !architecture.is_own() {
-        // Debian's cross compiler, which links what the target's own C library is linked by, too.
-        let tool = |name: &str| format!("{}-linux-gnu-{name}", architecture.name());
-        let variable = target.replace('-', "_");
-        command.env(format!("CC_{variable}"), tool("gcc"));
-        command.env(format!("AR_{variable}"), tool("ar"));
-        let linker = format!("CARGO_TARGET_{}_LINKER", variable.to_uppercase());
-        command.env(linker, tool("gcc"));
-    }
+    architecture.cross_compile(&target, &mut command);
     let advice = format!(
         "is there all that it needs? try: rustup target add {target}; apt-get install {}",
         if architecture.is_own() {
