@@ -40,5 +40,5 @@ step files-user su user -c 'anybinder run -- send_files'
 step mount-root sh -c "$mounted"
 # Clients that are killed at random are given a few milliseconds, in which an emulated one does not come far.
 step checks-root env ANYBINDER_TEST_DEVICE=/dev/binder anybinder run -- \
-  conformance --color never --test-threads 1 --skip c243_ device::
+  conformance --color never --test-threads 2 --skip c243_ device::
 grep -E '^test result|FAILED' /tmp/said

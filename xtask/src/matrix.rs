@@ -1,5 +1,6 @@
 //! `cargo xtask matrix`: the static program on the kernels that distributions have, each in a guest.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ const CHECKS: &str = "checks-root";
 /// Which guests are tried.
 #[derive(clap::Args)]
 pub(crate) struct MatrixOptions {
-    /// Debian's suites, whose kernels are tried; the page has those that are tried together
+    /// Debian's suites, whose kernels are tried
     #[arg(
         long = "suites",
         value_delimiter = ',',
@@ -53,7 +54,7 @@ pub(crate) struct MatrixOptions {
     program: Option<PathBuf>,
 }
 
-/// Tries all of them, and rewrites the page's rows of this processor.
+/// Tries all of them, and rewrites the page's row of each.
 pub(crate) fn run(options: &MatrixOptions) -> Result<(), Failure> {
     let share = share(options)?;
     let mut rows = Vec::new();
@@ -66,9 +67,9 @@ pub(crate) fn run(options: &MatrixOptions) -> Result<(), Failure> {
         for line in output.lines().filter(|line| !line.starts_with("doctor: ")) {
             println!("{suite}: {line}");
         }
+        refresh(&guest, options.architecture)?;
         rows.push(guest);
     }
-    refresh(&rows, options.architecture)?;
     let is_bad = |guest: &&Guest| guest.steps.values().any(|step| step != "yes");
     match rows.iter().filter(is_bad).count() {
         0 => Ok(()),
@@ -183,34 +184,44 @@ impl Guest {
     }
 }
 
-/// Rewrites the rows of a processor in the page; those of others stay.
-fn refresh(guests: &[Guest], architecture: Architecture) -> Result<(), Failure> {
+/// Puts a guest's row into the page, in the place of an earlier one's.
+fn refresh(guest: &Guest, architecture: Architecture) -> Result<(), Failure> {
     let page = text(Path::new(PAGE))?;
     let (before, rest) = page.split_once(BEGIN).ok_or("the page has no generated part")?;
     let (old, after) = rest.split_once(END).ok_or("the generated part of the page has no end")?;
+    let new = guest.row(architecture);
+    let place = |row: &str| row.split('|').skip(2).take(2).map(str::to_owned).collect::<Vec<_>>();
+    // Behind the head, and the line below it.
+    let others = old.lines().skip(2).filter(|row| place(row) != place(&new));
+    let mut rows: Vec<_> = others.map(|row| format!("{row}\n")).chain([new.clone()]).collect();
+    rows.sort_by_key(|row| order(row));
     let mut titles = vec!["kernel", "of Debian's", "processor"];
     titles.extend(COLUMNS.map(|(title, _)| title));
     titles.push("`doctor` misses");
-    let mut table = format!("| {} |\n|{}\n", titles.join(" | "), "---|".repeat(titles.len()));
-    let others = old
-        .lines()
-        .skip(2)
-        .filter(|row| row.split('|').nth(3).is_some_and(|cell| cell.trim() != architecture.name()));
-    let new: Vec<_> = guests.iter().map(|guest| guest.row(architecture)).collect();
-    if architecture == Architecture::X86_64 {
-        table.extend(new.iter().cloned());
-    }
-    others.for_each(|row| table += &format!("{row}\n"));
-    if architecture != Architecture::X86_64 {
-        table.extend(new);
-    }
-    fs::write(root().join(PAGE), format!("{before}{BEGIN}{table}{END}{after}"))?;
+    let head = format!("| {} |\n|{}\n", titles.join(" | "), "---|".repeat(titles.len()));
+    let table = rows.concat();
+    fs::write(root().join(PAGE), format!("{before}{BEGIN}{head}{table}{END}{after}"))?;
     Ok(())
+}
+
+/// Sorts rows: PCs' first, then older kernels first.
+fn order(row: &str) -> (Reverse<String>, Vec<u32>) {
+    let cell = |at: usize| row.split('|').nth(at).unwrap_or_default().trim();
+    let numbers = cell(1).split(|it: char| !it.is_ascii_digit()).map_while(|it| it.parse().ok());
+    (Reverse(cell(3).to_owned()), numbers.collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_in_the_order_of_their_kernels() {
+        let mut rows =
+            ["| 6.12.1 | a | x86_64 |", "| 6.1.0-5 | b | aarch64 |", "| 6.1.0 | c | x86_64 |"];
+        rows.sort_by_key(|row| order(row));
+        assert!(rows[0].starts_with("| 6.1.0 |") && rows[2].contains("aarch64"), "{rows:?}");
+    }
 
     #[test]
     fn a_row_says_what_worked_and_what_is_missing() {
