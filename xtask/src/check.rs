@@ -11,6 +11,8 @@ pub(crate) fn run() -> Result<(), Failure> {
     let mut complaints = edges::complaints()?;
     complaints.extend(names::complaints()?);
     complaints.extend(sources::complaints()?);
+    complaints.extend(crate::schema::complaint()?);
+    complaints.extend(crate::package::complaints()?);
     sources::print_unsafe_modules()?;
     for complaint in &complaints {
         println!("{complaint}");

@@ -7,11 +7,12 @@
 mod programs;
 mod stages;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
 use crate::Failure;
+use crate::package;
 use crate::workspace::{PROGRAMS_VARIABLE, cargo, root, target_dir};
 use stages::{Stages, Stopped};
 
@@ -48,34 +49,79 @@ fn check(stages: &Stages) -> Result<(), Stopped> {
     stages.run("rustdoc", behind(&docs).env("RUSTDOCFLAGS", "-D warnings"))?;
     stages.run("doctests", &mut behind(&cargo(&["test", "--workspace", "--doc"])))?;
     try_static_build(stages)?;
-    check_crates_for_others(stages)?;
+    check_bare_target(stages)?;
+    stages.run("package", own().args(["package", "--no-verify", "--allow-dirty"]))?;
+    check_oldest_compiler(stages)?;
     check_interleavings(stages)
 }
 
 /// A processor without an operating system, whose words are of 32 bits.
 const BARE_TARGET: &str = "thumbv7em-none-eabihf";
 
-/// Looks that the crates that others may use do without the standard library, and can be packaged.
-fn check_crates_for_others(stages: &Stages) -> Result<(), Stopped> {
+/// Looks that the crates that others may use do without the standard library.
+fn check_bare_target(stages: &Stages) -> Result<(), Stopped> {
+    let mut probe = Command::new("rustc");
+    probe.current_dir(root()).args(["--print", "target-libdir", "--target", BARE_TARGET]);
+    let library = probe.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    if !library.is_ok_and(|library| Path::new(library.trim()).is_dir()) {
+        return skip(stages, "bare target", &format!("{BARE_TARGET} is not installed"));
+    }
     let bare = ["check", "--no-default-features", "--target", BARE_TARGET];
     let mut check = cargo(&bare);
     check.args(["--package", "bitsearch", "--package", "idr"]);
-    stages.run("bare target", &mut behind(&check))?;
-    // Built they have been.
-    let mut package = cargo(&["package", "--offline", "--no-verify", "--allow-dirty"]);
-    package.args(["--package", "bitsearch", "--package", "idr", "--package", "pidns"]);
-    stages.run("packages", &mut behind(&package))
+    stages.run("bare target", &mut behind(&check))
+}
+
+/// Builds the crates that are meant for others with the compiler that their manifests promise to be enough.
+fn check_oldest_compiler(stages: &Stages) -> Result<(), Stopped> {
+    let mut probe = with_compiler(OLDEST_COMPILER, &["--version"]);
+    if !probe.output().is_ok_and(|output| output.status.success()) {
+        let why = format!("Rust {OLDEST_COMPILER} is not installed");
+        return skip(stages, "oldest compiler", &why);
+    }
+    let mut check = with_compiler(OLDEST_COMPILER, &["check", "--locked", "--all-features"]);
+    check.args(package::names().flat_map(|name| ["--package", name]));
+    let mut check = behind(&check);
+    // What one compiler has made is of no use to another.
+    check.env("CARGO_TARGET_DIR", root().join("target").join(OLDEST_COMPILER));
+    for variable in OF_THIS_COMPILER {
+        check.env_remove(variable);
+    }
+    stages.run("oldest compiler", &mut check)
+}
+
+fn skip(stages: &Stages, what: &str, why: &str) -> Result<(), Stopped> {
+    stages.run(what, Command::new("echo").arg(format!("SKIPPED: {what}: {why}")))
+}
+
+/// The `rust-version` of the manifests.
+const OLDEST_COMPILER: &str = env!("CARGO_PKG_RUST_VERSION");
+
+/// What the cargo that started this program has said to it.
+const OF_THIS_COMPILER: [&str; 4] = ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"];
+
+/// A cargo command at the root, of another compiler's cargo.
+fn with_compiler(version: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new("rustup");
+    command.current_dir(root()).args(["run", version, "cargo"]).args(arguments);
+    for variable in OF_THIS_COMPILER {
+        command.env_remove(variable);
+    }
+    command
 }
 
 /// Where no library of the system is linked: the program runs on any distribution.
 const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
 
-/// Builds the program for [`STATIC_TARGET`] and has a service answer a client with it.
+/// Builds the program for [`STATIC_TARGET`], packs it as for others, and starts what comes of that.
 fn try_static_build(stages: &Stages) -> Result<(), Stopped> {
     let build = cargo(&["build", "--package", "anybinder", "--target", STATIC_TARGET]);
     stages.run("static build", &mut behind(&build))?;
     let program = target_dir().join(STATIC_TARGET).join("debug/anybinder");
-    stages.run("static demo", Command::new(program).args(["demo", "--calls", "100"]))
+    // What is made of a program that has been built as it is given to others.
+    let mut dist = own();
+    dist.args(["dist", "--architecture", "x86-64", "--program"]).arg(program);
+    stages.run("artefacts", &mut dist)
 }
 
 /// Runs the small concurrent parts through every interleaving.

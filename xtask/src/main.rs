@@ -1,11 +1,15 @@
-//! Checks, conformance table, oracle and Miri runs of this workspace.
+//! Checks, conformance table, oracle, artefacts and Miri runs of this workspace.
 
 mod check;
 mod ci;
 mod conformance;
 mod differential;
+mod dist;
+mod matrix;
 mod miri;
 mod oracle;
+mod package;
+mod schema;
 mod workspace;
 
 use std::process::ExitCode;
@@ -38,6 +42,14 @@ enum Task {
     Check,
     /// Looks for undefined behaviour in the crates with `unsafe` of their own, with Miri if there is one
     Miri,
+    /// Writes docs/records.schema.json: what tools may rely on in the program's JSON output
+    Schema,
+    /// Packs the crates that are meant for others, and builds each from its package
+    Package(package::PackageOptions),
+    /// Makes what is given to others: static programs, Debian packages, container images; and starts each
+    Dist(dist::DistOptions),
+    /// Tries the static program on the kernels of distributions, in guests, and refreshes docs/requirements.md
+    Matrix(matrix::MatrixOptions),
     /// Runs everything that must pass before a push
     Ci,
 }
@@ -49,6 +61,10 @@ fn main() -> ExitCode {
         Task::Differential(options) => differential::run(&options),
         Task::Check => check::run(),
         Task::Miri => miri::run(),
+        Task::Schema => schema::write(),
+        Task::Package(options) => package::run(&options),
+        Task::Dist(options) => dist::run(&options),
+        Task::Matrix(options) => matrix::run(&options),
         Task::Ci => ci::run(),
     };
     match result {

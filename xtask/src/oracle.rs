@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use conformance::registry::DIFFERENCES;
 use conformance::runner::{DEVICE_VARIABLE, name_of};
 
 use crate::Failure;
-use crate::workspace::{cargo, root, succeed, text};
+use crate::dist::Architecture;
+use crate::workspace::{cargo, root, succeed, target_dir, text};
 
-const TARGET: &str = "x86_64-unknown-linux-gnu";
 const PAGE: &str = "docs/conformance.md";
 const BEGIN: &str = "<!-- begin: cargo xtask oracle -->\n";
 const END: &str = "<!-- end: cargo xtask oracle -->\n";
@@ -38,18 +38,28 @@ pub(crate) fn run(filter: Option<&str>) -> Result<(), Failure> {
 }
 
 /// Builds a program so that it runs without libraries, into a directory for the guest.
-pub(crate) fn build_for_guest(package: &str, program: &str) -> Result<std::path::PathBuf, Failure> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let directory = root().join(target).join("oracle");
-    let build = ["build", "--package", package, "--bin", program, "--target", TARGET];
+pub(crate) fn build_for_guest(package: &str, program: &str) -> Result<PathBuf, Failure> {
+    let built = build_static(Architecture::X86_64, package, program)?;
+    let share = target_dir().join("oracle/share");
+    fs::create_dir_all(&share)?;
+    fs::copy(built, share.join(program))?;
+    Ok(share)
+}
+
+/// Builds a program that runs without libraries, and returns where it is. The C library is GNU's, as in other builds.
+pub(crate) fn build_static(
+    architecture: Architecture,
+    package: &str,
+    program: &str,
+) -> Result<PathBuf, Failure> {
+    let target = format!("{}-unknown-linux-gnu", architecture.name());
+    let mut build = cargo(&["build", "--package", package, "--bin", program, "--target", &target]);
+    architecture.cross_compile(&target, &mut build);
     // Other flags, so another directory: the workspace's own artifacts stay fresh.
-    let mut build = cargo(&build);
+    let directory = target_dir().join("oracle");
     build.arg("--target-dir").arg(&directory);
     succeed(build.env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols"))?;
-    let share = directory.join("share");
-    fs::create_dir_all(&share)?;
-    fs::copy(directory.join(TARGET).join("debug").join(program), share.join(program))?;
-    Ok(share)
+    Ok(directory.join(target).join("debug").join(program))
 }
 
 fn run_in_guest(share: &Path, filter: &str) -> Result<String, Failure> {

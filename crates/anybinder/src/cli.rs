@@ -29,7 +29,7 @@ pub(crate) use manager::{
     ServiceDumpOptions, ServiceListOptions, ServiceNameOptions, ServiceShellOptions,
     ServiceWaitOptions, ServicemanagerOptions,
 };
-pub(crate) use oci::OciOptions;
+pub(crate) use oci::{ListHookOptions, OciOptions};
 pub(crate) use procview::{
     ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
 };
@@ -122,6 +122,9 @@ pub(crate) enum Command {
     /// The actors of `demo`, inside its world
     #[command(hide = true)]
     DemoCast(DemoCastOptions),
+    /// A hook of containers: shows a list of file systems in one that is about to be made
+    #[command(hide = true)]
+    ListHook(ListHookOptions),
     /// Lends files to processes of a user
     #[command(hide = true)]
     Broker(BrokerOptions),
@@ -191,6 +194,11 @@ pub(crate) struct WorldOptions {
     /// Show the command its world at /proc: itself, what it starts, and who serves them
     #[arg(long)]
     pub(crate) proc: bool,
+
+    /// Have /proc/filesystems list binder, for scripts that look there first. Programs in user namespaces of their own,
+    /// as those of bubblewrap, can mount no /proc then
+    #[arg(long, hide_short_help = true, conflicts_with = "proc")]
+    pub(crate) list_binder: bool,
 
     /// Have other users exist in an ordinary user's world: those that /etc/subuid and /etc/subgid grant, as the
     /// numbers from 0 on that are not the caller's own. Root's worlds have all users
@@ -533,6 +541,26 @@ mod tests {
             assert_eq!(options.command, ["ls", "-l", "--", "x"]);
         }
         assert!(Cli::try_parse_from(["anybinder", "run"]).is_err());
+    }
+
+    /// The subcommands that do something themselves, with the words that call them.
+    fn leaves(command: &clap::Command, words: &str) -> Vec<(String, clap::Command)> {
+        if !command.has_subcommands() {
+            return vec![(words.to_owned(), command.clone())];
+        }
+        let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
+        shown.flat_map(|it| leaves(it, &format!("{words} {}", it.get_name()))).collect()
+    }
+
+    #[test]
+    fn the_help_of_each_subcommand_shows_its_two_commonest_uses() {
+        for (words, mut command) in leaves(&Cli::command(), "anybinder") {
+            let help = command.render_long_help().to_string();
+            let examples = help.split("Examples:\n").nth(1).unwrap_or_default();
+            let shown = examples.lines().take_while(|line| line.starts_with("  "));
+            let name = command.get_name();
+            assert!(shown.filter(|line| line.contains(name)).count() >= 2, "{words}: {help}");
+        }
     }
 
     #[test]

@@ -44,11 +44,20 @@ complete -F _anybinder_or_command -o nosort -o bashdefault -o default anybinder 
     complete -F _anybinder_or_command -o bashdefault -o default anybinder
 "#;
 
+/// The same in fish: what is behind the first `--` is a command of its own.
+const COMMANDS_IN_FISH: &str = r#"function __fish_anybinder_command
+    set -l words (commandline -opc) (commandline -ct)
+    set -l at (contains --index -- -- $words)
+    and complete -C "$words[$(math $at + 1)..]"
+end
+complete -c anybinder -n "contains -- -- (commandline -opc)" -f -a "(__fish_anybinder_command)"
+"#;
+
 /// The names of services in fish.
 const SERVICES_IN_FISH: &str = r#"complete -c anybinder -n "__fish_anybinder_using_subcommand service; and __fish_seen_subcommand_from check wait call dump shell" -f -a "(anybinder service list --names 2>/dev/null)"
 "#;
 
-/// The same in zsh: a function, and where it is called instead of what the generator calls.
+/// The names of services in zsh: a function, and where it is called instead of what the generator calls.
 const SERVICES_IN_ZSH: &str = r#"
 _anybinder_services() {
     local -a names
@@ -80,7 +89,10 @@ pub(crate) fn run(options: &CompletionsOptions) -> Result<ExitCode, Failure> {
     clap_complete::generate(options.shell, &mut Cli::command(), "anybinder", &mut script);
     match options.shell {
         Shell::Bash => script.extend_from_slice(COMMANDS_IN_BASH.as_bytes()),
-        Shell::Fish => script.extend_from_slice(SERVICES_IN_FISH.as_bytes()),
+        Shell::Fish => {
+            script.extend_from_slice(COMMANDS_IN_FISH.as_bytes());
+            script.extend_from_slice(SERVICES_IN_FISH.as_bytes());
+        }
         Shell::Zsh => script = with_services_in_zsh(&String::from_utf8_lossy(&script)).into_bytes(),
         // The generator knows no names for these, and offers files.
         _ => {}

@@ -15,6 +15,7 @@ mod granted_users;
 mod inspect;
 mod limits_file;
 mod links;
+mod list_hook;
 mod log;
 mod man;
 mod mount;
@@ -68,6 +69,7 @@ fn perform(command: Command) -> Result<ExitCode, Failure> {
         Command::Service(arguments) => service::run(&arguments),
         Command::Bench(bench) => bench::run(&bench),
         Command::DemoCast(options) => demo::play(&options),
+        Command::ListHook(options) => Ok(list_hook::run(&options)),
         Command::Broker(options) => broker::run(&options),
         Command::Completions(options) => completions::run(&options),
         Command::Man(options) => man::run(&options),

@@ -4,6 +4,9 @@
 //! starts a driver for that, adds the devices to the container's `config.json`, and has the driver asked about the
 //! system calls of this process: so of the runtime, and of all that comes of it, the container's `init` among them. When
 //! the last of these has ended, the kernel tells the driver, which ends, too.
+//!
+//! The container's /proc/filesystems lists binder: a [hook](crate::list_hook) of the runtime's shows it, since runtimes mount
+//! nothing in a /proc themselves.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -18,6 +21,7 @@ use std::sync::Arc;
 use std::{env, fs, io};
 
 use binder_fuse::{MountedBinderfs, Options};
+use binder_os::filesystems;
 use binder_os::namespaces;
 use binder_os::processes::Stream;
 use serde_json::{Value, json};
@@ -37,6 +41,12 @@ const CONTAINERS_DIR: &str = "/run/anybinder/containers";
 
 /// The binderfs in the place of a container: no device is called so.
 const BINDERFS: &str = "binderfs";
+
+/// What the container sees at /proc/filesystems, in its place: no device is called so, either.
+const LIST: &str = "proc-filesystems";
+
+/// The hook that runtimes call in a container's mounts, before these are all that the container sees.
+const HOOK: &str = "createContainer";
 
 /// Options of runtimes that have their value in the next word, before the subcommand.
 const WITH_VALUE: [&str; 6] =
@@ -134,6 +144,7 @@ impl NewContainer {
         let ours = ours.take().expect("only the driver has closed its own");
         // If this fails, the driver ends with our end of the socket.
         place.bind_devices()?;
+        place.write_list()?;
         add_devices(&self.bundle.join("config.json"), &place)?;
         if let Err(error) = world::be_supervised(&ours) {
             log::tell(format_args!("anybinder: {}", world::without_supervisor(&error)));
@@ -190,6 +201,16 @@ impl Place {
         self.devices.iter().map(|name| self.dir.join(name))
     }
 
+    fn list(&self) -> PathBuf {
+        self.dir.join(LIST)
+    }
+
+    fn write_list(&self) -> Result<(), Failure> {
+        let list = self.list();
+        let written = filesystems::with_binder().and_then(|text| fs::write(&list, text));
+        written.map_err(|error| Failure::new(format!("writing {}", list.display()), error))
+    }
+
     fn bind_devices(&self) -> Result<(), Failure> {
         let pairs = self.devices.iter().map(|name| self.binderfs().join(name)).zip(self.bound());
         let bound = pairs.into_iter().try_for_each(|(from, to)| namespaces::bind(&from, &to));
@@ -207,6 +228,8 @@ impl Place {
     fn remove(&self) {
         self.unmount();
         let removed = self.bound().try_for_each(fs::remove_file);
+        // A place that was not completed has none.
+        let _ = fs::remove_file(self.list());
         let removed = removed.and_then(|()| fs::remove_dir(self.binderfs()));
         match removed.and_then(|()| fs::remove_dir(&self.dir)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -224,7 +247,9 @@ fn add_devices(config: &Path, place: &Place) -> Result<(), Failure> {
     let mut spec: Value = serde_json::from_slice(&fs::read(config).map_err(failed)?)
         .map_err(|error| failed(error.into()))?;
     let devices = place.devices.iter().map(|name| format!("/dev/{name}")).zip(place.bound());
+    let program = env::current_exe().map_err(failed)?;
     with_mounts(&mut spec, devices)
+        .and_then(|()| with_hook(&mut spec, &program, &place.list()))
         .ok_or_else(|| Failure::new(tried(), "it is no configuration of a container"))?;
     let text = serde_json::to_vec(&spec).map_err(|error| failed(error.into()))?;
     fs::write(config, text).map_err(failed)
@@ -249,6 +274,26 @@ fn with_mounts(spec: &mut Value, files: impl Iterator<Item = (String, PathBuf)>)
             "destination": destination, "source": source, "type": "bind", "options": options,
         }));
     }
+    Some(())
+}
+
+/// Adds the hook that shows the list of file systems, in the place of an earlier container's; `None` if there can be none.
+fn with_hook(spec: &mut Value, program: &Path, list: &Path) -> Option<()> {
+    // A member may be there and say `null`.
+    let hooks = spec.as_object_mut()?.entry("hooks").or_insert(Value::Null);
+    if hooks.is_null() {
+        *hooks = json!({});
+    }
+    let hooks = hooks.as_object_mut()?.entry(HOOK).or_insert(Value::Null);
+    if hooks.is_null() {
+        *hooks = json!([]);
+    }
+    let hooks = hooks.as_array_mut()?;
+    let is_old =
+        |hook: &Value| hook["args"][2].as_str().is_some_and(|it| it.starts_with(CONTAINERS_DIR));
+    hooks.retain(|hook| !is_old(hook));
+    let (program, list) = (program.to_str()?, list.to_str()?);
+    hooks.push(json!({ "path": program, "args": ["anybinder", "list-hook", list] }));
     Some(())
 }
 
@@ -292,6 +337,20 @@ mod tests {
             sources.collect::<Vec<_>>(),
             ["/own", "/x/hwbinder", &format!("{CONTAINERS_DIR}/second")]
         );
+    }
+
+    #[test]
+    fn a_hook_is_added_once_beside_those_of_others() {
+        let mut spec = json!({ "hooks": { "createContainer": null, "poststop": [{}] } });
+        for id in ["first", "second"] {
+            let list = Path::new(CONTAINERS_DIR).join(id).join(LIST);
+            with_hook(&mut spec, Path::new("/usr/bin/anybinder"), &list).unwrap();
+        }
+        let list = format!("{CONTAINERS_DIR}/second/{LIST}");
+        let ours =
+            json!([{ "path": "/usr/bin/anybinder", "args": ["anybinder", "list-hook", list] }]);
+        assert_eq!(spec, json!({ "hooks": { "createContainer": ours, "poststop": [{}] } }));
+        assert_eq!(with_hook(&mut json!({ "hooks": 1 }), Path::new("/x"), Path::new("/y")), None);
     }
 
     #[test]

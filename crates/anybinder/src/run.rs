@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 use std::process::ExitCode;
 
-use binder_os::private_dev::BINDERFS_DIR;
+use binder_os::private_dev::{self, BINDERFS_DIR};
 
 use crate::cli::{self, RunOptions, WorldOptions};
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let view = view.transpose()?;
     let world = World::furnish(namespaces, &options_of_world.driver_options())?;
     let ring = options_of_world.ring();
-    if let Err(failure) = options_of_world.start_manager() {
+    if let Err(failure) = options_of_world.complete() {
         world.close();
         return Err(failure);
     }
@@ -57,8 +57,11 @@ impl WorldOptions {
         if self.no_ring { RingEnvironment::off() } else { RingEnvironment::place() }
     }
 
-    /// In the world: starts its service manager, if it is to have one.
-    pub(crate) fn start_manager(&self) -> Result<(), Failure> {
+    /// In the world, whose driver answers: adds what else it is to have.
+    pub(crate) fn complete(&self) -> Result<(), Failure> {
+        if self.list_binder {
+            private_dev::list_binder()?;
+        }
         servicemanager::start_beside(Path::new(BINDERFS_DIR), &self.devices.names, &self.manager)
     }
 

@@ -37,6 +37,10 @@ pub use compiler::Compiler;
 pub use error::Error;
 pub use unit::Unit;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 /// What is to be generated, and where.
 #[derive(Debug, Clone, Default)]
 pub struct Build {

@@ -118,7 +118,7 @@ impl Broker {
         set_socket_timeout(&socket, Timeout::Recv, Some(START_TIME))?;
         set_socket_timeout(&socket, Timeout::Send, Some(ANSWER_TIME))?;
         let mut command = Command::new(program);
-        // SAFETY: the closure makes one system call, and touches no memory.
+        // SAFETY: the closure makes system calls alone, and touches no memory.
         unsafe { command.pre_exec(inherit_nothing) };
         let process = command
             .args(arguments)
@@ -412,11 +412,29 @@ fn hold() -> io::Result<()> {
 
 /// Has all descriptors but the standard streams closed when the program is executed: the process
 /// that started the driver may have left it some that it does not know of.
+///
+/// Linux before 5.11 closes them at once or not at all. Then the parent is not told why the program is not executed, and
+/// finds that no broker answers.
 fn inherit_nothing() -> io::Result<()> {
-    let (first, last, when) = (3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
-    // SAFETY: it takes numbers only, and closes nothing yet.
-    let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, when) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    match close_above_standard(libc::CLOSE_RANGE_CLOEXEC) {
+        Err(Errno::INVAL) => close_above_standard(0),
+        done => done,
+    }
+    .map_err(Into::into)
+}
+
+/// Calls close_range(2).
+fn close_above_standard(how: libc::c_uint) -> Result<(), Errno> {
+    let (first, last) = (3_u32, u32::MAX);
+    // SAFETY: it takes numbers only. What it closes at once was the parent's; this process executes another program and
+    // uses none of it before.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, how) };
+    if result < 0 { Err(last_errno()) } else { Ok(()) }
+}
+
+fn last_errno() -> Errno {
+    let number = io::Error::last_os_error().raw_os_error();
+    number.map_or(Errno::IO, Errno::from_raw_os_error)
 }
 
 fn numbers_of(bytes: &[u8]) -> impl Iterator<Item = RawFd> {

@@ -19,6 +19,7 @@ pub mod delivery;
 pub mod descendants;
 mod device_ring;
 pub mod file_lock;
+pub mod filesystems;
 pub mod fork_count;
 pub mod fuse_device;
 pub mod heap;

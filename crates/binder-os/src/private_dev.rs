@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::CWD;
 use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags};
 
+use crate::filesystems::{self, FILESYSTEMS};
 use crate::namespaces::{SetupError, refused};
 
 /// The directory below /dev where binderfs belongs.
@@ -76,6 +77,24 @@ pub fn place_library(content: &[u8]) -> Result<PathBuf, SetupError> {
     rustix::mount::mount_remount(dir, flags | MountFlags::BIND | MountFlags::RDONLY, c"")
         .map_err(refused(|| format!("making {LIBRARY_DIR} read-only")))?;
     Ok(place)
+}
+
+/// Has /proc/filesystems list binderfs, as on a kernel that knows it. What that costs is told at
+/// [`filesystems::show`].
+///
+/// # Errors
+///
+/// [`SetupError`] when the list cannot be read, or covered by another.
+pub fn list_binder() -> Result<(), SetupError> {
+    let tried = || format!("listing binder in {FILESYSTEMS}");
+    // Seen for a moment: what is mounted of a file stays when its name goes.
+    let file = Path::new("/dev/.filesystems");
+    let listed = filesystems::with_binder().map_err(refused(tried))?;
+    fs::write(file, listed)
+        .and_then(|()| fs::set_permissions(file, Permissions::from_mode(0o444)))
+        .and_then(|()| filesystems::show(file, Path::new(FILESYSTEMS)))
+        .and_then(|()| fs::remove_file(file))
+        .map_err(refused(tried))
 }
 
 /// Where a private /dev shows the kernel's /proc, once something else is to cover that.

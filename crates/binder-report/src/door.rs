@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// By what a client makes its calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Door {
     /// By the file that it has open, through FUSE.

@@ -41,6 +41,7 @@ pub struct DeviceReport {
 
 /// How the lock of a device was used, since there is the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LockUsage {
     /// How often it was taken to do something for clients.
     pub holds: u64,

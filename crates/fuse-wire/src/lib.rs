@@ -30,6 +30,10 @@ pub use operation::{ForgetOne, Operation, Read, ReleaseFile, SetAttr, SetTime};
 pub use request::{Header, ParseError, Request};
 pub use stat::{Attr, Entry, OpenedFile, StatFs, Timestamp};
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 /// The node of the root directory.
 pub const FUSE_ROOT_ID: u64 = 1;
 

@@ -32,6 +32,10 @@ pub use reply::ReplyOutcomeHeader;
 pub use status::{ExceptionCode, StatusCode};
 pub use writer::Writer;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 /// `bytes` rounded up to the next multiple of four; saturates instead of wrapping.
 #[must_use]
 pub const fn padded(bytes: usize) -> usize {

@@ -121,11 +121,19 @@ pub(crate) enum ServiceCommand {
     Dump(ServiceDumpOptions),
     Shell(ServiceShellOptions),
     /// List all services with the processes that have registered them
+    #[command(after_help = "\
+Examples:
+  anybinder service debug-info
+  anybinder service --json debug-info")]
     DebugInfo,
 }
 
 /// List all services, and their interfaces.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder service list
+  anybinder service list --names --device /dev/vndbinder")]
 pub(crate) struct ServiceListOptions {
     /// Print the names alone, and ask no service for its interface
     #[arg(long)]
@@ -136,6 +144,10 @@ pub(crate) struct ServiceListOptions {
 ///
 /// Exits with 0 if it is, and with 1 if not.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder service check manager
+  anybinder service check com.example.IHello/default && ./client")]
 pub(crate) struct ServiceNameOptions {
     /// The service
     #[arg(value_name = "NAME")]
@@ -146,6 +158,10 @@ pub(crate) struct ServiceNameOptions {
 ///
 /// Exits with 0 once it is, and with 1 when the time is over.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder service wait com.example.IHello/default
+  anybinder service wait com.example.IHello/default --timeout 5")]
 pub(crate) struct ServiceWaitOptions {
     /// The service
     #[arg(value_name = "NAME")]
@@ -168,7 +184,8 @@ Arguments, one after the other:
   nfd N                        the file that is open here as N; opened anew by its name, if it is no standard stream
 
 Examples:
-  anybinder service call manager 1 s16 com.example.IHello/default")]
+  anybinder service call manager 1 s16 com.example.IHello/default
+  anybinder service call com.example.IFiles/default 2 s16 notes fd ./notes.txt")]
 pub(crate) struct ServiceCallOptions {
     /// The service
     #[arg(value_name = "NAME")]
@@ -236,6 +253,10 @@ pub(crate) enum DumpPriority {
 ///
 /// Exits with the status that the service answers with.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder service shell com.example.IHello/default help
+  anybinder service shell com.example.IHello/default import < data")]
 pub(crate) struct ServiceShellOptions {
     /// The service
     #[arg(value_name = "NAME")]

@@ -1,6 +1,7 @@
 //! The options of the runtime of containers.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
@@ -38,4 +39,10 @@ pub(crate) struct OciOptions {
         value_name = "ARGUMENTS"
     )]
     pub(crate) arguments: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListHookOptions {
+    /// The list
+    pub(crate) list: PathBuf,
 }

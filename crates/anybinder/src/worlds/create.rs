@@ -177,7 +177,7 @@ fn furnish(
     let driver_options = options.driver_options();
     let world = World::furnish(namespaces, &driver_options)?;
     let ring = options.ring();
-    if let Err(failure) = options.start_manager() {
+    if let Err(failure) = options.complete() {
         world.close();
         return Err(failure);
     }

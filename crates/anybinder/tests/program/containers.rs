@@ -123,6 +123,11 @@ anybinder oci run --bundle $BUNDLE {id}
 gone
 anybinder oci run --bundle $BUNDLE_THAT_MOUNTS {id}
 gone
+# What scripts look at before they mount.
+sed -i 's|"/hello_binder"|"grep", "binder", "/proc/filesystems"|' $BUNDLE/config.json
+anybinder oci run --bundle $BUNDLE {id}
+gone
+sed -i 's|"grep", *"binder", *"/proc/filesystems"|"/hello_binder"|' $BUNDLE/config.json
 cc -O2 -pthread -o $ROOTFS/null_argument {null_argument}
 sed -i 's|/hello_binder|/null_argument", "/dev/binder|' $BUNDLE/config.json
 anybinder oci run --bundle $BUNDLE {id}
@@ -158,11 +163,11 @@ gone; echo gone
     );
     let told = in_containers("runc", &format!("{}{lines}", bundles("")));
     let own = "/mnt/binder /mnt/binder-control /mnt/features /mnt/hwbinder /mnt/vndbinder";
-    let devices = "binder\nbinderfs\nhwbinder\nvndbinder";
+    let devices = "binder\nbinderfs\nhwbinder\nproc-filesystems\nvndbinder";
     let missing =
         "anybinder: adding devices to /nowhere/config.json: No such file or directory (os error 2)";
     let expected = format!(
-        "{HELLO}{own}\nanswered\nSeccomp_filters:\t1\n{devices}\n{HELLO}opened\n{missing}\nrefused\ngone\n"
+        "{HELLO}{own}\nnodev\tbinder\nanswered\nSeccomp_filters:\t1\n{devices}\n{HELLO}opened\n{missing}\nrefused\ngone\n"
     );
     assert!(told.as_ref().is_none_or(|told| *told == expected), "{told:?}");
 }

@@ -52,6 +52,22 @@ fn the_command_is_the_user_who_called() {
 }
 
 #[test]
+fn scripts_that_look_for_the_file_system_find_it_where_that_is_wanted() {
+    let listed = |caller: &Caller, options: &[&str]| {
+        let look =
+            ["--", "sh", "-c", "grep -c binder /proc/filesystems; ls -A /dev/.filesystems 2>&1"];
+        let outcome = finish(caller.command(&["run"]).args(options).args(look));
+        assert!(outcome.stdout.contains("No such file"), "{outcome:?}");
+        outcome.stdout.lines().next().unwrap().to_owned()
+    };
+    let is_the_kernels = std::fs::read_to_string("/proc/filesystems").unwrap().contains("binder");
+    for caller in Caller::all() {
+        assert_eq!(listed(caller, &["--list-binder"]), "1", "{caller:?}");
+        assert_eq!(listed(caller, &[]), if is_the_kernels { "1" } else { "0" }, "{caller:?}");
+    }
+}
+
+#[test]
 fn arguments_streams_and_the_working_directory_pass_through() {
     for caller in Caller::all() {
         let mut command = caller.command(&["run", "sh", "-c", "cat; pwd; echo \"$0 $1\" >&2"]);

@@ -12,6 +12,7 @@ const NS_PER_MS: u64 = 1_000_000;
 
 /// What was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallKind {
     /// Its sender waits for a reply.
@@ -34,6 +35,7 @@ impl From<TransactionKind> for CallKind {
 
 /// How far it has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// It waits behind another one-way to the same object.
@@ -48,6 +50,7 @@ pub enum Stage {
 
 /// A call, one-way or reply under way.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallRecord {
     /// Its debug id.
     pub id: u32,

@@ -10,6 +10,7 @@ use super::CallKind;
 
 /// Something about a send that a person might want to know.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventRecord {
     /// Counts up by one for each event of the mount.
     pub seq: u64,

@@ -13,6 +13,7 @@ const NS_PER_US: u64 = 1_000;
 
 /// An open file of a device.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessRecord {
     /// The process that opened it.
     pub pid: u32,

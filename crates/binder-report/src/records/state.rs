@@ -11,6 +11,7 @@ use crate::{DeviceReport, Door};
 
 /// One object of the driver.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum StateRecord {
     /// A thread that has called the driver.

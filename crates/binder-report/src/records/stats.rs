@@ -12,6 +12,7 @@ use crate::{DeviceReport, LockUsage};
 
 /// One figure.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum StatsRecord {
     /// Objects of the mount, of one kind.
@@ -64,6 +65,7 @@ pub enum StatsRecord {
 
 /// What the daemon spends for a user.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
     /// The user.
     pub uid: u32,
@@ -77,6 +79,7 @@ pub struct Share {
 
 /// The memory of the daemon's receive buffers, in bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryRecord {
     /// Of pages that have some.
     pub present_bytes: usize,

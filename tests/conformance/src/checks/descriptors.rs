@@ -357,7 +357,9 @@ fn holders(file: &str) -> Vec<u32> {
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let holds = |pid: &u32| {
         let links = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-        links.filter_map(|link| fs::read_link(link.path()).ok()).any(|link| *link == *file)
+        links
+            .filter_map(|link| fs::read_link(link.path()).ok())
+            .any(|link| link.as_os_str() == file)
     };
     pids.filter(holds).collect()
 }

@@ -1,0 +1,47 @@
+//! The static program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::architecture::Architecture;
+use crate::Failure;
+use crate::workspace::{cargo, succeed, target_dir};
+
+/// What people download is no larger.
+const MAX_BYTES: u64 = 8_000_000;
+
+/// Builds it for a processor, and returns where it is.
+pub(crate) fn build(architecture: Architecture) -> Result<PathBuf, Failure> {
+    let target = architecture.target();
+    let arguments = ["build", "--locked", "--package", "anybinder", "--profile", "dist"];
+    let mut command = cargo(&arguments);
+    command.args(["--target", &target]);
+    architecture.cross_compile(&target, &mut command);
+    let advice = format!(
+        "is there all that it needs? try: rustup target add {target}; apt-get install {}",
+        if architecture.is_own() {
+            "musl-tools".to_owned()
+        } else {
+            format!(
+                "gcc-{0}-linux-gnu libc6-dev-{1}-cross",
+                architecture.name(),
+                architecture.debian()
+            )
+        }
+    );
+    succeed(&mut command).map_err(|failure| format!("{failure}\n{advice}"))?;
+    let program = target_dir().join(target).join("dist/anybinder");
+    let bytes = fs::metadata(&program)?.len();
+    if bytes > MAX_BYTES {
+        return Err(format!("{}: {bytes} bytes, {MAX_BYTES} at most", program.display()).into());
+    }
+    println!("{}: {bytes} bytes", program.display());
+    Ok(program)
+}
+
+/// Copies one that has been built otherwise, without what only debuggers read.
+pub(super) fn strip(program: &Path, place: &Path) -> Result<PathBuf, Failure> {
+    succeed(Command::new("strip").arg("-o").args([place, program]))?;
+    Ok(place.to_owned())
+}
