@@ -41,7 +41,16 @@ pub(crate) struct Binderfs {
 
 impl Binderfs {
     pub(crate) fn find(options: &InspectOptions) -> Result<Self, Failure> {
-        Ok(Self { dir: binderfs_at(options.dir.as_deref())? })
+        Ok(Self::at(binderfs_at(options.dir.as_deref())?))
+    }
+
+    pub(crate) fn at(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    /// Where a file of records is.
+    pub(crate) fn record_path(&self, name: &str) -> PathBuf {
+        self.dir.join(RECORDS_DIR).join(name)
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -49,19 +58,19 @@ impl Binderfs {
     }
 
     fn open(&self, name: &str) -> Result<File, Failure> {
-        let path = self.dir.join(RECORDS_DIR).join(name);
+        let path = self.record_path(name);
         File::open(&path).map_err(|error| self.explain(&path, &error))
     }
 
     /// All records of a file.
     pub(crate) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Failure> {
         let text = io::read_to_string(self.open(name)?);
-        let path = self.dir.join(RECORDS_DIR).join(name);
+        let path = self.record_path(name);
         let text = text.map_err(|error| self.explain(&path, &error))?;
         text.lines().map(parse).collect()
     }
 
-    fn explain(&self, path: &Path, error: &io::Error) -> Failure {
+    pub(crate) fn explain(&self, path: &Path, error: &io::Error) -> Failure {
         let dir = self.dir.display();
         let has_ended = error.kind() == ErrorKind::NotConnected;
         let advice = if has_ended {

@@ -26,6 +26,7 @@ mod run;
 mod service;
 mod servicemanager;
 mod top;
+mod trace;
 mod world;
 mod worlds;
 
@@ -64,6 +65,7 @@ fn perform(command: Command) -> Result<ExitCode, Failure> {
         Command::Stats(options) => inspect::stats(&options),
         Command::Transactions(options) => inspect::transactions(&options),
         Command::Log(options) => inspect::log(&options),
+        Command::Trace(options) => trace::run(&options),
         Command::Servicemanager(options) => servicemanager::run(&options),
         Command::Service(arguments) => service::run(&arguments),
         Command::Bench(bench) => bench::run(&bench),

@@ -20,7 +20,7 @@ mod stats;
 use alloc::string::String;
 
 pub use door::{Door, Doors};
-pub use interface::{Interfaces, Peek};
+pub use interface::{Interfaces, Peek, interface_of_data};
 pub use log::{DeviceEntry, newest_entries, transaction_log};
 pub use pointers::Pointers;
 pub use state::{process_state, state, transactions};
