@@ -35,8 +35,8 @@ pub(crate) use procview::{
     ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
 };
 pub(crate) use trace::{
-    TraceAction, TraceOptions, TraceRecordOptions, TraceReportOptions, TraceShowOptions,
-    TraceStatsOptions, TracedCommand,
+    TraceAction, TraceExportOptions, TraceFormat, TraceOptions, TraceRecordOptions,
+    TraceReportOptions, TraceShowOptions, TraceStatsOptions, TracedCommand,
 };
 pub(crate) use worlds::{
     CreateOptions, EnterOptions, ExecOptions, ListOptions, LogsOptions, RemoveOptions, StopOptions,

@@ -3,6 +3,7 @@
 //! The driver writes records into a stream of its binderfs, and this only reads them: [`stream`] follows it, beside a
 //! command if there is one; [`report`] tells people or programs what comes; [`recording`] keeps it, and reads it again.
 
+mod export;
 mod recording;
 mod report;
 mod stream;
@@ -29,6 +30,7 @@ pub(crate) fn run(options: &TraceOptions) -> Result<ExitCode, Failure> {
         Some(TraceAction::Record(options)) => recording::record(options),
         Some(TraceAction::Show(options)) => recording::show(options),
         Some(TraceAction::Stats(options)) => recording::stats(options),
+        Some(TraceAction::Export(options)) => export::run(options),
         None => follow(options),
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A driver writes [`TraceRecord`]s, one for each thing that happens; `record` encodes and decodes them. `calls` puts
 //! calls together from them again: when each was sent, received, answered, and what went along. What is told of those
-//! is chosen by `filter`, named by `methods`, and written by `line`, `json` and `summary`.
-//! `recording` keeps records in files. Nothing here looks at the system.
+//! is chosen by `filter`, named by `methods`, and written by `line`, `json`, `summary`, or in formats of other
+//! programs by [`export`]. `recording` keeps records in files. Nothing here looks at the system.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -13,6 +13,7 @@ extern crate alloc;
 mod bytes;
 mod calls;
 mod checksum;
+pub mod export;
 mod filter;
 mod histogram;
 mod json;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use super::InspectOptions;
 
@@ -29,6 +29,7 @@ Examples:
   anybinder trace -c --pid 4711                 count, until ^C
   anybinder trace --errors --json | jq .status
   anybinder trace record calls.abtrace -- ./my-client
+  anybinder trace export calls.abtrace --format perfetto -o calls.pftrace
 
 Exit status: that of CMD, or 0."
 )]
@@ -122,6 +123,7 @@ pub(crate) enum TraceAction {
     Record(TraceRecordOptions),
     Show(TraceShowOptions),
     Stats(TraceStatsOptions),
+    Export(TraceExportOptions),
 }
 
 /// Record a trace in a file.
@@ -179,4 +181,49 @@ pub(crate) struct TraceStatsOptions {
 
     #[command(flatten)]
     pub(crate) report: TraceReportOptions,
+}
+/// Write a recording in the format of another program.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder trace export calls.abtrace --format perfetto -o calls.pftrace    for ui.perfetto.dev
+  anybinder trace export calls.abtrace --format pcapng -o calls.pcapng
+  anybinder trace export --dissector > ~/.local/lib/wireshark/plugins/anybinder.lua")]
+pub(crate) struct TraceExportOptions {
+    /// The recording
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "dissector")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// The format
+    #[arg(short, long, value_enum, required_unless_present = "dissector")]
+    pub(crate) format: Option<TraceFormat>,
+
+    /// Print the dissector by which Wireshark and tshark understand pcapng files of this program
+    #[arg(long, conflicts_with_all = ["file", "format"])]
+    pub(crate) dissector: bool,
+
+    /// Write to this file [default: stdout]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Name methods as the AIDL sources below this directory do; may be repeated
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) aidl: Vec<PathBuf>,
+
+    /// Name methods as this file does: a line for each, of an interface, a code and a name; may be repeated
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) codes: Vec<PathBuf>,
+}
+
+/// A format of another program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TraceFormat {
+    /// Perfetto's protobuf: slices of callers and servers, with flows between them
+    Perfetto,
+    /// The JSON of Chrome's trace viewer
+    Chrome,
+    /// A capture for Wireshark; see --dissector
+    Pcapng,
+    /// A table, with a line for each call
+    Csv,
 }

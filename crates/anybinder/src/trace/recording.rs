@@ -111,7 +111,7 @@ fn tell(
 }
 
 /// Hands each record of a recording to `take`, and says so if some of it is damaged.
-fn read(
+pub(super) fn read(
     path: &Path,
     mut take: impl FnMut(TraceRecord) -> Result<(), Failure>,
 ) -> Result<(), Failure> {

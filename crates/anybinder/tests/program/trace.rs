@@ -110,6 +110,73 @@ fn a_recording_tells_what_the_trace_would() {
     assert!(torn.stderr.contains(" bytes of ") && torn.stdout.contains("opened by"), "{torn:?}");
 }
 
+/// Records four calls, and exports them.
+fn exported(dir: &std::path::Path, format: &str) -> String {
+    let [recording, file] =
+        ["calls.abtrace", format].map(|name| dir.join(name).to_str().unwrap().to_owned());
+    if !std::path::Path::new(&recording).exists() {
+        let command = ["trace", "record", &recording, "--", PROGRAM, "demo-cast", "director", "3"];
+        assert_eq!(finish(Command::new(PROGRAM).args(command)).code(), 0);
+    }
+    let export = ["trace", "export", &recording, "--format", format, "--output", &file];
+    assert_eq!(finish(Command::new(PROGRAM).args(export)).code(), 0);
+    file
+}
+
+#[test]
+fn wireshark_understands_an_export() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        return binder_testkit::skip("tshark is not installed");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let capture = exported(dir.path(), "pcapng");
+    let dissector = dir.path().join("anybinder.lua");
+    let dissector = dissector.to_str().unwrap();
+    let printed = finish(Command::new(PROGRAM).args(["trace", "export", "--dissector"]));
+    std::fs::write(dissector, printed.stdout).unwrap();
+    let script = format!("lua_script:{dissector}");
+    let fields =
+        ["-T", "fields", "-e", "binder.kind", "-e", "binder.from.name", "-e", "binder.status"];
+    let read = finish(Command::new("tshark").args(["-X", &script, "-r", &capture]).args(fields));
+    assert_eq!(read.code(), 0, "{read:?}");
+    let expected = "0\tanybinder\tok\n2\tanybinder\tok\n".repeat(4);
+    assert_eq!(read.stdout, expected, "{}", read.stderr);
+}
+
+#[test]
+fn perfetto_understands_an_export() {
+    let script = "
+import collections, sys
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+trace = Trace()
+trace.ParseFromString(open(sys.argv[1], 'rb').read())
+events = [packet.track_event for packet in trace.packet if packet.HasField('track_event')]
+flows = collections.Counter(flow for event in events for flow in event.flow_ids)
+tracks = [packet.track_descriptor for packet in trace.packet if packet.HasField('track_descriptor')]
+print(len([event for event in events if event.type == event.TYPE_SLICE_BEGIN]),
+      len([event for event in events if event.type == event.TYPE_SLICE_END]),
+      sorted(flows.values()), {track.process.process_name for track in tracks if track.HasField('process')})";
+    let import = ["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"];
+    if !Command::new("python3").args(import).output().is_ok_and(|it| it.status.success()) {
+        return binder_testkit::skip("the perfetto package of Python is not installed");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = exported(dir.path(), "perfetto");
+    let read = finish(Command::new("python3").args(["-c", script, &file]));
+    assert_eq!(read.stdout, "8 8 [2, 2, 2, 2] {'anybinder'}\n", "{}", read.stderr);
+}
+
+#[test]
+fn exports_for_chrome_and_tables_have_all_calls() {
+    let dir = tempfile::tempdir().unwrap();
+    let chrome = std::fs::read_to_string(exported(dir.path(), "chrome")).unwrap();
+    let chrome: Value = serde_json::from_str(&chrome).unwrap();
+    let slices = chrome["traceEvents"].as_array().unwrap();
+    assert_eq!(slices.iter().filter(|event| event["ph"] == "X").count(), 8);
+    let table = std::fs::read_to_string(exported(dir.path(), "csv")).unwrap();
+    assert_eq!(table.lines().count(), 5);
+}
+
 #[test]
 fn a_recording_of_a_recorder_that_is_killed_is_read() {
     let dir = tempfile::tempdir().unwrap();
