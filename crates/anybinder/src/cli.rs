@@ -22,7 +22,7 @@ use crate::worlds::WorldName;
 
 pub(crate) use inspect::{
     InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TopOptions,
-    TransactionsOptions,
+    TransactionsOptions, WaitsOptions,
 };
 pub(crate) use limits::{Limit, limits};
 pub(crate) use manager::{
@@ -119,6 +119,7 @@ pub(crate) enum Command {
     State(StateOptions),
     Stats(StatsOptions),
     Transactions(TransactionsOptions),
+    Waits(WaitsOptions),
     Log(LogOptions),
     Trace(Box<TraceOptions>),
     Servicemanager(ServicemanagerOptions),

@@ -1,4 +1,4 @@
-//! `anybinder ps|state|stats|transactions|log`: what a running driver tells of itself.
+//! `anybinder ps|state|stats|transactions|waits|log`: what a running driver tells of itself.
 //!
 //! The driver writes records into files of its binderfs, and these subcommands only read them: they
 //! need no socket, no privilege beyond that of reading, and work through any mount of the tree.
@@ -9,6 +9,7 @@ mod state;
 mod stats;
 pub(crate) mod table;
 mod transactions;
+mod waits;
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -30,6 +31,7 @@ pub(crate) use state::run as state;
 pub(crate) use stats::run as stats;
 pub(crate) use table::RecordTable;
 pub(crate) use transactions::run as transactions;
+pub(crate) use waits::run as waits;
 
 /// Where the records are, in a binderfs.
 const RECORDS_DIR: &str = "binder_logs/anybinder";

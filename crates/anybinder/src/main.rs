@@ -64,6 +64,7 @@ fn perform(command: Command) -> Result<ExitCode, Failure> {
         Command::State(options) => inspect::state(&options),
         Command::Stats(options) => inspect::stats(&options),
         Command::Transactions(options) => inspect::transactions(&options),
+        Command::Waits(options) => inspect::waits(&options),
         Command::Log(options) => inspect::log(&options),
         Command::Trace(options) => trace::run(&options),
         Command::Servicemanager(options) => servicemanager::run(&options),

@@ -16,6 +16,7 @@ mod pointers;
 pub mod records;
 mod state;
 mod stats;
+mod waits;
 
 use alloc::string::String;
 
@@ -25,6 +26,7 @@ pub use log::{DeviceEntry, newest_entries, transaction_log};
 pub use pointers::Pointers;
 pub use state::{process_state, state, transactions};
 pub use stats::stats;
+pub use waits::{ExhaustedPool, WaitGraph, WaitingThread};
 
 /// One device of a mount at one moment.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -85,15 +85,16 @@ impl CallLog {
     fn slices(&self) -> impl Iterator<Item = Slice<'_>> {
         self.calls.iter().flat_map(|call| {
             let unix_ns = |at_ns: u64| self.tracker.unix_ns(at_ns);
+            // Times of a file may be any.
             let begin_ns = unix_ns(call.sent.at_ns);
             let is_call = call.sent.kind == SendKind::Call;
-            let end_ns = call.ended_ns.filter(|_| is_call).map_or(begin_ns, unix_ns);
+            let end_ns = call.ended_ns.filter(|_| is_call).map_or(begin_ns, unix_ns).max(begin_ns);
             let sent =
                 Slice { call, party: call.sender(), end: SliceEnd::Caller, begin_ns, end_ns };
             let received = call.received_ns.map(|received_ns| {
                 let begin_ns = unix_ns(received_ns);
                 let replied_ns = call.reply.as_ref().map(|reply| reply.sent.at_ns);
-                let end_ns = replied_ns.map_or(begin_ns, unix_ns);
+                let end_ns = replied_ns.map_or(begin_ns, unix_ns).max(begin_ns);
                 Slice { call, party: call.receiver, end: SliceEnd::Server, begin_ns, end_ns }
             });
             [Some(sent), received].into_iter().flatten()
