@@ -263,10 +263,12 @@ impl Followers {
             }
         }
         let full = record_of(&device, &event, interface, data);
-        let mut bare = full.clone();
-        if let TraceRecord::Sent(sent) = &mut bare {
-            sent.data = Vec::new();
-        }
+        let bare = match &full {
+            TraceRecord::Sent(sent) if !sent.data.is_empty() => {
+                Some(TraceRecord::Sent(SentRecord { data: Vec::new(), ..sent.clone() }))
+            }
+            _ => None,
+        };
         for follower in self.by_id.values_mut() {
             let Some(wanted) = follower.sight().of(event.uids) else { continue };
             for pid in pids {
@@ -274,7 +276,7 @@ impl Followers {
             }
             follower.put(match wanted {
                 DataWanted::Yes => &full,
-                DataWanted::No => &bare,
+                DataWanted::No => bare.as_ref().unwrap_or(&full),
             });
         }
         if let Traced::Closed { pid } = event.what {
@@ -453,5 +455,26 @@ fn sent_record(entry: &LogEntry) -> SentRecord {
         },
         interface: None,
         data: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inbox_has_as_many_messages_and_bytes_as_it_may() {
+        let event = |len| Message::Event {
+            device: "binder".into(),
+            event: TraceEvent { at_ns: 0, uids: [0; 2], what: Traced::Opened { pid: 1 } },
+            interface: None,
+            data: vec![0; len],
+        };
+        let mut inbox = Inbox::default();
+        inbox.push(event(INBOX_DATA_BYTES));
+        inbox.push(event(1));
+        assert_eq!((inbox.messages.len(), inbox.dropped), (1, 1));
+        (0..INBOX_EVENTS).for_each(|_| inbox.push(event(0)));
+        assert_eq!((inbox.messages.len(), inbox.dropped), (INBOX_EVENTS, 2));
     }
 }
