@@ -265,18 +265,20 @@ impl Followers {
         let full = record_of(&device, &event, interface, data);
         let bare = match &full {
             TraceRecord::Sent(sent) if !sent.data.is_empty() => {
-                Some(TraceRecord::Sent(SentRecord { data: Vec::new(), ..sent.clone() }))
+                encoded(&TraceRecord::Sent(SentRecord { data: Vec::new(), ..sent.clone() }))
             }
-            _ => None,
+            _ => Vec::new(),
         };
+        let full = encoded(&full);
+        let bare = if bare.is_empty() { &full } else { &bare };
         for follower in self.by_id.values_mut() {
             let Some(wanted) = follower.sight().of(event.uids) else { continue };
             for pid in pids {
                 follower.introduce(pid, self.names.get(&pid));
             }
-            follower.put(match wanted {
+            follower.put_encoded(match wanted {
                 DataWanted::Yes => &full,
-                DataWanted::No => bare.as_ref().unwrap_or(&full),
+                DataWanted::No => bare,
             });
         }
         if let Traced::Closed { pid } = event.what {
@@ -285,6 +287,12 @@ impl Followers {
             self.by_id.values_mut().for_each(|follower| follower.forget_name(pid));
         }
     }
+}
+
+fn encoded(record: &TraceRecord) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    record.encode(&mut bytes);
+    bytes
 }
 
 /// Whether data of transactions is wanted.

@@ -8,11 +8,15 @@ const NUMBER_MAX_BYTES: usize = 10;
 
 /// Appends a number, seven bits a byte, the lowest first; a byte with its highest bit set is not the last.
 pub(crate) fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
+    let mut encoded = [0; NUMBER_MAX_BYTES];
+    let mut len = 0;
     while number >= 0x80 {
-        bytes.push(low_bits(number) | 0x80);
+        encoded[len] = low_bits(number) | 0x80;
         number >>= 7;
+        len += 1;
     }
-    bytes.push(low_bits(number));
+    encoded[len] = low_bits(number);
+    bytes.extend_from_slice(&encoded[..=len]);
 }
 
 fn low_bits(number: u64) -> u8 {

@@ -10,6 +10,8 @@ use crate::bytes::{ByteReader, put_bytes, put_number};
 
 /// The longest record that is read. Data is cut before it is written.
 const RECORD_MAX_BYTES: usize = 1 << 20;
+/// Most records take less.
+const ENCODED_BYTES: usize = 128;
 
 /// What was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,9 +157,20 @@ const DROPPED: u8 = 13;
 impl TraceRecord {
     /// Appends the record.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
-        let mut body = Vec::with_capacity(96);
-        self.put_body(&mut body);
-        put_bytes(bytes, &body);
+        bytes.reserve(ENCODED_BYTES);
+        let start = bytes.len();
+        // Most records are shorter than what one byte tells.
+        bytes.push(0);
+        self.put_body(bytes);
+        let len = bytes.len() - start - 1;
+        match u8::try_from(len) {
+            Ok(short) if short < 0x80 => bytes[start] = short,
+            _ => {
+                let body = bytes.split_off(start + 1);
+                bytes.truncate(start);
+                put_bytes(bytes, &body);
+            }
+        }
     }
 
     fn put_body(&self, body: &mut Vec<u8>) {
@@ -457,6 +470,7 @@ pub(crate) mod tests {
             },
             TraceRecord::Carried { at_ns: 4, id: 2, object: CarriedObject::File { fd: 9 } },
             TraceRecord::Sent(SentRecord { data: vec![1, 2, 3], ..call(2, 5) }),
+            TraceRecord::Sent(SentRecord { data: vec![7; 300], ..call(4, 5) }),
             TraceRecord::Sent(SentRecord { interface: None, status: refused, ..call(3, 5) }),
             TraceRecord::Received { at_ns: 6, id: 2, pid: 20, tid: 21 },
             TraceRecord::Undelivered { at_ns: 7, id: 2, errno: 14 },

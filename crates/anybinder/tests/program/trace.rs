@@ -103,11 +103,13 @@ fn a_recording_tells_what_the_trace_would() {
     assert_eq!(calls[0]["data"], "77686f20616d20493f", "\"who am I?\"");
     assert!(ask(&["stats", file]).stdout.ends_with("4 calls, 0 one-ways\n"));
 
-    let mut bytes = std::fs::read(file).unwrap();
-    bytes.truncate(bytes.len() - 1);
-    std::fs::write(file, &bytes).unwrap();
+    // As if the recorder had been killed while it wrote the last block: the head of a recording has 12 bytes.
+    let whole = std::fs::read(file).unwrap();
+    let torn = [&whole[..], &whole[12..whole.len() - 1]].concat();
+    std::fs::write(file, torn).unwrap();
     let torn = ask(&["show", file]);
-    assert!(torn.stderr.contains(" bytes of ") && torn.stdout.contains("opened by"), "{torn:?}");
+    assert!(torn.stderr.contains(" bytes of "), "{torn:?}");
+    assert!(torn.stdout.lines().filter(is_of("call")).count() >= 4, "{torn:?}");
 }
 
 /// Records four calls, and exports them.
@@ -230,9 +232,9 @@ fn a_reader_that_is_too_slow_is_told_what_it_missed_and_keeps_nobody_waiting() {
     let path = format!("{dir}/binder_logs/anybinder/trace_data.stream");
     let mut trace = File::options().read(true).open(path).unwrap();
     let client = BinderClient::open(format!("{dir}/binder").as_ref()).unwrap();
-    let calls = 25_000;
+    let calls = 4_000;
     for _ in 0..calls {
-        client.call(1, &[0; 100]).unwrap();
+        client.call(1, &[0; 2000]).unwrap();
     }
     let (mut stream, mut piece) = (RecordStream::default(), vec![0; 1 << 16]);
     let (mut told, mut dropped) = (0, 0);

@@ -74,6 +74,11 @@ impl TraceFollower {
     pub(super) fn put(&mut self, record: &TraceRecord) -> bool {
         let mut bytes = Vec::new();
         record.encode(&mut bytes);
+        self.put_encoded(&bytes)
+    }
+
+    /// The same with a record that is encoded.
+    pub(super) fn put_encoded(&mut self, bytes: &[u8]) -> bool {
         if self.queue.len() + bytes.len() + DROPPED_BYTES > QUEUE_BYTES {
             self.dropped += 1;
             return false;
