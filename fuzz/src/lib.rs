@@ -8,3 +8,4 @@ pub mod manager_transactions;
 pub mod parcel_values;
 pub mod ring_request;
 pub mod rpc_session;
+pub mod trace_recording;

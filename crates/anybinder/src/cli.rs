@@ -5,6 +5,7 @@ mod limits;
 mod manager;
 mod oci;
 mod procview;
+mod trace;
 mod worlds;
 
 use std::ffi::OsString;
@@ -21,7 +22,7 @@ use crate::worlds::WorldName;
 
 pub(crate) use inspect::{
     InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TopOptions,
-    TransactionsOptions,
+    TransactionsOptions, WaitsOptions,
 };
 pub(crate) use limits::{Limit, limits};
 pub(crate) use manager::{
@@ -32,6 +33,10 @@ pub(crate) use manager::{
 pub(crate) use oci::{ListHookOptions, OciOptions};
 pub(crate) use procview::{
     ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
+};
+pub(crate) use trace::{
+    TraceAction, TraceExportOptions, TraceFormat, TraceOptions, TraceRecordOptions,
+    TraceReportOptions, TraceShowOptions, TraceStatsOptions, TracedCommand,
 };
 pub(crate) use worlds::{
     CreateOptions, EnterOptions, ExecOptions, ListOptions, LogsOptions, RemoveOptions, StopOptions,
@@ -91,6 +96,7 @@ Examples:
   anybinder service list                    the services that are registered
   anybinder ps                              who uses the binder here, and for what
   anybinder top                             the same as it changes, in the terminal
+  anybinder trace -- ./my-client            every call that it makes, and what becomes of it
   anybinder procview run --scenario pstree  processes that nobody has started
   anybinder doctor                          find out what this machine allows
   anybinder bench ping                      measure calls, beside a futex and a socket
@@ -113,7 +119,9 @@ pub(crate) enum Command {
     State(StateOptions),
     Stats(StatsOptions),
     Transactions(TransactionsOptions),
+    Waits(WaitsOptions),
     Log(LogOptions),
+    Trace(Box<TraceOptions>),
     Servicemanager(ServicemanagerOptions),
     Service(ServiceArguments),
     /// Measure a device, each time beside its baselines
@@ -247,6 +255,10 @@ pub(crate) struct MountArguments {
     /// Show what the driver does in binder_logs/, to everybody who can see the directory
     #[arg(long)]
     pub(crate) stats: bool,
+
+    /// Let the data of calls be traced, too: by each user that of his own, by root that of all
+    #[arg(long, requires = "stats")]
+    pub(crate) trace_data: bool,
 
     /// Make /dev/NAME a symbolic link to each of the devices, for as long as it is mounted; what else
     /// is there under that name stays. So does root at a directory below /dev, where none of the names is taken

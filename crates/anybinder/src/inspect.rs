@@ -1,4 +1,4 @@
-//! `anybinder ps|state|stats|transactions|log`: what a running driver tells of itself.
+//! `anybinder ps|state|stats|transactions|waits|log`: what a running driver tells of itself.
 //!
 //! The driver writes records into files of its binderfs, and these subcommands only read them: they
 //! need no socket, no privilege beyond that of reading, and work through any mount of the tree.
@@ -9,6 +9,7 @@ mod state;
 mod stats;
 pub(crate) mod table;
 mod transactions;
+mod waits;
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -30,6 +31,7 @@ pub(crate) use state::run as state;
 pub(crate) use stats::run as stats;
 pub(crate) use table::RecordTable;
 pub(crate) use transactions::run as transactions;
+pub(crate) use waits::run as waits;
 
 /// Where the records are, in a binderfs.
 const RECORDS_DIR: &str = "binder_logs/anybinder";
@@ -41,7 +43,16 @@ pub(crate) struct Binderfs {
 
 impl Binderfs {
     pub(crate) fn find(options: &InspectOptions) -> Result<Self, Failure> {
-        Ok(Self { dir: binderfs_at(options.dir.as_deref())? })
+        Ok(Self::at(binderfs_at(options.dir.as_deref())?))
+    }
+
+    pub(crate) fn at(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    /// Where a file of records is.
+    pub(crate) fn record_path(&self, name: &str) -> PathBuf {
+        self.dir.join(RECORDS_DIR).join(name)
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -49,19 +60,19 @@ impl Binderfs {
     }
 
     fn open(&self, name: &str) -> Result<File, Failure> {
-        let path = self.dir.join(RECORDS_DIR).join(name);
+        let path = self.record_path(name);
         File::open(&path).map_err(|error| self.explain(&path, &error))
     }
 
     /// All records of a file.
     pub(crate) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Failure> {
         let text = io::read_to_string(self.open(name)?);
-        let path = self.dir.join(RECORDS_DIR).join(name);
+        let path = self.record_path(name);
         let text = text.map_err(|error| self.explain(&path, &error))?;
         text.lines().map(parse).collect()
     }
 
-    fn explain(&self, path: &Path, error: &io::Error) -> Failure {
+    pub(crate) fn explain(&self, path: &Path, error: &io::Error) -> Failure {
         let dir = self.dir.display();
         let has_ended = error.kind() == ErrorKind::NotConnected;
         let advice = if has_ended {

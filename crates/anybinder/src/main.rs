@@ -27,6 +27,7 @@ mod run;
 mod service;
 mod servicemanager;
 mod top;
+mod trace;
 mod world;
 mod worlds;
 
@@ -64,7 +65,9 @@ fn perform(command: Command) -> Result<ExitCode, Failure> {
         Command::State(options) => inspect::state(&options),
         Command::Stats(options) => inspect::stats(&options),
         Command::Transactions(options) => inspect::transactions(&options),
+        Command::Waits(options) => inspect::waits(&options),
         Command::Log(options) => inspect::log(&options),
+        Command::Trace(options) => trace::run(&options),
         Command::Servicemanager(options) => servicemanager::run(&options),
         Command::Service(arguments) => service::run(&arguments),
         Command::Bench(bench) => bench::run(&bench),

@@ -31,6 +31,7 @@ pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
     let mut driver_options = Options {
         devices_max: options.max,
         statistics: options.stats,
+        trace_data: options.trace_data,
         ..options.clients.apply(driver_options)
     };
     for device in &mut driver_options.devices {

@@ -45,7 +45,7 @@ impl WorldOptions {
     pub(crate) fn driver_options(&self) -> binder_fuse::Options {
         let options = cli::driver_options(&self.devices.names, DEVICE_MODE, self.delivery);
         // All that there is to see is of one user, who may see it.
-        binder_fuse::Options { statistics: true, ..self.clients.apply(options) }
+        binder_fuse::Options { statistics: true, trace_data: true, ..self.clients.apply(options) }
     }
 
     pub(crate) fn supervision(&self) -> SupervisionChoice {

@@ -149,6 +149,9 @@ impl Context {
         self.processes[process].counters.count_returns(&bytes);
         request.read_consumed += bytes.len() as u64;
         if let Some(transaction) = handing.last {
+            if self.journal.is_traced() {
+                self.trace_receipt(thread, transaction);
+            }
             self.note_delivery(thread, transaction);
         }
         self.keep_memory(bytes);

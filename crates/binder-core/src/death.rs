@@ -13,6 +13,7 @@ use crate::looper::Looper;
 use crate::process::ProcessKey;
 use crate::table::Key;
 use crate::thread::ThreadKey;
+use crate::trace_log::Traced;
 use crate::work::{QueuedWork, Work};
 
 /// Names a death link.
@@ -98,6 +99,8 @@ impl Context {
     pub(crate) fn announce_death(&mut self, reference: ReferenceKey) {
         let Some(death) = self.references[reference].death else { return };
         let process = self.deaths[death].process;
+        let node = self.nodes[self.references[reference].node].debug_id;
+        self.trace_process(process, |pid| Traced::Died { node, pid });
         let queued = self.queue_on_process(process, Work::Death(death));
         self.deaths[death].state = State::DeathQueued(queued);
     }

@@ -20,6 +20,7 @@ use crate::error::Errno;
 use crate::image::{Cargo, Image};
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
+use crate::trace_log::TracedObject;
 use crate::transaction::Draft;
 
 /// Bytes of a descriptor's number.
@@ -219,6 +220,9 @@ impl Context {
         let at = u32::try_from(at).map_err(|_| Errno::EINVAL)?;
         let place = NumberPlace { at, closes_with_buffer, _charges: charges };
         cargo.files.push(FileInTransit { file, place });
+        if self.journal.is_traced() {
+            self.trace_object(draft, TracedObject::File { fd });
+        }
         Ok(())
     }
 

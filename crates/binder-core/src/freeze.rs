@@ -14,6 +14,7 @@ use crate::effect::Effect;
 use crate::error::{Errno, Refusal};
 use crate::freeze_links::FreezeKey;
 use crate::process::ProcessKey;
+use crate::trace_log::Traced;
 
 /// Whether a process is frozen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -193,6 +194,7 @@ impl Context {
             && state.is_open()
         {
             state.freezer.state = State::Yes;
+            self.trace_process(process, |pid| Traced::Frozen { pid });
             self.announce_freeze(process);
         }
         Ok(())
@@ -205,6 +207,7 @@ impl Context {
     }
 
     fn thaw(&mut self, process: ProcessKey) {
+        self.trace_process(process, |pid| Traced::Thawed { pid });
         self.set_frozen(process, State::No);
         self.announce_freeze(process);
     }

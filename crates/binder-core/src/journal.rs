@@ -13,6 +13,7 @@ use crate::error::{Errno, Refusal};
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
+use crate::trace_log::TracePlace;
 use crate::transaction::{Transaction, TransactionKey, TransactionKind};
 
 /// Entries that each log keeps.
@@ -107,12 +108,21 @@ pub(crate) struct Journal {
     excess: Option<Excess>,
     /// The limit that was met last, until the front end takes it.
     last_excess: Option<Excess>,
+    /// Where all that happens is noted, while the front end traces the device.
+    pub(crate) trace: TracePlace,
+    /// The transaction that began last, while the device is traced.
+    pub(crate) last_sent: Option<TransactionKey>,
 }
 
 impl Journal {
     fn begin(&mut self, entry: LogEntry) {
         self.excess = None;
         push_bounded(&mut self.recent, LOG_ENTRIES, entry);
+    }
+
+    /// The entry of the send under way, or of the last.
+    pub(crate) fn latest(&self) -> Option<LogEntry> {
+        self.recent.back().copied()
     }
 
     /// Takes the entry of the send under way, which goes on after others.
@@ -253,6 +263,7 @@ impl Context {
             end: SendEnd::Undelivered { errno, reason },
         };
         self.journal.fail_delivery(entry);
+        self.trace_undelivered(transaction, errno);
     }
 
     /// How logs will name the transaction that is being sent.

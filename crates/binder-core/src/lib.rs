@@ -12,7 +12,8 @@
 //! back by way of `reply`. What objects bring along: `image`, `scatter`, `descriptors`, `suspended_call`. The
 //! other modules: `manager`, `node`, `handle`, `async_todo`, `death`, `freeze`, `freeze_links`,
 //! `looper`, `priority`, `exit`, `release`, `account`.
-//! What people may know of all this: `journal` (the last sends), `counters`, `snapshot` (all tables).
+//! What people may know of all this: `journal` (the last sends), `trace_log` (all that happens), `counters`,
+//! `snapshot` (all tables).
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -60,6 +61,7 @@ mod stats;
 mod suspended_call;
 mod table;
 mod thread;
+mod trace_log;
 mod transaction;
 mod translate;
 mod unfinished;
@@ -96,6 +98,7 @@ pub use stats::{Census, DebugIds};
 pub use suspended_call::{FdWork, NotInstalled, SuspendedCall, SuspendedCallKey};
 pub use table::Key;
 pub use thread::{Thread, ThreadKey};
+pub use trace_log::{TraceEvent, Traced, TracedData, TracedObject};
 pub use transaction::TransactionKind;
 pub use user::UserView;
 pub use write_read::Outcome;

@@ -22,6 +22,7 @@ use crate::priority::Priority;
 use crate::release::ReleaseRemains;
 use crate::table::Key;
 use crate::thread::ThreadKey;
+use crate::trace_log::Traced;
 use crate::work::WorkQueue;
 
 /// Transactions that are dropped in one go: some 200 us' worth.
@@ -117,6 +118,7 @@ impl Context {
         self.check_open_quota(&opener)?;
         let process = self.processes.insert(Process::new(opener));
         self.open_for_user(process);
+        self.trace_process(process, |pid| Traced::Opened { pid });
         Ok(process)
     }
 

@@ -13,6 +13,7 @@ use crate::error::Verdict;
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::slice::OBJECTS_OF_WATCHER;
+use crate::trace_log::Traced;
 use crate::work::Work;
 
 /// How far the end of a process has come.
@@ -76,6 +77,7 @@ impl Context {
             debug_assert_eq!(self.processes[process].account[resource], 0, "{process:?}");
         }
         self.end_freezer(process);
+        self.trace_process(process, |pid| Traced::Closed { pid });
         self.close_for_user(process);
         if let Some(gone) = self.processes.remove(process) {
             self.past.add(&gone.counters);

@@ -34,6 +34,9 @@ impl Context {
             Err(cause) => {
                 let refusal = Refusal::failed(cause);
                 self.journal.refuse(refusal);
+                if self.journal.is_traced() {
+                    self.trace_send(thread, None);
+                }
                 return self.refuse_send(thread, id, refusal);
             }
         };
@@ -62,6 +65,7 @@ impl Context {
         match result {
             Ok(()) => {
                 self.journal.accept();
+                self.trace_reply(thread, call);
                 self.note_answer(caller, call);
                 self.end_transaction(call);
                 let replier = &self.threads[thread];
@@ -77,6 +81,7 @@ impl Context {
             Err(refusal) => {
                 let id = self.trace().id;
                 self.journal.refuse(refusal);
+                self.trace_reply(thread, call);
                 self.threads[thread].return_error = Some(BR_TRANSACTION_COMPLETE);
                 self.queue_on_thread(thread, Work::ReturnError);
                 if let Some(from) = self.transactions[call].from
@@ -86,6 +91,14 @@ impl Context {
                 }
                 self.fail_call(call, refusal.verdict);
             }
+        }
+    }
+
+    /// Notes the answer to a call, if the device is traced.
+    fn trace_reply(&mut self, thread: ThreadKey, call: TransactionKey) {
+        if self.journal.is_traced() {
+            let answered = self.transactions[call].trace.id;
+            self.trace_send(thread, Some(answered));
         }
     }
 
@@ -185,13 +198,17 @@ impl Context {
     pub(crate) fn fail_call(&mut self, call: TransactionKey, verdict: Verdict) {
         let mut next = Some(call);
         while let Some(call) = next {
-            let Some(Transaction { from, from_parent, .. }) = self.end_transaction(call) else {
+            let Some(Transaction { from, from_parent, trace, .. }) = self.end_transaction(call)
+            else {
                 return;
             };
             let Some(thread) = from else {
                 next = from_parent;
                 continue;
             };
+            if self.journal.is_traced() {
+                self.trace_unanswered(trace.id, thread, verdict.code());
+            }
             let state = &mut self.threads[thread];
             state.stack = from_parent;
             // Of two failures that were not read, the first is told.

@@ -134,6 +134,9 @@ impl Context {
                 self.refuse_send(thread, id, refusal);
             }
         }
+        if self.journal.is_traced() {
+            self.trace_send(thread, None);
+        }
     }
 
     /// Sends what `BC_TRANSACTION` asks for, unless that takes more than a slice.
@@ -431,6 +434,9 @@ impl Context {
             return transaction;
         };
         self.count_outstanding(receiver);
+        if self.journal.is_traced() {
+            self.journal.last_sent = Some(transaction);
+        }
         let mapping = self.processes[receiver].mapping.as_mut();
         if let Some(buffer) = mapping.and_then(|mapping| mapping.get_mut(start)) {
             buffer.transaction = Some(transaction);

@@ -229,6 +229,9 @@ impl Context {
             };
             self.hold_locally(node, strength);
             held.push(BufferHold::Node(node, strength));
+            if self.journal.is_traced() {
+                self.trace_node(draft, node, None);
+            }
             return Ok(own);
         }
         self.lend(draft, node, object, strength, None, held)
@@ -247,7 +250,11 @@ impl Context {
     ) -> Result<FlatBinderObject, Errno> {
         let reference = self.refer(draft.receiver, node, strength, by)?;
         held.push(BufferHold::Reference(reference, strength));
-        let handle = u64::from(self.references[reference].handle);
+        let handle = self.references[reference].handle;
+        if self.journal.is_traced() {
+            self.trace_node(draft, node, Some(handle));
+        }
+        let handle = u64::from(handle);
         let kind = match strength {
             Strength::Strong => BINDER_TYPE_HANDLE,
             Strength::Weak => BINDER_TYPE_WEAK_HANDLE,

@@ -14,6 +14,7 @@ use crate::client_file::ClientFile;
 use crate::combining_lock::CombiningLock;
 use crate::seccomp_add_fd::ExpectedCalls;
 use crate::session::SessionShared;
+use crate::trace::{DataWanted, DeviceTracer, TraceHub};
 
 /// Names a device of the mount, also after it was unlinked.
 pub(crate) type DeviceId = usize;
@@ -53,6 +54,8 @@ pub(crate) struct DeviceState {
     /// Since when jobs are run, if this hold of the lock is measured.
     held_since_ns: Option<u64>,
     lock_usage: LockUsage,
+    /// Where events go, while the device is traced.
+    tracer: Option<Box<DeviceTracer>>,
 }
 
 /// One thing to do with the state of a device.
@@ -153,11 +156,15 @@ impl DeviceState {
             clock,
             held_since_ns: None,
             lock_usage: LockUsage::default(),
+            tracer: None,
         }
     }
 
     /// Hands out what is to be done.
     pub(crate) fn hand_out(&mut self, batch: &mut Batch) {
+        if self.tracer.is_some() {
+            self.hand_on_trace();
+        }
         self.frontend.take_actions(&mut batch.actions);
         self.frontend.take_spares(&mut batch.spares);
         batch.deferred.append(&mut self.deferred);
@@ -178,7 +185,10 @@ impl DeviceState {
             Job::Work(_) => (None, None),
         };
         self.clients.set_caller(caller.map_or(0, |(_, tid)| tid));
-        if self.is_measured() || !matches!(&job, Job::Event(event) if event.is_dated_before()) {
+        if self.tracer.is_some()
+            || self.is_measured()
+            || !matches!(&job, Job::Event(event) if event.is_dated_before())
+        {
             self.note_time();
         }
         let guarded = AssertUnwindSafe(|| match job {
@@ -199,6 +209,26 @@ impl DeviceState {
             if let Some(unique) = unique {
                 self.defer(move |shared| shared.refuse_call(unique, Errno::EIO));
             }
+        }
+        if self.tracer.is_some() {
+            self.hand_on_trace();
+        }
+    }
+
+    /// Begins to trace the device for a hub, by a name, or ends that.
+    pub(crate) fn set_traced(&mut self, by: Option<(Arc<TraceHub>, &str, DataWanted)>) {
+        let context = self.frontend.context_mut();
+        self.tracer = by.map(|(hub, name, data)| DeviceTracer::new(hub, name, data).into());
+        if self.tracer.is_some() { context.begin_trace() } else { context.end_trace() }
+    }
+
+    /// Hands on what was noted since the job before.
+    #[cold]
+    #[inline(never)]
+    fn hand_on_trace(&mut self) {
+        let Self { tracer, frontend, clients, .. } = self;
+        if let Some(tracer) = tracer {
+            tracer.hand_on(clients, |events| frontend.context_mut().take_trace(events));
         }
     }
 

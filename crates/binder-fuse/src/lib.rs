@@ -54,6 +54,7 @@ mod strings;
 mod supervision;
 mod supervisor;
 mod thread_look;
+mod trace;
 mod tree;
 mod warnings;
 mod wire;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use fuse_wire::FUSE_ROOT_ID;
 
+use crate::trace::DataWanted;
+
 /// The directory in the root.
 pub(crate) const LOGS_NAME: &[u8] = b"binder_logs";
 
@@ -21,6 +23,8 @@ pub(crate) enum LogFile {
     Short(ShortLog),
     /// Events, and those to come: a read at the end waits.
     EventStream,
+    /// All that happens from the open on, with the data of transactions or without.
+    TraceStream(DataWanted),
 }
 
 /// One that tells what is in the tables: as long as they are.
@@ -48,7 +52,7 @@ pub(crate) enum ShortLog {
 }
 
 /// What is where, with names.
-const FILES: [(u64, &str, LogFile); 13] = [
+const FILES: [(u64, &str, LogFile); 15] = [
     (LOGS, "state", LogFile::Long(LongLog::State)),
     (LOGS, "state_hashed", LogFile::Long(LongLog::StateHashed)),
     (LOGS, "stats", LogFile::Long(LongLog::Stats)),
@@ -62,6 +66,8 @@ const FILES: [(u64, &str, LogFile); 13] = [
     (OURS, "stats.json", LogFile::Long(LongLog::StatsRecords)),
     (OURS, "events.json", LogFile::Short(ShortLog::Events)),
     (OURS, "events.stream", LogFile::EventStream),
+    (OURS, "trace.stream", LogFile::TraceStream(DataWanted::No)),
+    (OURS, "trace_data.stream", LogFile::TraceStream(DataWanted::Yes)),
 ];
 
 /// Directories: where each is, its name, its inode.

@@ -26,6 +26,9 @@ pub struct Options {
     pub is_read_only: bool,
     /// Whether the tables of the driver are to be seen in `binder_logs/`.
     pub statistics: bool,
+    /// Whether the data of calls may be traced, where statistics are shown: a user's own, and all by root and whoever
+    /// serves.
+    pub trace_data: bool,
     /// How receive buffers reach their clients.
     pub delivery: BufferRoute,
     /// What open files of a device, and their users, may make the driver keep. That of all users counts as
@@ -120,6 +123,7 @@ impl Default for Options {
             devices_max: DEVICES_MAX,
             is_read_only: false,
             statistics: false,
+            trace_data: false,
             delivery: BufferRoute::Auto,
             limits: memory::default_limits(),
             broker: None,

@@ -7,6 +7,7 @@ mod log_queue;
 mod logs;
 mod open;
 mod read;
+mod trace;
 
 use std::io;
 use std::path::Path;
@@ -55,6 +56,7 @@ use crate::seccomp_add_fd::ExpectedCalls;
 use crate::served::Served;
 use crate::slow::SlowClients;
 use crate::supervision::SupervisorLink;
+use crate::trace::TraceHub;
 use crate::tree::Tree;
 use crate::warnings::{LIMIT_INTERVAL, Warnings};
 use crate::wire::send;
@@ -120,6 +122,7 @@ enum File {
     Feature(&'static [u8]),
     Log { log: LogFile, text: Option<Arc<logs::KeptText>> },
     Events(FollowerId),
+    Trace(FollowerId),
 }
 
 /// A mounted binderfs. It answers while [`serve`](MountedBinderfs::serve) runs.
@@ -144,8 +147,8 @@ impl LimitsControl {
 
 /// What all threads of a session share.
 ///
-/// Locks are taken one at a time, never one within another, with two exceptions: a job of a device may look at
-/// the threads of a file, and a device is added while `tree` is held. No job takes `tree` or `files`.
+/// Locks are taken one at a time, never one within another, with three exceptions: a job of a device may look at
+/// the threads of a file, a device is added while `tree` is held, and the `trace` has an order of its own. No job takes `tree` or `files`.
 pub(crate) struct SessionShared {
     pub(crate) fuse: Arc<FuseDevice>,
     delivery: BufferRoute,
@@ -166,6 +169,9 @@ pub(crate) struct SessionShared {
     /// When the clock of all devices was 0; `None` where no statistics are shown.
     clock: Option<SteadyClock>,
     events: Mutex<Events>,
+    trace: Arc<TraceHub>,
+    /// Whether the data of calls may be traced, too.
+    traces_data: bool,
     /// Of threads that serve calls.
     pub(crate) priorities: Priorities,
     /// Whether clients may have rings.
@@ -282,7 +288,10 @@ impl MountedBinderfs {
         };
         let mount = fuse.mount(&mount_options).map_err(MountError::Create)?;
         let (freezer, freezer_told) = FreezeQueue::new();
+        let clock = options.statistics.then(SteadyClock::start);
         let shared = SessionShared {
+            trace: Arc::new(TraceHub::new(fuse.clone(), clock)),
+            traces_data: options.trace_data,
             events: Mutex::new(Events::new(fuse.clone())),
             fuse,
             delivery: options.delivery,
@@ -297,7 +306,7 @@ impl MountedBinderfs {
             past: Mutex::default(),
             limits: Mutex::new(descriptors::affordable(options.limits)),
             ids: DebugIds::default(),
-            clock: options.statistics.then(SteadyClock::start),
+            clock,
             priorities: Priorities::new(options.inheritance),
             has_rings: options.rings,
             rings: Rings::default(),
@@ -358,6 +367,7 @@ impl MountedBinderfs {
         let listener = PressureThread::start(shared).map_err(ServeError::Thread)?;
         readers::start(shared).map_err(ServeError::Thread)?;
         let result = shared.end.wait();
+        shared.trace.stop_writer();
         shared.rings.watcher.stop();
         shared.pool.close();
         listener.stop();
@@ -444,6 +454,7 @@ impl SessionShared {
                 match file {
                     Some(File::Device { file, process, .. }) => self.close_file(&file, process),
                     Some(File::Events(follower)) => self.events().forget(follower),
+                    Some(File::Trace(follower)) => self.close_trace(follower),
                     Some(File::Control | File::Feature(_) | File::Log { .. }) | None => {}
                 }
             }

@@ -70,18 +70,18 @@ fn at_receiver(item: &SnapshotItem) -> Option<&TransactionView> {
 fn interface_of(transaction: &TransactionView, peek: Peek<'_>) -> Option<String> {
     let buffer = transaction.buffer.filter(|_| transaction.kind != TransactionKind::Reply)?;
     let receiver = transaction.to?;
-    descriptor_of(|at, into| {
+    interface_of_data(|at, into| {
         at + into.len() <= buffer.data_len as usize
             && peek(receiver, buffer.start as usize + at, into)
     })
 }
 
-/// Reads the name in the interface token at the start of a parcel.
+/// The name in the interface token at the start of a parcel.
 ///
 /// `read` fills its second argument from the parcel, beginning at the byte of its first; it says no
 /// where there are not as many bytes. Only a name is returned that could be one: bytes of another
 /// kind of payload are not shown.
-fn descriptor_of(read: impl Fn(usize, &mut [u8]) -> bool) -> Option<String> {
+pub fn interface_of_data(read: impl Fn(usize, &mut [u8]) -> bool) -> Option<String> {
     let mut head = [0; NAME_START - PARTITION_START];
     let (partition, len_chars) = read(PARTITION_START, &mut head).then(|| {
         let (partition, len_chars) = head.split_at(4);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn read(parcel: &[u8]) -> Option<String> {
-        descriptor_of(|at, into| {
+        interface_of_data(|at, into| {
             let found = parcel.get(at..at + into.len());
             found.inspect(|bytes| into.copy_from_slice(bytes)).is_some()
         })

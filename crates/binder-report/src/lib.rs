@@ -16,15 +16,17 @@ mod pointers;
 pub mod records;
 mod state;
 mod stats;
+mod waits;
 
 use alloc::string::String;
 
 pub use door::{Door, Doors};
-pub use interface::{Interfaces, Peek};
+pub use interface::{Interfaces, Peek, interface_of_data};
 pub use log::{DeviceEntry, newest_entries, transaction_log};
 pub use pointers::Pointers;
 pub use state::{process_state, state, transactions};
 pub use stats::stats;
+pub use waits::{ExhaustedPool, WaitGraph, WaitingThread};
 
 /// One device of a mount at one moment.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -46,6 +46,7 @@ const RULES: &[Rule] = &[
     ),
     rule("binder-rpc", &[], Purity::Pure),
     rule("binder-report", &["binder-core", "binder-uapi"], Purity::Pure),
+    rule("binder-trace", &["binder-uapi"], Purity::Pure),
     rule("binder-os", &["binder-ring", "binder-ring-client", "binder-uapi"], Purity::Free),
     rule(
         "binder-fuse",
@@ -54,6 +55,7 @@ const RULES: &[Rule] = &[
             "binder-frontend",
             "binder-report",
             "binder-ring",
+            "binder-trace",
             "binder-uapi",
             "binder-os",
             "fuse-wire",
@@ -71,6 +73,7 @@ const RULES: &[Rule] = &[
             "binder-bench",
             "binder-fuse",
             "binder-report",
+            "binder-trace",
             "binder-os",
             "libbinder",
             "procview",

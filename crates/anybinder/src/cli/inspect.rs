@@ -109,10 +109,43 @@ pub(crate) struct StatsOptions {
 #[command(after_help = "\
 Examples:
   anybinder transactions
-  anybinder transactions --json | jq 'select(.elapsed_ms > 1000)'")]
+  anybinder transactions --json | jq 'select(.elapsed_ms > 1000)'
+  anybinder transactions --graph | dot -Tsvg > waits.svg")]
 pub(crate) struct TransactionsOptions {
     #[command(flatten)]
     pub(crate) inspect: InspectOptions,
+
+    /// Print a graph of processes and calls for Graphviz, with deadlocks in red
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) graph: bool,
+}
+
+/// Find what will not end by itself: deadlocks, processes without a thread left, one-ways that pile up.
+///
+/// Looks for half a second, so that what passes is not told. A deadlock is a circle of calls in which each waits for a
+/// process all of whose threads wait in it; one that involves more than Binder is not seen. A process has no thread
+/// left when something waits for it and none of its threads is idle: what these serve is told with it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder waits
+  anybinder waits --watch --longer-than 10
+  anybinder waits --json | jq 'select(.kind == \"deadlock\")'")]
+pub(crate) struct WaitsOptions {
+    #[command(flatten)]
+    pub(crate) inspect: InspectOptions,
+
+    /// Go on, and tell of what lasts, and when it is over
+    #[arg(short, long)]
+    pub(crate) watch: bool,
+
+    /// Seconds from one look to the next, with --watch
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = interval, requires = "watch")]
+    pub(crate) interval: f64,
+
+    /// Seconds for which something must last to be told, with --watch
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = interval, requires = "watch")]
+    pub(crate) longer_than: f64,
 }
 
 /// Show sends that failed, floods of one-ways, and one-ways that wait for a frozen process.

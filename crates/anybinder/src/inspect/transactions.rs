@@ -2,16 +2,24 @@
 
 use std::process::ExitCode;
 
-use binder_report::records::{CallKind, CallRecord, Stage};
+use binder_report::WaitGraph;
+use binder_report::records::{CallKind, CallRecord, Stage, StateRecord};
 
 use super::table::RecordTable;
-use super::{Binderfs, name_of, print_records};
+use super::{Binderfs, name_of, print, print_records};
 use crate::cli::TransactionsOptions;
 use crate::failure::Failure;
 
 pub(crate) fn run(options: &TransactionsOptions) -> Result<ExitCode, Failure> {
+    let show_graph = options.graph;
     let options = &options.inspect;
-    let mut calls: Vec<CallRecord> = Binderfs::find(options)?.read("transactions.json")?;
+    let binderfs = Binderfs::find(options)?;
+    let mut calls: Vec<CallRecord> = binderfs.read("transactions.json")?;
+    if show_graph {
+        let state: Vec<StateRecord> = binderfs.read("state.json")?;
+        print(&WaitGraph::new(&calls, &state).to_dot(name_of))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     calls.sort_by_key(|call| std::cmp::Reverse(call.elapsed_ms));
     print_records(options, &calls, "Nothing is under way.", to_table)?;
     Ok(ExitCode::SUCCESS)
@@ -65,7 +73,7 @@ fn name_of_stage(stage: Stage) -> &'static str {
 }
 
 /// A process and, where it matters, its thread, with the name that it has here.
-fn party(pid: u32, tid: u32) -> String {
+pub(super) fn party(pid: u32, tid: u32) -> String {
     match (pid, tid) {
         (0, _) => "nobody".into(),
         (pid, 0) => format!("{pid} {}", name_of(pid)),
@@ -83,7 +91,7 @@ fn code_words(code: u32) -> String {
 }
 
 /// Time in the unit that people would use.
-fn age(ms: u64) -> String {
+pub(super) fn age(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
         1_000..60_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),

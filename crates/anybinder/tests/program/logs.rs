@@ -71,6 +71,39 @@ fn parcel(interface: &str) -> Vec<u8> {
 }
 
 #[test]
+fn who_waits_for_a_process_without_a_thread_is_told() {
+    let Some(world) = ServedWorld::open() else { return };
+    assert_eq!(world.ask(&["waits"]), "Nothing waits.\n");
+    signal(world.service, "STOP");
+    let device = Path::new(&world.dir).join("binder");
+    let calls: Vec<_> = (0..2)
+        .map(|_| {
+            let device = device.clone();
+            thread::spawn(move || BinderClient::open(&device).unwrap().call(7, &parcel("a.IB")))
+        })
+        .collect();
+    let is_queued = |call: &Value| call["stage"] == "queued";
+    wait_until(|| {
+        let calls = world.records(&["transactions"]);
+        calls.len() == 2 && calls.iter().any(is_queued)
+    });
+    let told = world.ask(&["waits"]);
+    let exhausted =
+        format!("NO THREAD LEFT in {} anybinder on binder: 1 take calls", world.service);
+    assert!(told.contains(&exhausted), "{told}");
+    assert!(told.contains(", which has not taken it: a.IB code 7, for "), "{told}");
+    let findings = world.records(&["waits"]);
+    assert_eq!((findings.len(), &findings[0]["kind"]), (1, &"exhausted".into()));
+    let dot = world.ask(&["transactions", "--graph"]);
+    let edge = format!("  {} -> {} [label=\"a.IB code 7", std::process::id(), world.service);
+    assert_eq!(dot.matches(&edge).count(), 2, "{dot}");
+    signal(world.service, "CONT");
+    for call in calls {
+        assert!(call.join().unwrap().is_ok());
+    }
+}
+
+#[test]
 fn a_call_that_waits_is_seen_with_its_caller_its_age_and_its_interface() {
     let Some(world) = ServedWorld::open() else { return };
     assert_eq!(world.ask(&["transactions"]), "Nothing is under way.\n");

@@ -18,4 +18,5 @@ mod run;
 mod scheduling;
 mod signals;
 mod stderr;
+mod trace;
 mod worlds;

@@ -118,6 +118,7 @@ impl SessionShared {
     pub(super) fn interrupt(&self, unique: u64, target: u64, from: DeviceId) {
         let Some(device) = self.device_numbered(from) else {
             if !self.events().interrupt(target)
+                && !self.trace.interrupt(target)
                 && !self.interrupt_log_read(target)
                 && !self.interrupt_wait_in_ring(target)
                 && !self.interrupt_first_fetch(target)
@@ -138,7 +139,11 @@ impl SessionShared {
     pub(super) fn process_of(&self, fh: u64) -> Option<(Arc<ClientFile>, ProcessKey)> {
         match self.files().get(index(fh))? {
             File::Device { file, process, .. } => Some((file.clone(), *process)),
-            File::Control | File::Feature(_) | File::Log { .. } | File::Events(_) => None,
+            File::Control
+            | File::Feature(_)
+            | File::Log { .. }
+            | File::Events(_)
+            | File::Trace(_) => None,
         }
     }
 

@@ -64,6 +64,7 @@ impl SessionShared {
         // They may have been changed when the device was not among the others yet.
         let limits = *self.limits();
         made.lock().frontend.context_mut().set_limits(limits);
+        self.trace_new_device(&made);
         if let Some(gone) = gone {
             let latest_id = self.latest_id();
             self.past().take_over(&gone.name, gone.lock().frontend.context(), latest_id);

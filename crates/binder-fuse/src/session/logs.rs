@@ -5,7 +5,7 @@ use std::sync::{Arc, RwLock};
 
 use binder_core::Errno;
 use binder_os::FuseDevice;
-use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_STREAM};
+use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_STREAM, FUSE_POLL_SCHEDULE_NOTIFY};
 use fuse_wire::{Header, Read, reply};
 use slab::Slab;
 
@@ -97,8 +97,10 @@ pub(super) fn answer(
 }
 
 impl SessionShared {
-    pub(super) fn open_log(&self, unique: u64, log: LogFile) {
+    pub(super) fn open_log(&self, header: &Header, log: LogFile) {
+        let unique = header.unique;
         match log {
+            LogFile::TraceStream(data) => self.open_trace(header, data),
             LogFile::EventStream => {
                 let follower = self.next_follower.fetch_add(1, Ordering::Relaxed);
                 // A stream has no offset that one reader would keep from the others.
@@ -135,7 +137,7 @@ impl SessionShared {
                     answer(&shared.fuse, &shared.files, LogFile::Short(log), text.as_ref(), &read);
                 });
             }
-            LogFile::EventStream => {
+            LogFile::EventStream | LogFile::TraceStream(_) => {
                 debug_assert!(false, "an open stream is no log");
                 self.refuse(unique, Errno::EIO);
             }
@@ -147,6 +149,14 @@ impl SessionShared {
         let unique = header.unique;
         let follower = match self.files().get(index(fh)) {
             Some(File::Events(follower)) => *follower,
+            Some(File::Trace(follower)) => {
+                let follower = *follower;
+                let handle = (flags & FUSE_POLL_SCHEDULE_NOTIFY != 0).then_some(handle);
+                let is_readable = self.trace.is_readable(follower, handle);
+                let events = if is_readable { POLLIN | POLLRDNORM } else { 0 };
+                send(&self.fuse, &reply::poll(unique, events));
+                return true;
+            }
             Some(File::Log { .. }) => {
                 send(&self.fuse, &reply::poll(unique, POLLIN | POLLRDNORM));
                 return true;

@@ -52,7 +52,7 @@ impl SessionShared {
                 let text = self.tree().feature_text(header.node);
                 self.opened(unique, File::Feature(text), FOPEN_DIRECT_IO, 0);
             }
-            Ok(InodeKind::Log(log)) => self.open_log(unique, log),
+            Ok(InodeKind::Log(log)) => self.open_log(header, log),
             Ok(InodeKind::Root | InodeKind::Features | InodeKind::Logs) | Err(_) => {
                 self.refuse(unique, Errno::EINVAL);
             }

@@ -23,6 +23,11 @@ impl SessionShared {
                 drop(files);
                 return self.read_events(unique, follower, read);
             }
+            Some(File::Trace(follower)) => {
+                let follower = *follower;
+                drop(files);
+                return self.read_trace(unique, follower, read);
+            }
             Some(File::Device { memory: Some(memory), .. }) => memory.clone(),
             Some(File::Device { memory: None, .. }) => {
                 let zeros = vec![0; (read.size as usize).min(BUFFER_BYTES)];

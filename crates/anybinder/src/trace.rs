@@ -1,0 +1,118 @@
+//! `anybinder trace`: every call, as it is made or was recorded.
+//!
+//! The driver writes records into a stream of its binderfs, and this only reads them: [`stream`] follows it, beside a
+//! command if there is one; [`report`] tells people or programs what comes; [`recording`] keeps it, and reads it again.
+
+mod export;
+mod recording;
+mod report;
+mod stream;
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use binder_trace::MethodNames;
+use clap::Parser;
+
+use crate::cli::{Cli, Command, TraceAction, TraceOptions, TracedCommand};
+use crate::demo::this_program;
+use crate::failure::{Failure, failed};
+use crate::run;
+use crate::trace::report::{Report, Shape};
+use crate::trace::stream::TraceSource;
+
+pub(crate) fn run(options: &TraceOptions) -> Result<ExitCode, Failure> {
+    match &options.action {
+        Some(TraceAction::Record(options)) => recording::record(options),
+        Some(TraceAction::Show(options)) => recording::show(options),
+        Some(TraceAction::Stats(options)) => recording::stats(options),
+        Some(TraceAction::Export(options)) => export::run(options),
+        None => follow(options),
+    }
+}
+
+/// Tells what happens until the command ends, or the user has seen enough.
+fn follow(options: &TraceOptions) -> Result<ExitCode, Failure> {
+    let dir = options.inspect.dir.as_deref();
+    if let Some(world) = world_for(&options.traced, dir)? {
+        return run::run(&world);
+    }
+    let out: Box<dyn Write> = match &options.output {
+        Some(path) => Box::new(create(path)?),
+        // The command has stdout for itself.
+        None if !options.traced.command.is_empty() => Box::new(std::io::stderr()),
+        None => Box::new(std::io::stdout()),
+    };
+    let shape = match (options.report.counts, options.inspect.json) {
+        (true, _) => Shape::Summary,
+        (false, true) => Shape::Json,
+        (false, false) => Shape::Lines,
+    };
+    let mut report = Report::new(&options.report, shape, options.max_bytes, out)?;
+    let source = TraceSource::open(dir, options.max_bytes > 0)?;
+    let status = source.follow(&options.traced.command, &mut report)?;
+    report.finish()?;
+    Ok(ExitCode::from(status))
+}
+
+/// The options of `run` that give the command a world of its own and trace it there, if it is to have one.
+fn world_for(
+    traced: &TracedCommand,
+    dir: Option<&Path>,
+) -> Result<Option<crate::cli::RunOptions>, Failure> {
+    if traced.here || traced.command.is_empty() || dir.is_some() {
+        return Ok(None);
+    }
+    let mut words = vec![OsString::from("anybinder"), "run".into()];
+    words.extend(traced.manager.then(|| "--manager".into()));
+    words.extend(["--".into(), this_program()?]);
+    let given: Vec<_> = env::args_os().skip(1).filter(|word| word != "--manager").collect();
+    let end = given.iter().position(|word| word == "--").unwrap_or(given.len());
+    words.extend_from_slice(&given[..end]);
+    words.push("--here".into());
+    words.extend_from_slice(&given[end..]);
+    let parsed = Cli::try_parse_from(words).map_err(failed("putting the command into a world"))?;
+    match parsed.command {
+        Command::Run(options) => Ok(Some(options)),
+        _ => Ok(None),
+    }
+}
+
+fn create(path: &Path) -> Result<File, Failure> {
+    File::create(path).map_err(failed(&format!("creating {}", path.display())))
+}
+
+/// The names of methods in sources and code maps.
+fn method_names(aidl: &[PathBuf], codes: &[PathBuf]) -> Result<MethodNames, Failure> {
+    let mut names = MethodNames::default();
+    for dir in aidl {
+        add_sources(&mut names, dir)?;
+    }
+    for file in codes {
+        let tried = format!("reading {}", file.display());
+        let text = fs::read_to_string(file).map_err(failed(&tried))?;
+        names.add_code_map(&text).map_err(failed(&tried))?;
+    }
+    Ok(names)
+}
+
+/// Adds the methods of the AIDL sources in a directory and in those below it.
+fn add_sources(names: &mut MethodNames, dir: &Path) -> Result<(), Failure> {
+    let tried = format!("reading {}", dir.display());
+    for entry in fs::read_dir(dir).map_err(failed(&tried))? {
+        let entry = entry.map_err(failed(&tried))?;
+        let path = entry.path();
+        // A link could lead back here.
+        if entry.file_type().map_err(failed(&tried))?.is_dir() {
+            add_sources(names, &path)?;
+        } else if path.extension().is_some_and(|extension| extension == "aidl") {
+            let source = fs::read(&path).map_err(failed(&format!("reading {}", path.display())))?;
+            names.add_aidl(&String::from_utf8_lossy(&source));
+        }
+    }
+    Ok(())
+}

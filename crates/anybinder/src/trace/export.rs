@@ -1,0 +1,44 @@
+//! Recordings in formats of other programs.
+
+use std::io::{Write, stdout};
+use std::process::ExitCode;
+
+use binder_trace::export::{self, CallLog, DISSECTOR};
+
+use super::{create, method_names, recording};
+use crate::cli::{TraceExportOptions, TraceFormat};
+use crate::failure::{Failure, failed};
+use crate::log;
+
+pub(super) fn run(options: &TraceExportOptions) -> Result<ExitCode, Failure> {
+    let bytes = match (&options.file, options.format) {
+        (Some(file), Some(format)) => {
+            let mut records = Vec::new();
+            recording::read(file, |record| {
+                records.push(record);
+                Ok(())
+            })?;
+            let methods = method_names(&options.aidl, &options.codes)?;
+            let calls = CallLog::new(records.into_iter(), methods);
+            if calls.dropped() > 0 {
+                let (file, dropped) = (file.display(), calls.dropped());
+                log::tell(format_args!("anybinder: {dropped} records are missing in {file}"));
+            }
+            match format {
+                TraceFormat::Perfetto => export::perfetto(&calls),
+                TraceFormat::Chrome => export::chrome(&calls).into_bytes(),
+                TraceFormat::Pcapng => export::pcapng(&calls),
+                TraceFormat::Csv => export::csv(&calls).into_bytes(),
+            }
+        }
+        // The command line has seen to it that this is what was asked for.
+        _ => DISSECTOR.into(),
+    };
+    match &options.output {
+        Some(path) => create(path)?
+            .write_all(&bytes)
+            .map_err(failed(&format!("writing {}", path.display())))?,
+        None => stdout().write_all(&bytes).map_err(failed("writing to stdout"))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

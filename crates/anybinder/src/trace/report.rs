@@ -1,0 +1,181 @@
+//! What is told of a trace: lines for people, JSON for programs, or how many calls there were.
+
+use std::io::{ErrorKind, Write};
+use std::time::Duration;
+
+use binder_trace::{
+    CallTracker, LineWriter, Summary, SummaryRow, TraceFilter, TraceItem, TraceRecord, TracedCall,
+    note_to_json, to_json,
+};
+
+use super::method_names;
+use super::stream::TraceSink;
+use crate::cli::TraceReportOptions;
+use crate::failure::{Failure, failed};
+use crate::inspect::RecordTable;
+
+/// How a trace is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    Lines,
+    Json,
+    Summary,
+}
+
+/// Tells a trace, record by record.
+pub(super) struct Report {
+    tracker: CallTracker,
+    writer: LineWriter,
+    summary: Summary,
+    shape: Shape,
+    /// What is to be written.
+    text: String,
+    out: Box<dyn Write>,
+}
+
+impl Report {
+    pub(super) fn new(
+        options: &TraceReportOptions,
+        shape: Shape,
+        max_bytes: u32,
+        out: Box<dyn Write>,
+    ) -> Result<Self, Failure> {
+        let least = options.slower_than.map(|ms| Duration::try_from_secs_f64(ms / 1e3));
+        let least = least.transpose().map_err(failed("reading --slower-than"))?;
+        let filter = TraceFilter {
+            pids: options.pids.clone(),
+            names: options.names.clone(),
+            devices: options.devices.clone(),
+            interfaces: options.interfaces.clone(),
+            methods: options.methods.clone(),
+            least_ns: least.map(|least| u64::try_from(least.as_nanos()).unwrap_or(u64::MAX)),
+            only_errors: options.errors,
+        };
+        let methods = method_names(&options.aidl, &options.codes)?;
+        let max_data_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        Ok(Self {
+            tracker: CallTracker::default(),
+            writer: LineWriter { filter, methods, max_data_bytes },
+            summary: Summary::default(),
+            shape,
+            text: String::new(),
+            out,
+        })
+    }
+
+    /// Tells of calls that have not come to their end, and what was counted.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        let mut text = std::mem::take(&mut self.text);
+        let pending: Vec<TracedCall> = self.tracker.take_pending().collect();
+        for call in &pending {
+            match self.shape {
+                Shape::Lines => self.writer.write_pending(&self.tracker, call, &mut text),
+                Shape::Json => {
+                    if self.writer.filter.wants(call, &self.tracker, &self.writer.methods) {
+                        let Self { tracker, writer, summary, shape, .. } = &mut self;
+                        put_call(*shape, call, tracker, writer, summary, &mut text);
+                    }
+                }
+                Shape::Summary => {}
+            }
+        }
+        if self.shape == Shape::Summary {
+            text = summary_text(&self.summary, pending.len());
+        }
+        self.print(&text)
+    }
+
+    fn print(&mut self, text: &str) -> Result<(), Failure> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            // The reader has seen enough.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+            other => other.map_err(failed("writing the trace")),
+        }
+    }
+}
+
+impl TraceSink for Report {
+    /// Tells what comes of a record.
+    fn take(&mut self, record: TraceRecord) -> Result<(), Failure> {
+        if let TraceRecord::Dropped { records } = record {
+            self.summary.dropped += records;
+        }
+        let Self { tracker, writer, summary, shape, text, .. } = self;
+        tracker.take(record, |tracker, item| match (*shape, &item) {
+            (Shape::Lines, item) => writer.write(tracker, item, text),
+            (_, TraceItem::Ended(call)) => {
+                if writer.filter.wants(call, tracker, &writer.methods) {
+                    put_call(*shape, call, tracker, writer, summary, text);
+                }
+            }
+            (Shape::Json, TraceItem::Note(note)) => {
+                if writer.filter.wants_note(note, tracker) {
+                    text.push_str(&note_to_json(note, tracker));
+                }
+            }
+            (Shape::Json | Shape::Summary, _) => {}
+        });
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), Failure> {
+        let text = std::mem::take(&mut self.text);
+        self.print(&text)
+    }
+}
+
+fn put_call(
+    shape: Shape,
+    call: &TracedCall,
+    tracker: &CallTracker,
+    writer: &LineWriter,
+    summary: &mut Summary,
+    text: &mut String,
+) {
+    match shape {
+        Shape::Json => {
+            text.push_str(&to_json(call, tracker, &writer.methods, writer.max_data_bytes));
+        }
+        Shape::Summary => summary.add(call, tracker, &writer.methods),
+        Shape::Lines => {}
+    }
+}
+
+/// Tables like those of strace, one by method and one by pair, and what is in neither.
+fn summary_text(summary: &Summary, pending: usize) -> String {
+    let by_method = table("METHOD", &summary.by_method());
+    let by_pair = table("FROM -> TO", &summary.by_pair());
+    let (calls, oneways, dropped) = (summary.calls(), summary.oneways(), summary.dropped);
+    let mut text = format!("{by_method}\n{by_pair}\n{calls} calls, {oneways} one-ways");
+    if pending > 0 {
+        text.push_str(&format!(", {pending} more under way"));
+    }
+    if dropped > 0 {
+        text.push_str(&format!("; {dropped} records were dropped, for this reader was too slow"));
+    }
+    text.push('\n');
+    text
+}
+
+fn table(head: &str, rows: &[(&str, &SummaryRow)]) -> String {
+    let heads =
+        [">CALLS", ">ERRORS", ">TOTAL ms", ">MEAN us", ">P50 us", ">P99 us", ">BYTES", head];
+    let mut table = RecordTable::new(heads);
+    let us = |ns: u64| format!("{:.1}", Duration::from_nanos(ns).as_secs_f64() * 1e6);
+    for (key, row) in rows {
+        table.row([
+            row.calls().to_string(),
+            row.errors.to_string(),
+            format!("{:.3}", Duration::from_nanos(row.took.total_ns()).as_secs_f64() * 1e3),
+            us(row.took.mean_ns()),
+            us(row.took.percentile_ns(50)),
+            us(row.took.percentile_ns(99)),
+            row.bytes.to_string(),
+            (*key).to_owned(),
+        ]);
+    }
+    table.text()
+}

@@ -1,0 +1,153 @@
+//! The stream of a driver's records, and the command that runs meanwhile.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use binder_os::processes::{self, Child, Fork, Signal};
+use binder_os::readiness::{self, Readiness};
+use binder_os::signals::{self, Sender, SignalStream};
+use binder_trace::{RecordStream, TraceRecord};
+
+use crate::failure::{Failure, failed};
+use crate::inspect::{Binderfs, binderfs_at};
+use crate::world::{PASSED_ON, become_command};
+
+const O_NONBLOCK: i32 = 0o4000;
+/// Bytes that are read in one go.
+const READ_BYTES: usize = 64 << 10;
+
+/// What takes records.
+pub(super) trait TraceSink {
+    /// Takes one.
+    fn take(&mut self, record: TraceRecord) -> Result<(), Failure>;
+
+    /// Has all that was taken be where it belongs: perhaps there is nothing more for long.
+    fn settle(&mut self) -> Result<(), Failure>;
+}
+
+/// A trace that a driver tells.
+pub(super) struct TraceSource {
+    file: File,
+    path: PathBuf,
+    records: RecordStream,
+}
+
+impl TraceSource {
+    /// Opens the trace of a binderfs: from here on, all that happens there is told.
+    pub(super) fn open(dir: Option<&Path>, with_data: bool) -> Result<Self, Failure> {
+        let binderfs = Binderfs::at(binderfs_at(dir)?);
+        let name = if with_data { "trace_data.stream" } else { "trace.stream" };
+        let path = binderfs.record_path(name);
+        let opened = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(&path);
+        let file = opened.map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied if with_data => {
+                Failure::new(format!("reading {}", path.display()), &error).advise(
+                    "this binderfs does not tell the data of calls; mount it with --trace-data, or trace without \
+                     --max-bytes",
+                )
+            }
+            _ => binderfs.explain(&path, &error),
+        })?;
+        Ok(Self { file, path, records: RecordStream::default() })
+    }
+
+    /// Hands each record to `sink`, until `command` ends, or, if there is none, a signal comes. Returns the status to
+    /// exit with.
+    pub(super) fn follow(
+        mut self,
+        command: &[OsString],
+        sink: &mut impl TraceSink,
+    ) -> Result<u8, Failure> {
+        signals::reset(Signal::CHILD).map_err(failed("resetting SIGCHLD"))?;
+        let signals = SignalStream::block(&[&[Signal::CHILD][..], &PASSED_ON].concat())
+            .map_err(failed("blocking signals"))?;
+        let child = start(command, &signals)?;
+        loop {
+            let files = [self.file.as_fd(), signals.as_fd()].map(|it| (it, Readiness::Read));
+            let ready = readiness::wait(&files, None).map_err(failed("waiting for the driver"))?;
+            if ready[0] {
+                self.read_some(sink)?;
+            }
+            if ready[1] {
+                let arrived = signals.next().map_err(failed("waiting for signals"))?;
+                if let Some(status) = react(arrived.signal, arrived.sender, child)? {
+                    // What has happened until now, and was not told yet.
+                    while self.read_some(sink)? > 0 {}
+                    return Ok(status);
+                }
+            }
+        }
+    }
+
+    /// Takes what one read gives. Returns how many bytes that were.
+    fn read_some(&mut self, sink: &mut impl TraceSink) -> Result<usize, Failure> {
+        let mut bytes = vec![0; READ_BYTES];
+        let tried = || format!("reading {}", self.path.display());
+        let len = match self.file.read(&mut bytes) {
+            Ok(0) => return Err(Failure::new(tried(), "the driver has ended")),
+            Ok(len) => len,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                0
+            }
+            Err(error) => {
+                return Err(Failure::new(tried(), error).advise("the driver may have ended"));
+            }
+        };
+        self.records.push(&bytes[..len]);
+        loop {
+            let next = self.records.next_record().map_err(|error| {
+                Failure::new("understanding the driver", error)
+                    .advise("driver and tool may be of different versions; use the same for both")
+            })?;
+            match next {
+                Some(record) => sink.take(record)?,
+                None => return sink.settle().map(|()| len),
+            }
+        }
+    }
+}
+
+/// Starts the command, if there is one.
+fn start(command: &[OsString], signals: &SignalStream) -> Result<Option<Child>, Failure> {
+    let Some((program, arguments)) = command.split_first() else { return Ok(None) };
+    let this = std::process::id();
+    match processes::fork().map_err(failed("starting a process"))? {
+        Fork::Child => {
+            let mut program = Command::new(program);
+            become_command(program.args(arguments), this, &signals.mask_before())
+        }
+        Fork::Parent(child) => Ok(Some(child)),
+    }
+}
+
+/// Does what a signal asks for. Returns the status to exit with, if that is what it asks for.
+fn react(signal: Signal, sender: Sender, child: Option<Child>) -> Result<Option<u8>, Failure> {
+    let ends = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
+    match (child, signal, sender) {
+        (None, signal, _) => Ok(ends.contains(&signal).then_some(0)),
+        (Some(child), Signal::CHILD, _) => {
+            let tried = "waiting for the command";
+            while let Some((pid, change)) = processes::next_change().map_err(failed(tried))? {
+                if pid == child.pid()
+                    && let Some(status) = change.exit_status()
+                {
+                    return Ok(Some(status));
+                }
+            }
+            Ok(None)
+        }
+        // The terminal has sent it to the command as well.
+        (Some(_), _, Sender::Kernel) => Ok(None),
+        (Some(child), signal, Sender::Process) => {
+            child.signal(signal).map_err(failed("passing a signal on"))?;
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! `trace`: what is called, seen while it is, recorded, and told to those alone who may know.
+
+use std::fs::File;
+use std::io::Read;
+use std::process::Command;
+
+use binder_os::BinderClient;
+use binder_trace::{RecordStream, TraceRecord};
+use serde_json::Value;
+
+use crate::caller::{Caller, Outcome, PROGRAM, Running, finish, is_root};
+use crate::mount::in_private_mounts;
+
+/// `anybinder trace OPTIONS -- sh -c SCRIPT`, whose trace is on stderr.
+fn traced(caller: Caller, options: &[&str], script: &str) -> Outcome {
+    let command = ["--", "sh", "-c", script, PROGRAM];
+    let outcome = finish(&mut caller.command(&[&["trace"], options, &command].concat()));
+    assert_eq!(outcome.code(), 7, "{outcome:?}");
+    outcome
+}
+
+fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Whether a line tells of something of this kind.
+fn is_of(kind: &'static str) -> impl Fn(&&str) -> bool {
+    move |line| line.contains(&format!("  binder    {kind} "))
+}
+
+fn of_kind<'v>(values: &'v [Value], kind: &str) -> Vec<&'v Value> {
+    values.iter().filter(|value| value["kind"] == kind).collect()
+}
+
+#[test]
+fn a_command_in_a_world_of_its_own_is_traced_to_its_end() {
+    for caller in Caller::all() {
+        let outcome = traced(*caller, &[], "$0 demo-cast director 3 && exit 7");
+        assert!(outcome.stdout.contains("3 calls answered"), "{outcome:?}");
+        // One that it shows, and three that it measures.
+        for (kind, count) in [("call", 4), ("reply", 4), ("opened", 2), ("failed", 0)] {
+            assert_eq!(outcome.stderr.lines().filter(is_of(kind)).count(), count, "{outcome:?}");
+        }
+        let replies: Vec<_> = outcome.stderr.lines().filter(is_of("reply")).collect();
+        assert!(replies[0].contains(" anybinder  code 1  ") && replies[0].contains(" us ("));
+    }
+}
+
+#[test]
+fn filters_choose_and_a_count_counts() {
+    let script = "$0 demo-cast director 100 > /dev/null; exit 7";
+    let outcome = traced(Caller::all()[0], &["--count"], script);
+    let words: Vec<_> = outcome.stderr.lines().map(|line| line.trim().to_owned()).collect();
+    assert!(words[0].starts_with("CALLS  ERRORS"), "{outcome:?}");
+    assert!(words[1].starts_with("101       0"), "{outcome:?}");
+    assert_eq!(words.last().unwrap(), "101 calls, 0 one-ways");
+    for none in
+        [&["--errors"][..], &["--method", "2"], &["--slower-than", "1e9"], &["-n", "nobody"]]
+    {
+        let outcome = traced(Caller::all()[0], none, script);
+        assert!(!outcome.stderr.contains(" call "), "{none:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_soak_is_traced_call_by_call() {
+    let script =
+        "$0 bench soak --device /dev/binder --seconds 1 --clients 4 --kills-per-s 3 --json; exit 7";
+    let outcome = traced(Caller::all()[0], &["--json"], script);
+    let soak = json_lines(&outcome.stdout);
+    let told = soak.iter().find(|line| line["served"].is_u64()).unwrap();
+    let traced = json_lines(&outcome.stderr);
+    let sends: Vec<_> = traced.iter().filter(|it| it["queue_ns"].is_u64()).collect();
+    // The server is called more than all others together.
+    let count = |pid: &Value| sends.iter().filter(|it| it["to_pid"] == *pid).count() as u64;
+    let received = sends.iter().map(|send| count(&send["to_pid"])).max().unwrap();
+    let dropped: u64 =
+        of_kind(&traced, "dropped").iter().filter_map(|it| it["records"].as_u64()).sum();
+    assert_eq!(dropped, 0, "a reader that does nothing else is fast enough for a second");
+    assert_eq!(Some(received), told["served"].as_u64());
+    assert_eq!(of_kind(&traced, "death").len() as u64, told["deaths"].as_u64().unwrap());
+}
+
+#[test]
+fn a_recording_tells_what_the_trace_would() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("calls.abtrace");
+    let file = file.to_str().unwrap();
+    let script = "$0 demo-cast director 3 > /dev/null; exit 7";
+    let command = ["trace", "record", file, "--max-bytes", "9", "--", "sh", "-c", script, PROGRAM];
+    let recorded = finish(Command::new(PROGRAM).args(command));
+    assert_eq!(recorded.code(), 7, "{recorded:?}");
+    assert!(recorded.stderr.contains(" records are in "), "{recorded:?}");
+    let ask = |arguments: &[&str]| {
+        let outcome = finish(Command::new(PROGRAM).arg("trace").args(arguments));
+        assert_eq!(outcome.code(), 0, "{outcome:?}");
+        outcome
+    };
+    let shown = ask(&["show", file, "--json", "--max-bytes", "99"]);
+    let calls = json_lines(&shown.stdout);
+    let calls = of_kind(&calls, "call");
+    assert_eq!((calls.len(), &*shown.stderr), (4, ""));
+    assert_eq!(calls[0]["data"], "77686f20616d20493f", "\"who am I?\"");
+    assert!(ask(&["stats", file]).stdout.ends_with("4 calls, 0 one-ways\n"));
+
+    // As if the recorder had been killed while it wrote the last block: the head of a recording has 12 bytes.
+    let whole = std::fs::read(file).unwrap();
+    let torn = [&whole[..], &whole[12..whole.len() - 1]].concat();
+    std::fs::write(file, torn).unwrap();
+    let torn = ask(&["show", file]);
+    assert!(torn.stderr.contains(" bytes of "), "{torn:?}");
+    assert!(torn.stdout.lines().filter(is_of("call")).count() >= 4, "{torn:?}");
+}
+
+/// Records four calls, and exports them.
+fn exported(dir: &std::path::Path, format: &str) -> String {
+    let [recording, file] =
+        ["calls.abtrace", format].map(|name| dir.join(name).to_str().unwrap().to_owned());
+    if !std::path::Path::new(&recording).exists() {
+        let command = ["trace", "record", &recording, "--", PROGRAM, "demo-cast", "director", "3"];
+        assert_eq!(finish(Command::new(PROGRAM).args(command)).code(), 0);
+    }
+    let export = ["trace", "export", &recording, "--format", format, "--output", &file];
+    assert_eq!(finish(Command::new(PROGRAM).args(export)).code(), 0);
+    file
+}
+
+#[test]
+fn wireshark_understands_an_export() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        return binder_testkit::skip("tshark is not installed");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let capture = exported(dir.path(), "pcapng");
+    let dissector = dir.path().join("anybinder.lua");
+    let dissector = dissector.to_str().unwrap();
+    let printed = finish(Command::new(PROGRAM).args(["trace", "export", "--dissector"]));
+    std::fs::write(dissector, printed.stdout).unwrap();
+    let script = format!("lua_script:{dissector}");
+    let fields =
+        ["-T", "fields", "-e", "binder.kind", "-e", "binder.from.name", "-e", "binder.status"];
+    let read = finish(Command::new("tshark").args(["-X", &script, "-r", &capture]).args(fields));
+    assert_eq!(read.code(), 0, "{read:?}");
+    let expected = "0\tanybinder\tok\n2\tanybinder\tok\n".repeat(4);
+    assert_eq!(read.stdout, expected, "{}", read.stderr);
+}
+
+#[test]
+fn perfetto_understands_an_export() {
+    let script = "
+import collections, sys
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+trace = Trace()
+trace.ParseFromString(open(sys.argv[1], 'rb').read())
+events = [packet.track_event for packet in trace.packet if packet.HasField('track_event')]
+flows = collections.Counter(flow for event in events for flow in event.flow_ids)
+tracks = [packet.track_descriptor for packet in trace.packet if packet.HasField('track_descriptor')]
+print(len([event for event in events if event.type == event.TYPE_SLICE_BEGIN]),
+      len([event for event in events if event.type == event.TYPE_SLICE_END]),
+      sorted(flows.values()), {track.process.process_name for track in tracks if track.HasField('process')})";
+    let import = ["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"];
+    if !Command::new("python3").args(import).output().is_ok_and(|it| it.status.success()) {
+        return binder_testkit::skip("the perfetto package of Python is not installed");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = exported(dir.path(), "perfetto");
+    let read = finish(Command::new("python3").args(["-c", script, &file]));
+    assert_eq!(read.stdout, "8 8 [2, 2, 2, 2] {'anybinder'}\n", "{}", read.stderr);
+}
+
+#[test]
+fn exports_for_chrome_and_tables_have_all_calls() {
+    let dir = tempfile::tempdir().unwrap();
+    let chrome = std::fs::read_to_string(exported(dir.path(), "chrome")).unwrap();
+    let chrome: Value = serde_json::from_str(&chrome).unwrap();
+    let slices = chrome["traceEvents"].as_array().unwrap();
+    assert_eq!(slices.iter().filter(|event| event["ph"] == "X").count(), 8);
+    let table = std::fs::read_to_string(exported(dir.path(), "csv")).unwrap();
+    assert_eq!(table.lines().count(), 5);
+}
+
+#[test]
+fn a_recording_of_a_recorder_that_is_killed_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("calls.abtrace");
+    let file = file.to_str().unwrap();
+    // When a recording has grown there is something in it.
+    let script = format!(
+        "$0 trace record {file} & recorder=$!
+         until [ -s {file} ]; do sleep 0.01; done
+         $0 demo-cast director 200 > /dev/null
+         until [ $(stat -c %s {file}) -gt 1000 ]; do sleep 0.01; done
+         kill -KILL $recorder"
+    );
+    let outcome = finish(Command::new(PROGRAM).args(["run", "--", "sh", "-c", &script, PROGRAM]));
+    assert_eq!(outcome.code(), 0, "{outcome:?}");
+    let shown = finish(Command::new(PROGRAM).args(["trace", "show", file]));
+    assert_eq!(shown.code(), 0, "{shown:?}");
+    assert!(shown.stdout.contains("  binder    call "), "{shown:?}");
+}
+
+#[test]
+fn a_user_sees_his_own_calls_and_no_data_unless_the_mount_allows_it() {
+    let told = in_private_mounts(
+        "$PROGRAM mount $DIR --devices binder --mode 0666 --stats
+         as_user() { exec setpriv --reuid 1000 --regid 1000 --clear-groups -- \"$@\"; }
+         export DIR PROGRAM
+         cat $DIR/binder_logs/anybinder/trace_data.stream 2>/dev/null || echo no data
+         # A trace is open once it was read from: the first record tells the time.
+         cat $DIR/binder_logs/anybinder/trace.stream > /mnt/root & root=$!
+         as_user sh -c 'exec cat $DIR/binder_logs/anybinder/trace.stream > /mnt/user' & user=$!
+         until [ -s /mnt/root ] && [ -s /mnt/user ]; do sleep 0.01; done
+         $PROGRAM bench soak --device $DIR/binder --seconds 1 --clients 2 > /dev/null
+         until [ $(stat -c %s /mnt/root) -gt 200 ]; do sleep 0.01; done
+         kill $root $user; wait $root $user || true
+         umount $DIR
+         [ $(stat -c %s /mnt/user) -lt 50 ] && echo the user sees nothing",
+    );
+    assert!(told.is_none_or(|told| told == "no data\nthe user sees nothing\n"));
+}
+
+#[test]
+fn a_reader_that_is_too_slow_is_told_what_it_missed_and_keeps_nobody_waiting() {
+    if !is_root() || !Caller::all().contains(&Caller::Root) {
+        return binder_testkit::skip("only root sees a world from outside");
+    }
+    let script = format!("{PROGRAM} demo-cast service & echo $!; wait");
+    let mut world = Running::start(&mut Caller::Root.run_script(&script));
+    let service: u32 = world.line().parse().unwrap();
+    assert!(world.line().contains("context manager"));
+    let dir = format!("/proc/{service}/root/dev/binderfs");
+    let path = format!("{dir}/binder_logs/anybinder/trace_data.stream");
+    let mut trace = File::options().read(true).open(path).unwrap();
+    let client = BinderClient::open(format!("{dir}/binder").as_ref()).unwrap();
+    let calls = 4_000;
+    for _ in 0..calls {
+        client.call(1, &[0; 2000]).unwrap();
+    }
+    let (mut stream, mut piece) = (RecordStream::default(), vec![0; 1 << 16]);
+    let (mut told, mut dropped) = (0, 0);
+    // A call and a reply are sent and received, and there was one open.
+    while told + dropped < 4 * calls + 1 {
+        let len = trace.read(&mut piece).unwrap();
+        stream.push(&piece[..len]);
+        while let Some(record) = stream.next_record().unwrap() {
+            match record {
+                TraceRecord::Dropped { records } => dropped += records,
+                TraceRecord::Clock { .. } | TraceRecord::Named { .. } => {}
+                _ => told += 1,
+            }
+        }
+    }
+    assert_eq!(told + dropped, 4 * calls + 1);
+    assert!(dropped > 0 && told > 0, "{told} told, {dropped} dropped");
+}

@@ -1,0 +1,222 @@
+//! One who follows a trace: what he may see, what waits for him, and his reads that wait.
+
+use std::collections::{HashSet, VecDeque};
+
+use binder_core::Errno;
+use binder_os::FuseDevice;
+use binder_trace::TraceRecord;
+use fuse_wire::{notify, reply};
+
+use super::DataWanted;
+use crate::events::StreamRead;
+use crate::wire::send;
+
+/// Bytes that may wait for a follower.
+const QUEUE_BYTES: usize = 4 << 20;
+/// Room that is left for the word of what was dropped.
+const DROPPED_BYTES: usize = 16;
+
+/// What a follower may see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sight {
+    /// The user who follows.
+    pub(crate) uid: u32,
+    /// Whether he sees what others do. If not, he sees what he has sent or received himself.
+    pub(crate) sees_all: bool,
+    /// Whether he wants data, too.
+    pub(crate) data: DataWanted,
+}
+
+impl Sight {
+    /// What there is to see of an event that concerns these users: nothing, the event, or its data as well. The data
+    /// of what passes between users is for those alone who see all.
+    pub(crate) fn of(self, uids: [u32; 2]) -> Option<DataWanted> {
+        let is_own = uids.contains(&self.uid);
+        let is_all_own = uids == [self.uid; 2];
+        match (self.sees_all, is_own) {
+            (true, _) => Some(self.data),
+            (false, true) if is_all_own => Some(self.data),
+            (false, true) => Some(DataWanted::No),
+            (false, false) => None,
+        }
+    }
+}
+
+/// One who follows.
+#[derive(Debug)]
+pub(super) struct TraceFollower {
+    sight: Sight,
+    queue: VecDeque<u8>,
+    dropped: u64,
+    /// Processes of whose names he has heard.
+    introduced: HashSet<u32>,
+    sleeping: VecDeque<StreamRead>,
+    poll_handle: Option<u64>,
+}
+
+impl TraceFollower {
+    pub(super) fn new(sight: Sight) -> Self {
+        Self {
+            sight,
+            queue: VecDeque::new(),
+            dropped: 0,
+            introduced: HashSet::new(),
+            sleeping: VecDeque::new(),
+            poll_handle: None,
+        }
+    }
+
+    pub(super) fn sight(&self) -> Sight {
+        self.sight
+    }
+
+    /// Puts a record into the queue, or counts it as dropped. Says which.
+    pub(super) fn put(&mut self, record: &TraceRecord) -> bool {
+        let mut bytes = Vec::new();
+        record.encode(&mut bytes);
+        self.put_encoded(&bytes)
+    }
+
+    /// The same with a record that is encoded.
+    pub(super) fn put_encoded(&mut self, bytes: &[u8]) -> bool {
+        if self.queue.len() + bytes.len() + DROPPED_BYTES > QUEUE_BYTES {
+            self.dropped += 1;
+            return false;
+        }
+        self.tell_dropped();
+        self.queue.extend(bytes);
+        true
+    }
+
+    /// Counts records that were dropped before they came here.
+    pub(super) fn note_dropped(&mut self, records: u64) {
+        self.dropped += records;
+    }
+
+    fn tell_dropped(&mut self) {
+        let records = std::mem::take(&mut self.dropped);
+        if records > 0 {
+            let mut bytes = Vec::new();
+            TraceRecord::Dropped { records }.encode(&mut bytes);
+            self.queue.extend(bytes);
+        }
+    }
+
+    /// Tells what a process is called, unless that was told.
+    pub(super) fn introduce(&mut self, pid: u32, name: Option<&String>) {
+        if let Some(name) = name
+            && !self.introduced.contains(&pid)
+            && self.put(&TraceRecord::Named { pid, name: name.clone() })
+        {
+            self.introduced.insert(pid);
+        }
+    }
+
+    /// Has a process introduced anew.
+    pub(super) fn forget_name(&mut self, pid: u32) {
+        self.introduced.remove(&pid);
+    }
+
+    /// Takes `size` bytes at most.
+    fn take(&mut self, size: usize) -> Vec<u8> {
+        if self.queue.len() + DROPPED_BYTES <= QUEUE_BYTES {
+            self.tell_dropped();
+        }
+        self.queue.drain(..size.min(self.queue.len())).collect()
+    }
+
+    fn has_more(&self) -> bool {
+        !self.queue.is_empty() || self.dropped > 0
+    }
+
+    /// Answers a read, at once or when there is something.
+    pub(super) fn read(&mut self, fuse: &FuseDevice, read: StreamRead) {
+        if self.has_more() || read.size == 0 {
+            let bytes = self.take(read.size);
+            send(fuse, &reply::data(read.unique, &bytes));
+        } else if read.is_nonblocking {
+            send(fuse, &reply::error(read.unique, Errno::EAGAIN.number()));
+        } else {
+            self.sleeping.push_back(read);
+        }
+    }
+
+    /// Answers reads that sleep, and tells those who poll, if there is something.
+    pub(super) fn answer(&mut self, fuse: &FuseDevice) {
+        while self.has_more()
+            && let Some(read) = self.sleeping.pop_front()
+        {
+            let bytes = self.take(read.size);
+            send(fuse, &reply::data(read.unique, &bytes));
+        }
+        if self.has_more()
+            && let Some(handle) = self.poll_handle.take()
+        {
+            send(fuse, &notify::poll(handle));
+        }
+    }
+
+    /// Whether there is something to read; if not, `poll_handle` is told when there is.
+    pub(super) fn is_readable(&mut self, poll_handle: Option<u64>) -> bool {
+        self.poll_handle = poll_handle.or(self.poll_handle);
+        self.has_more()
+    }
+
+    /// Ends the sleep of a read. Says whether it is one of this follower.
+    pub(super) fn interrupt(&mut self, fuse: &FuseDevice, target: u64) -> bool {
+        let at = self.sleeping.iter().position(|read| read.unique == target);
+        let Some(read) = at.and_then(|at| self.sleeping.remove(at)) else { return false };
+        send(fuse, &reply::error(read.unique, Errno::EINTR.number()));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use binder_trace::RecordStream;
+
+    use super::*;
+
+    fn sight(uid: u32, sees_all: bool) -> Sight {
+        Sight { uid, sees_all, data: DataWanted::Yes }
+    }
+
+    #[test]
+    fn users_see_their_own_calls_and_data_that_stays_with_them() {
+        let own = sight(7, false);
+        assert_eq!(own.of([7, 7]), Some(DataWanted::Yes));
+        assert_eq!(own.of([7, 8]), Some(DataWanted::No));
+        assert_eq!(own.of([8, 7]), Some(DataWanted::No));
+        assert_eq!(own.of([8, 8]), None);
+        assert_eq!(sight(0, true).of([8, 9]), Some(DataWanted::Yes));
+        let without_data = Sight { data: DataWanted::No, ..sight(0, true) };
+        assert_eq!(without_data.of([0, 0]), Some(DataWanted::No));
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted_and_told_in_its_place() {
+        let mut follower = TraceFollower::new(sight(0, true));
+        let record = |pid| TraceRecord::Opened { at_ns: 1, device: "x".repeat(1000), pid };
+        let sent = 5_000_u32;
+        let kept = (0..sent).filter(|pid| follower.put(&record(*pid))).count();
+        assert!(kept < sent as usize, "all found room");
+        assert!(follower.queue.len() <= QUEUE_BYTES);
+        let mut stream = RecordStream::default();
+        stream.push(&follower.take(usize::MAX));
+        follower.put(&record(sent));
+        follower.note_dropped(3);
+        stream.push(&follower.take(usize::MAX));
+        stream.push(&follower.take(usize::MAX));
+        let (mut opened, mut drops) = (0, Vec::new());
+        while let Some(record) = stream.next_record().unwrap() {
+            match record {
+                TraceRecord::Opened { .. } => opened += 1,
+                TraceRecord::Dropped { records } => drops.push(records),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(drops.len(), 2, "{drops:?}");
+        assert_eq!(opened + drops[0], u64::from(sent) + 1);
+        assert_eq!((drops[1], follower.has_more()), (3, false));
+    }
+}

@@ -1,0 +1,36 @@
+//! Traces of Binder calls.
+//!
+//! A driver writes [`TraceRecord`]s, one for each thing that happens; `record` encodes and decodes them. `calls` puts
+//! calls together from them again: when each was sent, received, answered, and what went along. What is told of those
+//! is chosen by `filter`, named by `methods`, and written by `line`, `json`, `summary`, or in formats of other
+//! programs by [`export`]. `recording` keeps records in files. Nothing here looks at the system.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod bytes;
+mod calls;
+mod checksum;
+pub mod export;
+mod filter;
+mod histogram;
+mod json;
+mod line;
+mod methods;
+mod record;
+mod recording;
+mod summary;
+
+pub use calls::{CallParty, CallStatus, CallTracker, TraceItem, TracedCall, TracedReply};
+pub use filter::TraceFilter;
+pub use histogram::LatencyHistogram;
+pub use json::{note_to_json, to_json};
+pub use line::LineWriter;
+pub use methods::{BadCodeMap, MethodNames, Naming};
+pub use record::{
+    BadRecord, CarriedObject, RecordStream, SendKind, SendStatus, SentRecord, TraceRecord,
+};
+pub use recording::{BadRecording, RecordingReader, recording_block, recording_head};
+pub use summary::{Summary, SummaryRow};

@@ -1,0 +1,312 @@
+//! Names of methods, by their interfaces and codes.
+//!
+//! AIDL numbers the methods of an interface from 1 on in the order in which they are declared, or one more than the
+//! number behind their names (`= 10;`). A code map is a text of lines with an interface, a code and a name each.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::record::SentRecord;
+
+/// The code of the method that is declared first.
+const FIRST_CALL: u32 = 1;
+
+/// Codes that all objects of Android's libraries know.
+const COMMON: [(&[u8; 4], &str); 6] = [
+    (b"_PNG", "ping"),
+    (b"_DMP", "dump"),
+    (b"_CMD", "shell"),
+    (b"_NTF", "interface"),
+    (b"_SPR", "sysprops"),
+    (b"_EXT", "extension"),
+];
+
+/// A line of a code map that is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BadCodeMap {
+    /// Its number, from 1 on.
+    pub line: usize,
+}
+
+impl core::fmt::Display for BadCodeMap {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "line {} is not an interface, a code and a name", self.line)
+    }
+}
+
+impl core::error::Error for BadCodeMap {}
+
+/// Names of methods.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MethodNames(BTreeMap<String, BTreeMap<u32, String>>);
+
+/// What a call is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Naming<'a> {
+    /// The interface, where it shows.
+    pub interface: Option<&'a str>,
+    /// The method, where it is known.
+    pub method: Option<&'a str>,
+    /// The code.
+    pub code: u32,
+}
+
+impl Naming<'_> {
+    /// The name of the method, or its code.
+    pub fn method_words(&self) -> Cow<'_, str> {
+        self.method.map_or_else(|| Cow::Owned(format!("code {}", self.code)), Cow::Borrowed)
+    }
+}
+
+impl core::fmt::Display for Naming<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match (self.interface, self.method) {
+            (Some(interface), Some(method)) => write!(f, "{interface}.{method}"),
+            (Some(interface), None) => write!(f, "{interface} code {}", self.code),
+            (None, Some(method)) => f.write_str(method),
+            (None, None) => write!(f, "code {}", self.code),
+        }
+    }
+}
+
+impl MethodNames {
+    /// What a call is called.
+    pub fn naming<'a>(&'a self, sent: &'a SentRecord) -> Naming<'a> {
+        let (interface, code) = (sent.interface.as_deref(), sent.code);
+        let known = interface.and_then(|interface| self.0.get(interface)?.get(&code));
+        let common = || {
+            let letters = code.to_be_bytes();
+            COMMON.iter().find(|(of, _)| **of == letters).map(|(_, name)| *name)
+        };
+        Naming { interface, method: known.map(String::as_str).or_else(common), code }
+    }
+
+    /// Adds one method.
+    pub fn add(&mut self, interface: &str, code: u32, method: &str) {
+        self.0.entry(interface.into()).or_default().insert(code, method.into());
+    }
+
+    /// Adds those of a code map. Empty lines and what follows a `#` do not count.
+    ///
+    /// # Errors
+    ///
+    /// [`BadCodeMap`] with the first line that is none; those before it are added.
+    pub fn add_code_map(&mut self, text: &str) -> Result<(), BadCodeMap> {
+        for (line, words) in (1..).zip(text.lines()) {
+            let words = words.split('#').next().unwrap_or_default();
+            let words: Vec<_> = words.split_whitespace().collect();
+            match words[..] {
+                [] => {}
+                [interface, code, method] => {
+                    let code = code.parse().map_err(|_| BadCodeMap { line })?;
+                    self.add(interface, code, method);
+                }
+                _ => return Err(BadCodeMap { line }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the methods of the interfaces in an AIDL source. What it cannot make sense of it passes over.
+    pub fn add_aidl(&mut self, source: &str) {
+        let tokens = tokens(source);
+        let mut package = String::new();
+        let mut rest = &tokens[..];
+        while let Some((first, behind)) = rest.split_first() {
+            rest = behind;
+            match *first {
+                "package" => {
+                    let end = rest.iter().position(|it| *it == ";").unwrap_or(rest.len());
+                    package = rest[..end].concat();
+                }
+                "interface" => {
+                    let Some((name, behind)) = rest.split_first() else { return };
+                    let interface = [&package, *name].map(|it| it.to_string());
+                    let interface =
+                        if package.is_empty() { (*name).into() } else { interface.join(".") };
+                    rest = behind;
+                    if rest.first() == Some(&"{") {
+                        rest = self.add_interface(&interface, &rest[1..]);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds what stands between the braces of an interface. Returns what is behind them.
+    fn add_interface<'t, 's>(&mut self, interface: &str, mut rest: &'t [&'s str]) -> &'t [&'s str] {
+        let mut code = FIRST_CALL;
+        while let Some(first) = rest.first() {
+            match *first {
+                "}" => return &rest[1..],
+                "const" => rest = behind(rest, ";"),
+                "interface" if rest.get(2) == Some(&"{") => {
+                    let inner = format!("{interface}.{}", rest[1]);
+                    rest = self.add_interface(&inner, &rest[3..]);
+                }
+                "parcelable" | "enum" | "union" => rest = behind_braces(rest),
+                _ => {
+                    let end = rest.iter().position(|it| *it == ";").unwrap_or(rest.len());
+                    if let Some((method, number)) = method(&rest[..end]) {
+                        let own = number.map_or(code, |number| FIRST_CALL.saturating_add(number));
+                        self.add(interface, own, method);
+                        code = code.saturating_add(1);
+                    }
+                    rest = behind(rest, ";");
+                }
+            }
+        }
+        rest
+    }
+}
+
+/// The name that a declaration gives to a method, and its number, if it has one of its own.
+fn method<'s>(declaration: &[&'s str]) -> Option<(&'s str, Option<u32>)> {
+    let open = declaration.iter().position(|it| *it == "(")?;
+    let name = open.checked_sub(1).and_then(|at| declaration.get(at))?;
+    let behind =
+        declaration.iter().rposition(|it| *it == ")").map_or(&[][..], |at| &declaration[at + 1..]);
+    let number = match *behind {
+        ["=", number, ..] => number.parse().ok(),
+        _ => None,
+    };
+    Some((name, number))
+}
+
+fn behind<'t, 's>(tokens: &'t [&'s str], end: &str) -> &'t [&'s str] {
+    let at = tokens.iter().position(|it| *it == end).map_or(tokens.len(), |at| at + 1);
+    &tokens[at..]
+}
+
+/// What is behind the next pair of braces, or behind a declaration that has none.
+fn behind_braces<'t, 's>(tokens: &'t [&'s str]) -> &'t [&'s str] {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate() {
+        match *token {
+            "{" => depth += 1,
+            "}" if depth == 1 => return &tokens[at + 1..],
+            "}" => depth = depth.saturating_sub(1),
+            ";" if depth == 0 => return &tokens[at + 1..],
+            _ => {}
+        }
+    }
+    &[]
+}
+
+/// Words and marks of a source, without comments and annotations.
+fn tokens(source: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let mut rest = source;
+    while let Some(first) = rest.chars().next() {
+        let len = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if first == '"' {
+            rest[1..].find('"').map_or(rest.len(), |end| end + 2)
+        } else {
+            let is_word = |char: char| char.is_alphanumeric() || "._@".contains(char);
+            let word = rest.find(|char| !is_word(char)).unwrap_or(rest.len());
+            let len = if word == 0 { first.len_utf8() } else { word };
+            if !first.is_whitespace() {
+                tokens.push(&rest[..len]);
+            }
+            len
+        };
+        rest = &rest[len..];
+    }
+    without_annotations(&tokens)
+}
+
+fn without_annotations<'s>(tokens: &[&'s str]) -> Vec<&'s str> {
+    let mut kept = Vec::new();
+    let mut rest = tokens;
+    while let Some((first, behind)) = rest.split_first() {
+        rest = behind;
+        if !first.starts_with('@') {
+            kept.push(*first);
+        } else if rest.first() == Some(&"(") {
+            let mut depth = 0_usize;
+            let end = rest.iter().position(|token| {
+                match *token {
+                    "(" => depth += 1,
+                    ")" => depth -= 1,
+                    _ => {}
+                }
+                depth == 0
+            });
+            rest = &rest[end.map_or(rest.len(), |end| end + 1)..];
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::call;
+
+    fn named(names: &MethodNames, interface: &str, code: u32) -> String {
+        let sent = SentRecord { interface: Some(interface.into()), code, ..call(1, 1) };
+        names.naming(&sent).to_string()
+    }
+
+    #[test]
+    fn methods_have_the_numbers_that_aidl_gives_them() {
+        let mut names = MethodNames::default();
+        names.add_aidl(
+            "package a.b; // interface IWrong { void no(); }
+            /* interface IWrong { void no(); } */
+            import a.b.C;
+            @VintfStability @Backing(type=\"int(\") interface IThing {
+                const int X = 1;
+                @nullable String first(in @utf8InCpp List<String> words, int n);
+                oneway void second();
+                parcelable Inner { int x = 3; }
+                interface IInner { void within(); }
+                void third(String s);
+            }",
+        );
+        for (interface, code, words) in [
+            ("a.b.IThing", 1, "a.b.IThing.first"),
+            ("a.b.IThing", 2, "a.b.IThing.second"),
+            ("a.b.IThing", 3, "a.b.IThing.third"),
+            ("a.b.IThing", 4, "a.b.IThing code 4"),
+            ("a.b.IThing.IInner", 1, "a.b.IThing.IInner.within"),
+            ("a.b.IWrong", 1, "a.b.IWrong code 1"),
+            ("a.b.IThing", u32::from_be_bytes(*b"_PNG"), "a.b.IThing.ping"),
+        ] {
+            assert_eq!(named(&names, interface, code), words);
+        }
+    }
+
+    #[test]
+    fn a_method_may_have_a_number_of_its_own() {
+        let mut names = MethodNames::default();
+        names.add_aidl("interface I { void a() = 10; int b(int x) = 3; }");
+        assert_eq!([named(&names, "I", 11), named(&names, "I", 4)], ["I.a", "I.b"]);
+    }
+
+    #[test]
+    fn sources_that_end_anywhere_are_read_as_far_as_they_go() {
+        let source =
+            "package p; @A(b=\"c\") interface I { parcelable P { int x; } void a(int b); }";
+        for end in 0..=source.len() {
+            MethodNames::default().add_aidl(&source[..end]);
+        }
+        MethodNames::default().add_aidl("interface I { = ) ( ; } } { @ (");
+    }
+
+    #[test]
+    fn code_maps_name_methods_too() {
+        let mut names = MethodNames::default();
+        names.add_code_map("# a comment\n\na.I 1 one # first\na.I 2 two\n").unwrap();
+        assert_eq!(named(&names, "a.I", 2), "a.I.two");
+        assert_eq!(names.add_code_map("a.I 1 one\na.I x two"), Err(BadCodeMap { line: 2 }));
+        assert_eq!(names.add_code_map("a.I 1"), Err(BadCodeMap { line: 1 }));
+    }
+}
