@@ -196,6 +196,11 @@ pub trait RemoteObject: Any + fmt::Debug + Send + Sync {
         std::ptr::addr_eq(std::ptr::from_ref(self), std::ptr::from_ref(other))
     }
 
+    /// The object that is written into parcels instead of this one, if this one stands for others.
+    fn stands_for(&self) -> Option<Arc<dyn RemoteObject>> {
+        None
+    }
+
     /// For the transport to recognise its own.
     fn as_any(&self) -> &dyn Any;
 

@@ -63,6 +63,9 @@ impl BorrowedParcel<'_> {
             });
             return Ok(());
         };
+        let instead = binder.as_remote().and_then(|object| object.stands_for());
+        let instead = instead.map(SpIBinder::from_remote);
+        let binder = instead.as_ref().unwrap_or(binder);
         let (name, shown) = match &self.codec {
             Some(codec) => {
                 let name = codec.name_binder(binder)?;

@@ -3,9 +3,11 @@
 use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use binder_rpc::{
-    Address, Ending, MAX_FILES, Oneway, RpcMessage, RpcTransaction, SessionSide, encode, special,
+    Address, Ending, Extensions, MAX_FILES, Oneway, RpcMessage, RpcTransaction, SessionSide,
+    encode, special,
 };
 
 use super::call::serving;
@@ -13,8 +15,8 @@ use super::codec::{count_files, files};
 use super::connection::{Connection, WaitFor};
 use super::link::ReadMode;
 use super::shared::{SharedSession, Tell};
-use crate::StatusCode;
 use crate::transport::{Parcel, serve};
+use crate::{StatusCode, deadline};
 
 impl SharedSession {
     /// Serves a connection on which the peer calls, until its end.
@@ -89,14 +91,25 @@ impl SharedSession {
         // Who is unknown has nothing to be given back.
         let called = object.is_ok().then_some(address);
         let data = self.received(transaction.body, Tell::Soon)?;
-        let caller = self.peer.caller();
+        let mut caller = self.peer.caller();
+        if transaction.timeout_us > 0 && self.tells_timeouts() {
+            caller.deadline = deadline::after(Duration::from_micros(transaction.timeout_us));
+        }
         let (connection, reply) = serving(self, Some(connection), || {
             serve(&object?, caller, transaction.code, data?, transaction.flags)
         });
         // Without a connection, a call within this one has ended the session.
-        let mut connection = connection.ok_or_else(|| self.ending().unwrap_or(Ending::Closed))?;
+        let connection = connection.ok_or_else(|| self.ending().unwrap_or(Ending::Closed))?;
+        let mut connection = self.wait_out(connection)?;
         self.reply(&mut connection, called, reply)?;
         Ok(connection)
+    }
+
+    /// Waits for the answers to calls back that the service has given up: the peer reads nothing before.
+    fn wait_out(self: &Arc<Self>, connection: Box<Connection>) -> Result<Box<Connection>, Ending> {
+        match self.settle_late(connection, None)? {
+            Ok(connection) | Err(connection) => Ok(connection),
+        }
     }
 
     /// Runs a one-way call, and those to the same object that waited for it; or has it wait.
@@ -168,6 +181,11 @@ impl SharedSession {
             special::GET_SESSION_ID => {
                 let parcel = special::session_id(self.id().ok_or(StatusCode::NO_INIT)?);
                 reply.write_with(|writer| writer.raw(&parcel));
+            }
+            special::GET_EXTENSIONS => {
+                // Who asks knows.
+                self.set_extensions(Extensions::ALL);
+                reply.write_with(|writer| writer.raw(&Extensions::ALL.answer()));
             }
             _ => return Err(StatusCode::UNKNOWN_TRANSACTION),
         }

@@ -25,6 +25,10 @@ const TRIES: u32 = 8;
 /// After how many one-way calls their connection is looked at.
 const DRAIN_EACH: u32 = 32;
 
+/// How exactly a caller's waits are bounded. The system is told only when the bound is another one than before, and
+/// that of calls with the same timeout is the same, rounded up to this.
+const DUE_GRAIN: Duration = Duration::from_millis(4);
+
 /// A connection, which belongs to the thread that uses it.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -49,6 +53,10 @@ pub(super) struct Connection {
     /// Since when the rest of a message is waited for, and since when nothing unsent has gone.
     within_since: Option<Instant>,
     stuck_since: Option<Instant>,
+    /// When the caller stops waiting.
+    due: Option<Instant>,
+    /// How long the socket waits for input, as it was told last.
+    socket_timeout: Option<Duration>,
 }
 
 /// What a wait is for.
@@ -80,6 +88,8 @@ impl Connection {
             undrained: 0,
             within_since: None,
             stuck_since: None,
+            due: None,
+            socket_timeout: None,
         }
     }
 
@@ -173,16 +183,6 @@ impl Connection {
         !self.early.is_empty() || self.link.reads_ahead()
     }
 
-    /// Waits for the answer to a call, or for another message that comes before it.
-    pub(super) fn next(&mut self) -> Result<RpcMessage<OwnedFd>, Ending> {
-        loop {
-            if let Some(message) = self.arrived()? {
-                return Ok(message);
-            }
-            self.wait(WaitFor::Answer)?;
-        }
-    }
-
     /// Waits until something comes: within a message no longer than the peer may stop there.
     ///
     /// A socket with a timeout costs the system a timer in each wait, so only waits within a message
@@ -190,7 +190,10 @@ impl Connection {
     #[inline(always)]
     pub(super) fn wait(&mut self, what: WaitFor) -> Result<(), Ending> {
         let Some(partial) = self.partial(what) else {
-            return self.receive(ReadMode::Wait);
+            return match (self.due, self.socket_timeout) {
+                (None, None) => self.receive(ReadMode::Wait),
+                (due, _) => self.receive_until(due),
+            };
         };
         let since = *self.within_since.get_or_insert_with(Instant::now);
         let left = self.max_stall().saturating_sub(since.elapsed());
@@ -198,9 +201,42 @@ impl Connection {
             return Err(self.stalled(partial));
         }
         if !self.receive_now()? {
+            let left = left.min(self.due_in().unwrap_or(left));
             self.link.wait_for_input(left).map_err(|error| lost(&error))?;
         }
         Ok(())
+    }
+
+    /// Receives once, or nothing until the caller stops waiting.
+    fn receive_until(&mut self, due: Option<Instant>) -> Result<(), Ending> {
+        let timeout = self.due_in().map(|left| {
+            let grains = left.as_nanos().div_ceil(DUE_GRAIN.as_nanos()).max(1);
+            DUE_GRAIN.saturating_mul(u32::try_from(grains).unwrap_or(u32::MAX))
+        });
+        if timeout != self.socket_timeout {
+            let bounded = self.link.set_receive_timeout(timeout);
+            bounded.map_err(|error| lost(&error))?;
+            self.socket_timeout = timeout;
+        }
+        match self.receive(ReadMode::Wait) {
+            Err(ending) if due.is_some() && is_again(&ending) => Ok(()),
+            received => received,
+        }
+    }
+
+    /// Says when the caller stops waiting, for an answer and for room.
+    pub(super) fn set_due(&mut self, due: Option<Instant>) {
+        self.due = due;
+    }
+
+    /// Returns how long the caller waits still.
+    fn due_in(&self) -> Option<Duration> {
+        self.due.map(|due| due.saturating_duration_since(Instant::now()))
+    }
+
+    /// Returns whether the caller has stopped waiting.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.due_in() == Some(Duration::ZERO)
     }
 
     /// Returns how much has come of a message that the peer must go on with.
@@ -295,6 +331,14 @@ impl Connection {
         !self.unsent.is_empty() || self.link.has_unsent()
     }
 
+    /// Sends what a caller that stopped waiting has left unsent.
+    pub(super) fn send_rest(
+        &mut self,
+        mut returned: impl FnMut(RpcMessage<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<(), Ending> {
+        if self.has_unsent() { self.send_unsent(ReadMode::Wait, &mut returned) } else { Ok(()) }
+    }
+
     /// Sends what waits for room, as far as there is some.
     pub(super) fn send_unsent_now(&mut self) -> Result<(), Ending> {
         self.send_unsent(ReadMode::Now, &mut |_| Ok(()))
@@ -356,7 +400,8 @@ impl Connection {
                     self.stuck_since = None;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if patience == ReadMode::Now && self.keep(bytes, files) {
+                    let gives_up = patience == ReadMode::Now || self.is_overdue();
+                    if gives_up && self.keep(bytes, files) {
                         return Ok(());
                     }
                     self.wait_for_room(bytes.len(), returned)?;
@@ -373,7 +418,7 @@ impl Connection {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if patience == ReadMode::Now {
+                    if patience == ReadMode::Now || self.is_overdue() {
                         return Ok(());
                     }
                     self.wait_for_room(0, returned)?;
@@ -411,6 +456,7 @@ impl Connection {
         }
         let may_read = self.early.is_empty();
         let at_most = self.max_stall() / TRIES;
+        let at_most = at_most.min(self.due_in().unwrap_or(at_most));
         if !self.link.wait_for_room(may_read, at_most).map_err(|error| lost(&error))? {
             return Ok(());
         }

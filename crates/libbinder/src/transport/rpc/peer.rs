@@ -51,7 +51,10 @@ impl Peer {
         let number = numbers().alloc_pid(()).ok();
         let above = |nr: u32| i32::try_from(PID_MAX_LIMIT + nr).unwrap_or(0);
         let pid = number.as_ref().map_or(0, |number| above(number.nr()));
-        Self { caller: CallerIdentity { pid, uid: u32::MAX, sid: None, certificate }, number }
+        Self {
+            caller: CallerIdentity { pid, uid: u32::MAX, certificate, ..CallerIdentity::default() },
+            number,
+        }
     }
 
     /// Returns what services are told of the caller.

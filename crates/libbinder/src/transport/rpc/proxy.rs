@@ -7,12 +7,13 @@ use std::sync::Arc;
 use binder_rpc::Address;
 
 use super::awaited;
+use super::call::OwnCall;
 use super::shared::{Keeper, SharedSession};
-use crate::StatusCode;
 use crate::transport::{
     CallStart, DeathLinks, DeathNotice, ObjectCodec, Parcel, ProxyFacts, RemoteObject,
     TransactionCode, TransactionFlags,
 };
+use crate::{StatusCode, deadline};
 
 /// An object of the peer.
 pub(super) struct RpcProxy {
@@ -37,6 +38,18 @@ impl RpcProxy {
 
     pub(super) fn address(&self) -> Address {
         self.address
+    }
+
+    /// Returns what is said of a call, but for its data.
+    pub(super) fn own_call(
+        &self,
+        code: TransactionCode,
+        data: &Parcel,
+        flags: TransactionFlags,
+    ) -> OwnCall {
+        let usual = self.session.terms.call_timeout.and_then(deadline::after);
+        let due = deadline::earliest(data.deadline(), usual);
+        OwnCall { address: Some(self.address), code, flags, due }
     }
 
     /// Returns who is to be told of the end of the session.
@@ -81,7 +94,8 @@ impl RemoteObject for RpcProxy {
         if !data.is_named_by(&*self.session) {
             return Err(StatusCode::BAD_VALUE);
         }
-        self.session.call(Some(self.address), code, data, flags)
+        let call = self.own_call(code, &data, flags);
+        self.session.call(&call, data)
     }
 
     fn begin_transact(

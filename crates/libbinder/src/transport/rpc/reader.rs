@@ -6,9 +6,11 @@
 //! on reading, and it joins the threads that may be asked to.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::mem;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -44,12 +46,19 @@ pub(super) struct AwaitedConnections {
     vacant: Condvar,
 }
 
+/// Which of the calls that end at some time, with that first.
+pub(super) type TimerKey = (Instant, u64);
+
 #[derive(Default)]
 struct State {
     /// Each connection is told of once, and then taken out.
     watched: Slab<(Box<Connection>, Arc<Awaited>)>,
     /// When the timer goes off next, for peers that stopped within a message.
     timed: Option<Instant>,
+    /// Calls that end then if they are not answered.
+    due: BTreeMap<TimerKey, Weak<Awaited>>,
+    /// How many there have been.
+    scheduled: u64,
     /// Whether a thread reads, or is about to.
     is_read: bool,
     /// Threads that could.
@@ -160,6 +169,24 @@ impl AwaitedConnections {
         }
     }
 
+    /// Has a call end at that time.
+    pub(super) fn schedule(&self, due: Instant, call: &Arc<Awaited>) -> TimerKey {
+        let mut state = self.state();
+        state.scheduled += 1;
+        let key = (due, state.scheduled);
+        state.due.insert(key, Arc::downgrade(call));
+        let left = due.saturating_duration_since(Instant::now());
+        if let Err(error) = self.set_timer(&mut state, Some(left)) {
+            debug_assert!(false, "a timer of our own: {error}");
+        }
+        key
+    }
+
+    /// Takes back that a call ends at some time.
+    pub(super) fn unschedule(&self, key: &TimerKey) {
+        self.state().due.remove(key);
+    }
+
     /// Has the timer go off in `left`, or earlier.
     fn set_timer(&self, state: &mut State, left: Option<Duration>) -> Result<(), Errno> {
         let Some(left) = left else {
@@ -178,8 +205,8 @@ impl AwaitedConnections {
         Ok(())
     }
 
-    /// Ends the sessions whose peers have not gone on in time.
-    fn end_stalled(&self) {
+    /// Ends the sessions whose peers have not gone on in time, and the calls that are due.
+    fn end_overdue(&self) {
         let mut state = self.state();
         state.timed = None;
         let (mut stalled, mut least) = (Vec::new(), None);
@@ -191,11 +218,17 @@ impl AwaitedConnections {
         }
         let stalled: Vec<_> =
             stalled.into_iter().map(|(key, ending)| (state.watched.remove(key), ending)).collect();
+        let later = state.due.split_off(&(Instant::now(), u64::MAX));
+        let due = mem::replace(&mut state.due, later);
+        let next = state.due.first_key_value();
+        let next = next.map(|((due, _), _)| due.saturating_duration_since(Instant::now()));
+        let least = least.into_iter().chain(next).min();
         if let Err(error) = self.set_timer(&mut state, least) {
             debug_assert!(false, "a timer of our own: {error}");
         }
         drop(state);
         stalled.into_iter().for_each(|((_, call), ending)| call.fail(ending));
+        due.into_values().filter_map(|call| call.upgrade()).for_each(|call| call.time_out());
     }
 
     /// Reads until another thread does; stays for a while to read again.
@@ -229,7 +262,7 @@ impl AwaitedConnections {
             for event in events.drain(..) {
                 let data = event.data.u64();
                 if data == TIMER {
-                    self.end_stalled();
+                    self.end_overdue();
                     continue;
                 }
                 let key = usize::try_from(data).unwrap_or(usize::MAX);

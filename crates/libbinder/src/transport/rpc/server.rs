@@ -463,6 +463,7 @@ impl Inner {
             limits: offer.limits,
             fd_mode: opening.fd_mode,
             passes_files: Terms::pass_files(connection.link(), opening.fd_mode, version),
+            call_timeout: None,
             max_threads: offer.granted_threads(),
             root: offer.root.for_session(&address),
         };

@@ -6,15 +6,17 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
+use std::time::Duration;
 
 use binder_rpc::handshake::{FdMode, HandshakeError};
 use binder_rpc::{
-    Address, Ending, Entered, PendingRelease, ProtocolVersion, Released, RpcMessage, SessionId,
-    SessionLimits, SessionObjects, SessionSide, encode,
+    Address, Ending, Entered, Extensions, PendingRelease, ProtocolVersion, Released, RpcMessage,
+    SessionId, SessionLimits, SessionObjects, SessionSide, encode,
 };
 
 use super::awaited;
 use super::connection::Connection;
+use super::error::RpcError;
 use super::link::StreamSocket;
 use super::peer::Peer;
 use super::pool::{ConnectionPool, ConnectionUse};
@@ -33,6 +35,8 @@ pub(super) struct Terms {
     pub(super) fd_mode: FdMode,
     /// Whether descriptors can travel so: over Unix sockets, and from version 1 on.
     pub(super) passes_files: bool,
+    /// How long each call of ours may take, if no more is said of it.
+    pub(super) call_timeout: Option<Duration>,
     /// How many connections this side answers on.
     pub(super) max_threads: u32,
     /// What a server gives to this peer.
@@ -67,7 +71,15 @@ pub(super) struct SharedSession {
     this: Weak<Self>,
     /// On the client, what keeps the session: its handle and its proxies.
     keeper: OnceLock<Weak<Keeper>>,
+    /// What the peer knows beside Android's protocol, once it has said so or was asked.
+    extensions: OnceLock<Extensions>,
+    /// On the client, how further connections are made.
+    reconnect: OnceLock<Box<MakeConnection>>,
 }
+
+/// Makes one connection more on which this side calls.
+pub(super) type MakeConnection =
+    dyn Fn(&Arc<SharedSession>) -> Result<Box<Connection>, RpcError> + Send + Sync;
 
 type Objects = SessionObjects<Arc<dyn LocalObject>, Weak<RpcProxy>, OwnedFd>;
 
@@ -188,7 +200,66 @@ impl SharedSession {
             serving: AtomicUsize::new(0),
             this: this.clone(),
             keeper: OnceLock::new(),
+            extensions: OnceLock::new(),
+            reconnect: OnceLock::new(),
         })
+    }
+
+    /// Returns what the peer knows beside Android's protocol; `None` until it was asked.
+    pub(super) fn extensions(&self) -> Option<Extensions> {
+        self.extensions.get().copied()
+    }
+
+    /// Takes down what the peer knows, the first time.
+    pub(super) fn set_extensions(&self, extensions: Extensions) {
+        // Peers say the same each time.
+        let _ = self.extensions.set(extensions);
+    }
+
+    /// Returns whether calls say how long their callers wait.
+    pub(super) fn tells_timeouts(&self) -> bool {
+        self.extensions().is_some_and(|extensions| extensions.has_timeouts)
+    }
+
+    /// Says how further connections are made, once.
+    pub(super) fn set_reconnect(&self, make: Box<MakeConnection>) {
+        // A session is set up once.
+        let _ = self.reconnect.set(make);
+    }
+
+    /// Takes down that nobody waits for the answer on a connection any more, and makes another if a call waits for one.
+    pub(super) fn give_up_connection(&self) {
+        self.pool.give_up();
+        self.replace_if_wanted();
+    }
+
+    /// Makes a connection in the place of one that was given up, if a call waits for one.
+    pub(super) fn replace_if_wanted(&self) {
+        if self.pool.wants_another() {
+            self.replace_connection();
+        }
+    }
+
+    /// Makes one connection more, on a thread of its own. Without, calls wait until an answer that nobody waits for
+    /// has come.
+    pub(super) fn replace_connection(&self) {
+        let Some(this) = self.this().filter(|this| this.reconnect.get().is_some()) else {
+            return;
+        };
+        let thread = thread::Builder::new().name("rpc-connect".to_owned());
+        let spawned = thread.spawn(move || {
+            let Some(make) = this.reconnect.get() else { return };
+            match make(&this) {
+                Ok(connection) => {
+                    this.pool.announce();
+                    this.put_back(connection, ConnectionUse::Last);
+                }
+                Err(reason) => tracing::debug!(%reason, "no connection more in a session"),
+            }
+        });
+        if let Err(error) = spawned {
+            tracing::debug!(%error, "no thread for a connection more");
+        }
     }
 
     pub(super) fn table(&self) -> MutexGuard<'_, SessionTable> {

@@ -3,11 +3,13 @@
 mod awaited;
 mod bad_peers;
 mod calls;
+mod deadlines;
 mod handed_over;
 mod lifetimes;
 mod one_call;
 mod quotas;
 mod raw;
 mod reasons;
+mod reconnect;
 mod service;
 mod socket_files;

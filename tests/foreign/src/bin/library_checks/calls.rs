@@ -4,6 +4,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::sync::mpsc;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use aidl_tests::aidl::anybinder::test::ITest::ITest;
 use aidl_tests::suite::{self, Without};
@@ -35,6 +36,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a_thread_that_polls_waits_for_nothing_else", a_thread_that_polls_waits_for_nothing),
     ("a_thread_that_polls_owes_nothing_between_events", a_thread_that_polls_owes_nothing),
     ("a_thread_that_polls_gives_objects_away", a_thread_that_polls_gives_objects_away),
+    ("calls_end_in_time_though_the_driver_knows_no_deadlines", calls_end_in_time),
     ("devices_do_not_share_handles", devices_do_not_share_handles),
 ];
 
@@ -170,6 +172,25 @@ fn calls_nest_on_the_thread_that_waits() -> Outcome {
     });
     let asked = object.get_or_init(|| asked);
     expect("answer", call(&manager, asked, 20)?, 120)
+}
+
+fn calls_end_in_time() -> Outcome {
+    let manager = connect()?;
+    let (open, gate) = mpsc::channel();
+    let gate = Mutex::new(gate);
+    let object = new_object(move |_| {
+        let gate = gate.lock().map_err(|_| StatusCode::UNKNOWN_ERROR)?;
+        gate.recv_timeout(HANG_TIMEOUT).map_err(|_| StatusCode::TIMED_OUT)?;
+        Ok(5)
+    });
+    let late = binder::with_timeout(Duration::from_millis(20), || call(&manager, &object, 1));
+    expect("in time", late, Err(StatusCode::TIMED_OUT))?;
+    let by_reference = manager.clone().with_timeout(Duration::from_millis(20));
+    expect("in time", call(&by_reference, &object, 1), Err(StatusCode::TIMED_OUT))?;
+    expect("echo", ask::<Vec<u8>>(&manager, ECHO, &bytes(10))?, bytes(10))?;
+    (0..3).try_for_each(|_| open.send(()))?;
+    let answered = binder::with_timeout(HANG_TIMEOUT, || call(&manager, &object, 1));
+    expect("answer", answered, Ok(5))
 }
 
 fn the_driver_gets_its_threads() -> Outcome {
