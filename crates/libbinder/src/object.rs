@@ -34,14 +34,30 @@ pub enum Object {
 }
 
 impl SpIBinder {
-    /// An object of this process.
+    /// An object of this process; of one that only [forwards](LocalObject::forwards), what it stands for.
     pub fn from_local(object: Arc<dyn LocalObject>) -> Self {
+        match object.forwards() {
+            Some(target) => Self::from_remote(Arc::clone(target)),
+            None => Self::as_it_is(object),
+        }
+    }
+
+    /// An object of this process, also one that stands for another.
+    pub(crate) fn as_it_is(object: Arc<dyn LocalObject>) -> Self {
         Self { object: Object::Local(object), descriptor: None, timeout: None }
     }
 
     /// An object elsewhere, for transports.
     pub fn from_remote(object: Arc<dyn RemoteObject>) -> Self {
         Self { object: Object::Remote(object), descriptor: None, timeout: None }
+    }
+
+    /// The same, unless it is an object that stands for another: then that.
+    pub(crate) fn at_home(self) -> Self {
+        match self.as_local().and_then(|object| object.forwards()) {
+            Some(target) => Self::from_remote(Arc::clone(target)),
+            None => self,
+        }
     }
 
     /// The object itself or its proxy.

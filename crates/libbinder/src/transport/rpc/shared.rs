@@ -1,6 +1,7 @@
 //! What all connections of a session have in common.
 
 use std::fmt;
+use std::iter;
 use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -545,7 +546,10 @@ impl SharedSession {
     /// Takes in what has come on idle connections after one-way calls: until their objects have been
     /// given back, no thread reads there, and proxies of them that were dropped still count.
     pub(super) fn drain_idle(self: &Arc<Self>) {
-        while let Some(mut connection) = self.pool.take_if(Connection::is_undrained) {
+        // Each once: what is to come may not have come.
+        let undrained: Vec<_> =
+            iter::from_fn(|| self.pool.take_if(Connection::is_undrained)).collect();
+        for mut connection in undrained {
             let drained = connection.drain(|message| self.take_in(message));
             if self.fail(drained).is_none() {
                 return;

@@ -4,6 +4,7 @@ mod awaited;
 mod bad_peers;
 mod calls;
 mod deadlines;
+mod forwarding;
 mod handed_over;
 mod lifetimes;
 mod one_call;
