@@ -93,6 +93,13 @@ impl<F> Inbox<F> {
         &mut self.buffer
     }
 
+    /// Gives up the memory for what arrives next, if nothing has arrived: the connection is idle.
+    pub fn rest(&mut self) {
+        if self.is_empty() {
+            (self.buffer, self.start) = (Vec::new(), 0);
+        }
+    }
+
     /// Returns how long messages have been at most.
     #[must_use]
     pub fn usual_bytes(&self) -> usize {

@@ -12,28 +12,41 @@ use binder_rpc::{
 
 use super::call::serving;
 use super::codec::{count_files, files};
-use super::connection::{Connection, WaitFor};
+use super::connection::Connection;
 use super::link::ReadMode;
 use super::shared::{SharedSession, Tell};
 use crate::transport::{Parcel, serve};
 use crate::{StatusCode, deadline};
 
+/// How long a thread waits for the next call of a connection before it leaves that to the reader. Calls that come
+/// sooner find it waiting.
+const IDLE_TIME: Duration = Duration::from_millis(200);
+
+/// What becomes of a connection after a message, or without one.
+enum Next {
+    Again(Box<Connection>),
+    Idle(Box<Connection>),
+}
+
 impl SharedSession {
-    /// Serves a connection on which the peer calls, until its end.
-    pub(super) fn serve_connection(self: &Arc<Self>, mut connection: Box<Connection>) -> Ending {
+    /// Serves a connection on which the peer calls, until it is idle or over.
+    pub(super) fn serve_connection(
+        self: &Arc<Self>,
+        mut connection: Box<Connection>,
+    ) -> Result<Box<Connection>, Ending> {
+        if connection.has_unsent() {
+            connection.send_unsent_now()?;
+        }
         loop {
-            match self.serve_next(connection) {
-                Ok(same) => connection = same,
-                Err(ending) => return ending,
+            match self.serve_next(connection)? {
+                Next::Again(same) => connection = same,
+                Next::Idle(idle) => return Ok(idle),
             }
         }
     }
 
     /// Waits for one message and does what it asks.
-    fn serve_next(
-        self: &Arc<Self>,
-        mut connection: Box<Connection>,
-    ) -> Result<Box<Connection>, Ending> {
+    fn serve_next(self: &Arc<Self>, mut connection: Box<Connection>) -> Result<Next, Ending> {
         let message = loop {
             if let Some(message) = connection.arrived()? {
                 break message;
@@ -42,7 +55,9 @@ impl SharedSession {
                 // Before this thread may sleep for long.
                 self.flush(&mut connection)?;
             }
-            connection.wait(WaitFor::Call)?;
+            if connection.wait_for_call(IDLE_TIME)? {
+                return Ok(Next::Idle(connection));
+            }
         };
         let connection = match message {
             RpcMessage::Transact(transaction) => self.answer(connection, transaction)?,
@@ -52,7 +67,7 @@ impl SharedSession {
             }
         };
         self.drop_retired();
-        Ok(connection)
+        Ok(Next::Again(connection))
     }
 
     /// Runs a call of the peer and answers it.

@@ -18,7 +18,7 @@ use super::connection::Connection;
 use super::link::ReadMode;
 use super::pool::{ConnectionUse, NoConnection};
 use super::proxy::RpcProxy;
-use super::reader::{self, AwaitedConnections, TimerKey, Until};
+use super::reader::{self, AwaitedConnections, ConnectionWatcher, TimerKey, Until};
 use super::shared::SharedSession;
 use crate::StatusCode;
 use crate::interface::FLAG_ONEWAY;
@@ -276,7 +276,7 @@ impl Awaited {
     /// Leaves the connection to the reader.
     fn wait(self: Arc<Self>, connection: Box<Connection>) {
         let until = if connection.may_have_read() { Until::Now } else { Until::Ready };
-        self.reader.watch(connection, self, until);
+        self.reader.watch(connection, ConnectionWatcher::Call(self), until);
     }
 
     /// Takes in what has come, sends what was not sent, and waits for more.
@@ -284,7 +284,7 @@ impl Awaited {
         match self.step(connection) {
             Ok(Step::Wait(connection)) => {
                 let session = Arc::clone(&self.session);
-                self.reader.watch(connection, self, Until::Ready);
+                self.reader.watch(connection, ConnectionWatcher::Call(self), Until::Ready);
                 session.drop_retired();
             }
             Ok(Step::Free(connection, place)) => self.session.put_back(connection, place),

@@ -22,6 +22,9 @@ use crate::transport::take_buffer;
 /// How often room is tried for, before a peer that makes none is given up.
 const TRIES: u32 = 8;
 
+/// From which length on a message of which a part is missing is charged.
+const CHARGED_BYTES: usize = 64 << 10;
+
 /// After how many one-way calls their connection is looked at.
 const DRAIN_EACH: u32 = 32;
 
@@ -37,6 +40,8 @@ pub(super) struct Connection {
     files: Vec<OwnedFd>,
     /// Descriptors that have come and are with no call that runs or waits.
     held_files: ServerCharge,
+    /// What has come of a long message of which a part is missing.
+    held_bytes: ServerCharge,
     /// Messages that came while we had the turn.
     early: VecDeque<RpcMessage<OwnedFd>>,
     pub(super) turns: Turns,
@@ -59,6 +64,8 @@ pub(super) struct Connection {
     due: Option<Instant>,
     /// How long the socket waits for input, as it was told last.
     socket_timeout: Option<Duration>,
+    /// Whether it has waited for so long since something came last.
+    has_expired: bool,
 }
 
 /// What a wait is for.
@@ -75,11 +82,13 @@ impl Connection {
     /// Takes a link on which nothing has been said yet.
     pub(super) fn new(link: Arc<StreamSocket>, limits: SessionLimits) -> Self {
         let held_files = link.account().charge(ServerResource::Files);
+        let held_bytes = link.account().charge(ServerResource::WaitingBytes);
         Self {
             link,
             inbox: Inbox::new(take_buffer),
             files: Vec::new(),
             held_files,
+            held_bytes,
             early: VecDeque::new(),
             turns: Turns::new(CallDirection::Outgoing),
             version: ProtocolVersion::NEWEST,
@@ -93,6 +102,7 @@ impl Connection {
             stuck_since: None,
             due: None,
             socket_timeout: None,
+            has_expired: false,
         }
     }
 
@@ -178,6 +188,9 @@ impl Connection {
             if self.held_files.amount() > 0 {
                 self.charge_files()?;
             }
+            if self.held_bytes.amount() > 0 {
+                self.held_bytes.set(0)?;
+            }
         }
         message
     }
@@ -196,10 +209,13 @@ impl Connection {
         let Some(partial) = self.partial(what) else {
             return match (self.due, self.socket_timeout) {
                 (None, None) => self.receive(ReadMode::Wait),
-                (due, _) => self.receive_until(due),
+                (due, _) => self.receive_within(due.and_then(|_| self.due_in())).map(drop),
             };
         };
         let since = *self.within_since.get_or_insert_with(Instant::now);
+        if partial.received >= CHARGED_BYTES {
+            self.held_bytes.set(partial.received)?;
+        }
         let left = self.max_stall().saturating_sub(since.elapsed());
         if left.is_zero() {
             return Err(self.stalled(partial));
@@ -211,21 +227,52 @@ impl Connection {
         Ok(())
     }
 
-    /// Receives once, or nothing until the caller stops waiting.
-    fn receive_until(&mut self, due: Option<Instant>) -> Result<(), Ending> {
-        let timeout = self.due_in().map(|left| {
+    /// Receives once, or nothing for so long; says whether the time is over.
+    ///
+    /// The system is told of a timeout only if the one that it knows does not do: a shorter one does until it is over
+    /// for the first time.
+    fn receive_within(&mut self, timeout: Option<Duration>) -> Result<bool, Ending> {
+        let wanted = timeout.map(|left| {
             let grains = left.as_nanos().div_ceil(DUE_GRAIN.as_nanos()).max(1);
             DUE_GRAIN.saturating_mul(u32::try_from(grains).unwrap_or(u32::MAX))
         });
-        if timeout != self.socket_timeout {
-            let bounded = self.link.set_receive_timeout(timeout);
+        let does = match (self.socket_timeout, wanted) {
+            (None, None) => true,
+            (None, Some(_)) => false,
+            (Some(_), None) => !self.has_expired,
+            (Some(known), Some(wanted)) => known == wanted || known < wanted && !self.has_expired,
+        };
+        if !does {
+            let bounded = self.link.set_receive_timeout(wanted);
             bounded.map_err(|error| lost(&error))?;
-            self.socket_timeout = timeout;
+            self.socket_timeout = wanted;
         }
         match self.receive(ReadMode::Wait) {
-            Err(ending) if due.is_some() && is_again(&ending) => Ok(()),
-            received => received,
+            Err(ending) if self.socket_timeout.is_some() && is_again(&ending) => {
+                self.has_expired = true;
+                Ok(wanted.is_some() && self.socket_timeout == wanted)
+            }
+            received => {
+                self.has_expired = false;
+                received.map(|()| false)
+            }
         }
+    }
+
+    /// Waits for a call as [`wait`](Self::wait) does, but for no longer than that before one has begun; says whether the
+    /// connection is idle.
+    #[inline(always)]
+    pub(super) fn wait_for_call(&mut self, at_most: Duration) -> Result<bool, Ending> {
+        if self.partial(WaitFor::Call).is_some() {
+            return self.wait(WaitFor::Call).map(|()| false);
+        }
+        self.receive_within(Some(at_most))
+    }
+
+    /// Gives up memory that an idle connection does not need.
+    pub(super) fn rest(&mut self) {
+        self.inbox.rest();
+        self.scratch = Vec::new();
     }
 
     /// Says when the caller stops waiting, for an answer and for room.

@@ -319,7 +319,7 @@ pub(super) enum ServerListener {
     Unix(UnixListener, Option<SocketFile>),
     Inet(TcpListener),
     #[cfg(feature = "tls")]
-    Tls(TcpListener, Arc<rustls::ServerConfig>),
+    Tls(TcpListener, super::tls::ServerTls),
     Vsock(VsockPort),
     /// Each descriptor that comes over this socket is a connection.
     Bootstrap(StreamSocket),
@@ -386,7 +386,7 @@ impl ServerListener {
             Self::Tls(listener, config) => {
                 let (stream, from) =
                     listener.accept().map_err(RpcError::system("accept a connection"))?;
-                let tls = super::tls::Tls::accept(Arc::clone(config))?;
+                let tls = super::tls::Tls::accept(config.get())?;
                 let link = StreamSocket::with_tls(set_up_tcp(stream)?, tls);
                 let address = PeerAddress::Inet(from);
                 Ok(Some(Connected { link, peer: Peer::elsewhere(None), address }))

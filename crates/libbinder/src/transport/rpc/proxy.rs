@@ -60,7 +60,12 @@ impl RpcProxy {
 
 impl Drop for RpcProxy {
     fn drop(&mut self) {
-        let released = self.session.table().session.let_go(self.address);
+        let released = {
+            let mut table = self.session.table();
+            let released = table.session.let_go(self.address);
+            table.discharge_objects(&released);
+            released
+        };
         self.session.settle(released);
         // A thread that serves a call of this session sends it with the answer.
         if !super::call::is_serving(&self.session) {

@@ -19,6 +19,7 @@ use super::endpoint::{ConnectTarget, Connected, ServerAddress, unix_address};
 use super::error::RpcError;
 use super::handshake::{self, Deadline};
 use super::pool::ConnectionUse;
+use super::served::{ServedConnection, ServingHost};
 use super::shared::{Keeper, SharedSession, Terms};
 use crate::transport::Parcel;
 use crate::{FromIBinder, SpIBinder, StatusCode, Strong};
@@ -425,18 +426,28 @@ fn join_with(
     Ok(connection)
 }
 
-/// Serves the server's calls on a connection, with a thread of its own.
+/// Serves the server's calls on a connection, with a thread of its own until it is idle.
 fn serve(session: &Arc<SharedSession>, connection: Box<Connection>) -> Result<(), RpcError> {
-    let serving = Arc::clone(session);
     session.begin_serving();
+    let served = ServedConnection::new(Arc::clone(session), Box::new(CallbackHost));
     let thread = std::thread::Builder::new().name("rpc-callbacks".to_owned());
-    let spawned = thread.spawn(move || {
-        let ending = serving.serve_connection(connection);
-        serving.stop_serving();
-        serving.end(ending);
-    });
+    let spawned = thread.spawn(move || served.serve(connection));
     spawned.map(drop).map_err(|error| {
         session.stop_serving();
         RpcError::System { action: "start a thread for the server's calls", error }
     })
+}
+
+/// A client, which does not count the threads that serve its server's calls.
+struct CallbackHost;
+
+impl ServingHost for CallbackHost {
+    fn begin(&self) {}
+
+    fn stop(&self) {}
+
+    fn end(&self, session: &Arc<SharedSession>, ending: Ending) {
+        session.stop_serving();
+        session.end(ending);
+    }
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use binder_rpc::handshake::{FdMode, HandshakeError};
 use binder_rpc::{
-    Address, Ending, Entered, Extensions, PendingRelease, ProtocolVersion, Released, RpcMessage,
-    SessionId, SessionLimits, SessionObjects, SessionSide, encode,
+    Address, Ending, Entered, Extensions, ProtocolVersion, Released, RpcMessage, SessionId,
+    SessionLimits, SessionSide, encode,
 };
 
 use super::awaited;
@@ -22,8 +22,9 @@ use super::link::StreamSocket;
 use super::peer::Peer;
 use super::pool::{ConnectionPool, ConnectionUse};
 use super::proxy::RpcProxy;
-use super::quota::{OverShare, PeerAccount, ServerCharge, ServerResource};
+use super::quota::PeerAccount;
 use super::reader;
+use super::session_table::SessionTable;
 use crate::transport::LocalObject;
 use crate::{SpIBinder, StatusCode, death};
 
@@ -81,37 +82,6 @@ pub(super) struct SharedSession {
 /// Makes one connection more on which this side calls.
 pub(super) type MakeConnection =
     dyn Fn(&Arc<SharedSession>) -> Result<Box<Connection>, RpcError> + Send + Sync;
-
-type Objects = SessionObjects<Arc<dyn LocalObject>, Weak<RpcProxy>, OwnedFd>;
-
-/// The objects of a session, and what is to be sent about them.
-pub(super) struct SessionTable {
-    pub(super) session: Objects,
-    /// What is to be given back, by address: a peer that does not read must not make it grow.
-    releases: Vec<PendingRelease>,
-    /// Whether the last object is gone; the session ends when that has been sent.
-    is_last: bool,
-    /// What the one-way calls hold that wait.
-    queued_bytes: ServerCharge,
-    queued_files: ServerCharge,
-}
-
-impl SessionTable {
-    /// Charges the peer with the one-way calls that wait.
-    pub(super) fn charge_queue(&mut self) -> Result<(), OverShare> {
-        let (bytes, files) = self.session.queued();
-        self.queued_bytes.set(bytes)?;
-        self.queued_files.set(files)
-    }
-
-    /// Adds to what is to be given back.
-    fn owe(&mut self, release: PendingRelease) {
-        match self.releases.binary_search_by_key(&release.address, |it| it.address) {
-            Ok(place) => self.releases[place].amount += release.amount,
-            Err(place) => self.releases.insert(place, release),
-        }
-    }
-}
 
 /// Objects of ours that the peer has lost, each perhaps with the last that held it.
 ///
@@ -184,13 +154,7 @@ impl SharedSession {
     /// Makes a session; `account` is charged with what it holds for its peer.
     pub(super) fn new(terms: Terms, peer: Peer, account: &PeerAccount) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            table: Mutex::new(SessionTable {
-                session: SessionObjects::new(terms.role, terms.version, terms.limits),
-                releases: Vec::new(),
-                is_last: false,
-                queued_bytes: account.charge(ServerResource::OnewayBytes),
-                queued_files: account.charge(ServerResource::Files),
-            }),
+            table: Mutex::new(SessionTable::new(&terms, account)),
             has_releases: AtomicBool::new(false),
             retired: Retired::default(),
             pool: ConnectionPool::default(),
@@ -335,7 +299,7 @@ impl SharedSession {
             let mut table = self.table();
             let remains = table.session.end(reason.clone());
             // Nothing waits any more, and less is never refused.
-            let _ = table.charge_queue();
+            let _ = table.charge_queue().and_then(|()| table.objects.set(0));
             remains
         };
         let Some(remains) = remains else {
@@ -368,7 +332,12 @@ impl SharedSession {
 
     /// Takes in what the peer gave back.
     pub(super) fn take_back(&self, address: Option<Address>, amount: u32) -> Result<(), Ending> {
-        let released = self.table().session.returned(address, amount)?;
+        let released = {
+            let mut table = self.table();
+            let released = table.session.returned(address, amount)?;
+            table.discharge_objects(&released);
+            released
+        };
         self.settle(released);
         Ok(())
     }
@@ -442,6 +411,7 @@ impl SharedSession {
                 if let Some(proxy) = table.session.proxy(address).and_then(Weak::upgrade) {
                     return Ok(SpIBinder::from_remote(proxy));
                 }
+                table.charge_objects()?;
                 let this = self.this().ok_or(Ending::ShutDown)?;
                 let proxy = Arc::new(RpcProxy::new(this, address));
                 table.session.hold(address, Arc::downgrade(&proxy));
@@ -502,6 +472,7 @@ impl SharedSession {
         address: Address,
     ) -> Option<Arc<dyn LocalObject>> {
         let released = table.session.answered(address);
+        table.discharge_objects(&released);
         if let Some(release) = released.release {
             table.owe(release);
         }
