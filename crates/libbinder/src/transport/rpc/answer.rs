@@ -40,7 +40,11 @@ impl SharedSession {
         loop {
             match self.serve_next(connection)? {
                 Next::Again(same) => connection = same,
-                Next::Idle(idle) => return Ok(idle),
+                Next::Idle(idle) => {
+                    // What has come back for one-way calls, on which nobody waits.
+                    self.drain_idle();
+                    return Ok(idle);
+                }
             }
         }
     }

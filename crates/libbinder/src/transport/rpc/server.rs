@@ -185,6 +185,14 @@ impl RpcServer {
         self.inner.state().sessions.len()
     }
 
+    /// Returns how many objects of this side and of the clients all sessions hold.
+    #[must_use]
+    pub fn objects(&self) -> (usize, usize) {
+        let sessions: Vec<_> = self.inner.state().sessions.values().cloned().collect();
+        let counts = sessions.iter().map(|session| session.table().session.objects());
+        counts.fold((0, 0), |(ours, theirs), count| (ours + count.0, theirs + count.1))
+    }
+
     /// Returns how many connections there are, in both directions, and those that are being opened.
     #[must_use]
     pub fn connections(&self) -> usize {
