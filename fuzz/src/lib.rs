@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod command_stream;
+pub mod forwarded_parcels;
 pub mod fuse_request;
 pub mod manager_transactions;
 pub mod parcel_values;

@@ -78,6 +78,8 @@ pub struct OutgoingCall {
     pub flags: u32,
     /// Its place among the one-way calls to the object.
     pub async_number: u64,
+    /// How many microseconds the caller will wait; 0 to a peer that does not know what this means.
+    pub timeout_us: u64,
 }
 
 /// Checks that a call may be sent, before anything is counted for it.
@@ -106,7 +108,8 @@ pub fn transact(
         flags: call.flags.into(),
         async_number: call.async_number.into(),
         parcel_bytes: parcel_bytes.into(),
-        reserved: [0; 12],
+        timeout_us: call.timeout_us.into(),
+        reserved: [0; 4],
     };
     Ok(ParcelHead::new(wire_header(COMMAND_TRANSACT, body_bytes).as_bytes(), header.as_bytes()))
 }

@@ -93,6 +93,13 @@ impl<F> Inbox<F> {
         &mut self.buffer
     }
 
+    /// Gives up the memory for what arrives next, if nothing has arrived: the connection is idle.
+    pub fn rest(&mut self) {
+        if self.is_empty() {
+            (self.buffer, self.start) = (Vec::new(), 0);
+        }
+    }
+
     /// Returns how long messages have been at most.
     #[must_use]
     pub fn usual_bytes(&self) -> usize {
@@ -183,6 +190,7 @@ impl<F> Inbox<F> {
                 let (code, flags) = (header.code.get(), header.flags.get());
                 let (target, async_number) =
                     (Address::parse(header.address), header.async_number.get());
+                let timeout_us = header.timeout_us.get();
                 let place = place(&parcel, end);
                 let lists = take_lists(&parcel, &mut self.files);
                 let mut body = self.take_body(place, lists, end);
@@ -190,7 +198,14 @@ impl<F> Inbox<F> {
                     body.bad = Some(Box::new(bad.into()));
                     None
                 });
-                RpcMessage::Transact(RpcTransaction { address, code, flags, async_number, body })
+                RpcMessage::Transact(RpcTransaction {
+                    address,
+                    code,
+                    flags,
+                    async_number,
+                    timeout_us,
+                    body,
+                })
             }
             Parts::Reply { status, parcel } => {
                 let place = place(&parcel, end);

@@ -37,6 +37,7 @@ pub use inbox::{Inbox, Partial};
 pub use limits::{MAX_FILES, SessionLimits};
 pub use message::{BadParcel, Listed, ReceivedParcel, Reply, RpcMessage, RpcTransaction};
 pub use session::{Entered, SendRefusal, SessionObjects, SessionRemains, Start};
+pub use special::Extensions;
 pub use turns::{CallDirection, NestedCall, Turns};
 pub use version::{ProtocolVersion, UnknownVersion};
 

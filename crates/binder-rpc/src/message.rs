@@ -118,6 +118,9 @@ pub struct RpcTransaction<F> {
     pub flags: u32,
     /// Its place among the one-way calls to the object.
     pub async_number: u64,
+    /// How many microseconds the caller will wait; 0 if it does not say. Of a peer that has not agreed
+    /// to say so, it means nothing.
+    pub timeout_us: u64,
     /// The arguments.
     pub body: ReceivedParcel<F>,
 }

@@ -1,7 +1,7 @@
 //! The calls to no object: codes, and the parcels of their answers.
 
 use zerocopy::FromBytes;
-use zerocopy::little_endian::I32;
+use zerocopy::little_endian::{I32, U32};
 
 use crate::wire::SESSION_ID_BYTES;
 use crate::{Ending, SessionId};
@@ -12,6 +12,9 @@ pub const GET_ROOT: u32 = 0;
 pub const GET_MAX_THREADS: u32 = 1;
 /// Asks for the id under which further connections join the session.
 pub const GET_SESSION_ID: u32 = 2;
+/// Asks what the other side knows beside Android's protocol. Whoever asks says by that that it knows all
+/// of [`Extensions`]; Android's libbinder answers that it knows no such call.
+pub const GET_EXTENSIONS: u32 = u32::from_be_bytes(*b"anb1");
 
 /// The first word of an absent binder in a parcel.
 pub const NULL: u32 = 0;
@@ -19,6 +22,40 @@ pub const NULL: u32 = 0;
 pub const BINDER: u32 = 1;
 /// The first word of a descriptor in a parcel.
 pub const DESCRIPTOR: u32 = 2;
+
+/// What a side knows beside Android's protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extensions {
+    /// Calls say how long their caller will wait ([`timeout_us`](crate::RpcTransaction::timeout_us)).
+    pub has_timeouts: bool,
+}
+
+impl Extensions {
+    /// All that this crate knows.
+    pub const ALL: Self = Self { has_timeouts: true };
+
+    const HAS_TIMEOUTS: u32 = 1;
+
+    /// Returns the parcel that answers [`GET_EXTENSIONS`]: its code once more, and a bit for each.
+    #[must_use]
+    pub fn answer(self) -> [u8; 8] {
+        let bits = if self.has_timeouts { Self::HAS_TIMEOUTS } else { 0 };
+        let mut parcel = [0; 8];
+        parcel[..4].copy_from_slice(&GET_EXTENSIONS.to_le_bytes());
+        parcel[4..].copy_from_slice(&bits.to_le_bytes());
+        parcel
+    }
+
+    /// Reads the answer to [`GET_EXTENSIONS`]: one that is none means that nothing is known.
+    #[must_use]
+    pub fn read(parcel: &[u8]) -> Self {
+        let Ok(([code, bits], _)) = <[U32; 2]>::read_from_prefix(parcel) else {
+            return Self::default();
+        };
+        let is_answer = code.get() == GET_EXTENSIONS;
+        Self { has_timeouts: is_answer && bits.get() & Self::HAS_TIMEOUTS != 0 }
+    }
+}
 
 /// Returns the parcel that answers [`GET_MAX_THREADS`].
 #[must_use]
@@ -55,5 +92,19 @@ pub fn read_session_id(parcel: &[u8]) -> Result<SessionId, Ending> {
     match usize::try_from(length.get()) {
         Ok(SESSION_ID_BYTES) => id.first_chunk().copied().ok_or(Ending::BadAnswer),
         _ => Err(Ending::BadAnswer),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_of_another_library_is_no_extension() {
+        assert_eq!(Extensions::read(&Extensions::ALL.answer()), Extensions::ALL);
+        assert_eq!(Extensions::read(&Extensions::default().answer()), Extensions::default());
+        for other in [&[][..], &[0; 8], &[255; 8], &GET_EXTENSIONS.to_le_bytes()] {
+            assert_eq!(Extensions::read(other), Extensions::default());
+        }
     }
 }

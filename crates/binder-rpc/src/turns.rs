@@ -62,6 +62,12 @@ impl Turns {
             }
     }
 
+    /// Returns whether the answer to a call of ours has not come.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.stack.last() == Some(&NestedCall::Ours)
+    }
+
     /// Takes down a call of ours that is being sent; [`may_call`](Self::may_call) has allowed it.
     pub fn call(&mut self) {
         self.stack.push(NestedCall::Ours);

@@ -107,8 +107,11 @@ wire! {
         async_number: U64,
         /// The bytes of the parcel; version 0 knows them from the body.
         parcel_bytes: U32,
+        /// How many microseconds the caller will wait, between two sides that know this
+        /// ([`Extensions`](crate::Extensions)); to others zero, as Android has it.
+        timeout_us: U64,
         /// Zero.
-        reserved: [u8; 12],
+        reserved: [u8; 4],
     }
 }
 

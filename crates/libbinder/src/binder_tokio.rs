@@ -38,21 +38,21 @@ thread_local! {
     static DEFERRED: RefCell<Option<Option<Deferred>>> = const { RefCell::new(None) };
 }
 
-/// Takes a call down if this thread does that, else gives the parcel back.
+/// Takes a call down if this thread does that, else returns the parcel.
 pub(crate) fn defer(
     binder: &SpIBinder,
     code: TransactionCode,
     data: Parcel,
     flags: TransactionFlags,
-) -> Result<(), Parcel> {
+) -> Option<Parcel> {
     // Not in the destructors of the thread's own variables, where there may be no slot any more.
     let takes_down = DEFERRED.try_with(|slot| matches!(*slot.borrow(), Some(None)));
     if !takes_down.unwrap_or(false) {
-        return Err(data);
+        return Some(data);
     }
     let deferred = Deferred { binder: binder.clone(), code, data, flags };
     DEFERRED.set(Some(Some(deferred)));
-    Ok(())
+    None
 }
 
 /// Puts back what an outer one takes down, even if `call` panics.

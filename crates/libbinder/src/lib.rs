@@ -107,6 +107,7 @@ mod asynchronous;
 #[cfg(feature = "tokio")]
 pub mod binder_tokio;
 mod bundle;
+mod deadline;
 mod death;
 mod file;
 mod holder;
@@ -116,6 +117,7 @@ mod native;
 mod object;
 mod parcel;
 mod proxy;
+mod reconnect;
 mod serialize;
 pub mod service_manager;
 mod stability;
@@ -129,11 +131,13 @@ pub mod transport;
 pub use accessor::{Accessor, AccessorProvider, ConnectionInfo, delegate_accessor};
 pub use asynchronous::{BinderAsyncPool, BoxFuture};
 pub use bundle::{PersistableBundle, ValueType};
+pub use deadline::{with_deadline, with_timeout};
 pub use death::DeathRecipient;
 pub use file::ParcelFileDescriptor;
 pub use holder::ParcelableHolder;
 pub use interface::BinderFeatures;
 pub use object::{IBinder, SpIBinder, WpIBinder};
+pub use reconnect::reconnecting;
 pub use serialize::Parcelable;
 pub use service_manager::{
     LazyServiceGuard, ServiceManager, add_service, check_interface, check_service,

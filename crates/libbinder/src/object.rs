@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use crate::interface::{
     DUMP_TRANSACTION, EXTENSION_TRANSACTION, INTERFACE_TRANSACTION, PING_TRANSACTION,
@@ -11,7 +12,7 @@ use crate::interface::{
 };
 use crate::parcel::{BorrowedParcel, Parcel, Place};
 use crate::transport::{LocalObject, RemoteObject, serve_parcel};
-use crate::{DeathRecipient, FromIBinder, Stability, StatusCode, Strong};
+use crate::{DeathRecipient, FromIBinder, Stability, StatusCode, Strong, deadline};
 
 /// A strong reference to an object: while it lives, so does the object, unless its process dies.
 #[derive(Clone)]
@@ -19,6 +20,8 @@ pub struct SpIBinder {
     object: Object,
     /// The interface that calls are made for, once a caller has named it.
     descriptor: Option<&'static str>,
+    /// How long each call by this reference may take.
+    timeout: Option<Duration>,
 }
 
 /// An object of this process or of another.
@@ -31,14 +34,30 @@ pub enum Object {
 }
 
 impl SpIBinder {
-    /// An object of this process.
+    /// An object of this process; of one that only [forwards](LocalObject::forwards), what it stands for.
     pub fn from_local(object: Arc<dyn LocalObject>) -> Self {
-        Self { object: Object::Local(object), descriptor: None }
+        match object.forwards() {
+            Some(target) => Self::from_remote(Arc::clone(target)),
+            None => Self::as_it_is(object),
+        }
+    }
+
+    /// An object of this process, also one that stands for another.
+    pub(crate) fn as_it_is(object: Arc<dyn LocalObject>) -> Self {
+        Self { object: Object::Local(object), descriptor: None, timeout: None }
     }
 
     /// An object elsewhere, for transports.
     pub fn from_remote(object: Arc<dyn RemoteObject>) -> Self {
-        Self { object: Object::Remote(object), descriptor: None }
+        Self { object: Object::Remote(object), descriptor: None, timeout: None }
+    }
+
+    /// The same, unless it is an object that stands for another: then that.
+    pub(crate) fn at_home(self) -> Self {
+        match self.as_local().and_then(|object| object.forwards()) {
+            Some(target) => Self::from_remote(Arc::clone(target)),
+            None => self,
+        }
     }
 
     /// The object itself or its proxy.
@@ -84,7 +103,15 @@ impl SpIBinder {
             Object::Local(object) => WeakObject::Local(Arc::downgrade(object)),
             Object::Remote(object) => WeakObject::Remote(Arc::downgrade(object)),
         };
-        WpIBinder { object, descriptor: self.descriptor }
+        WpIBinder { object, descriptor: self.descriptor, timeout: self.timeout }
+    }
+
+    /// The same object, by a reference whose calls fail with [`StatusCode::TIMED_OUT`] if they are not answered in
+    /// time. Interfaces that are made of it, and clones, have the timeout too; it is no part of what is sent. Calls of an
+    /// object of this process run to their end.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
     }
 
     /// The same object, called for this interface.
@@ -126,12 +153,18 @@ impl SpIBinder {
                 if let Some(known) = object.facts().descriptor() {
                     return Ok(known.to_owned());
                 }
-                let data = Parcel::for_codec(object.codec());
+                let mut data = Parcel::for_codec(object.codec());
+                data.set_deadline(self.deadline());
                 let reply = object.submit_transact(INTERFACE_TRANSACTION, data, 0)?;
                 let descriptor = reply.read_string16()?.ok_or(StatusCode::UNEXPECTED_NULL)?;
                 Ok(object.facts().learn_descriptor(descriptor).to_owned())
             }
         }
+    }
+
+    /// When a call ends that is made by this reference now.
+    fn deadline(&self) -> Option<Instant> {
+        deadline::earliest(deadline::of_scope(), self.timeout.and_then(deadline::after))
     }
 
     fn place(&self) -> Place {
@@ -295,20 +328,23 @@ impl IBinderInternal for SpIBinder {
     fn submit_transact(
         &self,
         code: TransactionCode,
-        data: Parcel,
+        mut data: Parcel,
         flags: TransactionFlags,
     ) -> Result<Parcel, StatusCode> {
         if data.is_for_another(self.place()) {
             return Err(StatusCode::BAD_VALUE);
         }
+        data.set_deadline(self.deadline());
         #[cfg(feature = "tokio")]
-        let data = match crate::binder_tokio::defer(self, code, data, flags) {
+        let Some(data) = crate::binder_tokio::defer(self, code, data, flags) else {
             // The caller does not look at this parcel: the call is made, and answered, later.
-            Ok(()) => return Ok(Parcel::new()),
-            Err(data) => data,
+            return Ok(Parcel::new());
         };
         match &self.object {
-            Object::Local(object) => serve_parcel(object, code, data, flags),
+            Object::Local(object) => {
+                let _scope = data.deadline().map(|it| deadline::enter(Some(it)));
+                serve_parcel(object, code, data, flags)
+            }
             Object::Remote(object) => object.submit_transact(code, data, flags),
         }
     }
@@ -407,6 +443,7 @@ impl fmt::Debug for SpIBinder {
 pub struct WpIBinder {
     object: WeakObject,
     descriptor: Option<&'static str>,
+    timeout: Option<Duration>,
 }
 
 #[derive(Clone)]
@@ -423,7 +460,7 @@ impl WpIBinder {
             WeakObject::Local(object) => Object::Local(object.upgrade()?),
             WeakObject::Remote(object) => Object::Remote(object.upgrade()?),
         };
-        Some(SpIBinder { object, descriptor: self.descriptor })
+        Some(SpIBinder { object, descriptor: self.descriptor, timeout: self.timeout })
     }
 
     fn place(&self) -> Place {

@@ -13,6 +13,7 @@ use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use ::parcel::token::TokenForm;
 use ::parcel::{Reader, Writer, token};
@@ -50,6 +51,8 @@ pub struct BorrowedParcel<'a> {
     is_sent: bool,
     /// The object for whose call it was prepared, by its place in memory; of others, none.
     prepared_for: Option<Place>,
+    /// When the call that it is sent with ends.
+    deadline: Option<Instant>,
     lent: PhantomData<&'a mut ()>,
 }
 
@@ -223,6 +226,7 @@ impl BorrowedParcel<'_> {
             is_sensitive: false,
             is_sent: false,
             prepared_for: None,
+            deadline: None,
             lent: PhantomData,
         }
     }
@@ -235,6 +239,17 @@ impl BorrowedParcel<'_> {
     /// Whether it was prepared for a call of another object.
     pub(crate) fn is_for_another(&self, object: Place) -> bool {
         self.prepared_for.is_some_and(|prepared_for| prepared_for != object)
+    }
+
+    /// When the call that it is sent with ends, answered or not.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Has the call that it is sent with end by then; earlier, if that was said before.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = crate::deadline::earliest(self.deadline, deadline);
     }
 
     /// The same parcel, lent on for a shorter time.

@@ -6,6 +6,7 @@ use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::time::Duration;
 
 use crate::parcel::BorrowedParcel;
 use crate::{
@@ -62,6 +63,18 @@ impl<I: FromIBinder + ?Sized> Strong<I> {
     #[must_use]
     pub fn downgrade(this: &Self) -> Weak<I> {
         Weak::new(this)
+    }
+
+    /// The same object, whose calls fail with [`StatusCode::TIMED_OUT`] if they are not answered in time; see
+    /// [`SpIBinder::with_timeout`].
+    ///
+    /// # Panics
+    ///
+    /// Never: an object's interface does not change.
+    #[must_use]
+    pub fn with_timeout(this: &Self, timeout: Duration) -> Self {
+        let object = this.0.as_binder().with_timeout(timeout);
+        FromIBinder::try_from(object).expect("an object's interface does not change")
     }
 
     /// The same object, called without blocking; `P` says on which threads.

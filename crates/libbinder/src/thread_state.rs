@@ -3,6 +3,9 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::deadline;
 
 /// Who a call comes from, as its transport knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,6 +18,8 @@ pub struct CallerIdentity {
     pub sid: Option<CString>,
     /// The certificate (DER) that the peer showed, over TLS.
     pub certificate: Option<Arc<[u8]>>,
+    /// When it stops waiting for the answer, if it said so.
+    pub deadline: Option<Instant>,
 }
 
 thread_local! {
@@ -33,6 +38,8 @@ impl Drop for Restore {
 
 /// Runs `serve` as a call from `caller`. Calls nest.
 pub fn with_caller<R>(caller: CallerIdentity, serve: impl FnOnce() -> R) -> R {
+    // What the thread waits for has nothing to do with what it serves meanwhile.
+    let _scope = deadline::enter(None);
     let _restore = Restore(CALLER.with(|slot| slot.borrow_mut().replace(caller)));
     serve()
 }
@@ -79,6 +86,19 @@ impl ThreadState {
     #[must_use]
     pub fn get_calling_certificate() -> Option<Arc<[u8]>> {
         of_caller(|caller| caller.certificate.clone()).flatten()
+    }
+
+    /// When the caller stops waiting for the answer: `None` if it waits for ever or does not say, as over a device and
+    /// from other libraries. Outside of a call it is the deadline of the [scope](crate::with_timeout).
+    #[must_use]
+    pub fn deadline() -> Option<Instant> {
+        deadline::earliest(deadline::of_scope(), of_caller(|caller| caller.deadline).flatten())
+    }
+
+    /// How long the caller waits for the answer still, zero if it does no more; else as [`Self::deadline`].
+    #[must_use]
+    pub fn remaining() -> Option<Duration> {
+        Self::deadline().map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
     /// Whether this thread is serving a call.

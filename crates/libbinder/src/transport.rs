@@ -41,6 +41,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 pub mod driver;
+pub mod forward;
 pub mod rpc;
 mod serve;
 
@@ -99,7 +100,8 @@ pub trait ObjectCodec: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StatusCode::INVALID_OPERATION`] for a proxy of another transport.
+    /// [`StatusCode::INVALID_OPERATION`] for a proxy of another transport: a [forwarding](forward) object is tried
+    /// next.
     fn name_binder(&self, binder: &SpIBinder) -> Result<WireName, StatusCode>;
 
     /// Takes back what [`Self::name_binder`] counted: the parcel was not sent.
@@ -196,6 +198,11 @@ pub trait RemoteObject: Any + fmt::Debug + Send + Sync {
         std::ptr::addr_eq(std::ptr::from_ref(self), std::ptr::from_ref(other))
     }
 
+    /// The object that is written into parcels instead of this one, if this one stands for others.
+    fn stands_for(&self) -> Option<Arc<dyn RemoteObject>> {
+        None
+    }
+
     /// For the transport to recognise its own.
     fn as_any(&self) -> &dyn Any;
 
@@ -248,6 +255,11 @@ pub trait LocalObject: Any + Send + Sync {
 
     /// Sets that.
     fn set_requesting_sid(&self, enable: bool);
+
+    /// The proxy of another transport that this object stands for, if it does: see [`forward`].
+    fn forwards(&self) -> Option<&Arc<dyn RemoteObject>> {
+        None
+    }
 
     /// For getting at the service behind it.
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;

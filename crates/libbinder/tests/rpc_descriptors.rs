@@ -56,6 +56,7 @@ fn session_id(stream: &mut TcpStream) -> SessionId {
         code: special::GET_SESSION_ID,
         flags: 0,
         async_number: 0,
+        timeout_us: 0,
     };
     let head =
         encode::transact(&call, encode::Extent::default(), &binder_rpc::SessionLimits::default());

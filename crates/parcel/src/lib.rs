@@ -17,6 +17,7 @@ pub mod bytes;
 pub mod driver;
 mod element;
 mod error;
+pub mod layout;
 mod reader;
 mod reply;
 pub mod rpc;

@@ -183,6 +183,7 @@ fn call(session: &mut Side, address: Address, order: Option<u64>) -> Result<(), 
         code: 1,
         flags: u32::from(order.is_some()),
         async_number: order.unwrap_or(0),
+        timeout_us: 0,
     };
     let head = encode::transact(&call, encode::Extent::default(), &limits).expect("short");
     match read_with(&head, 0, session.version())? {
@@ -235,7 +236,14 @@ fn one_ways_that_wait_hold_few_descriptors() {
     let mut bring = |order, files: u32| {
         let body = ReceivedParcel { files: (0..files).collect(), ..ReceivedParcel::default() };
         let (code, flags, callee) = (1, 1, Some(address));
-        let oneway = RpcTransaction { address: callee, code, flags, async_number: order, body };
+        let oneway = RpcTransaction {
+            address: callee,
+            code,
+            flags,
+            async_number: order,
+            timeout_us: 0,
+            body,
+        };
         session.accept_oneway(address, oneway).map(|accepted| match accepted {
             Oneway::Run(..) => while session.oneway_ran(address).is_ok() {},
             Oneway::Wait(_) => {}

@@ -8,7 +8,7 @@ use ::parcel::driver::FlatObject;
 use ::parcel::rpc::RpcObject;
 
 use super::BorrowedParcel;
-use crate::transport::{RpcVersion, WireFormat, WireName};
+use crate::transport::{RpcVersion, WireFormat, WireName, forward};
 use crate::{SpIBinder, Stability, StatusCode};
 
 /// An object in a parcel.
@@ -41,7 +41,8 @@ impl BorrowedParcel<'_> {
     ///
     /// # Errors
     ///
-    /// [`StatusCode::INVALID_OPERATION`] for an object of another transport.
+    /// [`StatusCode::INVALID_OPERATION`] for an object of another transport, if parcels of either do not say where their
+    /// objects are; of others a [forwarding](forward) object is written.
     pub fn write_binder(&mut self, binder: Option<&SpIBinder>) -> Result<(), StatusCode> {
         self.write_bare_binder(binder)?;
         let level = binder.map_or(Stability::NULL_LEVEL, |binder| binder.stability().level());
@@ -63,9 +64,21 @@ impl BorrowedParcel<'_> {
             });
             return Ok(());
         };
+        let instead = binder.as_remote().and_then(|object| object.stands_for());
+        let instead = instead.map(SpIBinder::from_remote);
+        let exported;
+        let mut binder = instead.as_ref().unwrap_or(binder);
         let (name, shown) = match &self.codec {
             Some(codec) => {
-                let name = codec.name_binder(binder)?;
+                let name = match (codec.name_binder(binder), binder.as_remote()) {
+                    (Err(StatusCode::INVALID_OPERATION), Some(target)) => {
+                        let object = forward::export(target, format)?;
+                        exported = SpIBinder::as_it_is(object);
+                        binder = &exported;
+                        codec.name_binder(binder)
+                    }
+                    (named, _) => named,
+                }?;
                 (Some(name), name)
             }
             None => (None, WireName::Binder { binder: 1, cookie: 0, flags: 0 }),
@@ -116,7 +129,7 @@ impl BorrowedParcel<'_> {
         let place = self.place_of(offset);
         if let Ok(place) = place {
             match &self.objects.borrow()[place].held {
-                HeldObject::Binder { binder, .. } => return Ok(binder.clone()),
+                HeldObject::Binder { binder, .. } => return Ok(binder.clone().at_home()),
                 HeldObject::File(_) => return Err(StatusCode::BAD_TYPE),
                 HeldObject::Unread => {}
             }
@@ -125,7 +138,7 @@ impl BorrowedParcel<'_> {
         // versions of RPC do not say.
         let is_told = place.is_ok() || self.has_untold_binders();
         let codec = self.codec.as_ref().filter(|_| is_told).ok_or(StatusCode::BAD_TYPE)?;
-        let binder = codec.find_binder(name)?;
+        let binder = codec.find_binder(name)?.at_home();
         let held = HeldObject::Binder { binder: binder.clone(), name: None };
         self.objects_mut(|objects| match place {
             Ok(place) => objects[place].held = held,

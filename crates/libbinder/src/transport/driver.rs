@@ -8,7 +8,7 @@
 //!   what lies in the receive buffer.
 //! - `call` sends calls, serves them and does all that is read besides; `pool` are the threads.
 //! - `nodes` are objects of this process as the driver knows them; `handles` and `proxy` are objects
-//!   of others; `freeze` tells of their freezes.
+//!   of others; `freeze` tells of their freezes. `timed` makes calls that have a deadline.
 //! - `process_state` is the device that is used if the program names none.
 
 mod call;
@@ -21,6 +21,7 @@ mod pool;
 mod process_state;
 mod proxy;
 mod received;
+mod timed;
 
 pub use device::{DeviceError, DeviceOptions, DriverDevice};
 pub use freeze::{FrozenState, FrozenStateChangeCallback};

@@ -3,7 +3,7 @@
 //! What a session decides is in the crate `binder_rpc`; here are its sockets and threads. A
 //! `connection` is one socket with its bytes; it belongs to one thread at a time. Our own calls
 //! take one from the `pool` and wait on it (`call`); the peer's calls arrive on others, each with
-//! a thread that serves (`answer`). A `shared` session is what they have in common. The answers to
+//! a thread that serves (`answer`) while it is in use (`served`). A `shared` session is what they have in common. The answers to
 //! calls that are `awaited` are read by one thread for all of them, the `reader`.
 
 mod answer;
@@ -21,8 +21,10 @@ mod pool;
 mod proxy;
 mod quota;
 mod reader;
+mod served;
 mod server;
 mod session;
+mod session_table;
 mod shared;
 mod socket_file;
 #[cfg(feature = "tls")]
@@ -32,6 +34,7 @@ pub use binder_rpc::handshake::{FdMode as FileDescriptorTransportMode, Handshake
 pub use binder_rpc::{Ending, ProtocolVersion, SessionLimits};
 pub use endpoint::PeerAddress;
 pub use error::RpcError;
+pub use peer::PeerIdentity;
 pub use server::RpcServer;
 pub use session::RpcSession;
 #[cfg(feature = "tls")]

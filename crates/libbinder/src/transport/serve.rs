@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::{CallerIdentity, LocalObject, TransactionCode, TransactionFlags, with_caller};
+use super::{CallerIdentity, LocalObject, TransactionCode, TransactionFlags, forward, with_caller};
 use crate::StatusCode;
 use crate::binder_impl::IBinderInternal as _;
 use crate::interface::{
@@ -44,6 +44,9 @@ pub fn serve_parcel(
     mut data: Parcel,
     flags: TransactionFlags,
 ) -> Result<Parcel, StatusCode> {
+    if let Some(remote) = target.forwards() {
+        return forward::forward(remote, code, data, flags);
+    }
     let mut reply = data.codec().map_or_else(Parcel::new, |codec| Parcel::for_codec(codec.clone()));
     if flags & FLAG_CLEAR_BUF != 0 {
         data.mark_sensitive();

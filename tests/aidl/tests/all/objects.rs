@@ -250,7 +250,8 @@ fn the_caller_is_this_process_unless_a_transport_says_otherwise() {
     assert_eq!(own[0], std::process::id().cast_signed());
     assert!(!binder::is_handling_transaction());
     let sid = CString::new("u:r:test:s0").unwrap();
-    let outer = CallerIdentity { pid: 10, uid: 11, sid: Some(sid.clone()), certificate: None };
+    let outer =
+        CallerIdentity { pid: 10, uid: 11, sid: Some(sid.clone()), ..CallerIdentity::default() };
     let inner = CallerIdentity { pid: 20, uid: 21, ..CallerIdentity::default() };
     with_caller(outer, || {
         assert!(ThreadState::is_handling_transaction());

@@ -62,6 +62,21 @@ impl Side {
         self.proxy(id)
     }
 
+    /// Sends an object to the other side, whosever it is.
+    pub(crate) fn send(
+        self: &Arc<Self>,
+        to: &Arc<Self>,
+        object: &SpIBinder,
+    ) -> Result<SpIBinder, StatusCode> {
+        for side in [self, to] {
+            *side.this.lock().unwrap() = Arc::downgrade(side);
+        }
+        let mut parcel = Parcel::for_codec(self.clone());
+        parcel.write_binder(Some(object))?;
+        let received = to.receive(parcel);
+        Ok(received.read_binder()?.expect("not null"))
+    }
+
     fn this(&self) -> Arc<Self> {
         self.this.lock().unwrap().upgrade().unwrap()
     }
@@ -257,7 +272,7 @@ impl RemoteObject for Proxy {
         let target = target.ok_or(StatusCode::DEAD_OBJECT)?;
         let target: &Arc<dyn LocalObject> = target.as_local().ok_or(StatusCode::BAD_TYPE)?;
         let data = peer.receive(data);
-        let caller = CallerIdentity { pid: 1, uid: 2, sid: None, certificate: None };
+        let caller = CallerIdentity { pid: 1, uid: 2, ..CallerIdentity::default() };
         let reply = serve(target, caller, code, data, flags)?;
         Ok(self.side.receive(reply))
     }

@@ -1,6 +1,7 @@
 //! Our library and others, each with the other.
 
 mod awaited;
+mod matrix;
 mod rpc;
 mod suite;
 mod tls;

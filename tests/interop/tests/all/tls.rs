@@ -138,3 +138,44 @@ fn a_client_that_stops_within_a_record_is_given_up() {
     wait_until(|| server.sessions() == 0);
     passing.join().unwrap();
 }
+
+#[test]
+fn a_server_knows_the_names_in_a_certificate_and_decides_by_them() {
+    let authority = Authority::new();
+    let (server, port) = serve(&authority.issue("localhost", &authority, false));
+    server.set_authorizer(|peer| match peer.spiffe_id().as_deref() {
+        Some("spiffe://example.org/greeter") => Ok(None),
+        other => Err(format!("{other:?}")),
+    });
+    let with = |uris: &[&str]| connect(port, &authority.issue_with(uris, &authority).1).is_ok();
+    assert!(with(&["spiffe://example.org/greeter"]));
+    assert!(!with(&["spiffe://example.org/other"]));
+    assert!(!with(&["https://example.org/greeter"]));
+    assert!(!with(&["spiffe://example.org/greeter", "spiffe://example.org/other"]));
+    assert!(!with(&[]));
+}
+
+#[test]
+fn certificates_and_lists_of_revoked_ones_are_changed_while_a_server_runs() {
+    let (ours, next) = (Authority::new(), Authority::new());
+    let (server, port) = serve(&ours.issue("localhost", &ours, false));
+    let (serial, client) = ours.issue_with(&["spiffe://example.org/a"], &ours);
+    let other = ours.issue("other", &ours, false);
+    let before = connect(port, &client).unwrap();
+    let lists = ours.revoke(&serial);
+    let changed = ours.issue("localhost", &ours, false).with_revocation_lists(lists.as_bytes());
+    server.set_tls_credentials(&changed.unwrap()).unwrap();
+    assert!(matches!(connect(port, &client), Err(RpcError::Tls(_))), "it is revoked");
+    assert!(connect(port, &other).is_ok());
+    // A session that there was goes on.
+    before.as_binder().ping_binder().unwrap();
+
+    // Another issuer, from the next connection on.
+    server.set_tls_credentials(&next.issue("localhost", &next, false)).unwrap();
+    assert!(connect(port, &other).is_err());
+    assert!(connect(port, &next.issue("somebody", &next, false)).is_ok());
+    assert!(next.issue("x", &next, false).with_revocation_lists(b"no list").is_ok());
+    let plain = RpcServer::new_inet(host::new_host().as_binder(), "127.0.0.1", 0_u32).unwrap();
+    let refused = plain.set_tls_credentials(&next.issue("localhost", &next, false));
+    assert!(matches!(refused, Err(RpcError::NotTls)));
+}

@@ -199,7 +199,7 @@ impl DeviceShared {
             tracing::error!(%error, "no security context");
             None
         });
-        CallerIdentity { pid, uid, sid, certificate: None }
+        CallerIdentity { pid, uid, sid, ..CallerIdentity::default() }
     }
 
     /// Makes a parcel of what was received: from then on it holds what it names. What is still to be

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::device::DeviceShared;
 use super::freeze::FreezeListeners;
+use super::timed;
 use crate::StatusCode;
+use crate::interface::FLAG_ONEWAY;
 use crate::transport::{
     DeathLinks, DeathNotice, ObjectCodec, Parcel, ProxyFacts, RemoteObject, TransactionCode,
     TransactionFlags,
@@ -38,6 +40,23 @@ impl HandleProxy {
             is_given_back: AtomicBool::new(false),
         }
     }
+
+    /// Makes a call on this thread, and waits for its reply for as long as that takes.
+    pub(super) fn call_now(
+        &self,
+        code: TransactionCode,
+        data: Parcel,
+        flags: TransactionFlags,
+    ) -> Result<Parcel, StatusCode> {
+        if self.is_known_dead.load(Ordering::Relaxed) {
+            return Err(StatusCode::DEAD_OBJECT);
+        }
+        let result = self.device.call(self.handle, code, data, flags);
+        if let Err(StatusCode::DEAD_OBJECT) = result {
+            self.is_known_dead.store(true, Ordering::Relaxed);
+        }
+        result
+    }
 }
 
 impl RemoteObject for HandleProxy {
@@ -58,11 +77,13 @@ impl RemoteObject for HandleProxy {
         if self.is_known_dead.load(Ordering::Relaxed) {
             return Err(StatusCode::DEAD_OBJECT);
         }
-        let result = self.device.call(self.handle, code, data, flags);
-        if let Err(StatusCode::DEAD_OBJECT) = result {
-            self.is_known_dead.store(true, Ordering::Relaxed);
+        match data.deadline() {
+            // The driver takes a one-way at once.
+            Some(due) if flags & FLAG_ONEWAY == 0 => {
+                timed::call(self.device.proxy(self.handle), code, data, flags, due)
+            }
+            _ => self.call_now(code, data, flags),
         }
-        result
     }
 
     fn link_to_death(&self, recipient: &Arc<DeathNotice>) -> Result<(), StatusCode> {

@@ -3,35 +3,54 @@
 use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use binder_rpc::{
-    Address, Ending, MAX_FILES, Oneway, RpcMessage, RpcTransaction, SessionSide, encode, special,
+    Address, Ending, Extensions, MAX_FILES, Oneway, RpcMessage, RpcTransaction, SessionSide,
+    encode, special,
 };
 
 use super::call::serving;
 use super::codec::{count_files, files};
-use super::connection::{Connection, WaitFor};
+use super::connection::Connection;
 use super::link::ReadMode;
 use super::shared::{SharedSession, Tell};
-use crate::StatusCode;
 use crate::transport::{Parcel, serve};
+use crate::{StatusCode, deadline};
+
+/// How long a thread waits for the next call of a connection before it leaves that to the reader. Calls that come
+/// sooner find it waiting.
+const IDLE_TIME: Duration = Duration::from_millis(200);
+
+/// What becomes of a connection after a message, or without one.
+enum Next {
+    Again(Box<Connection>),
+    Idle(Box<Connection>),
+}
 
 impl SharedSession {
-    /// Serves a connection on which the peer calls, until its end.
-    pub(super) fn serve_connection(self: &Arc<Self>, mut connection: Box<Connection>) -> Ending {
+    /// Serves a connection on which the peer calls, until it is idle or over.
+    pub(super) fn serve_connection(
+        self: &Arc<Self>,
+        mut connection: Box<Connection>,
+    ) -> Result<Box<Connection>, Ending> {
+        if connection.has_unsent() {
+            connection.send_unsent_now()?;
+        }
         loop {
-            match self.serve_next(connection) {
-                Ok(same) => connection = same,
-                Err(ending) => return ending,
+            match self.serve_next(connection)? {
+                Next::Again(same) => connection = same,
+                Next::Idle(idle) => {
+                    // What has come back for one-way calls, on which nobody waits.
+                    self.drain_idle();
+                    return Ok(idle);
+                }
             }
         }
     }
 
     /// Waits for one message and does what it asks.
-    fn serve_next(
-        self: &Arc<Self>,
-        mut connection: Box<Connection>,
-    ) -> Result<Box<Connection>, Ending> {
+    fn serve_next(self: &Arc<Self>, mut connection: Box<Connection>) -> Result<Next, Ending> {
         let message = loop {
             if let Some(message) = connection.arrived()? {
                 break message;
@@ -40,7 +59,9 @@ impl SharedSession {
                 // Before this thread may sleep for long.
                 self.flush(&mut connection)?;
             }
-            connection.wait(WaitFor::Call)?;
+            if connection.wait_for_call(IDLE_TIME)? {
+                return Ok(Next::Idle(connection));
+            }
         };
         let connection = match message {
             RpcMessage::Transact(transaction) => self.answer(connection, transaction)?,
@@ -50,7 +71,7 @@ impl SharedSession {
             }
         };
         self.drop_retired();
-        Ok(connection)
+        Ok(Next::Again(connection))
     }
 
     /// Runs a call of the peer and answers it.
@@ -89,14 +110,25 @@ impl SharedSession {
         // Who is unknown has nothing to be given back.
         let called = object.is_ok().then_some(address);
         let data = self.received(transaction.body, Tell::Soon)?;
-        let caller = self.peer.caller();
+        let mut caller = self.peer.caller();
+        if transaction.timeout_us > 0 && self.tells_timeouts() {
+            caller.deadline = deadline::after(Duration::from_micros(transaction.timeout_us));
+        }
         let (connection, reply) = serving(self, Some(connection), || {
             serve(&object?, caller, transaction.code, data?, transaction.flags)
         });
         // Without a connection, a call within this one has ended the session.
-        let mut connection = connection.ok_or_else(|| self.ending().unwrap_or(Ending::Closed))?;
+        let connection = connection.ok_or_else(|| self.ending().unwrap_or(Ending::Closed))?;
+        let mut connection = self.wait_out(connection)?;
         self.reply(&mut connection, called, reply)?;
         Ok(connection)
+    }
+
+    /// Waits for the answers to calls back that the service has given up: the peer reads nothing before.
+    fn wait_out(self: &Arc<Self>, connection: Box<Connection>) -> Result<Box<Connection>, Ending> {
+        match self.settle_late(connection, None)? {
+            Ok(connection) | Err(connection) => Ok(connection),
+        }
     }
 
     /// Runs a one-way call, and those to the same object that waited for it; or has it wait.
@@ -168,6 +200,11 @@ impl SharedSession {
             special::GET_SESSION_ID => {
                 let parcel = special::session_id(self.id().ok_or(StatusCode::NO_INIT)?);
                 reply.write_with(|writer| writer.raw(&parcel));
+            }
+            special::GET_EXTENSIONS => {
+                // Who asks knows.
+                self.set_extensions(Extensions::ALL);
+                reply.write_with(|writer| writer.raw(&Extensions::ALL.answer()));
             }
             _ => return Err(StatusCode::UNKNOWN_TRANSACTION),
         }

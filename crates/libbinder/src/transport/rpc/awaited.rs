@@ -7,17 +7,18 @@
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use binder_rpc::{Address, Ending, RpcMessage, encode};
+use binder_rpc::{Ending, RpcMessage};
 
-use super::call::{NotSent, is_serving};
+use super::call::{NotSent, OwnCall, is_serving};
 use super::connection::Connection;
 use super::link::ReadMode;
 use super::pool::{ConnectionUse, NoConnection};
 use super::proxy::RpcProxy;
-use super::reader::{self, AwaitedConnections, Until};
+use super::reader::{self, AwaitedConnections, ConnectionWatcher, TimerKey, Until};
 use super::shared::SharedSession;
 use crate::StatusCode;
 use crate::interface::FLAG_ONEWAY;
@@ -28,10 +29,11 @@ use crate::transport::{CallStart, Parcel, TransactionCode, TransactionFlags};
 pub(super) struct Awaited {
     session: Arc<SharedSession>,
     reader: &'static AwaitedConnections,
-    /// `None` for the special target.
-    address: Option<Address>,
-    code: TransactionCode,
-    flags: TransactionFlags,
+    call: OwnCall,
+    /// Its place among those that end at some time.
+    timer: OnceLock<TimerKey>,
+    /// Whether its connection counts as one on which nobody waits for the answer.
+    is_given_up: AtomicBool,
     progress: Mutex<Progress>,
 }
 
@@ -39,13 +41,16 @@ pub(super) struct Awaited {
 enum Progress {
     /// It has not been sent; its data goes with it.
     Queued(Parcel, Option<Waker>),
+    /// The peer is asked first whether it wants to know of deadlines.
+    Asking(Parcel, Option<Waker>),
     UnderWay(Option<Waker>),
     Answered(Result<Parcel, StatusCode>),
     /// No task awaits it any more.
     Abandoned,
 }
 
-/// Awaits a call. Dropped, it leaves a call that was sent to its end, and takes another back.
+/// Awaits a call. Dropped, it leaves a call that was sent to its end, and takes another back. Another connection takes
+/// the place of one on which nobody waits for the answer.
 struct Pending {
     call: Arc<Awaited>,
     /// Keeps the session.
@@ -67,23 +72,24 @@ pub(super) fn begin(
     let Some(reader) = reader::appoint() else {
         return CallStart::MustBlock(data);
     };
-    let call = Arc::new(Awaited {
-        session: Arc::clone(session),
-        reader,
-        address: Some(proxy.address()),
-        code,
-        flags,
-        progress: Mutex::new(Progress::Queued(data, None)),
-    });
+    let own = proxy.own_call(code, &data, flags);
+    if own.is_overdue() {
+        return CallStart::Finished(Err(StatusCode::TIMED_OUT));
+    }
+    let call = Awaited::new(session, reader, own, Progress::Queued(data, None));
+    if let Some(due) = own.due {
+        // It is told of once, and has none yet.
+        let _ = call.timer.set(reader.schedule(due, &call));
+    }
     match session.pool.take_for(&call) {
-        Ok(None) => {}
+        Ok(None) => session.replace_if_wanted(),
         Ok(Some(connection)) => {
             if let Some((connection, place)) = Arc::clone(&call).start(connection) {
                 session.put_back(connection, place);
             }
         }
         Err(NoConnection::Closed) => return CallStart::Finished(Err(StatusCode::DEAD_OBJECT)),
-        Err(NoConnection::None | NoConnection::Busy) => {
+        Err(NoConnection::None | NoConnection::Busy | NoConnection::Overdue) => {
             return CallStart::Finished(Err(session.no_connection()));
         }
     }
@@ -104,19 +110,49 @@ pub(super) fn send_rest(
         return Some(connection);
     };
     // As after a one-way call that no task awaits.
-    let sent = Awaited {
-        session: Arc::clone(session),
-        reader,
-        address: None,
-        code: 0,
-        flags: FLAG_ONEWAY,
-        progress: Mutex::new(Progress::Abandoned),
-    };
-    Arc::new(sent).wait(connection);
+    abandoned(session, reader, FLAG_ONEWAY).wait(connection);
     None
 }
 
+/// Leaves a connection, on which a caller does not wait any more, until its answer has come.
+pub(super) fn leave(session: &Arc<SharedSession>, connection: Box<Connection>) {
+    let Some(reader) = reader::appoint() else {
+        tracing::warn!("no thread takes late answers: a session ends");
+        return session.end(Ending::ShutDown);
+    };
+    let call = abandoned(session, reader, 0);
+    call.is_given_up.store(true, Ordering::Relaxed);
+    call.wait(connection);
+    session.give_up_connection();
+}
+
+/// Makes a call that was sent and that no task awaits.
+fn abandoned(
+    session: &Arc<SharedSession>,
+    reader: &'static AwaitedConnections,
+    flags: TransactionFlags,
+) -> Arc<Awaited> {
+    let call = OwnCall { address: None, code: 0, flags, due: None };
+    Awaited::new(session, reader, call, Progress::Abandoned)
+}
+
 impl Awaited {
+    fn new(
+        session: &Arc<SharedSession>,
+        reader: &'static AwaitedConnections,
+        call: OwnCall,
+        progress: Progress,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            session: Arc::clone(session),
+            reader,
+            call,
+            timer: OnceLock::new(),
+            is_given_up: AtomicBool::new(false),
+            progress: Mutex::new(progress),
+        })
+    }
+
     fn progress(&self) -> MutexGuard<'_, Progress> {
         // Nothing panics while it is locked.
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
@@ -130,9 +166,13 @@ impl Awaited {
         let mut data = {
             let mut progress = self.progress();
             match mem::replace(&mut *progress, Progress::Abandoned) {
+                Progress::Queued(data, waker) if self.is_to_ask() => {
+                    *progress = Progress::Asking(data, waker);
+                    None
+                }
                 Progress::Queued(data, waker) => {
                     *progress = Progress::UnderWay(waker);
-                    data
+                    Some(data)
                 }
                 other => {
                     *progress = other;
@@ -141,12 +181,16 @@ impl Awaited {
             }
         };
         let session = Arc::clone(&self.session);
-        let (address, code, flags) = (self.address, self.code, self.flags);
-        let call = encode::OutgoingCall { address, code, flags, async_number: 0 };
-        let sent = session.send_call(&mut connection, call, &mut data, ReadMode::Now);
+        let (call, is_question) = match &data {
+            Some(_) => (self.call, false),
+            None => (OwnCall::question(self.call.due), true),
+        };
+        let mut data =
+            data.take().unwrap_or_else(|| Parcel::for_codec(Arc::<SharedSession>::clone(&session)));
+        let sent = session.send_call(&mut connection, &call, &mut data, ReadMode::Now);
         discard(data);
         match sent {
-            Ok(()) if !self.is_oneway() => {
+            Ok(()) if is_question || !self.call.is_oneway() => {
                 self.wait(connection);
                 None
             }
@@ -162,8 +206,51 @@ impl Awaited {
         }
     }
 
+    /// Returns whether it is not known yet if the peer wants to know of deadlines.
+    fn is_to_ask(&self) -> bool {
+        self.call.due.is_some() && self.session.extensions().is_none()
+    }
+
+    /// Has the call sent, now that the peer has answered whether it wants to know of deadlines; whether that is so.
+    fn take_question(&self) -> bool {
+        let mut progress = self.progress();
+        match mem::replace(&mut *progress, Progress::Abandoned) {
+            Progress::Asking(data, waker) => {
+                *progress = Progress::Queued(data, waker);
+                true
+            }
+            other => {
+                *progress = other;
+                false
+            }
+        }
+    }
+
+    /// Whether nothing comes back for what was sent last.
     fn is_oneway(&self) -> bool {
-        self.flags & FLAG_ONEWAY != 0
+        self.call.is_oneway() && !matches!(*self.progress(), Progress::Asking(..))
+    }
+
+    /// Ends the call, which has not been answered in time.
+    pub(super) fn time_out(self: &Arc<Self>) {
+        let was_sent = match &*self.progress() {
+            Progress::Queued(..) => false,
+            Progress::Asking(..) | Progress::UnderWay(_) => true,
+            Progress::Answered(_) | Progress::Abandoned => return,
+        };
+        if was_sent {
+            self.give_up();
+        } else {
+            self.session.pool.forget(self);
+        }
+        self.finish(Err(StatusCode::TIMED_OUT));
+    }
+
+    /// Takes down that no task waits for the answer on its connection.
+    fn give_up(&self) {
+        if !self.is_given_up.swap(true, Ordering::Relaxed) {
+            self.session.give_up_connection();
+        }
     }
 
     /// Takes down that a one-way call is on its way; returns the connection if all of it is.
@@ -189,7 +276,7 @@ impl Awaited {
     /// Leaves the connection to the reader.
     fn wait(self: Arc<Self>, connection: Box<Connection>) {
         let until = if connection.may_have_read() { Until::Now } else { Until::Ready };
-        self.reader.watch(connection, self, until);
+        self.reader.watch(connection, ConnectionWatcher::Call(self), until);
     }
 
     /// Takes in what has come, sends what was not sent, and waits for more.
@@ -197,10 +284,16 @@ impl Awaited {
         match self.step(connection) {
             Ok(Step::Wait(connection)) => {
                 let session = Arc::clone(&self.session);
-                self.reader.watch(connection, self, Until::Ready);
+                self.reader.watch(connection, ConnectionWatcher::Call(self), Until::Ready);
                 session.drop_retired();
             }
             Ok(Step::Free(connection, place)) => self.session.put_back(connection, place),
+            Ok(Step::Start(connection)) => {
+                let session = Arc::clone(&self.session);
+                if let Some((connection, place)) = self.start(connection) {
+                    session.put_back(connection, place);
+                }
+            }
             Ok(Step::Gone) => {}
             Err(ending) => self.fail(ending),
         }
@@ -211,6 +304,13 @@ impl Awaited {
             match connection.arrived()? {
                 Some(RpcMessage::Reply(mut reply)) => {
                     connection.turns.replied()?;
+                    if self.take_question() {
+                        self.session.learn_extensions(&reply);
+                        return Ok(Step::Start(connection));
+                    }
+                    if self.is_given_up.load(Ordering::Relaxed) {
+                        self.session.pool.answered_late();
+                    }
                     // It may wait long for the task that takes it.
                     reply.body.compact();
                     let answer = self.session.take_reply(reply);
@@ -249,6 +349,9 @@ impl Awaited {
 
     /// Gives the task that awaits the call its answer.
     pub(super) fn finish(&self, answer: Result<Parcel, StatusCode>) {
+        if let Some(key) = self.timer.get() {
+            self.reader.unschedule(key);
+        }
         let waker = {
             let mut progress = self.progress();
             match mem::replace(&mut *progress, Progress::Abandoned) {
@@ -256,7 +359,7 @@ impl Awaited {
                     *progress = Progress::Answered(answer);
                     waker
                 }
-                Progress::Queued(data, waker) => {
+                Progress::Queued(data, waker) | Progress::Asking(data, waker) => {
                     *progress = Progress::Answered(answer);
                     drop(progress);
                     discard(data);
@@ -264,6 +367,8 @@ impl Awaited {
                 }
                 Progress::Answered(first) => {
                     *progress = Progress::Answered(first);
+                    drop(progress);
+                    answer.into_iter().for_each(discard);
                     None
                 }
                 Progress::Abandoned => {
@@ -294,6 +399,8 @@ impl Awaited {
 enum Step {
     Wait(Box<Connection>),
     Free(Box<Connection>, ConnectionUse),
+    /// The call itself is to be sent.
+    Start(Box<Connection>),
     Gone,
 }
 
@@ -310,7 +417,9 @@ impl Future for Pending {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut progress = self.call.progress();
-        if let Progress::Queued(_, waker) | Progress::UnderWay(waker) = &mut *progress {
+        if let Progress::Queued(_, waker) | Progress::Asking(_, waker) | Progress::UnderWay(waker) =
+            &mut *progress
+        {
             match waker {
                 Some(waker) => waker.clone_from(context.waker()),
                 None => *waker = Some(context.waker().clone()),
@@ -326,8 +435,13 @@ impl Future for Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         let progress = mem::replace(&mut *self.call.progress(), Progress::Abandoned);
-        if matches!(progress, Progress::Queued(..)) {
-            self.call.session.pool.forget(&self.call);
+        if let Some(key) = self.call.timer.get() {
+            self.call.reader.unschedule(key);
+        }
+        match progress {
+            Progress::Queued(..) => self.call.session.pool.forget(&self.call),
+            Progress::Asking(..) | Progress::UnderWay(_) => self.call.give_up(),
+            Progress::Answered(_) | Progress::Abandoned => {}
         }
         // Outside of the lock: with it objects may end.
         drop(progress);

@@ -3,11 +3,13 @@
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use binder_rpc::{Address, Ending, MAX_FILES, Reply, RpcMessage, encode};
+use binder_rpc::{Address, Ending, Extensions, MAX_FILES, Reply, RpcMessage, encode, special};
 
+use super::awaited;
 use super::codec::{count_files, files};
-use super::connection::Connection;
+use super::connection::{Connection, WaitFor};
 use super::error::status_of;
 use super::link::ReadMode;
 use super::pool::{ConnectionUse, NoConnection};
@@ -54,15 +56,51 @@ pub(super) fn serving<R>(
 }
 
 /// Where a connection is given back to.
+#[derive(Clone, Copy)]
 enum Home {
     Pool(ConnectionUse),
     /// The call that this thread serves, by its depth.
     Serving(usize),
 }
 
+/// A call of ours, but for its data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnCall {
+    /// `None` for the special target.
+    pub(super) address: Option<Address>,
+    pub(super) code: TransactionCode,
+    pub(super) flags: TransactionFlags,
+    /// When its caller stops waiting.
+    pub(super) due: Option<Instant>,
+}
+
+impl OwnCall {
+    /// The question what the peer knows beside Android's protocol.
+    pub(super) fn question(due: Option<Instant>) -> Self {
+        Self { address: None, code: special::GET_EXTENSIONS, flags: 0, due }
+    }
+
+    pub(super) fn is_oneway(&self) -> bool {
+        self.flags & FLAG_ONEWAY != 0
+    }
+
+    /// Returns whether its caller does not wait any more.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.due.is_some_and(|due| due <= Instant::now())
+    }
+}
+
+/// What came of waiting for an answer.
+enum Waited {
+    Answered(Box<Connection>, Reply<OwnedFd>),
+    /// The caller stops waiting; the answer is still to come on the connection.
+    Overdue(Box<Connection>),
+}
+
 impl SharedSession {
     /// Takes the connection on which a call is to be made.
-    fn claim(self: &Arc<Self>, is_oneway: bool) -> Result<(Box<Connection>, Home), StatusCode> {
+    fn claim(self: &Arc<Self>, call: &OwnCall) -> Result<(Box<Connection>, Home), StatusCode> {
+        let is_oneway = call.is_oneway();
         let nested = SERVING.try_with(|serving| {
             let mut serving = serving.borrow_mut();
             let ours = |it: &Serving| std::ptr::eq(it.session, Arc::as_ptr(self));
@@ -71,14 +109,19 @@ impl SharedSession {
         });
         // The destructors of the thread's own variables are running: it cannot serve while it waits.
         let nested = nested.map_err(|_| StatusCode::INVALID_OPERATION)?;
-        if let Some((connection, depth)) = nested {
+        if let Some((mut connection, depth)) = nested {
+            connection.set_due(call.due);
             return Ok((connection, Home::Serving(depth)));
         }
         // What is sent next is not to wait until a one-way call has run.
         let place = if is_oneway { ConnectionUse::Last } else { ConnectionUse::First };
-        match self.pool.take() {
-            Ok(connection) => Ok((connection, Home::Pool(place))),
+        match self.pool.take(call.due, || self.replace_connection()) {
+            Ok(mut connection) => {
+                connection.set_due(call.due);
+                Ok((connection, Home::Pool(place)))
+            }
             Err(NoConnection::Closed) => Err(StatusCode::DEAD_OBJECT),
+            Err(NoConnection::Overdue) => Err(StatusCode::TIMED_OUT),
             Err(NoConnection::None | NoConnection::Busy) => Err(self.no_connection()),
         }
     }
@@ -91,7 +134,8 @@ impl SharedSession {
         }
     }
 
-    fn unclaim(self: &Arc<Self>, connection: Box<Connection>, home: Home) {
+    fn unclaim(self: &Arc<Self>, mut connection: Box<Connection>, home: Home) {
+        connection.set_due(None);
         match home {
             Home::Pool(place) => self.put_back(connection, place),
             Home::Serving(depth) => {
@@ -100,17 +144,30 @@ impl SharedSession {
         }
     }
 
+    /// Leaves a connection to its late answer.
+    fn give_up(self: &Arc<Self>, mut connection: Box<Connection>, home: Home) -> StatusCode {
+        connection.set_due(None);
+        match home {
+            Home::Pool(_) => awaited::leave(self, connection),
+            // The thread waits for it when it answers, for the peer reads nothing else before.
+            Home::Serving(_) => self.unclaim(connection, home),
+        }
+        StatusCode::TIMED_OUT
+    }
+
     /// Calls an object of the peer, or the special target, and waits for the answer.
     pub(super) fn call(
         self: &Arc<Self>,
-        address: Option<Address>,
-        code: TransactionCode,
+        call: &OwnCall,
         mut data: Parcel,
-        flags: TransactionFlags,
     ) -> Result<Parcel, StatusCode> {
-        let is_oneway = flags & FLAG_ONEWAY != 0;
-        let (mut connection, home) = self.claim(is_oneway)?;
-        let call = encode::OutgoingCall { address, code, flags, async_number: 0 };
+        if call.is_overdue() {
+            return Err(StatusCode::TIMED_OUT);
+        }
+        let (mut connection, home) = self.claim(call)?;
+        if call.due.is_some() || connection.turns.is_waiting() {
+            connection = self.prepare_timed(connection, home, call)?;
+        }
         let sent = self.send_call(&mut connection, call, &mut data, ReadMode::Wait);
         match sent {
             Ok(()) => {}
@@ -124,21 +181,131 @@ impl SharedSession {
             }
         }
         drop(data);
-        if is_oneway {
-            let drained = connection.drain_at_times(|message| self.take_in(message));
-            if self.fail(drained).is_some() {
-                self.unclaim(connection, home);
-            }
-            return Ok(Parcel::for_codec(Arc::<Self>::clone(self)));
+        if call.is_oneway() {
+            return self.finish_oneway(connection, home);
         }
-        let answered = self.wait_for_reply(connection);
-        let Some((connection, reply)) = self.fail(answered) else {
-            return Err(StatusCode::DEAD_OBJECT);
+        let answered = self.wait_for_reply(connection, call.due);
+        let (connection, reply) = match self.fail(answered) {
+            Some(Waited::Answered(connection, reply)) => (connection, reply),
+            Some(Waited::Overdue(connection)) => return Err(self.give_up(connection, home)),
+            None => return Err(StatusCode::DEAD_OBJECT),
         };
         // The objects are counted while the connection is ours, so that what follows is in order.
         let received = self.take_reply(reply);
         self.unclaim(connection, home);
         received
+    }
+
+    fn finish_oneway(
+        self: &Arc<Self>,
+        mut connection: Box<Connection>,
+        home: Home,
+    ) -> Result<Parcel, StatusCode> {
+        if connection.has_unsent() {
+            // A part of it has gone, so the rest must.
+            connection.set_due(None);
+            if let Some(connection) = awaited::send_rest(self, connection) {
+                self.unclaim(connection, home);
+            }
+            return Err(StatusCode::TIMED_OUT);
+        }
+        let drained = connection.drain_at_times(|message| self.take_in(message));
+        if self.fail(drained).is_some() {
+            self.unclaim(connection, home);
+        }
+        Ok(Parcel::for_codec(Arc::<Self>::clone(self)))
+    }
+
+    /// Does what precedes a call with a deadline: takes in the answer to an earlier one on this connection, and asks,
+    /// once in a session, whether the peer wants to know of deadlines.
+    fn prepare_timed(
+        self: &Arc<Self>,
+        connection: Box<Connection>,
+        home: Home,
+        call: &OwnCall,
+    ) -> Result<Box<Connection>, StatusCode> {
+        let settled = self.settle_late(connection, call.due);
+        let mut connection = match self.fail(settled) {
+            Some(Ok(connection)) => connection,
+            Some(Err(connection)) => return Err(self.give_up(connection, home)),
+            None => return Err(StatusCode::DEAD_OBJECT),
+        };
+        if call.due.is_none() || call.address.is_none() || self.extensions().is_some() {
+            return Ok(connection);
+        }
+        let mut nothing = Parcel::for_codec(Arc::<Self>::clone(self));
+        let question = OwnCall::question(call.due);
+        match self.send_call(&mut connection, &question, &mut nothing, ReadMode::Wait) {
+            Ok(()) => {}
+            Err(NotSent::Refused(status)) => {
+                self.unclaim(connection, home);
+                return Err(status);
+            }
+            Err(NotSent::Ended(ending)) => {
+                self.end(ending);
+                return Err(StatusCode::DEAD_OBJECT);
+            }
+        }
+        let answered = self.wait_for_reply(connection, call.due);
+        match self.fail(answered) {
+            Some(Waited::Answered(connection, reply)) => {
+                self.learn_extensions(&reply);
+                Ok(connection)
+            }
+            Some(Waited::Overdue(connection)) => Err(self.give_up(connection, home)),
+            None => Err(StatusCode::DEAD_OBJECT),
+        }
+    }
+
+    /// Takes down what the peer says it knows.
+    pub(super) fn learn_extensions(&self, reply: &Reply<OwnedFd>) {
+        self.set_extensions(match reply.status {
+            0 => Extensions::read(reply.body.data()),
+            _ => Extensions::default(),
+        });
+    }
+
+    /// Waits for the answers that callers on this connection did not wait for; `Err` with the connection if this caller
+    /// does not, either.
+    pub(super) fn settle_late(
+        self: &Arc<Self>,
+        mut connection: Box<Connection>,
+        due: Option<Instant>,
+    ) -> Result<Result<Box<Connection>, Box<Connection>>, Ending> {
+        while connection.turns.is_waiting() {
+            connection.send_rest(|message| self.take_in(message))?;
+            connection = match self.wait_for_reply(connection, due)? {
+                Waited::Answered(connection, reply) => {
+                    drop(self.take_reply(reply));
+                    connection
+                }
+                Waited::Overdue(connection) => return Ok(Err(connection)),
+            };
+        }
+        Ok(Ok(connection))
+    }
+
+    /// Asks something of the special target on a connection that is not in the pool; whether it was answered.
+    pub(super) fn probe(
+        self: &Arc<Self>,
+        mut connection: Box<Connection>,
+        timeout: Duration,
+    ) -> Result<Option<Box<Connection>>, Ending> {
+        let due = Instant::now().checked_add(timeout);
+        let question = OwnCall { address: None, code: special::GET_MAX_THREADS, flags: 0, due };
+        let mut nothing = Parcel::for_codec(Arc::<Self>::clone(self));
+        match self.send_call(&mut connection, &question, &mut nothing, ReadMode::Wait) {
+            Ok(()) => {}
+            Err(NotSent::Refused(_)) => return Ok(None),
+            Err(NotSent::Ended(ending)) => return Err(ending),
+        }
+        Ok(match self.wait_for_reply(connection, due)? {
+            Waited::Answered(mut connection, _) => {
+                connection.set_due(None);
+                Some(connection)
+            }
+            Waited::Overdue(_) => None,
+        })
     }
 
     /// Makes of an answer what the caller gets.
@@ -155,15 +322,26 @@ impl SharedSession {
         }
     }
 
+    /// Returns what the peer is told of how long the caller waits.
+    fn timeout_us(&self, call: &OwnCall) -> u64 {
+        match call.due {
+            Some(due) if !call.is_oneway() && self.tells_timeouts() => {
+                let left = due.saturating_duration_since(Instant::now());
+                u64::try_from(left.as_micros()).unwrap_or(u64::MAX).max(1)
+            }
+            _ => 0,
+        }
+    }
+
     /// Sends a call; without patience, what there is room for.
     pub(super) fn send_call(
         self: &Arc<Self>,
         connection: &mut Connection,
-        mut call: encode::OutgoingCall,
+        call: &OwnCall,
         data: &mut Parcel,
         patience: ReadMode,
     ) -> Result<(), NotSent> {
-        let is_oneway = call.flags & FLAG_ONEWAY != 0;
+        let is_oneway = call.is_oneway();
         if !is_oneway && !connection.turns.may_call(&self.terms.limits) {
             return Err(NotSent::Refused(StatusCode::INVALID_OPERATION));
         }
@@ -178,17 +356,20 @@ impl SharedSession {
         }
         // Refused before it is counted.
         encode::check_transact(extent, limits)?;
+        let OwnCall { address, code, flags, .. } = *call;
+        let timeout_us = self.timeout_us(call);
+        let mut head = encode::OutgoingCall { address, code, flags, async_number: 0, timeout_us };
         {
             let mut table = self.table();
-            if let Some(address) = call.address {
-                call.async_number = table.session.start(address, is_oneway)?.async_number;
+            if let Some(address) = address {
+                head.async_number = table.session.start(address, is_oneway)?.async_number;
             }
             // Descriptors go with the first bytes of their own message, so nothing goes before.
             if file_count == 0 {
                 self.take_releases(&mut table, &mut scratch);
             }
         }
-        let head = encode::transact(&call, extent, limits)?;
+        let head = encode::transact(&head, extent, limits)?;
         if !is_oneway {
             connection.turns.call();
         }
@@ -207,23 +388,30 @@ impl SharedSession {
     fn wait_for_reply(
         self: &Arc<Self>,
         mut connection: Box<Connection>,
-    ) -> Result<(Box<Connection>, Reply<OwnedFd>), Ending> {
+        due: Option<Instant>,
+    ) -> Result<Waited, Ending> {
         loop {
             let message = match connection.arrived()? {
                 Some(message) => message,
+                None if due.is_some() && connection.is_overdue() => {
+                    return Ok(Waited::Overdue(connection));
+                }
                 None => {
                     self.drop_retired_elsewhere();
-                    connection.next()?
+                    connection.wait(WaitFor::Answer)?;
+                    continue;
                 }
             };
             match message {
                 RpcMessage::Reply(reply) => {
                     connection.turns.replied()?;
-                    return Ok((connection, reply));
+                    return Ok(Waited::Answered(connection, reply));
                 }
                 RpcMessage::DecStrong { address, amount } => self.take_back(address, amount)?,
                 RpcMessage::Transact(transaction) => {
                     connection = self.answer(connection, transaction)?;
+                    // A call within it had a deadline of its own.
+                    connection.set_due(due);
                 }
             }
         }

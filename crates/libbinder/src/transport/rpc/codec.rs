@@ -29,8 +29,17 @@ impl ObjectCodec for SharedSession {
             Object::Local(object) => {
                 // The table holds the object, so nothing else will have its place.
                 let id = Arc::as_ptr(object).cast::<()>().addr() as u64;
-                let sent = self.table().session.send_own(id, || Arc::clone(object));
-                sent.map_err(|refusal| status_of(&refusal))?
+                let mut table = self.table();
+                let sent = table.session.send_own(id, || Arc::clone(object));
+                let address = sent.map_err(|refusal| status_of(&refusal))?;
+                if let Err(reason) = table.charge_objects() {
+                    // The parcel's caller holds the object, so this is never the last that does.
+                    drop(table.session.unsend(address));
+                    drop(table);
+                    tracing::warn!(%reason, "an object was not sent");
+                    return Err(StatusCode::NO_MEMORY);
+                }
+                address
             }
             Object::Remote(object) => {
                 let proxy = object.as_any().downcast_ref::<RpcProxy>();

@@ -22,8 +22,15 @@ use crate::transport::take_buffer;
 /// How often room is tried for, before a peer that makes none is given up.
 const TRIES: u32 = 8;
 
+/// From which length on a message of which a part is missing is charged.
+const CHARGED_BYTES: usize = 64 << 10;
+
 /// After how many one-way calls their connection is looked at.
 const DRAIN_EACH: u32 = 32;
+
+/// How exactly a caller's waits are bounded. The system is told only when the bound is another one than before, and
+/// that of calls with the same timeout is the same, rounded up to this.
+const DUE_GRAIN: Duration = Duration::from_millis(4);
 
 /// A connection, which belongs to the thread that uses it.
 #[derive(Debug)]
@@ -33,6 +40,8 @@ pub(super) struct Connection {
     files: Vec<OwnedFd>,
     /// Descriptors that have come and are with no call that runs or waits.
     held_files: ServerCharge,
+    /// What has come of a long message of which a part is missing.
+    held_bytes: ServerCharge,
     /// Messages that came while we had the turn.
     early: VecDeque<RpcMessage<OwnedFd>>,
     pub(super) turns: Turns,
@@ -46,9 +55,17 @@ pub(super) struct Connection {
     unsent_files: Vec<OwnedFd>,
     /// One-way calls since the last look at what has come.
     undrained: u32,
+    /// How much is to come back for one-way calls, as far as it is known.
+    unreturned: u32,
     /// Since when the rest of a message is waited for, and since when nothing unsent has gone.
     within_since: Option<Instant>,
     stuck_since: Option<Instant>,
+    /// When the caller stops waiting.
+    due: Option<Instant>,
+    /// How long the socket waits for input, as it was told last.
+    socket_timeout: Option<Duration>,
+    /// Whether it has waited for so long since something came last.
+    has_expired: bool,
 }
 
 /// What a wait is for.
@@ -65,11 +82,13 @@ impl Connection {
     /// Takes a link on which nothing has been said yet.
     pub(super) fn new(link: Arc<StreamSocket>, limits: SessionLimits) -> Self {
         let held_files = link.account().charge(ServerResource::Files);
+        let held_bytes = link.account().charge(ServerResource::WaitingBytes);
         Self {
             link,
             inbox: Inbox::new(take_buffer),
             files: Vec::new(),
             held_files,
+            held_bytes,
             early: VecDeque::new(),
             turns: Turns::new(CallDirection::Outgoing),
             version: ProtocolVersion::NEWEST,
@@ -78,8 +97,12 @@ impl Connection {
             unsent: Vec::new(),
             unsent_files: Vec::new(),
             undrained: 0,
+            unreturned: 0,
             within_since: None,
             stuck_since: None,
+            due: None,
+            socket_timeout: None,
+            has_expired: false,
         }
     }
 
@@ -159,10 +182,14 @@ impl Connection {
             return Ok(None);
         }
         let message = self.inbox.next(self.version, &self.limits);
-        if let Ok(Some(_)) = message {
+        if let Ok(Some(message)) = &message {
             self.within_since = None;
+            self.unreturned = self.unreturned.saturating_sub(returned_by(message));
             if self.held_files.amount() > 0 {
                 self.charge_files()?;
+            }
+            if self.held_bytes.amount() > 0 {
+                self.held_bytes.set(0)?;
             }
         }
         message
@@ -173,16 +200,6 @@ impl Connection {
         !self.early.is_empty() || self.link.reads_ahead()
     }
 
-    /// Waits for the answer to a call, or for another message that comes before it.
-    pub(super) fn next(&mut self) -> Result<RpcMessage<OwnedFd>, Ending> {
-        loop {
-            if let Some(message) = self.arrived()? {
-                return Ok(message);
-            }
-            self.wait(WaitFor::Answer)?;
-        }
-    }
-
     /// Waits until something comes: within a message no longer than the peer may stop there.
     ///
     /// A socket with a timeout costs the system a timer in each wait, so only waits within a message
@@ -190,17 +207,87 @@ impl Connection {
     #[inline(always)]
     pub(super) fn wait(&mut self, what: WaitFor) -> Result<(), Ending> {
         let Some(partial) = self.partial(what) else {
-            return self.receive(ReadMode::Wait);
+            return match (self.due, self.socket_timeout) {
+                (None, None) => self.receive(ReadMode::Wait),
+                (due, _) => self.receive_within(due.and_then(|_| self.due_in())).map(drop),
+            };
         };
         let since = *self.within_since.get_or_insert_with(Instant::now);
+        if partial.received >= CHARGED_BYTES {
+            self.held_bytes.set(partial.received)?;
+        }
         let left = self.max_stall().saturating_sub(since.elapsed());
         if left.is_zero() {
             return Err(self.stalled(partial));
         }
         if !self.receive_now()? {
+            let left = left.min(self.due_in().unwrap_or(left));
             self.link.wait_for_input(left).map_err(|error| lost(&error))?;
         }
         Ok(())
+    }
+
+    /// Receives once, or nothing for so long; says whether the time is over.
+    ///
+    /// The system is told of a timeout only if the one that it knows does not do: a shorter one does until it is over
+    /// for the first time.
+    fn receive_within(&mut self, timeout: Option<Duration>) -> Result<bool, Ending> {
+        let wanted = timeout.map(|left| {
+            let grains = left.as_nanos().div_ceil(DUE_GRAIN.as_nanos()).max(1);
+            DUE_GRAIN.saturating_mul(u32::try_from(grains).unwrap_or(u32::MAX))
+        });
+        let does = match (self.socket_timeout, wanted) {
+            (None, None) => true,
+            (None, Some(_)) => false,
+            (Some(_), None) => !self.has_expired,
+            (Some(known), Some(wanted)) => known == wanted || known < wanted && !self.has_expired,
+        };
+        if !does {
+            let bounded = self.link.set_receive_timeout(wanted);
+            bounded.map_err(|error| lost(&error))?;
+            self.socket_timeout = wanted;
+        }
+        match self.receive(ReadMode::Wait) {
+            Err(ending) if self.socket_timeout.is_some() && is_again(&ending) => {
+                self.has_expired = true;
+                Ok(wanted.is_some() && self.socket_timeout == wanted)
+            }
+            received => {
+                self.has_expired = false;
+                received.map(|()| false)
+            }
+        }
+    }
+
+    /// Waits for a call as [`wait`](Self::wait) does, but for no longer than that before one has begun; says whether the
+    /// connection is idle.
+    #[inline(always)]
+    pub(super) fn wait_for_call(&mut self, at_most: Duration) -> Result<bool, Ending> {
+        if self.partial(WaitFor::Call).is_some() {
+            return self.wait(WaitFor::Call).map(|()| false);
+        }
+        self.receive_within(Some(at_most))
+    }
+
+    /// Gives up memory that an idle connection does not need.
+    pub(super) fn rest(&mut self) {
+        self.inbox.rest();
+        self.scratch = Vec::new();
+    }
+
+    /// Says when the caller stops waiting, for an answer and for room.
+    pub(super) fn set_due(&mut self, due: Option<Instant>) {
+        self.due = due;
+    }
+
+    /// Returns how long the caller waits still.
+    fn due_in(&self) -> Option<Duration> {
+        self.due.map(|due| due.saturating_duration_since(Instant::now()))
+    }
+
+    /// Returns whether the caller has stopped waiting.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.due_in() == Some(Duration::ZERO)
     }
 
     /// Returns how much has come of a message that the peer must go on with.
@@ -295,6 +382,14 @@ impl Connection {
         !self.unsent.is_empty() || self.link.has_unsent()
     }
 
+    /// Sends what a caller that stopped waiting has left unsent.
+    pub(super) fn send_rest(
+        &mut self,
+        mut returned: impl FnMut(RpcMessage<OwnedFd>) -> Result<(), Ending>,
+    ) -> Result<(), Ending> {
+        if self.has_unsent() { self.send_unsent(ReadMode::Wait, &mut returned) } else { Ok(()) }
+    }
+
     /// Sends what waits for room, as far as there is some.
     pub(super) fn send_unsent_now(&mut self) -> Result<(), Ending> {
         self.send_unsent(ReadMode::Now, &mut |_| Ok(()))
@@ -317,15 +412,16 @@ impl Connection {
         returned: impl FnMut(RpcMessage<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
         self.undrained += 1;
+        self.unreturned = self.unreturned.saturating_add(1);
         if self.undrained < DRAIN_EACH {
             return Ok(());
         }
         self.drain(returned)
     }
 
-    /// Returns whether there were one-way calls since the last look at what has come.
+    /// Returns whether something is to come back for one-way calls.
     pub(super) fn is_undrained(&self) -> bool {
-        self.undrained > 0
+        self.unreturned > 0
     }
 
     /// Takes in what has come on a connection on which no thread waits.
@@ -356,7 +452,8 @@ impl Connection {
                     self.stuck_since = None;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if patience == ReadMode::Now && self.keep(bytes, files) {
+                    let gives_up = patience == ReadMode::Now || self.is_overdue();
+                    if gives_up && self.keep(bytes, files) {
                         return Ok(());
                     }
                     self.wait_for_room(bytes.len(), returned)?;
@@ -373,7 +470,7 @@ impl Connection {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if patience == ReadMode::Now {
+                    if patience == ReadMode::Now || self.is_overdue() {
                         return Ok(());
                     }
                     self.wait_for_room(0, returned)?;
@@ -411,6 +508,7 @@ impl Connection {
         }
         let may_read = self.early.is_empty();
         let at_most = self.max_stall() / TRIES;
+        let at_most = at_most.min(self.due_in().unwrap_or(at_most));
         if !self.link.wait_for_room(may_read, at_most).map_err(|error| lost(&error))? {
             return Ok(());
         }
@@ -423,12 +521,21 @@ impl Connection {
     ) -> Result<(), Ending> {
         self.receive_now()?;
         while let Some(message) = self.inbox.next(self.version, &self.limits)? {
+            self.unreturned = self.unreturned.saturating_sub(returned_by(&message));
             match message {
                 message @ RpcMessage::DecStrong { .. } => returned(message)?,
                 message => self.early.push_back(message),
             }
         }
         Ok(())
+    }
+}
+
+/// Returns how much a message gives back.
+fn returned_by(message: &RpcMessage<OwnedFd>) -> u32 {
+    match message {
+        RpcMessage::DecStrong { amount, .. } => *amount,
+        RpcMessage::Transact(_) | RpcMessage::Reply(_) => 0,
     }
 }
 

@@ -9,6 +9,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr as UnixAddr, UnixListener, UnixStream};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
@@ -27,17 +28,23 @@ use super::link::{ReadMode, StreamSocket};
 use super::peer::Peer;
 use super::socket_file::SocketFile;
 
-/// Where a client connects to.
+/// Where a client's connections come from.
 pub(super) enum ConnectTarget<'a> {
+    /// Also later, when one more is wanted.
+    Server(Arc<ServerAddress>),
+    /// The function returns the next connection, one for each call of it.
+    Preconnected(RefCell<Box<dyn FnMut() -> Option<OwnedFd> + 'a>>),
+}
+
+/// Where a client connects to.
+pub(super) enum ServerAddress {
     Unix(UnixAddr),
     Inet(String, u16),
     #[cfg(feature = "tls")]
-    Tls(String, u16, std::sync::Arc<rustls::ClientConfig>),
+    Tls(String, u16, Arc<rustls::ClientConfig>),
     Vsock(u32, u32),
     /// Each connection is a descriptor sent over this socket.
     Bootstrap(OwnedFd),
-    /// The function returns the next connection, one for each call of it.
-    Preconnected(RefCell<Box<dyn FnMut() -> Option<OwnedFd> + 'a>>),
 }
 
 /// How many clients may wait to be accepted.
@@ -203,13 +210,23 @@ impl ConnectTarget<'_> {
     /// Makes one connection.
     pub(super) fn connect(&self, deadline: &Deadline) -> Result<Connected, RpcError> {
         match self {
+            Self::Server(address) => address.connect(deadline),
+            Self::Preconnected(next) => any(next.borrow_mut()().ok_or(RpcError::NoConnection)?),
+        }
+    }
+}
+
+impl ServerAddress {
+    /// Makes one connection.
+    pub(super) fn connect(&self, deadline: &Deadline) -> Result<Connected, RpcError> {
+        match self {
             Self::Unix(address) => Ok(unix(connect_unix(address, deadline)?)),
             Self::Inet(host, port) => {
                 Ok(stream(connect_inet(host, *port, deadline)?, PeerAddress::Unknown))
             }
             #[cfg(feature = "tls")]
             Self::Tls(host, port, config) => {
-                let tls = super::tls::Tls::connect(std::sync::Arc::clone(config), host)?;
+                let tls = super::tls::Tls::connect(Arc::clone(config), host)?;
                 let link = StreamSocket::with_tls(connect_inet(host, *port, deadline)?, tls);
                 let address = PeerAddress::Unknown;
                 Ok(Connected { link, peer: Peer::elsewhere(None), address })
@@ -235,7 +252,6 @@ impl ConnectTarget<'_> {
                 sent.map_err(RpcError::system("send a socket to the server"))?;
                 Ok(unix(ours.into()))
             }
-            Self::Preconnected(next) => any(next.borrow_mut()().ok_or(RpcError::NoConnection)?),
         }
     }
 }
@@ -303,7 +319,7 @@ pub(super) enum ServerListener {
     Unix(UnixListener, Option<SocketFile>),
     Inet(TcpListener),
     #[cfg(feature = "tls")]
-    Tls(TcpListener, std::sync::Arc<rustls::ServerConfig>),
+    Tls(TcpListener, super::tls::ServerTls),
     Vsock(VsockPort),
     /// Each descriptor that comes over this socket is a connection.
     Bootstrap(StreamSocket),
@@ -370,7 +386,7 @@ impl ServerListener {
             Self::Tls(listener, config) => {
                 let (stream, from) =
                     listener.accept().map_err(RpcError::system("accept a connection"))?;
-                let tls = super::tls::Tls::accept(std::sync::Arc::clone(config))?;
+                let tls = super::tls::Tls::accept(config.get())?;
                 let link = StreamSocket::with_tls(set_up_tcp(stream)?, tls);
                 let address = PeerAddress::Inet(from);
                 Ok(Some(Connected { link, peer: Peer::elsewhere(None), address }))

@@ -41,6 +41,12 @@ pub enum RpcError {
     /// TLS did not come about: a certificate is missing, not trusted, expired, or of another name.
     #[error("TLS: {0}")]
     Tls(String),
+    /// The server's authorizer gives this peer no session.
+    #[error("not authorized: {0}")]
+    NotAuthorized(String),
+    /// The server does not speak TLS.
+    #[error("the server does not speak TLS")]
+    NotTls,
     /// More connections were wished for than a session may have.
     #[error(
         "{incoming} connections for the server's calls: a session has {limit} in all, one of them \
@@ -82,9 +88,9 @@ impl From<RpcError> for StatusCode {
             RpcError::Handshake(_) => Self::BAD_VALUE,
             RpcError::TimedOut { .. } => Self::TIMED_OUT,
             RpcError::Ended(_) | RpcError::ClosedAtOpening => Self::DEAD_OBJECT,
-            RpcError::Tls(_) => Self::PERMISSION_DENIED,
+            RpcError::Tls(_) | RpcError::NotAuthorized(_) => Self::PERMISSION_DENIED,
             RpcError::TooManyConnections { .. } | RpcError::NoConnection => Self::BAD_VALUE,
-            RpcError::IsSetUp | RpcError::WithinCall => Self::INVALID_OPERATION,
+            RpcError::IsSetUp | RpcError::WithinCall | RpcError::NotTls => Self::INVALID_OPERATION,
             RpcError::NoRoot(status) => status,
         }
     }

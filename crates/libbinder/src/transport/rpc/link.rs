@@ -225,6 +225,11 @@ impl StreamSocket {
         let _ = shutdown(&self.socket, Shutdown::Both);
     }
 
+    /// Bounds every wait for input, or none any more.
+    pub(super) fn set_receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        Ok(set_socket_timeout(&self.socket, Timeout::Recv, timeout)?)
+    }
+
     /// Bounds every wait on the socket, or none any more.
     pub(super) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         set_socket_timeout(&self.socket, Timeout::Recv, timeout)?;

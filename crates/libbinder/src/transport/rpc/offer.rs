@@ -9,8 +9,10 @@ use binder_rpc::handshake::FdMode;
 use binder_rpc::{ProtocolVersion, SessionLimits};
 
 use super::endpoint::PeerAddress;
+use super::error::RpcError;
+use super::peer::PeerIdentity;
 use super::quota::{self, Capacity, ServerQuota, ServerResource};
-use crate::SpIBinder;
+use crate::{SpIBinder, death};
 
 /// What makes the root object of each session.
 pub(super) type MakeRoot = dyn Fn(&PeerAddress) -> Option<SpIBinder> + Send + Sync;
@@ -49,6 +51,50 @@ impl fmt::Debug for Root {
     }
 }
 
+/// What decides whether a peer gets a session, and with which root object.
+type Authorize = dyn Fn(&PeerIdentity) -> Result<Option<SpIBinder>, String> + Send + Sync;
+
+/// What decides on sessions, as the program said.
+#[derive(Clone)]
+pub(super) struct Authorizer(pub(super) Arc<Authorize>);
+
+impl Authorizer {
+    /// Returns the root object of a peer, `None` for the one that others get, or why it gets no session.
+    pub(super) fn decide(&self, peer: &PeerIdentity) -> Result<Option<SpIBinder>, RpcError> {
+        let decided = catch_unwind(AssertUnwindSafe(|| (self.0)(peer)));
+        let decided =
+            decided.unwrap_or_else(|_| Err("what decides on sessions panicked".to_owned()));
+        decided.map_err(RpcError::NotAuthorized)
+    }
+}
+
+impl fmt::Debug for Authorizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Authorizer")
+    }
+}
+
+/// What hears why peers are refused.
+type HearRefusal = dyn Fn(&PeerAddress, &str) + Send + Sync;
+
+/// What hears of refusals, as the program said.
+#[derive(Clone)]
+pub(super) struct RefusalListener(pub(super) Arc<HearRefusal>);
+
+impl RefusalListener {
+    /// Tells of a refusal.
+    pub(super) fn tell(&self, peer: &PeerAddress, reason: &dyn fmt::Display) {
+        let reason = reason.to_string();
+        death::tell(|| (self.0)(peer, &reason));
+    }
+}
+
+impl fmt::Debug for RefusalListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RefusalListener")
+    }
+}
+
 /// What clients may ask.
 #[derive(Clone, Debug)]
 pub(super) struct Offer {
@@ -62,6 +108,10 @@ pub(super) struct Offer {
     pub(super) max_connections_per_peer: Option<usize>,
     pub(super) max_queued_bytes: usize,
     pub(super) max_queued_files: usize,
+    pub(super) max_handshakes: usize,
+    pub(super) max_objects: usize,
+    pub(super) authorizer: Option<Authorizer>,
+    pub(super) refusals: Option<RefusalListener>,
     pub(super) timeout: Duration,
 }
 
@@ -75,8 +125,12 @@ impl Offer {
             max_threads: 1,
             max_connections: 1_024,
             max_connections_per_peer: None,
-            max_queued_bytes: 64 << 20,
+            max_queued_bytes: 32 << 20,
             max_queued_files: 512,
+            max_handshakes: 128,
+            max_objects: 1_000_000,
+            authorizer: None,
+            refusals: None,
             timeout: Duration::from_secs(10),
         }
     }
@@ -95,7 +149,11 @@ impl Offer {
         let bytes = Capacity { total: self.max_queued_bytes, per_peer: None };
         let files = Capacity { total: self.max_queued_files, per_peer: None };
         quota.set_capacity(ServerResource::Connections, connections.within(descriptors));
-        quota.set_capacity(ServerResource::OnewayBytes, bytes);
+        quota.set_capacity(ServerResource::WaitingBytes, bytes);
         quota.set_capacity(ServerResource::Files, files.within(descriptors));
+        let handshakes = Capacity { total: self.max_handshakes, per_peer: None };
+        let objects = Capacity { total: self.max_objects, per_peer: None };
+        quota.set_capacity(ServerResource::Handshakes, handshakes);
+        quota.set_capacity(ServerResource::Objects, objects);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use pidns::{PID_MAX_LIMIT, Pid, PidNamespace};
 
+use super::endpoint::PeerAddress;
 use crate::transport::CallerIdentity;
 
 /// The other side, with the process number that it has here while its session lasts.
@@ -51,7 +52,15 @@ impl Peer {
         let number = numbers().alloc_pid(()).ok();
         let above = |nr: u32| i32::try_from(PID_MAX_LIMIT + nr).unwrap_or(0);
         let pid = number.as_ref().map_or(0, |number| above(number.nr()));
-        Self { caller: CallerIdentity { pid, uid: u32::MAX, sid: None, certificate }, number }
+        Self {
+            caller: CallerIdentity { pid, uid: u32::MAX, certificate, ..CallerIdentity::default() },
+            number,
+        }
+    }
+
+    /// Returns whether that is the same user, and shows the same certificate.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        (self.caller.uid, &self.caller.certificate) == (other.caller.uid, &other.caller.certificate)
     }
 
     /// Returns what services are told of the caller.
@@ -66,5 +75,56 @@ impl Drop for Peer {
             // Only this peer frees its number.
             let _ = number.free();
         }
+    }
+}
+
+/// Who asks for a session, as far as it is known.
+#[derive(Clone, Debug)]
+pub struct PeerIdentity {
+    address: PeerAddress,
+    caller: CallerIdentity,
+}
+
+impl PeerIdentity {
+    pub(super) fn new(address: PeerAddress, peer: &Peer) -> Self {
+        Self { address, caller: peer.caller() }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn address(&self) -> PeerAddress {
+        self.address
+    }
+
+    /// Its user on this machine, by the system's word; `None` of a peer elsewhere.
+    #[must_use]
+    pub fn uid(&self) -> Option<u32> {
+        Some(self.caller.uid).filter(|&uid| uid != u32::MAX)
+    }
+
+    /// The certificate (DER) that it showed, over TLS.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&[u8]> {
+        self.caller.certificate.as_deref()
+    }
+
+    /// The URIs among the alternative names of its certificate.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn uris(&self) -> Vec<String> {
+        let certificate = self.certificate().map(rustls::pki_types::CertificateDer::from);
+        let Some(certificate) = &certificate else { return Vec::new() };
+        webpki::EndEntityCert::try_from(certificate)
+            .map(|certificate| certificate.valid_uri_names().map(str::to_owned).collect())
+            .unwrap_or_default()
+    }
+
+    /// Its SPIFFE id: the one URI of its certificate, if that is of `spiffe:`.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn spiffe_id(&self) -> Option<String> {
+        // A certificate with several URIs is no SVID.
+        let [id] = <[String; 1]>::try_from(self.uris()).ok()?;
+        id.starts_with("spiffe://").then_some(id)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::awaited::Awaited;
 use super::connection::Connection;
@@ -37,6 +37,8 @@ struct State {
     firsts: u32,
     /// Whether the idle connection is for the thread that was woken, not for the first that asks.
     is_reserved: bool,
+    /// Connections on which an answer is to come that nobody waits for, and that have not been replaced.
+    given_up: usize,
 }
 
 /// How often a connection may be put first in a row: the others must be read at times, for what the
@@ -65,6 +67,19 @@ pub(super) enum NoConnection {
     None,
     /// All are in use.
     Busy,
+    /// All have been in use for as long as the caller waits.
+    Overdue,
+}
+
+impl State {
+    /// Takes down that a connection is made in the place of one that was given up, if there is such.
+    fn begin_replacing(&mut self) -> bool {
+        let is_wanted = self.given_up > 0 && !self.is_closed;
+        if is_wanted {
+            self.given_up -= 1;
+        }
+        is_wanted
+    }
 }
 
 impl ConnectionPool {
@@ -87,8 +102,13 @@ impl ConnectionPool {
         if state.total == 0 { mem::take(&mut state.queued) } else { VecDeque::new() }
     }
 
-    /// Takes a connection, and waits for one if all are in use.
-    pub(super) fn take(&self) -> Result<Box<Connection>, NoConnection> {
+    /// Takes a connection, and waits for one if all are in use, until it is `due`. `replace` has one more made, if there
+    /// are some on which nobody waits for the answer.
+    pub(super) fn take(
+        &self,
+        due: Option<Instant>,
+        replace: impl Fn(),
+    ) -> Result<Box<Connection>, NoConnection> {
         let mut state = self.state();
         let mut was_woken = false;
         loop {
@@ -105,12 +125,61 @@ impl ConnectionPool {
                 was_woken = false;
                 continue;
             }
+            if state.begin_replacing() {
+                drop(state);
+                replace();
+                state = self.state();
+                continue;
+            }
             state.waiting += 1;
-            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let mut is_overdue = false;
+            state = match due {
+                None => self.freed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(due) => {
+                    let left = due.saturating_duration_since(Instant::now());
+                    let waited = self.freed.wait_timeout(state, left);
+                    let (state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+                    is_overdue = waited.timed_out();
+                    state
+                }
+            };
             state.waiting -= 1;
+            if is_overdue {
+                return self.take_overdue(&mut state);
+            }
             state.is_waking = false;
             was_woken = true;
         }
+    }
+
+    /// Takes a connection that has come in the last moment. A wake-up may have been meant for this thread, and goes on
+    /// to the next.
+    fn take_overdue(&self, state: &mut State) -> Result<Box<Connection>, NoConnection> {
+        state.is_reserved &= state.waiting > 0;
+        let taken = Self::try_from(state);
+        state.is_waking = state.waiting > 0 && !state.idle.is_empty();
+        if state.is_waking {
+            self.freed.notify_one();
+        }
+        taken.map_err(|none| if none == NoConnection::Busy { NoConnection::Overdue } else { none })
+    }
+
+    /// Takes down that nobody waits for the answer on a connection.
+    pub(super) fn give_up(&self) {
+        self.state().given_up += 1;
+    }
+
+    /// Takes down that the answer has come after all.
+    pub(super) fn answered_late(&self) {
+        let mut state = self.state();
+        state.given_up = state.given_up.saturating_sub(1);
+    }
+
+    /// Returns whether a connection is to be made in the place of one that was given up, because a call waits for one.
+    #[must_use = "it is said once"]
+    pub(super) fn wants_another(&self) -> bool {
+        let mut state = self.state();
+        (state.waiting > 0 || !state.queued.is_empty()) && state.begin_replacing()
     }
 
     /// Takes a connection if one is idle.

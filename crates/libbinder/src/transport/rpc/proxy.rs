@@ -7,12 +7,13 @@ use std::sync::Arc;
 use binder_rpc::Address;
 
 use super::awaited;
+use super::call::OwnCall;
 use super::shared::{Keeper, SharedSession};
-use crate::StatusCode;
 use crate::transport::{
     CallStart, DeathLinks, DeathNotice, ObjectCodec, Parcel, ProxyFacts, RemoteObject,
     TransactionCode, TransactionFlags,
 };
+use crate::{StatusCode, deadline};
 
 /// An object of the peer.
 pub(super) struct RpcProxy {
@@ -39,6 +40,18 @@ impl RpcProxy {
         self.address
     }
 
+    /// Returns what is said of a call, but for its data.
+    pub(super) fn own_call(
+        &self,
+        code: TransactionCode,
+        data: &Parcel,
+        flags: TransactionFlags,
+    ) -> OwnCall {
+        let usual = self.session.terms.call_timeout.and_then(deadline::after);
+        let due = deadline::earliest(data.deadline(), usual);
+        OwnCall { address: Some(self.address), code, flags, due }
+    }
+
     /// Returns who is to be told of the end of the session.
     pub(super) fn deaths(&self) -> &DeathLinks {
         &self.deaths
@@ -47,7 +60,12 @@ impl RpcProxy {
 
 impl Drop for RpcProxy {
     fn drop(&mut self) {
-        let released = self.session.table().session.let_go(self.address);
+        let released = {
+            let mut table = self.session.table();
+            let released = table.session.let_go(self.address);
+            table.discharge_objects(&released);
+            released
+        };
         self.session.settle(released);
         // A thread that serves a call of this session sends it with the answer.
         if !super::call::is_serving(&self.session) {
@@ -81,7 +99,8 @@ impl RemoteObject for RpcProxy {
         if !data.is_named_by(&*self.session) {
             return Err(StatusCode::BAD_VALUE);
         }
-        self.session.call(Some(self.address), code, data, flags)
+        let call = self.own_call(code, &data, flags);
+        self.session.call(&call, data)
     }
 
     fn begin_transact(

@@ -17,19 +17,27 @@ use super::endpoint::Origin;
 pub(super) enum ServerResource {
     /// Sockets, in either direction and also before they belong to a session.
     Connections,
-    /// The bytes of one-way calls that wait for an earlier one.
-    OnewayBytes,
+    /// The bytes of one-way calls that wait for an earlier one, and of long messages of which a part is missing.
+    WaitingBytes,
     /// Descriptors that have come and that no service has yet: of messages of which a part is missing,
     /// and of one-way calls that wait.
     Files,
+    /// Connections that have not said what they want yet.
+    Handshakes,
+    /// Objects of either side that sessions hold.
+    Objects,
 }
 
 impl ServerResource {
+    const COUNT: usize = 5;
+
     fn words(self) -> &'static str {
         match self {
             Self::Connections => "connections",
-            Self::OnewayBytes => "bytes of one-way calls that wait",
+            Self::WaitingBytes => "bytes that wait",
             Self::Files => "descriptors that wait",
+            Self::Handshakes => "connections that are being opened",
+            Self::Objects => "objects",
         }
     }
 }
@@ -133,15 +141,15 @@ impl From<OverShare> for Ending {
 
 /// What all peers of a server hold.
 #[derive(Debug)]
-pub(super) struct ServerQuota(Mutex<[Ledger; 3]>);
+pub(super) struct ServerQuota(Mutex<[Ledger; ServerResource::COUNT]>);
 
 impl ServerQuota {
     /// Makes one without limits.
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new([Ledger::new(), Ledger::new(), Ledger::new()])))
+        Arc::new(Self(Mutex::new(std::array::from_fn(|_| Ledger::new()))))
     }
 
-    fn ledgers(&self) -> MutexGuard<'_, [Ledger; 3]> {
+    fn ledgers(&self) -> MutexGuard<'_, [Ledger; ServerResource::COUNT]> {
         // Nothing panics between two changes that belong together.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,14 +1,17 @@
-//! The thread that reads the answers to awaited calls.
+//! The thread that reads the answers to awaited calls, and what comes on idle connections.
 //!
-//! One thread of the process waits for all connections with an awaited call. It must not run code of
+//! One thread of the process waits for all connections with an awaited call, and for those that are
+//! [served](super::served) and idle. It must not run code of
 //! the program - calls back, the ends of objects, notices of death - which may take any time, or wait
 //! for another answer. So before it comes to such code it [steps down](step_down), another thread goes
 //! on reading, and it joins the threads that may be asked to.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::mem;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +27,7 @@ use slab::Slab;
 
 use super::awaited::Awaited;
 use super::connection::Connection;
+use super::served::ServedConnection;
 
 /// How long a thread that does not read stays, to be asked to.
 const SPARE_TIME: Duration = Duration::from_secs(5);
@@ -36,7 +40,32 @@ thread_local! {
     static READS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The connections on which calls are awaited.
+/// Who goes on with a connection on which something has come.
+#[derive(Debug)]
+pub(super) enum ConnectionWatcher {
+    /// A call of ours.
+    Call(Arc<Awaited>),
+    /// Who serves the peer's calls.
+    Served(Box<ServedConnection>),
+}
+
+impl ConnectionWatcher {
+    fn go_on(self, connection: Box<Connection>) {
+        match self {
+            Self::Call(call) => call.advance(connection),
+            Self::Served(served) => served.serve(connection),
+        }
+    }
+
+    fn fail(self, ending: Ending) {
+        match self {
+            Self::Call(call) => call.fail(ending),
+            Self::Served(served) => served.fail(ending),
+        }
+    }
+}
+
+/// The connections on which calls are awaited, and idle ones.
 pub(super) struct AwaitedConnections {
     epoll: OwnedFd,
     timer: OwnedFd,
@@ -44,12 +73,19 @@ pub(super) struct AwaitedConnections {
     vacant: Condvar,
 }
 
+/// Which of the calls that end at some time, with that first.
+pub(super) type TimerKey = (Instant, u64);
+
 #[derive(Default)]
 struct State {
     /// Each connection is told of once, and then taken out.
-    watched: Slab<(Box<Connection>, Arc<Awaited>)>,
+    watched: Slab<(Box<Connection>, ConnectionWatcher)>,
     /// When the timer goes off next, for peers that stopped within a message.
     timed: Option<Instant>,
+    /// Calls that end then if they are not answered.
+    due: BTreeMap<TimerKey, Weak<Awaited>>,
+    /// How many there have been.
+    scheduled: u64,
     /// Whether a thread reads, or is about to.
     is_read: bool,
     /// Threads that could.
@@ -125,18 +161,23 @@ impl AwaitedConnections {
         state.is_read = match thread.spawn(|| self.run()) {
             Ok(_) => true,
             Err(error) => {
-                tracing::warn!(%error, "no thread reads the answers to awaited calls");
+                tracing::warn!(%error, "no thread reads the answers to awaited calls, nor what comes on idle connections");
                 false
             }
         };
         state.is_read
     }
 
-    /// Has the reader go on with a call on its connection.
-    pub(super) fn watch(&self, mut connection: Box<Connection>, call: Arc<Awaited>, until: Until) {
+    /// Has the reader go on with a connection.
+    pub(super) fn watch(
+        &self,
+        mut connection: Box<Connection>,
+        watcher: ConnectionWatcher,
+        until: Until,
+    ) {
         let left = match connection.time_left() {
             Ok(left) => left,
-            Err(ending) => return call.fail(ending),
+            Err(ending) => return watcher.fail(ending),
         };
         let mut wanted = EventFlags::IN | EventFlags::ONESHOT;
         // There is most often room.
@@ -146,7 +187,7 @@ impl AwaitedConnections {
         let link = Arc::clone(connection.link());
         // The reader finds it there as soon as it is told of it.
         let mut state = self.state();
-        let key = state.watched.insert((connection, call));
+        let key = state.watched.insert((connection, watcher));
         let data = EventData::new_u64(key as u64);
         let watched = match epoll::modify(&self.epoll, link.as_fd(), data, wanted) {
             Err(Errno::NOENT) => epoll::add(&self.epoll, link.as_fd(), data, wanted),
@@ -154,10 +195,28 @@ impl AwaitedConnections {
         };
         let watched = watched.and_then(|()| self.set_timer(&mut state, left));
         if let Err(error) = watched {
-            let (_, call) = state.watched.remove(key);
+            let (_, watcher) = state.watched.remove(key);
             drop(state);
-            call.fail(Ending::Socket { errno: error.raw_os_error() });
+            watcher.fail(Ending::Socket { errno: error.raw_os_error() });
         }
+    }
+
+    /// Has a call end at that time.
+    pub(super) fn schedule(&self, due: Instant, call: &Arc<Awaited>) -> TimerKey {
+        let mut state = self.state();
+        state.scheduled += 1;
+        let key = (due, state.scheduled);
+        state.due.insert(key, Arc::downgrade(call));
+        let left = due.saturating_duration_since(Instant::now());
+        if let Err(error) = self.set_timer(&mut state, Some(left)) {
+            debug_assert!(false, "a timer of our own: {error}");
+        }
+        key
+    }
+
+    /// Takes back that a call ends at some time.
+    pub(super) fn unschedule(&self, key: &TimerKey) {
+        self.state().due.remove(key);
     }
 
     /// Has the timer go off in `left`, or earlier.
@@ -178,8 +237,8 @@ impl AwaitedConnections {
         Ok(())
     }
 
-    /// Ends the sessions whose peers have not gone on in time.
-    fn end_stalled(&self) {
+    /// Ends the sessions whose peers have not gone on in time, and the calls that are due.
+    fn end_overdue(&self) {
         let mut state = self.state();
         state.timed = None;
         let (mut stalled, mut least) = (Vec::new(), None);
@@ -191,11 +250,17 @@ impl AwaitedConnections {
         }
         let stalled: Vec<_> =
             stalled.into_iter().map(|(key, ending)| (state.watched.remove(key), ending)).collect();
+        let later = state.due.split_off(&(Instant::now(), u64::MAX));
+        let due = mem::replace(&mut state.due, later);
+        let next = state.due.first_key_value();
+        let next = next.map(|((due, _), _)| due.saturating_duration_since(Instant::now()));
+        let least = least.into_iter().chain(next).min();
         if let Err(error) = self.set_timer(&mut state, least) {
             debug_assert!(false, "a timer of our own: {error}");
         }
         drop(state);
-        stalled.into_iter().for_each(|((_, call), ending)| call.fail(ending));
+        stalled.into_iter().for_each(|((_, watcher), ending)| watcher.fail(ending));
+        due.into_values().filter_map(|call| call.upgrade()).for_each(|call| call.time_out());
     }
 
     /// Reads until another thread does; stays for a while to read again.
@@ -229,13 +294,13 @@ impl AwaitedConnections {
             for event in events.drain(..) {
                 let data = event.data.u64();
                 if data == TIMER {
-                    self.end_stalled();
+                    self.end_overdue();
                     continue;
                 }
                 let key = usize::try_from(data).unwrap_or(usize::MAX);
                 let watched = self.state().watched.try_remove(key);
-                if let Some((connection, call)) = watched {
-                    call.advance(connection);
+                if let Some((connection, watcher)) = watched {
+                    watcher.go_on(connection);
                 }
             }
         }

@@ -1,7 +1,10 @@
 //! A server: it gives its root object to every client that connects.
 
+mod settings;
+
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::fmt;
 use std::io;
 use std::mem;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -13,17 +16,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use binder_rpc::handshake::{FdMode, HandshakeError, Opening};
-use binder_rpc::{CallDirection, Ending, ProtocolVersion, SessionId, SessionLimits, SessionSide};
+use binder_rpc::handshake::{HandshakeError, Opening};
+use binder_rpc::{CallDirection, Ending, SessionId, SessionSide};
 
 use super::connection::Connection;
 use super::endpoint::{Connected, PeerAddress, ServerListener};
 use super::error::RpcError;
 use super::handshake::{self, Deadline};
-use super::offer::{Offer, Root};
-use super::peer::Peer;
+use super::offer::Offer;
+use super::peer::{Peer, PeerIdentity};
 use super::pool::ConnectionUse;
-use super::quota::{PeerAccount, ServerQuota, ServerResource};
+use super::quota::{PeerAccount, ServerCharge, ServerQuota, ServerResource};
+use super::served::{ServedConnection, ServingHost};
 use super::shared::{SharedSession, Terms};
 use crate::{SpIBinder, StatusCode};
 
@@ -58,7 +62,7 @@ struct State {
     /// Connections whose handshake is not done, to be closed with the server.
     opening: Vec<Weak<super::link::StreamSocket>>,
     accepting: Option<thread::JoinHandle<()>>,
-    /// Those of connections, in their handshake or served.
+    /// Those of connections, in their handshake or served; idle ones have none.
     threads: usize,
 }
 
@@ -139,7 +143,8 @@ impl RpcServer {
         (A, u16): ToSocketAddrs,
     {
         let listener = bind_inet(address, port)?;
-        Ok(Self::new(root, ServerListener::Tls(listener, credentials.server()?)))
+        let tls = super::tls::ServerTls::new(credentials.server()?);
+        Ok(Self::new(root, ServerListener::Tls(listener, tls)))
     }
 
     fn new(root: SpIBinder, listener: ServerListener) -> Self {
@@ -152,66 +157,6 @@ impl RpcServer {
             is_closing: AtomicBool::new(false),
         };
         Self { inner: Arc::new(inner) }
-    }
-
-    /// Gives each session a root object of its own, which `make` makes when the session begins; a client
-    /// for which it makes none has no root object.
-    pub fn set_per_session_root_object(
-        &self,
-        make: impl Fn(&PeerAddress) -> Option<SpIBinder> + Send + Sync + 'static,
-    ) {
-        self.inner.offer().root = Root::PerSession(Arc::new(make));
-    }
-
-    /// Says how descriptors may travel: not at all, if nothing is said.
-    pub fn set_supported_file_descriptor_transport_modes(&self, modes: &[FdMode]) {
-        self.inner.offer().fd_modes = modes.to_vec();
-    }
-
-    /// Says on how many connections of each session calls are served at once; 1 if nothing is said.
-    pub fn set_max_threads(&self, threads: usize) {
-        self.inner.offer().max_threads = u32::try_from(threads).unwrap_or(u32::MAX).max(1);
-    }
-
-    /// Says how many connections all clients may have together, in both directions; 1024 if nothing is
-    /// said. There are never more than three eighths of what this process may open (`RLIMIT_NOFILE`).
-    pub fn set_max_connections(&self, connections: usize) {
-        self.inner.offer().max_connections = connections;
-    }
-
-    /// Says how many of them one peer may have: a user of this machine, an address (of IPv6, all with
-    /// the same first half), a virtual machine. Three quarters of what the others leave if nothing is
-    /// said, so that none keeps the next one out.
-    pub fn set_max_connections_per_peer(&self, connections: usize) {
-        self.inner.offer().max_connections_per_peer = Some(connections);
-    }
-
-    /// Says how many bytes of one-way calls may wait for earlier ones, of all clients together; 64 MiB if
-    /// nothing is said. One peer may have three quarters of what the others leave.
-    pub fn set_max_queued_bytes(&self, bytes: usize) {
-        self.inner.offer().max_queued_bytes = bytes;
-    }
-
-    /// Says how many descriptors may wait, of all clients together: with one-way calls, or for the rest of
-    /// their message. 512 if nothing is said, and never more than three eighths of what this process may
-    /// open. One peer may have three quarters of what the others leave.
-    pub fn set_max_queued_files(&self, files: usize) {
-        self.inner.offer().max_queued_files = files;
-    }
-
-    /// Says which version is spoken at most.
-    pub fn set_protocol_version(&self, version: ProtocolVersion) {
-        self.inner.offer().version = version;
-    }
-
-    /// Says how much each client may ask.
-    pub fn set_limits(&self, limits: SessionLimits) {
-        self.inner.offer().limits = limits;
-    }
-
-    /// Says how long a client may take to open a connection; 10 s if nothing is said.
-    pub fn set_handshake_timeout(&self, timeout: Duration) {
-        self.inner.offer().timeout = timeout;
     }
 
     /// Returns where a TCP server listens: the port that the system chose, if it was to choose.
@@ -238,6 +183,14 @@ impl RpcServer {
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.inner.state().sessions.len()
+    }
+
+    /// Returns how many objects of this side and of the clients all sessions hold.
+    #[must_use]
+    pub fn objects(&self) -> (usize, usize) {
+        let sessions: Vec<_> = self.inner.state().sessions.values().cloned().collect();
+        let counts = sessions.iter().map(|session| session.table().session.objects());
+        counts.fold((0, 0), |(ours, theirs), count| (ours + count.0, theirs + count.1))
     }
 
     /// Returns how many connections there are, in both directions, and those that are being opened.
@@ -354,19 +307,19 @@ impl Inner {
         self.offer().set_capacities(&self.quota);
         let account = PeerAccount::of_peer(&self.quota, connected.address.origin());
         let mut charge = account.charge(ServerResource::Connections);
-        if let Err(reason) = charge.set(1) {
+        let mut handshake = account.charge(ServerResource::Handshakes);
+        if let Err(reason) = charge.set(1).and_then(|()| handshake.set(1)) {
             let caller = connected.peer.caller();
             let (pid, uid, peer) = (caller.pid, caller.uid, connected.address);
             tracing::warn!(%reason, ?peer, pid, uid, "a connection was refused: there are too many");
-            return;
+            return self.tell_refusal(&peer, &reason);
         }
         connected.link.hold(charge);
-        self.state().threads += 1;
+        self.begin_thread();
         let inner = Arc::clone(self);
         let thread = thread::Builder::new().name("rpc-server".to_owned());
         let spawned = thread.spawn(move || {
-            SERVES.set(Arc::as_ptr(&inner));
-            inner.run(connected);
+            inner.run(connected, handshake);
             inner.finish_thread();
         });
         if let Err(error) = spawned {
@@ -375,14 +328,28 @@ impl Inner {
         }
     }
 
+    /// Tells the program of a peer that is refused, or whose session ends.
+    fn tell_refusal(&self, address: &PeerAddress, reason: &dyn fmt::Display) {
+        // The program's code runs without the lock.
+        let listener = self.offer().refusals.clone();
+        if let Some(listener) = listener {
+            listener.tell(address, reason);
+        }
+    }
+
+    fn begin_thread(&self) {
+        self.state().threads += 1;
+    }
+
     fn finish_thread(&self) {
         // Under the lock, so that a thread that waits for this does not miss it.
         self.state().threads -= 1;
         self.changed.notify_all();
     }
 
-    /// Opens a connection and serves it to its end.
-    fn run(&self, Connected { link, peer, address }: Connected) {
+    /// Opens a connection and serves it. It is charged as a handshake until it is open.
+    fn run(self: &Arc<Self>, connected: Connected, handshake: ServerCharge) {
+        let Connected { link, peer, address } = connected;
         let offer = self.offer().clone();
         let link = Arc::new(link);
         {
@@ -393,38 +360,33 @@ impl Inner {
         if self.is_closing() {
             return;
         }
-        let caller = peer.caller();
         let deadline = Deadline::start(offer.timeout);
         #[cfg(feature = "tls")]
         let peer = match deadline.secure(&link) {
             Ok(None) => peer,
             Ok(certificate) => Peer::elsewhere(certificate),
             Err(reason) => {
-                tracing::warn!(%reason, "an RPC connection was refused");
-                return;
+                tracing::warn!(%reason, ?address, "an RPC connection was refused");
+                return self.tell_refusal(&address, &reason);
             }
         };
+        // Told apart from the session's, which keeps this one.
+        let identity = PeerIdentity::new(address, &peer);
         let connection = Box::new(Connection::new(link, offer.limits));
-        match self.open(connection, (peer, address), &deadline, &offer) {
+        let opened = self.open(connection, (peer, &identity), &deadline, &offer);
+        drop(handshake);
+        match opened {
             Ok(Some((session, connection))) => {
-                let ending = session.serve_connection(connection);
-                // One of several connections may be closed; a fault on one ends them all.
-                if session.stop_serving() || ending != Ending::Closed {
-                    session.end(ending);
-                }
-                if session.serving() == 0
-                    && let Some(id) = session.id()
-                {
-                    self.state().sessions.remove(id);
-                }
+                let host = ServerHost { server: Arc::clone(self), address };
+                ServedConnection::new(session, Box::new(host)).serve(connection);
             }
             Ok(None) => {}
             Err(reason @ RpcError::Ended(Ending::Closed)) => {
-                tracing::debug!(%reason, pid = caller.pid, uid = caller.uid, "not opened");
+                tracing::debug!(%reason, ?address, "not opened");
             }
             Err(reason) => {
-                let (pid, uid) = (caller.pid, caller.uid);
-                tracing::warn!(%reason, pid, uid, "an RPC connection was refused");
+                tracing::warn!(%reason, ?address, "an RPC connection was refused");
+                self.tell_refusal(&address, &reason);
             }
         }
     }
@@ -433,28 +395,30 @@ impl Inner {
     fn open(
         &self,
         mut connection: Box<Connection>,
-        peer: (Peer, PeerAddress),
+        peer: (Peer, &PeerIdentity),
         deadline: &Deadline,
         offer: &Offer,
-    ) -> Result<Option<Served>, RpcError> {
+    ) -> Result<Option<Opened>, RpcError> {
         let opening = handshake::read_opening(&mut connection, deadline)?;
         if !offer.fd_modes.contains(&opening.fd_mode) {
             return Err(HandshakeError::FdModeRefused(opening.fd_mode).into());
         }
         match &opening.joins {
             None => self.open_new(connection, peer, offer, deadline, &opening).map(Some),
-            Some(id) => self.open_joining(connection, deadline, &opening, id),
+            Some(id) => self.open_joining(connection, &peer.0, deadline, &opening, id),
         }
     }
 
     fn open_new(
         &self,
         mut connection: Box<Connection>,
-        (peer, address): (Peer, PeerAddress),
+        (peer, identity): (Peer, &PeerIdentity),
         offer: &Offer,
         deadline: &Deadline,
         opening: &Opening,
-    ) -> Result<Served, RpcError> {
+    ) -> Result<Opened, RpcError> {
+        let decided = offer.authorizer.as_ref().map(|authorizer| authorizer.decide(identity));
+        let own_root = decided.transpose()?.flatten();
         let version = offer.version.answer(opening.offered);
         handshake::accept_new(&mut connection, deadline, version)?;
         let terms = Terms {
@@ -463,8 +427,9 @@ impl Inner {
             limits: offer.limits,
             fd_mode: opening.fd_mode,
             passes_files: Terms::pass_files(connection.link(), opening.fd_mode, version),
+            call_timeout: None,
             max_threads: offer.granted_threads(),
-            root: offer.root.for_session(&address),
+            root: own_root.or_else(|| offer.root.for_session(&identity.address())),
         };
         let session = SharedSession::new(terms, peer, connection.link().account());
         session.watch(connection.link())?;
@@ -481,10 +446,11 @@ impl Inner {
     fn open_joining(
         &self,
         mut connection: Box<Connection>,
+        peer: &Peer,
         deadline: &Deadline,
         opening: &Opening,
         id: &SessionId,
-    ) -> Result<Option<Served>, RpcError> {
+    ) -> Result<Option<Opened>, RpcError> {
         let Some(session) = self.state().sessions.get(id).cloned() else {
             // A short session may be over before its last connections have been looked at.
             if connection.link().is_closed_by_peer() {
@@ -492,6 +458,9 @@ impl Inner {
             }
             return Err(HandshakeError::UnknownSession.into());
         };
+        if !session.peer.is_same(peer) {
+            return Err(RpcError::NotAuthorized("it joins another's session".to_owned()));
+        }
         session.watch(connection.link())?;
         let version = session.terms.version;
         match opening.direction {
@@ -517,6 +486,39 @@ impl Inner {
     }
 }
 
+/// A server, which knows how many threads serve its clients.
+struct ServerHost {
+    server: Arc<Inner>,
+    address: PeerAddress,
+}
+
+impl ServingHost for ServerHost {
+    fn begin(&self) {
+        SERVES.set(Arc::as_ptr(&self.server));
+        self.server.begin_thread();
+    }
+
+    fn stop(&self) {
+        SERVES.set(ptr::null());
+        self.server.finish_thread();
+    }
+
+    fn end(&self, session: &Arc<SharedSession>, ending: Ending) {
+        if ending.is_fault() {
+            self.server.tell_refusal(&self.address, &ending);
+        }
+        // One of several connections may be closed; a fault on one ends them all.
+        if session.stop_serving() || ending != Ending::Closed {
+            session.end(ending);
+        }
+        if session.serving() == 0
+            && let Some(id) = session.id()
+        {
+            self.server.state().sessions.remove(id);
+        }
+    }
+}
+
 fn bind_inet<A>(address: A, port: impl TryInto<u16>) -> Result<TcpListener, RpcError>
 where
     (A, u16): ToSocketAddrs,
@@ -527,7 +529,7 @@ where
 }
 
 /// A session, and a connection of it on which the client calls.
-type Served = (Arc<SharedSession>, Box<Connection>);
+type Opened = (Arc<SharedSession>, Box<Connection>);
 
 /// Makes an id that a stranger cannot guess.
 fn new_id() -> Result<SessionId, RpcError> {

@@ -13,11 +13,13 @@ use binder_rpc::{
 
 use rustix::io::Errno;
 
+use super::call::OwnCall;
 use super::connection::Connection;
-use super::endpoint::{ConnectTarget, Connected, unix_address};
+use super::endpoint::{ConnectTarget, Connected, ServerAddress, unix_address};
 use super::error::RpcError;
 use super::handshake::{self, Deadline};
 use super::pool::ConnectionUse;
+use super::served::{ServedConnection, ServingHost};
 use super::shared::{Keeper, SharedSession, Terms};
 use crate::transport::Parcel;
 use crate::{FromIBinder, SpIBinder, StatusCode, Strong};
@@ -31,6 +33,7 @@ struct Wishes {
     incoming: usize,
     outgoing: usize,
     timeout: Duration,
+    call_timeout: Option<Duration>,
 }
 
 /// A session with a server: set it up once, and it gives the server's root object.
@@ -60,6 +63,7 @@ impl RpcSession {
             incoming: 0,
             outgoing: 10,
             timeout: Duration::from_secs(10),
+            call_timeout: None,
         };
         Self { wishes: Mutex::new(wishes), keeper: OnceLock::new() }
     }
@@ -102,13 +106,19 @@ impl RpcSession {
         self.wishes().timeout = timeout;
     }
 
+    /// Says how long each call of this side may take, until it fails with [`StatusCode::TIMED_OUT`]: for ever, if
+    /// nothing is said. One call can be given less by [`with_timeout`](crate::with_timeout).
+    pub fn set_call_timeout(&self, timeout: Duration) {
+        self.wishes().call_timeout = Some(timeout);
+    }
+
     /// Connects to a Unix socket: a path, or after a NUL a name in the abstract namespace.
     ///
     /// # Errors
     ///
     /// [`RpcError`]; the session can be set up again then.
     pub fn connect_unix(&self, path: impl AsRef<Path>) -> Result<SpIBinder, RpcError> {
-        self.set_up(&ConnectTarget::Unix(unix_address(path.as_ref())?))
+        self.set_up_with(ServerAddress::Unix(unix_address(path.as_ref())?))
     }
 
     /// Connects over a socket to which each connection is sent, as a descriptor.
@@ -117,7 +127,7 @@ impl RpcSession {
     ///
     /// [`RpcError`].
     pub fn connect_unix_bootstrap(&self, socket: OwnedFd) -> Result<SpIBinder, RpcError> {
-        self.set_up(&ConnectTarget::Bootstrap(socket))
+        self.set_up_with(ServerAddress::Bootstrap(socket))
     }
 
     /// Connects to a virtual machine, or its host.
@@ -126,7 +136,7 @@ impl RpcSession {
     ///
     /// [`RpcError`].
     pub fn connect_vsock(&self, cid: u32, port: u32) -> Result<SpIBinder, RpcError> {
-        self.set_up(&ConnectTarget::Vsock(cid, port))
+        self.set_up_with(ServerAddress::Vsock(cid, port))
     }
 
     /// Connects over TCP: neither side is identified, and an eavesdropper reads everything.
@@ -135,7 +145,7 @@ impl RpcSession {
     ///
     /// [`RpcError`].
     pub fn connect_inet(&self, host: &str, port: u16) -> Result<SpIBinder, RpcError> {
-        self.set_up(&ConnectTarget::Inet(host.to_owned(), port))
+        self.set_up_with(ServerAddress::Inet(host.to_owned(), port))
     }
 
     /// Connects over TCP and TLS: `credentials` must trust the server's certificate, which must be
@@ -151,7 +161,7 @@ impl RpcSession {
         port: u16,
         credentials: &super::tls::TlsCredentials,
     ) -> Result<SpIBinder, RpcError> {
-        self.set_up(&ConnectTarget::Tls(host.to_owned(), port, credentials.client()?))
+        self.set_up_with(ServerAddress::Tls(host.to_owned(), port, credentials.client()?))
     }
 
     /// Takes sockets that are connected already, each from a call of `next`.
@@ -232,6 +242,10 @@ impl RpcSession {
         T::try_from(self.connect_preconnected(next)?)
     }
 
+    fn set_up_with(&self, address: ServerAddress) -> Result<SpIBinder, RpcError> {
+        self.set_up(&ConnectTarget::Server(Arc::new(address)))
+    }
+
     fn set_up(&self, target: &ConnectTarget<'_>) -> Result<SpIBinder, RpcError> {
         if self.keeper.get().is_some() {
             return Err(RpcError::IsSetUp);
@@ -243,6 +257,11 @@ impl RpcSession {
         }
         let keeper = Keeper::new(begin(target, &wishes).map_err(closed_at_opening)?);
         let root = complete(target, &wishes, keeper.session()).map_err(closed_at_opening)?;
+        if let ConnectTarget::Server(address) = target {
+            let (address, timeout) = (Arc::clone(address), wishes.timeout);
+            let make = move |session: &Arc<SharedSession>| join_again(&address, timeout, session);
+            keeper.session().set_reconnect(Box::new(make));
+        }
         self.keeper.set(keeper).map_err(|_| RpcError::IsSetUp)?;
         Ok(root)
     }
@@ -313,6 +332,7 @@ fn begin(target: &ConnectTarget<'_>, wishes: &Wishes) -> Result<Arc<SharedSessio
         limits: wishes.limits,
         fd_mode: wishes.fd_mode,
         passes_files: Terms::pass_files(connection.link(), wishes.fd_mode, version),
+        call_timeout: wishes.call_timeout,
         max_threads: u32::try_from(wishes.incoming).unwrap_or(u32::MAX),
         root: None,
     };
@@ -336,7 +356,8 @@ fn complete(
     };
     let ask = |code| {
         let nothing = Parcel::for_codec(Arc::<SharedSession>::clone(session));
-        session.call(None, code, nothing, 0).map_err(explain)
+        let call = OwnCall { address: None, code, flags: 0, due: None };
+        session.call(&call, nothing).map_err(explain)
     };
     let threads = special::read_max_threads(ask(special::GET_MAX_THREADS)?.bytes())?;
     let threads = usize::try_from(threads).unwrap_or(usize::MAX);
@@ -355,7 +376,7 @@ fn complete(
     let root = ask(special::GET_ROOT)?;
     root.set_data_position(0).map_err(RpcError::NoRoot)?;
     let root = root.read_binder().map_err(RpcError::NoRoot)?;
-    let first = session.pool.take().map_err(|_| RpcError::Ended(Ending::ShutDown))?;
+    let first = session.pool.take(None, || {}).map_err(|_| RpcError::Ended(Ending::ShutDown))?;
     let lifted = deadline.lift(&first);
     session.put_back(first, ConnectionUse::First);
     lifted?;
@@ -370,7 +391,31 @@ fn join(
     direction: CallDirection,
     id: &SessionId,
 ) -> Result<Box<Connection>, RpcError> {
-    let Connected { link, .. } = target.connect(deadline)?;
+    join_with(target.connect(deadline)?, deadline, session, direction, id)
+}
+
+/// Makes one more connection for our calls when the session is set up. Not all servers take more than they said, and
+/// those that do not say so by closing it: it is tried before it is used.
+fn join_again(
+    address: &ServerAddress,
+    timeout: Duration,
+    session: &Arc<SharedSession>,
+) -> Result<Box<Connection>, RpcError> {
+    let deadline = Deadline::start(timeout);
+    let id = session.id().ok_or(RpcError::NoConnection)?;
+    let connected = address.connect(&deadline)?;
+    let connection = join_with(connected, &deadline, session, CallDirection::Outgoing, id)?;
+    session.probe(connection, timeout)?.ok_or_else(|| deadline.passed())
+}
+
+/// Joins the session with a socket.
+fn join_with(
+    Connected { link, .. }: Connected,
+    deadline: &Deadline,
+    session: &Arc<SharedSession>,
+    direction: CallDirection,
+    id: &SessionId,
+) -> Result<Box<Connection>, RpcError> {
     #[cfg(feature = "tls")]
     deadline.secure(&link)?;
     let terms = &session.terms;
@@ -381,18 +426,28 @@ fn join(
     Ok(connection)
 }
 
-/// Serves the server's calls on a connection, with a thread of its own.
+/// Serves the server's calls on a connection, with a thread of its own until it is idle.
 fn serve(session: &Arc<SharedSession>, connection: Box<Connection>) -> Result<(), RpcError> {
-    let serving = Arc::clone(session);
     session.begin_serving();
+    let served = ServedConnection::new(Arc::clone(session), Box::new(CallbackHost));
     let thread = std::thread::Builder::new().name("rpc-callbacks".to_owned());
-    let spawned = thread.spawn(move || {
-        let ending = serving.serve_connection(connection);
-        serving.stop_serving();
-        serving.end(ending);
-    });
+    let spawned = thread.spawn(move || served.serve(connection));
     spawned.map(drop).map_err(|error| {
         session.stop_serving();
         RpcError::System { action: "start a thread for the server's calls", error }
     })
+}
+
+/// A client, which does not count the threads that serve its server's calls.
+struct CallbackHost;
+
+impl ServingHost for CallbackHost {
+    fn begin(&self) {}
+
+    fn stop(&self) {}
+
+    fn end(&self, session: &Arc<SharedSession>, ending: Ending) {
+        session.stop_serving();
+        session.end(ending);
+    }
 }

@@ -1,26 +1,30 @@
 //! What all connections of a session have in common.
 
 use std::fmt;
+use std::iter;
 use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
+use std::time::Duration;
 
 use binder_rpc::handshake::{FdMode, HandshakeError};
 use binder_rpc::{
-    Address, Ending, Entered, PendingRelease, ProtocolVersion, Released, RpcMessage, SessionId,
-    SessionLimits, SessionObjects, SessionSide, encode,
+    Address, Ending, Entered, Extensions, ProtocolVersion, Released, RpcMessage, SessionId,
+    SessionLimits, SessionSide, encode,
 };
 
 use super::awaited;
 use super::connection::Connection;
+use super::error::RpcError;
 use super::link::StreamSocket;
 use super::peer::Peer;
 use super::pool::{ConnectionPool, ConnectionUse};
 use super::proxy::RpcProxy;
-use super::quota::{OverShare, PeerAccount, ServerCharge, ServerResource};
+use super::quota::PeerAccount;
 use super::reader;
+use super::session_table::SessionTable;
 use crate::transport::LocalObject;
 use crate::{SpIBinder, StatusCode, death};
 
@@ -33,6 +37,8 @@ pub(super) struct Terms {
     pub(super) fd_mode: FdMode,
     /// Whether descriptors can travel so: over Unix sockets, and from version 1 on.
     pub(super) passes_files: bool,
+    /// How long each call of ours may take, if no more is said of it.
+    pub(super) call_timeout: Option<Duration>,
     /// How many connections this side answers on.
     pub(super) max_threads: u32,
     /// What a server gives to this peer.
@@ -67,38 +73,15 @@ pub(super) struct SharedSession {
     this: Weak<Self>,
     /// On the client, what keeps the session: its handle and its proxies.
     keeper: OnceLock<Weak<Keeper>>,
+    /// What the peer knows beside Android's protocol, once it has said so or was asked.
+    extensions: OnceLock<Extensions>,
+    /// On the client, how further connections are made.
+    reconnect: OnceLock<Box<MakeConnection>>,
 }
 
-type Objects = SessionObjects<Arc<dyn LocalObject>, Weak<RpcProxy>, OwnedFd>;
-
-/// The objects of a session, and what is to be sent about them.
-pub(super) struct SessionTable {
-    pub(super) session: Objects,
-    /// What is to be given back, by address: a peer that does not read must not make it grow.
-    releases: Vec<PendingRelease>,
-    /// Whether the last object is gone; the session ends when that has been sent.
-    is_last: bool,
-    /// What the one-way calls hold that wait.
-    queued_bytes: ServerCharge,
-    queued_files: ServerCharge,
-}
-
-impl SessionTable {
-    /// Charges the peer with the one-way calls that wait.
-    pub(super) fn charge_queue(&mut self) -> Result<(), OverShare> {
-        let (bytes, files) = self.session.queued();
-        self.queued_bytes.set(bytes)?;
-        self.queued_files.set(files)
-    }
-
-    /// Adds to what is to be given back.
-    fn owe(&mut self, release: PendingRelease) {
-        match self.releases.binary_search_by_key(&release.address, |it| it.address) {
-            Ok(place) => self.releases[place].amount += release.amount,
-            Err(place) => self.releases.insert(place, release),
-        }
-    }
-}
+/// Makes one connection more on which this side calls.
+pub(super) type MakeConnection =
+    dyn Fn(&Arc<SharedSession>) -> Result<Box<Connection>, RpcError> + Send + Sync;
 
 /// Objects of ours that the peer has lost, each perhaps with the last that held it.
 ///
@@ -171,13 +154,7 @@ impl SharedSession {
     /// Makes a session; `account` is charged with what it holds for its peer.
     pub(super) fn new(terms: Terms, peer: Peer, account: &PeerAccount) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            table: Mutex::new(SessionTable {
-                session: SessionObjects::new(terms.role, terms.version, terms.limits),
-                releases: Vec::new(),
-                is_last: false,
-                queued_bytes: account.charge(ServerResource::OnewayBytes),
-                queued_files: account.charge(ServerResource::Files),
-            }),
+            table: Mutex::new(SessionTable::new(&terms, account)),
             has_releases: AtomicBool::new(false),
             retired: Retired::default(),
             pool: ConnectionPool::default(),
@@ -188,7 +165,66 @@ impl SharedSession {
             serving: AtomicUsize::new(0),
             this: this.clone(),
             keeper: OnceLock::new(),
+            extensions: OnceLock::new(),
+            reconnect: OnceLock::new(),
         })
+    }
+
+    /// Returns what the peer knows beside Android's protocol; `None` until it was asked.
+    pub(super) fn extensions(&self) -> Option<Extensions> {
+        self.extensions.get().copied()
+    }
+
+    /// Takes down what the peer knows, the first time.
+    pub(super) fn set_extensions(&self, extensions: Extensions) {
+        // Peers say the same each time.
+        let _ = self.extensions.set(extensions);
+    }
+
+    /// Returns whether calls say how long their callers wait.
+    pub(super) fn tells_timeouts(&self) -> bool {
+        self.extensions().is_some_and(|extensions| extensions.has_timeouts)
+    }
+
+    /// Says how further connections are made, once.
+    pub(super) fn set_reconnect(&self, make: Box<MakeConnection>) {
+        // A session is set up once.
+        let _ = self.reconnect.set(make);
+    }
+
+    /// Takes down that nobody waits for the answer on a connection any more, and makes another if a call waits for one.
+    pub(super) fn give_up_connection(&self) {
+        self.pool.give_up();
+        self.replace_if_wanted();
+    }
+
+    /// Makes a connection in the place of one that was given up, if a call waits for one.
+    pub(super) fn replace_if_wanted(&self) {
+        if self.pool.wants_another() {
+            self.replace_connection();
+        }
+    }
+
+    /// Makes one connection more, on a thread of its own. Without, calls wait until an answer that nobody waits for
+    /// has come.
+    pub(super) fn replace_connection(&self) {
+        let Some(this) = self.this().filter(|this| this.reconnect.get().is_some()) else {
+            return;
+        };
+        let thread = thread::Builder::new().name("rpc-connect".to_owned());
+        let spawned = thread.spawn(move || {
+            let Some(make) = this.reconnect.get() else { return };
+            match make(&this) {
+                Ok(connection) => {
+                    this.pool.announce();
+                    this.put_back(connection, ConnectionUse::Last);
+                }
+                Err(reason) => tracing::debug!(%reason, "no connection more in a session"),
+            }
+        });
+        if let Err(error) = spawned {
+            tracing::debug!(%error, "no thread for a connection more");
+        }
     }
 
     pub(super) fn table(&self) -> MutexGuard<'_, SessionTable> {
@@ -263,7 +299,7 @@ impl SharedSession {
             let mut table = self.table();
             let remains = table.session.end(reason.clone());
             // Nothing waits any more, and less is never refused.
-            let _ = table.charge_queue();
+            let _ = table.charge_queue().and_then(|()| table.objects.set(0));
             remains
         };
         let Some(remains) = remains else {
@@ -296,7 +332,12 @@ impl SharedSession {
 
     /// Takes in what the peer gave back.
     pub(super) fn take_back(&self, address: Option<Address>, amount: u32) -> Result<(), Ending> {
-        let released = self.table().session.returned(address, amount)?;
+        let released = {
+            let mut table = self.table();
+            let released = table.session.returned(address, amount)?;
+            table.discharge_objects(&released);
+            released
+        };
         self.settle(released);
         Ok(())
     }
@@ -370,6 +411,7 @@ impl SharedSession {
                 if let Some(proxy) = table.session.proxy(address).and_then(Weak::upgrade) {
                     return Ok(SpIBinder::from_remote(proxy));
                 }
+                table.charge_objects()?;
                 let this = self.this().ok_or(Ending::ShutDown)?;
                 let proxy = Arc::new(RpcProxy::new(this, address));
                 table.session.hold(address, Arc::downgrade(&proxy));
@@ -430,6 +472,7 @@ impl SharedSession {
         address: Address,
     ) -> Option<Arc<dyn LocalObject>> {
         let released = table.session.answered(address);
+        table.discharge_objects(&released);
         if let Some(release) = released.release {
             table.owe(release);
         }
@@ -474,7 +517,10 @@ impl SharedSession {
     /// Takes in what has come on idle connections after one-way calls: until their objects have been
     /// given back, no thread reads there, and proxies of them that were dropped still count.
     pub(super) fn drain_idle(self: &Arc<Self>) {
-        while let Some(mut connection) = self.pool.take_if(Connection::is_undrained) {
+        // Each once: what is to come may not have come.
+        let undrained: Vec<_> =
+            iter::from_fn(|| self.pool.take_if(Connection::is_undrained)).collect();
+        for mut connection in undrained {
             let drained = connection.drain(|message| self.take_in(message));
             if self.fail(drained).is_none() {
                 return;

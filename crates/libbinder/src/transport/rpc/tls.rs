@@ -2,11 +2,12 @@
 
 use std::io::{self, BufRead, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustls::client::WebPkiServerVerifier;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
 
@@ -22,6 +23,25 @@ pub struct TlsCredentials {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
     trusted: Arc<RootCertStore>,
+    revoked: Vec<CertificateRevocationListDer<'static>>,
+}
+
+/// How a server speaks TLS from now on; shared with its listener.
+#[derive(Clone, Debug)]
+pub(super) struct ServerTls(Arc<RwLock<Arc<ServerConfig>>>);
+
+impl ServerTls {
+    pub(super) fn new(config: Arc<ServerConfig>) -> Self {
+        Self(Arc::new(RwLock::new(config)))
+    }
+
+    pub(super) fn set(&self, config: Arc<ServerConfig>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = config;
+    }
+
+    pub(super) fn get(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 fn refused(reason: impl ToString) -> RpcError {
@@ -48,7 +68,20 @@ impl TlsCredentials {
             roots.add(root).map_err(refused)?;
         }
         let key = PrivateKeyDer::from_pem_slice(key).map_err(refused)?;
-        Ok(Self { chain: certificates(chain)?, key, trusted: Arc::new(roots) })
+        let chain = certificates(chain)?;
+        Ok(Self { chain, key, trusted: Arc::new(roots), revoked: Vec::new() })
+    }
+
+    /// The same, but certificates on these lists (PEM) are not believed; of issuers without a list, all are.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::Tls`] for a text that is none of lists.
+    pub fn with_revocation_lists(mut self, lists: &[u8]) -> Result<Self, RpcError> {
+        let lists: Result<Vec<_>, _> =
+            CertificateRevocationListDer::pem_slice_iter(lists).collect();
+        self.revoked = lists.map_err(refused)?;
+        Ok(self)
     }
 
     fn provider() -> Arc<rustls::crypto::CryptoProvider> {
@@ -58,7 +91,9 @@ impl TlsCredentials {
     /// Returns how a server speaks TLS.
     pub(super) fn server(&self) -> Result<Arc<ServerConfig>, RpcError> {
         let roots = Arc::clone(&self.trusted);
-        let verifier = WebPkiClientVerifier::builder_with_provider(roots, Self::provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(roots, Self::provider())
+            .with_crls(self.revoked.iter().cloned())
+            .allow_unknown_revocation_status();
         let config = ServerConfig::builder_with_provider(Self::provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(refused)?
@@ -69,10 +104,14 @@ impl TlsCredentials {
 
     /// Returns how a client speaks TLS.
     pub(super) fn client(&self) -> Result<Arc<ClientConfig>, RpcError> {
+        let roots = Arc::clone(&self.trusted);
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, Self::provider())
+            .with_crls(self.revoked.iter().cloned())
+            .allow_unknown_revocation_status();
         let config = ClientConfig::builder_with_provider(Self::provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(refused)?
-            .with_root_certificates(Arc::clone(&self.trusted))
+            .with_webpki_verifier(verifier.build().map_err(refused)?)
             .with_client_auth_cert(self.chain.clone(), self.key.clone_key());
         Ok(Arc::new(config.map_err(refused)?))
     }

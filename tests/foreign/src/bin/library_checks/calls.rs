@@ -4,12 +4,16 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::sync::mpsc;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use aidl_tests::aidl::anybinder::test::ITest::ITest;
 use aidl_tests::suite::{self, Without};
 use binder::binder_impl::{FLAG_CLEAR_BUF, FLAG_ONEWAY, IBinderInternal as _, Parcel};
 use binder::transport::driver::{DeviceOptions, DriverDevice};
-use binder::{DeathRecipient, FromIBinder, IBinder as _, SpIBinder, StatusCode, Strong};
+use binder::transport::rpc::{FileDescriptorTransportMode, RpcServer, RpcSession};
+use binder::{
+    DeathRecipient, FromIBinder, IBinder as _, ParcelFileDescriptor, SpIBinder, StatusCode, Strong,
+};
 use binder_testkit::HANG_TIMEOUT;
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -35,6 +39,8 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a_thread_that_polls_waits_for_nothing_else", a_thread_that_polls_waits_for_nothing),
     ("a_thread_that_polls_owes_nothing_between_events", a_thread_that_polls_owes_nothing),
     ("a_thread_that_polls_gives_objects_away", a_thread_that_polls_gives_objects_away),
+    ("calls_end_in_time_though_the_driver_knows_no_deadlines", calls_end_in_time),
+    ("a_gateway_forwards_between_the_driver_and_sockets", a_gateway_forwards),
     ("devices_do_not_share_handles", devices_do_not_share_handles),
 ];
 
@@ -170,6 +176,57 @@ fn calls_nest_on_the_thread_that_waits() -> Outcome {
     });
     let asked = object.get_or_init(|| asked);
     expect("answer", call(&manager, asked, 20)?, 120)
+}
+
+fn calls_end_in_time() -> Outcome {
+    let manager = connect()?;
+    let (open, gate) = mpsc::channel();
+    let gate = Mutex::new(gate);
+    let object = new_object(move |_| {
+        let gate = gate.lock().map_err(|_| StatusCode::UNKNOWN_ERROR)?;
+        gate.recv_timeout(HANG_TIMEOUT).map_err(|_| StatusCode::TIMED_OUT)?;
+        Ok(5)
+    });
+    let late = binder::with_timeout(Duration::from_millis(20), || call(&manager, &object, 1));
+    expect("in time", late, Err(StatusCode::TIMED_OUT))?;
+    let by_reference = manager.clone().with_timeout(Duration::from_millis(20));
+    expect("in time", call(&by_reference, &object, 1), Err(StatusCode::TIMED_OUT))?;
+    expect("echo", ask::<Vec<u8>>(&manager, ECHO, &bytes(10))?, bytes(10))?;
+    (0..3).try_for_each(|_| open.send(()))?;
+    let answered = binder::with_timeout(HANG_TIMEOUT, || call(&manager, &object, 1));
+    expect("answer", answered, Ok(5))
+}
+
+/// Serves an object over a socket, and returns a proxy of it.
+fn by_socket(name: &str, object: SpIBinder) -> Outcome<(RpcServer, SpIBinder)> {
+    let name = format!("\0library-checks-{name}-{}", std::process::id());
+    let server = RpcServer::new_unix(object, &name)?;
+    server.set_supported_file_descriptor_transport_modes(&[FileDescriptorTransportMode::Unix]);
+    server.start()?;
+    let session = RpcSession::new();
+    session.set_file_descriptor_transport_mode(FileDescriptorTransportMode::Unix);
+    Ok((server, session.connect_unix(&name)?))
+}
+
+fn a_gateway_forwards() -> Outcome {
+    let manager = connect()?;
+    // An object behind a socket, called by another process over the device.
+    let (_server, object) = by_socket("object", new_object(|number| Ok(number + 1)))?;
+    expect("by the device", call(&manager, &object, 4), Ok(5))?;
+    // An object of another process, called over a socket.
+    let (_gateway, test) = by_socket("test", ask(&manager, TEST, &NOTHING)?)?;
+    let test: Strong<dyn ITest> = test.into_interface()?;
+    expect("text", test.repeatString("by the socket")?, "by the socket".to_owned())?;
+    let error = test.failSpecific(7, "why").err().map(|it| it.service_specific_error());
+    expect("exception", error, Some(7))?;
+    let long = "x".repeat(100_000);
+    expect("long text", test.repeatUtf8(&long)? == long, true)?;
+    let file = ParcelFileDescriptor::new(std::fs::File::open("/dev/null")?);
+    test.repeatFile(&file)?;
+    // An object of this process goes there and comes back as itself.
+    let own = new_object(Ok);
+    expect("home", test.repeatBinder(&own)? == own, true)?;
+    expect("home", test.repeatBinder(&test.as_binder())? == test.as_binder(), true)
 }
 
 fn the_driver_gets_its_threads() -> Outcome {
@@ -339,8 +396,9 @@ fn devices_do_not_share_handles() -> Outcome {
     let other = DriverDevice::open_with(&device_path(), &options)?;
     let same = other.context_object()?;
     expect("one object, two devices", same == manager, false)?;
-    let mixed = tell(&same, KEEP, &manager);
-    expect("a handle of another device", mixed, Err(StatusCode::INVALID_OPERATION))?;
+    // A handle of another device is forwarded, and its name is not taken for one of this device.
+    tell(&same, KEEP, &manager)?;
+    tell(&same, FORGET, &NOTHING)?;
     expect("what fits", ask::<Vec<u8>>(&same, ECHO, &bytes(40_000))?.len(), 40_000)?;
     let refused = ask::<Vec<u8>>(&same, ECHO, &bytes(70_000)).err();
     expect("what does not", refused, Some(StatusCode::FAILED_TRANSACTION))?;

@@ -21,10 +21,10 @@ impl Wake for Unpark {
     }
 }
 
-type Answer = Result<Parcel, StatusCode>;
+pub(super) type Answer = Result<Parcel, StatusCode>;
 
 /// Waits for an answer with this thread.
-fn answer(reply: PendingReply) -> Answer {
+pub(super) fn answer(reply: PendingReply) -> Answer {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut reply = pin!(reply);
     let start = Instant::now();
@@ -38,7 +38,7 @@ fn answer(reply: PendingReply) -> Answer {
 }
 
 /// Begins a call whose answer does not come at once.
-fn begin(
+pub(super) fn begin(
     binder: &SpIBinder,
     code: TransactionCode,
     flags: u32,
@@ -66,7 +66,7 @@ fn begun(
     Arc::clone(object).begin_transact(code, data, flags)
 }
 
-fn begin_echo(binder: &SpIBinder, bytes: &[u8]) -> PendingReply {
+pub(super) fn begin_echo(binder: &SpIBinder, bytes: &[u8]) -> PendingReply {
     begin(binder, ECHO, 0, |data| {
         write_number(data, i32::try_from(bytes.len()).expect("short"))?;
         data.write_with(|writer| writer.raw(bytes));
@@ -74,13 +74,13 @@ fn begin_echo(binder: &SpIBinder, bytes: &[u8]) -> PendingReply {
     })
 }
 
-fn echoed(answer: Answer) -> Result<Vec<u8>, StatusCode> {
+pub(super) fn echoed(answer: Answer) -> Result<Vec<u8>, StatusCode> {
     let reply = answer?;
     let length = usize::try_from(read_number(&reply)?).expect("a length");
     reply.read_with(|reader| reader.raw(length).map(<[u8]>::to_vec))
 }
 
-fn one_connection(session: &RpcSession) {
+pub(super) fn one_connection(session: &RpcSession) {
     session.set_max_outgoing_connections(1);
 }
 

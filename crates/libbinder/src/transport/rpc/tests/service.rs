@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 pub(super) use binder_testkit::{HANG_TIMEOUT, wait_until};
 
@@ -39,6 +40,11 @@ pub(super) const PING_PONG: TransactionCode = 11;
 pub(super) const CALL_BACK_TO_WAIT: TransactionCode = 12;
 /// Gives the binder that it gets.
 pub(super) const RETURN: TransactionCode = 13;
+
+/// Tells in milliseconds how long its caller waits still, or -1.
+pub(super) const REMAINING: TransactionCode = 14;
+/// Calls `WAIT` of the binder that it gets, for a moment, and notes the status.
+pub(super) const CALL_BACK_IN_TIME: TransactionCode = 15;
 
 pub(super) const DESCRIPTOR: &str = "test.Service";
 
@@ -238,6 +244,17 @@ impl LocalObject for Service {
                 write_number(reply, i32::try_from(bytes.len()).expect("short"))
             }
             CALL_BACK_TO_WAIT => call(&binder()?, WAIT, 0, |_| Ok(())).map(drop),
+            REMAINING => {
+                let left = ThreadState::remaining().map(|left| left.as_millis());
+                let left = left.map_or(-1, |left| i32::try_from(left).expect("a short time"));
+                write_number(reply, left)
+            }
+            CALL_BACK_IN_TIME => {
+                let other = binder()?.with_timeout(Duration::from_millis(20));
+                let status = call(&other, WAIT, 0, |_| Ok(())).err().unwrap_or(StatusCode::OK);
+                let _ = self.noted.lock().expect("no panic").send(status.code());
+                Ok(())
+            }
             RETURN => reply.write_binder(Some(&binder()?)),
             KEEP => {
                 let binder = binder()?;

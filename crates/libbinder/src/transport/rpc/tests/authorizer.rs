@@ -1,0 +1,97 @@
+//! Who gets a session, which root object, and what a program hears of those who do not.
+
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+
+use binder_rpc::handshake::{self, FdMode};
+use binder_rpc::{CallDirection, ProtocolVersion};
+
+use super::raw::Raw;
+use super::service::*;
+use crate::transport::rpc::{RpcError, RpcSession};
+use crate::{IBinder, StatusCode};
+
+#[test]
+fn an_authorizer_decides_on_sessions_and_root_objects() {
+    let special = service();
+    let given = special.binder.clone();
+    let answers =
+        Arc::new(Mutex::new(vec![Ok(None), Ok(Some(given)), Err("not today".to_owned())]));
+    let (tell, told) = channel();
+    let own_uid = rustix::process::geteuid().as_raw();
+    let (_view, server, name) = start(move |server| {
+        server.set_authorizer(move |peer| {
+            assert_eq!((peer.uid(), peer.certificate()), (Some(own_uid), None));
+            let mut answers = answers.lock().expect("no panic");
+            // The last one is this panic.
+            answers.remove(0)
+        });
+        let tell = Mutex::new(tell);
+        server.set_refusal_listener(move |_, reason| {
+            tell.lock().expect("no panic").send(reason.to_owned()).expect("the test listens");
+        });
+    });
+    let (_session, root) = connect(&name, |_| {});
+    assert_eq!(root.ping_binder(), Ok(()));
+    let (_session, root) = connect(&name, |_| {});
+    note(&root, 5).expect("sent");
+    assert_eq!(special.noted.recv_timeout(HANG_TIMEOUT), Ok(5));
+    for reason in ["not authorized: not today", "not authorized: what decides on sessions panicked"]
+    {
+        let refused = RpcSession::new().connect_unix(&name).expect_err("refused");
+        assert!(matches!(refused, RpcError::ClosedAtOpening), "{refused}");
+        assert_eq!(told.recv_timeout(HANG_TIMEOUT).as_deref(), Ok(reason));
+    }
+    assert_eq!(server.sessions(), 2);
+}
+
+#[test]
+fn a_program_hears_why_connections_are_refused_and_sessions_end() {
+    let (tell, told) = channel();
+    let (_view, _server, name) = start(|server| {
+        server.set_max_connections(4);
+        let tell = Mutex::new(tell);
+        server.set_refusal_listener(move |peer, reason| {
+            let said = format!("{peer:?}: {reason}");
+            // A test that has ended does not listen.
+            let _ = tell.lock().expect("no panic").send(said);
+        });
+    });
+    let heard = |what: &str| {
+        let said = told.recv_timeout(HANG_TIMEOUT).expect("it is told");
+        assert!(said.starts_with("Process") && said.contains(what), "{said}");
+    };
+    let mut held: Vec<_> = (0..3).map(|_| Raw::open(&name)).collect();
+    Raw::connect(&name).wait_for_the_end();
+    heard("4 connections of one peer: it may have 3");
+    let mut wrong = held.pop().expect("one of three");
+    wrong.send(&[0xff; 16]);
+    wrong.wait_for_the_end();
+    heard("body of 4294967295 bytes");
+    let mut stranger = Raw::connect(&name);
+    stranger.send(&handshake::open(
+        ProtocolVersion::V1,
+        CallDirection::Outgoing,
+        FdMode::None,
+        Some(&[7; 32]),
+    ));
+    stranger.wait_for_the_end();
+    heard("session");
+}
+
+#[test]
+fn objects_of_all_sessions_are_within_one_bound() {
+    // Sessions count for multiples of 64, and one user may have three quarters.
+    let (view, server, name) = start(|server| server.set_max_objects(256));
+    let (session, root) = connect(&name, |_| {});
+    let children: Vec<_> = std::iter::from_fn(|| child(&root).ok()).take(1000).collect();
+    assert_eq!(children.len(), 191, "and the root object");
+    assert_eq!(child(&root).err(), Some(StatusCode::NO_MEMORY));
+    // There is none left for another session of this user's: not even its root object.
+    assert!(RpcSession::new().connect_unix(&name).is_err());
+    assert_eq!(echo(&root, b"goes on"), Ok(b"goes on".to_vec()));
+    drop(children);
+    view.wait_until_childless();
+    wait_until(|| RpcSession::new().connect_unix(&name).is_ok());
+    assert_eq!((session.ended(), server.sessions() > 0), (None, true));
+}
