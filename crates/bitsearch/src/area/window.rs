@@ -46,6 +46,9 @@ const DENSE: u32 = 8;
 /// So many windows are worth less than to ask what the processor can do.
 const FEW_WINDOWS: usize = 6;
 
+/// The same, of windows of long runs in dense bits, where the other way needs nothing of the processor.
+const FEW_LONG_WINDOWS: usize = 3;
+
 impl<'words> Runs<'words> {
     /// Runs in no more words than the size, which is not 0, needs: a search must not go on behind.
     #[inline(always)]
@@ -156,15 +159,15 @@ impl<'words> Runs<'words> {
             };
             start = blocker.bit + 1;
             windows += 1;
-            if self.len >= long::MIN_LEN && self.has_no_clear_word_near(place + self.len) {
+            let is_dense = if self.len >= long::MIN_LEN {
+                windows >= FEW_LONG_WINDOWS && self.has_no_clear_word_near(place + self.len)
+            } else {
+                windows >= FEW_WINDOWS && blocker.is_dense()
+            };
+            if is_dense {
                 return Slide::Dense(start);
-            }
-            if windows >= FEW_WINDOWS {
-                if self.len >= long::MIN_BLOCKS_LEN {
-                    return Slide::Sparse(start);
-                } else if self.len < long::MIN_LEN && blocker.is_dense() {
-                    return Slide::Dense(start);
-                }
+            } else if windows >= FEW_WINDOWS && self.len >= long::MIN_BLOCKS_LEN {
+                return Slide::Sparse(start);
             }
         }
     }
