@@ -38,6 +38,7 @@ step clients-user su user -c "$clients"
 step files-root anybinder run -- send_files
 step files-user su user -c 'anybinder run -- send_files'
 step mount-root sh -c "$mounted"
+[ -z "$NO_CHECKS" ] || exit 0
 # Clients that are killed at random are given a few milliseconds, in which an emulated one does not come far.
 step checks-root env ANYBINDER_TEST_DEVICE=/dev/binder anybinder run -- \
   conformance --color never --test-threads 2 --skip c243_ device::
