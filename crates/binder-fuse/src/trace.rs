@@ -117,6 +117,8 @@ impl TraceHub {
         if is_full {
             return Err(Errno::EMFILE);
         }
+        // What has happened before is for those who followed then.
+        self.flush_to(&mut followers);
         let mut follower = TraceFollower::new(sight);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let unix_ns = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
@@ -183,7 +185,10 @@ impl TraceHub {
 
     /// Encodes what has come for those who may see it, and answers their reads.
     pub(crate) fn flush(&self) {
-        let mut followers = self.followers();
+        self.flush_to(&mut self.followers());
+    }
+
+    fn flush_to(&self, followers: &mut Followers) {
         let Inbox { messages, dropped, .. } = {
             let mut inbox = self.inbox();
             let taken = Inbox {
