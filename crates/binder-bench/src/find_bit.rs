@@ -13,7 +13,7 @@ mod map;
 use serde::Serialize;
 
 use crate::error::BenchError;
-use crate::find_bit::grid::{Other, Shape, Worst};
+use crate::find_bit::grid::{MapFill, Other, Worst};
 use crate::find_bit::lines::Line;
 use crate::find_bit::map::{Fill, SeededNumbers};
 use crate::report::BenchReport;
@@ -78,7 +78,7 @@ struct AreaRow {
 /// Where ours is the slowest, of areas in maps of a kind.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct GridRow {
-    fill: Shape,
+    fill: MapFill,
     bits: usize,
     #[serde(flatten)]
     worst: Worst,
@@ -117,9 +117,9 @@ fn run_grid(sizes: &[usize], seeds: u64, report: &mut BenchReport<'_>) -> Result
         "ours",
     ]);
     let mut least: Option<GridRow> = None;
-    let bar = report.progress(sizes.len() * Shape::ALL.len());
+    let bar = report.progress(sizes.len() * MapFill::ALL.len());
     for &bits in sizes {
-        for shape in Shape::ALL {
+        for shape in MapFill::ALL {
             bar.set_message(format!("{bits} bits, {}", shape.name()));
             for worst in grid::measure(shape, bits, seeds_for(bits, seeds))? {
                 let row = GridRow { fill: shape, bits, worst };
@@ -316,7 +316,7 @@ mod tests {
         let table = String::from_utf8(out).unwrap();
         let last = table.lines().last().unwrap();
         assert!(last.starts_with("least beside old and new: "), "{last}");
-        assert_eq!(table.lines().count(), 3 + 2 * Shape::ALL.len() * Other::ALL.len());
+        assert_eq!(table.lines().count(), 3 + 2 * MapFill::ALL.len() * Other::ALL.len());
     }
 
     #[test]

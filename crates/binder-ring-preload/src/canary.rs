@@ -91,11 +91,16 @@ pub(crate) fn prepare() {
 
     const OSXSAVE: u32 = 1 << 27;
     const STATE_LEAF: u32 = 0xd;
+    #[allow(unused_unsafe, reason = "older compilers want it")]
+    // SAFETY: every processor of the architecture has the instruction.
+    let [leaves, features] = [0, 1].map(|leaf| unsafe { __cpuid(leaf) });
     // Without it a frame has no magic number.
-    if __cpuid(0).eax >= STATE_LEAF && __cpuid(1).ecx & OSXSAVE != 0 {
+    if leaves.eax >= STATE_LEAF && features.ecx & OSXSAVE != 0 {
         // Of all states that the kernel has enabled. It leaves those out that a process must ask for, which are the last
         // and lie between multiples of 64.
-        let len = __cpuid_count(STATE_LEAF, 0).ebx as usize;
+        #[allow(unused_unsafe, reason = "older compilers want it")]
+        // SAFETY: as above, and it has this leaf.
+        let len = unsafe { __cpuid_count(STATE_LEAF, 0) }.ebx as usize;
         STATE_REST.store(len % 64, Ordering::Relaxed);
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use binder_trace::{RecordingReader, TraceRecord, recording_block, recording_head};
 
-use super::report::{Report, Shape};
+use super::report::{Report, ReportForm};
 use super::stream::{TraceSink, TraceSource};
 use super::{create, world_for};
 use crate::cli::{TraceRecordOptions, TraceReportOptions, TraceShowOptions, TraceStatsOptions};
@@ -83,22 +83,22 @@ impl TraceSink for Recorder {
 /// Tells what was recorded, as if it happened.
 pub(super) fn show(options: &TraceShowOptions) -> Result<ExitCode, Failure> {
     let shape = match (options.report.counts, options.json) {
-        (true, _) => Shape::Summary,
-        (false, true) => Shape::Json,
-        (false, false) => Shape::Lines,
+        (true, _) => ReportForm::Summary,
+        (false, true) => ReportForm::Json,
+        (false, false) => ReportForm::Lines,
     };
     tell(&options.file, &options.report, shape, options.max_bytes)
 }
 
 /// Counts what was recorded.
 pub(super) fn stats(options: &TraceStatsOptions) -> Result<ExitCode, Failure> {
-    tell(&options.file, &options.report, Shape::Summary, 0)
+    tell(&options.file, &options.report, ReportForm::Summary, 0)
 }
 
 fn tell(
     path: &Path,
     options: &TraceReportOptions,
-    shape: Shape,
+    shape: ReportForm,
     max_bytes: u32,
 ) -> Result<ExitCode, Failure> {
     let mut report = Report::new(options, shape, max_bytes, Box::new(stdout()))?;

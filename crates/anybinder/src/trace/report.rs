@@ -16,7 +16,7 @@ use crate::inspect::RecordTable;
 
 /// How a trace is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum ReportForm {
     Lines,
     Json,
     Summary,
@@ -27,7 +27,7 @@ pub(super) struct Report {
     tracker: CallTracker,
     writer: LineWriter,
     summary: Summary,
-    shape: Shape,
+    shape: ReportForm,
     /// What is to be written.
     text: String,
     out: Box<dyn Write>,
@@ -36,7 +36,7 @@ pub(super) struct Report {
 impl Report {
     pub(super) fn new(
         options: &TraceReportOptions,
-        shape: Shape,
+        shape: ReportForm,
         max_bytes: u32,
         out: Box<dyn Write>,
     ) -> Result<Self, Failure> {
@@ -69,17 +69,17 @@ impl Report {
         let pending: Vec<TracedCall> = self.tracker.take_pending().collect();
         for call in &pending {
             match self.shape {
-                Shape::Lines => self.writer.write_pending(&self.tracker, call, &mut text),
-                Shape::Json => {
+                ReportForm::Lines => self.writer.write_pending(&self.tracker, call, &mut text),
+                ReportForm::Json => {
                     if self.writer.filter.wants(call, &self.tracker, &self.writer.methods) {
                         let Self { tracker, writer, summary, shape, .. } = &mut self;
                         put_call(*shape, call, tracker, writer, summary, &mut text);
                     }
                 }
-                Shape::Summary => {}
+                ReportForm::Summary => {}
             }
         }
-        if self.shape == Shape::Summary {
+        if self.shape == ReportForm::Summary {
             text = summary_text(&self.summary, pending.len());
         }
         self.print(&text)
@@ -105,18 +105,18 @@ impl TraceSink for Report {
         }
         let Self { tracker, writer, summary, shape, text, .. } = self;
         tracker.take(record, |tracker, item| match (*shape, &item) {
-            (Shape::Lines, item) => writer.write(tracker, item, text),
+            (ReportForm::Lines, item) => writer.write(tracker, item, text),
             (_, TraceItem::Ended(call)) => {
                 if writer.filter.wants(call, tracker, &writer.methods) {
                     put_call(*shape, call, tracker, writer, summary, text);
                 }
             }
-            (Shape::Json, TraceItem::Note(note)) => {
+            (ReportForm::Json, TraceItem::Note(note)) => {
                 if writer.filter.wants_note(note, tracker) {
                     text.push_str(&note_to_json(note, tracker));
                 }
             }
-            (Shape::Json | Shape::Summary, _) => {}
+            (ReportForm::Json | ReportForm::Summary, _) => {}
         });
         Ok(())
     }
@@ -128,7 +128,7 @@ impl TraceSink for Report {
 }
 
 fn put_call(
-    shape: Shape,
+    shape: ReportForm,
     call: &TracedCall,
     tracker: &CallTracker,
     writer: &LineWriter,
@@ -136,11 +136,11 @@ fn put_call(
     text: &mut String,
 ) {
     match shape {
-        Shape::Json => {
+        ReportForm::Json => {
             text.push_str(&to_json(call, tracker, &writer.methods, writer.max_data_bytes));
         }
-        Shape::Summary => summary.add(call, tracker, &writer.methods),
-        Shape::Lines => {}
+        ReportForm::Summary => summary.add(call, tracker, &writer.methods),
+        ReportForm::Lines => {}
     }
 }
 

@@ -36,7 +36,7 @@ const SMALL_BITS: usize = 32_768;
 /// What a map is filled with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Shape {
+pub(super) enum MapFill {
     Empty,
     /// Bit 0 alone, as in most maps of an allocator.
     FirstBit,
@@ -51,7 +51,7 @@ pub(super) enum Shape {
     Full,
 }
 
-impl Shape {
+impl MapFill {
     pub(super) const ALL: [Self; 8] = [
         Self::Empty,
         Self::FirstBit,
@@ -130,7 +130,7 @@ pub(super) struct Worst {
 /// # Errors
 ///
 /// [`BenchError::WrongArea`] if the ways lead to different places.
-pub(super) fn measure(shape: Shape, bits: usize, seeds: u64) -> Result<Vec<Worst>, BenchError> {
+pub(super) fn measure(shape: MapFill, bits: usize, seeds: u64) -> Result<Vec<Worst>, BenchError> {
     let mut worst: Vec<Worst> = Vec::new();
     for seed in 1..=seeds {
         let random = &mut SeededNumbers::new(seed);
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn every_way_is_compared_in_maps_of_every_shape() {
-        for shape in Shape::ALL {
+        for shape in MapFill::ALL {
             for bits in [64, 200] {
                 let worst = measure(shape, bits, 1).unwrap();
                 let than: Vec<_> = worst.iter().map(|worst| worst.than).collect();
@@ -238,14 +238,14 @@ mod tests {
 
     #[test]
     fn large_maps_are_spared_what_takes_long() {
-        let worst = measure(Shape::Empty, SMALL_BITS + 64, 1).unwrap();
+        let worst = measure(MapFill::Empty, SMALL_BITS + 64, 1).unwrap();
         assert_eq!(worst.iter().map(|worst| worst.than).collect::<Vec<_>>(), [Other::New]);
     }
 
     #[test]
     fn a_prefix_ends_within_the_map() {
         for seed in 0..20 {
-            let map = Shape::Prefix.map(640, &mut SeededNumbers::new(seed));
+            let map = MapFill::Prefix.map(640, &mut SeededNumbers::new(seed));
             let ones: u32 = map.iter().map(|word| word.count_ones()).sum();
             assert_eq!(baselines::next_zero_bit(&map, 640, 0), ones as usize);
             assert!(ones < 640);

@@ -128,7 +128,12 @@ impl RequestReader<'_> {
                     list.urgency.note_wake_up(now);
                 }
                 if let Err(error) = slept {
-                    tracing::warn!(%error, "rings cannot be watched");
+                    // Kernels before 5.16 cannot wait for several words, nor tell who calls, so there are no rings.
+                    if error.kind() == io::ErrorKind::Unsupported {
+                        tracing::debug!(%error, "rings cannot be watched");
+                    } else {
+                        tracing::warn!(%error, "rings cannot be watched");
+                    }
                     list.watched.drain(..).for_each(|watched| watched.leave());
                     return;
                 }
