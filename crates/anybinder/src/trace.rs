@@ -22,7 +22,7 @@ use crate::cli::{Cli, Command, TraceAction, TraceOptions, TracedCommand};
 use crate::demo::this_program;
 use crate::failure::{Failure, failed};
 use crate::run;
-use crate::trace::report::{Report, Shape};
+use crate::trace::report::{Report, ReportForm};
 use crate::trace::stream::TraceSource;
 
 pub(crate) fn run(options: &TraceOptions) -> Result<ExitCode, Failure> {
@@ -48,9 +48,9 @@ fn follow(options: &TraceOptions) -> Result<ExitCode, Failure> {
         None => Box::new(std::io::stdout()),
     };
     let shape = match (options.report.counts, options.inspect.json) {
-        (true, _) => Shape::Summary,
-        (false, true) => Shape::Json,
-        (false, false) => Shape::Lines,
+        (true, _) => ReportForm::Summary,
+        (false, true) => ReportForm::Json,
+        (false, false) => ReportForm::Lines,
     };
     let mut report = Report::new(&options.report, shape, options.max_bytes, out)?;
     let source = TraceSource::open(dir, options.max_bytes > 0)?;
