@@ -10,14 +10,14 @@ use clap_complete::Shell;
 use crate::cli::{Cli, CompletionsOptions};
 use crate::failure::{Failure, failed};
 
-/// What bash is to offer after `run --` and `exec NAME --`, which the generator leaves out for it: commands, and then
+/// What bash is to offer after `run --`, `exec NAME --` and `trace --`, which the generator leaves out for it: commands, and then
 /// what each of them takes, if the package bash-completion knows that. And the names of services.
 const COMMANDS_IN_BASH: &str = r#"
 _anybinder_or_command() {
     local at runs= asks=
     for ((at = 1; at < COMP_CWORD; at++)); do
         case ${COMP_WORDS[at]} in
-            run | exec) runs=yes ;;
+            run | exec | trace) runs=yes ;;
             service) asks=yes ;;
             check | wait | call | dump | shell)
                 if [[ -n $asks && at+1 -eq COMP_CWORD && ${COMP_WORDS[COMP_CWORD]} != -* ]]; then

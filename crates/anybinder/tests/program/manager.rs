@@ -126,7 +126,7 @@ fn other_shells_ask_for_names_of_services_too() {
     assert_eq!(script("zsh").matches("The service:_anybinder_services'").count(), 4);
     assert!(script("zsh").contains(":_anybinder_services'\n") || script("zsh").contains("names=("));
     assert!(script("fish").contains("(anybinder service list --names 2>/dev/null)"));
-    // And for commands: of `run`, `exec` and `procview run`.
-    assert_eq!(script("zsh").matches("The command and its arguments:_cmdambivalent'").count(), 3);
+    // And for commands: of `run`, `exec`, `procview run`, `trace` and `trace record`.
+    assert_eq!(script("zsh").matches("The command and its arguments:_cmdambivalent'").count(), 5);
     assert!(script("fish").contains("-f -a \"(__fish_anybinder_command)\""));
 }
