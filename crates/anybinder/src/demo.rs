@@ -4,6 +4,7 @@
 //! more as the *service*; the director itself is the client. Both speak to /dev/binder with plain
 //! ioctls, as any program would.
 
+use std::env;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -16,6 +17,7 @@ use binder_os::processes;
 
 use crate::cli::{DeliveryChoice, DemoCastOptions, DemoOptions, DemoRole, driver_options};
 use crate::failure::{Failure, failed};
+use crate::preload::RingEnvironment;
 use crate::run::DEVICE_MODE;
 use crate::world::{SupervisionChoice, World};
 
@@ -39,8 +41,9 @@ pub(crate) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
     let cast = [this_program()?, "demo-cast".into(), "director".into()];
     let command = cast.into_iter().chain([options.calls.to_string().into()]);
     let command: Vec<_> = command.collect();
-    let status =
-        World::enter(&devices)?.run(&command, SupervisionChoice::None, None, |_| Vec::new())?;
+    let variables =
+        |_| RingEnvironment::without_library().variables(false, |name| env::var_os(name));
+    let status = World::enter(&devices)?.run(&command, SupervisionChoice::None, None, variables)?;
     if status == 0 {
         say!("The world is closed: no process and no mount of it is left.");
         say!("Next: `anybinder run bash` gives you a shell with {DEVICE} in it.");

@@ -44,6 +44,11 @@ impl RingEnvironment {
         Self { is_off: true, library: None }
     }
 
+    /// For programs that know how to use a ring, or need none. What an outer world preloads is out of sight.
+    pub(crate) fn without_library() -> Self {
+        Self { is_off: false, library: None }
+    }
+
     /// In a world: places the library, if it can be of use.
     pub(crate) fn place() -> Self {
         // Without, a driver takes nobody's segment.
