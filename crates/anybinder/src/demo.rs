@@ -114,7 +114,7 @@ fn open() -> Result<BinderClient, Failure> {
 }
 
 pub(crate) fn this_program() -> Result<OsString, Failure> {
-    Ok(std::env::current_exe().map_err(failed("finding this program"))?.into_os_string())
+    Ok(env::current_exe().map_err(failed("finding this program"))?.into_os_string())
 }
 
 fn us(time: Duration) -> String {
