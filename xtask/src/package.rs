@@ -4,11 +4,11 @@ use crate::Failure;
 use crate::workspace::{cargo, root, succeed, text};
 
 /// Crates that are of use by themselves.
-const FOR_OTHERS: [&str; 5] = ["binder-build", "binder-rpc", "fuse-wire", "libbinder", "parcel"];
+const FOR_OTHERS: [&str; 8] =
+    ["binder-build", "binder-rpc", "bitsearch", "fuse-wire", "idr", "libbinder", "parcel", "pidns"];
 
 /// Crates that those are built of.
-const BELOW: [&str; 7] =
-    ["binder-os", "binder-ring", "binder-ring-client", "binder-uapi", "bitsearch", "idr", "pidns"];
+const BELOW: [&str; 4] = ["binder-os", "binder-ring", "binder-ring-client", "binder-uapi"];
 
 /// How packages are tried.
 #[derive(clap::Args)]
