@@ -1,7 +1,7 @@
 //! When calls end that are not answered.
 //!
 //! A deadline comes from the [scope](with_timeout) that a call is made in, from the reference that it is made by
-//! ([`SpIBinder::with_timeout`]), or from its session; the earliest counts. It travels with the call's parcel to
+//! ([`SpIBinder::with_timeout`](crate::SpIBinder::with_timeout)), or from its session; the earliest counts. It travels with the call's parcel to
 //! the transport ([`Parcel::deadline`](crate::binder_impl::Parcel)), which ends the wait, and tells the peer if that
 //! knows what a deadline is.
 

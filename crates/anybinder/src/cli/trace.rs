@@ -155,6 +155,10 @@ pub(crate) struct TraceRecordOptions {
 
 /// Show a recording, as `anybinder trace` shows calls that are made.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder trace show calls.abtrace
+  anybinder trace show calls.abtrace --errors --json | jq .status")]
 pub(crate) struct TraceShowOptions {
     /// The recording
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -174,6 +178,10 @@ pub(crate) struct TraceShowOptions {
 
 /// Count the calls of a recording, by method and by pair of processes.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder trace stats calls.abtrace
+  anybinder trace stats calls.abtrace --pid 4711")]
 pub(crate) struct TraceStatsOptions {
     /// The recording
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -182,6 +190,7 @@ pub(crate) struct TraceStatsOptions {
     #[command(flatten)]
     pub(crate) report: TraceReportOptions,
 }
+
 /// Write a recording in the format of another program.
 #[derive(Debug, Args)]
 #[command(after_help = "\
