@@ -108,7 +108,7 @@ enum What {
 /// A client and a server who know each other.
 struct Peer {
     what: What,
-    carries: Cargo,
+    carries: CallCargo,
     client: Actor,
     /// Shared with a peer that uses the same device.
     server: Rc<RefCell<Actor>>,
@@ -118,7 +118,7 @@ struct Peer {
 
 /// What the calls of a peer can bring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cargo {
+enum CallCargo {
     Bytes,
     Files,
     Both,
@@ -236,9 +236,9 @@ fn assemble(
     let server = shared(service::start_with(device, core, plain)?);
     if is_of_kernel(device) {
         let client = binder::start(device, core, None, plain)?;
-        peers.push(Peer { what: What::Kernel, carries: Cargo::Both, client, server, daemon });
+        peers.push(Peer { what: What::Kernel, carries: CallCargo::Both, client, server, daemon });
     } else {
-        let carries = Cargo::Both;
+        let carries = CallCargo::Both;
         for (what, completions) in
             [(What::Binder, Completions::Own), (What::Deferred, Completions::Deferred)]
         {
@@ -263,7 +263,7 @@ fn assemble(
     }
     if options.libbinder {
         let (client, server) = library::start(&device.with_file_name("hwbinder"), core)?;
-        let (what, carries) = (What::Library, Cargo::Bytes);
+        let (what, carries) = (What::Library, CallCargo::Bytes);
         peers.push(Peer { what, carries, client, server: shared(server), daemon });
     }
     if let Some(kernel) = kernel_device(options.kernel_device.as_deref(), device)? {
@@ -271,7 +271,7 @@ fn assemble(
             .and_then(|server| Ok((binder::start(&kernel, core, None, plain)?, server)));
         match started {
             Ok((client, server)) => {
-                let (server, carries) = (shared(server), Cargo::Both);
+                let (server, carries) = (shared(server), CallCargo::Both);
                 peers.push(Peer { what: What::Kernel, carries, client, server, daemon: None });
             }
             // The user did not ask for it.
@@ -283,10 +283,10 @@ fn assemble(
     }
     let room_bytes = options.sizes.iter().max().copied().unwrap_or(0);
     let (client, server) = futex::start(room_bytes as usize, core)?;
-    let (what, carries) = (What::Futex, Cargo::Bytes);
+    let (what, carries) = (What::Futex, CallCargo::Bytes);
     peers.push(Peer { what, carries, client, server: shared(server), daemon: None });
-    for carries in [Cargo::Bytes, Cargo::Files] {
-        let (client, server) = stream::start(core, carries == Cargo::Files)?;
+    for carries in [CallCargo::Bytes, CallCargo::Files] {
+        let (client, server) = stream::start(core, carries == CallCargo::Files)?;
         let what = What::Unix;
         peers.push(Peer { what, carries, client, server: shared(server), daemon: None });
     }
@@ -341,7 +341,7 @@ impl What {
     }
 }
 
-impl Cargo {
+impl CallCargo {
     fn has(self, files: u32) -> bool {
         match self {
             Self::Bytes => files == 0,

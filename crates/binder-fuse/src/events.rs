@@ -12,15 +12,13 @@ use binder_core::{Errno, SendReport};
 use binder_os::FuseDevice;
 use binder_report::records::{EventRecord, to_lines};
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
-use fuse_wire::{notify, reply};
+use fuse_wire::{Read, notify, reply};
 
-use crate::wire::send;
+use crate::session::O_NONBLOCK;
+use crate::wire::{answer_poll, send};
 
 /// Events that are kept.
 const KEPT_EVENTS: usize = 1024;
-
-const POLLIN: u32 = 0x001;
-const POLLRDNORM: u32 = 0x040;
 
 /// Names an open file of the stream.
 pub(crate) type FollowerId = u64;
@@ -31,6 +29,13 @@ pub(crate) struct StreamRead {
     pub(crate) unique: u64,
     pub(crate) size: usize,
     pub(crate) is_nonblocking: bool,
+}
+
+impl StreamRead {
+    pub(crate) fn new(unique: u64, read: &Read) -> Self {
+        let is_nonblocking = read.flags & O_NONBLOCK != 0;
+        Self { unique, size: read.size as usize, is_nonblocking }
+    }
 }
 
 /// The last lines of a text without end.
@@ -145,8 +150,7 @@ impl Events {
             follower.poll_handle = Some(handle);
         }
         let is_readable = self.lines.has_more_for(&follower.cursor);
-        let events = if is_readable { POLLIN | POLLRDNORM } else { 0 };
-        send(&self.fuse, &reply::poll(unique, events));
+        answer_poll(&self.fuse, unique, is_readable);
     }
 
     /// Ends the sleep of the read behind request `target`. Says whether there was one.

@@ -20,10 +20,7 @@ use crate::quota::Account;
 use crate::ring::{MovedFdWork, RingCallId};
 use crate::seccomp_add_fd;
 use crate::session::SessionShared;
-use crate::wire::send;
-
-const POLLIN: u32 = 0x001;
-const POLLRDNORM: u32 = 0x040;
+use crate::wire::{answer_poll, send};
 
 /// The kernel's own answer to a system call that a signal interrupts: the call is repeated after the
 /// signal, or ends with `EINTR`, as the handler was set up (`SA_RESTART`).
@@ -143,8 +140,7 @@ impl SessionShared {
                 spares.keep_call(call);
             }
             Action::AnswerPoll { unique, is_readable: Ok(is_readable) } => {
-                let events = if is_readable { POLLIN | POLLRDNORM } else { 0 };
-                send(&self.fuse, &reply::poll(unique, events));
+                answer_poll(&self.fuse, unique, is_readable);
             }
             Action::AnswerPoll { unique, is_readable: Err(error) } => {
                 send(&self.fuse, &reply::error(unique, error.number()));

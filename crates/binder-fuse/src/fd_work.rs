@@ -9,7 +9,7 @@ use std::fmt::Display;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use binder_core::{Errno, FdWork, NotInstalled, SuspendedCallKey};
+use binder_core::{CapturedFile, Errno, FdWork, NotInstalled, SuspendedCallKey};
 use binder_frontend::{CallerState, FdWorkResult, IoctlData, NextStep, RequestContext};
 use binder_os::injection::{
     self, Answered, InjectionError, InstallError, LentFiles, StoppedThread,
@@ -41,6 +41,18 @@ pub(crate) struct FdTask {
     pub(crate) waits_in: WaitsIn,
     pub(crate) purpose: FdTaskKind,
     pub(crate) can_add_fds: CanAddFds,
+}
+
+/// Whether all that is to be done is to add files that we have open.
+pub(crate) fn has_files_only(fd_work: &FdWork) -> bool {
+    let is_open =
+        |file: &CapturedFile| file.inner::<HeldFile>().is_some_and(|it| it.descriptor().is_some());
+    !fd_work.install.is_empty() && fd_work.close.is_empty() && fd_work.install.iter().all(is_open)
+}
+
+/// The files that are to be installed, as we hold them.
+pub(crate) fn held_files(install: Vec<CapturedFile>) -> impl Iterator<Item = HeldFile> {
+    install.into_iter().filter_map(CapturedFile::into_inner)
 }
 
 /// Who goes on with the call of a thread that waits for us.
@@ -147,7 +159,7 @@ pub(crate) fn run(shared: &Arc<SessionShared>, task: FdTask) {
         };
         let FdWork { key, install, close } = *fd_work;
         let first = files.len();
-        files.extend(install.into_iter().filter_map(|file| file.into_inner::<HeldFile>()));
+        files.extend(held_files(install));
         let installed = put(shared, &request, &status, &mut held, &files[first..]);
         let mut installed = installed.map_err(|failure| {
             match failure {

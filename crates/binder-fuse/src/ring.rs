@@ -270,8 +270,7 @@ impl SessionShared {
         let priority = self.priorities.of_thread(tid);
         let thread = CallingThread { priority, ..CallingThread::default() };
         let posted = call;
-        let mut call = batch.spares.call(request, IoctlData::of(&posted));
-        call.carry_returns(posted.read_buffer.wrapping_add(posted.read_consumed), RETURNS_BYTES);
+        let mut call = new_call(batch, request, &posted);
         if let Some(mut fetch) = batch.spares.fetch(request, &posted)
             && self.access_in_slot(&file, &mut fetch, MemoryAccessor::Reader)
         {
@@ -363,6 +362,13 @@ impl SessionShared {
         let end: DeviceWork = Box::new(move |state| moved.end(state));
         self.submit(&file.device, Job::WorkFor(caller, end));
     }
+}
+
+/// A call by a ring, whose returns go back with its answer as far as they have room.
+fn new_call(batch: &mut Batch, request: RequestContext, posted: &BinderWriteRead) -> Box<Call> {
+    let mut call = batch.spares.call(request, IoctlData::of(posted));
+    call.carry_returns(posted.read_buffer.wrapping_add(posted.read_consumed), RETURNS_BYTES);
+    call
 }
 
 impl MovedFdWork {

@@ -157,14 +157,7 @@ pub(crate) fn is_fit(task: &FdTask) -> bool {
     task.can_add_fds == CanAddFds::Yes
         && !task.request.is_compat
         && matches!(task.waits_in, WaitsIn::Request)
-        && matches!(&task.purpose, FdTaskKind::FdWork(fd_work) if has_files_only(fd_work))
-}
-
-/// Whether all that is to be done is to add files that we have open.
-pub(crate) fn has_files_only(fd_work: &FdWork) -> bool {
-    let is_open =
-        |file: &CapturedFile| file.inner::<HeldFile>().is_some_and(|it| it.descriptor().is_some());
-    !fd_work.install.is_empty() && fd_work.close.is_empty() && fd_work.install.iter().all(is_open)
+        && matches!(&task.purpose, FdTaskKind::FdWork(fd_work) if fd_work::has_files_only(fd_work))
 }
 
 /// What came of an attempt to send a thread to the supervisor.
@@ -197,7 +190,7 @@ pub(crate) fn begin(shared: &SessionShared, task: FdTask, ready: impl FnOnce()) 
     let put_down = || {
         if let Some(fd_work) = fd_work.take() {
             let FdWork { key: work, install, .. } = *fd_work;
-            let files = install.into_iter().filter_map(|file| file.into_inner()).collect();
+            let files = fd_work::held_files(install).collect();
             let file = file.clone();
             shared.expected.expect(ExpectedCall { file, request, call, work, files });
         }

@@ -417,24 +417,18 @@ fn hold() -> io::Result<()> {
 /// finds that no broker answers.
 fn inherit_nothing() -> io::Result<()> {
     match close_above_standard(libc::CLOSE_RANGE_CLOEXEC) {
-        Err(Errno::INVAL) => close_above_standard(0),
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => close_above_standard(0),
         done => done,
     }
-    .map_err(Into::into)
 }
 
 /// Calls close_range(2).
-fn close_above_standard(how: libc::c_uint) -> Result<(), Errno> {
+fn close_above_standard(how: libc::c_uint) -> io::Result<()> {
     let (first, last) = (3_u32, u32::MAX);
     // SAFETY: it takes numbers only. What it closes at once was the parent's; this process executes another program and
     // uses none of it before.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, how) };
-    if result < 0 { Err(last_errno()) } else { Ok(()) }
-}
-
-fn last_errno() -> Errno {
-    let number = io::Error::last_os_error().raw_os_error();
-    number.map_or(Errno::IO, Errno::from_raw_os_error)
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn numbers_of(bytes: &[u8]) -> impl Iterator<Item = RawFd> {

@@ -52,7 +52,11 @@ impl ClientRing {
         let taken = self.ask(slot, &request, system).and_then(|()| {
             let mut taken = self.take_answer(slot, call, memory);
             while taken == Ok(RingAnswer::FILES) {
-                taken = self.fetch_files(slot, call, system, memory)?;
+                // A handler that leaves by a jump would leave sockets behind.
+                let signals = system.block_signals();
+                let fetched = self.fetch_files(slot, call, system, memory);
+                system.restore_signals(signals);
+                taken = fetched?;
             }
             Ok(taken)
         });

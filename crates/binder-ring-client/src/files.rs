@@ -40,20 +40,6 @@ impl ClientRing {
         system: &impl RingSystem,
         memory: &impl CallMemory,
     ) -> Result<Result<i32, Errno>, NoAnswer> {
-        // A handler that leaves by a jump would leave the sockets behind.
-        let signals = system.block_signals();
-        let result = self.fetch_in_peace(slot, call, system, memory);
-        system.restore_signals(signals);
-        result
-    }
-
-    fn fetch_in_peace(
-        &self,
-        slot: SlotIndex,
-        call: &mut BinderWriteRead,
-        system: &impl RingSystem,
-        memory: &impl CallMemory,
-    ) -> Result<Result<i32, Errno>, NoAnswer> {
         const DECLINED: Result<Result<i32, Errno>, NoAnswer> = Ok(Ok(RingAnswer::DECLINED));
         let request = |kind, call| RingRequest { kind, call, windows: MemoryWindows::default() };
         let (stream, flags) = (SocketType::STREAM, SocketFlags::CLOEXEC);

@@ -4,22 +4,22 @@
 //! without a ring: the thread makes an ioctl.
 
 use binder_core::{Errno, FdWork};
-use binder_frontend::{IoctlData, RequestContext};
+use binder_frontend::RequestContext;
 use binder_os::client_files;
-use binder_ring::layout::RETURNS_BYTES;
 use binder_ring::{MOST_FILES, RequestKind, RingAnswer};
 
 use super::file::{BegunCall, MovedFdWork};
+use super::new_call;
 use crate::client_file::ClientFile;
 use crate::device::{Batch, DeviceWork, Job};
+use crate::fd_work;
 use crate::files::HeldFile;
 use crate::io_queue::IoRequest;
-use crate::seccomp_add_fd;
 use crate::session::SessionShared;
 
 /// What a thread is answered whose call waits for descriptor work.
 pub(super) fn way_of(work: &FdWork) -> i32 {
-    let can_be_sent = seccomp_add_fd::has_files_only(work) && work.install.len() <= MOST_FILES;
+    let can_be_sent = fd_work::has_files_only(work) && work.install.len() <= MOST_FILES;
     if can_be_sent { RingAnswer::FILES } else { RingAnswer::DECLINED }
 }
 
@@ -81,15 +81,13 @@ impl SessionShared {
         let FdWork { key, install, .. } = *work;
         let numbers = ring.read_numbers(id, install.len())?;
         let request = RequestContext { unique: id.to_unique(), ..from };
-        let mut to = batch.spares.call(request, IoctlData::of(&call));
-        to.carry_returns(call.read_buffer.wrapping_add(call.read_consumed), RETURNS_BYTES);
+        let to = new_call(batch, request, &call);
         let finish: DeviceWork = Box::new(move |state| {
             let memory = &mut state.clients;
             state.frontend.finish_moved_fd_work(from.unique, to, key, numbers, memory);
         });
         let left = self.bring(&file, &ring, id, Job::WorkFor(request.caller(), finish), batch);
-        let files = install.into_iter().filter_map(|file| file.into_inner());
-        self.io_queue.push(IoRequest::Close(files.collect()));
+        self.io_queue.push(IoRequest::Close(fd_work::held_files(install).collect()));
         left
     }
 }

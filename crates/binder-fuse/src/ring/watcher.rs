@@ -122,11 +122,6 @@ impl RequestReader<'_> {
                 }
                 let slept = list.sleep(&shared.rings, &mut found);
                 self.end_wait();
-                if shared.has_realtime_reader
-                    && let Some(now) = list.woken_at
-                {
-                    list.urgency.note_wake_up(now);
-                }
                 if let Err(error) = slept {
                     // Kernels before 5.16 cannot wait for several words, nor tell who calls, so there are no rings.
                     if error.kind() == io::ErrorKind::Unsupported {
@@ -136,6 +131,11 @@ impl RequestReader<'_> {
                     }
                     list.watched.drain(..).for_each(|watched| watched.leave());
                     return;
+                }
+                if shared.has_realtime_reader
+                    && let Some(now) = list.woken_at
+                {
+                    list.urgency.note_wake_up(now);
                 }
             }
             drop(list);

@@ -9,18 +9,15 @@ use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_STREAM, FUSE_POLL_SCHEDULE_NOTIFY}
 use fuse_wire::{Header, Read, reply};
 use slab::Slab;
 
-use super::{File, O_NONBLOCK, SessionShared, index};
+use super::{File, SessionShared, index};
 use crate::events::StreamRead;
 use crate::logs::LogFile;
 use crate::quota::Account;
-use crate::wire::send;
+use crate::wire::{answer_poll, send};
 
 /// What all texts that are being read may take, for clients may open a file as often as they
 /// like. A single one may be longer: it is as long as what there is to tell.
 const TEXTS_MAX_BYTES: usize = 64 << 20;
-
-const POLLIN: u32 = 0x001;
-const POLLRDNORM: u32 = 0x040;
 
 /// The memory that texts take, all together.
 #[derive(Clone, Debug, Default)]
@@ -153,12 +150,11 @@ impl SessionShared {
                 let follower = *follower;
                 let handle = (flags & FUSE_POLL_SCHEDULE_NOTIFY != 0).then_some(handle);
                 let is_readable = self.trace.is_readable(follower, handle);
-                let events = if is_readable { POLLIN | POLLRDNORM } else { 0 };
-                send(&self.fuse, &reply::poll(unique, events));
+                answer_poll(&self.fuse, unique, is_readable);
                 return true;
             }
             Some(File::Log { .. }) => {
-                send(&self.fuse, &reply::poll(unique, POLLIN | POLLRDNORM));
+                answer_poll(&self.fuse, unique, true);
                 return true;
             }
             Some(File::Device { .. } | File::Control | File::Feature(_)) | None => return false,
@@ -168,9 +164,7 @@ impl SessionShared {
     }
 
     pub(super) fn read_events(&self, unique: u64, follower: u64, read: &Read) {
-        let is_nonblocking = read.flags & O_NONBLOCK != 0;
-        let read = StreamRead { unique, size: read.size as usize, is_nonblocking };
-        self.events().read(follower, read);
+        self.events().read(follower, StreamRead::new(unique, read));
     }
 }
 

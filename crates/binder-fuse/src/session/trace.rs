@@ -7,7 +7,7 @@ use binder_core::Errno;
 use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_STREAM};
 use fuse_wire::{Header, Read};
 
-use super::{File, O_NONBLOCK, SessionShared};
+use super::{File, SessionShared};
 use crate::device::Device;
 use crate::events::{FollowerId, StreamRead};
 use crate::quota::Account;
@@ -43,8 +43,7 @@ impl SessionShared {
     }
 
     pub(super) fn read_trace(&self, unique: u64, id: FollowerId, read: &Read) {
-        let is_nonblocking = read.flags & O_NONBLOCK != 0;
-        self.trace.read(id, StreamRead { unique, size: read.size as usize, is_nonblocking });
+        self.trace.read(id, StreamRead::new(unique, read));
     }
 
     /// Has devices be traced as those who follow want it.
