@@ -319,6 +319,8 @@ impl Inner {
         let inner = Arc::clone(self);
         let thread = thread::Builder::new().name("rpc-server".to_owned());
         let spawned = thread.spawn(move || {
+            // Who makes a root object, or decides on a peer, is not waited for either.
+            SERVES.set(Arc::as_ptr(&inner));
             inner.run(connected, handshake);
             inner.finish_thread();
         });
