@@ -70,9 +70,10 @@ fn world_for(
     let mut words = vec![OsString::from("anybinder"), "run".into()];
     words.extend(traced.manager.then(|| "--manager".into()));
     words.extend(["--".into(), this_program()?]);
-    let given: Vec<_> = env::args_os().skip(1).filter(|word| word != "--manager").collect();
+    let given: Vec<_> = env::args_os().skip(1).collect();
+    // What is behind is the command's.
     let end = given.iter().position(|word| word == "--").unwrap_or(given.len());
-    words.extend_from_slice(&given[..end]);
+    words.extend(given[..end].iter().filter(|word| *word != "--manager").cloned());
     words.push("--here".into());
     words.extend_from_slice(&given[end..]);
     let parsed = Cli::try_parse_from(words).map_err(failed("putting the command into a world"))?;
