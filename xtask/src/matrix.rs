@@ -12,7 +12,7 @@ use crate::Failure;
 use crate::dist;
 use crate::dist::Architecture;
 use crate::oracle;
-use crate::workspace::{root, succeed, target_dir, text};
+use crate::workspace::{output_of_guest, regenerate, root, succeed, target_dir};
 
 const PAGE: &str = "docs/requirements.md";
 const BEGIN: &str = "<!-- begin: cargo xtask matrix -->\n";
@@ -128,9 +128,7 @@ fn run_in_guest(suite: &str, options: &MatrixOptions, share: &Path) -> Result<St
     } else {
         "sh /host/matrix.sh"
     });
-    println!("+ {command:?}");
-    let output = command.output()?;
-    Ok(String::from_utf8_lossy(&output.stdout).replace('\r', ""))
+    output_of_guest(&mut command)
 }
 
 /// What a guest said.
@@ -201,9 +199,11 @@ impl Guest {
 
 /// Puts a guest's row into the page, in the place of an earlier one's.
 fn refresh(guest: &Guest, architecture: Architecture) -> Result<(), Failure> {
-    let page = text(Path::new(PAGE))?;
-    let (before, rest) = page.split_once(BEGIN).ok_or("the page has no generated part")?;
-    let (old, after) = rest.split_once(END).ok_or("the generated part of the page has no end")?;
+    regenerate(PAGE, (BEGIN, END), |old| with_row(old, guest, architecture))
+}
+
+/// The table with the guest's row.
+fn with_row(old: &str, guest: &Guest, architecture: Architecture) -> String {
     let place = |row: &str| row.split('|').skip(2).take(2).map(str::to_owned).collect::<Vec<_>>();
     let mut new = guest.row(architecture);
     let earlier =
@@ -220,9 +220,7 @@ fn refresh(guest: &Guest, architecture: Architecture) -> Result<(), Failure> {
     titles.extend(COLUMNS.map(|(title, _)| title));
     titles.push("`doctor` misses");
     let head = format!("| {} |\n|{}\n", titles.join(" | "), "---|".repeat(titles.len()));
-    let table = rows.concat();
-    fs::write(root().join(PAGE), format!("{before}{BEGIN}{head}{table}{END}{after}"))?;
-    Ok(())
+    head + &rows.concat()
 }
 
 /// Where a row tells of the kernel, the processor and the checks.

@@ -10,7 +10,7 @@ use conformance::runner::{DEVICE_VARIABLE, name_of};
 
 use crate::Failure;
 use crate::dist::Architecture;
-use crate::workspace::{cargo, root, succeed, target_dir, text};
+use crate::workspace::{cargo, output_of_guest, regenerate, root, succeed, target_dir};
 
 const PAGE: &str = "docs/conformance.md";
 const BEGIN: &str = "<!-- begin: cargo xtask oracle -->\n";
@@ -69,10 +69,7 @@ fn run_in_guest(share: &Path, filter: &str) -> Result<String, Failure> {
          {DEVICE_VARIABLE}=/dev/binder ./conformance --color never --test-threads 1 {filter}"
     );
     let mut command = Command::new(root().join("tools/kernel-vm/kernel-vm.sh"));
-    command.args(["run", "-S"]).arg(share).arg(script);
-    println!("+ {command:?}");
-    let output = command.output()?;
-    Ok(String::from_utf8_lossy(&output.stdout).replace('\r', ""))
+    output_of_guest(command.args(["run", "-S"]).arg(share).arg(script))
 }
 
 /// What the guest said.
@@ -124,17 +121,13 @@ impl Results {
 
 /// Rewrites the generated part of the page.
 fn refresh(results: &Results) -> Result<(), Failure> {
-    let page = text(Path::new(PAGE))?;
-    let (before, rest) = page.split_once(BEGIN).ok_or("the page has no generated part")?;
-    let (_, after) = rest.split_once(END).ok_or("the generated part of the page has no end")?;
     let mut generated =
         format!("{}\n\n| check | driver | why |\n|---|---|---|\n", results.summary());
     for difference in DIFFERENCES {
         let driver = name_of(difference.driver);
         generated += &format!("| C{:03} | {driver} | {} |\n", difference.number, difference.reason);
     }
-    fs::write(root().join(PAGE), format!("{before}{BEGIN}{generated}{END}{after}"))?;
-    Ok(())
+    regenerate(PAGE, (BEGIN, END), |_| generated)
 }
 
 #[cfg(test)]

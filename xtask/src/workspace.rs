@@ -36,6 +36,26 @@ pub(crate) fn succeed(command: &mut Command) -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err(format!("{described}: {status}").into()) }
 }
 
+/// Rewrites the part of a page that a task has generated, by what it was.
+pub(crate) fn regenerate(
+    page: &str,
+    (begin, end): (&str, &str),
+    new: impl FnOnce(&str) -> String,
+) -> Result<(), Failure> {
+    let text = text(Path::new(page))?;
+    let (before, rest) = text.split_once(begin).ok_or("the page has no generated part")?;
+    let (old, after) = rest.split_once(end).ok_or("the generated part of the page has no end")?;
+    fs::write(root().join(page), format!("{before}{begin}{}{end}{after}", new(old)))?;
+    Ok(())
+}
+
+/// Runs a guest, and returns what it says, whose lines end as a terminal's do.
+pub(crate) fn output_of_guest(command: &mut Command) -> Result<String, Failure> {
+    println!("+ {command:?}");
+    let output = command.output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).replace('\r', ""))
+}
+
 /// All files below `directory` with one of these extensions, relative to the root, sorted.
 pub(crate) fn files(directory: &str, extensions: &[&str]) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();

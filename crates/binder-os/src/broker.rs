@@ -27,7 +27,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, ThreadNameSpaceType};
 
 use crate::client_thread;
 use crate::in_flight::FileInFlight;
-use crate::processes::{self, Child as Forked, Fork};
+use crate::processes::{self, Child as Forked, Fork, close_above_standard};
 use crate::thread_status::{Surroundings, ThreadStatus, UserAndGroup};
 
 /// As many files as go into one message; the kernel takes 253.
@@ -420,15 +420,6 @@ fn inherit_nothing() -> io::Result<()> {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => close_above_standard(0),
         done => done,
     }
-}
-
-/// Calls close_range(2).
-fn close_above_standard(how: libc::c_uint) -> io::Result<()> {
-    let (first, last) = (3_u32, u32::MAX);
-    // SAFETY: it takes numbers only. What it closes at once was the parent's; this process executes another program and
-    // uses none of it before.
-    let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, how) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn numbers_of(bytes: &[u8]) -> impl Iterator<Item = RawFd> {

@@ -405,9 +405,15 @@ pub fn connect(stream: Stream, file: BorrowedFd<'_>) -> io::Result<()> {
 ///
 /// As close_range(2), which is there from Linux 5.9 on.
 pub fn close_inherited_files() -> io::Result<()> {
+    close_above_standard(0)
+}
+
+/// Calls close_range(2) for all descriptors but the standard streams, of which this process must own none, or must use
+/// none any more.
+pub(crate) fn close_above_standard(how: libc::c_uint) -> io::Result<()> {
     const FIRST: libc::c_uint = 3;
-    // SAFETY: by the rule above no value of this process owns any of these descriptors.
-    let result = unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, 0) };
+    // SAFETY: by the rule above no value of this process uses any of these descriptors.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, how) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Every search here is first-fit and exact. The lowest clear bit is looked at in the caller, if it is in the
 //! first word: in a map with room that was all. Otherwise `run` looks for runs of clear bits, at places from
-//! their ends (windows), each behind the bit that was in the way of the one before. That never takes longer
-//! than a search that begins again. Where bits turn out to be dense, it goes on by the way that suits the
+//! their ends (windows), each behind the bit that was in the way of the one before. That reads no word
+//! that a search which begins again would not. Where bits turn out to be dense, it goes on by the way that suits the
 //! length; alignment is a matter of asking again.
 //!
 //! | clear bits | how | because |

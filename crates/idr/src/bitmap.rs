@@ -25,8 +25,8 @@ pub struct BitmapAllocError {
 /// Bits with summaries, never moved and never resized.
 #[derive(Clone)]
 pub(crate) struct Bitmap {
-    /// The single word of the top level. At the smallest capacity it is the bits themselves, so
-    /// that a bitmap of 64 bits needs no further memory.
+    /// The single word of the top level. A bitmap of the smallest capacity is a pool's wish to be a word, and holds
+    /// nothing.
     top: u64,
     /// The same of the words that are not empty; nothing at the smallest capacity.
     top_used: u64,
@@ -284,21 +284,13 @@ impl Bitmap {
     /// The bits, in words.
     #[inline]
     pub(crate) fn bits(&self) -> &[u64] {
-        match self.top_level {
-            0 => core::slice::from_ref(&self.top),
-            _ => &self.lower[..self.words_in(0) as usize],
-        }
+        &self.lower[..self.words_in(0) as usize]
     }
 
     #[inline]
     fn bits_mut(&mut self) -> &mut [u64] {
-        match self.top_level {
-            0 => core::slice::from_mut(&mut self.top),
-            _ => {
-                let words = self.words_in(0) as usize;
-                &mut self.lower[..words]
-            }
-        }
+        let words = self.words_in(0) as usize;
+        &mut self.lower[..words]
     }
 
     /// How many words a lower level has.
