@@ -125,8 +125,13 @@ impl SharedSession {
     }
 
     /// Waits for the answers to calls back that the service has given up: the peer reads nothing before.
-    fn wait_out(self: &Arc<Self>, connection: Box<Connection>) -> Result<Box<Connection>, Ending> {
-        match self.settle_late(connection, None)? {
+    fn wait_out(
+        self: &Arc<Self>,
+        mut connection: Box<Connection>,
+    ) -> Result<Box<Connection>, Ending> {
+        // They belong to the call that was served, and the service's own time is over.
+        connection.set_due(None);
+        match self.settle_late(connection)? {
             Ok(connection) | Err(connection) => Ok(connection),
         }
     }

@@ -15,6 +15,7 @@ use super::link::ReadMode;
 use super::pool::{ConnectionUse, NoConnection};
 use super::shared::{SharedSession, Tell};
 use crate::StatusCode;
+use crate::deadline;
 use crate::interface::FLAG_ONEWAY;
 use crate::transport::{Parcel, TransactionCode, TransactionFlags};
 
@@ -168,32 +169,50 @@ impl SharedSession {
         if call.due.is_some() || connection.turns.is_waiting() {
             connection = self.prepare_timed(connection, home, call)?;
         }
-        let sent = self.send_call(&mut connection, call, &mut data, ReadMode::Wait);
-        match sent {
-            Ok(()) => {}
-            Err(NotSent::Refused(status)) => {
-                self.unclaim(connection, home);
-                return Err(status);
-            }
-            Err(NotSent::Ended(ending)) => {
-                self.end(ending);
-                return Err(StatusCode::DEAD_OBJECT);
-            }
-        }
+        let connection = self.send_claimed(connection, home, call, &mut data)?;
         drop(data);
         if call.is_oneway() {
             return self.finish_oneway(connection, home);
         }
-        let answered = self.wait_for_reply(connection, call.due);
-        let (connection, reply) = match self.fail(answered) {
-            Some(Waited::Answered(connection, reply)) => (connection, reply),
-            Some(Waited::Overdue(connection)) => return Err(self.give_up(connection, home)),
-            None => return Err(StatusCode::DEAD_OBJECT),
-        };
+        let (connection, reply) = self.reply_claimed(connection, home)?;
         // The objects are counted while the connection is ours, so that what follows is in order.
         let received = self.take_reply(reply);
         self.unclaim(connection, home);
         received
+    }
+
+    /// Sends a call on a claimed connection, which goes back where it is from if it does not come to that.
+    fn send_claimed(
+        self: &Arc<Self>,
+        mut connection: Box<Connection>,
+        home: Home,
+        call: &OwnCall,
+        data: &mut Parcel,
+    ) -> Result<Box<Connection>, StatusCode> {
+        match self.send_call(&mut connection, call, data, ReadMode::Wait) {
+            Ok(()) => Ok(connection),
+            Err(NotSent::Refused(status)) => {
+                self.unclaim(connection, home);
+                Err(status)
+            }
+            Err(NotSent::Ended(ending)) => {
+                self.end(ending);
+                Err(StatusCode::DEAD_OBJECT)
+            }
+        }
+    }
+
+    /// Waits for an answer on a claimed connection, which is left to it if the caller does not wait that long.
+    fn reply_claimed(
+        self: &Arc<Self>,
+        connection: Box<Connection>,
+        home: Home,
+    ) -> Result<(Box<Connection>, Reply<OwnedFd>), StatusCode> {
+        let answered = self.wait_for_reply(connection);
+        match self.fail(answered).ok_or(StatusCode::DEAD_OBJECT)? {
+            Waited::Answered(connection, reply) => Ok((connection, reply)),
+            Waited::Overdue(connection) => Err(self.give_up(connection, home)),
+        }
     }
 
     fn finish_oneway(
@@ -224,37 +243,20 @@ impl SharedSession {
         home: Home,
         call: &OwnCall,
     ) -> Result<Box<Connection>, StatusCode> {
-        let settled = self.settle_late(connection, call.due);
-        let mut connection = match self.fail(settled) {
-            Some(Ok(connection)) => connection,
-            Some(Err(connection)) => return Err(self.give_up(connection, home)),
-            None => return Err(StatusCode::DEAD_OBJECT),
+        let settled = self.settle_late(connection);
+        let connection = match self.fail(settled).ok_or(StatusCode::DEAD_OBJECT)? {
+            Ok(connection) => connection,
+            Err(connection) => return Err(self.give_up(connection, home)),
         };
         if call.due.is_none() || call.address.is_none() || self.extensions().is_some() {
             return Ok(connection);
         }
         let mut nothing = Parcel::for_codec(Arc::<Self>::clone(self));
         let question = OwnCall::question(call.due);
-        match self.send_call(&mut connection, &question, &mut nothing, ReadMode::Wait) {
-            Ok(()) => {}
-            Err(NotSent::Refused(status)) => {
-                self.unclaim(connection, home);
-                return Err(status);
-            }
-            Err(NotSent::Ended(ending)) => {
-                self.end(ending);
-                return Err(StatusCode::DEAD_OBJECT);
-            }
-        }
-        let answered = self.wait_for_reply(connection, call.due);
-        match self.fail(answered) {
-            Some(Waited::Answered(connection, reply)) => {
-                self.learn_extensions(&reply);
-                Ok(connection)
-            }
-            Some(Waited::Overdue(connection)) => Err(self.give_up(connection, home)),
-            None => Err(StatusCode::DEAD_OBJECT),
-        }
+        let connection = self.send_claimed(connection, home, &question, &mut nothing)?;
+        let (connection, reply) = self.reply_claimed(connection, home)?;
+        self.learn_extensions(&reply);
+        Ok(connection)
     }
 
     /// Takes down what the peer says it knows.
@@ -270,11 +272,10 @@ impl SharedSession {
     pub(super) fn settle_late(
         self: &Arc<Self>,
         mut connection: Box<Connection>,
-        due: Option<Instant>,
     ) -> Result<Result<Box<Connection>, Box<Connection>>, Ending> {
         while connection.turns.is_waiting() {
             connection.send_rest(|message| self.take_in(message))?;
-            connection = match self.wait_for_reply(connection, due)? {
+            connection = match self.wait_for_reply(connection)? {
                 Waited::Answered(connection, reply) => {
                     drop(self.take_reply(reply));
                     connection
@@ -291,15 +292,16 @@ impl SharedSession {
         mut connection: Box<Connection>,
         timeout: Duration,
     ) -> Result<Option<Box<Connection>>, Ending> {
-        let due = Instant::now().checked_add(timeout);
+        let due = deadline::after(timeout);
         let question = OwnCall { address: None, code: special::GET_MAX_THREADS, flags: 0, due };
+        connection.set_due(due);
         let mut nothing = Parcel::for_codec(Arc::<Self>::clone(self));
         match self.send_call(&mut connection, &question, &mut nothing, ReadMode::Wait) {
             Ok(()) => {}
             Err(NotSent::Refused(_)) => return Ok(None),
             Err(NotSent::Ended(ending)) => return Err(ending),
         }
-        Ok(match self.wait_for_reply(connection, due)? {
+        Ok(match self.wait_for_reply(connection)? {
             Waited::Answered(mut connection, _) => {
                 connection.set_due(None);
                 Some(connection)
@@ -384,18 +386,14 @@ impl SharedSession {
         sent.map_err(NotSent::Ended)
     }
 
-    /// Waits for the answer to our call, and serves what the peer calls meanwhile.
-    fn wait_for_reply(
-        self: &Arc<Self>,
-        mut connection: Box<Connection>,
-        due: Option<Instant>,
-    ) -> Result<Waited, Ending> {
+    /// Waits for the answer to our call until the [due time](Connection::set_due) of the connection, and serves what the
+    /// peer calls meanwhile.
+    fn wait_for_reply(self: &Arc<Self>, mut connection: Box<Connection>) -> Result<Waited, Ending> {
+        let due = connection.due();
         loop {
             let message = match connection.arrived()? {
                 Some(message) => message,
-                None if due.is_some() && connection.is_overdue() => {
-                    return Ok(Waited::Overdue(connection));
-                }
+                None if connection.is_overdue() => return Ok(Waited::Overdue(connection)),
                 None => {
                     self.drop_retired_elsewhere();
                     connection.wait(WaitFor::Answer)?;

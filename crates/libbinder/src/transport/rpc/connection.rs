@@ -280,6 +280,11 @@ impl Connection {
         self.due = due;
     }
 
+    /// Returns when the caller stops waiting.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
     /// Returns how long the caller waits still.
     fn due_in(&self) -> Option<Duration> {
         self.due.map(|due| due.saturating_duration_since(Instant::now()))

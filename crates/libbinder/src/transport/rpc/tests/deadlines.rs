@@ -1,17 +1,18 @@
 //! Calls that end although they are not answered.
 
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use binder_rpc::{ProtocolVersion, handshake, special};
+use binder_rpc::{ProtocolVersion, special};
 
 use super::awaited::{answer, begin, begin_echo, echoed, one_connection};
-use super::raw::{Raw, call_bytes};
+use super::raw::{Raw, call_bytes, code_of};
 use super::service::*;
 use crate::interface::FLAG_ONEWAY;
-use crate::transport::rpc::{RpcSession, SessionLimits};
+use crate::transport::rpc::RpcSession;
+use crate::transport::rpc::endpoint::unix_address;
 use crate::{IBinder, SpIBinder, StatusCode, with_timeout};
 
 const MOMENT: Duration = Duration::from_millis(20);
@@ -151,26 +152,15 @@ fn a_peer_that_knows_no_deadlines_is_sent_none() {
     let (near, far) = UnixStream::pair().expect("a pair");
     let server = thread::spawn(move || {
         let mut raw = Raw(far);
-        raw.receive(16 + 8);
-        raw.send(&handshake::response(ProtocolVersion::V1));
-        let mut answer_next = |status: i32, words: &[u32]| {
-            let call = raw.receive(16 + 40);
-            let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            let extent = binder_rpc::encode::Extent { parcel_bytes: words.len(), positions: 0 };
-            let limits = SessionLimits::default();
-            let head = binder_rpc::encode::reply(ProtocolVersion::V1, status, extent, &limits);
-            raw.send(&head.expect("short"));
-            raw.send(&words);
-            assert_eq!(call[44..], [0; 12], "reserved words of Android's protocol");
-            u32::from_le_bytes(call[24..28].try_into().expect("four bytes"))
-        };
-        answer_next(0, &[1]);
-        answer_next(0, &[[32].as_slice(), &[7; 8]].concat());
-        answer_next(0, &[1, 3, 0, 12]);
+        raw.serve_opening();
         let unknown = StatusCode::UNKNOWN_TRANSACTION.code();
-        assert_eq!(answer_next(unknown, &[]), special::GET_EXTENSIONS);
+        assert_eq!(code_of(&raw.answer_next(unknown, &[])), special::GET_EXTENSIONS);
         // Asked once.
-        [(); 2].map(|()| answer_next(0, &[]))
+        [(); 2].map(|()| {
+            let call = raw.answer_next(0, &[]);
+            assert_eq!(call[44..], [0; 12], "reserved words of Android's protocol");
+            code_of(&call)
+        })
     });
     let mut near = Some(near.into());
     let session = RpcSession::new();
@@ -180,6 +170,35 @@ fn a_peer_that_knows_no_deadlines_is_sent_none() {
     assert_eq!([root.ping_binder(), root.ping_binder()], [Ok(()), Ok(())]);
     let ping = u32::from_be_bytes(*b"_PNG");
     assert_eq!(server.join().expect("no panic"), [ping, ping]);
+}
+
+#[test]
+fn a_server_that_leaves_a_further_connection_unanswered_is_not_waited_for() {
+    let name = format!("\0anybinder-silent-{}", std::process::id());
+    let address = unix_address(name.as_ref()).expect("a name");
+    let listener = UnixListener::bind_addr(&address).expect("a free name");
+    let server = thread::spawn(move || {
+        let accept = || {
+            let (socket, _) = listener.accept().expect("a client");
+            socket.set_read_timeout(Some(HANG_TIMEOUT)).expect("a timeout");
+            Raw(socket)
+        };
+        let mut first = accept();
+        first.serve_opening();
+        let mut further = accept();
+        further.receive(16 + 40);
+        let call = further.receive(16 + 40);
+        assert_eq!(code_of(&call), special::GET_MAX_THREADS);
+        further.wait_for_the_end();
+    });
+    let session = RpcSession::new();
+    session.set_protocol_version(ProtocolVersion::V1);
+    session.set_handshake_timeout(Duration::from_millis(200));
+    let root = session.connect_unix(&name).expect("a server");
+    for _ in 0..2 {
+        assert_eq!(with_timeout(MOMENT, || root.ping_binder()), Err(StatusCode::TIMED_OUT));
+    }
+    server.join().expect("no panic");
 }
 
 #[test]

@@ -5,10 +5,11 @@ use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 
-use binder_rpc::{CallDirection, ProtocolVersion, handshake, special};
+use binder_rpc::{CallDirection, ProtocolVersion, encode, handshake, special};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
 use super::service::{ECHO, HANG_TIMEOUT};
+use crate::transport::rpc::SessionLimits;
 use crate::transport::rpc::endpoint::unix_address;
 
 /// A socket that speaks for itself.
@@ -75,6 +76,26 @@ impl Raw {
         self.receive(16 + 20 + 4);
     }
 
+    /// Serves the opening of a session in version 1, whose root object nobody looks at.
+    pub(super) fn serve_opening(&mut self) {
+        self.receive(16 + 8);
+        self.send(&handshake::response(ProtocolVersion::V1));
+        self.answer_next(0, &[1]);
+        self.answer_next(0, &[[32].as_slice(), &[7; 8]].concat());
+        self.answer_next(0, &[1, 3, 0, 12]);
+    }
+
+    /// Receives a call without a parcel, in version 1, and answers it with these words; returns its bytes.
+    pub(super) fn answer_next(&mut self, status: i32, words: &[u32]) -> Vec<u8> {
+        let call = self.receive(16 + 40);
+        let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let extent = encode::Extent { parcel_bytes: words.len(), positions: 0 };
+        let head = encode::reply(ProtocolVersion::V1, status, extent, &SessionLimits::default());
+        self.send(&head.expect("short"));
+        self.send(&words);
+        call
+    }
+
     /// Whether the server has closed the connection; of one that has nothing to read.
     pub(super) fn has_ended(&mut self) -> bool {
         self.0.set_nonblocking(true).expect("it is a socket");
@@ -91,6 +112,11 @@ impl Raw {
             Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
         }
     }
+}
+
+/// Returns the code of a call.
+pub(super) fn code_of(call: &[u8]) -> u32 {
+    u32::from_le_bytes(call[24..28].try_into().expect("four bytes"))
 }
 
 /// Returns the bytes of a call without a parcel.
