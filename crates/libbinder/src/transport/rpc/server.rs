@@ -32,7 +32,7 @@ use super::shared::{SharedSession, Terms};
 use crate::{SpIBinder, StatusCode};
 
 thread_local! {
-    /// The server that this thread serves a connection of, for comparison only.
+    /// The server that this thread serves a connection of, or accepts connections for; for comparison only.
     static SERVES: Cell<*const Inner> = const { Cell::new(ptr::null()) };
 }
 
@@ -222,8 +222,8 @@ impl RpcServer {
     ///
     /// # Errors
     ///
-    /// [`RpcError::WithinCall`] from within a call of a client, or the end of an object that it had,
-    /// which are not waited for: the server is shut down, but calls of its clients may still run.
+    /// [`RpcError::WithinCall`] from within a call of a client, the end of an object that it had, or the listener of
+    /// refusals, which are not waited for: the server is shut down, but calls of its clients may still run.
     pub fn shutdown(&self) -> Result<(), RpcError> {
         self.inner.close();
         if SERVES.get() == Arc::as_ptr(&self.inner) {
@@ -281,6 +281,13 @@ impl Inner {
         let Some(listener) = self.listener() else {
             return;
         };
+        // The program hears of refusals on this thread, and may shut the server down then.
+        let outer = SERVES.replace(Arc::as_ptr(self));
+        self.accept_from(&listener);
+        SERVES.set(outer);
+    }
+
+    fn accept_from(self: &Arc<Self>, listener: &ServerListener) {
         let mut is_failing = false;
         while !self.is_closing() {
             match listener.accept() {

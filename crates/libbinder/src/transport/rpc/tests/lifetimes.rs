@@ -239,16 +239,26 @@ impl Remotable for Reaches {
     }
 }
 
-/// Starts a service that answers so, and connects to it. What shutting its server down said comes
-/// through the channel.
-fn start_reaching(answer: Answer) -> (SpIBinder, Receiver<bool>) {
+/// Starts a server whose root object answers so. What shutting it down said comes through the channel.
+fn listen_reaching(
+    answer: Answer,
+    set_up: impl FnOnce(&RpcServer, &Arc<Reach>),
+) -> (u16, Receiver<bool>) {
     let (tell, told) = channel();
     let reach = Arc::new(Reach(OnceLock::new(), tell));
     let root = Binder::new(Reaches(Arc::clone(&reach), answer)).as_binder();
     let listens = RpcServer::new_inet(root, "127.0.0.1", 0_u32).expect("a port");
+    set_up(&listens, &reach);
     let port = listens.inet_address().expect("TCP").port();
     listens.start().expect("a thread");
     reach.0.set(listens).expect("once");
+    (port, told)
+}
+
+/// Starts a service that answers so, and connects to it. What shutting its server down said comes
+/// through the channel.
+fn start_reaching(answer: Answer) -> (SpIBinder, Receiver<bool>) {
+    let (port, told) = listen_reaching(answer, |_, _| {});
     (RpcSession::new().connect_inet("127.0.0.1", port).expect("a server"), told)
 }
 
@@ -261,6 +271,20 @@ fn a_server_that_is_shut_down_within_a_call_does_not_wait_for_that() {
     assert_eq!(call(&root, ECHO, 0, |_| Ok(())).err(), Some(StatusCode::DEAD_OBJECT));
     assert_eq!(told.recv_timeout(HANG_TIMEOUT), Ok(true));
     assert!(RpcServer::new_inet(root, "127.0.0.1", 65_536_u32).is_err(), "no port");
+}
+
+#[test]
+fn a_server_that_is_shut_down_by_who_hears_of_a_refusal_does_not_wait_for_that() {
+    let (port, told) = listen_reaching(
+        |_, _| Ok(()),
+        |server, reach| {
+            server.set_max_connections(0);
+            let reach = Arc::clone(reach);
+            server.set_refusal_listener(move |_, _| reach.shut_down());
+        },
+    );
+    assert!(RpcSession::new().connect_inet("127.0.0.1", port).is_err());
+    assert_eq!(told.recv_timeout(HANG_TIMEOUT), Ok(true));
 }
 
 #[test]
