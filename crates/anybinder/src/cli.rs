@@ -8,9 +8,10 @@ mod procview;
 mod trace;
 mod worlds;
 
+use std::env;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use binder_bench::Bench;
 use binder_fuse::{BufferRoute, DEVICES_MAX, DeviceSpec, Inheritance, NAME_MAX_BYTES, Scheduling};
@@ -58,7 +59,7 @@ pub(crate) struct Cli {
 impl Cli {
     /// Reads the command line. One that asks for what cannot be ends the program, with a usage error.
     pub(crate) fn parse_and_check() -> Self {
-        let cli = Self::parse();
+        let cli = Self::parse_from(cli_words(env::args_os().collect()));
         if let Err((subcommand, words)) = cli.command.check_devices() {
             let mut command = Self::command();
             command.build();
@@ -83,6 +84,17 @@ impl Command {
         };
         devices.check(most).map_err(|words| (subcommand, words))
     }
+}
+
+/// A link to the program that is called so is `anybinder oci`: podman and CRI-O give a runtime no words before its own.
+const OCI_NAME: &str = "anybinder-oci";
+
+/// Returns the words of the command line, with the subcommand that the program's name stands for.
+fn cli_words(mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.first().is_some_and(|name| Path::new(name).file_name() == Some(OCI_NAME.as_ref())) {
+        words.splice(..1, ["anybinder".into(), "oci".into()]);
+    }
+    words
 }
 
 const EXAMPLES: &str = "\

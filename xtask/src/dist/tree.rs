@@ -1,7 +1,7 @@
 //! The files of an installed program, at their places.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -40,6 +40,7 @@ pub(super) fn lay_out(
     place: &Path,
 ) -> Result<(), Failure> {
     install(program, &place.join("usr/bin/anybinder"), 0o755)?;
+    symlink("anybinder", place.join("usr/bin/anybinder-oci"))?;
     for (from, to) in COPIED {
         install(&root().join(from), &place.join(to), 0o644)?;
     }

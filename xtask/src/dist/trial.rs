@@ -66,9 +66,10 @@ pub(super) fn install(package: &Path, debian: &Path, place: &Path) -> Result<(),
         anybinder --version
         anybinder demo --calls 100
         anybinder run -- ls /dev/binder
+        anybinder-oci --help | grep -q 'in the place of their runtime'
         dpkg --purge anybinder
         while read -r file; do
-            if [ -f "$file" ]; then echo "$file is left"; exit 1; fi
+            if [ -f "$file" ] || [ -L "$file" ]; then echo "$file is left"; exit 1; fi
         done </installed"#;
     let mut command = limited("unshare");
     command.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-euc", script]);

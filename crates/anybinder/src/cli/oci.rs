@@ -19,7 +19,9 @@ Examples:
   sudo anybinder oci --runtime crun create --bundle DIR NAME
 
 For Docker, in /etc/docker/daemon.json, and then `docker run --runtime anybinder ...`:
-  { \"runtimes\": { \"anybinder\": { \"path\": \"/usr/local/bin/anybinder\", \"runtimeArgs\": [\"oci\"] } } }")]
+  { \"runtimes\": { \"anybinder\": { \"path\": \"/usr/local/bin/anybinder\", \"runtimeArgs\": [\"oci\"] } } }
+For podman, by a link to this program that is called anybinder-oci:
+  podman --runtime /usr/local/bin/anybinder-oci run ...")]
 pub(crate) struct OciOptions {
     /// The runtime to become
     #[arg(long, value_name = "PROGRAM", default_value = "runc", value_hint = ValueHint::CommandName)]

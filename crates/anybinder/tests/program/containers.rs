@@ -171,3 +171,38 @@ gone; echo gone
     );
     assert!(told.as_ref().is_none_or(|told| *told == expected), "{told:?}");
 }
+
+/// What makes podman work where there is no systemd, and where limits cannot be raised.
+const PODMAN: &str = r#"
+ln -s anybinder /mnt/bin/anybinder-oci
+mkdir /mnt/podman
+export CONTAINERS_CONF=/mnt/podman/containers.conf CONTAINERS_STORAGE_CONF=/mnt/podman/storage.conf
+cat >$CONTAINERS_CONF <<END
+[containers]
+netns = "none"
+default_ulimits = ["nofile=512", "nproc=512"]
+[network]
+network_config_dir = "/mnt/podman/networks"
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "none"
+static_dir = "/mnt/podman/static"
+tmp_dir = "/mnt/podman/tmp"
+volume_path = "/mnt/podman/volumes"
+END
+cat >$CONTAINERS_STORAGE_CONF <<END
+[storage]
+driver = "vfs"
+graphroot = "/mnt/podman/store"
+runroot = "/mnt/podman/run"
+END
+"#;
+
+#[test]
+fn podman_makes_containers_with_a_driver_of_their_own() {
+    let [lines] = blocks_below("podman", "sh")[..] else { panic!("{GUIDE}") };
+    let told = in_containers("podman", &format!("{PODMAN}{lines}"));
+    let Some(told) = told else { return };
+    let [_id, hello, name] = told.lines().collect::<Vec<_>>()[..] else { panic!("{told:?}") };
+    assert_eq!((hello, name), (HELLO.trim_end(), "phone"));
+}
