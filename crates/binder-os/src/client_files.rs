@@ -84,7 +84,7 @@ pub fn send<'f>(
 mod tests {
     use std::fs::File;
     use std::io::{Read, Seek, Write};
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{Shutdown, TcpListener, TcpStream};
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
 
@@ -112,7 +112,8 @@ mod tests {
         send(socket.as_fd(), files()).unwrap();
         assert_eq!(send(socket.as_fd(), files().chain(files())), Err(Errno::INVAL), "too many");
         assert_eq!((&other).read(&mut [0; 2]).unwrap(), 1);
-        drop(other);
+        // Dropped, it would be open in a child of another test's that has not executed its program yet.
+        other.shutdown(Shutdown::Both).unwrap();
         assert_eq!(send(socket.as_fd(), files()), Err(Errno::PIPE));
         assert_eq!(send(file.as_fd(), files()), Err(Errno::NOTSOCK));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
