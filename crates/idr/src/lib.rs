@@ -16,6 +16,7 @@ mod idr;
 mod pool;
 #[cfg(feature = "std")]
 mod rcu;
+mod summary;
 #[cfg(feature = "std")]
 mod tree;
 

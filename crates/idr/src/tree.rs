@@ -128,81 +128,61 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     ) -> Option<u32> {
         let first = self.index(start);
         let mut index = self.taken.next_clear(first)?;
-        let Places::Children(children) = &self.places else {
+        if let Places::Values(values) = &self.places {
             let id = number(index);
             if id > last {
                 return None;
             }
-            self.store(index, value.take());
+            // Without one, the id is taken for a value that comes later.
+            if let Some(value) = value.take() {
+                values[index].swap(Some(value));
+                self.present.set(index);
+            }
+            self.taken.set(index);
             return Some(id);
-        };
+        }
         let shift = self.shift();
         loop {
             let base = number(index) << shift;
             let last_below = last.checked_sub(base)?;
             let start_below = if index == first { start & ((1 << shift) - 1) } else { 0 };
-            let allocated = match children[index].load(guard) {
-                // At most the first child may be without a free id from its start on.
-                Some(child) => child
-                    .alloc(start_below, last_below, value, guard)
-                    .map(|id| (id, child.taken.is_full())),
-                None if start_below > last_below => None,
-                None => {
-                    Some((start_below, self.insert_child(index, start_below, value.take(), guard)))
-                }
-            };
-            if let Some((id, is_full)) = allocated {
-                if is_full {
-                    self.taken.set(index);
-                }
+            // At most the first child may be without a free id from its start on.
+            if start_below <= last_below
+                && let Some(id) = self.alloc_below(index, start_below, last_below, value, guard)
+            {
                 return Some(base | id);
             }
             index = self.taken.next_clear(index + 1)?;
         }
     }
 
-    /// Allocates `id`, which is free and in reach, and returns whether the node is full now.
-    pub(crate) fn insert(&self, id: u32, value: Option<Arc<T>>, guard: &ReadGuard) -> bool {
-        let index = self.index(id);
-        let Places::Children(children) = &self.places else {
-            self.store(index, value);
-            return self.taken.is_full();
+    /// As [`Self::alloc`], in a child, which is made if it does not exist; ids count from the child's first.
+    fn alloc_below(
+        &self,
+        index: usize,
+        start: u32,
+        last: u32,
+        value: &mut Option<Arc<T>>,
+        guard: &ReadGuard,
+    ) -> Option<u32> {
+        let Places::Children(children) = &self.places else { return None };
+        let mut alloc = |child: &Self| {
+            child.alloc(start, last, value, guard).map(|id| (id, child.taken.is_full()))
         };
-        let is_full = match children[index].load(guard) {
-            Some(child) => child.insert(id, value, guard),
-            None => self.insert_child(index, id, value, guard),
+        let (id, is_full) = if let Some(child) = children[index].load(guard) {
+            alloc(child)?
+        } else {
+            // Filled before any reader sees it.
+            let child = Self::new(self.level - 1);
+            let allocated = alloc(&child)?;
+            children[index].swap(Some(Arc::new(child)));
+            self.present.set(index);
+            allocated
         };
         if is_full {
             self.taken.set(index);
         }
-        is_full && self.taken.is_full()
-    }
-
-    /// Makes a child for `id`, and returns whether it is full.
-    fn insert_child(
-        &self,
-        index: usize,
-        id: u32,
-        value: Option<Arc<T>>,
-        guard: &ReadGuard,
-    ) -> bool {
-        let Places::Children(children) = &self.places else { return false };
-        // Filled before any reader sees it.
-        let child = Self::new(self.level - 1);
-        let is_full = child.insert(id, value, guard);
-        children[index].swap(Some(Arc::new(child)));
-        self.present.set(index);
-        is_full
-    }
-
-    /// Takes an id of a leaf for a value, or for one that comes later.
-    fn store(&self, index: usize, value: Option<Arc<T>>) {
-        let Places::Values(values) = &self.places else { return };
-        if value.is_some() {
-            values[index].swap(value);
-            self.present.set(index);
-        }
-        self.taken.set(index);
+        Some(id)
     }
 
     /// Frees `id`; `None` if it is free.
