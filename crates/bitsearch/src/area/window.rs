@@ -99,7 +99,7 @@ impl<'words> Runs<'words> {
         Some(if place > self.size - self.len { NOWHERE } else { place })
     }
 
-    /// Looks at the place `start`, whose bit is clear.
+    /// Looks at the place `start`.
     ///
     /// The window is read from its end: the higher the bit that is in the way, the more places it
     /// rules out.
