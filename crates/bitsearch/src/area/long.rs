@@ -37,9 +37,12 @@ impl Search for NextByBlocks<'_> {
         let Self { runs, mut start } = self;
         loop {
             let place = runs.skip(start, bits::BLOCK, next_clear_block)?;
+            if place + runs.len > runs.size {
+                return None;
+            }
             match runs.window(place) {
                 Window::Clear => return Some(place),
-                Window::BeyondSize => return None,
+                Window::BeyondWords => return None,
                 Window::Blocked(blocker) => start = blocker.bit + 1,
             }
         }
