@@ -94,7 +94,8 @@ impl<'words> Runs<'words> {
         if clear.trailing_ones() as usize >= self.len {
             return Some(start);
         }
-        let places = doubling::places(clear, self.len);
+        // Without the run that is too short.
+        let places = doubling::places(clear & clear.wrapping_add(1), self.len);
         if places == 0 {
             return None;
         }

@@ -1,5 +1,6 @@
 //! The searches from outside.
 
 mod areas;
+mod changes;
 mod finds;
 mod indexed;
