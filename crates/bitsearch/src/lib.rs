@@ -26,7 +26,7 @@
 //! | the same, next, last and best fit | [`next_zero_area_wrap`], [`last_zero_area`], [`best_zero_area`] |
 //! | many ranks, or bits of a rank | [`RankIndex`] |
 //!
-//! Ranges of bits are changed by [`set_range`], [`clear_range`], [`and_range`], [`or_range`] and [`andnot_range`].
+//! [`BitSet`] is a set of numbers that owns its words and grows. Ranges of bits are changed by [`set_range`], [`clear_range`], [`and_range`], [`or_range`] and [`andnot_range`].
 
 #![no_std]
 
@@ -45,6 +45,7 @@ mod indexed;
 mod iter;
 mod nth;
 mod rank;
+mod set;
 mod wrap;
 
 pub use area::{
@@ -64,6 +65,7 @@ pub use nth::{
     count_bits, nth_and_andnot_bit, nth_and_bit, nth_andnot_bit, nth_bit, nth_zero_bit, random_bit,
 };
 pub use rank::RankIndex;
+pub use set::{BitSet, Numbers};
 pub use wrap::{next_and_bit_wrap, next_bit_wrap, set_bits_wrap};
 
 #[cfg(doctest)]

@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::summary::{Summary, mask};
+use crate::layered_set::{LayeredSet, mask};
 
 pub(crate) const WORD_BITS: u32 = u64::BITS;
 
@@ -24,9 +24,9 @@ pub(crate) struct Bitmap {
     /// Whole ones. A bitmap of the smallest capacity is a pool's wish to be a word, and holds nothing.
     words: Vec<u64>,
     /// Which words have a clear bit.
-    with_room: Summary,
+    with_room: LayeredSet,
     /// Which words have a set bit.
-    in_use: Summary,
+    in_use: LayeredSet,
     capacity: u32,
 }
 
@@ -46,7 +46,7 @@ impl Bitmap {
         debug_assert!(capacity.is_power_of_two(), "words are used whole: {capacity}");
         debug_assert!((Self::MIN_CAPACITY..=Self::MAX_CAPACITY).contains(&capacity));
         if capacity == Self::MIN_CAPACITY {
-            let (with_room, in_use) = (Summary::new(), Summary::new());
+            let (with_room, in_use) = (LayeredSet::new(), LayeredSet::new());
             return Ok(Self { words: Vec::new(), with_room, in_use, capacity });
         }
         let count = capacity / WORD_BITS;
@@ -54,8 +54,8 @@ impl Bitmap {
         let bytes = count as usize * size_of::<u64>();
         words.try_reserve_exact(count as usize).map_err(|_| BitmapAllocError { bytes })?;
         words.resize(count as usize, 0);
-        let with_room = Summary::full(count)?;
-        Ok(Self { words, with_room, in_use: Summary::empty(count)?, capacity })
+        let with_room = LayeredSet::full(count)?;
+        Ok(Self { words, with_room, in_use: LayeredSet::empty(count)?, capacity })
     }
 
     /// The number of bits.

@@ -13,10 +13,10 @@ mod bitmap;
 mod id_tree;
 #[cfg(feature = "std")]
 mod idr;
+mod layered_set;
 mod pool;
 #[cfg(feature = "std")]
 mod rcu;
-mod summary;
 #[cfg(feature = "std")]
 mod tree;
 

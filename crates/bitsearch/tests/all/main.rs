@@ -4,3 +4,4 @@ mod areas;
 mod changes;
 mod finds;
 mod indexed;
+mod sets;

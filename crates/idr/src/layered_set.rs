@@ -10,7 +10,7 @@ const MAX_LEVELS: usize = 4;
 /// Indices, a bit each; and above these levels of words, of which a bit is set when its word of the level below
 /// is not empty. The highest level is one word.
 #[derive(Clone)]
-pub(crate) struct Summary {
+pub(crate) struct LayeredSet {
     /// All levels, the lowest first.
     words: Vec<u64>,
     /// Where each level starts in `words`.
@@ -18,7 +18,7 @@ pub(crate) struct Summary {
     levels: usize,
 }
 
-impl Summary {
+impl LayeredSet {
     /// Makes a set of no indices that never has any.
     pub(crate) const fn new() -> Self {
         Self { words: Vec::new(), starts: [0; MAX_LEVELS], levels: 0 }
@@ -30,19 +30,19 @@ impl Summary {
     ///
     /// [`BitmapAllocError`] when the heap is exhausted.
     pub(crate) fn empty(end: u32) -> Result<Self, BitmapAllocError> {
-        let mut summary = Self::new();
+        let mut set = Self::new();
         let (mut words, mut end) = (0, end);
-        while summary.levels == 0 || end > 1 {
-            summary.starts[summary.levels] = words;
-            summary.levels += 1;
+        while set.levels == 0 || end > 1 {
+            set.starts[set.levels] = words;
+            set.levels += 1;
             end = end.div_ceil(WORD_BITS);
             words += end;
         }
         let bytes = words as usize * size_of::<u64>();
-        let reserved = summary.words.try_reserve_exact(words as usize);
+        let reserved = set.words.try_reserve_exact(words as usize);
         reserved.map_err(|_| BitmapAllocError { bytes })?;
-        summary.words.resize(words as usize, 0);
-        Ok(summary)
+        set.words.resize(words as usize, 0);
+        Ok(set)
     }
 
     /// Makes a set that has all of them.
@@ -51,17 +51,17 @@ impl Summary {
     ///
     /// [`BitmapAllocError`] when the heap is exhausted.
     pub(crate) fn full(end: u32) -> Result<Self, BitmapAllocError> {
-        let mut summary = Self::empty(end)?;
+        let mut set = Self::empty(end)?;
         let mut end = end;
-        for level in 0..summary.levels {
-            let words = &mut summary.words[summary.starts[level] as usize..];
+        for level in 0..set.levels {
+            let words = &mut set.words[set.starts[level] as usize..];
             words[..(end / WORD_BITS) as usize].fill(u64::MAX);
             if !end.is_multiple_of(WORD_BITS) {
                 words[(end / WORD_BITS) as usize] = mask(end) - 1;
             }
             end = end.div_ceil(WORD_BITS);
         }
-        Ok(summary)
+        Ok(set)
     }
 
     /// How much memory is from the heap.
@@ -164,33 +164,33 @@ mod tests {
     #[test]
     fn a_set_of_any_size_finds_what_a_sorted_one_finds() {
         for end in [1, 2, 63, 64, 65, 4096, 4097, 64 * 4096 + 64] {
-            let mut summary = Summary::empty(end).expect("memory");
+            let mut set = LayeredSet::empty(end).expect("memory");
             let mut indices = BTreeSet::new();
             let mut random = 1_u32;
             for step in 0..2_000 {
                 random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let index = ((u64::from(random) * u64::from(end)) >> 32) as u32;
                 if step % 3 == 0 {
-                    summary.remove(index);
+                    set.remove(index);
                     indices.remove(&index);
                 } else if step % 500 > 250 {
-                    summary.insert(index);
+                    set.insert(index);
                     indices.insert(index);
                 }
                 let below = index.saturating_sub(1);
                 for at in [0, below, index, (index + 1).min(end - 1), end - 1] {
                     let next = indices.range(at..).next().copied();
-                    assert_eq!(summary.next(at), next, "{at} of {end}");
+                    assert_eq!(set.next(at), next, "{at} of {end}");
                     let last = indices.range(..at).next_back().copied();
-                    assert_eq!(summary.last_before(at), last, "{at} of {end}");
+                    assert_eq!(set.last_before(at), last, "{at} of {end}");
                 }
-                assert_eq!(summary.next(end), None);
+                assert_eq!(set.next(end), None);
             }
         }
     }
 
     #[test]
     fn a_set_without_room_has_nothing() {
-        assert_eq!((Summary::new().next(0), Summary::new().last_before(0)), (None, None));
+        assert_eq!((LayeredSet::new().next(0), LayeredSet::new().last_before(0)), (None, None));
     }
 }
