@@ -1,6 +1,6 @@
 //! A radix tree of ids, changed by one writer and read by many.
 //!
-//! A node has a place for each of 256 values or children, and two masks beside them. `taken` is
+//! A node has a place for each of 128 values or children, and two masks beside them. `taken` is
 //! the writer's: which ids are allocated, and which children have no free id. `present` is for
 //! readers, who otherwise would look into every place: where there is a value, or a child. No
 //! reader trusts a mask: a place may have been emptied since.
@@ -14,8 +14,9 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 
 use crate::rcu::{Rcu, ReadGuard};
 
-/// How many bits of an id a node decodes. Few for the model checker, which counts every place.
-pub(crate) const NODE_BITS: u32 = if cfg!(loom) { 1 } else { 8 };
+/// How many bits of an id a node decodes. With eight, maps of 16,384 to 65,536 ids would have a level less, and those of
+/// a hundred, or of ids far apart, twice the memory. Few for the model checker, which counts every place.
+pub(crate) const NODE_BITS: u32 = if cfg!(loom) { 1 } else { 7 };
 
 /// How many places a node has.
 const WIDTH: usize = 1 << NODE_BITS;
@@ -143,7 +144,8 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         }
         let shift = self.shift();
         loop {
-            let base = number(index) << shift;
+            // The highest node has places for more ids than there are.
+            let base = u32::try_from(u64::from(number(index)) << shift).ok()?;
             let last_below = last.checked_sub(base)?;
             let start_below = if index == first { start & ((1 << shift) - 1) } else { 0 };
             // At most the first child may be without a free id from its start on.
