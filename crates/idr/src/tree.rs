@@ -129,62 +129,53 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     ) -> Option<u32> {
         let first = self.index(start);
         let mut index = self.taken.next_clear(first)?;
-        if let Places::Values(values) = &self.places {
-            let id = number(index);
-            if id > last {
-                return None;
+        let children = match &self.places {
+            Places::Children(children) => children,
+            Places::Values(values) => {
+                let id = number(index);
+                if id > last {
+                    return None;
+                }
+                // Without one, the id is taken for a value that comes later.
+                if let Some(value) = value.take() {
+                    values[index].swap(Some(value));
+                    self.present.set(index);
+                }
+                self.taken.set(index);
+                return Some(id);
             }
-            // Without one, the id is taken for a value that comes later.
-            if let Some(value) = value.take() {
-                values[index].swap(Some(value));
-                self.present.set(index);
-            }
-            self.taken.set(index);
-            return Some(id);
-        }
+        };
         let shift = self.shift();
         loop {
             // The highest node has places for more ids than there are.
             let base = u32::try_from(u64::from(number(index)) << shift).ok()?;
             let last_below = last.checked_sub(base)?;
             let start_below = if index == first { start & ((1 << shift) - 1) } else { 0 };
+            if start_below > last_below {
+                return None;
+            }
+            if children[index].load(guard).is_none() {
+                self.make_child(index);
+            }
+            let child = children[index].load(guard)?;
             // At most the first child may be without a free id from its start on.
-            if start_below <= last_below
-                && let Some(id) = self.alloc_below(index, start_below, last_below, value, guard)
-            {
+            if let Some(id) = child.alloc(start_below, last_below, value, guard) {
+                if child.taken.is_full() {
+                    self.taken.set(index);
+                }
                 return Some(base | id);
             }
             index = self.taken.next_clear(index + 1)?;
         }
     }
 
-    /// As [`Self::alloc`], in a child, which is made if it does not exist; ids count from the child's first.
-    fn alloc_below(
-        &self,
-        index: usize,
-        start: u32,
-        last: u32,
-        value: &mut Option<Arc<T>>,
-        guard: &ReadGuard,
-    ) -> Option<u32> {
-        let Places::Children(children) = &self.places else { return None };
-        let mut alloc = |child: &Self| {
-            child.alloc(start, last, value, guard).map(|id| (id, child.taken.is_full()))
-        };
-        let (id, is_full) = if let Some(child) = children[index].load(guard) {
-            alloc(child)?
-        } else {
-            // Filled before any reader sees it.
-            let child = Self::new(self.level - 1);
-            let allocated = alloc(&child)?;
-            children[index].swap(Some(Arc::new(child)));
-            self.present.set(index);
-            allocated
-        };
-        if is_full {
-            self.taken.set(index);
-        }
-        Some(id)
+    /// Puts an empty child where there is none.
+    #[cold]
+    #[inline(never)]
+    fn make_child(&self, index: usize) {
+        let Places::Children(children) = &self.places else { return };
+        children[index].swap(Some(Arc::new(Self::new(self.level - 1))));
+        self.present.set(index);
     }
 
     /// Frees `id`; `None` if it is free.
