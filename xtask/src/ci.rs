@@ -13,7 +13,7 @@ use std::thread;
 
 use crate::Failure;
 use crate::package;
-use crate::workspace::{PROGRAMS_VARIABLE, cargo, root, target_dir};
+use crate::workspace::{PROGRAMS_VARIABLE, cargo, cargo_of, root, target_dir};
 use stages::{Stages, Stopped};
 
 /// Runs all of it. Once something has failed, nothing more begins.
@@ -45,8 +45,8 @@ fn check(stages: &Stages) -> Result<(), Stopped> {
     stages.run("check", own().arg("check"))?;
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     stages.run("clippy", &mut behind(&cargo(&lints)))?;
-    let docs = cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
-    stages.run("rustdoc", behind(&docs).env("RUSTDOCFLAGS", "-D warnings"))?;
+    let mut docs = cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
+    stages.run("rustdoc", &mut behind(docs.env("RUSTDOCFLAGS", "-D warnings")))?;
     stages.run("doctests", &mut behind(&cargo(&["test", "--workspace", "--doc"])))?;
     try_static_build(stages)?;
     check_bare_target(stages)?;
@@ -74,20 +74,14 @@ fn check_bare_target(stages: &Stages) -> Result<(), Stopped> {
 
 /// Builds the crates that are meant for others with the compiler that their manifests promise to be enough.
 fn check_oldest_compiler(stages: &Stages) -> Result<(), Stopped> {
-    let mut probe = with_compiler(OLDEST_COMPILER, &["--version"]);
+    let mut probe = cargo_of(OLDEST_COMPILER, &["--version"]);
     if !probe.output().is_ok_and(|output| output.status.success()) {
         let why = format!("Rust {OLDEST_COMPILER} is not installed");
         return skip(stages, "oldest compiler", &why);
     }
-    let mut check = with_compiler(OLDEST_COMPILER, &["check", "--locked", "--all-features"]);
+    let mut check = cargo_of(OLDEST_COMPILER, &["check", "--locked", "--all-features"]);
     check.args(package::names().flat_map(|name| ["--package", name]));
-    let mut check = behind(&check);
-    // What one compiler has made is of no use to another.
-    check.env("CARGO_TARGET_DIR", root().join("target").join(OLDEST_COMPILER));
-    for variable in OF_THIS_COMPILER {
-        check.env_remove(variable);
-    }
-    stages.run("oldest compiler", &mut check)
+    stages.run("oldest compiler", &mut behind(&check))
 }
 
 fn skip(stages: &Stages, what: &str, why: &str) -> Result<(), Stopped> {
@@ -96,19 +90,6 @@ fn skip(stages: &Stages, what: &str, why: &str) -> Result<(), Stopped> {
 
 /// The `rust-version` of the manifests.
 const OLDEST_COMPILER: &str = env!("CARGO_PKG_RUST_VERSION");
-
-/// What the cargo that started this program has said to it.
-const OF_THIS_COMPILER: [&str; 4] = ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"];
-
-/// A cargo command at the root, of another compiler's cargo.
-fn with_compiler(version: &str, arguments: &[&str]) -> Command {
-    let mut command = Command::new("rustup");
-    command.current_dir(root()).args(["run", version, "cargo"]).args(arguments);
-    for variable in OF_THIS_COMPILER {
-        command.env_remove(variable);
-    }
-    command
-}
 
 /// Where no library of the system is linked: the program runs on any distribution.
 const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
@@ -130,11 +111,11 @@ fn check_interleavings(stages: &Stages) -> Result<(), Stopped> {
     let mut command = cargo(&["test", "--lib", "--features=idr/std"]);
     command.args(packages.iter().flat_map(|package| ["--package", package]));
     command.args(["--", "combining_lock", "cancel_token::tests", "interleavings"]);
-    let mut command = behind(&command);
     // Other flags are another build of everything: it must not push out the usual one.
     command.env("CARGO_TARGET_DIR", root().join("target/loom"));
     // The second name is that of the epochs that `idr` uses.
-    stages.run("loom", command.env("RUSTFLAGS", "--cfg loom --cfg crossbeam_loom"))
+    command.env("RUSTFLAGS", "--cfg loom --cfg crossbeam_loom");
+    stages.run("loom", &mut behind(&command))
 }
 
 /// This program once more: as it has been built with all others, which may have replaced the one that runs.
@@ -152,5 +133,11 @@ fn behind(command: &Command) -> Command {
     let mut behind = Command::new("nice");
     behind.args(["-n", "10"]).arg(command.get_program()).args(command.get_args());
     behind.current_dir(command.get_current_dir().unwrap_or(root()));
+    for (variable, value) in command.get_envs() {
+        match value {
+            Some(value) => behind.env(variable, value),
+            None => behind.env_remove(variable),
+        };
+    }
     behind
 }

@@ -6,7 +6,7 @@
 use std::process::{Command, Stdio};
 
 use crate::Failure;
-use crate::workspace::{root, succeed};
+use crate::workspace::{cargo_of, succeed};
 
 /// What is run, with the tests that have no `unsafe` below them left out.
 const TESTS: [&[&str]; 3] = [
@@ -49,14 +49,9 @@ pub(crate) fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Miri of the nightly toolchain; our own cargo is of another.
+/// Miri of the nightly toolchain.
 fn miri() -> Command {
-    let mut command = Command::new("rustup");
-    command.current_dir(root()).args(["run", "nightly", "cargo", "miri"]);
-    for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"] {
-        command.env_remove(variable);
-    }
-    // Other flags are another build of everything.
-    command.env("CARGO_TARGET_DIR", root().join("target/miri"));
+    let mut command = cargo_of("nightly", &["miri"]);
+    command.env_remove("RUSTFLAGS");
     command
 }

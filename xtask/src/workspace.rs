@@ -28,6 +28,19 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// A cargo command at the root, of another compiler's cargo, which builds into a directory of its own.
+pub(crate) fn cargo_of(toolchain: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new("rustup");
+    command.current_dir(root()).args(["run", toolchain, "cargo"]).args(arguments);
+    // What the cargo that started this program has said to it.
+    for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
+        command.env_remove(variable);
+    }
+    // What one compiler has made is of no use to another.
+    command.env("CARGO_TARGET_DIR", root().join("target").join(toolchain));
+    command
+}
+
 /// Runs a command that must succeed.
 pub(crate) fn succeed(command: &mut Command) -> Result<(), Failure> {
     let described = format!("{command:?}");

@@ -1,5 +1,6 @@
 //! Times of what takes less than a look at a clock.
 
+use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// How long a batch should take: much longer than a look at the clock, and shorter than the slice
@@ -26,6 +27,17 @@ pub(crate) fn median_ns(budget: Duration, limit: Option<u32>, mut act: impl FnMu
         }
     }
     median(&mut times)
+}
+
+/// The time of doing `act` so many times, in nanoseconds; never 0, for a clock that stands still has not proven
+/// that nothing was done.
+#[expect(clippy::cast_precision_loss, reason = "times are far below 2^52 ns")]
+pub(crate) fn batch_ns<T>(count: u32, mut act: impl FnMut() -> T) -> f64 {
+    let start = Instant::now();
+    for _ in 0..count {
+        black_box(act());
+    }
+    start.elapsed().as_nanos().max(1) as f64
 }
 
 /// Counts rounds: at least so many, and as many more as fit into the budget.

@@ -13,10 +13,13 @@
 //! | more | `long` | a run has whole clear words, so only every so many words must be read |
 
 mod doubling;
+mod fit;
 mod lane;
 mod long;
 mod run;
 mod window;
+
+pub use fit::{best_zero_area, last_zero_area, next_zero_area_wrap};
 
 use crate::backward::last_bit_range;
 use crate::bits::{Bits, Set, WORD_BITS};

@@ -8,6 +8,7 @@ use core::ops::Range;
 use crate::area::{self, Alignment};
 use crate::backward::last_bit_range;
 use crate::bits::WORD_BITS;
+use crate::change;
 use crate::indexed::tree::RunTree;
 
 /// A bitmap that finds room without reading what is full.
@@ -74,8 +75,7 @@ impl IndexedBitmap {
     /// Whether `bit` is set; bits that do not exist are not.
     #[must_use]
     pub fn contains(&self, bit: usize) -> bool {
-        let word = self.words.get(bit / WORD_BITS);
-        bit < self.bits && word.is_some_and(|word| word >> (bit % WORD_BITS) & 1 == 1)
+        bit < self.bits && change::is_set(&self.words, bit)
     }
 
     /// Sets `bit`, if it exists.
@@ -99,26 +99,14 @@ impl IndexedBitmap {
     }
 
     fn change(&mut self, range: Range<usize>, change: impl Fn(u64, u64) -> u64) {
-        let (start, end) = (range.start, range.end.min(self.bits));
-        if start >= end {
-            return;
-        }
-        let (first, last) = (start / WORD_BITS, (end - 1) / WORD_BITS);
-        for index in first..=last {
-            let mut mask = u64::MAX;
-            if index == first {
-                mask &= u64::MAX << (start % WORD_BITS);
-            }
-            if index == last {
-                mask &= u64::MAX >> (WORD_BITS - 1 - (end - 1) % WORD_BITS);
-            }
-            let word = &mut self.words[index];
+        let Self { words, tree, bits } = self;
+        change::change(words, range.start..range.end.min(*bits), |index, word, mask| {
             let changed = change(*word, mask);
             if changed != *word {
                 *word = changed;
-                self.tree.mark(index);
+                tree.mark(index);
             }
-        }
+        });
     }
 
     /// The lowest place at or after `start` that `alignment` allows and from which `len` bits are

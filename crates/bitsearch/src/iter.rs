@@ -6,16 +6,17 @@ use core::ops::Range;
 use crate::bits::{And, Bits, Not, Or, Set, WORD_BITS, below, from};
 use crate::forward::{next_bit, next_zero_bit};
 
-/// All set bits in `start..size`, upwards.
+/// All set bits in `start..size`, upwards, or from behind downwards.
 ///
 /// ```
 /// assert!(bitsearch::set_bits(&[0b1101], 64, 1).eq([2, 3]));
+/// assert!(bitsearch::set_bits(&[0b1101], 64, 1).rev().eq([3, 2]));
 /// ```
 pub fn set_bits(
     words: &[u64],
     size: usize,
     start: usize,
-) -> impl FusedIterator<Item = usize> + Clone + use<'_> {
+) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'_> {
     hits(Set(words), size, start)
 }
 
@@ -28,7 +29,7 @@ pub fn zero_bits(
     words: &[u64],
     size: usize,
     start: usize,
-) -> impl FusedIterator<Item = usize> + Clone + use<'_> {
+) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'_> {
     hits(Not(Set(words)), size, start)
 }
 
@@ -42,7 +43,7 @@ pub fn and_bits<'words>(
     b: &'words [u64],
     size: usize,
     start: usize,
-) -> impl FusedIterator<Item = usize> + Clone + use<'words> {
+) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'words> {
     hits(And(Set(a), Set(b)), size, start)
 }
 
@@ -56,7 +57,7 @@ pub fn andnot_bits<'words>(
     b: &'words [u64],
     size: usize,
     start: usize,
-) -> impl FusedIterator<Item = usize> + Clone + use<'words> {
+) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'words> {
     hits(And(Set(a), Not(Set(b))), size, start)
 }
 
@@ -70,7 +71,7 @@ pub fn or_bits<'words>(
     b: &'words [u64],
     size: usize,
     start: usize,
-) -> impl FusedIterator<Item = usize> + Clone + use<'words> {
+) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'words> {
     hits(Or(Set(a), Set(b)), size, start)
 }
 
@@ -115,31 +116,44 @@ fn ranges(
     .fuse()
 }
 
-/// All hits in `start..size`, upwards.
+/// All hits in `start..size`.
 pub(crate) fn hits<B: Bits>(bits: B, size: usize, start: usize) -> Hits<B> {
     let size = bits.clipped(size);
-    let bits = bits.truncated(size.div_ceil(WORD_BITS));
-    let mut hits = Hits { bits, size, index: start / WORD_BITS, word: 0 };
+    let end = size.div_ceil(WORD_BITS);
+    let mut hits = Hits {
+        bits: bits.truncated(end),
+        size,
+        front: Unvisited { index: start / WORD_BITS, hits: 0 },
+        back: Unvisited { index: end, hits: 0 },
+    };
     if start < size {
-        hits.word = hits.load() & from(start);
+        hits.front.hits = hits.load(hits.front.index) & from(start);
     }
     hits
 }
 
-/// Hits, a word at a time: what was found in it is cleared.
+/// Hits, a word at a time from either end: what was visited in it is cleared.
 #[derive(Clone, Debug)]
 pub(crate) struct Hits<B> {
     bits: B,
     size: usize,
+    front: Unvisited,
+    /// Behind all words that have not been loaded.
+    back: Unvisited,
+}
+
+/// What is left of a word.
+#[derive(Clone, Copy, Debug)]
+struct Unvisited {
     index: usize,
-    word: u64,
+    hits: u64,
 }
 
 impl<B: Bits> Hits<B> {
-    /// Reads the word at the index, without the bits that do not exist.
-    fn load(&self) -> u64 {
-        let is_last = self.index + 1 == self.bits.words();
-        self.bits.word(self.index) & if is_last { below(self.size) } else { u64::MAX }
+    /// Reads a word, without the bits that do not exist.
+    fn load(&self, index: usize) -> u64 {
+        let is_last = index + 1 == self.bits.words();
+        self.bits.word(index) & if is_last { below(self.size) } else { u64::MAX }
     }
 }
 
@@ -147,16 +161,40 @@ impl<B: Bits> Iterator for Hits<B> {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
-        while self.word == 0 {
-            if self.index + 1 >= self.bits.words() {
+        while self.front.hits == 0 {
+            if self.front.index + 1 < self.back.index {
+                self.front.index += 1;
+                self.front.hits = self.load(self.front.index);
+            } else if self.back.hits == 0 {
                 return None;
+            } else {
+                // All other words have been visited.
+                self.front = self.back;
+                self.back.hits = 0;
             }
-            self.index += 1;
-            self.word = self.load();
         }
-        let bit = self.index * WORD_BITS + self.word.trailing_zeros() as usize;
-        self.word &= self.word - 1;
+        let bit = self.front.index * WORD_BITS + self.front.hits.trailing_zeros() as usize;
+        self.front.hits &= self.front.hits - 1;
         Some(bit)
+    }
+}
+
+impl<B: Bits> DoubleEndedIterator for Hits<B> {
+    fn next_back(&mut self) -> Option<usize> {
+        while self.back.hits == 0 {
+            if self.front.index + 1 < self.back.index {
+                self.back.index -= 1;
+                self.back.hits = self.load(self.back.index);
+            } else if self.front.hits == 0 {
+                return None;
+            } else {
+                self.back = self.front;
+                self.front.hits = 0;
+            }
+        }
+        let highest = self.back.hits.ilog2();
+        self.back.hits ^= 1 << highest;
+        Some(self.back.index * WORD_BITS + highest as usize)
     }
 }
 

@@ -22,7 +22,11 @@
 //! | the highest bit, of all or of a part | [`last_bit`], [`last_bit_range`] |
 //! | the bit of a rank | [`nth_bit`], [`random_bit`] |
 //! | all of them | [`set_bits`], [`set_ranges`], [`clumps8`] |
-//! | room for several bits | [`next_zero_area`], [`next_zero_area_aligned`], [`IndexedBitmap`] |
+//! | room for several bits, first fit | [`next_zero_area`], [`next_zero_area_aligned`], [`IndexedBitmap`] |
+//! | the same, next, last and best fit | [`next_zero_area_wrap`], [`last_zero_area`], [`best_zero_area`] |
+//! | many ranks, or bits of a rank | [`RankIndex`] |
+//!
+//! [`BitSet`] is a set of numbers that owns its words and grows. Ranges of bits are changed by [`set_range`], [`clear_range`], [`and_range`], [`or_range`] and [`andnot_range`].
 
 #![no_std]
 
@@ -33,16 +37,23 @@ extern crate std;
 mod area;
 mod backward;
 mod bits;
+mod change;
 mod clump;
 mod cpu;
 mod forward;
 mod indexed;
 mod iter;
 mod nth;
+mod rank;
+mod set;
 mod wrap;
 
-pub use area::{Alignment, next_zero_area, next_zero_area_aligned};
+pub use area::{
+    Alignment, best_zero_area, last_zero_area, next_zero_area, next_zero_area_aligned,
+    next_zero_area_wrap,
+};
 pub use backward::{last_bit, last_bit_range, last_zero_bit};
+pub use change::{and_range, andnot_range, clear_range, is_set, or_range, set_range};
 pub use clump::{Clump8, clumps8, next_clump8};
 pub use forward::{
     first_and_and_bit, first_and_bit, first_andnot_bit, first_bit, first_zero_bit, next_and_bit,
@@ -53,6 +64,8 @@ pub use iter::{and_bits, andnot_bits, or_bits, set_bits, set_ranges, zero_bits, 
 pub use nth::{
     count_bits, nth_and_andnot_bit, nth_and_bit, nth_andnot_bit, nth_bit, nth_zero_bit, random_bit,
 };
+pub use rank::RankIndex;
+pub use set::{BitSet, Numbers};
 pub use wrap::{next_and_bit_wrap, next_bit_wrap, set_bits_wrap};
 
 #[cfg(doctest)]

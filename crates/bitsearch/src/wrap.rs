@@ -37,7 +37,7 @@ pub fn set_bits_wrap(
     words: &[u64],
     size: usize,
     start: usize,
-) -> impl Iterator<Item = usize> + Clone + use<'_> {
+) -> impl DoubleEndedIterator<Item = usize> + Clone + use<'_> {
     let bits = Set(words);
     let middle = start.min(bits.clipped(size));
     let before: Hits<Set<'_>> = hits(bits, middle, 0);

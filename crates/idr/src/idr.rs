@@ -306,24 +306,27 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
     }
 
     fn alloc_lowest(&mut self, first: u32, last: u32, value: &mut Option<Arc<T>>) -> Option<u32> {
-        let mut lowest = first;
-        if let Some(root) = self.idr.root.load(&self.guard).filter(|root| root.reaches(first)) {
-            if let Some(id) = root.alloc(first, last, value, &self.guard) {
-                self.writer.len += 1;
-                return Some(id);
-            }
+        let (root, guard) = (&self.idr.root, &self.guard);
+        let alloc_from = |first: u32, value: &mut _| {
+            let root = root.load(guard).filter(|root| root.reaches(first))?;
+            root.alloc(first, last, value, guard)
+        };
+        let mut allocated = alloc_from(first, value);
+        if allocated.is_none() {
             // All that the root reaches is taken, from the first on.
-            lowest = u32::try_from(root.span()).ok()?;
+            let span = root.load(guard).map_or(0, TreeNode::span);
+            let lowest = first.max(u32::try_from(span).ok()?);
+            if lowest <= last {
+                self.grow(lowest);
+                allocated = alloc_from(lowest, value);
+            }
         }
-        if lowest > last {
-            return None;
-        }
-        self.insert(lowest, value.take());
-        Some(lowest)
+        self.writer.len += u64::from(allocated.is_some());
+        allocated
     }
 
-    /// Allocates an id that no root reaches so far.
-    fn insert(&mut self, id: u32, value: Option<Arc<T>>) {
+    /// Makes the tree as high as it must be to reach `id`, which it does not so far.
+    fn grow(&self, id: u32) {
         let (root, guard) = (&self.idr.root, &self.guard);
         if root.load(guard).is_none() {
             root.swap(Some(Arc::new(TreeNode::new(0))));
@@ -331,10 +334,6 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
         while root.load(guard).is_some_and(|lower| !lower.reaches(id)) {
             let higher = root.share(guard).map(|lower| Arc::new(TreeNode::above(lower)));
             root.swap(higher);
-        }
-        if let Some(root) = root.load(guard) {
-            root.insert(id, value, guard);
-            self.writer.len += 1;
         }
     }
 

@@ -13,6 +13,7 @@ mod bitmap;
 mod id_tree;
 #[cfg(feature = "std")]
 mod idr;
+mod layered_set;
 mod pool;
 #[cfg(feature = "std")]
 mod rcu;

@@ -188,22 +188,12 @@ impl IdPool {
     /// ```
     pub fn drain(&mut self) -> impl Iterator<Item = u32> + use<> {
         let pool = core::mem::take(self);
-        let mut next = 0;
-        core::iter::from_fn(move || {
-            let id = pool.next_used(next)?;
-            next = id + 1;
-            Some(id)
-        })
+        core::iter::successors(pool.next_used(0), move |id| pool.next_used(id + 1))
     }
 
     /// Visits the ids in use, lowest first.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        let mut next = 0;
-        core::iter::from_fn(move || {
-            let id = self.next_used(next)?;
-            next = id + 1;
-            Some(id)
-        })
+        core::iter::successors(self.next_used(0), |id| self.next_used(id + 1))
     }
 
     /// The lowest id in use from `start` on.

@@ -113,7 +113,8 @@ impl Removed {
         let is_unread = Arc::new(AtomicBool::new(false));
         let theirs = is_unread.clone();
         guard.0.defer(move || theirs.store(true, Ordering::Release));
-        let counts = core::mem::take(&mut self.fresh);
+        // With room for the next batch: who removes once removes again.
+        let counts = core::mem::replace(&mut self.fresh, Vec::with_capacity(BATCH));
         self.batches.push_back(Batch { counts, is_unread });
     }
 

@@ -1,6 +1,6 @@
 //! A radix tree of ids, changed by one writer and read by many.
 //!
-//! A node has a place for each of 256 values or children, and two masks beside them. `taken` is
+//! A node has a place for each of 128 values or children, and two masks beside them. `taken` is
 //! the writer's: which ids are allocated, and which children have no free id. `present` is for
 //! readers, who otherwise would look into every place: where there is a value, or a child. No
 //! reader trusts a mask: a place may have been emptied since.
@@ -14,8 +14,9 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 
 use crate::rcu::{Rcu, ReadGuard};
 
-/// How many bits of an id a node decodes. Few for the model checker, which counts every place.
-pub(crate) const NODE_BITS: u32 = if cfg!(loom) { 1 } else { 8 };
+/// How many bits of an id a node decodes. With eight, maps of 16,384 to 65,536 ids would have a level less, and those of
+/// a hundred, or of ids far apart, twice the memory. Few for the model checker, which counts every place.
+pub(crate) const NODE_BITS: u32 = if cfg!(loom) { 1 } else { 7 };
 
 /// How many places a node has.
 const WIDTH: usize = 1 << NODE_BITS;
@@ -128,31 +129,38 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     ) -> Option<u32> {
         let first = self.index(start);
         let mut index = self.taken.next_clear(first)?;
-        let Places::Children(children) = &self.places else {
-            let id = number(index);
-            if id > last {
-                return None;
+        let children = match &self.places {
+            Places::Children(children) => children,
+            Places::Values(values) => {
+                let id = number(index);
+                if id > last {
+                    return None;
+                }
+                // Without one, the id is taken for a value that comes later.
+                if let Some(value) = value.take() {
+                    values[index].swap(Some(value));
+                    self.present.set(index);
+                }
+                self.taken.set(index);
+                return Some(id);
             }
-            self.store(index, value.take());
-            return Some(id);
         };
         let shift = self.shift();
         loop {
-            let base = number(index) << shift;
+            // The highest node has places for more ids than there are.
+            let base = u32::try_from(u64::from(number(index)) << shift).ok()?;
             let last_below = last.checked_sub(base)?;
             let start_below = if index == first { start & ((1 << shift) - 1) } else { 0 };
-            let allocated = match children[index].load(guard) {
-                // At most the first child may be without a free id from its start on.
-                Some(child) => child
-                    .alloc(start_below, last_below, value, guard)
-                    .map(|id| (id, child.taken.is_full())),
-                None if start_below > last_below => None,
-                None => {
-                    Some((start_below, self.insert_child(index, start_below, value.take(), guard)))
-                }
-            };
-            if let Some((id, is_full)) = allocated {
-                if is_full {
+            if start_below > last_below {
+                return None;
+            }
+            if children[index].load(guard).is_none() {
+                self.make_child(index);
+            }
+            let child = children[index].load(guard)?;
+            // At most the first child may be without a free id from its start on.
+            if let Some(id) = child.alloc(start_below, last_below, value, guard) {
+                if child.taken.is_full() {
                     self.taken.set(index);
                 }
                 return Some(base | id);
@@ -161,48 +169,13 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         }
     }
 
-    /// Allocates `id`, which is free and in reach, and returns whether the node is full now.
-    pub(crate) fn insert(&self, id: u32, value: Option<Arc<T>>, guard: &ReadGuard) -> bool {
-        let index = self.index(id);
-        let Places::Children(children) = &self.places else {
-            self.store(index, value);
-            return self.taken.is_full();
-        };
-        let is_full = match children[index].load(guard) {
-            Some(child) => child.insert(id, value, guard),
-            None => self.insert_child(index, id, value, guard),
-        };
-        if is_full {
-            self.taken.set(index);
-        }
-        is_full && self.taken.is_full()
-    }
-
-    /// Makes a child for `id`, and returns whether it is full.
-    fn insert_child(
-        &self,
-        index: usize,
-        id: u32,
-        value: Option<Arc<T>>,
-        guard: &ReadGuard,
-    ) -> bool {
-        let Places::Children(children) = &self.places else { return false };
-        // Filled before any reader sees it.
-        let child = Self::new(self.level - 1);
-        let is_full = child.insert(id, value, guard);
-        children[index].swap(Some(Arc::new(child)));
+    /// Puts an empty child where there is none.
+    #[cold]
+    #[inline(never)]
+    fn make_child(&self, index: usize) {
+        let Places::Children(children) = &self.places else { return };
+        children[index].swap(Some(Arc::new(Self::new(self.level - 1))));
         self.present.set(index);
-        is_full
-    }
-
-    /// Takes an id of a leaf for a value, or for one that comes later.
-    fn store(&self, index: usize, value: Option<Arc<T>>) {
-        let Places::Values(values) = &self.places else { return };
-        if value.is_some() {
-            values[index].swap(value);
-            self.present.set(index);
-        }
-        self.taken.set(index);
     }
 
     /// Frees `id`; `None` if it is free.

@@ -55,7 +55,7 @@ fn remove<P: Send + Sync + 'static>(
 }
 
 /// As many pids are freed before others may have the locks.
-const TOGETHER: u32 = 64;
+const TOGETHER: usize = 64;
 
 impl<P: Send + Sync + 'static> PidNamespace<P> {
     /// Frees the pid of number `nr`, as [`Pid::free`] does, and returns it.
@@ -81,11 +81,8 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
             // The namespaces of one, and of all of the same namespace that follow it here.
             let mut levels = first.namespace().lock_lineage();
             let guard = pin();
-            for _ in 0..TOGETHER {
-                let found = self.find_ge_pid(next, &guard);
-                let Some((number, pid)) = found.filter(|(_, pid)| pid.is_beside(&first)) else {
-                    break;
-                };
+            let beside = self.pids_from(next, &guard).take_while(|(_, pid)| pid.is_beside(&first));
+            for (number, pid) in beside.take(TOGETHER) {
                 freed.extend(remove(&mut levels, pid, &mut Vec::new()));
                 next = number + 1;
             }

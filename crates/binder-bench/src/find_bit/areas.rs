@@ -1,11 +1,11 @@
 //! Looking for room, in the three ways.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::baselines::{self, Area};
 use crate::error::BenchError;
-use crate::repeat::rounds;
+use crate::repeat::{batch_ns, rounds};
 
 /// The lengths that are looked for.
 pub(super) const COUNTS: [usize; 5] = [8, 32, 128, 1024, 4096];
@@ -86,7 +86,7 @@ impl Clock {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within bounds")]
     fn tick<T>(&mut self, round: u32, mut act: impl FnMut() -> T) {
         if round == 0 {
-            let once_ns = time(1, &mut act);
+            let once_ns = batch_ns(1, &mut act);
             self.repeats = (BATCH_NS / once_ns).clamp(1.0, 10_000.0) as u32;
             self.least_ns = once_ns;
             self.spent_ns = once_ns;
@@ -94,20 +94,10 @@ impl Clock {
         if self.spent_ns > PATIENCE_NS {
             return;
         }
-        let ns = time(self.repeats, &mut act);
+        let ns = batch_ns(self.repeats, &mut act);
         self.spent_ns += ns;
         self.least_ns = self.least_ns.min(ns / f64::from(self.repeats));
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "times are far below 2^52 ns")]
-fn time<T>(repeats: u32, act: &mut impl FnMut() -> T) -> f64 {
-    let start = Instant::now();
-    for _ in 0..repeats {
-        black_box(act());
-    }
-    // A clock that stands still has not proven that nothing was done.
-    start.elapsed().as_nanos().max(1) as f64
 }
 
 #[cfg(test)]

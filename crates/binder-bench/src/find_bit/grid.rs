@@ -1,13 +1,13 @@
 //! Looking for room in maps of every kind, and where that is the slowest beside the other ways.
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use serde::Serialize;
 
 use super::baselines;
 use super::map::{Fill, SeededNumbers};
 use crate::error::BenchError;
+use crate::repeat::batch_ns;
 
 /// How many bits the maps have, and beyond these what the user asks for.
 pub(super) const SIZES: [usize; 5] = [64, 640, 4096, 32_768, super::lines::BITS];
@@ -207,16 +207,9 @@ fn ours(map: &[u64], bits: usize, start: usize, cnt: usize) -> usize {
 
 /// The time of a search, of as many as the clock needs.
 fn time(act: impl Fn() -> usize) -> f64 {
-    let repeated = |repeats: u32| {
-        let start = Instant::now();
-        (0..repeats).for_each(|_| {
-            black_box(act());
-        });
-        start.elapsed().as_nanos() as f64 / f64::from(repeats)
-    };
-    match repeated(1) {
+    match batch_ns(1, &act) {
         ns if ns > SHORT_NS => ns,
-        _ => repeated(REPEATS),
+        _ => batch_ns(REPEATS, &act) / f64::from(REPEATS),
     }
 }
 

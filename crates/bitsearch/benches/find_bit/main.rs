@@ -8,9 +8,11 @@ mod baselines;
 use std::hint::black_box;
 
 use bitsearch::{
-    first_and_bit, first_bit, last_bit, next_and_bit, next_bit, next_zero_bit, nth_bit,
+    RankIndex, first_and_bit, first_bit, last_bit, next_and_bit, next_bit, next_zero_bit, nth_bit,
+    set_bits,
 };
 use divan::Bencher;
+use roaring::RoaringBitmap;
 
 const BITS: usize = 327_680;
 
@@ -86,6 +88,33 @@ fn random_area<W: Way>(bencher: Bencher, len: usize) {
 fn sparse_area<W: Way>(bencher: Bencher, len: usize) {
     let map = sparse_map(1);
     bencher.bench_local(|| W::find(black_box(&map), black_box(len)));
+}
+
+/// Set bits by their ranks, beside a compressed set.
+#[divan::bench(args = [Rank::Index, Rank::Roaring, Rank::Scan])]
+fn sparse_rank(bencher: Bencher, way: Rank) {
+    let map = sparse_map(1);
+    let index = RankIndex::new(&map, u32::try_from(BITS).unwrap_or_default());
+    let set: RoaringBitmap =
+        set_bits(&map, BITS, 0).filter_map(|bit| u32::try_from(bit).ok()).collect();
+    let ranks: Vec<u32> =
+        (0..).step_by(37).take_while(|rank| u64::from(*rank) < set.len()).collect();
+    bencher.bench_local(|| {
+        let find = |rank: u32| match way {
+            Rank::Index => index.select(black_box(&map), rank as usize),
+            Rank::Roaring => set.select(rank).map(|bit| bit as usize),
+            Rank::Scan => nth_bit(black_box(&map), BITS, rank as usize),
+        };
+        ranks.iter().filter_map(|rank| find(*rank)).sum::<usize>()
+    });
+}
+
+/// A way to find the bit of a rank.
+#[derive(Clone, Copy, Debug)]
+enum Rank {
+    Index,
+    Roaring,
+    Scan,
 }
 
 /// A search that finds the only thing there is, at the far end of two maps.

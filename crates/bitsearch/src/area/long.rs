@@ -5,7 +5,7 @@
 //! one word, and then it is known beforehand which word that is, for every window to come. Where runs
 //! are very long, blocks of words do for few bits what single words do for dense ones.
 
-use crate::area::window::Runs;
+use crate::area::window::{Runs, Window};
 use crate::backward::last_bit_range;
 use crate::bits::{self, WORD_BITS};
 use crate::cpu::{Cpu, Search};
@@ -37,13 +37,13 @@ impl Search for NextByBlocks<'_> {
         let Self { runs, mut start } = self;
         loop {
             let place = runs.skip(start, bits::BLOCK, next_clear_block)?;
-            let end = place + runs.len;
-            if end > runs.size {
+            if place + runs.len > runs.size {
                 return None;
             }
-            match last_bit_range(runs.words, place, end) {
-                None => return Some(place),
-                Some(bit) => start = bit + 1,
+            match runs.window(place) {
+                Window::Clear => return Some(place),
+                Window::BeyondWords => return None,
+                Window::Blocked(blocker) => start = blocker.bit + 1,
             }
         }
     }

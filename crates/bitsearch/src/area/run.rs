@@ -30,9 +30,26 @@ fn short_at_or_after(words: &[u64], size: usize, place: usize, len: usize) -> us
 
 #[inline(never)]
 fn long_at_or_after(words: &[u64], size: usize, place: usize, len: usize) -> usize {
+    if len >= long::MIN_BLOCKS_LEN && size - len - place < WORD_BITS {
+        return one_of_few(words, size, place, len);
+    }
+    at_window_or_after(words, size, place, len)
+}
+
+/// The same, where the places that are left are so near to each other that their runs share most words.
+#[inline(never)]
+fn one_of_few(words: &[u64], size: usize, place: usize, len: usize) -> usize {
+    if (Runs { words, size, len }).share_set_word(place) {
+        return NOWHERE;
+    }
+    at_window_or_after(words, size, place, len)
+}
+
+#[inline(always)]
+fn at_window_or_after(words: &[u64], size: usize, place: usize, len: usize) -> usize {
     match (Runs { words, size, len }).window(place) {
         Window::Clear => place,
-        Window::BeyondSize => NOWHERE,
+        Window::BeyondWords => NOWHERE,
         Window::Blocked(blocker) if blocker.bit >= size - len => NOWHERE,
         Window::Blocked(blocker) => long_after(words, size, blocker.bit + 1, len),
     }

@@ -18,8 +18,8 @@ pub(super) enum Window {
     Clear,
     /// A bit is in the way.
     Blocked(Blocker),
-    /// There are fewer bits.
-    BeyondSize,
+    /// There are fewer words.
+    BeyondWords,
 }
 
 /// What is in the way of a window.
@@ -57,6 +57,8 @@ impl<'words> Runs<'words> {
     }
 
     /// The lowest clear bit from `start` on, or nowhere.
+    ///
+    /// As `forward` finds it, but in line and from the first word on: here it is rarely far.
     #[inline(always)]
     pub(super) fn next_clear(self, start: usize) -> usize {
         let index = start / WORD_BITS;
@@ -69,8 +71,9 @@ impl<'words> Runs<'words> {
             return start + clear.trailing_zeros() as usize;
         }
         while let Some((four, after)) = behind.split_first_chunk::<4>() {
-            if four.iter().fold(u64::MAX, |all, word| all & word) != u64::MAX {
-                break;
+            if let Some(nth) = four.iter().position(|word| *word != u64::MAX) {
+                let index = self.words.len() - behind.len() + nth;
+                return index * WORD_BITS + four[nth].trailing_ones() as usize;
             }
             behind = after;
         }
@@ -91,7 +94,8 @@ impl<'words> Runs<'words> {
         if clear.trailing_ones() as usize >= self.len {
             return Some(start);
         }
-        let places = doubling::places(clear, self.len);
+        // Without the run that is too short.
+        let places = doubling::places(clear & clear.wrapping_add(1), self.len);
         if places == 0 {
             return None;
         }
@@ -99,16 +103,17 @@ impl<'words> Runs<'words> {
         Some(if place > self.size - self.len { NOWHERE } else { place })
     }
 
-    /// Looks at the place `start`, whose bit is clear.
+    /// Looks at the place `start`, from which there are `len` bits below the size.
     ///
     /// The window is read from its end: the higher the bit that is in the way, the more places it
     /// rules out.
     #[inline(always)]
     pub(super) fn window(self, start: usize) -> Window {
         let Self { words, size, len } = self;
+        debug_assert!(start + len <= size, "{start} and {len} bits of {size}");
         let end = start + len;
         let (first, last) = (start / WORD_BITS, (end - 1) / WORD_BITS);
-        let Some(word) = words.get(last).filter(|_| end <= size) else { return Window::BeyondSize };
+        let Some(word) = words.get(last) else { return Window::BeyondWords };
         let behind = word << (end.wrapping_neg() % WORD_BITS);
         if behind != 0 {
             let bit = end - 1 - behind.leading_zeros() as usize;
@@ -154,7 +159,7 @@ impl<'words> Runs<'words> {
             }
             let blocker = match self.window(place) {
                 Window::Clear => return Slide::Answer(place),
-                Window::BeyondSize => return Slide::Answer(NOWHERE),
+                Window::BeyondWords => return Slide::Answer(NOWHERE),
                 Window::Blocked(blocker) => blocker,
             };
             start = blocker.bit + 1;
@@ -170,6 +175,24 @@ impl<'words> Runs<'words> {
                 return Slide::Sparse(start);
             }
         }
+    }
+
+    /// Whether a bit is set in the words that the runs of all places from `start` on have, so that there is none.
+    ///
+    /// Such a bit may be near either end, so both are looked at in turn.
+    #[inline(always)]
+    pub(super) fn share_set_word(self, start: usize) -> bool {
+        let shared = (self.size - self.len).div_ceil(WORD_BITS)..(start + self.len) / WORD_BITS;
+        let mut words = self.words.get(shared).unwrap_or_default();
+        while let Some((first, rest)) = words.split_first_chunk::<4>()
+            && let Some((rest, last)) = rest.split_last_chunk::<4>()
+        {
+            if first.iter().chain(last).fold(0, |any, word| any | word) != 0 {
+                return true;
+            }
+            words = rest;
+        }
+        words.iter().any(|word| *word != 0)
     }
 
     /// Whether bits are so dense before `end`, which is far from the first, that whole words will rarely be clear.

@@ -96,6 +96,14 @@ proptest! {
     }
 
     #[test]
+    fn areas_that_leave_few_places_are_first_fit(words in map(), left in 0..130usize, start in 0..130usize) {
+        let size = words.len() * 64;
+        let len = size.saturating_sub(left).max(1);
+        let expected = naive(&words, size, start, len, 0, 0);
+        prop_assert_eq!(next_zero_area(&words, size, start, len), expected);
+    }
+
+    #[test]
     fn aligned_areas_are_first_fit(
         words in map(), cut in 0..70usize, start in 0..2000usize, len in len(),
         power in prop_oneof![4 => 1..4u32, 4 => 0..12u32, 1 => 0..64u32], offset in offset(),

@@ -1,5 +1,7 @@
 //! The searches from outside.
 
 mod areas;
+mod changes;
 mod finds;
 mod indexed;
+mod sets;
