@@ -64,7 +64,8 @@ const RULES: &[Rule] = &[
         Purity::Free,
     ),
     rule("libbinder", &["parcel", "pidns", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
-    rule("binder-build", &[], Purity::Free),
+    rule("binder-aidl", &[], Purity::Pure),
+    rule("binder-build", &["binder-aidl"], Purity::Free),
     rule("service-manager", &["libbinder"], Purity::Free),
     rule("procview", &["pidns", "binder-os", "fuse-wire"], Purity::Free),
     rule(
