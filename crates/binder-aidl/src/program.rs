@@ -15,7 +15,7 @@ pub(crate) struct DefinitionKey(usize);
 
 /// A type in its place.
 #[derive(Debug)]
-pub(crate) struct Entry<'s> {
+pub(crate) struct TypeEntry<'s> {
     pub(crate) definition: &'s Definition,
     /// Its file.
     pub(crate) document: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Entry<'s> {
 #[derive(Debug)]
 pub(crate) struct TypeTable<'s> {
     documents: &'s [Document],
-    entries: Vec<Entry<'s>>,
+    entries: Vec<TypeEntry<'s>>,
     by_path: BTreeMap<String, DefinitionKey>,
 }
 
@@ -75,7 +75,7 @@ impl<'s> TypeTable<'s> {
         } else {
             self.by_path.insert(path.clone(), key);
         }
-        let entry = Entry { definition, document, parent, path, mangled, nested: Vec::new() };
+        let entry = TypeEntry { definition, document, parent, path, mangled, nested: Vec::new() };
         let (path, mangled) = (entry.path.clone(), entry.mangled.clone());
         self.entries.push(entry);
         if let Some(parent) = parent {
@@ -86,7 +86,7 @@ impl<'s> TypeTable<'s> {
         }
     }
 
-    pub(crate) fn entry(&self, key: DefinitionKey) -> &Entry<'s> {
+    pub(crate) fn entry(&self, key: DefinitionKey) -> &TypeEntry<'s> {
         &self.entries[key.0]
     }
 
@@ -105,7 +105,7 @@ impl<'s> TypeTable<'s> {
     /// All types that a file declares at its top.
     pub(crate) fn top_level(&self, document: usize) -> impl Iterator<Item = DefinitionKey> {
         let is_there =
-            move |(_, it): &(usize, &Entry<'s>)| it.document == document && it.parent.is_none();
+            move |(_, it): &(usize, &TypeEntry<'s>)| it.document == document && it.parent.is_none();
         self.entries.iter().enumerate().filter(is_there).map(|(at, _)| DefinitionKey(at))
     }
 
