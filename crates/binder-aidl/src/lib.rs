@@ -39,6 +39,7 @@ extern crate alloc;
 mod annotation;
 mod builtin;
 mod character;
+mod codes;
 mod compile;
 mod cycle;
 mod diagnostic;
@@ -56,6 +57,7 @@ mod source;
 mod syntax;
 mod token;
 
+pub use codes::{MethodCode, method_codes};
 pub use compile::{Compilation, GeneratedFile, compile};
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use load::ImportLoader;
