@@ -18,8 +18,10 @@ use crate::syntax::{
     UnaryOperator,
 };
 
-/// How deep expressions and the constants that they name may be nested in all.
-const MAX_DEPTH: usize = 1000;
+/// How deep expressions and the constants that they name may be nested in all: less than a thread's stack holds.
+const MAX_DEPTH: usize = 600;
+/// What the name of a constant counts in that.
+const NAME_DEPTH: usize = 4;
 /// The longest text that may be put together.
 const MAX_TEXT_BYTES: usize = 1 << 16;
 
@@ -73,7 +75,7 @@ impl<'t, 's> Evaluator<'t, 's> {
         scope: Scope,
         diagnostics: &mut Diagnostics,
     ) -> Option<Evaluated> {
-        if self.depth == MAX_DEPTH {
+        if self.depth >= MAX_DEPTH {
             let message = "this constant depends on too many others";
             diagnostics.push(Diagnostic::error(expression.span, message));
             return None;
@@ -153,14 +155,16 @@ impl<'t, 's> Evaluator<'t, 's> {
             diagnostics.push(Diagnostic::error(name.span, message));
             return None;
         }
-        match place {
+        self.depth += NAME_DEPTH;
+        let value = match place {
             Place::Constant(at) => self.constant(key, at, diagnostics),
-            Place::Enumerator(at) => {
-                let number = self.enumerator(key, at, diagnostics)?;
+            Place::Enumerator(at) => self.enumerator(key, at, diagnostics).map(|number| {
                 let name = name.segments.last().map(|it| it.text.clone()).unwrap_or_default();
-                Some(Evaluated::Enumerator(key, name, number))
-            }
-        }
+                Evaluated::Enumerator(key, name, number)
+            }),
+        };
+        self.depth -= NAME_DEPTH;
+        value
     }
 
     fn find(&self, name: &QualifiedName, scope: Scope) -> Option<(DefinitionKey, Place)> {
