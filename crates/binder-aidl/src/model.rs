@@ -182,7 +182,7 @@ pub(crate) enum Value {
     Double(f64),
     Char(char),
     Text(String),
-    /// An enumerator, by its path in Rust.
-    Enumerator(String),
+    /// An enumerator, by its type's path in Rust and its name.
+    Enumerator(String, String),
     List(Vec<Self>),
 }

@@ -34,7 +34,7 @@ impl Lowering<'_, '_, '_> {
             (TypeKind::Enumeration(path), Evaluated::Enumerator(key, name, _))
                 if *path == format!("crate::mangled::{}", self.table.entry(key).mangled) =>
             {
-                Some(Value::Enumerator(format!("{path}::{name}")))
+                Some(Value::Enumerator(path.clone(), name))
             }
             (TypeKind::Vector(element) | TypeKind::List(element), Evaluated::List(values)) => {
                 self.list_of(values, element)

@@ -6,6 +6,20 @@ use alloc::string::{String, ToString};
 use crate::model::{Nullability, Parameter, Type, TypeKind};
 use crate::syntax::Direction;
 
+/// Words of Rust that are no names without an `r#` before them.
+const KEYWORDS: [&str; 47] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
+    "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return",
+    "static", "struct", "trait", "true", "try", "type", "typeof", "unsafe", "use", "virtual",
+    "where", "while", "yield",
+];
+
+/// A name, and what makes it one where Rust has another use for the word.
+pub(super) fn escaped(name: &str) -> String {
+    if KEYWORDS.contains(&name) { format!("r#{name}") } else { name.to_string() }
+}
+
 /// The type of what is held and returned, without regard to null.
 pub(super) fn value(kind: &TypeKind) -> String {
     nested(kind, Elements::AsTheyAre)

@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::names;
 use crate::model::{Field, Item, Type, TypeKind, Value};
 
 /// The longest array for which Rust's standard library has a default, and whose elements are written one by one.
@@ -83,7 +84,7 @@ fn plain(value: &Value) -> String {
         }
         Value::Char(char) => format!("{char:?} as u16"),
         Value::Text(text) => format!("{text:?}"),
-        Value::Enumerator(path) => path.clone(),
+        Value::Enumerator(path, name) => format!("{path}::{}", names::escaped(name)),
         Value::List(values) => {
             format!("[{}]", values.iter().map(plain).collect::<Vec<_>>().join(", "))
         }
