@@ -30,7 +30,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The files have mistakes.
-    #[error("{count} mistakes in AIDL files\n\n{report}\n")]
+    #[error("{count} {} in AIDL files\n\n{report}\n", if *count == 1 { "mistake" } else { "mistakes" })]
     Mistakes {
         /// How many.
         count: usize,

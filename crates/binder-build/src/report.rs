@@ -63,3 +63,33 @@ fn within(span: Span, file: &SourceFile) -> Range<usize> {
     let start = fitting(span.start);
     start..fitting(span.end).max(start)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn any_place_of_any_text_can_be_shown(
+            text in "(\\PC|\n|\r\n|\t|\u{e9}|\u{65e5}){0,40}",
+            places in proptest::collection::vec((0..2_usize, 0..200_usize, 0..200_usize, ".{0,3}"), 1..4)
+        ) {
+            let files = [SourceFile::new("a.aidl", text), SourceFile::new("b.aidl", "")];
+            let label = |(file, start, end, text): &(usize, usize, usize, String)| Label {
+                span: Span { file: *file, start: *start, end: *end },
+                text: text.clone(),
+            };
+            let diagnostic = Diagnostic {
+                severity: Severity::Error,
+                message: "wrong".into(),
+                primary: label(&places[0]),
+                others: places[1..].iter().map(label).collect(),
+                help: Some("right".into()),
+            };
+            let shown = render([&diagnostic].into_iter(), &files);
+            prop_assert!(shown.starts_with("error: wrong"));
+        }
+    }
+}
