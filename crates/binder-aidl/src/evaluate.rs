@@ -164,6 +164,11 @@ impl<'t, 's> Evaluator<'t, 's> {
             }),
         };
         self.depth -= NAME_DEPTH;
+        // No constant is a list: lists of lists of lists would grow without end.
+        if let Some(Evaluated::List(_)) = value {
+            diagnostics.push(Diagnostic::error(name.span, "a name cannot stand for a list"));
+            return None;
+        }
         value
     }
 
@@ -184,13 +189,12 @@ impl<'t, 's> Evaluator<'t, 's> {
     }
 
     fn place(&self, key: DefinitionKey, name: &str) -> Option<Place> {
-        let definition = self.table.entry(key).definition;
-        if let DefinitionKind::Enumeration(enumerators) = &definition.kind {
-            let at = enumerators.iter().position(|it| it.name.text == name)?;
-            return Some(Place::Enumerator(at));
-        }
-        let at = definition.constants.iter().position(|it| it.name.text == name)?;
-        Some(Place::Constant(at))
+        let entry = self.table.entry(key);
+        let at = entry.values.get(name)?;
+        Some(match &entry.definition.kind {
+            DefinitionKind::Enumeration(_) => Place::Enumerator(*at),
+            _ => Place::Constant(*at),
+        })
     }
 
     /// The value of a type's constant, of the type that it says.

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::annotation;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::syntax::{Definition, Document, QualifiedName};
+use crate::syntax::{Definition, DefinitionKind, Document, QualifiedName};
 
 /// A type, by its place in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,8 @@ pub(crate) struct TypeEntry<'s> {
     pub(crate) mangled: String,
     /// The types within it, in their order.
     pub(crate) nested: Vec<DefinitionKey>,
+    /// Where its constants or enumerators are among themselves, by their names.
+    pub(crate) values: BTreeMap<&'s str, usize>,
 }
 
 /// All types.
@@ -75,7 +77,9 @@ impl<'s> TypeTable<'s> {
         } else {
             self.by_path.insert(path.clone(), key);
         }
-        let entry = TypeEntry { definition, document, parent, path, mangled, nested: Vec::new() };
+        let values = values(definition);
+        let entry =
+            TypeEntry { definition, document, parent, path, mangled, nested: Vec::new(), values };
         let (path, mangled) = (entry.path.clone(), entry.mangled.clone());
         self.entries.push(entry);
         if let Some(parent) = parent {
@@ -158,6 +162,17 @@ impl<'s> TypeTable<'s> {
         let package = document.package.as_ref()?;
         self.by_path(&format!("{}.{name}", package.dotted()))
     }
+}
+
+/// The places of constants or enumerators. Of two with one name, the first counts.
+fn values(definition: &Definition) -> BTreeMap<&str, usize> {
+    let names: Vec<&str> = match &definition.kind {
+        DefinitionKind::Enumeration(enumerators) => {
+            enumerators.iter().map(|it| it.name.text.as_str()).collect()
+        }
+        _ => definition.constants.iter().map(|it| it.name.text.as_str()).collect(),
+    };
+    names.into_iter().enumerate().rev().map(|(at, name)| (name, at)).collect()
 }
 
 fn mangle(around: &str, name: &str) -> String {

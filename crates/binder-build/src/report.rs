@@ -5,12 +5,20 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use binder_aidl::{Diagnostic, Label, Severity, SourceFile, Span};
 
-/// All messages, each behind an empty line.
+/// How many messages are shown. Who has more begins with the first.
+const MAX_SHOWN: usize = 50;
+
+/// The messages, each behind an empty line.
 pub(crate) fn render<'d>(
-    diagnostics: impl Iterator<Item = &'d Diagnostic>,
+    mut diagnostics: impl Iterator<Item = &'d Diagnostic>,
     files: &[SourceFile],
 ) -> String {
-    let reports: Vec<String> = diagnostics.map(|it| one(it, files)).collect();
+    let mut reports: Vec<String> =
+        diagnostics.by_ref().take(MAX_SHOWN).map(|it| one(it, files)).collect();
+    match diagnostics.count() {
+        0 => {}
+        more => reports.push(format!("and {more} more")),
+    }
     reports.join("\n\n")
 }
 

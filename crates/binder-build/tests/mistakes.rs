@@ -90,6 +90,17 @@ fn a_place_in_another_file_is_shown_too() {
 }
 
 #[test]
+fn of_many_mistakes_the_first_are_shown() {
+    let fields: String = (0..60).map(|at| format!("Nobody f{at};\n")).collect();
+    let text = format!("package a; parcelable X {{\n{fields}}}");
+    let (directory, root) = sources(&[("a/X.aidl", &text)]);
+    let said = refused(Unit::new(&root).source(root.join("a/X.aidl")), &directory);
+    assert!(said.starts_with("60 mistakes in AIDL files"), "{said}");
+    assert!(said.contains("X.aidl:51:1") && !said.contains("X.aidl:52:1"), "{said}");
+    assert!(said.ends_with("\n\nand 10 more\n"), "{said}");
+}
+
+#[test]
 fn imports_come_from_include_directories() {
     let (directory, root) = sources(&[
         (

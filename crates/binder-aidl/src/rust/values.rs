@@ -7,8 +7,10 @@ use alloc::vec::Vec;
 use super::names;
 use crate::model::{Field, Item, Type, TypeKind, Value};
 
-/// The longest array for which Rust's standard library has a default, and whose elements are written one by one.
-const MAX_LISTED: usize = 32;
+/// The longest array for which Rust's standard library has a default.
+const MAX_WITH_DEFAULT: usize = 32;
+/// How many elements are written one by one.
+const MAX_LISTED: usize = 1024;
 
 /// The value of a constant.
 pub(super) fn constant(value: &Value) -> String {
@@ -30,7 +32,7 @@ pub(super) fn initial(field: &Field, item: &Item) -> String {
 /// The value that a type begins with where nothing else is known.
 pub(super) fn default_of(of: &Type) -> String {
     match &of.kind {
-        TypeKind::Fixed(..) if !of.is_nullable() && !is_listed(&of.kind) => filled(&of.kind),
+        TypeKind::Fixed(..) if !of.is_nullable() && !has_default(&of.kind) => filled(&of.kind),
         _ => "Default::default()".to_string(),
     }
 }
@@ -119,11 +121,24 @@ fn implied(of: &Type, item: &Item) -> String {
     }
 }
 
-/// Whether no dimension of an array is so long that its elements are not written one by one.
-fn is_listed(kind: &TypeKind) -> bool {
+/// Whether an array has a default in all its dimensions.
+fn has_default(kind: &TypeKind) -> bool {
     match kind {
-        TypeKind::Fixed(element, length) => *length <= MAX_LISTED && is_listed(element),
+        TypeKind::Fixed(element, length) => *length <= MAX_WITH_DEFAULT && has_default(element),
         _ => true,
+    }
+}
+
+/// Whether the elements of an array are so few that they are written one by one.
+fn is_listed(kind: &TypeKind) -> bool {
+    has_default(kind) && elements(kind) <= MAX_LISTED
+}
+
+/// How many there are in all dimensions, which a limit keeps from overflowing.
+fn elements(kind: &TypeKind) -> usize {
+    match kind {
+        TypeKind::Fixed(element, length) => length.saturating_mul(elements(element)),
+        _ => 1,
     }
 }
 

@@ -128,6 +128,8 @@ fn long_arrays_are_filled_by_a_function() {
     assert!(
         text.contains("r#c: std::array::from_fn(|_| std::array::from_fn(|_| Default::default())),")
     );
+    let many = code("p/X.aidl", "package p; parcelable X { int[32][32] a; int[32][32][2] b; }");
+    assert!(many.contains("r#a: [[D") && many.contains("r#b: std::array::from_fn"));
     let listed =
         text.lines().find(|it| it.contains("r#a: [D")).map(|it| it.matches("Default").count());
     assert_eq!(listed, Some(32));

@@ -336,6 +336,12 @@ fn constants_do_not_grow_without_end() {
     }
     let found = said("parcelable", &members);
     assert_eq!(found, ["15:20: error: this text is longer than 65536 bytes"]);
+    let mut members = String::from("const int[] A0 = {1, 2};\n");
+    for at in 1..60 {
+        let _ = writeln!(members, "const int[] A{at} = {{A{0}, A{0}}};", at - 1);
+    }
+    let found = said("parcelable", &members);
+    assert!(found.contains(&"3:19: error: a name cannot stand for a list".into()), "{found:?}");
     // Each needs the next, and the last is known.
     let mut members = String::new();
     for at in 0..5000 {
