@@ -1,5 +1,8 @@
 //! The tests of generated code, with ours.
 
+// The name by which the tests of `tests/aidl` know what they test.
+extern crate aidl_own_tests as aidl_tests;
+
 #[path = "../../../aidl/tests/all/asynchronous.rs"]
 mod asynchronous;
 mod hard;
