@@ -4,8 +4,17 @@ use crate::Failure;
 use crate::workspace::{cargo, root, succeed, text};
 
 /// Crates that are of use by themselves.
-const FOR_OTHERS: [&str; 8] =
-    ["binder-build", "binder-rpc", "bitsearch", "fuse-wire", "idr", "libbinder", "parcel", "pidns"];
+const FOR_OTHERS: [&str; 9] = [
+    "binder-aidl",
+    "binder-build",
+    "binder-rpc",
+    "bitsearch",
+    "fuse-wire",
+    "idr",
+    "libbinder",
+    "parcel",
+    "pidns",
+];
 
 /// Crates that those are built of.
 const BELOW: [&str; 4] = ["binder-os", "binder-ring", "binder-ring-client", "binder-uapi"];

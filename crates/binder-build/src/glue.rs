@@ -16,7 +16,7 @@ struct Package {
 
 /// The lints that generated code does not care for.
 const ALLOWED: &str = "missing_docs, non_snake_case, non_upper_case_globals, unreachable_pub, \
-                       unused, dead_code, unused_qualifications, clippy::all, clippy::unwrap_used, \
+                       unused, dead_code, deprecated, unused_qualifications, clippy::all, clippy::unwrap_used, \
                        clippy::cast_possible_truncation, clippy::cast_sign_loss";
 
 /// The tree for `include!` at the root of a crate: modules `aidl` and `mangled`.

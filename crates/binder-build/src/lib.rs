@@ -1,7 +1,6 @@
-//! Runs Android's AIDL compiler from a build script.
+//! Compiles AIDL to Rust from a build script.
 //!
-//! The compiler (`aidl`, version 14; Debian unstable has a package of it) writes a Rust file for each
-//! `.aidl` file. They expect a module tree that follows their packages, and a module
+//! There is a Rust file for each `.aidl` file. They expect a module tree that follows their packages, and a module
 //! `crate::mangled` that knows them all: this crate writes both.
 //!
 //! ```no_run
@@ -20,13 +19,16 @@
 //! use aidl::com::example::IHello::IHello;
 //! ```
 //!
-//! The compiler is `$AIDL` if that is set, else the `aidl` of the `PATH`.
+//! Nothing needs to be installed: the compiler is the crate `binder-aidl`, whose output is that of Android's. With
+//! `$AIDL` set, it is the program there, of Android 14 or later.
 
 #![forbid(unsafe_code)]
 
+mod built_in;
 mod compiler;
 mod error;
 mod glue;
+mod report;
 mod unit;
 
 use std::env;
@@ -71,7 +73,7 @@ impl Build {
         self
     }
 
-    /// Uses this compiler.
+    /// Uses this compiler instead of [`Compiler::from_env`].
     #[must_use]
     pub fn compiler(mut self, compiler: Compiler) -> Self {
         self.compiler = Some(compiler);
@@ -92,7 +94,9 @@ impl Build {
         }
         let out = PathBuf::from(out);
         let generated = out.join("aidl");
-        self.generate(&generated)?;
+        for warning in self.generate(&generated)? {
+            println!("cargo::warning={warning}");
+        }
         write(&out.join("aidl.rs"), &glue::absolute(&generated, &self.dependencies)?)
     }
 
@@ -108,7 +112,8 @@ impl Build {
         write(&out.join("mod.rs"), &glue::relative(out, &self.dependencies)?)
     }
 
-    fn generate(&self, out: &Path) -> Result<(), Error> {
+    /// Generates into `out`. Returns the warnings.
+    fn generate(&self, out: &Path) -> Result<Vec<String>, Error> {
         // What is generated no more must not stay in the tree.
         match fs::remove_dir_all(out) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -118,7 +123,11 @@ impl Build {
         }
         fs::create_dir_all(out).map_err(Error::file(out))?;
         let compiler = self.compiler.clone().unwrap_or_else(Compiler::from_env);
-        self.units.iter().try_for_each(|unit| compiler.compile(unit, out))
+        let mut warnings = Vec::new();
+        for unit in &self.units {
+            warnings.extend(compiler.compile(unit, out)?);
+        }
+        Ok(warnings)
     }
 }
 

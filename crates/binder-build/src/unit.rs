@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use binder_aidl::AidlOptions;
+
 use crate::Error;
 use crate::glue::files_below;
 
@@ -10,13 +12,20 @@ use crate::glue::files_below;
 pub struct Unit {
     pub(crate) includes: Vec<PathBuf>,
     pub(crate) sources: Vec<PathBuf>,
+    pub(crate) options: AidlOptions,
+    /// What else is asked of a program.
     pub(crate) flags: Vec<String>,
 }
 
 impl Unit {
     /// Files whose packages start at the directory `root`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { includes: vec![root.into()], sources: Vec::new(), flags: Vec::new() }
+        Self {
+            includes: vec![root.into()],
+            sources: Vec::new(),
+            options: AidlOptions::default(),
+            flags: Vec::new(),
+        }
     }
 
     /// Adds a directory to look for imports in: such as declarations of what is written by hand
@@ -52,21 +61,34 @@ impl Unit {
 
     /// Gives the interfaces a version and a hash, which callers can ask for.
     #[must_use]
-    pub fn version(self, version: u32, hash: &str) -> Self {
-        self.flag(format!("--version={version}")).flag(format!("--hash={hash}"))
+    pub fn version(mut self, version: u32, hash: &str) -> Self {
+        self.options.version = Some(version);
+        self.options.hash = Some(hash.to_owned());
+        self
     }
 
     /// Declares everything stable across system and vendor images (`@VintfStability`).
     #[must_use]
-    pub fn vintf(self) -> Self {
-        self.flag("--stability=vintf")
+    pub fn vintf(mut self) -> Self {
+        self.options.is_vintf = true;
+        self
     }
 
-    /// Adds an option of the compiler.
+    /// Adds an option of Android's compiler. The one of this crate has no others than those above.
     #[must_use]
     pub fn flag(mut self, flag: impl Into<String>) -> Self {
         self.flags.push(flag.into());
         self
+    }
+
+    /// The options of a program.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let AidlOptions { version, hash, is_vintf } = &self.options;
+        let version = version.map(|version| format!("--version={version}"));
+        let hash = hash.as_ref().map(|hash| format!("--hash={hash}"));
+        let stability = is_vintf.then(|| "--stability=vintf".to_owned());
+        let own = version.into_iter().chain(hash).chain(stability);
+        own.chain(self.flags.iter().cloned()).collect()
     }
 
     /// What a change of means generating again.

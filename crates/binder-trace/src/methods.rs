@@ -6,8 +6,10 @@
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
+
+use binder_aidl::MethodCode;
 
 use crate::record::SentRecord;
 
@@ -112,141 +114,16 @@ impl MethodNames {
 
     /// Adds the methods of the interfaces in an AIDL source. What it cannot make sense of it passes over.
     pub fn add_aidl(&mut self, source: &str) {
-        let tokens = tokens(source);
-        let mut package = String::new();
-        let mut rest = &tokens[..];
-        while let Some((first, behind)) = rest.split_first() {
-            rest = behind;
-            match *first {
-                "package" => {
-                    let end = rest.iter().position(|it| *it == ";").unwrap_or(rest.len());
-                    package = rest[..end].concat();
-                }
-                "interface" => {
-                    let Some((name, behind)) = rest.split_first() else { return };
-                    let interface = [&package, *name].map(|it| it.to_string());
-                    let interface =
-                        if package.is_empty() { (*name).into() } else { interface.join(".") };
-                    rest = behind;
-                    if rest.first() == Some(&"{") {
-                        rest = self.add_interface(&interface, &rest[1..]);
-                    }
-                }
-                _ => {}
-            }
+        for MethodCode { interface, method, code } in binder_aidl::method_codes(source) {
+            self.add(&interface, FIRST_CALL.saturating_add(code), &method);
         }
     }
-
-    /// Adds what stands between the braces of an interface. Returns what is behind them.
-    fn add_interface<'t, 's>(&mut self, interface: &str, mut rest: &'t [&'s str]) -> &'t [&'s str] {
-        let mut code = FIRST_CALL;
-        while let Some(first) = rest.first() {
-            match *first {
-                "}" => return &rest[1..],
-                "const" => rest = behind(rest, ";"),
-                "interface" if rest.get(2) == Some(&"{") => {
-                    let inner = format!("{interface}.{}", rest[1]);
-                    rest = self.add_interface(&inner, &rest[3..]);
-                }
-                "parcelable" | "enum" | "union" => rest = behind_braces(rest),
-                _ => {
-                    let end = rest.iter().position(|it| *it == ";").unwrap_or(rest.len());
-                    if let Some((method, number)) = method(&rest[..end]) {
-                        let own = number.map_or(code, |number| FIRST_CALL.saturating_add(number));
-                        self.add(interface, own, method);
-                        code = code.saturating_add(1);
-                    }
-                    rest = behind(rest, ";");
-                }
-            }
-        }
-        rest
-    }
-}
-
-/// The name that a declaration gives to a method, and its number, if it has one of its own.
-fn method<'s>(declaration: &[&'s str]) -> Option<(&'s str, Option<u32>)> {
-    let open = declaration.iter().position(|it| *it == "(")?;
-    let name = open.checked_sub(1).and_then(|at| declaration.get(at))?;
-    let behind =
-        declaration.iter().rposition(|it| *it == ")").map_or(&[][..], |at| &declaration[at + 1..]);
-    let number = match *behind {
-        ["=", number, ..] => number.parse().ok(),
-        _ => None,
-    };
-    Some((name, number))
-}
-
-fn behind<'t, 's>(tokens: &'t [&'s str], end: &str) -> &'t [&'s str] {
-    let at = tokens.iter().position(|it| *it == end).map_or(tokens.len(), |at| at + 1);
-    &tokens[at..]
-}
-
-/// What is behind the next pair of braces, or behind a declaration that has none.
-fn behind_braces<'t, 's>(tokens: &'t [&'s str]) -> &'t [&'s str] {
-    let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate() {
-        match *token {
-            "{" => depth += 1,
-            "}" if depth == 1 => return &tokens[at + 1..],
-            "}" => depth = depth.saturating_sub(1),
-            ";" if depth == 0 => return &tokens[at + 1..],
-            _ => {}
-        }
-    }
-    &[]
-}
-
-/// Words and marks of a source, without comments and annotations.
-fn tokens(source: &str) -> Vec<&str> {
-    let mut tokens = Vec::new();
-    let mut rest = source;
-    while let Some(first) = rest.chars().next() {
-        let len = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
-        } else if first == '"' {
-            rest[1..].find('"').map_or(rest.len(), |end| end + 2)
-        } else {
-            let is_word = |char: char| char.is_alphanumeric() || "._@".contains(char);
-            let word = rest.find(|char| !is_word(char)).unwrap_or(rest.len());
-            let len = if word == 0 { first.len_utf8() } else { word };
-            if !first.is_whitespace() {
-                tokens.push(&rest[..len]);
-            }
-            len
-        };
-        rest = &rest[len..];
-    }
-    without_annotations(&tokens)
-}
-
-fn without_annotations<'s>(tokens: &[&'s str]) -> Vec<&'s str> {
-    let mut kept = Vec::new();
-    let mut rest = tokens;
-    while let Some((first, behind)) = rest.split_first() {
-        rest = behind;
-        if !first.starts_with('@') {
-            kept.push(*first);
-        } else if rest.first() == Some(&"(") {
-            let mut depth = 0_usize;
-            let end = rest.iter().position(|token| {
-                match *token {
-                    "(" => depth += 1,
-                    ")" => depth -= 1,
-                    _ => {}
-                }
-                depth == 0
-            });
-            rest = &rest[end.map_or(rest.len(), |end| end + 1)..];
-        }
-    }
-    kept
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
     use crate::record::tests::call;
 

@@ -46,7 +46,7 @@ const RULES: &[Rule] = &[
     ),
     rule("binder-rpc", &[], Purity::Pure),
     rule("binder-report", &["binder-core", "binder-uapi"], Purity::Pure),
-    rule("binder-trace", &["binder-uapi"], Purity::Pure),
+    rule("binder-trace", &["binder-aidl", "binder-uapi"], Purity::Pure),
     rule("binder-os", &["binder-ring", "binder-ring-client", "binder-uapi"], Purity::Free),
     rule(
         "binder-fuse",
@@ -64,7 +64,8 @@ const RULES: &[Rule] = &[
         Purity::Free,
     ),
     rule("libbinder", &["parcel", "pidns", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
-    rule("binder-build", &[], Purity::Free),
+    rule("binder-aidl", &[], Purity::Pure),
+    rule("binder-build", &["binder-aidl"], Purity::Free),
     rule("service-manager", &["libbinder"], Purity::Free),
     rule("procview", &["pidns", "binder-os", "fuse-wire"], Purity::Free),
     rule(

@@ -1,0 +1,98 @@
+//! The compiler of this crate: reads files, has `binder-aidl` compile them, writes files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use binder_aidl::{Compilation, ImportLoader, Severity, SourceFile};
+
+use crate::{Error, Unit, report};
+
+/// What AIDL files may import of Android's: types of the library's, by their names there.
+const PLATFORM: [(&str, &str); 1] = [(
+    "android/os/PersistableBundle.aidl",
+    include_str!("../platform/android/os/PersistableBundle.aidl"),
+)];
+
+/// Compiles the files of a unit. Returns its warnings.
+pub(crate) fn compile(unit: &Unit, out: &Path) -> Result<Vec<String>, Error> {
+    if let Some(flag) = unit.flags.first() {
+        return Err(Error::UnknownFlag { flag: flag.clone() });
+    }
+    let mut inputs = Vec::new();
+    for path in &unit.sources {
+        inputs.push(read(path).map_err(|error| error.into_error(path))?);
+    }
+    let mut loader = IncludeDirectories { roots: &unit.includes };
+    let Compilation { files, diagnostics, generated } =
+        binder_aidl::compile(inputs, &mut loader, &unit.options);
+    let (errors, warnings): (Vec<_>, Vec<_>) =
+        diagnostics.iter().partition(|it| it.severity == Severity::Error);
+    if !errors.is_empty() {
+        let report = report::render(diagnostics.iter(), &files);
+        return Err(Error::Mistakes { count: errors.len(), report });
+    }
+    for file in generated {
+        let path = out.join(&file.path);
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory).map_err(Error::file(directory))?;
+        }
+        fs::write(&path, file.text).map_err(Error::file(&path))?;
+    }
+    Ok(warnings.into_iter().map(|it| it.line(&files)).collect())
+}
+
+/// Why a source is none.
+enum Unreadable {
+    Io(std::io::Error),
+    NotText,
+}
+
+impl Unreadable {
+    fn into_error(self, path: &Path) -> Error {
+        match self {
+            Self::Io(error) => Error::file(path)(error),
+            Self::NotText => Error::NotText { path: path.to_owned() },
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<SourceFile, Unreadable> {
+    let bytes = fs::read(path).map_err(Unreadable::Io)?;
+    let text = String::from_utf8(bytes).map_err(|_| Unreadable::NotText)?;
+    Ok(SourceFile::new(path.display().to_string(), text))
+}
+
+/// Where imports are looked for.
+struct IncludeDirectories<'u> {
+    roots: &'u [PathBuf],
+}
+
+impl ImportLoader for IncludeDirectories<'_> {
+    fn load(&mut self, path: &str) -> Result<Option<SourceFile>, String> {
+        let mut found: Option<PathBuf> = None;
+        for candidate in self.roots.iter().map(|root| root.join(path)).filter(|it| it.is_file()) {
+            match &found {
+                None => found = Some(candidate),
+                // One directory may be named twice.
+                Some(first) if is_same(first, &candidate) => {}
+                Some(first) => {
+                    let (first, second) = (first.display(), candidate.display());
+                    return Err(format!("there are two files for this: {first} and {second}"));
+                }
+            }
+        }
+        if let Some(found) = found {
+            return match read(&found) {
+                Ok(file) => Ok(Some(file)),
+                Err(Unreadable::Io(error)) => Err(format!("{}: {error}", found.display())),
+                Err(Unreadable::NotText) => Err(format!("{} is not UTF-8", found.display())),
+            };
+        }
+        let platform = PLATFORM.iter().find(|(known, _)| *known == path);
+        Ok(platform.map(|(path, text)| SourceFile::new(format!("<binder-build>/{path}"), *text)))
+    }
+}
+
+fn is_same(first: &Path, second: &Path) -> bool {
+    matches!((first.canonicalize(), second.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}

@@ -1,0 +1,4 @@
+package anybinder.hard;
+parcelable Limits {
+    const int LENGTH = 1 << 5 | 1;
+}

@@ -1,0 +1,3 @@
+package anybinder.hard;
+@RustOnlyStableParcelable
+parcelable Twice cpp_header "twice.h" rust_type "crate::by_hand::Twice";
