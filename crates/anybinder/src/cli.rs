@@ -22,7 +22,7 @@ use crate::worlds::WorldName;
 
 pub(crate) use inspect::{
     InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TopOptions,
-    TransactionsOptions, WaitsOptions,
+    TransactionsOptions, WaitsOptions, WebOptions,
 };
 pub(crate) use limits::{Limit, limits};
 pub(crate) use manager::{
@@ -96,6 +96,7 @@ Examples:
   anybinder service list                    the services that are registered
   anybinder ps                              who uses the binder here, and for what
   anybinder top                             the same as it changes, in the terminal
+  anybinder web                             a graph of it all, in a browser
   anybinder trace -- ./my-client            every call that it makes, and what becomes of it
   anybinder procview run --scenario pstree  processes that nobody has started
   anybinder doctor                          find out what this machine allows
@@ -122,6 +123,7 @@ pub(crate) enum Command {
     Waits(WaitsOptions),
     Log(LogOptions),
     Trace(Box<TraceOptions>),
+    Web(WebOptions),
     Servicemanager(ServicemanagerOptions),
     Service(ServiceArguments),
     /// Measure a device, each time beside its baselines
