@@ -98,7 +98,10 @@ const KEYS: Record<string, () => void> = {
   p: pause,
   t: toggleTheme,
   "?": () => help.showModal(),
-  Escape: () => choose(null, false),
+  Escape: () => {
+    if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
+    else choose(null, false);
+  },
 };
 
 document.addEventListener("keydown", (event) => {
