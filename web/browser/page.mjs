@@ -3,13 +3,14 @@
 //   node page.mjs URL MANAGER CLIENT SERVER WAITER HOSTILE HOSTILE_NAME
 //
 // with the pids of a context manager, of two processes that wait for each other, of one that waits for these, and of one
-// whose name is markup. A line on stdout asks for what is to be done next; a line on stdin says that it is.
+// whose name is markup. With ANYBINDER_SCREENSHOTS, pictures are left in the directory of that name. A line on stdout asks for what is to be done next; a line on stdin says that it is.
 
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
 import { launch } from "./chromium.mjs";
 
 const [url, manager, client, server, waiter, hostile, hostileName] = process.argv.slice(2);
+const pictures = process.env.ANYBINDER_SCREENSHOTS;
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
 async function ask(what) {
@@ -66,6 +67,19 @@ try {
   assert.ok((await redPixels()) > 100);
   await page.keyboard.press("Escape");
   assert.match(await page.locator("#details").textContent(), /Deadlock on binder/);
+
+  if (pictures) {
+    await page.locator("#hits .hit.bad").first().click();
+    // So that the time line has something to show.
+    await page.waitForTimeout(6000);
+    await page.keyboard.press("0");
+    await page.screenshot({ path: `${pictures}/web-light.png` });
+    await page.keyboard.press("t");
+    await page.waitForTimeout(500);
+    await page.screenshot({ path: `${pictures}/web-dark.png` });
+    await page.keyboard.press("t");
+    await page.keyboard.press("Escape");
+  }
 
   console.error("page: the keyboard finds a process, and what it has to do with");
   await page.keyboard.press("/");

@@ -1,7 +1,11 @@
 //! The page of `anybinder web`: what strangers are refused by its server, and what a browser shows of a known scenario.
 //!
 //! This program starts itself once more in a private world, and plays the scenario there. Another part of it, in
-//! `web/browser/page.mjs`, drives a Chromium, and is told what it will see.
+//! `web/browser/page.mjs`, drives a Chromium, and is told what it will see. The pictures in `docs/observing.md` are made so:
+//!
+//! ```sh
+//! ANYBINDER_SCREENSHOTS=$PWD/docs/pictures cargo test -p anybinder --test page browser
+//! ```
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,6 +24,8 @@ use libtest_mimic::{Arguments, Trial};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_anybinder");
 /// Which part this process plays in a private world.
 const PART_VARIABLE: &str = "ANYBINDER_TEST_PART";
+/// Where pictures are to be left, if there are to be some.
+const PICTURES_VARIABLE: &str = "ANYBINDER_SCREENSHOTS";
 /// The name of a process that would be an element if it were taken for markup.
 const HOSTILE_NAME: &str = "<i id=evil>x";
 /// Where the page's sources are.
@@ -72,7 +78,7 @@ fn missing_for_a_browser() -> Option<&'static str> {
     } else if !has("node") {
         Some("there is no node")
     } else if !Path::new(WEB).join("node_modules/playwright-core").exists() {
-        Some("the packages of web/ are not installed (`npm ci` there)")
+        Some("web/node_modules is missing (`npm ci` in web/)")
     } else {
         None
     }
@@ -167,6 +173,7 @@ fn show_a_scenario() {
     let client_at_server = introduce(&manager, &client, (0x30, 0x40), &server);
     let client_at_waiter = introduce(&manager, &client, (0x50, 0x60), &waiter);
     let guest = Guest::invite();
+    let traffic = env::var_os(PICTURES_VARIABLE).map(|_| Traffic::make());
     let page = Page::serve();
     let pid = |party: &Party<'_>| party.pid().to_string();
     let pids = [&manager, &client, &server, &waiter].map(pid);
@@ -188,8 +195,27 @@ fn show_a_scenario() {
         browser.stdin.as_mut().unwrap().write_all(b"done\n").unwrap();
     }
     assert!(browser.wait().unwrap().success(), "see above");
-    drop(guest);
+    drop((guest, traffic));
     stage.tear_down();
+}
+
+/// Calls on another device, so that there is something to be seen.
+struct Traffic(Child);
+
+impl Traffic {
+    fn make() -> Self {
+        let mut command = Command::new(PROGRAM);
+        command.args(["bench", "soak", "--device", "/dev/vndbinder", "--seconds", "300"]);
+        command.args(["--clients", "4", "--kills-per-s", "0"]).stdout(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+}
+
+impl Drop for Traffic {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
 }
 
 /// A process with a name that is markup, which has a device open.
