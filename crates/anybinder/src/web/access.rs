@@ -105,7 +105,7 @@ mod tests {
         for wrong in ["/", "//", "", &format!("/{token}"), &longer, &other, &other[1..]] {
             assert_eq!(access.place(wrong), None, "{wrong}");
         }
-        assert_ne!(token, super::Access::new(access.address).unwrap().token);
+        assert_ne!(token, Access::new(access.address).unwrap().token);
     }
 
     #[test]
