@@ -19,9 +19,12 @@ export class Details {
 
   /** Shows what is selected, or, if that is nothing, what is wrong. */
   show(selection: Selection | TracedCall | null): void {
+    const content = element("div", "", ...this.content(selection));
+    // What is the same stays: it may be about to be clicked on.
+    if (this.place.firstChild?.isEqualNode(content)) return;
     const focused = document.activeElement;
     const path = focused instanceof HTMLElement && this.place.contains(focused) ? focused.dataset["link"] : undefined;
-    this.place.replaceChildren(...this.content(selection));
+    this.place.replaceChildren(content);
     if (path) [...this.place.querySelectorAll<HTMLElement>("[data-link]")].find((it) => it.dataset["link"] === path)?.focus();
   }
 

@@ -36,6 +36,8 @@ export class Model {
   references = new Map<string, ReferenceRecord>();
   /** The objects of each process, by debug id; those of processes that are gone are under 0. */
   nodesOf = new Map<number, NodeRecord[]>();
+  /** The handles of each process. */
+  handlesByPid = new Map<number, ReferenceRecord[]>();
   acquaintances: Acquaintance[] = [];
   /** Calls that wait for each other. */
   deadlocked = new Set<string>();
@@ -109,6 +111,12 @@ export class Model {
       }
     }
     for (const nodes of this.nodesOf.values()) nodes.sort((a, b) => a.id - b.id);
+    this.handlesByPid = new Map();
+    for (const handle of this.references.values()) {
+      const others = this.handlesByPid.get(handle.pid);
+      if (others) others.push(handle);
+      else this.handlesByPid.set(handle.pid, [handle]);
+    }
     this.acquaintances = [...counts.values()];
   }
 
@@ -129,7 +137,7 @@ export class Model {
   }
 
   handlesOf(pid: number): ReferenceRecord[] {
-    return [...this.references.values()].filter((handle) => handle.pid === pid);
+    return this.handlesByPid.get(pid) ?? [];
   }
 
   name(pid: number): string {

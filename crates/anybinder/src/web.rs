@@ -91,9 +91,10 @@ fn look(
     let mut deadline = Instant::now() + interval.min(Duration::from_millis(100));
     while frames.receiver_count() > 0 {
         looks.wait_until(deadline)?;
-        deadline = Instant::now() + interval;
         let last = frames.borrow().clone();
         frames.send_replace(Arc::new(looks.take(&last)?));
+        // From here, for a look into a large driver may itself take longer.
+        deadline = Instant::now() + interval;
     }
     Ok(())
 }

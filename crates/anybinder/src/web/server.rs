@@ -162,3 +162,45 @@ fn file(kind: &'static str, content: &'static str) -> Response {
 fn refuse(status: StatusCode) -> Response {
     (status, format!("{status}\n")).into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt;
+
+    use super::*;
+
+    fn server() -> Server {
+        let access = Access::new("127.0.0.1:80".parse().unwrap()).unwrap();
+        let (frames, _) = watch::channel(Arc::default());
+        Server::new(access, frames, std::thread::current())
+    }
+
+    fn next(stream: &mut (impl Stream<Item = Result<Bytes, Infallible>> + Unpin)) -> String {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let bytes = runtime.block_on(stream.next()).unwrap().unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_browser_that_is_slow_gets_the_newest_frame_alone() {
+        let server = server();
+        let mut stream = Box::pin(server.stream().unwrap());
+        for look in 1..=3 {
+            let frame = server.frames.borrow().next(&look, std::collections::BTreeMap::new());
+            server.frames.send_replace(Arc::new(frame));
+        }
+        assert!(next(&mut stream).ends_with("event: look\ndata: 3\n\n"));
+        let frame = server.frames.borrow().next(&4, std::collections::BTreeMap::new());
+        server.frames.send_replace(Arc::new(frame));
+        assert_eq!(next(&mut stream), "event: look\ndata: 4\n\n");
+    }
+
+    #[test]
+    fn there_is_an_end_to_how_many_may_watch() {
+        let server = server();
+        let streams: Vec<_> = (0..STREAMS_MAX).map(|_| server.stream().unwrap()).collect();
+        assert!(server.stream().is_none());
+        drop(streams);
+        assert!(server.stream().is_some());
+    }
+}
