@@ -6,6 +6,7 @@
 
 mod programs;
 mod stages;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,6 +26,8 @@ pub(crate) fn run() -> Result<(), Failure> {
 
 fn run_stages(stages: &Stages) -> Result<(), Stopped> {
     stages.run("fmt", &mut cargo(&["fmt", "--all", "--check"]))?;
+    // Before the tests: one of them needs the packages of the page.
+    web::check(stages)?;
     let programs = programs::build(stages)?;
     thread::scope(|scope| {
         let checks = scope.spawn(|| check(stages));

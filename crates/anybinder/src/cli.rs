@@ -23,7 +23,7 @@ use crate::worlds::WorldName;
 
 pub(crate) use inspect::{
     InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TopOptions,
-    TransactionsOptions, WaitsOptions,
+    TransactionsOptions, WaitsOptions, WebOptions,
 };
 pub(crate) use limits::{Limit, limits};
 pub(crate) use manager::{
@@ -108,6 +108,7 @@ Examples:
   anybinder service list                    the services that are registered
   anybinder ps                              who uses the binder here, and for what
   anybinder top                             the same as it changes, in the terminal
+  anybinder web                             a graph of it all, in a browser
   anybinder trace -- ./my-client            every call that it makes, and what becomes of it
   anybinder procview run --scenario pstree  processes that nobody has started
   anybinder doctor                          find out what this machine allows
@@ -134,6 +135,7 @@ pub(crate) enum Command {
     Waits(WaitsOptions),
     Log(LogOptions),
     Trace(Box<TraceOptions>),
+    Web(WebOptions),
     Servicemanager(ServicemanagerOptions),
     Service(ServiceArguments),
     /// Measure a device, each time beside its baselines

@@ -32,6 +32,7 @@ pub(crate) use stats::run as stats;
 pub(crate) use table::RecordTable;
 pub(crate) use transactions::run as transactions;
 pub(crate) use waits::run as waits;
+pub(crate) use waits::{Finding, Look, WaitMonitor};
 
 /// Where the records are, in a binderfs.
 const RECORDS_DIR: &str = "binder_logs/anybinder";

@@ -28,6 +28,7 @@ mod service;
 mod servicemanager;
 mod top;
 mod trace;
+mod web;
 mod world;
 mod worlds;
 
@@ -68,6 +69,7 @@ fn perform(command: Command) -> Result<ExitCode, Failure> {
         Command::Waits(options) => inspect::waits(&options),
         Command::Log(options) => inspect::log(&options),
         Command::Trace(options) => trace::run(&options),
+        Command::Web(options) => web::run(&options),
         Command::Servicemanager(options) => servicemanager::run(&options),
         Command::Service(arguments) => service::run(&arguments),
         Command::Bench(bench) => bench::run(&bench),

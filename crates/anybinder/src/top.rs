@@ -15,8 +15,9 @@ use serde::Serialize;
 use crate::cli::TopOptions;
 use crate::failure::{Failure, failed};
 use crate::inspect::{Binderfs, print};
-use crate::top::sample::{ProcessRow, Sample};
 use crate::top::screen::{Screen, Step};
+
+pub(crate) use sample::{ProcessRow, Sample};
 
 pub(crate) fn run(options: &TopOptions) -> Result<ExitCode, Failure> {
     let binderfs = Binderfs::find(&options.inspect)?;

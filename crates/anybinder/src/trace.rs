@@ -23,7 +23,8 @@ use crate::demo::this_program;
 use crate::failure::{Failure, failed};
 use crate::run;
 use crate::trace::report::{Report, ReportForm};
-use crate::trace::stream::TraceSource;
+
+pub(crate) use stream::{TraceSink, TraceSource};
 
 pub(crate) fn run(options: &TraceOptions) -> Result<ExitCode, Failure> {
     match &options.action {

@@ -155,10 +155,12 @@ impl CallTracker {
                 self.names.insert(pid, name);
             }
             TraceRecord::Carried { id, object, .. } => {
-                if self.carried_count < KEPT_OBJECTS {
-                    self.carried_count += 1;
-                    self.carried.entry(id).or_default().push(object);
+                if self.carried_count == KEPT_OBJECTS {
+                    let oldest = self.carried.pop_first();
+                    self.carried_count -= oldest.map_or(0, |(_, objects)| objects.len());
                 }
+                self.carried_count += 1;
+                self.carried.entry(id).or_default().push(object);
             }
             TraceRecord::Sent(sent) if sent.kind == SendKind::Reply => {
                 self.take_reply(sent, &mut tell);
@@ -178,8 +180,13 @@ impl CallTracker {
             | TraceRecord::Closed { .. }
             | TraceRecord::Died { .. }
             | TraceRecord::Frozen { .. }
-            | TraceRecord::Thawed { .. }
-            | TraceRecord::Dropped { .. } => tell(self, TraceItem::Note(record)),
+            | TraceRecord::Thawed { .. } => tell(self, TraceItem::Note(record)),
+            TraceRecord::Dropped { .. } => {
+                // The sends that these go along with may be among what was dropped, and never be told.
+                self.carried.clear();
+                self.carried_count = 0;
+                tell(self, TraceItem::Note(record));
+            }
         }
     }
 
@@ -380,6 +387,26 @@ mod tests {
             CallStatus::Refused { code: 1, errno: 22 },
         ];
         assert_eq!(ends.collect::<Vec<_>>(), expected);
+    }
+
+    fn carried(id: u32) -> TraceRecord {
+        TraceRecord::Carried { at_ns: 1, id, object: CarriedObject::File { fd: 3 } }
+    }
+
+    #[test]
+    fn objects_of_sends_that_are_never_told_leave_room_for_others() {
+        let orphans = u32::try_from(KEPT_OBJECTS).unwrap();
+        let mut records: Vec<_> = (0..orphans).map(carried).collect();
+        records.extend([carried(orphans), TraceRecord::Sent(call(orphans, 1))]);
+        let (tracker, _) = run(records);
+        assert_eq!(tracker.get(orphans).unwrap().objects.len(), 1);
+        assert_eq!(tracker.carried_count, KEPT_OBJECTS - 1);
+    }
+
+    #[test]
+    fn what_went_along_with_a_dropped_send_is_forgotten() {
+        let (tracker, _) = run(vec![carried(1), TraceRecord::Dropped { records: 1 }]);
+        assert_eq!((tracker.carried.len(), tracker.carried_count), (0, 0));
     }
 
     #[test]

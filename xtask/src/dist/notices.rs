@@ -16,6 +16,9 @@ const NAMES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"
 /// The libraries that come with the compiler.
 const OF_THE_COMPILER: &str = "contrib/notices/toolchain.txt";
 
+/// The packages in the page of `anybinder web`; its build writes this.
+const OF_THE_PAGE: &str = "web/dist/notices.txt";
+
 const HEAD: &str = "\
 What is linked into this program besides its own sources, each under its own terms. Those stand below, with
 the packages that come under them.
@@ -44,6 +47,8 @@ pub(super) fn of_program(architecture: Architecture) -> Result<String, Failure> 
     }
     notices += "\n";
     notices += &text(Path::new(OF_THE_COMPILER))?;
+    notices += "\n";
+    notices += &text(Path::new(OF_THE_PAGE))?;
     for (text, packages) in terms {
         notices += &format!("\n{}\n{}\n\n{}\n", "=".repeat(80), packages.join(", "), text.trim());
     }

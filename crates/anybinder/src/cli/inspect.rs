@@ -1,5 +1,6 @@
 //! The options of the subcommands that look into a driver.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
@@ -146,6 +147,30 @@ pub(crate) struct WaitsOptions {
     /// Seconds for which something must last to be told, with --watch
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = interval, requires = "watch")]
     pub(crate) longer_than: f64,
+}
+
+/// Show processes, objects and calls in a browser, as they change: who knows and waits for whom, and how long calls take.
+///
+/// Prints the address of the page, which has a secret in it: whoever knows that sees what the user sees who has started
+/// this. Nothing is read, and no call traced, while no browser shows the page. Ends by ^C.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder web
+  anybinder web --listen 127.0.0.1:8377     on another machine: ssh -L 8377:127.0.0.1:8377 THIS_ONE
+  sudo anybinder web --dir /dev/binderfs    with all users' calls")]
+pub(crate) struct WebOptions {
+    /// The binderfs to look into, by its directory [default: the one that is mounted]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// The address and port of the page; port 0 is any that is free
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+
+    /// Seconds from one look to the next
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = interval)]
+    pub(crate) interval: f64,
 }
 
 /// Show sends that failed, floods of one-ways, and one-ways that wait for a frozen process.

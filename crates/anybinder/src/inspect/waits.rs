@@ -24,7 +24,7 @@ const GROWTH_LEAST: usize = 8;
 /// Something that will not end by itself, or may not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Finding {
+pub(crate) enum Finding {
     /// Calls that wait for each other.
     Deadlock { device: String, calls: Vec<CallRecord> },
     /// A process without a thread for what waits.
@@ -83,20 +83,20 @@ impl Finding {
 type Queues = BTreeMap<(String, u32), usize>;
 
 /// What one look has seen.
-struct Look {
-    calls: Vec<CallRecord>,
-    state: Vec<StateRecord>,
+pub(crate) struct Look {
+    pub(crate) calls: Vec<CallRecord>,
+    pub(crate) state: Vec<StateRecord>,
 }
 
 impl Look {
-    fn take(binderfs: &Binderfs) -> Result<Self, Failure> {
+    pub(crate) fn take(binderfs: &Binderfs) -> Result<Self, Failure> {
         Ok(Self { calls: binderfs.read("transactions.json")?, state: binderfs.read("state.json")? })
     }
 
     /// Leaves out what was not there before: it may be over in a moment.
-    fn confirm(&mut self, before: &Self) {
+    fn confirm(&mut self, before: &[CallRecord]) {
         let known: BTreeSet<(u32, &str)> =
-            before.calls.iter().map(|call| (call.id, call.device.as_str())).collect();
+            before.iter().map(|call| (call.id, call.device.as_str())).collect();
         self.calls.retain(|call| known.contains(&(call.id, call.device.as_str())));
     }
 
@@ -146,6 +146,29 @@ impl Growth {
     }
 }
 
+/// Looks, one after the other, and what is found in them.
+pub(crate) struct WaitMonitor {
+    growth: Growth,
+    /// Calls that the last look has seen.
+    known: Vec<CallRecord>,
+}
+
+impl WaitMonitor {
+    pub(crate) fn new(first: &Look) -> Self {
+        let mut growth = Growth::default();
+        growth.note(first.queues());
+        Self { growth, known: first.calls.clone() }
+    }
+
+    /// Finds what was there at the last look, and is in this one, which is left without what was not.
+    pub(crate) fn find(&mut self, look: &mut Look) -> Vec<Finding> {
+        self.growth.note(look.queues());
+        let known = std::mem::replace(&mut self.known, look.calls.clone());
+        look.confirm(&known);
+        findings(look, &self.growth)
+    }
+}
+
 pub(crate) fn run(options: &WaitsOptions) -> Result<ExitCode, Failure> {
     let binderfs = Binderfs::find(&options.inspect)?;
     if options.watch { watch(&binderfs, options) } else { look(&binderfs, options) }
@@ -153,17 +176,14 @@ pub(crate) fn run(options: &WaitsOptions) -> Result<ExitCode, Failure> {
 
 /// Tells who waits, and what was found, once.
 fn look(binderfs: &Binderfs, options: &WaitsOptions) -> Result<ExitCode, Failure> {
-    let (mut growth, first) = (Growth::default(), Look::take(binderfs)?);
-    growth.note(first.queues());
-    let mut last = first;
+    let mut last = Look::take(binderfs)?;
+    let mut monitor = WaitMonitor::new(&last);
+    let mut findings = Vec::new();
     for _ in 1..GROWTH_LOOKS {
         thread::sleep(CONFIRM_AFTER);
-        let mut next = Look::take(binderfs)?;
-        growth.note(next.queues());
-        next.confirm(&last);
-        last = next;
+        last = Look::take(binderfs)?;
+        findings = monitor.find(&mut last);
     }
-    let findings = findings(&last, &growth);
     if options.inspect.json {
         print(&to_lines(findings))?;
         return Ok(ExitCode::SUCCESS);
@@ -181,18 +201,12 @@ fn look(binderfs: &Binderfs, options: &WaitsOptions) -> Result<ExitCode, Failure
 fn watch(binderfs: &Binderfs, options: &WaitsOptions) -> Result<ExitCode, Failure> {
     let interval = Duration::from_secs_f64(options.interval);
     let patience = Duration::from_secs_f64(options.longer_than);
-    let mut growth = Growth::default();
     // Since when there is each, and whether it was told.
     let mut known: BTreeMap<String, (Instant, bool)> = BTreeMap::new();
-    let mut last = Look::take(binderfs)?;
+    let mut monitor = WaitMonitor::new(&Look::take(binderfs)?);
     loop {
         thread::sleep(interval);
-        let mut next = Look::take(binderfs)?;
-        growth.note(next.queues());
-        let all = next.calls.clone();
-        next.confirm(&last);
-        let found = findings(&next, &growth);
-        last = Look { calls: all, state: next.state };
+        let found = monitor.find(&mut Look::take(binderfs)?);
         let keys: BTreeSet<String> = found.iter().map(Finding::key).collect();
         for key in known.keys().filter(|key| !keys.contains(*key) && known[*key].1) {
             if !options.inspect.json {

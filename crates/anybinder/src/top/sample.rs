@@ -11,7 +11,7 @@ use crate::inspect::{Binderfs, name_of};
 
 /// The records of one moment, or nearly: each file is of a moment of its own.
 #[derive(Debug)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     at: Instant,
     processes: Vec<ProcessRecord>,
     calls: Vec<CallRecord>,
@@ -61,9 +61,13 @@ pub(super) struct Totals {
 
 impl Sample {
     /// Reads the records of a driver.
-    pub(super) fn take(binderfs: &Binderfs) -> Result<Self, Failure> {
+    pub(crate) fn take(binderfs: &Binderfs) -> Result<Self, Failure> {
+        Self::take_with(binderfs, binderfs.read("transactions.json")?)
+    }
+
+    /// Reads them but for those of calls under way, which the caller has.
+    pub(crate) fn take_with(binderfs: &Binderfs, calls: Vec<CallRecord>) -> Result<Self, Failure> {
         let processes = binderfs.read("processes.json")?;
-        let calls = binderfs.read("transactions.json")?;
         let stats = binderfs.read("stats.json")?;
         Ok(Self::new(Instant::now(), processes, calls, &stats))
     }
@@ -93,7 +97,7 @@ impl Sample {
     }
 
     /// Makes the rows of what has happened since `before`.
-    pub(super) fn rows(&self, before: &Self) -> Vec<ProcessRow> {
+    pub(crate) fn rows(&self, before: &Self) -> Vec<ProcessRow> {
         let seconds = self.seconds_since(before);
         let rows = self.processes.iter().map(|process| {
             let of =

@@ -104,7 +104,7 @@ fn tell(
     let mut report = Report::new(options, shape, max_bytes, Box::new(stdout()))?;
     read(path, |record| {
         report.take(record)?;
-        report.settle()
+        report.settle_if_full()
     })?;
     report.finish()?;
     Ok(ExitCode::SUCCESS)

@@ -13,6 +13,10 @@ use super::stream::TraceSink;
 use crate::cli::TraceReportOptions;
 use crate::failure::{Failure, failed};
 use crate::inspect::RecordTable;
+use crate::log;
+
+/// So much of what is read from a file is printed in one go.
+const TEXT_BYTES: usize = 64 << 10;
 
 /// How a trace is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,22 +71,35 @@ impl Report {
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         let mut text = std::mem::take(&mut self.text);
         let pending: Vec<TracedCall> = self.tracker.take_pending().collect();
+        let mut pending_count = 0;
         for call in &pending {
+            let is_wanted = self.writer.filter.wants(call, &self.tracker, &self.writer.methods);
+            pending_count += usize::from(is_wanted);
             match self.shape {
                 ReportForm::Lines => self.writer.write_pending(&self.tracker, call, &mut text),
-                ReportForm::Json => {
-                    if self.writer.filter.wants(call, &self.tracker, &self.writer.methods) {
-                        let Self { tracker, writer, summary, shape, .. } = &mut self;
-                        put_call(*shape, call, tracker, writer, summary, &mut text);
-                    }
+                ReportForm::Json if is_wanted => {
+                    let Self { tracker, writer, summary, shape, .. } = &mut self;
+                    put_call(*shape, call, tracker, writer, summary, &mut text);
                 }
-                ReportForm::Summary => {}
+                ReportForm::Json | ReportForm::Summary => {}
             }
         }
         if self.shape == ReportForm::Summary {
-            text = summary_text(&self.summary, pending.len());
+            text = summary_text(&self.summary, pending_count);
         }
-        self.print(&text)
+        self.print(&text)?;
+        let given_up = self.tracker.given_up();
+        if given_up > 0 {
+            log::tell(format_args!(
+                "anybinder: the ends of {given_up} calls are not told, for too many were under way"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Prints what was taken, if that is much: of what comes from a file nobody waits for each line.
+    pub(super) fn settle_if_full(&mut self) -> Result<(), Failure> {
+        if self.text.len() >= TEXT_BYTES { self.settle() } else { Ok(()) }
     }
 
     fn print(&mut self, text: &str) -> Result<(), Failure> {
@@ -178,4 +195,57 @@ fn table(head: &str, rows: &[(&str, &SummaryRow)]) -> String {
         ]);
     }
     table.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Read};
+
+    use binder_trace::{MethodNames, SendKind, SendStatus, SentRecord};
+
+    use super::*;
+
+    fn sent(id: u32, from_pid: u32) -> TraceRecord {
+        TraceRecord::Sent(SentRecord {
+            at_ns: 0,
+            device: "binder".into(),
+            id,
+            kind: SendKind::Call,
+            from_pid,
+            from_tid: from_pid,
+            to_pid: 20,
+            to_tid: 0,
+            node: 1,
+            handle: 1,
+            code: 1,
+            flags: 0,
+            data_bytes: 0,
+            offsets_bytes: 0,
+            within: 0,
+            status: SendStatus::Accepted,
+            interface: None,
+            data: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn of_calls_under_way_those_are_counted_that_are_wanted() {
+        let (mut told, out) = io::pipe().unwrap();
+        let filter = TraceFilter { pids: vec![1], ..TraceFilter::default() };
+        let mut report = Report {
+            tracker: CallTracker::default(),
+            writer: LineWriter { filter, methods: MethodNames::default(), max_data_bytes: 0 },
+            summary: Summary::default(),
+            shape: ReportForm::Summary,
+            text: String::new(),
+            out: Box::new(out),
+        };
+        for (id, from_pid) in [(1, 1), (2, 2), (3, 1)] {
+            report.take(sent(id, from_pid)).unwrap();
+        }
+        report.finish().unwrap();
+        let mut text = String::new();
+        told.read_to_string(&mut text).unwrap();
+        assert!(text.ends_with("\n0 calls, 0 one-ways, 2 more under way\n"), "{text}");
+    }
 }

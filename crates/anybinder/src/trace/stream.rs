@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use binder_os::processes::{self, Child, Fork, Signal};
 use binder_os::readiness::{self, Readiness};
@@ -22,7 +23,7 @@ const O_NONBLOCK: i32 = 0o4000;
 const READ_BYTES: usize = 64 << 10;
 
 /// What takes records.
-pub(super) trait TraceSink {
+pub(crate) trait TraceSink {
     /// Takes one.
     fn take(&mut self, record: TraceRecord) -> Result<(), Failure>;
 
@@ -31,7 +32,7 @@ pub(super) trait TraceSink {
 }
 
 /// A trace that a driver tells.
-pub(super) struct TraceSource {
+pub(crate) struct TraceSource {
     file: File,
     path: PathBuf,
     records: RecordStream,
@@ -39,7 +40,7 @@ pub(super) struct TraceSource {
 
 impl TraceSource {
     /// Opens the trace of a binderfs: from here on, all that happens there is told.
-    pub(super) fn open(dir: Option<&Path>, with_data: bool) -> Result<Self, Failure> {
+    pub(crate) fn open(dir: Option<&Path>, with_data: bool) -> Result<Self, Failure> {
         let binderfs = Binderfs::at(binderfs_at(dir)?);
         let name = if with_data { "trace_data.stream" } else { "trace.stream" };
         let path = binderfs.record_path(name);
@@ -80,6 +81,26 @@ impl TraceSource {
                     while self.read_some(sink)? > 0 {}
                     return Ok(status);
                 }
+            }
+        }
+    }
+
+    /// Hands what comes to `sink` until the time is over.
+    pub(crate) fn follow_until(
+        &mut self,
+        deadline: Instant,
+        sink: &mut impl TraceSink,
+    ) -> Result<(), Failure> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let file = [(self.file.as_fd(), Readiness::Read)];
+            let ready =
+                readiness::wait(&file, Some(left)).map_err(failed("waiting for the driver"))?;
+            if ready[0] {
+                self.read_some(sink)?;
+            }
+            if Instant::now() >= deadline {
+                return Ok(());
             }
         }
     }

@@ -1,0 +1,114 @@
+// Where things are: processes push each other away and are drawn to those they know; objects lie around their owners.
+
+import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY, type Simulation, type SimulationNodeDatum } from "d3-force";
+import type { Model } from "./model.ts";
+
+/** The circle of a process. */
+export const PROCESS_RADIUS = 15;
+/** Between the circle of a process and its objects, and between these. */
+const NODE_GAP = 8;
+const NODE_SPACING = 4.2;
+const GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5));
+
+export interface Place extends SimulationNodeDatum {
+  pid: number;
+  x: number;
+  y: number;
+  /** Of the circle around all that belongs to it. */
+  radius: number;
+}
+
+/** How far all objects of a process are from its middle, if it has so many. */
+export function clusterRadius(nodes: number): number {
+  return PROCESS_RADIUS + (nodes === 0 ? 6 : NODE_GAP + NODE_SPACING * Math.sqrt(nodes));
+}
+
+/** Where the object at an index lies, seen from the middle of its owner: as the seeds of a sunflower, without gaps. */
+export function nodeOffset(index: number): [x: number, y: number] {
+  const inner = (PROCESS_RADIUS + NODE_GAP) / NODE_SPACING;
+  const distance = NODE_SPACING * Math.sqrt(index + 0.5 + inner * inner);
+  return [distance * Math.cos(index * GOLDEN_ANGLE), distance * Math.sin(index * GOLDEN_ANGLE)];
+}
+
+export class Layout {
+  places = new Map<number, Place>();
+  private readonly simulation: Simulation<Place, { source: Place; target: Place }>;
+  private shape = "";
+
+  constructor(onMove: () => void) {
+    this.simulation = forceSimulation<Place, { source: Place; target: Place }>([])
+      .force("charge", forceManyBody<Place>().strength((it) => -6 * it.radius).distanceMax(900))
+      .force("collide", forceCollide<Place>((it) => it.radius + 10).strength(0.8))
+      .force("x", forceX<Place>().strength(0.04))
+      .force("y", forceY<Place>().strength(0.05))
+      .on("tick", onMove)
+      .stop();
+  }
+
+  /** Has the places be those of the model's processes, and moves them if something has changed. */
+  arrange(model: Model): void {
+    const pids = [...model.processes.keys()];
+    if (model.nodesOf.has(0)) pids.push(0);
+    const places = new Map<number, Place>();
+    for (const pid of pids) {
+      const radius = clusterRadius(model.nodesOf.get(pid)?.length ?? 0);
+      const place = this.places.get(pid) ?? { pid, radius, ...this.entry(pid, pids.length) };
+      place.radius = radius;
+      places.set(pid, place);
+    }
+    this.places = places;
+    const links = model.acquaintances.flatMap(({ from, to }) => {
+      const [source, target] = [places.get(from), places.get(to)];
+      return source && target ? [{ source, target }] : [];
+    });
+    // Objects that come and go one by one move nothing to speak of.
+    const sizes = [...places.values()].map((it) => Math.round(it.radius / 8));
+    const shape = `${pids.join()} ${sizes.join()} ${links.length}`;
+    if (shape === this.shape) return;
+    const isFirst = this.shape === "";
+    this.shape = shape;
+    this.simulation.nodes([...places.values()]);
+    const distance = (link: { source: Place; target: Place }): number => link.source.radius + link.target.radius + 50;
+    this.simulation.force("link", forceLink<Place, { source: Place; target: Place }>(links).distance(distance).strength(0.12));
+    if (isFirst || matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      this.simulation.alpha(1).tick(isFirst ? 160 : 60);
+    }
+    this.simulation.alpha(isFirst ? 0.05 : 0.3).restart();
+  }
+
+  /** Where a process comes in: on a spiral, so that no two are at one place. */
+  private entry(pid: number, count: number): { x: number; y: number } {
+    const turn = (this.places.size + count + pid) * GOLDEN_ANGLE;
+    const distance = 60 * Math.sqrt(this.places.size + count);
+    return { x: distance * Math.cos(turn), y: distance * Math.sin(turn) };
+  }
+
+  /** What is at a point: an object, or else a process. */
+  at(model: Model, x: number, y: number): { pid: number; node: number | null } | null {
+    for (const place of this.places.values()) {
+      const [dx, dy] = [x - place.x, y - place.y];
+      if (Math.hypot(dx, dy) > place.radius + 6) continue;
+      if (place.pid !== 0 && Math.hypot(dx, dy) <= PROCESS_RADIUS + 3) return { pid: place.pid, node: null };
+      const count = model.nodesOf.get(place.pid)?.length ?? 0;
+      let [best, least] = [-1, 6];
+      for (let index = 0; index < count; index += 1) {
+        const [nx, ny] = nodeOffset(index);
+        const distance = Math.hypot(dx - nx, dy - ny);
+        if (distance < least) [best, least] = [index, distance];
+      }
+      if (best >= 0) return { pid: place.pid, node: best };
+    }
+    return null;
+  }
+
+  box(): { x: number; y: number; width: number; height: number } {
+    let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+    for (const { x, y, radius } of this.places.values()) {
+      left = Math.min(left, x - radius);
+      right = Math.max(right, x + radius);
+      top = Math.min(top, y - radius);
+      bottom = Math.max(bottom, y + radius + 14);
+    }
+    return left > right ? { x: -100, y: -100, width: 200, height: 200 } : { x: left, y: top, width: right - left, height: bottom - top };
+  }
+}
