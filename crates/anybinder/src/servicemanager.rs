@@ -146,5 +146,5 @@ fn manager_options(options: &ServicemanagerOptions) -> Result<ManagerOptions, Fa
             .map_err(|error| Failure::new(wrong(path), error).advise(advice))?,
         None => Declarations::default(),
     };
-    Ok(ManagerOptions { policy, declarations, dialect: options.dialect })
+    Ok(ManagerOptions { policy, declarations, dialect: options.dialect, max_threads: 0 })
 }
