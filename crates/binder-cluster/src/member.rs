@@ -76,8 +76,9 @@ struct OwnService {
     /// Of the key that was written last.
     sharing: Sharing,
     phase: ServicePhase,
-    /// The generation that was withdrawn last; the directory may have it still.
-    withdrawn: Option<i64>,
+    /// The generation whose withdrawal was asked for last, and whether that is known to be done. The directory may have
+    /// it still, but it is never acted for again.
+    withdrawal: Option<(i64, bool)>,
 }
 
 /// What is to be done with a service's key.
@@ -207,7 +208,7 @@ impl ClusterMember {
             ClusterEvent::Withdrawn { request } => {
                 if let Some(write) = self.finish_write(request) {
                     if let Some(service) = self.services.get_mut(&write.name) {
-                        service.withdrawn = write.withdraws;
+                        service.withdrawal = write.withdraws.map(|generation| (generation, true));
                     }
                     self.settle(&write.name);
                 }
@@ -387,7 +388,8 @@ impl ClusterMember {
     // The services of this machine.
 
     fn want(&mut self, name: String, sharing: Sharing) {
-        let idle = OwnService { wanted: None, sharing, phase: ServicePhase::Idle, withdrawn: None };
+        let idle =
+            OwnService { wanted: None, sharing, phase: ServicePhase::Idle, withdrawal: None };
         let service = self.services.entry(name.clone()).or_insert(idle);
         service.wanted = Some(sharing);
         self.unsettled.insert(name);
@@ -472,7 +474,7 @@ impl ClusterMember {
     /// Claims a name, or withdraws it, or does neither.
     fn write(&mut self, now: Duration, name: &str, lease: LeaseId) {
         let Some(&service) = self.services.get(name) else { return };
-        let OwnService { wanted, sharing, phase, withdrawn } = service;
+        let OwnService { wanted, sharing, phase, withdrawal } = service;
         let key_of = |sharing| ServiceKey::of(name, sharing, &self.options.address);
         let found = |sharing| self.directory.get(&key_of(sharing));
         let ours = found(sharing).filter(|found| found.lease == lease).map(|it| it.generation);
@@ -480,8 +482,16 @@ impl ClusterMember {
             (ServicePhase::Writing, _) => return,
             (ServicePhase::Owned { .. }, Some(wanted)) if wanted == sharing => return,
             (ServicePhase::Owned { generation }, _) => KeyStep::Withdraw(generation),
-            // It is gone, but nobody has told so yet.
-            (ServicePhase::Idle, _) if ours.is_some() && ours == withdrawn => return,
+            (ServicePhase::Idle, _)
+                if let Some((generation, is_done)) = withdrawal
+                    && ours == Some(generation) =>
+            {
+                if is_done {
+                    // It is gone, but nobody has told so yet.
+                    return;
+                }
+                KeyStep::Withdraw(generation)
+            }
             (ServicePhase::Idle, None) => match ours {
                 Some(generation) => KeyStep::Withdraw(generation),
                 // A claim that is still on its way is withdrawn when it is heard of.
@@ -517,6 +527,9 @@ impl ClusterMember {
         if let Some(service) = self.services.get_mut(name) {
             service.phase = ServicePhase::Writing;
             service.sharing = sharing;
+            if let Some(generation) = withdraws {
+                service.withdrawal = Some((generation, false));
+            }
         }
         let write = PendingWrite { name: name.into(), lease, withdraws, asked_at: now };
         self.writes.insert(request, write);
@@ -604,7 +617,7 @@ impl ClusterMember {
         }
         if !self.services.contains_key(&instance.name) {
             let (sharing, phase) = (instance.sharing, ServicePhase::Idle);
-            let gone = OwnService { wanted: None, sharing, phase, withdrawn: None };
+            let gone = OwnService { wanted: None, sharing, phase, withdrawal: None };
             self.services.insert(instance.name.clone(), gone);
         }
         self.settle(&instance.name);
