@@ -54,7 +54,11 @@ pub(crate) fn run(options: &ImportOptions) -> Result<(), Failure> {
             }
             let gone = Arc::downgrade(&proxy);
             let gone_key = key.clone();
-            let forget = move || drop(gone.upgrade().map(|proxy| proxy.forget(&gone_key)));
+            let forget = move || {
+                if let Some(proxy) = gone.upgrade() {
+                    proxy.forget(&gone_key);
+                }
+            };
             match connect(options, &credentials, &address, generation, forget) {
                 Ok(found) => {
                     let object = found.object.clone();

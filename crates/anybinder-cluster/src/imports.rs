@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use binder_cluster::{Instance, MachineAddress, Sharing};
 use service_manager::{AccessAction, Balancing, ManagerServer};
@@ -20,6 +20,8 @@ use crate::store::SharedMember;
 
 /// How long a look-up waits for a service of another machine.
 const BRING_TIME: Duration = Duration::from_secs(5);
+/// For so long the same machines are not tried again.
+const FAILURE_TIME: Duration = Duration::from_millis(250);
 /// What an importer says when it is registered.
 pub(crate) const READY: &str = "ready";
 
@@ -52,6 +54,8 @@ struct ImportsShared {
 struct ImportsState {
     by_name: BTreeMap<String, Importer>,
     waiting: usize,
+    /// Which sources an importer could not reach lately.
+    failures: BTreeMap<String, (Vec<ImportSource>, Instant)>,
 }
 
 /// A process that stands for a service.
@@ -113,6 +117,10 @@ impl Imports {
             return true;
         }
         if sources.is_empty() {
+            return false;
+        }
+        state.failures.retain(|_, (_, at)| at.elapsed() < FAILURE_TIME);
+        if state.failures.get(name).is_some_and(|(failed, _)| *failed == sources) {
             return false;
         }
         match self.start(name, sources) {
@@ -230,7 +238,12 @@ impl Imports {
         let importer = {
             let mut state = self.state();
             let is_it = state.by_name.get(name).is_some_and(|it| it.pid() == pid);
-            if is_it { state.by_name.remove(name) } else { None }
+            let importer = if is_it { state.by_name.remove(name) } else { None };
+            if let Some(importer) = importer.as_ref().filter(|importer| !importer.is_ready) {
+                let failure = (importer.sources.clone(), Instant::now());
+                state.failures.insert(name.to_owned(), failure);
+            }
+            importer
         };
         self.0.changed.notify_all();
         self.0.manager.change_registry(|it| {

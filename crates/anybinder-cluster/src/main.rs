@@ -35,7 +35,11 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            tracing::error!("{failure}");
+            match cli.command {
+                Command::Serve(_) => eprintln!("anybinder-cluster: {failure}"),
+                // Its manager goes on, and tries again when somebody asks.
+                Command::Import(_) => tracing::warn!("{failure}"),
+            }
             ExitCode::FAILURE
         }
     }

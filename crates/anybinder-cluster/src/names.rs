@@ -80,7 +80,9 @@ fn follow(receiver: &Receiver<Followed>, imports: &Imports, manager: &ManagerSer
             Err(RecvTimeoutError::Disconnected) => return,
         }
         awaited.retain(|name| manager.with_registry(|registry| registry.is_awaited(name)));
-        awaited.iter().for_each(|name| drop(imports.begin(name)));
+        for name in &awaited {
+            imports.begin(name);
+        }
     }
 }
 

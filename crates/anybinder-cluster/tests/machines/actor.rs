@@ -138,7 +138,10 @@ pub(crate) struct DeathWatch {
 impl DeathWatch {
     pub(crate) fn of(object: &SpIBinder) -> Self {
         let (told, heard) = mpsc::channel();
-        let recipient = DeathRecipient::new(move || drop(told.send(())));
+        let recipient = DeathRecipient::new(move || {
+            // Its test may be over.
+            let _ = told.send(());
+        });
         object.link_to_death(&recipient).unwrap();
         Self { heard, _recipient: recipient }
     }

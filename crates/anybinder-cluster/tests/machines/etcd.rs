@@ -86,6 +86,15 @@ impl Etcd {
         child.wait().unwrap();
     }
 
+    /// The revision at which a name with one owner was claimed.
+    pub(crate) fn generation(&self, name: &str) -> i64 {
+        let key = format!("/anybinder/one:{name}");
+        let told = self.control(&["get", &key, "--write-out=json"]);
+        let created = told.split("\"create_revision\":").nth(1).unwrap();
+        let digits: String = created.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().unwrap()
+    }
+
     /// Runs `etcdctl`.
     pub(crate) fn control(&self, arguments: &[&str]) -> String {
         let endpoints: Vec<_> = self.addresses().iter().map(ToString::to_string).collect();

@@ -6,15 +6,18 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use binder::SpIBinder;
+use binder::binder_impl::{FIRST_CALL_TRANSACTION, IBinderInternal as _, Parcel};
 use binder::service_manager::ServiceManager;
 use binder::transport::driver::DriverDevice;
+use binder::transport::rpc::{RpcSession, TlsCredentials};
 use binder_testkit::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
+use service_manager::{LIST_INSTANCES_TRANSACTION, ServiceInstance};
 use tempfile::TempDir;
 
 use crate::actor::{Service, word_of};
 use crate::authority::Authority;
-use crate::etcd::free_port;
+use crate::etcd::{Etcd, free_port};
 
 /// After so many seconds without a word from a machine others take its names.
 pub(crate) const LEASE: Duration = Duration::from_secs(2);
@@ -133,6 +136,39 @@ impl Machine {
         Client { _device: device, manager }
     }
 
+    /// What this machine's manager knows of all machines.
+    pub(crate) fn instances(&self) -> Vec<ServiceInstance> {
+        let device = DriverDevice::open(&self.device).unwrap();
+        let manager = device.context_object().unwrap();
+        let mut data = Parcel::for_codec(manager.as_remote().unwrap().codec());
+        data.write(&false).unwrap();
+        let told = manager.submit_transact(LIST_INSTANCES_TRANSACTION, data, 0).unwrap();
+        let count: i32 = told.read().unwrap();
+        (0..count).map(|_| ServiceInstance::read(&told).unwrap()).collect()
+    }
+
+    /// Asks another machine's gateway for a service, past all managers.
+    pub(crate) fn session_with(
+        &self,
+        other: &Self,
+        name: &str,
+        etcd: &Etcd,
+    ) -> (RpcSession, SpIBinder) {
+        let file = |name: &str| fs::read(self.dir.join(name)).unwrap();
+        let credentials =
+            TlsCredentials::from_pem(&file("cert.pem"), &file("key.pem"), &file("ca.pem")).unwrap();
+        let session = RpcSession::new();
+        session.set_max_incoming_threads(1);
+        let root = session.connect_inet_tls("localhost", other.port, &credentials).unwrap();
+        let generation = etcd.generation(name);
+        let mut data = Parcel::for_codec(root.as_remote().unwrap().codec());
+        data.write_interface_token("anybinder.cluster.IGateway").unwrap();
+        data.write(name).unwrap();
+        data.write(&generation).unwrap();
+        let told = root.submit_transact(FIRST_CALL_TRANSACTION, data, 0).unwrap();
+        (session, told.read().unwrap())
+    }
+
     fn signal(&self, signal: Signal) {
         let pid = self.manager.as_ref().unwrap().id().try_into().unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
@@ -144,8 +180,15 @@ impl Machine {
         manager.wait().unwrap();
     }
 
+    /// Stops the manager; returns when none of its threads runs.
     pub(crate) fn stop_manager(&self) {
         self.signal(Signal::STOP);
+        let tasks = format!("/proc/{}/task", self.manager.as_ref().unwrap().id());
+        let is_stopped = |task: fs::DirEntry| {
+            let stat = fs::read_to_string(task.path().join("stat")).unwrap();
+            stat.rsplit_once(") ").unwrap().1.starts_with('T')
+        };
+        wait_until(|| fs::read_dir(&tasks).unwrap().all(|task| is_stopped(task.unwrap())));
     }
 
     pub(crate) fn wake_manager(&self) {
