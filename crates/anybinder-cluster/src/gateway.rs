@@ -19,7 +19,7 @@ use binder::{SpIBinder, StatusCode};
 use service_manager::{AccessAction, ManagerServer};
 
 use crate::clock;
-use crate::options::{Failure, ServeOptions, failed};
+use crate::options::{ClusterError, ServeOptions, failed};
 use crate::store::SharedMember;
 
 /// The interface of root objects.
@@ -34,7 +34,7 @@ pub(crate) fn start(
     options: &ServeOptions,
     member: &SharedMember,
     manager: &ManagerServer,
-) -> Result<RpcServer, Failure> {
+) -> Result<RpcServer, ClusterError> {
     let address = &options.advertise;
     let host = options.listen.as_deref().unwrap_or(address.host());
     let nobody = SpIBinder::from_local(Arc::new(GatewayRoot {

@@ -12,8 +12,8 @@ use binder_cluster::MachineAddress;
 
 use crate::balance::{BalancedInstance, BalancedProxy};
 use crate::gateway;
-use crate::imports::READY;
-use crate::options::{Failure, ImportOptions, failed};
+use crate::importers::READY;
+use crate::options::{ClusterError, ImportOptions, failed};
 
 /// On how many threads services of other machines may call back.
 const INCOMING_THREADS: usize = 4;
@@ -28,7 +28,7 @@ struct FoundInstance {
     _recipient: DeathRecipient,
 }
 
-pub(crate) fn run(options: &ImportOptions) -> Result<(), Failure> {
+pub(crate) fn run(options: &ImportOptions) -> Result<(), ClusterError> {
     let credentials = options.credentials.load()?;
     let device = DriverDevice::open(&options.device).map_err(failed("opening the device"))?;
     let mut lines = io::stdin().lock().lines();
@@ -80,12 +80,12 @@ pub(crate) fn run(options: &ImportOptions) -> Result<(), Failure> {
     }
 }
 
-fn nothing() -> Failure {
+fn nothing() -> ClusterError {
     failed("importing a service")("no machine has it")
 }
 
 /// Reads addresses and generations.
-fn parse(line: &str) -> Result<Vec<(MachineAddress, i64)>, Failure> {
+fn parse(line: &str) -> Result<Vec<(MachineAddress, i64)>, ClusterError> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let parsed: Option<Vec<_>> = words
         .chunks(2)
@@ -104,7 +104,7 @@ fn connect(
     address: &MachineAddress,
     generation: i64,
     gone: impl Fn() + Send + Sync + 'static,
-) -> Result<FoundInstance, Failure> {
+) -> Result<FoundInstance, ClusterError> {
     let session = RpcSession::new();
     session.set_max_incoming_threads(INCOMING_THREADS);
     session.set_max_outgoing_connections(CONNECTIONS);
@@ -123,7 +123,7 @@ fn register(
     options: &ImportOptions,
     device: &DriverDevice,
     object: &SpIBinder,
-) -> Result<(), Failure> {
+) -> Result<(), ClusterError> {
     device.start_thread_pool().map_err(failed("starting a thread"))?;
     let manager = ServiceManager::of(device).map_err(failed("asking the service manager"))?;
     let added = manager.add(&options.name, object);

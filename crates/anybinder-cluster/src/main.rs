@@ -3,7 +3,7 @@
 //! `anybinder servicemanager --cluster` starts it. It is a program of its own, so that those who use one machine need
 //! neither carry nor build what speaks to etcd. `names` joins what there is: the manager of a device
 //! (`service-manager`), the state machine of a member (`binder-cluster`) that `store` speaks to etcd for, the `gateway` that
-//! other machines call, and the `imports` that stand for their services here.
+//! other machines call, and the `importers` that stand for their services here.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ mod balance;
 mod clock;
 mod gateway;
 mod importer;
-mod imports;
+mod importers;
 mod names;
 mod options;
 mod serve;
@@ -23,22 +23,22 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use tracing_subscriber::EnvFilter;
 
-use crate::options::{Cli, Command};
+use crate::options::{ClusterCli, ClusterCommand};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = ClusterCli::parse();
     start_log(cli.verbose);
     let done = match &cli.command {
-        Command::Serve(options) => serve::run(options, cli.verbose),
-        Command::Import(options) => importer::run(options),
+        ClusterCommand::Serve(options) => serve::run(options, cli.verbose),
+        ClusterCommand::Import(options) => importer::run(options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             match cli.command {
-                Command::Serve(_) => eprintln!("anybinder-cluster: {failure}"),
+                ClusterCommand::Serve(_) => eprintln!("anybinder-cluster: {failure}"),
                 // Its manager goes on, and tries again when somebody asks.
-                Command::Import(_) => tracing::warn!("{failure}"),
+                ClusterCommand::Import(_) => tracing::warn!("{failure}"),
             }
             ExitCode::FAILURE
         }

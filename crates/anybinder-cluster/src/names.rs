@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use binder::transport::rpc::RpcServer;
 use binder_cluster::{
-    ClusterEvent, DirectoryChange, Instance, MachineAddress, ServiceKey, Sharing,
+    ClusterEvent, DirectoryChange, Instance, MachineAddress, Ownership, ServiceKey,
 };
 use service_manager::{
     AccessPolicy, Declarations, INSTANCES_PER_ANSWER, ManagerServer, RemoteNames, ServiceInstance,
 };
 use tokio::sync::mpsc;
 
-use crate::imports::Imports;
-use crate::options::{Failure, failed};
+use crate::importers::Importers;
+use crate::options::{ClusterError, failed};
 use crate::store::{ClusterListener, SharedMember};
 
 /// The manager's own name, which each machine has.
@@ -27,7 +27,7 @@ const RETRY_TIME: Duration = Duration::from_millis(500);
 /// The names of all machines, for this one's manager.
 pub(crate) struct ClusterNames {
     pub(crate) member: SharedMember,
-    pub(crate) imports: Imports,
+    pub(crate) importers: Importers,
     pub(crate) policy: AccessPolicy,
     pub(crate) declarations: Declarations,
     pub(crate) events: mpsc::UnboundedSender<ClusterEvent>,
@@ -47,10 +47,13 @@ enum Followed {
 }
 
 impl Follower {
-    pub(crate) fn start(imports: &Imports, manager: &ManagerServer) -> Result<Self, Failure> {
+    pub(crate) fn start(
+        importers: &Importers,
+        manager: &ManagerServer,
+    ) -> Result<Self, ClusterError> {
         let (sender, receiver) = channel();
-        let (imports, manager) = (imports.clone(), manager.clone());
-        let run = move || follow(&receiver, &imports, &manager);
+        let (importers, manager) = (importers.clone(), manager.clone());
+        let run = move || follow(&receiver, &importers, &manager);
         let started = thread::Builder::new().name("follower".into()).spawn(run);
         started.map_err(failed("starting a thread"))?;
         Ok(Self(Arc::new(Mutex::new(sender))))
@@ -62,7 +65,7 @@ impl Follower {
     }
 }
 
-fn follow(receiver: &Receiver<Followed>, imports: &Imports, manager: &ManagerServer) {
+fn follow(receiver: &Receiver<Followed>, importers: &Importers, manager: &ManagerServer) {
     let mut awaited = BTreeSet::new();
     loop {
         let next = if awaited.is_empty() {
@@ -72,7 +75,7 @@ fn follow(receiver: &Receiver<Followed>, imports: &Imports, manager: &ManagerSer
         };
         match next {
             Ok(Followed::Changed(name)) => {
-                imports.update(&name);
+                importers.update(&name);
                 awaited.insert(name);
             }
             Ok(Followed::Awaited(name)) => drop(awaited.insert(name)),
@@ -81,7 +84,7 @@ fn follow(receiver: &Receiver<Followed>, imports: &Imports, manager: &ManagerSer
         }
         awaited.retain(|name| manager.with_registry(|registry| registry.is_awaited(name)));
         for name in &awaited {
-            imports.begin(name);
+            importers.begin(name);
         }
     }
 }
@@ -98,12 +101,12 @@ impl RemoteNames for ClusterNames {
             return;
         }
         let name = name.to_owned();
-        let sharing = match self.declarations.get(&name).and_then(|it| it.balancing) {
-            Some(_) => Sharing::Many,
-            None => Sharing::One,
+        let ownership = match self.declarations.get(&name).and_then(|it| it.balancing) {
+            Some(_) => Ownership::Many,
+            None => Ownership::Single,
         };
         let event = if is_there {
-            ClusterEvent::ServiceAdded { name, sharing }
+            ClusterEvent::ServiceAdded { name, ownership }
         } else {
             ClusterEvent::ServiceRemoved { name }
         };
@@ -116,7 +119,7 @@ impl RemoteNames for ClusterNames {
     }
 
     fn bring(&self, name: &str) -> bool {
-        self.imports.bring(name)
+        self.importers.bring(name)
     }
 
     fn instances(&self, after: Option<&ServiceInstance>) -> Vec<ServiceInstance> {
@@ -136,7 +139,7 @@ fn told(instance: &Instance) -> ServiceInstance {
         address: instance.address.to_string(),
         generation: instance.generation,
         since_s: instance.since_s,
-        is_shared: instance.sharing == Sharing::Many,
+        is_shared: instance.ownership == Ownership::Many,
     }
 }
 

@@ -13,17 +13,17 @@ use service_manager::{AccessPolicy, Balancing, Declarations, DialectChoice};
 /// A service manager whose names are those of many machines. `anybinder servicemanager --cluster` starts it.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true)]
-pub(crate) struct Cli {
+pub(crate) struct ClusterCli {
     /// Log more: info, debug, trace. RUST_LOG, if set, decides instead
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: ClusterCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum ClusterCommand {
     /// Be the service manager of a device
     Serve(Box<ServeOptions>),
     /// Stand for a service of another machine; stdin says which machine's
@@ -136,26 +136,26 @@ impl std::str::FromStr for StoreAddress {
 /// Why the program could not do its work.
 #[derive(Debug, thiserror::Error)]
 #[error("{tried}: {answer}")]
-pub(crate) struct Failure {
+pub(crate) struct ClusterError {
     tried: String,
     answer: String,
 }
 
-pub(crate) fn failed<E: Display>(tried: impl Into<String>) -> impl FnOnce(E) -> Failure {
+pub(crate) fn failed<E: Display>(tried: impl Into<String>) -> impl FnOnce(E) -> ClusterError {
     let tried = tried.into();
-    move |error| Failure { tried, answer: error.to_string() }
+    move |error| ClusterError { tried, answer: error.to_string() }
 }
 
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ClusterError> {
     fs::read(path).map_err(failed(format!("reading {}", path.display())))
 }
 
-fn read_text(path: &Path) -> Result<String, Failure> {
+fn read_text(path: &Path) -> Result<String, ClusterError> {
     fs::read_to_string(path).map_err(failed(format!("reading {}", path.display())))
 }
 
 impl CredentialOptions {
-    pub(crate) fn load(&self) -> Result<TlsCredentials, Failure> {
+    pub(crate) fn load(&self) -> Result<TlsCredentials, ClusterError> {
         let (chain, key) = (read(&self.certificate)?, read(&self.key)?);
         let loaded = TlsCredentials::from_pem(&chain, &key, &read(&self.ca)?);
         loaded.map_err(failed("understanding the certificates"))
@@ -172,13 +172,13 @@ impl ServeOptions {
         Duration::from_secs(self.lease)
     }
 
-    pub(crate) fn policy(&self) -> Result<AccessPolicy, Failure> {
+    pub(crate) fn policy(&self) -> Result<AccessPolicy, ClusterError> {
         let Some(path) = &self.policy else { return Ok(AccessPolicy::AllowAll) };
         let parsed = AccessPolicy::parse(&read_text(path)?);
         parsed.map_err(failed(format!("understanding {}", path.display())))
     }
 
-    pub(crate) fn declarations(&self) -> Result<Declarations, Failure> {
+    pub(crate) fn declarations(&self) -> Result<Declarations, ClusterError> {
         let Some(path) = &self.declared else { return Ok(Declarations::default()) };
         let parsed = Declarations::parse(&read_text(path)?);
         parsed.map_err(failed(format!("understanding {}", path.display())))

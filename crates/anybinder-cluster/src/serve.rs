@@ -1,20 +1,21 @@
 //! Brings up a manager and its part in the cluster.
 
 use std::env;
+use std::process;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use binder_cluster::{ClusterMember, MemberOptions};
+use binder_cluster::{ClusterEvent, ClusterMember, MemberOptions};
 use binder_os::processes::Signal;
 use binder_os::signals::SignalStream;
 use service_manager::{ManagerOptions, ManagerServer};
 use tokio::sync::mpsc;
 
 use crate::gateway;
-use crate::imports::{ImporterOptions, Imports};
+use crate::importers::{ImporterOptions, Importers};
 use crate::names::{ClusterNames, Follower, StoreListener};
-use crate::options::{Failure, ServeOptions, failed};
+use crate::options::{ClusterError, ServeOptions, failed};
 use crate::store::{SharedMember, Store};
 
 /// How many threads the driver may ask for. Look-ups of names of other machines wait in them.
@@ -22,8 +23,12 @@ const MANAGER_THREADS: u32 = 31;
 /// How long the manager waits for the first list of names before it serves.
 const FIRST_LIST_TIME: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), Failure> {
-    end_on_signals()?;
+/// How long a manager that ends waits for etcd to take its lease back.
+const LEAVE_TIME: Duration = Duration::from_secs(3);
+
+pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterError> {
+    let (events, received) = mpsc::unbounded_channel();
+    end_on_signals(events.clone())?;
     let (policy, declarations) = (options.policy()?, options.declarations()?);
     let manager_options = ManagerOptions {
         policy: policy.clone(),
@@ -44,14 +49,13 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), Failure> {
         verbose,
         max_waiting: MANAGER_THREADS as usize - 1,
     };
-    let imports = Imports::new(importer_options, member.clone(), manager.clone());
-    let follower = Follower::start(&imports, &manager)?;
-    let (events, received) = mpsc::unbounded_channel();
+    let importers = Importers::new(importer_options, member.clone(), manager.clone());
+    let follower = Follower::start(&importers, &manager)?;
     let address = options.advertise.clone();
     let listener = StoreListener { follower: follower.clone(), gateway, address };
     start_store(options, &member, (events.clone(), received), listener)?;
     let names =
-        ClusterNames { member: member.clone(), imports, policy, declarations, events, follower };
+        ClusterNames { member: member.clone(), importers, policy, declarations, events, follower };
     manager.set_remote_names(Arc::new(names));
     wait_for_names(&member);
     if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
@@ -69,12 +73,9 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), Failure> {
 fn start_store(
     options: &ServeOptions,
     member: &SharedMember,
-    events: (
-        mpsc::UnboundedSender<binder_cluster::ClusterEvent>,
-        mpsc::UnboundedReceiver<binder_cluster::ClusterEvent>,
-    ),
+    events: (mpsc::UnboundedSender<ClusterEvent>, mpsc::UnboundedReceiver<ClusterEvent>),
     listener: StoreListener,
-) -> Result<(), Failure> {
+) -> Result<(), ClusterError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(failed("starting a runtime"))?;
     let (member, store) = (member.clone(), options.cluster.clone());
@@ -83,7 +84,9 @@ fn start_store(
         let run = Store::run(member, &store, address, ttl, events, listener);
         if let Err(error) = runtime.block_on(run) {
             tracing::error!(%error, "the store of names cannot be used");
+            process::exit(1);
         }
+        process::exit(0);
     };
     let started = thread::Builder::new().name("store".into()).spawn(speak);
     started.map(drop).map_err(failed("starting a thread"))
@@ -100,14 +103,19 @@ fn wait_for_names(member: &SharedMember) {
     }
 }
 
-/// Takes SIGTERM and SIGINT as the wish to end. Must come before other threads, which would otherwise die of them.
-fn end_on_signals() -> Result<(), Failure> {
+/// Takes SIGTERM and SIGINT as the wish to end, which comes when other machines know of it, or etcd does not listen.
+/// Must come before other threads, which would otherwise die of them.
+fn end_on_signals(events: mpsc::UnboundedSender<ClusterEvent>) -> Result<(), ClusterError> {
     let signals = SignalStream::block(&[Signal::TERM, Signal::INT]);
     let signals = signals.map_err(failed("blocking signals"))?;
     let wait = move || {
         let arrived = signals.next();
         tracing::info!(?arrived, "ending");
-        std::process::exit(0);
+        if events.send(ClusterEvent::Leave).is_err() {
+            process::exit(0);
+        }
+        thread::sleep(LEAVE_TIME);
+        process::exit(0);
     };
     let started = thread::Builder::new().name("signals".into()).spawn(wait);
     started.map(drop).map_err(failed("starting a thread"))

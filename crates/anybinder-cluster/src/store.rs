@@ -12,7 +12,7 @@ use etcd_client::{
     SortOrder, SortTarget, Txn, TxnOp, TxnOpResponse, WatchOptions,
 };
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::clock;
 use crate::options::StoreAddress;
@@ -59,6 +59,8 @@ pub(crate) struct Store {
     ttl: Duration,
     answers: mpsc::UnboundedSender<ClusterEvent>,
     watch: Option<JoinHandle<()>>,
+    /// Leases that are being given back.
+    revocations: JoinSet<()>,
 }
 
 /// How a request failed.
@@ -70,7 +72,7 @@ enum Failed {
 }
 
 impl Store {
-    /// Speaks to the store until `events` has no sender any more.
+    /// Speaks to the store until the member has left and its lease is given back, or nobody listens.
     pub(crate) async fn run(
         member: SharedMember,
         store: &StoreAddress,
@@ -90,13 +92,28 @@ impl Store {
             .with_require_leader(true);
         let client = Client::connect(&store.endpoints, Some(options)).await?;
         let prefix = store.prefix.clone();
-        let mut this = Self { member, client, prefix, address, ttl, answers, watch: None };
+        let mut this = Self {
+            member,
+            client,
+            prefix,
+            address,
+            ttl,
+            answers,
+            watch: None,
+            revocations: JoinSet::new(),
+        };
         let mut event = Some(ClusterEvent::Tick);
         loop {
+            let mut is_leaving = false;
             while let Some(next) = event {
+                is_leaving |= next == ClusterEvent::Leave;
                 this.member.lock().handle(clock::now(), next);
                 this.carry_out(&listener);
                 event = events.try_recv().ok();
+            }
+            if is_leaving {
+                while this.revocations.join_next().await.is_some() {}
+                return Ok(());
             }
             let due = this.member.lock().poll_deadline().saturating_sub(clock::now());
             event = tokio::select! {
@@ -193,9 +210,10 @@ impl Store {
         });
     }
 
-    fn revoke(&self, lease: LeaseId) {
+    fn revoke(&mut self, lease: LeaseId) {
         let mut client = self.client.clone();
-        tokio::spawn(async move {
+        while self.revocations.try_join_next().is_some() {}
+        self.revocations.spawn(async move {
             let revoked = tokio::time::timeout(REQUEST_TIME, client.lease_revoke(lease.0)).await;
             tracing::debug!(lease = lease.0, is_done = matches!(revoked, Ok(Ok(_))), "revoked");
         });

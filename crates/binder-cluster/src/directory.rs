@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 
 use crate::event::{LeaseId, StoreChange, StoredKey};
-use crate::keys::{Claim, ClaimError, MachineAddress, ServiceKey, Sharing};
+use crate::keys::{Claim, ClaimError, MachineAddress, Ownership, ServiceKey};
 
 /// A service of one machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Instance {
     /// Its name.
     pub name: String,
     /// Whether it is one of many.
-    pub sharing: Sharing,
+    pub ownership: Ownership,
     /// Where it is served.
     pub address: MachineAddress,
     /// The revision at which its machine came by the name: of two that say they are the owner, the later is.
@@ -113,7 +113,7 @@ fn instance(key: &ServiceKey, stored: &StoredKey) -> Result<Instance, ClaimError
     let Claim { address, since_s } = Claim::parse(key, &stored.value)?;
     Ok(Instance {
         name: key.name.clone(),
-        sharing: key.sharing(),
+        ownership: key.ownership(),
         address,
         generation: stored.created,
         lease: stored.lease,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::directory::DirectoryChange;
-use crate::keys::{ClaimError, ServiceKey, Sharing};
+use crate::keys::{ClaimError, Ownership, ServiceKey};
 
 /// A lease, by the store's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,12 +56,14 @@ pub enum ClaimOutcome {
 pub enum ClusterEvent {
     /// Nothing but that time has passed.
     Tick,
+    /// This machine leaves: its lease is given back, and none is asked for again.
+    Leave,
     /// This machine has a service that other machines may call.
     ServiceAdded {
         /// Its name.
         name: String,
         /// Whether it is one of many.
-        sharing: Sharing,
+        ownership: Ownership,
     },
     /// It has it no more.
     ServiceRemoved {

@@ -20,10 +20,10 @@ const VALUE_HEAD: &str = "anybinder 1";
 
 /// How many machines serve a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Sharing {
+pub enum Ownership {
     /// One at a time, its owner; others that have such a service take over when it is gone.
     #[default]
-    One,
+    Single,
     /// Each that has such a service.
     Many,
 }
@@ -125,18 +125,18 @@ pub enum ClaimError {
 impl ServiceKey {
     /// The key by which this machine serves a name.
     #[must_use]
-    pub fn of(name: &str, sharing: Sharing, machine: &MachineAddress) -> Self {
-        let instance = match sharing {
-            Sharing::One => None,
-            Sharing::Many => Some(machine.clone()),
+    pub fn of(name: &str, ownership: Ownership, machine: &MachineAddress) -> Self {
+        let instance = match ownership {
+            Ownership::Single => None,
+            Ownership::Many => Some(machine.clone()),
         };
         Self { name: name.to_owned(), instance }
     }
 
     /// Whether one machine serves the name, or many.
     #[must_use]
-    pub fn sharing(&self) -> Sharing {
-        if self.instance.is_none() { Sharing::One } else { Sharing::Many }
+    pub fn ownership(&self) -> Ownership {
+        if self.instance.is_none() { Ownership::Single } else { Ownership::Many }
     }
 
     /// Reads a key, without the prefix that all have.
@@ -238,7 +238,6 @@ impl From<&ServiceKey> for String {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 
@@ -246,8 +245,8 @@ mod tests {
     fn keys_and_values_are_read_as_they_were_written() {
         for address in ["tls://a.example:4000", "tls://[fd00::1]:1", "tls://192.0.2.1:65535"] {
             let address: MachineAddress = address.parse().unwrap();
-            for sharing in [Sharing::One, Sharing::Many] {
-                let key = ServiceKey::of("com.example.IFoo/default", sharing, &address);
+            for ownership in [Ownership::Single, Ownership::Many] {
+                let key = ServiceKey::of("com.example.IFoo/default", ownership, &address);
                 assert_eq!(ServiceKey::parse(key.to_string().as_bytes()), Ok(key.clone()));
                 let claim = Claim { address: address.clone(), since_s: 17 };
                 assert_eq!(Claim::parse(&key, claim.to_value().as_bytes()), Ok(claim));

@@ -23,5 +23,5 @@ pub use event::{
     ClaimOutcome, ClusterEffect, ClusterEvent, LeaseId, RequestId, StoreChange, StoredKey,
 };
 pub use fence::Fence;
-pub use keys::{AddressError, Claim, ClaimError, MachineAddress, ServiceKey, Sharing};
+pub use keys::{AddressError, Claim, ClaimError, MachineAddress, Ownership, ServiceKey};
 pub use member::{ClusterMember, MemberOptions};

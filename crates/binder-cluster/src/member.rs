@@ -10,7 +10,7 @@ use crate::event::{
     ClaimOutcome, ClusterEffect, ClusterEvent, LeaseId, RequestId, StoreChange, StoredKey,
 };
 use crate::fence::Fence;
-use crate::keys::{MachineAddress, ServiceKey, Sharing};
+use crate::keys::{MachineAddress, Ownership, ServiceKey};
 
 use alloc::sync::Arc;
 
@@ -72,9 +72,9 @@ enum LeaseState {
 #[derive(Debug, Clone, Copy)]
 struct OwnService {
     /// `None` once it is gone and its key is not deleted yet.
-    wanted: Option<Sharing>,
+    wanted: Option<Ownership>,
     /// Of the key that was written last.
-    sharing: Sharing,
+    ownership: Ownership,
     phase: ServicePhase,
     /// The generation whose withdrawal was asked for last, and whether that is known to be done. The directory may have
     /// it still, but it is never acted for again.
@@ -84,7 +84,7 @@ struct OwnService {
 /// What is to be done with a service's key.
 enum KeyStep {
     /// Make it.
-    Claim(Sharing),
+    Claim(Ownership),
     /// Delete it, if it is of this generation.
     Withdraw(i64),
     /// It is ours, as the directory knows.
@@ -200,7 +200,8 @@ impl ClusterMember {
         self.end_lease_by_clock(now);
         match event {
             ClusterEvent::Tick => {}
-            ClusterEvent::ServiceAdded { name, sharing } => self.want(name, sharing),
+            ClusterEvent::Leave => self.leave(now),
+            ClusterEvent::ServiceAdded { name, ownership } => self.want(name, ownership),
             ClusterEvent::ServiceRemoved { name } => self.unwant(&name),
             ClusterEvent::Leased { request, lease, ttl } => self.leased(now, request, lease, ttl),
             ClusterEvent::LeaseGone { request } => self.lease_gone(now, request),
@@ -367,6 +368,14 @@ impl ClusterMember {
         self.effects.push_back(ClusterEffect::StopAll);
     }
 
+    fn leave(&mut self, now: Duration) {
+        if let LeaseState::Held { lease, .. } = self.lease {
+            self.lose_lease(now);
+            self.effects.push_back(ClusterEffect::Revoke { lease });
+        }
+        self.lease = LeaseState::None { retry_at: Duration::MAX };
+    }
+
     fn go_on_with_lease(&mut self, now: Duration) {
         match self.lease {
             LeaseState::None { retry_at } if now >= retry_at => {
@@ -387,11 +396,11 @@ impl ClusterMember {
 
     // The services of this machine.
 
-    fn want(&mut self, name: String, sharing: Sharing) {
+    fn want(&mut self, name: String, ownership: Ownership) {
         let idle =
-            OwnService { wanted: None, sharing, phase: ServicePhase::Idle, withdrawal: None };
+            OwnService { wanted: None, ownership, phase: ServicePhase::Idle, withdrawal: None };
         let service = self.services.entry(name.clone()).or_insert(idle);
-        service.wanted = Some(sharing);
+        service.wanted = Some(ownership);
         self.unsettled.insert(name);
     }
 
@@ -439,7 +448,7 @@ impl ClusterMember {
 
     fn own(&mut self, name: &str, generation: i64) {
         let Some(service) = self.services.get_mut(name) else { return };
-        if service.wanted != Some(service.sharing) {
+        if service.wanted != Some(service.ownership) {
             // Its service went, or is another now: the key goes, too.
             return;
         }
@@ -474,13 +483,13 @@ impl ClusterMember {
     /// Claims a name, or withdraws it, or does neither.
     fn write(&mut self, now: Duration, name: &str, lease: LeaseId) {
         let Some(&service) = self.services.get(name) else { return };
-        let OwnService { wanted, sharing, phase, withdrawal } = service;
-        let key_of = |sharing| ServiceKey::of(name, sharing, &self.options.address);
-        let found = |sharing| self.directory.get(&key_of(sharing));
-        let ours = found(sharing).filter(|found| found.lease == lease).map(|it| it.generation);
+        let OwnService { wanted, ownership, phase, withdrawal } = service;
+        let key_of = |ownership| ServiceKey::of(name, ownership, &self.options.address);
+        let found = |ownership| self.directory.get(&key_of(ownership));
+        let ours = found(ownership).filter(|found| found.lease == lease).map(|it| it.generation);
         let step = match (phase, wanted) {
             (ServicePhase::Writing, _) => return,
-            (ServicePhase::Owned { .. }, Some(wanted)) if wanted == sharing => return,
+            (ServicePhase::Owned { .. }, Some(wanted)) if wanted == ownership => return,
             (ServicePhase::Owned { generation }, _) => KeyStep::Withdraw(generation),
             (ServicePhase::Idle, _)
                 if let Some((generation, is_done)) = withdrawal
@@ -501,7 +510,7 @@ impl ClusterMember {
                 }
             },
             (ServicePhase::Idle, Some(wanted)) => match (ours, found(wanted)) {
-                (Some(generation), _) if wanted == sharing => KeyStep::Own(generation),
+                (Some(generation), _) if wanted == ownership => KeyStep::Own(generation),
                 (Some(generation), _) => KeyStep::Withdraw(generation),
                 (None, None) => KeyStep::Claim(wanted),
                 (None, Some(found)) if found.lease == lease => KeyStep::Claim(wanted),
@@ -510,11 +519,11 @@ impl ClusterMember {
             },
         };
         self.give_up(name);
-        let sharing = match step {
+        let ownership = match step {
             KeyStep::Claim(wanted) => wanted,
-            KeyStep::Withdraw(_) | KeyStep::Own(_) => sharing,
+            KeyStep::Withdraw(_) | KeyStep::Own(_) => ownership,
         };
-        let key = ServiceKey::of(name, sharing, &self.options.address);
+        let key = ServiceKey::of(name, ownership, &self.options.address);
         let request = self.next_request();
         let (effect, withdraws) = match step {
             KeyStep::Own(generation) => return self.own(name, generation),
@@ -526,7 +535,7 @@ impl ClusterMember {
         self.effects.push_back(effect);
         if let Some(service) = self.services.get_mut(name) {
             service.phase = ServicePhase::Writing;
-            service.sharing = sharing;
+            service.ownership = ownership;
             if let Some(generation) = withdraws {
                 service.withdrawal = Some((generation, false));
             }
@@ -578,7 +587,7 @@ impl ClusterMember {
     fn give_up_unlisted(&mut self, revision: i64) {
         let is_unlisted = |name: &str, service: &OwnService| match service.phase {
             ServicePhase::Owned { generation } if generation <= revision => {
-                let key = ServiceKey::of(name, service.sharing, &self.options.address);
+                let key = ServiceKey::of(name, service.ownership, &self.options.address);
                 self.directory.get(&key).is_none_or(|found| found.generation != generation)
             }
             ServicePhase::Owned { .. } | ServicePhase::Idle | ServicePhase::Writing => false,
@@ -616,8 +625,8 @@ impl ClusterMember {
             return;
         }
         if !self.services.contains_key(&instance.name) {
-            let (sharing, phase) = (instance.sharing, ServicePhase::Idle);
-            let gone = OwnService { wanted: None, sharing, phase, withdrawal: None };
+            let (ownership, phase) = (instance.ownership, ServicePhase::Idle);
+            let gone = OwnService { wanted: None, ownership, phase, withdrawal: None };
             self.services.insert(instance.name.clone(), gone);
         }
         self.settle(&instance.name);

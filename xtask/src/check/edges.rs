@@ -66,6 +66,12 @@ const RULES: &[Rule] = &[
     rule("libbinder", &["parcel", "pidns", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
     rule("binder-build", &[], Purity::Free),
     rule("service-manager", &["libbinder"], Purity::Free),
+    rule("binder-cluster", &[], Purity::Pure),
+    rule(
+        "anybinder-cluster",
+        &["binder-cluster", "binder-os", "libbinder", "service-manager"],
+        Purity::Free,
+    ),
     rule("procview", &["pidns", "binder-os", "fuse-wire"], Purity::Free),
     rule(
         "anybinder",

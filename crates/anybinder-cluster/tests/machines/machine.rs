@@ -174,6 +174,12 @@ impl Machine {
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
     }
 
+    /// Has the manager end, as who is told to.
+    pub(crate) fn end_manager(&mut self) {
+        self.signal(Signal::TERM);
+        assert!(self.manager.take().unwrap().wait().unwrap().success());
+    }
+
     pub(crate) fn kill_manager(&mut self) {
         let mut manager = self.manager.take().unwrap();
         manager.kill().unwrap();

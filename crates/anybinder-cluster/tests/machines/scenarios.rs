@@ -22,6 +22,7 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("a_manager_that_was_stopped_does_not_act_as_the_owner", a_stopped_manager_is_no_owner),
     ("a_machine_that_is_cut_off_stops_and_comes_back", a_machine_that_is_cut_off_stops),
     ("what_was_found_stays_while_etcd_is_away_and_its_deaths_are_told_later", etcd_is_away),
+    ("a_manager_that_ends_leaves_its_names_at_once", a_manager_that_ends_leaves),
     ("many_instances_take_turns", many_instances_take_turns),
     ("who_may_not_call_or_is_not_believed_is_not_there", rules_are_kept),
 ];
@@ -178,6 +179,24 @@ fn etcd_is_away(place: &Place) {
     death.wait(LEASE * 3);
     client.find("test.third", "third");
     assert_eq!(word_of(&found_other).as_deref(), Ok("other"), "nobody else has died");
+}
+
+fn a_manager_that_ends_leaves(place: &Place) {
+    let etcd = Etcd::start(1);
+    let options = MachineOptions::new(etcd.url());
+    let [here, mut there, elsewhere] = [0, 1, 2].map(|number| place.machine(number, &options));
+    let client = here.client();
+    let _services = (there.serve(NAME, "first"), elsewhere.client());
+    let found = client.find(NAME, "first");
+    let _second = elsewhere.serve(NAME, "second");
+    let death = DeathWatch::of(&found);
+    let key = format!("/anybinder/one:{NAME}");
+    let before = etcd.generation(NAME);
+    there.end_manager();
+    assert!(!etcd.control(&["get", &key]).contains(&there.address()), "its key is gone with it");
+    death.wait(LEASE);
+    client.find(NAME, "second");
+    assert!(etcd.generation(NAME) > before);
 }
 
 fn many_instances_take_turns(place: &Place) {

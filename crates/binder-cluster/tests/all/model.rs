@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use binder_cluster::{
     Claim, ClusterEffect, ClusterEvent, ClusterMember, DirectoryChange, MachineAddress,
-    MemberOptions, RequestId, ServiceKey, Sharing,
+    MemberOptions, Ownership, RequestId, ServiceKey,
 };
 
 use crate::store::Store;
@@ -125,7 +125,7 @@ impl World {
                 if !self.nodes[member].is_stopped && self.nodes[member].has.insert(name) {
                     let event = ClusterEvent::ServiceAdded {
                         name: NAMES[name].into(),
-                        sharing: sharing(name),
+                        ownership: ownership(name),
                     };
                     self.handle(member, event);
                 }
@@ -330,7 +330,7 @@ impl World {
     /// Whoever acts as the owner of a name with one owner is it by the store's word, and nobody else acts so.
     fn check_owners(&self) {
         for (number, name) in NAMES.iter().enumerate() {
-            let key_of = |node: &Node| ServiceKey::of(name, sharing(number), &node.address);
+            let key_of = |node: &Node| ServiceKey::of(name, ownership(number), &node.address);
             let mut acting = Vec::new();
             for (member, node) in self.nodes.iter().enumerate() {
                 let Some(generation) = node.member.generation(name, self.clock(member)) else {
@@ -347,7 +347,7 @@ impl World {
                 );
                 acting.push(member);
             }
-            let is_one = sharing(number) == Sharing::One;
+            let is_one = ownership(number) == Ownership::Single;
             assert!(!is_one || acting.len() <= 1, "{name} has the owners {acting:?}");
         }
     }
@@ -364,20 +364,24 @@ impl World {
             assert_eq!(node.instances, stored, "what member {member} has heard of");
             for &name in &node.has {
                 let owns = node.member.generation(NAMES[name], self.clock(member)).is_some();
-                assert!(owns || sharing(name) == Sharing::One, "{} of {member}", NAMES[name]);
+                assert!(
+                    owns || ownership(name) == Ownership::Single,
+                    "{} of {member}",
+                    NAMES[name]
+                );
             }
         }
-        for name in 0..NAMES.len() {
-            let has_any = self.nodes.iter().any(|node| node.has.contains(&name));
-            let is_served = stored.iter().any(|(of, _)| of == NAMES[name]);
-            assert_eq!(has_any, is_served, "{} is served if somebody has it", NAMES[name]);
+        for (number, name) in NAMES.iter().enumerate() {
+            let has_any = self.nodes.iter().any(|node| node.has.contains(&number));
+            let is_served = stored.iter().any(|(of, _)| of == name);
+            assert_eq!(has_any, is_served, "{name} is served if somebody has it");
         }
     }
 }
 
 /// One of the names is of many.
-fn sharing(name: usize) -> Sharing {
-    if name == 2 { Sharing::Many } else { Sharing::One }
+fn ownership(name: usize) -> Ownership {
+    if name == 2 { Ownership::Many } else { Ownership::Single }
 }
 
 fn request_of(effect: &ClusterEffect) -> Option<RequestId> {
@@ -408,6 +412,7 @@ fn answered_by(event: &ClusterEvent) -> Option<RequestId> {
         | ClusterEvent::Compacted { request }
         | ClusterEvent::Failed { request } => Some(*request),
         ClusterEvent::Tick
+        | ClusterEvent::Leave
         | ClusterEvent::ServiceAdded { .. }
         | ClusterEvent::ServiceRemoved { .. } => None,
     }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use binder_cluster::{Instance, MachineAddress, Sharing};
+use binder_cluster::{Instance, MachineAddress, Ownership};
 use service_manager::{AccessAction, Balancing, ManagerServer};
 
 use crate::options::CredentialOptions;
@@ -39,19 +39,19 @@ pub(crate) struct ImporterOptions {
 
 /// The importers of this machine.
 #[derive(Debug, Clone)]
-pub(crate) struct Imports(Arc<ImportsShared>);
+pub(crate) struct Importers(Arc<ImportersShared>);
 
 #[derive(Debug)]
-struct ImportsShared {
+struct ImportersShared {
     options: ImporterOptions,
     member: SharedMember,
     manager: ManagerServer,
-    state: Mutex<ImportsState>,
+    state: Mutex<ImportersState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct ImportsState {
+struct ImportersState {
     by_name: BTreeMap<String, Importer>,
     waiting: usize,
     /// Which sources an importer could not reach lately.
@@ -75,17 +75,17 @@ struct ImportSource {
     generation: i64,
 }
 
-impl Imports {
+impl Importers {
     pub(crate) fn new(
         options: ImporterOptions,
         member: SharedMember,
         manager: ManagerServer,
     ) -> Self {
         let (state, changed) = (Mutex::default(), Condvar::new());
-        Self(Arc::new(ImportsShared { options, member, manager, state, changed }))
+        Self(Arc::new(ImportersShared { options, member, manager, state, changed }))
     }
 
-    fn state(&self) -> MutexGuard<'_, ImportsState> {
+    fn state(&self) -> MutexGuard<'_, ImportersState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,7 +95,7 @@ impl Imports {
         let elsewhere = |it: &&Instance| it.address != self.0.options.own_address;
         let found: Vec<Instance> = member.directory().of(name).filter(elsewhere).cloned().collect();
         drop(member);
-        let owner = found.iter().find(|it| it.sharing == Sharing::One).cloned();
+        let owner = found.iter().find(|it| it.ownership == Ownership::Single).cloned();
         let found = owner.map_or(found, |owner| vec![owner]);
         self.0.manager.with_registry(|registry| {
             let policy = registry.policy();
@@ -146,7 +146,7 @@ impl Imports {
             return state.by_name.get(name).is_some_and(|importer| importer.is_ready);
         }
         state.waiting += 1;
-        let is_open = |state: &mut ImportsState| {
+        let is_open = |state: &mut ImportersState| {
             state.by_name.get(name).is_some_and(|importer| !importer.is_ready)
         };
         let waited = self.0.changed.wait_timeout_while(state, BRING_TIME, is_open);
