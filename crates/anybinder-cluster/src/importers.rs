@@ -53,6 +53,8 @@ struct ImportersShared {
 #[derive(Debug, Default)]
 struct ImportersState {
     by_name: BTreeMap<String, Importer>,
+    /// Those that were killed and are not reaped yet, by their processes: another may stand for the name already.
+    ending: BTreeMap<i32, Importer>,
     waiting: usize,
     /// Which sources an importer could not reach lately.
     failures: BTreeMap<String, (Vec<ImportSource>, Instant)>,
@@ -152,13 +154,13 @@ impl Importers {
         let waited = self.0.changed.wait_timeout_while(state, BRING_TIME, is_open);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;
-        match state.by_name.get_mut(name) {
-            Some(importer) if !importer.is_ready => {
+        match state.by_name.get(name).map(|importer| importer.is_ready) {
+            Some(false) => {
                 tracing::warn!(name, "a service of another machine is not within reach");
-                importer.kill();
+                state.kill(name);
                 false
             }
-            Some(_) => true,
+            Some(true) => true,
             None => false,
         }
     }
@@ -175,7 +177,7 @@ impl Importers {
         let pid = importer.pid();
         let is_one = self.balancing(name).is_none();
         if sources.is_empty() || (is_one && sources != importer.sources) {
-            importer.kill();
+            state.kill(name);
             drop(state);
             // Who looks for it before the driver has told of the death finds the next.
             return self.0.manager.change_registry(|it| it.withdraw_import(name, pid));
@@ -238,7 +240,8 @@ impl Importers {
         let importer = {
             let mut state = self.state();
             let is_it = state.by_name.get(name).is_some_and(|it| it.pid() == pid);
-            let importer = if is_it { state.by_name.remove(name) } else { None };
+            let ending = state.ending.remove(&pid);
+            let importer = if is_it { state.by_name.remove(name) } else { ending };
             if let Some(importer) = importer.as_ref().filter(|importer| !importer.is_ready) {
                 let failure = (importer.sources.clone(), Instant::now());
                 state.failures.insert(name.to_owned(), failure);
@@ -254,6 +257,16 @@ impl Importers {
             importer.kill();
             let ended = importer.child.wait();
             tracing::info!(name, pid, ?ended, "an importer has ended");
+        }
+    }
+}
+
+impl ImportersState {
+    /// Kills the importer of a name; the thread that follows it reaps it.
+    fn kill(&mut self, name: &str) {
+        if let Some(mut importer) = self.by_name.remove(name) {
+            importer.kill();
+            self.ending.insert(importer.pid(), importer);
         }
     }
 }

@@ -110,7 +110,8 @@ mod tests {
                 { "id": "lib", "deps": [edge("a", None), edge("c", Some("dev")), edge("a", None)] },
             ] },
         });
-        let names: Vec<_> = linked(&metadata, &["ours"]).iter().map(|it| it["name"].clone()).collect();
+        let names: Vec<_> =
+            linked(&metadata, &["ours"]).iter().map(|it| it["name"].clone()).collect();
         assert_eq!(names, ["a"]);
     }
 }
