@@ -152,7 +152,7 @@ pub(crate) struct StoreListener {
 
 impl ClusterListener for StoreListener {
     fn stop_all(&self) {
-        tracing::warn!("this machine has lost its lease: it serves no other machine");
+        tracing::warn!("this machine has no lease any more: it serves no other machine");
         self.gateway.end_sessions();
     }
 

@@ -4,6 +4,7 @@ use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{self, Child, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc;
 
 use binder::binder_impl::{
@@ -23,8 +24,14 @@ const CALL_BACK: TransactionCode = FIRST_CALL_TRANSACTION + 1;
 /// Takes a descriptor.
 const TAKE_FILE: TransactionCode = FIRST_CALL_TRANSACTION + 2;
 
+/// Answers how often the word was told.
+const COUNT: TransactionCode = FIRST_CALL_TRANSACTION + 3;
+
 /// A service that says one word.
-struct Word(String);
+struct Word {
+    word: String,
+    told: AtomicI32,
+}
 
 impl Remotable for Word {
     fn get_descriptor() -> &'static str {
@@ -38,7 +45,11 @@ impl Remotable for Word {
         reply: &mut BorrowedParcel<'_>,
     ) -> Result<(), StatusCode> {
         match code {
-            TELL => reply.write(&self.0),
+            TELL => {
+                self.told.fetch_add(1, Ordering::Relaxed);
+                reply.write(&self.word)
+            }
+            COUNT => reply.write(&self.told.load(Ordering::Relaxed)),
             CALL_BACK => {
                 let callback: SpIBinder = data.read()?;
                 reply.write(&word_of(&callback)?)
@@ -67,7 +78,7 @@ pub(crate) fn serve(arguments: &[String]) -> ExitCode {
 }
 
 pub(crate) fn new_word(word: &str) -> SpIBinder {
-    Binder::new(Word(word.to_owned())).as_binder()
+    Binder::new(Word { word: word.to_owned(), told: AtomicI32::new(0) }).as_binder()
 }
 
 /// A process that serves a word at a device.
@@ -116,6 +127,11 @@ fn call(
 /// What a service says.
 pub(crate) fn word_of(object: &SpIBinder) -> Result<String, StatusCode> {
     call(object, TELL, |_| Ok(()))?.read()
+}
+
+/// How often it has said so, to anybody.
+pub(crate) fn count_of(object: &SpIBinder) -> i32 {
+    call(object, COUNT, |_| Ok(())).unwrap().read().unwrap()
 }
 
 /// What a service hears from an object of ours.

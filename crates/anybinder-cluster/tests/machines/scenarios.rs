@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use binder::StatusCode;
 use binder_testkit::wait_until;
 
-use crate::actor::{DeathWatch, call_back, new_word, send_file, word_of};
+use crate::actor::{DeathWatch, call_back, count_of, new_word, send_file, word_of};
 use crate::etcd::{Etcd, url_of};
 use crate::machine::{LEASE, MachineOptions, Place};
 use crate::relay::Relay;
@@ -112,6 +112,8 @@ fn a_stopped_manager_is_no_owner(place: &Place) {
     assert_eq!(word_of(&direct).as_deref(), Ok("first"));
     let death = DeathWatch::of(&found);
     let begun = Instant::now();
+    let service = machines[1].client().find(NAME, "first");
+    let count = count_of(&service);
     machines[1].stop_manager();
     thread::scope(|scope| {
         let late = scope.spawn(|| word_of(&direct));
@@ -122,6 +124,7 @@ fn a_stopped_manager_is_no_owner(place: &Place) {
         assert!(late.join().unwrap().is_err(), "it served a call without a lease");
     });
     assert!(word_of(&direct).is_err());
+    assert_eq!(count_of(&service), count, "the call came to the service all the same");
     assert_eq!(word_of(&client.check(NAME).unwrap()).as_deref(), Ok("second"));
 }
 
