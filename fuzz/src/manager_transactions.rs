@@ -13,7 +13,8 @@ use binder::transport::{
 };
 use binder::{SpIBinder, StatusCode};
 use service_manager::{
-    AccessPolicy, CallingContext, ClientCounter, Declarations, DialectChoice, Manager, ObjectId,
+    AccessPolicy, CallingContext, ClientCounter, Declarations, DialectChoice, Elsewhere, Manager,
+    ObjectId,
 };
 
 const DESCRIPTOR: &str = "android.os.IServiceManager";
@@ -81,7 +82,7 @@ fn transact(
     // Read from its start, as what was received.
     let _ = data.set_data_position(0);
     let mut reply = Parcel::for_codec(Arc::clone(codec) as Arc<dyn ObjectCodec>);
-    let served = manager.transact(&caller, code, &data, &mut reply);
+    let served = manager.transact(&caller, code, &data, &mut reply, Elsewhere::Nowhere);
     if served.is_ok() {
         assert!(!reply.bytes().is_empty(), "an answer says at least that all is well");
     }

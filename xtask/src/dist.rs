@@ -18,7 +18,8 @@ use std::process::Command;
 use crate::Failure;
 use crate::workspace::{root, succeed, target_dir};
 pub(crate) use architecture::Architecture;
-pub(crate) use program::build as build_program;
+use program::CLUSTER_PROGRAM;
+pub(crate) use program::{PROGRAM, build as build_program};
 
 /// How artefacts are made.
 #[derive(clap::Args)]
@@ -32,7 +33,7 @@ pub(crate) struct DistOptions {
     )]
     architectures: Vec<Architecture>,
 
-    /// Pack this program instead of a new one, whatever its size: to try the rest. It must run without libraries
+    /// Pack this program instead of new ones, whatever its size: to try the rest. It must run without libraries
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
 
@@ -50,11 +51,14 @@ pub(crate) fn run(options: &DistOptions) -> Result<(), Failure> {
     }
     fs::create_dir_all(&place)?;
     for &architecture in &options.architectures {
-        let program = match &options.program {
-            Some(program) => program::strip(program, &place.join("program"))?,
-            None => program::build(architecture)?,
+        let (program, cluster) = match &options.program {
+            Some(program) => (program::strip(program, &place.join("program"))?, None),
+            None => (
+                program::build(PROGRAM, architecture)?,
+                Some(program::build(CLUSTER_PROGRAM, architecture)?),
+            ),
         };
-        make(architecture, &program, &place, &options.debian)?;
+        make(architecture, (&program, cluster.as_deref()), &place, &options.debian)?;
     }
     fs::remove_file(place.join("program")).or_else(|error| match &options.program {
         Some(_) => Err(error),
@@ -66,7 +70,7 @@ pub(crate) fn run(options: &DistOptions) -> Result<(), Failure> {
 /// Makes the artefacts of one processor, and starts them.
 fn make(
     architecture: Architecture,
-    program: &Path,
+    (program, cluster): (&Path, Option<&Path>),
     place: &Path,
     debian: &Path,
 ) -> Result<(), Failure> {
@@ -79,6 +83,11 @@ fn make(
     let starter = architecture.starter()?;
     trial::start_alone(&bare, &starter)?;
     tree::lay_out(&bare, &starter, architecture, &installed)?;
+    if let Some(cluster) = cluster {
+        let bare = format!("{CLUSTER_PROGRAM}-{version}-{}-linux", architecture.name());
+        fs::copy(cluster, place.join(bare))?;
+        tree::add_program(cluster, CLUSTER_PROGRAM, &installed)?;
+    }
     let package = place.join(format!("anybinder_{version}_{}.deb", architecture.debian()));
     deb::pack(&installed, architecture, &package)?;
     let archive = place.join(format!("anybinder-{version}-{}.oci.tar", architecture.debian()));

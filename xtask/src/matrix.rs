@@ -92,7 +92,7 @@ fn share(options: &MatrixOptions) -> Result<PathBuf, Failure> {
     fs::create_dir_all(&programs)?;
     let program = match &options.program {
         Some(program) => program.clone(),
-        None => dist::build_program(architecture)?,
+        None => dist::build_program(dist::PROGRAM, architecture)?,
     };
     fs::copy(program, programs.join("anybinder"))?;
     if !options.no_checks {

@@ -27,9 +27,9 @@ pub(crate) use inspect::{
 };
 pub(crate) use limits::{Limit, limits};
 pub(crate) use manager::{
-    DumpPriority, ManagerArguments, ServiceArguments, ServiceCallOptions, ServiceCommand,
-    ServiceDumpOptions, ServiceListOptions, ServiceNameOptions, ServiceShellOptions,
-    ServiceWaitOptions, ServicemanagerOptions,
+    ClusterArguments, DumpPriority, ManagerArguments, ServiceArguments, ServiceCallOptions,
+    ServiceCommand, ServiceDumpOptions, ServiceListOptions, ServiceNameOptions,
+    ServiceShellOptions, ServiceWaitOptions, ServicemanagerOptions,
 };
 pub(crate) use oci::{ListHookOptions, OciOptions};
 pub(crate) use procview::{

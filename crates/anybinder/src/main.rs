@@ -6,6 +6,7 @@
 mod bench;
 mod broker;
 mod cli;
+mod cluster;
 mod completions;
 mod demo;
 mod doctor;
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse_and_check();
     let colors = if worlds::makes_log(&cli.command) { Colors::None } else { Colors::AtTerminal };
     log::start(cli.verbose, colors);
-    let done = require_proc(&cli.command).and_then(|()| perform(cli.command));
+    let done = require_proc(&cli.command).and_then(|()| perform(cli.command, cli.verbose));
     let status = done.unwrap_or_else(|failure| {
         failure.print();
         ExitCode::FAILURE
@@ -52,7 +53,7 @@ fn main() -> ExitCode {
     status
 }
 
-fn perform(command: Command) -> Result<ExitCode, Failure> {
+fn perform(command: Command, verbose: u8) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(options) => run::run(&options),
         Command::World(command) => worlds::run(&command),
@@ -70,7 +71,7 @@ fn perform(command: Command) -> Result<ExitCode, Failure> {
         Command::Log(options) => inspect::log(&options),
         Command::Trace(options) => trace::run(&options),
         Command::Web(options) => web::run(&options),
-        Command::Servicemanager(options) => servicemanager::run(&options),
+        Command::Servicemanager(options) => servicemanager::run(&options, verbose),
         Command::Service(arguments) => service::run(&arguments),
         Command::Bench(bench) => bench::run(&bench),
         Command::DemoCast(options) => demo::play(&options),

@@ -1,6 +1,7 @@
 //! `anybinder service`: Android's `service`, `dumpsys` and `cmd`, over the service manager of a device.
 
 mod call;
+mod cluster;
 mod dump;
 mod hex;
 mod shell;
@@ -35,6 +36,7 @@ struct Asked {
 pub(crate) fn run(arguments: &ServiceArguments) -> Result<ExitCode, Failure> {
     let asked = Asked::of(arguments)?;
     match &arguments.command {
+        ServiceCommand::List(options) if options.cluster => cluster::list(&asked),
         ServiceCommand::List(options) => list(&asked, options),
         ServiceCommand::Check(options) => check(&asked, options),
         ServiceCommand::Wait(options) => wait(&asked, options),

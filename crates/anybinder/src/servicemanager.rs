@@ -12,6 +12,7 @@ use binder_os::signals::SignalStream;
 use service_manager::{AccessPolicy, Declarations, ManagerOptions, ManagerServer};
 
 use crate::cli::{ManagerArguments, ServicemanagerOptions};
+use crate::cluster;
 use crate::demo::this_program;
 use crate::driver;
 use crate::failure::{Failure, failed};
@@ -20,7 +21,10 @@ use crate::log;
 /// How often a manager in the background looks whether its device is still the one of its path.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
-pub(crate) fn run(options: &ServicemanagerOptions) -> Result<ExitCode, Failure> {
+pub(crate) fn run(options: &ServicemanagerOptions, verbose: u8) -> Result<ExitCode, Failure> {
+    if options.cluster.cluster.is_some() {
+        return Err(cluster::become_manager(options, &options.cluster, verbose));
+    }
     let manager_options = manager_options(options)?;
     let claim = || {
         log::write_in_background()?;
@@ -146,5 +150,5 @@ fn manager_options(options: &ServicemanagerOptions) -> Result<ManagerOptions, Fa
             .map_err(|error| Failure::new(wrong(path), error).advise(advice))?,
         None => Declarations::default(),
     };
-    Ok(ManagerOptions { policy, declarations, dialect: options.dialect })
+    Ok(ManagerOptions { policy, declarations, dialect: options.dialect, max_threads: 0 })
 }

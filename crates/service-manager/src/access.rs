@@ -13,6 +13,8 @@ pub enum AccessAction {
     Find,
     /// To list all names.
     List,
+    /// To call a service from another machine, which finds it by its name.
+    Call,
 }
 
 /// Who may do what.
@@ -40,6 +42,8 @@ enum Subject {
     Everybody,
     User(u32),
     Label(Glob),
+    /// Another machine, by what its certificate says: a URI or a host's name.
+    Machine(Glob),
 }
 
 /// A pattern in which `*` stands for any text, and `?` for one character.
@@ -59,8 +63,9 @@ pub struct PolicyError {
 impl AccessPolicy {
     /// Reads a policy: lines `allow ACTIONS WHO [NAMES]`, with `#` before comments.
     ///
-    /// ACTIONS are `add`, `find`, `list`, with commas between them, or `*`; WHO is `uid=NUMBER`, `label=PATTERN` or
-    /// `*`; NAMES is a pattern of names, `*` if it is left out, and says nothing of `list`.
+    /// ACTIONS are `add`, `find`, `list`, `call`, with commas between them, or `*`; WHO is `uid=NUMBER`, `label=PATTERN`,
+    /// `machine=PATTERN` or `*`, which is everybody on this machine; NAMES is a pattern of names, `*` if it is left out,
+    /// and says nothing of `list`.
     ///
     /// # Errors
     ///
@@ -84,6 +89,34 @@ impl AccessPolicy {
         }
     }
 
+    /// Whether a machine, by one of these identities, may do that to services of a name. A rule of `*` is of none.
+    #[must_use]
+    pub fn permits_machine(&self, identities: &[String], action: AccessAction, name: &str) -> bool {
+        match self {
+            Self::AllowAll => true,
+            Self::SameUser(_) => false,
+            Self::Rules(rules) => rules.iter().any(|rule| {
+                let is_meant = |identity: &String| match &rule.who {
+                    Subject::Machine(glob) => glob.matches(identity),
+                    Subject::Everybody | Subject::User(_) | Subject::Label(_) => false,
+                };
+                rule.is_about(action, name) && identities.iter().any(is_meant)
+            }),
+        }
+    }
+
+    /// Whether there is a machine that may call services of a name.
+    #[must_use]
+    pub fn shares(&self, name: &str) -> bool {
+        match self {
+            Self::AllowAll => true,
+            Self::SameUser(_) => false,
+            Self::Rules(rules) => rules.iter().any(|rule| {
+                matches!(rule.who, Subject::Machine(_)) && rule.is_about(AccessAction::Call, name)
+            }),
+        }
+    }
+
     /// Whether callers have to show their security label.
     #[must_use]
     pub fn wants_labels(&self) -> bool {
@@ -103,7 +136,7 @@ impl AccessRule {
             _ => return Err("a rule is `allow ACTIONS WHO [NAMES]`".into()),
         };
         let actions = if actions == "*" {
-            vec![AccessAction::Add, AccessAction::Find, AccessAction::List]
+            vec![AccessAction::Add, AccessAction::Find, AccessAction::List, AccessAction::Call]
         } else {
             actions.split(',').map(action).collect::<Result<_, _>>()?
         };
@@ -115,9 +148,14 @@ impl AccessRule {
             Subject::Everybody => true,
             Subject::User(uid) => caller.uid == *uid,
             Subject::Label(glob) => caller.label.as_deref().is_some_and(|it| glob.matches(it)),
+            Subject::Machine(_) => false,
         };
+        is_meant && self.is_about(action, name)
+    }
+
+    fn is_about(&self, action: AccessAction, name: &str) -> bool {
         let is_named = action == AccessAction::List || self.names.matches(name);
-        is_meant && is_named && self.actions.contains(&action)
+        is_named && self.actions.contains(&action)
     }
 }
 
@@ -126,7 +164,8 @@ fn action(word: &str) -> Result<AccessAction, String> {
         "add" => Ok(AccessAction::Add),
         "find" => Ok(AccessAction::Find),
         "list" => Ok(AccessAction::List),
-        _ => Err(format!("'{word}' is none of add, find, list, *")),
+        "call" => Ok(AccessAction::Call),
+        _ => Err(format!("'{word}' is none of add, find, list, call, *")),
     }
 }
 
@@ -140,7 +179,10 @@ fn subject(word: &str) -> Result<Subject, String> {
             Ok(Subject::User(uid))
         }
         Some(("label", pattern)) => Ok(Subject::Label(Glob(pattern.to_owned()))),
-        Some(_) | None => Err(format!("'{word}' is none of uid=NUMBER, label=PATTERN, *")),
+        Some(("machine", pattern)) => Ok(Subject::Machine(Glob(pattern.to_owned()))),
+        Some(_) | None => {
+            Err(format!("'{word}' is none of uid=NUMBER, label=PATTERN, machine=PATTERN, *"))
+        }
     }
 }
 
@@ -180,6 +222,7 @@ impl fmt::Display for AccessAction {
             Self::Add => "add",
             Self::Find => "find",
             Self::List => "list",
+            Self::Call => "call",
         })
     }
 }
@@ -222,6 +265,25 @@ mod tests {
         assert!(policy.permits(&caller(7, None), AccessAction::Add, "anything"));
         assert!(policy.wants_labels());
         assert!(!AccessPolicy::parse("allow find uid=1").unwrap().wants_labels());
+    }
+
+    #[test]
+    fn other_machines_have_rules_of_their_own() {
+        let policy = AccessPolicy::parse(
+            "allow * *\n\
+             allow call machine=spiffe://here/* com.example.*\n\
+             allow add,find machine=*.example com.*\n",
+        )
+        .unwrap();
+        let permits = |identity: &str, action, name| {
+            policy.permits_machine(&["x".into(), identity.into()], action, name)
+        };
+        assert!(permits("spiffe://here/a", AccessAction::Call, "com.example.a"));
+        assert!(!permits("spiffe://there/a", AccessAction::Call, "com.example.a"));
+        assert!(!permits("spiffe://here/a", AccessAction::Call, "com.other"));
+        assert!(permits("b.example", AccessAction::Add, "com.other"));
+        assert!(policy.shares("com.example.a") && !policy.shares("com.other"));
+        assert!(!AccessPolicy::SameUser(0).shares("x") && AccessPolicy::AllowAll.shares("x"));
     }
 
     #[test]

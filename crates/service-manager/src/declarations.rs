@@ -1,6 +1,8 @@
 //! Services that the system says there are, running or not: what Android has in its VINTF manifest.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
 use crate::request::ServiceAddress;
 
@@ -17,6 +19,42 @@ pub struct Declaration {
     pub address: Option<ServiceAddress>,
     /// The name of the service that opens connections to it.
     pub accessor: Option<String>,
+    /// How its instances on several machines are used; one machine at a time has it if nothing is said.
+    pub balancing: Option<Balancing>,
+}
+
+/// Which of a service's instances on several machines a call goes to. Their roots have no state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Balancing {
+    /// The same as the call before, as long as that is there.
+    PickFirst,
+    /// The next.
+    RoundRobin,
+    /// The one that has the fewest calls of this machine.
+    LeastBusy,
+}
+
+impl FromStr for Balancing {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "pick-first" => Ok(Self::PickFirst),
+            "round-robin" => Ok(Self::RoundRobin),
+            "least-busy" => Ok(Self::LeastBusy),
+            _ => Err(format!("'{word}' is none of pick-first, round-robin, least-busy")),
+        }
+    }
+}
+
+impl fmt::Display for Balancing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PickFirst => "pick-first",
+            Self::RoundRobin => "round-robin",
+            Self::LeastBusy => "least-busy",
+        })
+    }
 }
 
 /// A line that declares nothing.
@@ -30,7 +68,7 @@ pub struct DeclarationError {
 }
 
 impl Declarations {
-    /// Reads declarations: lines `NAME [apex=NAME] [address=IP:PORT] [accessor=NAME]`, with `#` before comments.
+    /// Reads declarations: lines `NAME [apex=NAME] [address=IP:PORT] [accessor=NAME] [instances=BALANCING]`, with `#` before comments.
     ///
     /// # Errors
     ///
@@ -84,9 +122,10 @@ impl Declaration {
             Some(("apex", name)) => self.updatable_via_apex = Some(name.to_owned()),
             Some(("accessor", name)) => self.accessor = Some(name.to_owned()),
             Some(("address", place)) => self.address = Some(address(place)?),
+            Some(("instances", word)) => self.balancing = Some(word.parse()?),
             Some(_) | None => {
                 return Err(format!(
-                    "'{word}' is none of apex=NAME, address=IP:PORT, accessor=NAME"
+                    "'{word}' is none of apex=NAME, address=IP:PORT, accessor=NAME, instances=BALANCING"
                 ));
             }
         }
@@ -112,7 +151,7 @@ mod tests {
              a.b.IFoo/default apex=com.x\n\
              a.b.IFoo/other address=::1:99\n\
              a.b.IBar/default accessor=a.b.IBar/accessor apex=com.x\n\
-             plain\n",
+             plain instances=round-robin\n",
         )
         .unwrap();
         assert_eq!(declared.instances("a.b.IFoo").collect::<Vec<_>>(), ["default", "other"]);
@@ -121,14 +160,20 @@ mod tests {
         assert_eq!(updated, ["a.b.IBar/default", "a.b.IFoo/default"]);
         let address = declared.get("a.b.IFoo/other").and_then(|it| it.address.clone());
         assert_eq!(address, Some(ServiceAddress { ip: "::1".into(), port: 99 }));
+        assert_eq!(declared.get("plain").unwrap().balancing, Some(Balancing::RoundRobin));
         assert!(declared.get("plain").is_some() && declared.get("plane").is_none());
     }
 
     #[test]
     fn a_line_that_declares_nothing_is_named() {
-        for (text, line) in
-            [("a\na", 2), ("a port=3", 1), ("a address=x", 1), ("a address=x:y", 1), ("\na b", 2)]
-        {
+        for (text, line) in [
+            ("a\na", 2),
+            ("a port=3", 1),
+            ("a address=x", 1),
+            ("a address=x:y", 1),
+            ("a instances=3", 1),
+            ("\na b", 2),
+        ] {
             assert_eq!(Declarations::parse(text).unwrap_err().line, line, "{text}");
         }
     }

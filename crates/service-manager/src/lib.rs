@@ -4,7 +4,8 @@
 //! `dialects` (whose release of the interface the caller speaks) and `wire` (parcels to requests and back). The
 //! [`ServiceRegistry`] decides: it is a state machine without system calls, which takes requests, notices of deaths and
 //! the passing of time, and leaves effects behind - callbacks to be told, objects to be forgotten. [`AccessPolicy`] and
-//! [`Declarations`] are what its user configured.
+//! [`Declarations`] are what its user configured. [`RemoteNames`] are those of other machines, where there is a
+//! cluster (`anybinder-cluster`).
 
 #![forbid(unsafe_code)]
 
@@ -13,15 +14,17 @@ mod declarations;
 mod dialects;
 mod manager;
 mod registry;
+mod remote;
 mod request;
 mod server;
 mod wire;
 
 pub use access::{AccessAction, AccessPolicy, PolicyError};
-pub use declarations::{Declaration, DeclarationError, Declarations};
+pub use declarations::{Balancing, Declaration, DeclarationError, Declarations};
 pub use dialects::DialectChoice;
-pub use manager::{ClientCounter, Manager};
+pub use manager::{ClientCounter, Elsewhere, Manager, TransactOutcome};
 pub use registry::{ObjectTable, RegistryEffect, ServiceRegistry};
+pub use remote::{INSTANCES_PER_ANSWER, LIST_INSTANCES_TRANSACTION, RemoteNames, ServiceInstance};
 pub use request::{
     CallingContext, Denial, FoundService, ManagerAnswer, ManagerRequest, ObjectId, ServiceAddress,
 };

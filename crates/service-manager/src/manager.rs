@@ -14,6 +14,7 @@ use binder::{DeathRecipient, ExceptionCode, IBinder as _, SpIBinder, StatusCode}
 
 use crate::dialects::Dialects;
 use crate::registry::{ObjectTable, RegistryEffect, ServiceRegistry};
+use crate::remote::RemoteNames;
 use crate::request::{
     CallingContext, Denial, FoundService, ManagerAnswer, ManagerRequest, ObjectId,
 };
@@ -36,11 +37,29 @@ pub trait ClientCounter: Send {
 }
 
 /// A service manager.
-#[derive(Debug)]
 pub struct Manager {
     registry: ServiceRegistry,
     dialects: Dialects,
     objects: KnownObjects,
+    remote: Option<Arc<dyn RemoteNames>>,
+}
+
+/// Whether a service that is not registered may be brought from another machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// The manager says what is missing, and answers when it was looked for.
+    Look,
+    /// It answers that there is none.
+    Nowhere,
+}
+
+/// What becomes of a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TransactOutcome {
+    /// It is answered.
+    Answered,
+    /// It is not: a service of this name, which the caller may find, is not registered.
+    Missing(String),
 }
 
 /// The objects that the registry refers to, and those of the request that is handled.
@@ -78,7 +97,35 @@ impl Manager {
             note_death,
         };
         let registry = ServiceRegistry::new(policy, declarations);
-        Self { registry, dialects: Dialects::new(dialect), objects }
+        Self { registry, dialects: Dialects::new(dialect), objects, remote: None }
+    }
+
+    /// Tells names of this machine to others, and finds theirs by them.
+    pub fn set_remote_names(&mut self, remote: Arc<dyn RemoteNames>) {
+        self.remote = Some(remote);
+    }
+
+    /// Whose names there are beside its own.
+    #[must_use]
+    pub fn remote_names(&self) -> Option<&Arc<dyn RemoteNames>> {
+        self.remote.as_ref()
+    }
+
+    /// The service of this machine that is registered by a name.
+    #[must_use]
+    pub fn local_service(&self, name: &str) -> Option<SpIBinder> {
+        self.objects.binder(self.registry.local_object(name)?)
+    }
+
+    /// What it decides by.
+    #[must_use]
+    pub fn registry(&self) -> &ServiceRegistry {
+        &self.registry
+    }
+
+    /// The same, to change what other machines have.
+    pub fn registry_mut(&mut self) -> &mut ServiceRegistry {
+        &mut self.registry
     }
 
     /// Serves a transaction whose parcel stands before the interface token, and tells whom it concerns.
@@ -92,11 +139,12 @@ impl Manager {
         code: TransactionCode,
         data: &BorrowedParcel<'_>,
         reply: &mut BorrowedParcel<'_>,
-    ) -> Result<(), StatusCode> {
+        elsewhere: Elsewhere,
+    ) -> Result<TransactOutcome, StatusCode> {
         let done = match data.read_token_form(DESCRIPTOR)? {
-            TokenForm::Full => self.transact_aidl(caller, code, data, reply),
+            TokenForm::Full => self.transact_aidl(caller, code, data, reply, elsewhere),
             TokenForm::Policy | TokenForm::PolicyAndWorkSource => {
-                self.transact_by_hand(caller, code, data, reply)
+                self.transact_by_hand(caller, code, data, reply, elsewhere)
             }
         };
         self.settle();
@@ -164,12 +212,17 @@ impl Manager {
         code: TransactionCode,
         data: &BorrowedParcel<'_>,
         reply: &mut BorrowedParcel<'_>,
-    ) -> Result<(), StatusCode> {
+        elsewhere: Elsewhere,
+    ) -> Result<TransactOutcome, StatusCode> {
         let (dialect, method) = self.dialect_of(caller.pid, code, data)?;
         let has_union = dialect.answers_with_union(method);
         let answer = match wire::read_request(method, has_union, data) {
             Ok(request) => {
+                let wanted = self.wanted(caller, &request, elsewhere);
                 let answer = self.handle(caller, request);
+                if let (Some(name), true) = (wanted, is_nothing(&answer)) {
+                    return Ok(TransactOutcome::Missing(name));
+                }
                 if answer.is_ok() {
                     self.learn(caller.pid, code, method);
                 }
@@ -181,7 +234,19 @@ impl Manager {
             }
             Err(status) => return Err(status),
         };
-        wire::write_answer(&answer, has_union, reply)
+        wire::write_answer(&answer, has_union, reply).map(|()| TransactOutcome::Answered)
+    }
+
+    /// The name of a service that is looked for, if other machines may have it.
+    fn wanted(
+        &self,
+        caller: &CallingContext,
+        request: &ManagerRequest<SpIBinder>,
+        elsewhere: Elsewhere,
+    ) -> Option<String> {
+        let ManagerRequest::Find { name, .. } = request else { return None };
+        let is_looked_for = elsewhere == Elsewhere::Look && self.remote.is_some();
+        (is_looked_for && self.registry.may_find(caller, name)).then(|| name.clone())
     }
 
     /// Finds out which method is meant, of which dialect.
@@ -241,12 +306,19 @@ impl Manager {
         code: TransactionCode,
         data: &BorrowedParcel<'_>,
         reply: &mut BorrowedParcel<'_>,
-    ) -> Result<(), StatusCode> {
+        elsewhere: Elsewhere,
+    ) -> Result<TransactOutcome, StatusCode> {
         let (request, index) = by_hand::read_request(code, data)?;
-        match self.handle(caller, request) {
+        let wanted = self.wanted(caller, &request, elsewhere);
+        let answer = self.handle(caller, request);
+        if let (Some(name), true) = (wanted, is_nothing(&answer)) {
+            return Ok(TransactOutcome::Missing(name));
+        }
+        match answer {
             Ok(answer) => by_hand::write_answer(&answer, index, reply),
             Err(_) => Err(StatusCode::PERMISSION_DENIED),
         }
+        .map(|()| TransactOutcome::Answered)
     }
 
     fn handle(
@@ -262,8 +334,8 @@ impl Manager {
         answer.map(|answer| self.objects.named(answer))
     }
 
-    /// Does what the registry wants done, and forgets objects that it does not refer to.
-    fn settle(&mut self) {
+    /// Does what the registry wants done, after it was changed, and forgets objects that it does not refer to.
+    pub fn settle(&mut self) {
         while let Some(effect) = self.registry.poll_effect() {
             match effect {
                 RegistryEffect::Registered { callback, name, service } => {
@@ -281,6 +353,12 @@ impl Manager {
                     });
                 }
                 RegistryEffect::Forget(object) => self.drop_unless_used(object),
+                RegistryEffect::LocalChanged { name, is_there } => {
+                    self.remote.iter().for_each(|it| it.local_changed(&name, is_there));
+                }
+                RegistryEffect::Awaited { name } => {
+                    self.remote.iter().for_each(|it| it.awaited(&name));
+                }
             }
         }
         for object in std::mem::take(&mut self.objects.fresh) {
@@ -294,6 +372,10 @@ impl Manager {
             self.dialects.forget(object);
         }
     }
+}
+
+fn is_nothing(answer: &Result<ManagerAnswer<SpIBinder>, Denial>) -> bool {
+    matches!(answer, Ok(ManagerAnswer::Found(FoundService::Nothing)))
 }
 
 /// Whether a parcel holds the arguments of a method, and nothing else. It stands where it stood.
@@ -375,6 +457,12 @@ impl KnownObjects {
         if let Err(status) = told {
             tracing::debug!(descriptor, %status, "a callback is not told");
         }
+    }
+}
+
+impl fmt::Debug for Manager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Manager").field("registry", &self.registry).finish_non_exhaustive()
     }
 }
 

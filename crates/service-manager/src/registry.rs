@@ -1,6 +1,6 @@
 //! The services of a device, who waits for them, and who is told of their clients.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use binder::ExceptionCode;
 use binder::service_manager::ServiceDebugInfo;
@@ -54,6 +54,18 @@ pub enum RegistryEffect {
     },
     /// The registry does not refer to the object any more.
     Forget(ObjectId),
+    /// A service of this machine was registered, or is gone.
+    LocalChanged {
+        /// Its name.
+        name: String,
+        /// Whether it is registered.
+        is_there: bool,
+    },
+    /// Somebody waits for a service that is not registered.
+    Awaited {
+        /// Its name.
+        name: String,
+    },
 }
 
 /// When clients are counted.
@@ -89,6 +101,8 @@ pub struct ServiceRegistry {
     references: BTreeMap<ObjectId, usize>,
     /// How many services and listeners each user has.
     entries: BTreeMap<u32, u32>,
+    /// Processes that stand for services of other machines: what these may have here was decided before they began.
+    importers: BTreeSet<i32>,
     effects: VecDeque<RegistryEffect>,
 }
 
@@ -101,6 +115,8 @@ struct Service {
     has_clients: bool,
     /// Somebody is about to get it, and counts as a client until that is counted.
     is_awaited: bool,
+    /// It stands for a service of another machine.
+    is_import: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -121,8 +137,62 @@ impl ServiceRegistry {
             client_listeners: BTreeMap::new(),
             references: BTreeMap::new(),
             entries: BTreeMap::new(),
+            importers: BTreeSet::new(),
             effects: VecDeque::new(),
         }
+    }
+
+    /// Takes what a process registers for a service of another machine, from now on; or no more.
+    pub fn set_importer(&mut self, pid: i32, is_one: bool) {
+        if is_one {
+            self.importers.insert(pid);
+        } else {
+            self.importers.remove(&pid);
+        }
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &AccessPolicy {
+        &self.policy
+    }
+
+    /// What is said of services, running or not.
+    #[must_use]
+    pub fn declarations(&self) -> &Declarations {
+        &self.declarations
+    }
+
+    /// Whether a caller may find a service of that name.
+    #[must_use]
+    pub fn may_find(&self, caller: &CallingContext, name: &str) -> bool {
+        self.permits(caller, AccessAction::Find, name)
+    }
+
+    /// Whether somebody waits for a service of that name, and none is registered.
+    #[must_use]
+    pub fn is_awaited(&self, name: &str) -> bool {
+        self.listeners.contains_key(name) && !self.services.contains_key(name)
+    }
+
+    /// The service of this machine that is registered by a name.
+    #[must_use]
+    pub fn local_object(&self, name: &str) -> Option<ObjectId> {
+        let service = self.services.get(name).filter(|service| !service.is_import);
+        service.map(|service| service.object)
+    }
+
+    /// Forgets what a process has registered for another machine, before its death is told.
+    pub fn withdraw_import(&mut self, name: &str, pid: i32) {
+        let is_it = |service: &Service| service.is_import && service.owner.pid == pid;
+        if self.services.get(name).is_some_and(is_it) {
+            self.remove_service(name);
+        }
+    }
+
+    fn permits(&self, caller: &CallingContext, action: AccessAction, name: &str) -> bool {
+        let is_import = action == AccessAction::Add && self.importers.contains(&caller.pid);
+        is_import || self.policy.permits(caller, action, name)
     }
 
     /// Does what is asked.
@@ -258,7 +328,7 @@ impl ServiceRegistry {
         let accessor = self.declarations.get(name).and_then(|it| it.accessor.clone());
         match accessor.filter(|_| takes_accessor) {
             Some(accessor) => {
-                let is_permitted = self.policy.permits(caller, AccessAction::Find, name);
+                let is_permitted = self.permits(caller, AccessAction::Find, name);
                 let found = is_permitted.then(|| self.find_registered(caller, &accessor, objects));
                 FoundService::Accessor(found.flatten().map(|(object, _)| object))
             }
@@ -276,7 +346,7 @@ impl ServiceRegistry {
         name: &str,
         objects: &mut impl ObjectTable,
     ) -> Option<(ObjectId, bool)> {
-        if !self.policy.permits(caller, AccessAction::Find, name) {
+        if !self.permits(caller, AccessAction::Find, name) {
             tracing::info!(name, pid = caller.pid, uid = caller.uid, "may not find a service");
             return None;
         }
@@ -300,7 +370,11 @@ impl ServiceRegistry {
         if must_be_declared && self.declarations.get(&name).is_none() {
             return Err(illegal_argument("VINTF declaration error."));
         }
+        let is_import = self.importers.contains(&caller.pid);
         let before = self.services.get(&name);
+        if is_import && before.is_some_and(|before| !before.is_import) {
+            return Err(illegal_state("There is a service of this machine."));
+        }
         let is_own = before.is_some_and(|before| before.owner.uid == caller.uid);
         if !is_own {
             self.require_room(caller)?;
@@ -313,8 +387,13 @@ impl ServiceRegistry {
         }
         self.charge(caller.uid);
         let owner = caller.clone();
-        let service = Service { object, flags, owner, has_clients, is_awaited: false };
+        let is_awaited = false;
+        let service = Service { object, flags, owner, has_clients, is_awaited, is_import };
         self.services.insert(name.clone(), service);
+        if !is_import {
+            let name = name.clone();
+            self.effects.push_back(RegistryEffect::LocalChanged { name, is_there: true });
+        }
         if let Some(listeners) = self.listeners.get(&name).cloned() {
             self.await_client(&name, objects);
             for Listener { callback, .. } in listeners {
@@ -346,6 +425,8 @@ impl ServiceRegistry {
         if let Some(service) = self.services.get(&name) {
             let (name, service) = (name.clone(), service.object);
             self.effects.push_back(RegistryEffect::Registered { callback, name, service });
+        } else {
+            self.effects.push_back(RegistryEffect::Awaited { name: name.clone() });
         }
         self.listeners.entry(name).or_default().push(Listener { callback, uid: caller.uid });
         Ok(())
@@ -498,6 +579,14 @@ impl ServiceRegistry {
 
     fn remove_service(&mut self, name: &str) {
         if let Some(service) = self.services.remove(name) {
+            let name = name.to_owned();
+            if !service.is_import {
+                let (name, is_there) = (name.clone(), false);
+                self.effects.push_back(RegistryEffect::LocalChanged { name, is_there });
+            }
+            if self.listeners.contains_key(&name) {
+                self.effects.push_back(RegistryEffect::Awaited { name });
+            }
             self.refund(&[Listener { callback: service.object, uid: service.owner.uid }]);
         }
     }
@@ -508,7 +597,7 @@ impl ServiceRegistry {
         action: AccessAction,
         name: &str,
     ) -> Result<(), Denial> {
-        if self.policy.permits(caller, action, name) {
+        if self.permits(caller, action, name) {
             return Ok(());
         }
         tracing::info!(%action, name, pid = caller.pid, uid = caller.uid, "denied by the policy");

@@ -17,9 +17,13 @@ use binder::transport::LocalObject;
 use binder::transport::driver::{DeviceError, DeviceOptions, DriverDevice};
 use binder::{SpIBinder, StatusCode, ThreadState};
 
-use crate::manager::{ClientCounter, DESCRIPTOR, Manager};
+use crate::manager::{ClientCounter, DESCRIPTOR, Elsewhere, Manager, TransactOutcome};
+use crate::registry::ServiceRegistry;
+use crate::remote::{
+    INSTANCES_PER_ANSWER, LIST_INSTANCES_TRANSACTION, RemoteNames, ServiceInstance,
+};
 use crate::request::{CallingContext, ManagerRequest, ObjectId};
-use crate::{AccessPolicy, Declarations, DialectChoice};
+use crate::{AccessAction, AccessPolicy, Declarations, DialectChoice};
 
 /// How often services are told that their clients have gone.
 const COUNTING_INTERVAL: Duration = Duration::from_secs(5);
@@ -36,6 +40,9 @@ pub struct ManagerOptions {
     pub declarations: Declarations,
     /// Which dialects it speaks.
     pub dialect: DialectChoice,
+    /// How many threads the driver may ask for beside the first. None if no request takes long, as none does without
+    /// [`RemoteNames`].
+    pub max_threads: u32,
 }
 
 /// A service manager that owns context 0 of a device.
@@ -52,11 +59,12 @@ impl ManagerServer {
     ///
     /// [`DeviceError`]: EBUSY if there is a context manager.
     pub fn claim(path: &Path, options: ManagerOptions) -> Result<Self, DeviceError> {
-        // One thread takes all calls, as in Android: none of them takes long.
-        let device_options = DeviceOptions { max_threads: 0, ..DeviceOptions::default() };
+        // One thread takes all calls, as in Android, if none of them takes long.
+        let max_threads = options.max_threads;
+        let device_options = DeviceOptions { max_threads, ..DeviceOptions::default() };
         let device = DriverDevice::open_with(path, &device_options)?;
         let counter = Box::new(DriverCounter(device.clone()));
-        let ManagerOptions { policy, declarations, dialect } = options;
+        let ManagerOptions { policy, declarations, dialect, .. } = options;
         let shared = Arc::new_cyclic(|shared: &Weak<ManagerShared>| {
             let shared = shared.clone();
             let note_death = move |object| {
@@ -109,6 +117,31 @@ impl ManagerServer {
         self.shared.with_manager(|manager| manager.remote_count())
     }
 
+    /// Tells names of this machine to others, and finds theirs by them. To be called before it serves.
+    pub fn set_remote_names(&self, remote: Arc<dyn RemoteNames>) {
+        self.shared.with_manager(|manager| manager.set_remote_names(remote));
+    }
+
+    /// Looks at what is registered, and by which rules.
+    pub fn with_registry<R>(&self, look: impl FnOnce(&ServiceRegistry) -> R) -> R {
+        self.shared.with_manager(|manager| look(manager.registry()))
+    }
+
+    /// The service of this machine that is registered by a name.
+    #[must_use]
+    pub fn local_service(&self, name: &str) -> Option<SpIBinder> {
+        self.shared.with_manager(|manager| manager.local_service(name))
+    }
+
+    /// Changes what other machines have.
+    pub fn change_registry<R>(&self, change: impl FnOnce(&mut ServiceRegistry) -> R) -> R {
+        self.shared.with_manager(|manager| {
+            let result = change(manager.registry_mut());
+            manager.settle();
+            result
+        })
+    }
+
     /// Serves callers on this thread, until the device fails.
     ///
     /// # Errors
@@ -127,6 +160,29 @@ fn calling_context() -> CallingContext {
         pid: ThreadState::get_calling_pid(),
         uid: ThreadState::get_calling_uid(),
         label,
+    }
+}
+
+impl ManagerObject {
+    /// Lists services of all machines, a part at a time.
+    fn list_instances(
+        &self,
+        caller: &CallingContext,
+        data: &BorrowedParcel<'_>,
+        reply: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        let has_last: bool = data.read()?;
+        let last = has_last.then(|| ServiceInstance::read(data)).transpose()?;
+        let remote = self.shared.with_manager(|manager| {
+            let may_list = manager.registry().policy().permits(caller, AccessAction::List, "");
+            let remote = manager.remote_names().cloned();
+            may_list.then_some(remote).ok_or(StatusCode::PERMISSION_DENIED)
+        })?;
+        let mut instances = remote.ok_or(StatusCode::UNKNOWN_TRANSACTION)?.instances(last.as_ref());
+        instances.truncate(INSTANCES_PER_ANSWER);
+        let count = i32::try_from(instances.len()).map_err(|_| StatusCode::BAD_VALUE)?;
+        reply.write(&count)?;
+        instances.iter().try_for_each(|instance| instance.write(reply))
     }
 }
 
@@ -233,11 +289,28 @@ impl LocalObject for ManagerObject {
         data: &BorrowedParcel<'_>,
         reply: &mut BorrowedParcel<'_>,
     ) -> Result<(), StatusCode> {
+        let caller = calling_context();
+        if code == LIST_INSTANCES_TRANSACTION {
+            return self.list_instances(&caller, data, reply);
+        }
         if !(FIRST_CALL_TRANSACTION..=LAST_CALL_TRANSACTION).contains(&code) {
             return Err(StatusCode::UNKNOWN_TRANSACTION);
         }
-        let caller = calling_context();
-        self.shared.with_manager(|manager| manager.transact(&caller, code, data, reply))
+        let start = data.get_data_position();
+        let mut transact = |elsewhere| {
+            self.shared.with_manager(|manager| {
+                let remote = manager.remote_names().cloned();
+                let outcome = manager.transact(&caller, code, data, reply, elsewhere)?;
+                Ok::<_, StatusCode>((outcome, remote))
+            })
+        };
+        if let (TransactOutcome::Missing(name), Some(remote)) = transact(Elsewhere::Look)? {
+            // The manager serves others meanwhile.
+            remote.bring(&name);
+            data.set_data_position(start)?;
+            transact(Elsewhere::Nowhere)?;
+        }
+        Ok(())
     }
 
     fn dump(&self, out: &mut dyn io::Write, _args: &[&CStr]) -> Result<(), StatusCode> {

@@ -67,6 +67,12 @@ const RULES: &[Rule] = &[
     rule("binder-aidl", &[], Purity::Pure),
     rule("binder-build", &["binder-aidl"], Purity::Free),
     rule("service-manager", &["libbinder"], Purity::Free),
+    rule("binder-cluster", &[], Purity::Pure),
+    rule(
+        "anybinder-cluster",
+        &["binder-cluster", "binder-os", "libbinder", "service-manager"],
+        Purity::Free,
+    ),
     rule("procview", &["pidns", "binder-os", "fuse-wire"], Purity::Free),
     rule(
         "anybinder",

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::architecture::Architecture;
+use super::program::{CLUSTER_PROGRAM, PROGRAM};
 use crate::Failure;
 use crate::workspace::{cargo, text};
 
@@ -25,7 +26,7 @@ the packages that come under them.
 
 ";
 
-/// What is linked into the program for a processor, each package with the terms in its files.
+/// What is linked into the programs for a processor, each package with the terms in its files.
 pub(super) fn of_program(architecture: Architecture) -> Result<String, Failure> {
     let arguments = ["metadata", "--locked", "--format-version", "1", "--filter-platform"];
     let output = cargo(&arguments).arg(architecture.target()).output()?;
@@ -36,7 +37,7 @@ pub(super) fn of_program(architecture: Architecture) -> Result<String, Failure> 
     let mut notices = HEAD.to_owned();
     // Many share the words of their terms: each text stands once.
     let mut terms: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for package in linked(&metadata, "anybinder") {
+    for package in linked(&metadata, &[PROGRAM, CLUSTER_PROGRAM]) {
         let told = |key: &str| package[key].as_str().unwrap_or("-").to_owned();
         let title = format!("{} {}", told("name"), told("version"));
         notices += &format!("{title}: {} ({})\n", told("license"), told("repository"));
@@ -55,12 +56,13 @@ pub(super) fn of_program(architecture: Architecture) -> Result<String, Failure> 
     Ok(notices)
 }
 
-/// The packages of others that are linked into a package, by name.
-fn linked<'a>(metadata: &'a Value, program: &str) -> Vec<&'a Value> {
+/// The packages of others that are linked into packages of these names, by name.
+fn linked<'a>(metadata: &'a Value, programs: &[&str]) -> Vec<&'a Value> {
     let list = |value: &'a Value| value.as_array().map(Vec::as_slice).unwrap_or_default();
     let packages = list(&metadata["packages"]);
     let nodes = list(&metadata["resolve"]["nodes"]);
-    let mut to_visit: Vec<_> = packages.iter().filter(|it| it["name"] == program).collect();
+    let mut to_visit: Vec<_> =
+        packages.iter().filter(|it| programs.iter().any(|name| it["name"] == *name)).collect();
     let mut found = BTreeSet::new();
     let mut linked = Vec::new();
     while let Some(package) = to_visit.pop() {
@@ -113,7 +115,8 @@ mod tests {
                 { "id": "lib", "deps": [edge("a", None), edge("c", Some("dev")), edge("a", None)] },
             ] },
         });
-        let names: Vec<_> = linked(&metadata, "ours").iter().map(|it| it["name"].clone()).collect();
+        let names: Vec<_> =
+            linked(&metadata, &["ours"]).iter().map(|it| it["name"].clone()).collect();
         assert_eq!(names, ["a"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The static program.
+//! The static programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,17 @@ use super::architecture::Architecture;
 use crate::Failure;
 use crate::workspace::{cargo, succeed, target_dir};
 
-/// What people download is no larger.
+/// What all use.
+pub(crate) const PROGRAM: &str = "anybinder";
+/// What lies beside it, for names of many machines.
+pub(crate) const CLUSTER_PROGRAM: &str = "anybinder-cluster";
+/// What people download is no larger, each of them.
 const MAX_BYTES: u64 = 8_000_000;
 
-/// Builds it for a processor, and returns where it is.
-pub(crate) fn build(architecture: Architecture) -> Result<PathBuf, Failure> {
+/// Builds one of them for a processor, and returns where it is.
+pub(crate) fn build(name: &str, architecture: Architecture) -> Result<PathBuf, Failure> {
     let target = architecture.target();
-    let arguments = ["build", "--locked", "--package", "anybinder", "--profile", "dist"];
+    let arguments = ["build", "--locked", "--package", name, "--profile", "dist"];
     let mut command = cargo(&arguments);
     command.args(["--target", &target]);
     architecture.cross_compile(&target, &mut command);
@@ -31,7 +35,7 @@ pub(crate) fn build(architecture: Architecture) -> Result<PathBuf, Failure> {
         }
     );
     succeed(&mut command).map_err(|failure| format!("{failure}\n{advice}"))?;
-    let program = target_dir().join(target).join("dist/anybinder");
+    let program = target_dir().join(target).join("dist").join(name);
     let bytes = fs::metadata(&program)?.len();
     if bytes > MAX_BYTES {
         return Err(format!("{}: {bytes} bytes, {MAX_BYTES} at most", program.display()).into());

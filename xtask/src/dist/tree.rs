@@ -68,6 +68,16 @@ pub(super) fn lay_out(
     succeed(shell.args(["-ec", finish, "sh", &epoch()?]).current_dir(place))
 }
 
+/// Adds a program beside the first.
+pub(super) fn add_program(program: &Path, name: &str, place: &Path) -> Result<(), Failure> {
+    let to = place.join("usr/bin").join(name);
+    install(program, &to, 0o755)?;
+    let date = format!("@{}", epoch()?);
+    // The directory has changed, too.
+    let both = [to.as_path(), to.parent().expect("it is in a directory")];
+    succeed(Command::new("touch").args(["--date", &date]).args(both))
+}
+
 /// Lines of the unit for those who copy it.
 fn is_about_copying(line: &str) -> bool {
     line.contains("Copy to /etc/systemd") || line.contains("systemctl daemon-reload")

@@ -52,13 +52,17 @@ Examples:
   anybinder run -- sh -c 'anybinder servicemanager --background; ./my-service'
   anybinder run --manager -- ./my-service                         the same
   anybinder servicemanager --policy /etc/anybinder/policy /dev/vndbinder
+  anybinder servicemanager --policy policy --cluster etcd://10.0.0.1:2379 --advertise \
+tls://a.example:4000 --certificate a.pem --key a.key --ca ca.pem
 
-A line of a policy is `allow ACTIONS WHO [NAMES]`, where ACTIONS are add, find, list, with commas, or *; WHO is \
-uid=NUMBER, label=PATTERN or *; NAMES is a pattern of names:
-  allow add,find  uid=1000                com.example.*
-  allow find      label=u:r:untrusted:*   com.example.IPublic/*
+A line of a policy is `allow ACTIONS WHO [NAMES]`, where ACTIONS are add, find, list, call, with commas, or *; WHO is \
+uid=NUMBER, label=PATTERN, machine=PATTERN or *, which is no machine; NAMES is a pattern of names:
+  allow add,find  uid=1000                   com.example.*
+  allow find      label=u:r:untrusted:*      com.example.IPublic/*
+  allow call      machine=spiffe://example/* com.example.IPublic/*
 
-A line of declarations is `NAME [apex=NAME] [address=IP:PORT] [accessor=NAME]`.")]
+A line of declarations is `NAME [apex=NAME] [address=IP:PORT] [accessor=NAME] [instances=BALANCING]`, where BALANCING \
+is pick-first, round-robin or least-busy.")]
 pub(crate) struct ServicemanagerOptions {
     /// The device
     #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath, default_value = DEVICE)]
@@ -82,8 +86,46 @@ pub(crate) struct ServicemanagerOptions {
     pub(crate) dialect: DialectChoice,
 
     /// Return once it serves, and serve in the background, until the device is gone
-    #[arg(long)]
+    #[arg(long, conflicts_with = "cluster")]
     pub(crate) background: bool,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
+}
+
+/// How names are shared with other machines. Without `--cluster` they are not.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Names of many machines")]
+pub(crate) struct ClusterArguments {
+    /// Share names with other machines by an etcd. What others may do, the policy says
+    #[arg(long, value_name = "etcd://HOST:PORT[,HOST:PORT ...][/PREFIX]",
+          requires_all = ["advertise", "certificate", "key", "ca"])]
+    pub(crate) cluster: Option<String>,
+
+    /// Where other machines find this one; its certificate is for the host
+    #[arg(long, value_name = "tls://HOST:PORT", requires = "cluster")]
+    pub(crate) advertise: Option<String>,
+
+    /// The address to listen at, if not the host's that is advertised
+    #[arg(long, value_name = "ADDRESS", requires = "cluster", hide_short_help = true)]
+    pub(crate) listen: Option<String>,
+
+    /// The certificate of this machine, and those between it and its issuer (PEM)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "cluster")]
+    pub(crate) certificate: Option<PathBuf>,
+
+    /// The key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "cluster")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// The certificates of issuers whose machines are believed (PEM)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "cluster")]
+    pub(crate) ca: Option<PathBuf>,
+
+    /// After how many seconds without a word from this machine others take its names
+    #[arg(long, value_name = "SECONDS", default_value_t = 10,
+          value_parser = clap::value_parser!(u64).range(2..=3600), hide_short_help = true)]
+    pub(crate) lease: u64,
 }
 
 /// Ask the service manager, and the services that it knows.
@@ -133,11 +175,16 @@ Examples:
 #[command(after_help = "\
 Examples:
   anybinder service list
-  anybinder service list --names --device /dev/vndbinder")]
+  anybinder service list --names --device /dev/vndbinder
+  anybinder service list --cluster")]
 pub(crate) struct ServiceListOptions {
     /// Print the names alone, and ask no service for its interface
     #[arg(long)]
     pub(crate) names: bool,
+
+    /// List what all machines share, of a manager with --cluster
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) cluster: bool,
 }
 
 /// Say whether a service is registered.

@@ -14,6 +14,7 @@ use super::call::serving;
 use super::codec::{count_files, files};
 use super::connection::Connection;
 use super::link::ReadMode;
+use super::offer::CallGuard;
 use super::shared::{SharedSession, Tell};
 use crate::transport::{Parcel, serve};
 use crate::{StatusCode, deadline};
@@ -115,6 +116,7 @@ impl SharedSession {
             caller.deadline = deadline::after(Duration::from_micros(transaction.timeout_us));
         }
         let (connection, reply) = serving(self, Some(connection), || {
+            self.admit()?;
             serve(&object?, caller, transaction.code, data?, transaction.flags)
         });
         // Without a connection, a call within this one has ended the session.
@@ -122,6 +124,11 @@ impl SharedSession {
         let mut connection = self.wait_out(connection)?;
         self.reply(&mut connection, called, reply)?;
         Ok(connection)
+    }
+
+    /// Whether a call of the peer's is served.
+    fn admit(&self) -> Result<(), StatusCode> {
+        self.terms.guard.as_ref().map_or(Ok(()), CallGuard::admit)
     }
 
     /// Waits for the answers to calls back that the service has given up: the peer reads nothing before.
@@ -167,6 +174,7 @@ impl SharedSession {
             // The caller does not wait, so its number may be another process's by now.
             caller.pid = 0;
             let (_, served) = serving(self, None, || {
+                self.admit()?;
                 serve(&object, caller, transaction.code, data?, transaction.flags)
             });
             if let Err(status) = served {

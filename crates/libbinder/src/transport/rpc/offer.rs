@@ -12,7 +12,7 @@ use super::endpoint::PeerAddress;
 use super::error::RpcError;
 use super::peer::PeerIdentity;
 use super::quota::{self, Capacity, ServerQuota, ServerResource};
-use crate::{SpIBinder, death};
+use crate::{SpIBinder, StatusCode, death};
 
 /// What makes the root object of each session.
 pub(super) type MakeRoot = dyn Fn(&PeerAddress) -> Option<SpIBinder> + Send + Sync;
@@ -95,6 +95,26 @@ impl fmt::Debug for RefusalListener {
     }
 }
 
+/// What decides whether a call is served.
+type Guard = dyn Fn() -> Result<(), StatusCode> + Send + Sync;
+
+/// What decides on calls, as the program said.
+#[derive(Clone)]
+pub(super) struct CallGuard(pub(super) Arc<Guard>);
+
+impl CallGuard {
+    /// Whether a call is served, or what it is answered with.
+    pub(super) fn admit(&self) -> Result<(), StatusCode> {
+        catch_unwind(AssertUnwindSafe(|| (self.0)())).unwrap_or(Err(StatusCode::UNKNOWN_ERROR))
+    }
+}
+
+impl fmt::Debug for CallGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CallGuard")
+    }
+}
+
 /// What clients may ask.
 #[derive(Clone, Debug)]
 pub(super) struct Offer {
@@ -112,6 +132,7 @@ pub(super) struct Offer {
     pub(super) max_objects: usize,
     pub(super) authorizer: Option<Authorizer>,
     pub(super) refusals: Option<RefusalListener>,
+    pub(super) guard: Option<CallGuard>,
     pub(super) timeout: Duration,
 }
 
@@ -131,6 +152,7 @@ impl Offer {
             max_objects: 1_000_000,
             authorizer: None,
             refusals: None,
+            guard: None,
             timeout: Duration::from_secs(10),
         }
     }

@@ -112,11 +112,22 @@ impl PeerIdentity {
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn uris(&self) -> Vec<String> {
+        self.names(|certificate| certificate.valid_uri_names().map(str::to_owned).collect())
+    }
+
+    /// The host names among the alternative names of its certificate.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn host_names(&self) -> Vec<String> {
+        self.names(|certificate| certificate.valid_dns_names().map(str::to_owned).collect())
+    }
+
+    #[cfg(feature = "tls")]
+    fn names(&self, read: impl FnOnce(&webpki::EndEntityCert<'_>) -> Vec<String>) -> Vec<String> {
         let certificate = self.certificate().map(rustls::pki_types::CertificateDer::from);
         let Some(certificate) = &certificate else { return Vec::new() };
-        webpki::EndEntityCert::try_from(certificate)
-            .map(|certificate| certificate.valid_uri_names().map(str::to_owned).collect())
-            .unwrap_or_default()
+        let parsed = webpki::EndEntityCert::try_from(certificate);
+        parsed.map(|certificate| read(&certificate)).unwrap_or_default()
     }
 
     /// Its SPIFFE id: the one URI of its certificate, if that is of `spiffe:`.

@@ -218,6 +218,12 @@ impl RpcServer {
         self.inner.accept_all();
     }
 
+    /// Ends all sessions that there are, and goes on accepting; calls that run are not waited for.
+    pub fn end_sessions(&self) {
+        let sessions: Vec<_> = self.inner.state().sessions.values().cloned().collect();
+        sessions.iter().for_each(|session| session.end(Ending::ShutDown));
+    }
+
     /// Stops accepting and ends all sessions; waits until no call runs any more.
     ///
     /// # Errors
@@ -439,6 +445,7 @@ impl Inner {
             call_timeout: None,
             max_threads: offer.granted_threads(),
             root: own_root.or_else(|| offer.root.for_session(&identity.address())),
+            guard: offer.guard.clone(),
         };
         let session = SharedSession::new(terms, peer, connection.link().account());
         session.watch(connection.link())?;

@@ -335,6 +335,7 @@ fn begin(target: &ConnectTarget<'_>, wishes: &Wishes) -> Result<Arc<SharedSessio
         call_timeout: wishes.call_timeout,
         max_threads: u32::try_from(wishes.incoming).unwrap_or(u32::MAX),
         root: None,
+        guard: None,
     };
     let session = SharedSession::new(terms, peer, connection.link().account());
     session.watch(connection.link())?;

@@ -19,6 +19,7 @@ use super::awaited;
 use super::connection::Connection;
 use super::error::RpcError;
 use super::link::StreamSocket;
+use super::offer::CallGuard;
 use super::peer::Peer;
 use super::pool::{ConnectionPool, ConnectionUse};
 use super::proxy::RpcProxy;
@@ -43,6 +44,8 @@ pub(super) struct Terms {
     pub(super) max_threads: u32,
     /// What a server gives to this peer.
     pub(super) root: Option<SpIBinder>,
+    /// What decides on calls of the peer's.
+    pub(super) guard: Option<CallGuard>,
 }
 
 impl Terms {

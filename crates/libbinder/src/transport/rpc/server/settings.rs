@@ -7,12 +7,12 @@ use binder_rpc::handshake::FdMode;
 use binder_rpc::{ProtocolVersion, SessionLimits};
 
 use super::super::endpoint::PeerAddress;
-use super::super::offer::{Authorizer, RefusalListener, Root};
+use super::super::offer::{Authorizer, CallGuard, RefusalListener, Root};
 use super::super::peer::PeerIdentity;
 #[cfg(feature = "tls")]
 use super::super::{RpcError, TlsCredentials, endpoint::ServerListener};
 use super::RpcServer;
-use crate::SpIBinder;
+use crate::{SpIBinder, StatusCode};
 
 impl RpcServer {
     /// Gives each session a root object of its own, which `make` makes when the session begins; a client
@@ -33,6 +33,19 @@ impl RpcServer {
         decide: impl Fn(&PeerIdentity) -> Result<Option<SpIBinder>, String> + Send + Sync + 'static,
     ) {
         self.inner.offer().authorizer = Some(Authorizer(Arc::new(decide)));
+    }
+
+    /// Has each call of every session from now on decided upon when it has come, before it is served: `admit` says
+    /// whether it is, or the status that is its answer. It runs on the thread that serves, and a call costs as much more
+    /// as it takes. Pings and questions for interfaces are calls; references that are given back are none.
+    ///
+    /// For servers that may serve for a while only, as the holder of a lease: a process that was stopped finds calls that
+    /// came meanwhile.
+    pub fn set_call_guard(
+        &self,
+        admit: impl Fn() -> Result<(), StatusCode> + Send + Sync + 'static,
+    ) {
+        self.inner.offer().guard = Some(CallGuard(Arc::new(admit)));
     }
 
     /// Has a function hear whom this server refuses, and whose sessions it ends, and why; what it hears is logged as

@@ -1,5 +1,6 @@
 //! Who gets a session, which root object, and what a program hears of those who do not.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
@@ -94,4 +95,26 @@ fn objects_of_all_sessions_are_within_one_bound() {
     view.wait_until_childless();
     wait_until(|| RpcSession::new().connect_unix(&name).is_ok());
     assert_eq!((session.ended(), server.sessions() > 0), (None, true));
+}
+
+#[test]
+fn a_guard_decides_on_each_call_when_it_comes() {
+    let is_open = Arc::new(AtomicBool::new(true));
+    let asked = Arc::clone(&is_open);
+    let (_view, server, name) = start(move |server| {
+        server.set_call_guard(move || {
+            if asked.load(Ordering::Relaxed) { Ok(()) } else { Err(StatusCode::PERMISSION_DENIED) }
+        });
+    });
+    let (session, root) = connect(&name, |_| {});
+    assert_eq!(root.ping_binder(), Ok(()));
+    is_open.store(false, Ordering::Relaxed);
+    assert_eq!(root.ping_binder(), Err(StatusCode::PERMISSION_DENIED));
+    is_open.store(true, Ordering::Relaxed);
+    assert_eq!(root.ping_binder(), Ok(()), "the session goes on");
+    server.end_sessions();
+    assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
+    assert!(session.ended().is_some());
+    let (_session, root) = connect(&name, |_| {});
+    assert_eq!(root.ping_binder(), Ok(()), "others are served");
 }

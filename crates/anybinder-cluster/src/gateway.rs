@@ -1,0 +1,142 @@
+//! The gateway: what other machines find at the address that this one advertises.
+//!
+//! Each machine with a certificate gets a session, with a root object that gives it services by their names. What it is
+//! given are forwarding objects, so its calls pass this process. Each call is looked at when it has come: without a lease
+//! nothing is served, whoever has been stopped or cut off meanwhile.
+
+use std::any::Any;
+use std::ffi::CStr;
+use std::io;
+use std::sync::Arc;
+
+use binder::binder_impl::IBinderInternal as _;
+use binder::binder_impl::{
+    BorrowedParcel, FIRST_CALL_TRANSACTION, Parcel, Stability, TransactionCode,
+};
+use binder::transport::LocalObject;
+use binder::transport::rpc::{PeerIdentity, RpcServer};
+use binder::{SpIBinder, StatusCode};
+use service_manager::{AccessAction, ManagerServer};
+
+use crate::clock;
+use crate::options::{ClusterError, ServeOptions, failed};
+use crate::store::SharedMember;
+
+/// The interface of root objects.
+const DESCRIPTOR: &str = "anybinder.cluster.IGateway";
+/// Its only method: the service of a name, of a generation.
+const GET: TransactionCode = FIRST_CALL_TRANSACTION;
+/// On how many connections of a machine calls are served at once.
+const CALLS_PER_MACHINE: usize = 16;
+
+/// Starts to serve other machines.
+pub(crate) fn start(
+    options: &ServeOptions,
+    member: &SharedMember,
+    manager: &ManagerServer,
+) -> Result<RpcServer, ClusterError> {
+    let address = &options.advertise;
+    let host = options.listen.as_deref().unwrap_or(address.host());
+    let nobody = SpIBinder::from_local(Arc::new(GatewayRoot {
+        member: member.clone(),
+        manager: manager.clone(),
+        peer: Vec::new(),
+    }));
+    let credentials = options.credentials.load()?;
+    let server = RpcServer::new_inet_tls(nobody, host, address.port(), &credentials);
+    let server = server.map_err(failed(format!("listening at {host}")))?;
+    server.set_max_threads(CALLS_PER_MACHINE);
+    let (member, manager) = (member.clone(), manager.clone());
+    let fence = Arc::clone(member.lock().fence());
+    server.set_call_guard(move || {
+        if fence.is_open(clock::now()) { Ok(()) } else { Err(StatusCode::DEAD_OBJECT) }
+    });
+    server.set_authorizer(move |peer| {
+        let (member, manager) = (member.clone(), manager.clone());
+        let root = GatewayRoot { member, manager, peer: identities(peer) };
+        Ok(Some(SpIBinder::from_local(Arc::new(root))))
+    });
+    server.start().map_err(failed("starting a thread"))?;
+    Ok(server)
+}
+
+/// What a machine's certificate says that it is.
+fn identities(peer: &PeerIdentity) -> Vec<String> {
+    let mut identities = peer.uris();
+    identities.extend(peer.host_names());
+    identities
+}
+
+/// Asks another machine's gateway for a service.
+pub(crate) fn get(root: &SpIBinder, name: &str, generation: i64) -> Result<SpIBinder, StatusCode> {
+    let mut data = root.as_remote().map_or_else(Parcel::new, |it| Parcel::for_codec(it.codec()));
+    data.write_interface_token(DESCRIPTOR)?;
+    data.write(name)?;
+    data.write(&generation)?;
+    root.submit_transact(GET, data, 0)?.read()
+}
+
+/// What one machine gets services from.
+struct GatewayRoot {
+    member: SharedMember,
+    manager: ManagerServer,
+    /// Who it is.
+    peer: Vec<String>,
+}
+
+impl GatewayRoot {
+    fn get(&self, name: &str, generation: i64) -> Result<SpIBinder, StatusCode> {
+        let may_call = self.manager.with_registry(|registry| {
+            registry.policy().permits_machine(&self.peer, AccessAction::Call, name)
+        });
+        if !may_call {
+            tracing::warn!(name, peer = ?self.peer, "a machine may not call a service");
+            return Err(StatusCode::PERMISSION_DENIED);
+        }
+        if self.member.lock().generation(name, clock::now()) != Some(generation) {
+            return Err(StatusCode::NAME_NOT_FOUND);
+        }
+        self.manager.local_service(name).ok_or(StatusCode::NAME_NOT_FOUND)
+    }
+}
+
+impl LocalObject for GatewayRoot {
+    fn descriptor(&self) -> &str {
+        DESCRIPTOR
+    }
+
+    fn on_transact(
+        &self,
+        code: TransactionCode,
+        data: &BorrowedParcel<'_>,
+        reply: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        if code != GET {
+            return Err(StatusCode::UNKNOWN_TRANSACTION);
+        }
+        let (name, generation): (String, i64) = (data.read()?, data.read()?);
+        reply.write(&self.get(&name, generation)?)
+    }
+
+    fn dump(&self, _: &mut dyn io::Write, _: &[&CStr]) -> Result<(), StatusCode> {
+        Err(StatusCode::INVALID_OPERATION)
+    }
+
+    fn extension(&self) -> Option<SpIBinder> {
+        None
+    }
+
+    fn stability(&self) -> Stability {
+        Stability::default()
+    }
+
+    fn is_requesting_sid(&self) -> bool {
+        false
+    }
+
+    fn set_requesting_sid(&self, _: bool) {}
+
+    fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}

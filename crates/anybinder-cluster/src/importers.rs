@@ -1,0 +1,298 @@
+//! Processes that stand for services of other machines.
+//!
+//! The driver tells of the death of processes, so each service of another machine that somebody here uses has one
+//! process of its own: when the service is gone, that is killed, and all that had it are told as of any other death. It
+//! registers with the manager, and forwards calls. Its stdin says which machines to call; its end ends it.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use binder_cluster::{Instance, MachineAddress, Ownership};
+use service_manager::{AccessAction, Balancing, ManagerServer};
+
+use crate::options::CredentialOptions;
+use crate::store::SharedMember;
+
+/// How long a look-up waits for a service of another machine.
+const BRING_TIME: Duration = Duration::from_secs(5);
+/// For so long the same machines are not tried again.
+const FAILURE_TIME: Duration = Duration::from_millis(250);
+/// What an importer says when it is registered.
+pub(crate) const READY: &str = "ready";
+
+/// How importers are started.
+#[derive(Debug)]
+pub(crate) struct ImporterOptions {
+    pub(crate) program: PathBuf,
+    pub(crate) device: PathBuf,
+    pub(crate) own_address: MachineAddress,
+    pub(crate) credentials: CredentialOptions,
+    pub(crate) verbose: u8,
+    /// How many look-ups may wait at once; the manager has more threads.
+    pub(crate) max_waiting: usize,
+}
+
+/// The importers of this machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Importers(Arc<ImportersShared>);
+
+#[derive(Debug)]
+struct ImportersShared {
+    options: ImporterOptions,
+    member: SharedMember,
+    manager: ManagerServer,
+    state: Mutex<ImportersState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct ImportersState {
+    by_name: BTreeMap<String, Importer>,
+    /// Those that were killed and are not reaped yet, by their processes: another may stand for the name already.
+    ending: BTreeMap<i32, Importer>,
+    waiting: usize,
+    /// Which sources an importer could not reach lately.
+    failures: BTreeMap<String, (Vec<ImportSource>, Instant)>,
+}
+
+/// A process that stands for a service.
+#[derive(Debug)]
+struct Importer {
+    child: Child,
+    stdin: ChildStdin,
+    is_ready: bool,
+    /// Whom it was told to call.
+    sources: Vec<ImportSource>,
+}
+
+/// An instance that an importer calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ImportSource {
+    address: MachineAddress,
+    generation: i64,
+}
+
+impl Importers {
+    pub(crate) fn new(
+        options: ImporterOptions,
+        member: SharedMember,
+        manager: ManagerServer,
+    ) -> Self {
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        Self(Arc::new(ImportersShared { options, member, manager, state, changed }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, ImportersState> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where a service may be called: at its one owner, or at all of its many instances.
+    fn sources(&self, name: &str) -> Vec<ImportSource> {
+        let member = self.0.member.lock();
+        let elsewhere = |it: &&Instance| it.address != self.0.options.own_address;
+        let found: Vec<Instance> = member.directory().of(name).filter(elsewhere).cloned().collect();
+        drop(member);
+        let owner = found.iter().find(|it| it.ownership == Ownership::Single).cloned();
+        let found = owner.map_or(found, |owner| vec![owner]);
+        self.0.manager.with_registry(|registry| {
+            let policy = registry.policy();
+            let is_believed = |it: &Instance| {
+                policy.permits_machine(&[it.address.host().to_owned()], AccessAction::Add, name)
+            };
+            let found = found.into_iter().filter(is_believed);
+            found
+                .map(|it| ImportSource { address: it.address, generation: it.generation })
+                .collect()
+        })
+    }
+
+    /// Starts an importer if there is none and there is something to import; says whether there is one then.
+    pub(crate) fn begin(&self, name: &str) -> bool {
+        let sources = self.sources(name);
+        let mut state = self.state();
+        if state.by_name.contains_key(name) {
+            return true;
+        }
+        if sources.is_empty() {
+            return false;
+        }
+        state.failures.retain(|_, (_, at)| at.elapsed() < FAILURE_TIME);
+        if state.failures.get(name).is_some_and(|(failed, _)| *failed == sources) {
+            return false;
+        }
+        match self.start(name, sources) {
+            Ok(importer) => {
+                state.by_name.insert(name.to_owned(), importer);
+                true
+            }
+            Err(error) => {
+                tracing::error!(name, %error, "an importer is not started");
+                false
+            }
+        }
+    }
+
+    /// Has a service be registered here, and waits; false if there is none, or it is not within reach.
+    pub(crate) fn bring(&self, name: &str) -> bool {
+        if !self.begin(name) {
+            return false;
+        }
+        let mut state = self.state();
+        if state.waiting >= self.0.options.max_waiting {
+            tracing::warn!(name, "too many look-ups wait for other machines: this one does not");
+            return state.by_name.get(name).is_some_and(|importer| importer.is_ready);
+        }
+        state.waiting += 1;
+        let is_open = |state: &mut ImportersState| {
+            state.by_name.get(name).is_some_and(|importer| !importer.is_ready)
+        };
+        let waited = self.0.changed.wait_timeout_while(state, BRING_TIME, is_open);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        match state.by_name.get(name).map(|importer| importer.is_ready) {
+            Some(false) => {
+                tracing::warn!(name, "a service of another machine is not within reach");
+                state.kill(name);
+                false
+            }
+            Some(true) => true,
+            None => false,
+        }
+    }
+
+    /// Follows a change of the directory, or of what is registered here.
+    pub(crate) fn update(&self, name: &str) {
+        if !self.state().by_name.contains_key(name) {
+            return;
+        }
+        let has_local = self.0.manager.with_registry(|it| it.local_object(name).is_some());
+        let sources = if has_local { Vec::new() } else { self.sources(name) };
+        let mut state = self.state();
+        let Some(importer) = state.by_name.get_mut(name) else { return };
+        let pid = importer.pid();
+        let is_one = self.balancing(name).is_none();
+        if sources.is_empty() || (is_one && sources != importer.sources) {
+            state.kill(name);
+            drop(state);
+            // Who looks for it before the driver has told of the death finds the next.
+            return self.0.manager.change_registry(|it| it.withdraw_import(name, pid));
+        }
+        if let Err(error) = importer.tell(sources) {
+            tracing::info!(name, %error, "an importer does not listen");
+        }
+    }
+
+    fn balancing(&self, name: &str) -> Option<Balancing> {
+        let of = |name: &str| {
+            let declared = |it: &service_manager::ServiceRegistry| {
+                it.declarations().get(name).and_then(|it| it.balancing)
+            };
+            self.0.manager.with_registry(declared)
+        };
+        of(name)
+    }
+
+    fn start(&self, name: &str, mut sources: Vec<ImportSource>) -> io::Result<Importer> {
+        let options = &self.0.options;
+        let mut command = Command::new(&options.program);
+        command.arg("import").arg("--device").arg(&options.device).arg("--name").arg(name);
+        match self.balancing(name) {
+            Some(balancing) => drop(command.arg("--balancing").arg(balancing.to_string())),
+            None => sources.truncate(1),
+        }
+        for (option, file) in options.credentials.arguments() {
+            command.arg(option).arg(file);
+        }
+        command.args((0..options.verbose).map(|_| "-v"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        let mut importer = Importer { child, stdin, is_ready: false, sources: Vec::new() };
+        let pid = importer.pid();
+        self.0.manager.change_registry(|it| it.set_importer(pid, true));
+        importer.tell(sources)?;
+        let (this, name) = (self.clone(), name.to_owned());
+        let follow = move || this.follow(&name, pid, BufReader::new(stdout));
+        thread::Builder::new().name("importer".into()).spawn(follow)?;
+        tracing::info!(pid, "an importer is started");
+        Ok(importer)
+    }
+
+    /// Hears what an importer says, until it ends.
+    fn follow(&self, name: &str, pid: i32, stdout: impl BufRead) {
+        for line in stdout.lines().map_while(Result::ok) {
+            if line == READY {
+                let mut state = self.state();
+                if let Some(importer) = state.by_name.get_mut(name).filter(|it| it.pid() == pid) {
+                    importer.is_ready = true;
+                }
+                self.0.changed.notify_all();
+            }
+        }
+        let importer = {
+            let mut state = self.state();
+            let is_it = state.by_name.get(name).is_some_and(|it| it.pid() == pid);
+            let ending = state.ending.remove(&pid);
+            let importer = if is_it { state.by_name.remove(name) } else { ending };
+            if let Some(importer) = importer.as_ref().filter(|importer| !importer.is_ready) {
+                let failure = (importer.sources.clone(), Instant::now());
+                state.failures.insert(name.to_owned(), failure);
+            }
+            importer
+        };
+        self.0.changed.notify_all();
+        self.0.manager.change_registry(|it| {
+            it.withdraw_import(name, pid);
+            it.set_importer(pid, false);
+        });
+        if let Some(mut importer) = importer {
+            importer.kill();
+            let ended = importer.child.wait();
+            tracing::info!(name, pid, ?ended, "an importer has ended");
+        }
+    }
+}
+
+impl ImportersState {
+    /// Kills the importer of a name; the thread that follows it reaps it.
+    fn kill(&mut self, name: &str) {
+        if let Some(mut importer) = self.by_name.remove(name) {
+            importer.kill();
+            self.ending.insert(importer.pid(), importer);
+        }
+    }
+}
+
+impl Importer {
+    fn pid(&self) -> i32 {
+        // A process's number is a positive `pid_t`.
+        i32::try_from(self.child.id()).unwrap_or(0)
+    }
+
+    fn kill(&mut self) {
+        // One that has ended already is waited for all the same.
+        let _ = self.child.kill();
+    }
+
+    /// Says whom to call from now on.
+    fn tell(&mut self, sources: Vec<ImportSource>) -> io::Result<()> {
+        if sources == self.sources {
+            return Ok(());
+        }
+        let mut line = String::new();
+        for ImportSource { address, generation } in &sources {
+            line.push_str(&format!("{address} {generation} "));
+        }
+        line.push('\n');
+        self.sources = sources;
+        self.stdin.write_all(line.as_bytes())
+    }
+}

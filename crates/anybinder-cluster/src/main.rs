@@ -1,0 +1,63 @@
+//! A service manager whose names are those of many machines, kept in etcd.
+//!
+//! `anybinder servicemanager --cluster` starts it. It is a program of its own, so that those who use one machine need
+//! neither carry nor build what speaks to etcd. `names` joins what there is: the manager of a device
+//! (`service-manager`), the state machine of a member (`binder-cluster`) that `store` speaks to etcd for, the `gateway` that
+//! other machines call, and the `importers` that stand for their services here.
+
+#![forbid(unsafe_code)]
+
+mod balance;
+mod clock;
+mod gateway;
+mod importer;
+mod importers;
+mod names;
+mod options;
+mod serve;
+mod store;
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use tracing_subscriber::EnvFilter;
+
+use crate::options::{ClusterCli, ClusterCommand};
+
+fn main() -> ExitCode {
+    let cli = ClusterCli::parse();
+    start_log(cli.verbose);
+    let done = match &cli.command {
+        ClusterCommand::Serve(options) => serve::run(options, cli.verbose),
+        ClusterCommand::Import(options) => importer::run(options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            match cli.command {
+                ClusterCommand::Serve(_) => eprintln!("anybinder-cluster: {failure}"),
+                // Its manager goes on, and tries again when somebody asks.
+                ClusterCommand::Import(_) => tracing::warn!("{failure}"),
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Sends log lines to stderr: warnings, or more by `verbose`, or as RUST_LOG says.
+fn start_log(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info,h2=warn,hyper=warn,tower=warn",
+        2 => "debug,h2=warn,hyper=warn,tower=warn",
+        3.. => "trace",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .init();
+}

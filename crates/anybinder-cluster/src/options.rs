@@ -1,0 +1,186 @@
+//! The command line, and the files that it names.
+
+use std::fmt::Display;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use binder::transport::rpc::TlsCredentials;
+use binder_cluster::MachineAddress;
+use clap::{Args, Parser, Subcommand};
+use service_manager::{AccessPolicy, Balancing, Declarations, DialectChoice};
+
+/// A service manager whose names are those of many machines. `anybinder servicemanager --cluster` starts it.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true)]
+pub(crate) struct ClusterCli {
+    /// Log more: info, debug, trace. RUST_LOG, if set, decides instead
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+
+    #[command(subcommand)]
+    pub(crate) command: ClusterCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClusterCommand {
+    /// Be the service manager of a device
+    Serve(Box<ServeOptions>),
+    /// Stand for a service of another machine; stdin says which machine's
+    #[command(hide = true)]
+    Import(ImportOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeOptions {
+    /// The device
+    pub(crate) device: PathBuf,
+
+    /// Where etcd is: etcd://HOST:PORT[,HOST:PORT ...][/PREFIX]
+    #[arg(long, value_name = "URL")]
+    pub(crate) cluster: StoreAddress,
+
+    /// Where other machines find this one
+    #[arg(long, value_name = "tls://HOST:PORT")]
+    pub(crate) advertise: MachineAddress,
+
+    /// Where it listens, if not at the host that it advertises
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) credentials: CredentialOptions,
+
+    /// After how many seconds without a word from this machine others take its names
+    #[arg(long, value_name = "SECONDS", default_value_t = 10,
+          value_parser = clap::value_parser!(u64).range(2..=3600))]
+    pub(crate) lease: u64,
+
+    /// Let every user, and every machine with a certificate, do everything
+    #[arg(long, conflicts_with = "policy")]
+    pub(crate) allow_all: bool,
+
+    /// Who may do what
+    #[arg(long, value_name = "FILE", required_unless_present = "allow_all")]
+    pub(crate) policy: Option<PathBuf>,
+
+    /// Which services there are said to be
+    #[arg(long, value_name = "FILE")]
+    pub(crate) declared: Option<PathBuf>,
+
+    /// Which release of Android its callers are of
+    #[arg(long, value_name = "RELEASE", default_value_t)]
+    pub(crate) dialect: DialectChoice,
+}
+
+/// What this machine shows to others, and whom it believes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CredentialOptions {
+    /// The certificate of this machine, with those between it and its issuer (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) certificate: PathBuf,
+
+    /// Its key (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+
+    /// The certificates of issuers that are believed (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportOptions {
+    /// The device
+    #[arg(long)]
+    pub(crate) device: PathBuf,
+
+    /// The service
+    #[arg(long)]
+    pub(crate) name: String,
+
+    /// Which of its instances calls go to
+    #[arg(long)]
+    pub(crate) balancing: Option<Balancing>,
+
+    #[command(flatten)]
+    pub(crate) credentials: CredentialOptions,
+}
+
+/// Where the store of names is.
+#[derive(Debug, Clone)]
+pub(crate) struct StoreAddress {
+    pub(crate) endpoints: Vec<String>,
+    /// What all keys begin with.
+    pub(crate) prefix: String,
+}
+
+impl std::str::FromStr for StoreAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rest = text.strip_prefix("etcd://").ok_or("it begins with etcd://")?;
+        let (hosts, prefix) = rest.split_once('/').unwrap_or((rest, "anybinder"));
+        let is_endpoint = |host: &str| {
+            let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+            matches!(port, Some(Ok(1..)))
+        };
+        if !hosts.split(',').all(is_endpoint) {
+            return Err("it names one HOST:PORT or several, with commas".to_owned());
+        }
+        let endpoints = hosts.split(',').map(|host| format!("http://{host}")).collect();
+        Ok(Self { endpoints, prefix: format!("/{}/", prefix.trim_matches('/')) })
+    }
+}
+
+/// Why the program could not do its work.
+#[derive(Debug, thiserror::Error)]
+#[error("{tried}: {answer}")]
+pub(crate) struct ClusterError {
+    tried: String,
+    answer: String,
+}
+
+pub(crate) fn failed<E: Display>(tried: impl Into<String>) -> impl FnOnce(E) -> ClusterError {
+    let tried = tried.into();
+    move |error| ClusterError { tried, answer: error.to_string() }
+}
+
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ClusterError> {
+    fs::read(path).map_err(failed(format!("reading {}", path.display())))
+}
+
+fn read_text(path: &Path) -> Result<String, ClusterError> {
+    fs::read_to_string(path).map_err(failed(format!("reading {}", path.display())))
+}
+
+impl CredentialOptions {
+    pub(crate) fn load(&self) -> Result<TlsCredentials, ClusterError> {
+        let (chain, key) = (read(&self.certificate)?, read(&self.key)?);
+        let loaded = TlsCredentials::from_pem(&chain, &key, &read(&self.ca)?);
+        loaded.map_err(failed("understanding the certificates"))
+    }
+
+    /// The same options, for another process of this program.
+    pub(crate) fn arguments(&self) -> [(&'static str, &Path); 3] {
+        [("--certificate", &self.certificate), ("--key", &self.key), ("--ca", &self.ca)]
+    }
+}
+
+impl ServeOptions {
+    pub(crate) fn ttl(&self) -> Duration {
+        Duration::from_secs(self.lease)
+    }
+
+    pub(crate) fn policy(&self) -> Result<AccessPolicy, ClusterError> {
+        let Some(path) = &self.policy else { return Ok(AccessPolicy::AllowAll) };
+        let parsed = AccessPolicy::parse(&read_text(path)?);
+        parsed.map_err(failed(format!("understanding {}", path.display())))
+    }
+
+    pub(crate) fn declarations(&self) -> Result<Declarations, ClusterError> {
+        let Some(path) = &self.declared else { return Ok(Declarations::default()) };
+        let parsed = Declarations::parse(&read_text(path)?);
+        parsed.map_err(failed(format!("understanding {}", path.display())))
+    }
+}

@@ -1,0 +1,122 @@
+//! Brings up a manager and its part in the cluster.
+
+use std::env;
+use std::process;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use binder_cluster::{ClusterEvent, ClusterMember, MemberOptions};
+use binder_os::processes::Signal;
+use binder_os::signals::SignalStream;
+use service_manager::{ManagerOptions, ManagerServer};
+use tokio::sync::mpsc;
+
+use crate::gateway;
+use crate::importers::{ImporterOptions, Importers};
+use crate::names::{ClusterNames, Follower, StoreListener};
+use crate::options::{ClusterError, ServeOptions, failed};
+use crate::store::{SharedMember, Store};
+
+/// How many threads the driver may ask for. Look-ups of names of other machines wait in them.
+const MANAGER_THREADS: u32 = 31;
+/// How long the manager waits for the first list of names before it serves.
+const FIRST_LIST_TIME: Duration = Duration::from_secs(2);
+
+/// How long a manager that ends waits for etcd to take its lease back.
+const LEAVE_TIME: Duration = Duration::from_secs(3);
+
+pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterError> {
+    let (events, received) = mpsc::unbounded_channel();
+    end_on_signals(events.clone())?;
+    let (policy, declarations) = (options.policy()?, options.declarations()?);
+    let manager_options = ManagerOptions {
+        policy: policy.clone(),
+        declarations: declarations.clone(),
+        dialect: options.dialect,
+        max_threads: MANAGER_THREADS,
+    };
+    let manager = ManagerServer::claim(&options.device, manager_options);
+    let manager = manager.map_err(failed("becoming the service manager"))?;
+    let member_options = MemberOptions { address: options.advertise.clone(), ttl: options.ttl() };
+    let member = SharedMember::new(ClusterMember::new(member_options));
+    let gateway = Arc::new(gateway::start(options, &member, &manager)?);
+    let importer_options = ImporterOptions {
+        program: env::current_exe().map_err(failed("finding this program"))?,
+        device: options.device.clone(),
+        own_address: options.advertise.clone(),
+        credentials: options.credentials.clone(),
+        verbose,
+        max_waiting: MANAGER_THREADS as usize - 1,
+    };
+    let importers = Importers::new(importer_options, member.clone(), manager.clone());
+    let follower = Follower::start(&importers, &manager)?;
+    let address = options.advertise.clone();
+    let listener = StoreListener { follower: follower.clone(), gateway, address };
+    start_store(options, &member, (events.clone(), received), listener)?;
+    let names =
+        ClusterNames { member: member.clone(), importers, policy, declarations, events, follower };
+    manager.set_remote_names(Arc::new(names));
+    wait_for_names(&member);
+    if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
+        tracing::warn!(%error, "the supervisor was not told that the service manager serves");
+    }
+    match manager.serve() {
+        Err(error) => {
+            tracing::info!(%error, "the device is gone");
+            Ok(())
+        }
+    }
+}
+
+/// Speaks to the store on a thread of its own.
+fn start_store(
+    options: &ServeOptions,
+    member: &SharedMember,
+    events: (mpsc::UnboundedSender<ClusterEvent>, mpsc::UnboundedReceiver<ClusterEvent>),
+    listener: StoreListener,
+) -> Result<(), ClusterError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(failed("starting a runtime"))?;
+    let (member, store) = (member.clone(), options.cluster.clone());
+    let (address, ttl) = (options.advertise.clone(), options.ttl());
+    let speak = move || {
+        let run = Store::run(member, &store, address, ttl, events, listener);
+        if let Err(error) = runtime.block_on(run) {
+            tracing::error!(%error, "the store of names cannot be used");
+            process::exit(1);
+        }
+        process::exit(0);
+    };
+    let started = thread::Builder::new().name("store".into()).spawn(speak);
+    started.map(drop).map_err(failed("starting a thread"))
+}
+
+/// Waits until the names of others are known, so that the first look-up finds them; or does without.
+fn wait_for_names(member: &SharedMember) {
+    let begun = Instant::now();
+    while member.lock().is_stale() && begun.elapsed() < FIRST_LIST_TIME {
+        thread::sleep(Duration::from_millis(5));
+    }
+    if member.lock().is_stale() {
+        tracing::warn!("etcd does not answer: names of other machines are not known yet");
+    }
+}
+
+/// Takes SIGTERM and SIGINT as the wish to end, which comes when other machines know of it, or etcd does not listen.
+/// Must come before other threads, which would otherwise die of them.
+fn end_on_signals(events: mpsc::UnboundedSender<ClusterEvent>) -> Result<(), ClusterError> {
+    let signals = SignalStream::block(&[Signal::TERM, Signal::INT]);
+    let signals = signals.map_err(failed("blocking signals"))?;
+    let wait = move || {
+        let arrived = signals.next();
+        tracing::info!(?arrived, "ending");
+        if events.send(ClusterEvent::Leave).is_err() {
+            process::exit(0);
+        }
+        thread::sleep(LEAVE_TIME);
+        process::exit(0);
+    };
+    let started = thread::Builder::new().name("signals".into()).spawn(wait);
+    started.map(drop).map_err(failed("starting a thread"))
+}

@@ -1,0 +1,169 @@
+//! A service in a process of its own, and its clients: programs that know of one device, and of no cluster.
+
+use std::env;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{self, Child, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::mpsc;
+
+use binder::binder_impl::{
+    Binder, BorrowedParcel, FIRST_CALL_TRANSACTION, IBinderInternal as _, Parcel, Remotable,
+    TransactionCode,
+};
+use binder::service_manager::ServiceManager;
+use binder::transport::driver::DriverDevice;
+use binder::{DeathRecipient, IBinder as _, Interface as _, SpIBinder, StatusCode};
+
+/// What makes this program a service.
+pub(crate) const SERVE: &str = "serve-as-actor";
+/// Answers with the word of the service.
+const TELL: TransactionCode = FIRST_CALL_TRANSACTION;
+/// Calls an object that comes along, and answers with what that says.
+const CALL_BACK: TransactionCode = FIRST_CALL_TRANSACTION + 1;
+/// Takes a descriptor.
+const TAKE_FILE: TransactionCode = FIRST_CALL_TRANSACTION + 2;
+
+/// Answers how often the word was told.
+const COUNT: TransactionCode = FIRST_CALL_TRANSACTION + 3;
+
+/// A service that says one word.
+struct Word {
+    word: String,
+    told: AtomicI32,
+}
+
+impl Remotable for Word {
+    fn get_descriptor() -> &'static str {
+        "test.IWord"
+    }
+
+    fn on_transact(
+        &self,
+        code: TransactionCode,
+        data: &BorrowedParcel<'_>,
+        reply: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        match code {
+            TELL => {
+                self.told.fetch_add(1, Ordering::Relaxed);
+                reply.write(&self.word)
+            }
+            COUNT => reply.write(&self.told.load(Ordering::Relaxed)),
+            CALL_BACK => {
+                let callback: SpIBinder = data.read()?;
+                reply.write(&word_of(&callback)?)
+            }
+            TAKE_FILE => data.read::<binder::ParcelFileDescriptor>().map(drop),
+            _ => Err(StatusCode::UNKNOWN_TRANSACTION),
+        }
+    }
+
+    fn on_dump(&self, _: &mut dyn Write, _: &[&std::ffi::CStr]) -> Result<(), StatusCode> {
+        Ok(())
+    }
+}
+
+pub(crate) fn serve(arguments: &[String]) -> ExitCode {
+    let [device, name, word] = arguments else { return ExitCode::FAILURE };
+    let device = DriverDevice::open(Path::new(device)).unwrap();
+    device.start_thread_pool().unwrap();
+    let service = new_word(word);
+    ServiceManager::of(&device).unwrap().add(name, &service).unwrap();
+    println!("ready");
+    io::stdout().flush().unwrap();
+    // Until it is killed, or whoever started it has ended.
+    let _ = io::stdin().read(&mut [0]);
+    process::exit(0);
+}
+
+pub(crate) fn new_word(word: &str) -> SpIBinder {
+    Binder::new(Word { word: word.to_owned(), told: AtomicI32::new(0) }).as_binder()
+}
+
+/// A process that serves a word at a device.
+pub(crate) struct Service(Child);
+
+impl Service {
+    pub(crate) fn start(device: &Path, name: &str, word: &str) -> Self {
+        let mut child = Command::new(env::current_exe().unwrap())
+            .arg(SERVE)
+            .arg(device)
+            .args([name, word])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        Self(child)
+    }
+
+    pub(crate) fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn call(
+    object: &SpIBinder,
+    code: TransactionCode,
+    write: impl FnOnce(&mut BorrowedParcel<'_>) -> Result<(), StatusCode>,
+) -> Result<Parcel, StatusCode> {
+    let mut data = object.as_remote().map_or_else(Parcel::new, |it| Parcel::for_codec(it.codec()));
+    data.write_interface_token("test.IWord")?;
+    write(&mut data)?;
+    object.submit_transact(code, data, 0)
+}
+
+/// What a service says.
+pub(crate) fn word_of(object: &SpIBinder) -> Result<String, StatusCode> {
+    call(object, TELL, |_| Ok(()))?.read()
+}
+
+/// How often it has said so, to anybody.
+pub(crate) fn count_of(object: &SpIBinder) -> i32 {
+    call(object, COUNT, |_| Ok(())).unwrap().read().unwrap()
+}
+
+/// What a service hears from an object of ours.
+pub(crate) fn call_back(object: &SpIBinder, callback: &SpIBinder) -> Result<String, StatusCode> {
+    call(object, CALL_BACK, |data| data.write(callback))?.read()
+}
+
+/// Sends a descriptor.
+pub(crate) fn send_file(object: &SpIBinder) -> Result<(), StatusCode> {
+    let file = binder::ParcelFileDescriptor::new(std::fs::File::open("/dev/null").unwrap());
+    call(object, TAKE_FILE, |data| data.write(&file)).map(drop)
+}
+
+/// A link to the death of an object.
+pub(crate) struct DeathWatch {
+    heard: mpsc::Receiver<()>,
+    _recipient: DeathRecipient,
+}
+
+impl DeathWatch {
+    pub(crate) fn of(object: &SpIBinder) -> Self {
+        let (told, heard) = mpsc::channel();
+        let recipient = DeathRecipient::new(move || {
+            // Its test may be over.
+            let _ = told.send(());
+        });
+        object.link_to_death(&recipient).unwrap();
+        Self { heard, _recipient: recipient }
+    }
+
+    #[track_caller]
+    pub(crate) fn wait(&self, at_most: std::time::Duration) {
+        assert_eq!(self.heard.recv_timeout(at_most), Ok(()), "the death is told in time");
+    }
+}

@@ -1,0 +1,125 @@
+//! An etcd on loopback, with data of its own.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use binder_testkit::wait_until;
+use tempfile::TempDir;
+
+/// Whether there is one to be started.
+pub(crate) fn is_there() -> bool {
+    let version = Command::new("etcd").arg("--version").stdout(Stdio::null()).status();
+    version.is_ok_and(|status| status.success())
+}
+
+/// A port that nobody uses.
+pub(crate) fn free_port(address: Ipv4Addr) -> u16 {
+    TcpListener::bind((address, 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// The members, each at an address of its own.
+pub(crate) struct Etcd {
+    members: Vec<EtcdMember>,
+    _dir: TempDir,
+}
+
+struct EtcdMember {
+    client: SocketAddr,
+    child: Child,
+}
+
+impl Etcd {
+    pub(crate) fn start(members: u8) -> Self {
+        // In memory where there is such a place: it writes each change to the disk.
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let addresses: Vec<_> = (1..=members)
+            .map(|number| {
+                let ip = Ipv4Addr::new(127, 0, 0, number);
+                (SocketAddr::from((ip, free_port(ip))), SocketAddr::from((ip, free_port(ip))))
+            })
+            .collect();
+        let cluster: Vec<_> = addresses
+            .iter()
+            .enumerate()
+            .map(|(number, (_, peer))| format!("m{number}=http://{peer}"))
+            .collect();
+        let start = |(number, (client, peer)): (usize, &(SocketAddr, SocketAddr))| {
+            let (client, peer) = (format!("http://{client}"), format!("http://{peer}"));
+            let log = File::create(dir.path().join(format!("m{number}.log"))).unwrap();
+            Command::new("etcd")
+                .args(["--name", &format!("m{number}")])
+                .arg("--data-dir")
+                .arg(dir.path().join(format!("m{number}")))
+                .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
+                .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
+                .args(["--initial-cluster", &cluster.join(",")])
+                .args(["--heartbeat-interval", "50", "--election-timeout", "500"])
+                .args(["--logger", "zap", "--log-level", "warn"])
+                .stdout(Stdio::null())
+                .stderr(log)
+                .spawn()
+                .unwrap()
+        };
+        let members = addresses
+            .iter()
+            .enumerate()
+            .map(|member| EtcdMember { client: member.1.0, child: start(member) });
+        let this = Self { members: members.collect(), _dir: dir };
+        wait_until(|| this.members.iter().all(|member| TcpStream::connect(member.client).is_ok()));
+        this
+    }
+
+    /// Where clients find the members.
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        self.members.iter().map(|member| member.client).collect()
+    }
+
+    /// What managers are told.
+    pub(crate) fn url(&self) -> String {
+        url_of(&self.addresses())
+    }
+
+    pub(crate) fn kill_member(&mut self, number: usize) {
+        let child = &mut self.members[number].child;
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// The revision at which a name with one owner was claimed.
+    pub(crate) fn generation(&self, name: &str) -> i64 {
+        let key = format!("/anybinder/one:{name}");
+        let told = self.control(&["get", &key, "--write-out=json"]);
+        let created = told.split("\"create_revision\":").nth(1).unwrap();
+        let digits: String = created.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().unwrap()
+    }
+
+    /// Runs `etcdctl`.
+    pub(crate) fn control(&self, arguments: &[&str]) -> String {
+        let endpoints: Vec<_> = self.addresses().iter().map(ToString::to_string).collect();
+        let output = Command::new("etcdctl")
+            .args(["--endpoints", &endpoints.join(",")])
+            .args(arguments)
+            .env("ETCDCTL_API", "3")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+pub(crate) fn url_of(addresses: &[SocketAddr]) -> String {
+    let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+    format!("etcd://{}", addresses.join(","))
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        for member in &mut self.members {
+            // One may have been killed by its test.
+            let _ = member.child.kill();
+            let _ = member.child.wait();
+        }
+    }
+}

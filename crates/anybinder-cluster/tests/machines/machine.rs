@@ -1,0 +1,240 @@
+//! A machine: a device, a manager, a certificate.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use binder::SpIBinder;
+use binder::binder_impl::{FIRST_CALL_TRANSACTION, IBinderInternal as _, Parcel};
+use binder::service_manager::ServiceManager;
+use binder::transport::driver::DriverDevice;
+use binder::transport::rpc::{RpcSession, TlsCredentials};
+use binder_testkit::wait_until;
+use rustix::process::{Pid, Signal, kill_process};
+use service_manager::{LIST_INSTANCES_TRANSACTION, ServiceInstance};
+use tempfile::TempDir;
+
+use crate::actor::{Service, word_of};
+use crate::authority::Authority;
+use crate::etcd::{Etcd, free_port};
+
+/// After so many seconds without a word from a machine others take its names.
+pub(crate) const LEASE: Duration = Duration::from_secs(2);
+/// A scenario's machines at most.
+const MACHINES: usize = 3;
+
+/// Where a scenario plays: its devices and files.
+pub(crate) struct Place {
+    number: usize,
+    dir: TempDir,
+    authority: Authority,
+}
+
+impl Place {
+    pub(crate) fn new(number: usize) -> Self {
+        Self { number, dir: tempfile::tempdir().unwrap(), authority: Authority::new() }
+    }
+
+    pub(crate) fn device_names(number: usize) -> impl Iterator<Item = String> {
+        (0..MACHINES).map(move |machine| format!("s{number}m{machine}"))
+    }
+
+    /// A machine with a manager that serves.
+    pub(crate) fn machine(&self, number: usize, options: &MachineOptions) -> Machine {
+        let name = Self::device_names(self.number).nth(number).unwrap();
+        let dir = self.dir.path().join(&name);
+        fs::create_dir_all(&dir).unwrap();
+        self.authority.write(&format!("m{number}"), &dir);
+        let mut machine = Machine {
+            device: PathBuf::from("/dev").join(name),
+            dir,
+            port: free_port([127, 0, 0, 1].into()),
+            options: options.clone(),
+            manager: None,
+        };
+        machine.start_manager();
+        machine
+    }
+}
+
+/// How a machine's manager is started.
+#[derive(Clone)]
+pub(crate) struct MachineOptions {
+    /// Where etcd is.
+    pub(crate) cluster: String,
+    pub(crate) policy: &'static str,
+    pub(crate) declared: &'static str,
+}
+
+impl MachineOptions {
+    pub(crate) fn new(cluster: String) -> Self {
+        Self { cluster, policy: "allow * *\nallow * machine=*\n", declared: "" }
+    }
+}
+
+pub(crate) struct Machine {
+    device: PathBuf,
+    dir: PathBuf,
+    port: u16,
+    options: MachineOptions,
+    manager: Option<Child>,
+}
+
+impl Machine {
+    pub(crate) fn start_manager(&mut self) {
+        let file = |name: &str, text: &str| {
+            let path = self.dir.join(name);
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let child = Command::new(env!("CARGO_BIN_EXE_anybinder-cluster"))
+            .arg("serve")
+            .args(["--cluster", &self.options.cluster])
+            .args(["--advertise", &self.address()])
+            .args(["--listen", "127.0.0.1"])
+            .args(["--lease", &LEASE.as_secs().to_string()])
+            .arg("--certificate")
+            .arg(self.dir.join("cert.pem"))
+            .arg("--key")
+            .arg(self.dir.join("key.pem"))
+            .arg("--ca")
+            .arg(self.dir.join("ca.pem"))
+            .arg("--policy")
+            .arg(file("policy", self.options.policy))
+            .arg("--declared")
+            .arg(file("declared", self.options.declared))
+            .arg(&self.device)
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        self.manager = Some(child);
+        let device = self.open();
+        wait_until(|| ServiceManager::of(&device).is_ok());
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("tls://localhost:{}", self.port)
+    }
+
+    /// Opens the device, as a program of this machine.
+    pub(crate) fn open(&self) -> DriverDevice {
+        let device = DriverDevice::open(&self.device).unwrap();
+        device.start_thread_pool().unwrap();
+        device
+    }
+
+    /// Starts a service of this machine.
+    pub(crate) fn serve(&self, name: &str, word: &str) -> Service {
+        Service::start(&self.device, name, word)
+    }
+
+    /// A program that looks for services.
+    pub(crate) fn client(&self) -> Client {
+        let device = self.open();
+        let manager = ServiceManager::of(&device).unwrap();
+        Client { _device: device, manager }
+    }
+
+    /// What this machine's manager knows of all machines.
+    pub(crate) fn instances(&self) -> Vec<ServiceInstance> {
+        let device = DriverDevice::open(&self.device).unwrap();
+        let manager = device.context_object().unwrap();
+        let mut data = Parcel::for_codec(manager.as_remote().unwrap().codec());
+        data.write(&false).unwrap();
+        let told = manager.submit_transact(LIST_INSTANCES_TRANSACTION, data, 0).unwrap();
+        let count: i32 = told.read().unwrap();
+        (0..count).map(|_| ServiceInstance::read(&told).unwrap()).collect()
+    }
+
+    /// Asks another machine's gateway for a service, past all managers.
+    pub(crate) fn session_with(
+        &self,
+        other: &Self,
+        name: &str,
+        etcd: &Etcd,
+    ) -> (RpcSession, SpIBinder) {
+        let file = |name: &str| fs::read(self.dir.join(name)).unwrap();
+        let credentials =
+            TlsCredentials::from_pem(&file("cert.pem"), &file("key.pem"), &file("ca.pem")).unwrap();
+        let session = RpcSession::new();
+        session.set_max_incoming_threads(1);
+        let root = session.connect_inet_tls("localhost", other.port, &credentials).unwrap();
+        let generation = etcd.generation(name);
+        let mut data = Parcel::for_codec(root.as_remote().unwrap().codec());
+        data.write_interface_token("anybinder.cluster.IGateway").unwrap();
+        data.write(name).unwrap();
+        data.write(&generation).unwrap();
+        let told = root.submit_transact(FIRST_CALL_TRANSACTION, data, 0).unwrap();
+        (session, told.read().unwrap())
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = self.manager.as_ref().unwrap().id().try_into().unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// Has the manager end, as who is told to.
+    pub(crate) fn end_manager(&mut self) {
+        self.signal(Signal::TERM);
+        assert!(self.manager.take().unwrap().wait().unwrap().success());
+    }
+
+    pub(crate) fn kill_manager(&mut self) {
+        let mut manager = self.manager.take().unwrap();
+        manager.kill().unwrap();
+        manager.wait().unwrap();
+    }
+
+    /// Stops the manager; returns when none of its threads runs.
+    pub(crate) fn stop_manager(&self) {
+        self.signal(Signal::STOP);
+        let tasks = format!("/proc/{}/task", self.manager.as_ref().unwrap().id());
+        let is_stopped = |task: fs::DirEntry| {
+            let stat = fs::read_to_string(task.path().join("stat")).unwrap();
+            stat.rsplit_once(") ").unwrap().1.starts_with('T')
+        };
+        wait_until(|| fs::read_dir(&tasks).unwrap().all(|task| is_stopped(task.unwrap())));
+    }
+
+    pub(crate) fn wake_manager(&self) {
+        self.signal(Signal::CONT);
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if let Some(mut manager) = self.manager.take() {
+            let _ = manager.kill();
+            let _ = manager.wait();
+        }
+    }
+}
+
+/// A program of a machine.
+pub(crate) struct Client {
+    _device: DriverDevice,
+    manager: ServiceManager,
+}
+
+impl Client {
+    pub(crate) fn check(&self, name: &str) -> Option<SpIBinder> {
+        self.manager.check(name).unwrap()
+    }
+
+    /// Waits until a service is found that says this word.
+    #[track_caller]
+    pub(crate) fn find(&self, name: &str, word: &str) -> SpIBinder {
+        let mut found = None;
+        wait_until(|| {
+            found = self.check(name).filter(|it| word_of(it).as_deref() == Ok(word));
+            found.is_some()
+        });
+        found.unwrap()
+    }
+
+    /// Waits as programs do, to be told.
+    pub(crate) fn wait(&self, name: &str, at_most: Duration) -> Option<SpIBinder> {
+        self.manager.wait(name, Some(at_most)).unwrap()
+    }
+}

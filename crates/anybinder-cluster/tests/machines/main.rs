@@ -1,0 +1,69 @@
+//! Several machines on one: devices of a world, each with a service manager of its own, and an etcd of three members.
+//!
+//! Without etcd the tests are left out, and say so.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod actor;
+mod authority;
+mod etcd;
+mod machine;
+mod relay;
+mod scenarios;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use libtest_mimic::{Arguments, Trial};
+
+/// Set in the world.
+const IN_WORLD: &str = "ANYBINDER_TEST_CLUSTER";
+
+fn main() -> ExitCode {
+    let mut arguments = env::args().skip(1);
+    if arguments.next().as_deref() == Some(actor::SERVE) {
+        return actor::serve(&arguments.collect::<Vec<_>>());
+    }
+    let arguments = Arguments::from_args();
+    if env::var_os(IN_WORLD).is_none() && !arguments.list {
+        if !etcd::is_there() {
+            binder_testkit::skip("there is no etcd");
+            return ExitCode::SUCCESS;
+        }
+        return run_in_world();
+    }
+    let trials = scenarios::ALL.iter().enumerate().map(|(number, (name, scenario))| {
+        Trial::test(*name, move || {
+            scenario(&machine::Place::new(number));
+            Ok(())
+        })
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+/// Runs this very program in a world with a device for each machine of each scenario.
+fn run_in_world() -> ExitCode {
+    let devices: Vec<_> =
+        (0..scenarios::ALL.len()).flat_map(machine::Place::device_names).collect();
+    let status = Command::new(anybinder())
+        .args(["run", "--devices", &devices.join(","), "--"])
+        .arg(env::current_exe().unwrap())
+        .args(env::args_os().skip(1))
+        .env(IN_WORLD, "1")
+        .status()
+        .unwrap();
+    if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The program whose devices these are, of the same build as the tests.
+fn anybinder() -> PathBuf {
+    let cluster = Path::new(env!("CARGO_BIN_EXE_anybinder-cluster"));
+    let anybinder = cluster.with_file_name("anybinder");
+    if !anybinder.exists() {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let built = Command::new(cargo).args(["build", "--quiet", "-p", "anybinder"]).status();
+        assert!(built.unwrap().success(), "anybinder does not build");
+    }
+    anybinder
+}

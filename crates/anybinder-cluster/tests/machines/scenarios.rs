@@ -1,0 +1,241 @@
+//! What may happen to a cluster.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use binder::StatusCode;
+use binder_testkit::wait_until;
+
+use crate::actor::{DeathWatch, call_back, count_of, new_word, send_file, word_of};
+use crate::etcd::{Etcd, url_of};
+use crate::machine::{LEASE, MachineOptions, Place};
+use crate::relay::Relay;
+
+/// A scenario, in a place of its own.
+pub(crate) type Scenario = fn(&Place);
+
+/// All of them.
+pub(crate) const ALL: &[(&str, Scenario)] = &[
+    ("a_client_of_one_machine_calls_a_service_of_another", a_client_calls_a_service_of_another),
+    ("another_machine_takes_over_when_a_service_is_killed", another_takes_over_from_a_service),
+    ("another_machine_takes_over_when_a_manager_is_killed", another_takes_over_from_a_manager),
+    ("a_manager_that_was_stopped_does_not_act_as_the_owner", a_stopped_manager_is_no_owner),
+    ("a_machine_that_is_cut_off_stops_and_comes_back", a_machine_that_is_cut_off_stops),
+    ("what_was_found_stays_while_etcd_is_away_and_its_deaths_are_told_later", etcd_is_away),
+    ("a_manager_that_ends_leaves_its_names_at_once", a_manager_that_ends_leaves),
+    ("many_instances_take_turns", many_instances_take_turns),
+    ("who_may_not_call_or_is_not_believed_is_not_there", rules_are_kept),
+];
+
+const NAME: &str = "test.IWord/default";
+
+/// Within so long a name is found again. The store looks every half second at which leases are over.
+const TAKE_OVER: Duration = Duration::from_secs(LEASE.as_secs() + 1);
+
+fn a_client_calls_a_service_of_another(place: &Place) {
+    let etcd = Etcd::start(1);
+    let options = MachineOptions::new(etcd.url());
+    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
+    let client = here.client();
+    assert!(client.check(NAME).is_none());
+    let waiting = thread::scope(|scope| {
+        let waiting = scope.spawn(|| client.wait(NAME, Duration::from_secs(30)));
+        let service = there.serve(NAME, "there");
+        (waiting.join().unwrap(), service)
+    });
+    let (Some(found), service) = waiting else { panic!("it is told") };
+    assert_eq!(word_of(&found).as_deref(), Ok("there"));
+    assert_eq!(call_back(&found, &new_word("back")).as_deref(), Ok("back"));
+    assert_eq!(send_file(&found), Err(StatusCode::FDS_NOT_ALLOWED), "descriptors do not travel");
+    assert_eq!(word_of(&found).as_deref(), Ok("there"), "the session goes on");
+    let death = DeathWatch::of(&found);
+    service.kill();
+    death.wait(LEASE);
+    assert!(word_of(&found).is_err());
+    assert!(client.check(NAME).is_none());
+}
+
+fn another_takes_over_from_a_service(place: &Place) {
+    let etcd = Etcd::start(1);
+    let options = MachineOptions::new(etcd.url());
+    let machines = [0, 1, 2].map(|number| place.machine(number, &options));
+    let client = machines[0].client();
+    let first = machines[1].serve(NAME, "first");
+    let found = client.find(NAME, "first");
+    let _second = machines[2].serve(NAME, "second");
+    let own = machines[2].client();
+    assert_eq!(word_of(&own.check(NAME).unwrap()).as_deref(), Ok("second"), "its own is nearer");
+    assert_eq!(word_of(&client.check(NAME).unwrap()).as_deref(), Ok("first"), "the owner's");
+    let death = DeathWatch::of(&found);
+    first.kill();
+    death.wait(LEASE);
+    let waited = client.wait(NAME, LEASE).expect("who waits gets the next");
+    assert_eq!(word_of(&waited).as_deref(), Ok("second"));
+}
+
+fn another_takes_over_from_a_manager(place: &Place) {
+    let mut etcd = Etcd::start(3);
+    let options = MachineOptions::new(etcd.url());
+    let [here, mut there, elsewhere] = [0, 1, 2].map(|number| place.machine(number, &options));
+    let client = here.client();
+    let _first = there.serve(NAME, "first");
+    let found = client.find(NAME, "first");
+    let _second = elsewhere.serve(NAME, "second");
+    // Two of three are enough, and whoever spoke to the third goes on with another.
+    etcd.kill_member(0);
+    let _other = there.serve("test.other", "other");
+    client.find("test.other", "other");
+    assert_eq!(word_of(&found).as_deref(), Ok("first"));
+    let death = DeathWatch::of(&found);
+    let begun = Instant::now();
+    there.kill_manager();
+    death.wait(LEASE);
+    client.find(NAME, "second");
+    assert!(begun.elapsed() <= TAKE_OVER, "it took {:?}", begun.elapsed());
+    // Its services register again, and wait until they are the owner.
+    there.start_manager();
+    let own = there.client();
+    own.find(NAME, "first");
+    assert_eq!(word_of(&client.check(NAME).unwrap()).as_deref(), Ok("second"));
+}
+
+fn a_stopped_manager_is_no_owner(place: &Place) {
+    let etcd = Etcd::start(1);
+    let options = MachineOptions::new(etcd.url());
+    let machines = [0, 1, 2].map(|number| place.machine(number, &options));
+    let client = machines[0].client();
+    let _first = machines[1].serve(NAME, "first");
+    let found = client.find(NAME, "first");
+    let _second = machines[2].serve(NAME, "second");
+    // A machine that knows the gateway, and nothing of the cluster: nobody takes from it what it has.
+    let (_session, direct) = machines[0].session_with(&machines[1], NAME, &etcd);
+    assert_eq!(word_of(&direct).as_deref(), Ok("first"));
+    let death = DeathWatch::of(&found);
+    let begun = Instant::now();
+    let service = machines[1].client().find(NAME, "first");
+    let count = count_of(&service);
+    machines[1].stop_manager();
+    thread::scope(|scope| {
+        let late = scope.spawn(|| word_of(&direct));
+        death.wait(TAKE_OVER);
+        client.find(NAME, "second");
+        assert!(begun.elapsed() <= TAKE_OVER, "it took {:?}", begun.elapsed());
+        machines[1].wake_manager();
+        assert!(late.join().unwrap().is_err(), "it served a call without a lease");
+    });
+    assert!(word_of(&direct).is_err());
+    assert_eq!(count_of(&service), count, "the call came to the service all the same");
+    assert_eq!(word_of(&client.check(NAME).unwrap()).as_deref(), Ok("second"));
+}
+
+fn a_machine_that_is_cut_off_stops(place: &Place) {
+    let etcd = Etcd::start(1);
+    let relay = Relay::to(etcd.addresses()[0]);
+    let options = MachineOptions::new(etcd.url());
+    let cut_off = MachineOptions { cluster: url_of(&[relay.address()]), ..options.clone() };
+    let here = place.machine(0, &options);
+    let (there, elsewhere) = (place.machine(1, &cut_off), place.machine(2, &options));
+    let client = here.client();
+    let _first = there.serve(NAME, "first");
+    let found = client.find(NAME, "first");
+    let second = elsewhere.serve(NAME, "second");
+    let (_session, direct) = here.session_with(&there, NAME, &etcd);
+    let (death, direct_death) = (DeathWatch::of(&found), DeathWatch::of(&direct));
+    let begun = Instant::now();
+    relay.cut();
+    // By its own clock, before the store's.
+    direct_death.wait(LEASE);
+    death.wait(LEASE);
+    client.find(NAME, "second");
+    assert!(begun.elapsed() <= TAKE_OVER, "it took {:?}", begun.elapsed());
+    assert_eq!(word_of(&there.client().check(NAME).unwrap()).as_deref(), Ok("first"));
+    relay.heal();
+    second.kill();
+    client.find(NAME, "first");
+}
+
+fn etcd_is_away(place: &Place) {
+    let etcd = Etcd::start(1);
+    let relay = Relay::to(etcd.addresses()[0]);
+    let options = MachineOptions::new(etcd.url());
+    let cut_off = MachineOptions { cluster: url_of(&[relay.address()]), ..options.clone() };
+    let (here, there) = (place.machine(0, &cut_off), place.machine(1, &options));
+    let client = here.client();
+    let (first, _other) = (there.serve(NAME, "first"), there.serve("test.other", "other"));
+    let found = client.find(NAME, "first");
+    let found_other = client.find("test.other", "other");
+    wait_until(|| here.instances().len() == 2);
+    relay.cut();
+    let _third = there.serve("test.third", "third");
+    assert_eq!(word_of(&found).as_deref(), Ok("first"), "calls need no store");
+    let death = DeathWatch::of(&found);
+    first.kill();
+    wait_until(|| there.instances().iter().all(|it| it.name != NAME));
+    // What has happened is forgotten, and found out by a new list.
+    let status = etcd.control(&["get", "x", "--write-out=json"]);
+    let revision = status.split("\"revision\":").nth(1).unwrap();
+    let revision: String = revision.chars().take_while(char::is_ascii_digit).collect();
+    etcd.control(&["compact", &revision]);
+    assert_eq!(word_of(&found_other).as_deref(), Ok("other"));
+    assert!(here.instances().iter().any(|it| it.name == NAME), "the list is as it was");
+    relay.heal();
+    death.wait(LEASE * 3);
+    client.find("test.third", "third");
+    assert_eq!(word_of(&found_other).as_deref(), Ok("other"), "nobody else has died");
+}
+
+fn a_manager_that_ends_leaves(place: &Place) {
+    let etcd = Etcd::start(1);
+    let options = MachineOptions::new(etcd.url());
+    let [here, mut there, elsewhere] = [0, 1, 2].map(|number| place.machine(number, &options));
+    let client = here.client();
+    let _services = (there.serve(NAME, "first"), elsewhere.client());
+    let found = client.find(NAME, "first");
+    let _second = elsewhere.serve(NAME, "second");
+    let death = DeathWatch::of(&found);
+    let key = format!("/anybinder/one:{NAME}");
+    let before = etcd.generation(NAME);
+    there.end_manager();
+    assert!(!etcd.control(&["get", &key]).contains(&there.address()), "its key is gone with it");
+    death.wait(LEASE);
+    client.find(NAME, "second");
+    assert!(etcd.generation(NAME) > before);
+}
+
+fn many_instances_take_turns(place: &Place) {
+    let etcd = Etcd::start(1);
+    let declared = "test.IWord/default instances=round-robin\n";
+    let options = MachineOptions { declared, ..MachineOptions::new(etcd.url()) };
+    let machines = [0, 1, 2].map(|number| place.machine(number, &options));
+    let client = machines[0].client();
+    let first = machines[1].serve(NAME, "first");
+    let _second = machines[2].serve(NAME, "second");
+    wait_until(|| machines[0].instances().len() == 2);
+    let found = client.find(NAME, "first");
+    let mut told: Vec<_> = (0..4).map(|_| word_of(&found).unwrap()).collect();
+    told.sort();
+    assert_eq!(told, ["first", "first", "second", "second"]);
+    let death = DeathWatch::of(&found);
+    first.kill();
+    wait_until(|| machines[0].instances().len() == 1);
+    wait_until(|| (0..4).all(|_| word_of(&found).as_deref() == Ok("second")));
+    drop(machines);
+    drop(death);
+}
+
+fn rules_are_kept(place: &Place) {
+    let etcd = Etcd::start(1);
+    let open = MachineOptions::new(etcd.url());
+    let policy = "allow * *\nallow call machine=spiffe://test/m0 test.*\n\
+                  allow add machine=localhost test.IWord/*\n";
+    let strict = MachineOptions { policy, ..open.clone() };
+    let (here, there) = (place.machine(0, &open), place.machine(1, &strict));
+    let stranger = place.machine(2, &open);
+    let _services = [there.serve(NAME, "there"), there.serve("private.word", "private")];
+    here.client().find(NAME, "there");
+    assert!(stranger.client().check(NAME).is_none(), "only m0 may call");
+    assert!(here.instances().iter().all(|it| it.name != "private.word"), "it is told to nobody");
+    let _other = stranger.serve("test.other", "other");
+    here.client().find("test.other", "other");
+    assert!(there.client().check("test.other").is_none(), "nobody is believed to have it");
+}

@@ -1,0 +1,27 @@
+//! Names over many machines.
+//!
+//! Each machine has a service manager, and all of them write the names of services that other machines may call into one
+//! store: a key for each, under the lease of its machine. [`ClusterMember`] is what one manager knows and wants of that
+//! store: which names are its own, which are whose, and until when it may act as their owner. It is a state machine
+//! without system calls, clock or network: [`ClusterEvent`]s and the time go in, [`ClusterEffect`]s come out, and an
+//! executor speaks to the store. `keys` are what is written there, which is a claim of others when it is read; [`Fence`]
+//! is what the threads that serve look at.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod directory;
+mod event;
+mod fence;
+mod keys;
+mod member;
+
+pub use directory::{Directory, DirectoryChange, Instance};
+pub use event::{
+    ClaimOutcome, ClusterEffect, ClusterEvent, LeaseId, RequestId, StoreChange, StoredKey,
+};
+pub use fence::Fence;
+pub use keys::{AddressError, Claim, ClaimError, MachineAddress, Ownership, ServiceKey};
+pub use member::{ClusterMember, MemberOptions};

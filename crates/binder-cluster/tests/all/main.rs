@@ -1,0 +1,8 @@
+//! Members and a store that do what they may, in any order.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod claims;
+mod model;
+mod props;
+mod store;
