@@ -25,13 +25,26 @@ pub(crate) fn target_dir() -> PathBuf {
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(root()).args(arguments);
+    bring_protoc(&mut command);
     command
+}
+
+/// Names a compiler of protocols to a build that may need one, on a machine that has none.
+fn bring_protoc(command: &mut Command) {
+    let has_own = || Command::new("protoc").arg("--version").output().is_ok();
+    if std::env::var_os("PROTOC").is_none()
+        && !has_own()
+        && let Ok(protoc) = protoc_bin_vendored::protoc_bin_path()
+    {
+        command.env("PROTOC", protoc);
+    }
 }
 
 /// A cargo command at the root, of another compiler's cargo, which builds into a directory of its own.
 pub(crate) fn cargo_of(toolchain: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("rustup");
     command.current_dir(root()).args(["run", toolchain, "cargo"]).args(arguments);
+    bring_protoc(&mut command);
     // What the cargo that started this program has said to it.
     for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
         command.env_remove(variable);
