@@ -279,11 +279,12 @@ macro_rules! __declare_binder_async {
 /// ```
 /// binder::declare_binder_enum! {
 ///     Colour : [i32; 2] {
-///         RED = 0,
-///         GREEN = 1,
+///         r#RED = 0,
+///         r#GREEN = 1,
 ///     }
 /// }
 /// assert_eq!(Colour::enum_values()[1], Colour::GREEN);
+/// assert_eq!(format!("{:?}", Colour::GREEN), "GREEN");
 /// assert_eq!(format!("{:?}", Colour(7)), "Colour(7)");
 /// ```
 #[macro_export]
@@ -317,9 +318,10 @@ macro_rules! declare_binder_enum {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 // Values may have the same number, so this is no match.
                 $(if *self == Self::$value {
-                    return f.write_str(stringify!($value));
+                    return f.write_str(stringify!($value).trim_start_matches("r#"));
                 })*
-                write!(f, concat!(stringify!($name), "({})"), self.0)
+                // AIDL's compiler writes every name as a raw one.
+                write!(f, "{}({})", stringify!($name).trim_start_matches("r#"), self.0)
             }
         }
 
