@@ -62,6 +62,11 @@ fn is_valid(name: &str) -> bool {
 }
 
 impl Model {
+    /// The names that are registered.
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        self.services.iter().map(|entry| entry.name.clone()).collect()
+    }
+
     pub(crate) fn refers_to(&self, object: ObjectId) -> bool {
         let callbacks = self.listeners.iter().chain(&self.client_listeners);
         self.services.iter().any(|it| it.object == object)

@@ -1,5 +1,7 @@
 //! Whatever is asked in whatever order, registry and model agree.
 
+use std::collections::BTreeSet;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use service_manager::{
@@ -65,9 +67,20 @@ fn caller(pid: i32) -> CallingContext {
     CallingContext { pid, uid: [0, 1000, 2000][usize::try_from(pid - 1).unwrap()], label: None }
 }
 
-fn told(registry: &mut ServiceRegistry) -> Vec<RegistryEffect> {
+/// What callbacks are told. What other machines are told of the names of this one is taken down in `local`.
+fn told(registry: &mut ServiceRegistry, local: &mut BTreeSet<String>) -> Vec<RegistryEffect> {
     let effects = std::iter::from_fn(|| registry.poll_effect());
-    effects.filter(|effect| !matches!(effect, RegistryEffect::Forget(_))).collect()
+    let of_callbacks = effects.filter(|effect| match effect {
+        RegistryEffect::LocalChanged { name, is_there } => {
+            let has_changed =
+                if *is_there { local.insert(name.clone()) } else { local.remove(name) };
+            assert!(has_changed, "{name} changes by each word");
+            false
+        }
+        RegistryEffect::Awaited { .. } | RegistryEffect::Forget(_) => false,
+        RegistryEffect::Registered { .. } | RegistryEffect::Clients { .. } => true,
+    });
+    of_callbacks.collect()
 }
 
 proptest! {
@@ -78,6 +91,7 @@ proptest! {
         let policy = AccessPolicy::parse(POLICY).unwrap();
         let mut registry = ServiceRegistry::new(policy, Declarations::default());
         let (mut model, mut world) = (Model::default(), World::default());
+        let mut local = BTreeSet::new();
         for step in steps {
             match step {
                 Step::Ask(pid, request) => {
@@ -99,7 +113,9 @@ proptest! {
                     registry.count_clients(&mut world);
                 }
             }
-            prop_assert_eq!(told(&mut registry), std::mem::take(&mut model.effects));
+            let told = told(&mut registry, &mut local);
+            prop_assert_eq!(told, std::mem::take(&mut model.effects));
+            prop_assert_eq!(&local, &model.names());
             for object in (1..=OBJECTS).map(ObjectId) {
                 prop_assert_eq!(registry.refers_to(object), model.refers_to(object));
             }

@@ -48,7 +48,17 @@ impl Rig {
         }
     }
 
+    /// What is to be done, but for what other machines are told.
     fn effects(&mut self) -> Vec<RegistryEffect> {
+        let mut effects = self.all_effects();
+        effects.retain(|effect| {
+            use RegistryEffect::{Awaited, LocalChanged};
+            !matches!(effect, LocalChanged { .. } | Awaited { .. })
+        });
+        effects
+    }
+
+    fn all_effects(&mut self) -> Vec<RegistryEffect> {
         std::iter::from_fn(|| self.registry.poll_effect()).collect()
     }
 }
@@ -122,6 +132,21 @@ fn an_object_is_forgotten_with_its_last_entry_and_not_before() {
     rig.registry.object_died(ObjectId(2));
     assert_eq!(rig.effects(), [RegistryEffect::Forget(ObjectId(2))]);
     assert_eq!(rig.find("x", false), FoundService::Nothing);
+}
+
+#[test]
+fn other_machines_hear_what_is_registered_here_and_what_is_waited_for() {
+    let mut rig = Rig::new("allow * *");
+    let name = || "x".to_owned();
+    let local = |is_there| RegistryEffect::LocalChanged { name: name(), is_there };
+    let listen = ManagerRequest::Listen { name: name(), callback: ObjectId(3) };
+    rig.ask(listen).unwrap();
+    assert_eq!(rig.all_effects(), [RegistryEffect::Awaited { name: name() }]);
+    rig.add("x", 1).unwrap();
+    assert_eq!(rig.all_effects()[0], local(true));
+    rig.registry.object_died(ObjectId(1));
+    let end = [local(false), RegistryEffect::Awaited { name: name() }];
+    assert_eq!(rig.all_effects()[..2], end, "it is still waited for");
 }
 
 #[test]
