@@ -36,8 +36,8 @@ pub(crate) struct ServeOptions {
     /// The device
     pub(crate) device: PathBuf,
 
-    /// Where etcd is: etcd://HOST:PORT[,HOST:PORT ...][/PREFIX]
-    #[arg(long, value_name = "URL")]
+    /// Where etcd is: members with commas between them, and a prefix of the keys, if there is to be one
+    #[arg(long, value_name = "etcd://HOST:PORT[,HOST:PORT ...][/PREFIX]")]
     pub(crate) cluster: StoreAddress,
 
     /// Where other machines find this one
