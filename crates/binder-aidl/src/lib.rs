@@ -1,6 +1,6 @@
 //! Compiles AIDL, Android's interface definition language, to Rust.
 //!
-//! [`compile`] takes sources and gives Rust files: the items that Android's compiler of version 14 writes, with the
+//! [`compile()`] takes sources and gives Rust files: the items that Android's compiler of version 14 writes, with the
 //! same names and in the same order, for the crate `binder`. Nothing is read or written: whoever calls it brings the
 //! sources, and an [`ImportLoader`] for what they import. Build scripts use it by way of the crate `binder-build`.
 //!
