@@ -14,6 +14,7 @@ use binder::binder_impl::{
 use binder::service_manager::ServiceManager;
 use binder::transport::driver::DriverDevice;
 use binder::{DeathRecipient, IBinder as _, Interface as _, SpIBinder, StatusCode};
+use binder_testkit::HANG_TIMEOUT;
 
 /// What makes this program a service.
 pub(crate) const SERVE: &str = "serve-as-actor";
@@ -163,7 +164,7 @@ impl DeathWatch {
     }
 
     #[track_caller]
-    pub(crate) fn wait(&self, at_most: std::time::Duration) {
-        assert_eq!(self.heard.recv_timeout(at_most), Ok(()), "the death is told in time");
+    pub(crate) fn wait(&self) {
+        assert_eq!(self.heard.recv_timeout(HANG_TIMEOUT), Ok(()), "the death is told");
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use binder_testkit::wait_until;
 use tempfile::TempDir;
@@ -13,9 +14,17 @@ pub(crate) fn is_there() -> bool {
     version.is_ok_and(|status| status.success())
 }
 
-/// A port that nobody uses.
+/// A port that nobody uses, and that nobody gets before it is used: below those that the system chooses by itself, and
+/// not where another run of these tests looks.
 pub(crate) fn free_port(address: Ipv4Addr) -> u16 {
-    TcpListener::bind((address, 0)).unwrap().local_addr().unwrap().port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let of_process = u16::try_from(process::id() % 200).unwrap();
+    loop {
+        let port = 10_000 + of_process * 100 + NEXT.fetch_add(1, Ordering::Relaxed);
+        if TcpListener::bind((address, port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// The members, each at an address of its own.
@@ -54,7 +63,6 @@ impl Etcd {
                 .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
                 .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
                 .args(["--initial-cluster", &cluster.join(",")])
-                .args(["--heartbeat-interval", "50", "--election-timeout", "500"])
                 .args(["--logger", "zap", "--log-level", "warn"])
                 .stdout(Stdio::null())
                 .stderr(log)

@@ -10,7 +10,7 @@ use binder::binder_impl::{FIRST_CALL_TRANSACTION, IBinderInternal as _, Parcel};
 use binder::service_manager::ServiceManager;
 use binder::transport::driver::DriverDevice;
 use binder::transport::rpc::{RpcSession, TlsCredentials};
-use binder_testkit::wait_until;
+use binder_testkit::{HANG_TIMEOUT, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use service_manager::{LIST_INSTANCES_TRANSACTION, ServiceInstance};
 use tempfile::TempDir;
@@ -19,8 +19,8 @@ use crate::actor::{Service, word_of};
 use crate::authority::Authority;
 use crate::etcd::{Etcd, free_port};
 
-/// After so many seconds without a word from a machine others take its names.
-pub(crate) const LEASE: Duration = Duration::from_secs(2);
+/// After so many seconds without a word from a machine others take its names: more than a busy machine is late.
+pub(crate) const LEASE: Duration = Duration::from_secs(5);
 /// A scenario's machines at most.
 const MACHINES: usize = 3;
 
@@ -234,7 +234,7 @@ impl Client {
     }
 
     /// Waits as programs do, to be told.
-    pub(crate) fn wait(&self, name: &str, at_most: Duration) -> Option<SpIBinder> {
-        self.manager.wait(name, Some(at_most)).unwrap()
+    pub(crate) fn wait(&self, name: &str) -> Option<SpIBinder> {
+        self.manager.wait(name, Some(HANG_TIMEOUT)).unwrap()
     }
 }
