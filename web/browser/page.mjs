@@ -47,6 +47,15 @@ try {
       return count;
     });
 
+  // What is painted is in no element that could be waited for.
+  const eventually = async (what, check) => {
+    const begun = Date.now();
+    while (!(await check())) {
+      assert.ok(Date.now() - begun < 30_000, what);
+      await page.waitForTimeout(20);
+    }
+  };
+
   console.error("page: the graph has the processes of the scenario");
   for (const pid of [manager, client, server, waiter, hostile]) await attached(inGraph(pid));
   assert.equal(await redPixels(), 0);
@@ -54,7 +63,7 @@ try {
   console.error("page: a name that is markup is text");
   assert.equal(await inGraph(hostile).textContent(), `${hostileName} ${hostile}`);
   await page.locator("#hits .title", { hasText: `${hostileName} ${hostile}` }).click();
-  assert.equal(await page.locator("#details h2").textContent(), `${hostileName} ${hostile}`);
+  await page.locator("#details h2", { hasText: `${hostileName} ${hostile}` }).waitFor();
   assert.equal(await page.locator("#evil").count(), 0);
 
   console.error("page: a deadlock is red, and who waits for it is not in it");
@@ -63,10 +72,9 @@ try {
   await state(waiter, "");
   await page.waitForFunction(() => document.getElementById("status").className === "bad");
   await page.keyboard.press("0");
-  await page.waitForTimeout(100);
-  assert.ok((await redPixels()) > 100);
+  await eventually("red is painted", async () => (await redPixels()) > 100);
   await page.keyboard.press("Escape");
-  assert.match(await page.locator("#details").textContent(), /Deadlock on binder/);
+  await page.locator("#details", { hasText: "Deadlock on binder" }).waitFor();
 
   if (pictures) {
     await page.locator("#hits .hit.bad").first().click();
@@ -85,13 +93,13 @@ try {
   await page.keyboard.press("/");
   await page.keyboard.type(`process ${waiter}`);
   await page.keyboard.press("Enter");
-  assert.match(await page.locator("#details h2").textContent(), new RegExp(` ${waiter}$`));
+  await page.locator("#details h2", { hasText: new RegExp(` ${waiter}$`) }).waitFor();
   await page.keyboard.press("ArrowDown");
-  assert.ok(await page.evaluate(() => document.activeElement.classList.contains("hit")));
+  await page.waitForFunction(() => document.activeElement.classList.contains("hit"));
   await page.keyboard.press("d");
   await page.locator("#details p.bad").waitFor();
   await page.locator("#details .link").first().press("Enter");
-  assert.match(await page.locator("#details h2").textContent(), /^Transaction \d+ on binder$/);
+  await page.locator("#details h2", { hasText: /^Transaction \d+ on binder$/ }).waitFor();
   await page.keyboard.press("/");
   await page.keyboard.press("Escape");
 
