@@ -4,18 +4,16 @@
 //! given are forwarding objects, so its calls pass this process. Each call is looked at when it has come: without a lease
 //! nothing is served, whoever has been stopped or cut off meanwhile.
 
-use std::any::Any;
 use std::ffi::CStr;
 use std::io;
 use std::sync::Arc;
 
 use binder::binder_impl::IBinderInternal as _;
 use binder::binder_impl::{
-    BorrowedParcel, FIRST_CALL_TRANSACTION, Parcel, Stability, TransactionCode,
+    Binder, BorrowedParcel, FIRST_CALL_TRANSACTION, Parcel, Remotable, TransactionCode,
 };
-use binder::transport::LocalObject;
 use binder::transport::rpc::{PeerIdentity, RpcServer};
-use binder::{SpIBinder, StatusCode};
+use binder::{Interface as _, SpIBinder, StatusCode};
 use service_manager::{AccessAction, ManagerServer};
 
 use crate::clock;
@@ -37,25 +35,23 @@ pub(crate) fn start(
 ) -> Result<RpcServer, ClusterError> {
     let address = &options.advertise;
     let host = options.listen.as_deref().unwrap_or(address.host());
-    let nobody = SpIBinder::from_local(Arc::new(GatewayRoot {
-        member: member.clone(),
-        manager: manager.clone(),
-        peer: Vec::new(),
-    }));
+    let root_for = {
+        let (member, manager) = (member.clone(), manager.clone());
+        move |peer| {
+            let (member, manager) = (member.clone(), manager.clone());
+            Binder::new(GatewayRoot { member, manager, peer }).as_binder()
+        }
+    };
+    let nobody = root_for(Vec::new());
     let credentials = options.credentials.load()?;
     let server = RpcServer::new_inet_tls(nobody, host, address.port(), &credentials);
     let server = server.map_err(failed(format!("listening at {host}")))?;
     server.set_max_threads(CALLS_PER_MACHINE);
-    let (member, manager) = (member.clone(), manager.clone());
     let fence = Arc::clone(member.lock().fence());
     server.set_call_guard(move || {
         if fence.is_open(clock::now()) { Ok(()) } else { Err(StatusCode::DEAD_OBJECT) }
     });
-    server.set_authorizer(move |peer| {
-        let (member, manager) = (member.clone(), manager.clone());
-        let root = GatewayRoot { member, manager, peer: identities(peer) };
-        Ok(Some(SpIBinder::from_local(Arc::new(root))))
-    });
+    server.set_authorizer(move |peer| Ok(Some(root_for(identities(peer)))));
     server.start().map_err(failed("starting a thread"))?;
     Ok(server)
 }
@@ -100,8 +96,8 @@ impl GatewayRoot {
     }
 }
 
-impl LocalObject for GatewayRoot {
-    fn descriptor(&self) -> &str {
+impl Remotable for GatewayRoot {
+    fn get_descriptor() -> &'static str {
         DESCRIPTOR
     }
 
@@ -118,25 +114,7 @@ impl LocalObject for GatewayRoot {
         reply.write(&self.get(&name, generation)?)
     }
 
-    fn dump(&self, _: &mut dyn io::Write, _: &[&CStr]) -> Result<(), StatusCode> {
+    fn on_dump(&self, _: &mut dyn io::Write, _: &[&CStr]) -> Result<(), StatusCode> {
         Err(StatusCode::INVALID_OPERATION)
-    }
-
-    fn extension(&self) -> Option<SpIBinder> {
-        None
-    }
-
-    fn stability(&self) -> Stability {
-        Stability::default()
-    }
-
-    fn is_requesting_sid(&self) -> bool {
-        false
-    }
-
-    fn set_requesting_sid(&self, _: bool) {}
-
-    fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
     }
 }
