@@ -6,6 +6,8 @@ use bitsearch::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::finds::runs;
+
 /// Maps with bits at random, and with long runs.
 fn words() -> impl Strategy<Value = Vec<u64>> {
     let word = prop_oneof![3 => Just(0), 2 => Just(u64::MAX), 2 => any::<u64>(), 1 => (0..64u32).prop_map(|bit| 1 << bit)];
@@ -28,15 +30,8 @@ fn bits(words: &[u64]) -> Vec<bool> {
 }
 
 /// All longest runs of clear bits below `size`.
-fn runs(words: &[u64], size: usize) -> Vec<Range<usize>> {
-    let mut runs: Vec<Range<usize>> = Vec::new();
-    for bit in (0..size.min(words.len() * 64)).filter(|bit| !is_set(words, *bit)) {
-        match runs.last_mut() {
-            Some(run) if run.end == bit => run.end += 1,
-            _ => runs.push(bit..bit + 1),
-        }
-    }
-    runs
+fn clear_runs(words: &[u64], size: usize) -> Vec<Range<usize>> {
+    runs((0..size.min(words.len() * 64)).filter(|bit| !is_set(words, *bit)))
 }
 
 proptest! {
@@ -70,7 +65,7 @@ proptest! {
     fn areas_are_last_best_and_next_fit(
         words in words(), size in 0..2700usize, start in 0..2700usize, len in prop_oneof![0..10usize, 0..700usize],
     ) {
-        let runs = runs(&words, size);
+        let runs = clear_runs(&words, size);
         let fitting = || runs.iter().filter(|run| run.len() >= len);
         let last = fitting().next_back().map(|run| run.end - len);
         prop_assert_eq!(last_zero_area(&words, size, len), last.or((len == 0).then_some(0)));

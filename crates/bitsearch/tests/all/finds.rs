@@ -61,9 +61,9 @@ fn wrapped(bits: &[usize], start: usize) -> Vec<usize> {
 }
 
 /// Joins neighbours.
-fn runs(bits: &[usize]) -> Vec<std::ops::Range<usize>> {
+pub(crate) fn runs(bits: impl IntoIterator<Item = usize>) -> Vec<std::ops::Range<usize>> {
     let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
-    for &bit in bits {
+    for bit in bits {
         match runs.last_mut() {
             Some(run) if run.end == bit => run.end += 1,
             _ => runs.push(bit..bit + 1),
@@ -158,8 +158,8 @@ proptest! {
         prop_assert!(and_bits(&a, &b, size, start).eq(all(two, |a, b, _| a && b)));
         prop_assert!(andnot_bits(&a, &b, size, start).eq(all(two, |a, b, _| a && !b)));
         prop_assert!(or_bits(&a, &b, size, start).eq(all(two, |a, b, _| a || b)));
-        prop_assert!(set_ranges(&a, size).eq(runs(&bits(size, one, |a, _, _| a))));
-        prop_assert!(zero_ranges(&a, size).eq(runs(&bits(size, one, |a, _, _| !a))));
+        prop_assert!(set_ranges(&a, size).eq(runs(bits(size, one, |a, _, _| a))));
+        prop_assert!(zero_ranges(&a, size).eq(runs(bits(size, one, |a, _, _| !a))));
     }
 
     #[test]
