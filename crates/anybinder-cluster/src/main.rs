@@ -17,7 +17,7 @@ mod options;
 mod serve;
 mod store;
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -36,7 +36,10 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             match cli.command {
-                ClusterCommand::Serve(_) => eprintln!("anybinder-cluster: {failure}"),
+                ClusterCommand::Serve(_) => {
+                    // Where that cannot be written, the exit code tells of it alone.
+                    let _ = writeln!(std::io::stderr(), "anybinder-cluster: {failure}");
+                }
                 // Its manager goes on, and tries again when somebody asks.
                 ClusterCommand::Import(_) => tracing::warn!("{failure}"),
             }
