@@ -110,7 +110,7 @@ fn try_static_build(stages: &Stages) -> Result<(), Stopped> {
 
 /// Runs the small concurrent parts through every interleaving.
 fn check_interleavings(stages: &Stages) -> Result<(), Stopped> {
-    let packages = ["binder-fuse", "binder-os", "binder-ring", "idr", "pidns"];
+    let packages = ["binder-fuse", "binder-lane", "binder-os", "binder-ring", "idr", "pidns"];
     let mut command = cargo(&["test", "--lib", "--features=idr/std"]);
     command.args(packages.iter().flat_map(|package| ["--package", package]));
     command.args(["--", "combining_lock", "cancel_token::tests", "interleavings"]);
