@@ -55,6 +55,9 @@ const SELVES: [&str; 2] = ["self", "thread-self"];
 
 const FD: &str = "fd";
 
+/// The shortest time that is not none: the kernel makes a tick of its clock of it.
+const TICK: Duration = Duration::from_nanos(1);
+
 /// What names its parent: not links where that is not shown.
 const TOLD: [(&str, What); 3] = [
     ("stat", What::Text(Text::Stat)),
@@ -77,13 +80,13 @@ impl KernelLinks {
     /// How long the kernel may keep a name, and what it is told with it.
     pub(super) fn valid(&self, node: ViewNode) -> (Duration, Duration) {
         match node {
-            ViewNode::Root | ViewNode::LinkedDir(_) => (self.age, self.age),
+            ViewNode::Root | ViewNode::KernelRoot | ViewNode::LinkedRoot(_) => (FOREVER, FOREVER),
+            // What a name is told with is known to who has just looked it up.
+            ViewNode::LinkedDir(_) => (self.age, self.age.max(TICK)),
             ViewNode::LinkedFile(_, name) if self.in_process(name) == Some(FD) => {
                 (self.age, FOREVER)
             }
-            ViewNode::LinkedFile(..) | ViewNode::LinkedRoot(_) | ViewNode::KernelRoot => {
-                (FOREVER, FOREVER)
-            }
+            ViewNode::LinkedFile(..) => (FOREVER, FOREVER),
             // Another for each reader, and then the same.
             ViewNode::SelfLink(_) | ViewNode::ThreadSelfLink(_) | ViewNode::Target(_) => {
                 (Duration::ZERO, FOREVER)
