@@ -67,10 +67,10 @@ impl LiveStage {
         let serve = move || drop(session.serve());
         let server = std::thread::Builder::new().name("procview".into()).spawn(serve);
         let server = server.map_err(failed("starting a thread"))?;
-        let place = Path::new("/proc");
-        let kernels = DetachedMount::copy_of(place).map_err(failed(tried))?;
-        mount.attach(place).map_err(failed(tried))?;
-        kernels.attach(&place.join(KERNEL_DIR)).map_err(failed(tried))?;
+        let kernels = DetachedMount::copy_of(Path::new("/proc")).map_err(failed(tried))?;
+        let aside = std::env::temp_dir();
+        mount.attach(&aside).map_err(failed(tried))?;
+        kernels.attach(&aside.join(KERNEL_DIR)).map_err(failed(tried))?;
         Ok(Self { server, mount })
     }
 
