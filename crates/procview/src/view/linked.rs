@@ -84,7 +84,7 @@ impl KernelLinks {
             // What a name is told with is known to who has just looked it up.
             ViewNode::LinkedDir(_) => (self.age, self.age.max(TICK)),
             ViewNode::LinkedFile(_, name) if self.in_process(name) == Some(FD) => {
-                (self.age, FOREVER)
+                (self.age.max(TICK), FOREVER)
             }
             ViewNode::LinkedFile(..) => (FOREVER, FOREVER),
             // Another for each reader, and then the same.
