@@ -217,6 +217,10 @@ pub(crate) struct WorldOptions {
     #[arg(long)]
     pub(crate) proc: bool,
 
+    /// Have /proc believe no name or listing that was told before, not for 100 ms
+    #[arg(long, requires = "proc")]
+    pub(crate) fresh: bool,
+
     /// Have /proc/filesystems list binder, for scripts that look there first. Programs in user namespaces of their own,
     /// as those of bubblewrap, can mount no /proc then
     #[arg(long, hide_short_help = true, conflicts_with = "proc")]

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use binder_os::processes::{self, Fork, Stream};
 use binder_os::{DetachedMount, ProcDir, namespaces};
-use procview::{Machine, Members, ProcessTable, Scenario, ViewMountError, ViewSession};
+use procview::{
+    KERNEL_DIR, KernelFiles, Machine, Members, ProcessTable, Scenario, ViewMountError, ViewSession,
+};
 
 use crate::cli::{ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions};
 use crate::driver;
@@ -24,6 +26,9 @@ use crate::world::World;
 
 /// How long the machine of a scenario has been running.
 const SCENARIO_UPTIME: Duration = Duration::from_secs(86_400);
+
+/// How long a name or a listing of the kernel's processes may be believed, where that is not refused.
+const AGE: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(command: &ProcviewCommand) -> Result<ExitCode, Failure> {
     match command {
@@ -48,7 +53,8 @@ fn mount(options: &ProcviewMountOptions) -> Result<ExitCode, Failure> {
     let links = Links::default();
     let own = OwnMount { dir: dir.clone(), device: Arc::clone(&device), links, limits: None };
     let show = || {
-        let (session, mount) = shown.session()?;
+        // A user unmounts one mount.
+        let (session, mount) = shown.session(KernelFiles::Served)?;
         // No other code has set it.
         let _ = device.set(mount.device().map_err(failed("looking at the view"))?);
         attach(&mount, &dir)?;
@@ -74,7 +80,7 @@ fn mount(options: &ProcviewMountOptions) -> Result<ExitCode, Failure> {
 fn run_command(options: &ProcviewRunOptions) -> Result<Infallible, Failure> {
     let shown = Shown::find(&options.shown)?;
     World::privacy()?;
-    shown.serve_apart()?.show()?;
+    shown.serve_apart(Freshness::of(options.fresh))?.show()?;
     let [program, arguments @ ..] = &options.command[..] else {
         return Err(Failure::new("executing", "there is no command"));
     };
@@ -115,7 +121,7 @@ impl Shown {
     }
 
     /// Makes the view, without a place.
-    fn session(&self) -> Result<(ViewSession, DetachedMount), Failure> {
+    fn session(&self, files: KernelFiles) -> Result<(ViewSession, DetachedMount), Failure> {
         let proc = ProcDir::open().map_err(failed("opening /proc"))?;
         let machine = Machine::like_this_one(&proc, SCENARIO_UPTIME);
         let table = ProcessTable::new(machine.map_err(failed("reading of this machine in /proc"))?);
@@ -127,17 +133,17 @@ impl Shown {
             }
             Self::UsersOf(dir) => {
                 let users = Users::of(dir)?;
-                ViewSession::of_kernel(table, Members::Told(Box::new(users)), proc)
+                ViewSession::of_kernel(table, Members::Told(Box::new(users)), files, proc)
             }
-            Self::All => ViewSession::of_kernel(table, Members::All, proc),
-            Self::Below(pid) => ViewSession::of_kernel(table, Members::Below(*pid), proc),
+            Self::All => ViewSession::of_kernel(table, Members::All, files, proc),
+            Self::Below(pid) => ViewSession::of_kernel(table, Members::Below(*pid), files, proc),
         };
         made.map_err(|error| describe(&error))
     }
 
     /// Serves the view from a process of its own, until the last process that sees it is gone.
-    pub(crate) fn serve_apart(&self) -> Result<ServedView, Failure> {
-        let (session, mount) = self.session()?;
+    pub(crate) fn serve_apart(&self, freshness: Freshness) -> Result<ServedView, Failure> {
+        let (session, mount) = self.session(KernelFiles::Linked { age: freshness.age() })?;
         match processes::fork().map_err(failed("starting the view's process"))? {
             Fork::Child => {
                 drop(mount);
@@ -163,7 +169,8 @@ impl Shown {
                     let answer = format!("it could not be divided ({ended:?})");
                     return Err(Failure::new("starting the view's process", answer));
                 }
-                Ok(ServedView { mount })
+                let has_links = !matches!(self, Self::Scenario { .. });
+                Ok(ServedView { mount, has_links })
             }
         }
     }
@@ -198,12 +205,44 @@ fn lists_reader(proc: &ProcDir) -> io::Result<bool> {
 /// A view that is served, and that no process sees yet.
 pub(crate) struct ServedView {
     mount: DetachedMount,
+    /// Its files lead on to the kernel's own.
+    has_links: bool,
+}
+
+/// Whether what was told a moment ago may be believed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Freshness {
+    /// For a stated age.
+    Aged,
+    /// Never.
+    Fresh,
+}
+
+impl Freshness {
+    /// As the user wishes.
+    pub(crate) fn of(is_fresh: bool) -> Self {
+        if is_fresh { Self::Fresh } else { Self::Aged }
+    }
+
+    fn age(self) -> Duration {
+        match self {
+            Self::Aged => AGE,
+            Self::Fresh => Duration::ZERO,
+        }
+    }
 }
 
 impl ServedView {
     /// Puts the view over /proc, as this process sees it.
     pub(crate) fn show(self) -> Result<(), Failure> {
-        attach(&self.mount, Path::new("/proc"))
+        let place = Path::new("/proc");
+        if !self.has_links {
+            return attach(&self.mount, place);
+        }
+        // Before it is covered.
+        let kernels = DetachedMount::copy_of(place).map_err(failed("looking at /proc"))?;
+        attach(&self.mount, place)?;
+        attach(&kernels, &place.join(KERNEL_DIR))
     }
 }
 
@@ -239,6 +278,7 @@ const MOUNT_ADVICE: &str =
 fn describe(error: &ViewMountError) -> Failure {
     match error {
         ViewMountError::Open(source) => driver::without_fuse(source),
+        ViewMountError::Links(source) => Failure::new("reading /proc", source),
         ViewMountError::Create(source) => {
             Failure::new("making the view", source).advise(MOUNT_ADVICE)
         }

@@ -9,7 +9,7 @@ use binder_os::private_dev::{self, BINDERFS_DIR};
 use crate::cli::{self, RunOptions, WorldOptions};
 use crate::failure::Failure;
 use crate::preload::RingEnvironment;
-use crate::procview::{self, Shown};
+use crate::procview::{self, Freshness, Shown};
 use crate::servicemanager;
 use crate::world::{SupervisionChoice, World, WorldUsers};
 use crate::worlds;
@@ -27,7 +27,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     }
     let namespaces = World::privacy_of(options_of_world.users())?;
     // Before the world, whose driver waits for the end of all processes that share its pipes.
-    let view = options_of_world.proc.then(|| Shown::Below(std::process::id()).serve_apart());
+    let view = options_of_world.proc.then(|| {
+        let freshness = Freshness::of(options_of_world.fresh);
+        Shown::Below(std::process::id()).serve_apart(freshness)
+    });
     let view = view.transpose()?;
     let world = World::furnish(namespaces, &options_of_world.driver_options())?;
     let ring = options_of_world.ring();

@@ -1,6 +1,7 @@
 //! `pids`: what a table of process ids takes to fill, search, walk and empty.
 
 mod likeness;
+mod live;
 mod shown;
 mod sleepers;
 mod tables;
@@ -24,8 +25,8 @@ use crate::table::{self, TextTable};
 ///
 /// Each process has a number in every namespace from the root to its own. Beside our table: sorted
 /// trees under a lock, and bitmaps with a hash, as kernels had before. Then ps, pstree and a listing
-/// of /proc, of as many processes, as our view shows them and as the kernel does: that starts them.
-/// No device is involved.
+/// of /proc, of as many processes, as our view shows them and as the kernel does: that starts them. And ps aux, lsof and a listing of
+/// those that were started, over a view of them and over the kernel's /proc. No device is involved.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::opcode;
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags};
 
 use crate::namespaces;
 use crate::proc_files::{self, DeviceNumber};
@@ -267,6 +267,19 @@ impl FuseDevice {
 }
 
 impl DetachedMount {
+    /// What is mounted at `dir`, once more, with what is mounted in it.
+    ///
+    /// # Errors
+    ///
+    /// As open_tree(2).
+    pub fn copy_of(dir: &Path) -> io::Result<Self> {
+        // Recursively: in a user namespace a mount may not be shown without those on top of it.
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_RECURSIVE;
+        Ok(Self { fd: rustix::mount::open_tree(CWD, dir, flags)? })
+    }
+
     /// Shows the mount at `dir`, as the calling thread sees that.
     ///
     /// # Errors

@@ -1,8 +1,7 @@
 //! The kernel's /proc, held open: what is read through it is the kernel's, whatever is mounted at
 //! /proc meanwhile.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
@@ -10,6 +9,9 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::path::Arg;
 
 use crate::proc_files::{field, number};
+
+/// Most texts are shorter.
+const READ_BYTES: usize = 4096;
 
 /// A mounted proc, or a directory in it. A directory of a process stays that process's, and
 /// answers `NotFound` or ESRCH when the process is gone.
@@ -68,10 +70,15 @@ impl ProcDir {
     /// As open(2) and read(2).
     pub fn read<P: Arg>(&self, path: P) -> io::Result<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let mut file = File::from(rustix::fs::openat(&self.fd, path, flags, Mode::empty())?);
-        let mut bytes = Vec::with_capacity(4096);
-        file.read_to_end(&mut bytes)?;
-        Ok(bytes)
+        let file = rustix::fs::openat(&self.fd, path, flags, Mode::empty())?;
+        let mut bytes = Vec::with_capacity(READ_BYTES);
+        // Not asked how long it is: these files say 0.
+        loop {
+            bytes.reserve(READ_BYTES / 2);
+            if rustix::io::read(&file, rustix::buffer::spare_capacity(&mut bytes))? == 0 {
+                return Ok(bytes);
+            }
+        }
     }
 
     /// Reads where the link `path` leads.
@@ -146,6 +153,24 @@ impl ProcDir {
         Ok(numbers)
     }
 
+    /// Lists the numbers among the names of this directory, in order, each with the inode number that it is
+    /// told with: of a process, no other process with the same number is told with the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`names`](Self::names).
+    pub fn numbered(&self) -> io::Result<Vec<(u32, u64)>> {
+        let mut numbered = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.fd)? {
+            let entry = entry?;
+            if let Ok(it) = number(entry.file_name().to_bytes()) {
+                numbered.push((it, entry.ino()));
+            }
+        }
+        numbered.sort_unstable();
+        Ok(numbered)
+    }
+
     /// Returns the number of the process that this directory is of, or of whose thread it is.
     ///
     /// # Errors
@@ -165,6 +190,8 @@ mod tests {
         let proc = ProcDir::open().unwrap();
         let this = std::process::id();
         assert!(proc.numbers(".").unwrap().contains(&this));
+        let inode = proc.stat(this.to_string()).unwrap().inode;
+        assert!(proc.numbered().unwrap().contains(&(this, inode)));
         let dir = proc.dir(this.to_string()).unwrap();
         assert_eq!(dir.read("comm").unwrap(), std::fs::read("/proc/self/comm").unwrap());
         assert_eq!(proc.read_link("self").unwrap(), this.to_string().into_bytes());

@@ -3,7 +3,7 @@
 use std::io;
 
 /// An errno.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ViewErrno {
     /// There is no such name.
     NoEnt,

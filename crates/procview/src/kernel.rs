@@ -1,5 +1,7 @@
 //! Processes of the kernel's, read anew each time: the kernel does not tell when they change.
 
+mod roll;
+
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,6 +11,8 @@ use binder_os::{ProcDir, processes};
 
 use crate::errno::found;
 use crate::node::SERIAL_MAX;
+use roll::Roll;
+pub(crate) use roll::{ListedProcess, Showing};
 
 /// Which of the kernel's processes belong to a view. A reader sees itself in any case.
 pub enum Members {
@@ -37,11 +41,22 @@ pub trait Membership: Send + Sync {
     fn list(&self) -> io::Result<Vec<u32>>;
 }
 
+/// Whose numbers the processes of a view have, and so what is told of a process that is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Numbering {
+    /// The kernel's. A tree is drawn from 1, so what has a parent that is not shown hangs there, whether or
+    /// not 1 is itself; a group or session has the number that getsid(2) has for it.
+    Kernels,
+    /// A table's, in which the kernel's numbers are others': 0.
+    Tables,
+}
+
 /// The kernel's processes.
 pub(crate) struct Kernel {
     proc: ProcDir,
     members: Members,
     slots: Mutex<Slots>,
+    roll: Mutex<Roll>,
 }
 
 /// The processes and threads that the view's kernel side knows of.
@@ -111,7 +126,7 @@ const LINE_TRIES: usize = 64;
 
 impl Kernel {
     pub(crate) fn new(proc: ProcDir, members: Members) -> Self {
-        Self { proc, members, slots: Mutex::default() }
+        Self { proc, members, slots: Mutex::default(), roll: Mutex::default() }
     }
 
     pub(crate) fn proc(&self) -> &ProcDir {
@@ -153,67 +168,12 @@ impl Kernel {
         Ok(if self.shows(number, reader)? { number } else { 0 })
     }
 
-    /// The number that is shown for a parent that is not seen. A tree is drawn from 1, so what is
-    /// shown of the kernel's processes hangs there, whether or not that is seen itself; in a table
-    /// 1 is another process.
-    pub(crate) fn adopter(&self) -> u32 {
+    /// Whose numbers the processes of this view have.
+    pub(crate) fn numbers(&self) -> Numbering {
         match self.members {
-            Members::Nobody => 0,
-            Members::All | Members::Below(_) | Members::Told(_) => 1,
+            Members::Nobody => Numbering::Tables,
+            Members::All | Members::Below(_) | Members::Told(_) => Numbering::Kernels,
         }
-    }
-
-    /// All processes that `reader` sees, in order.
-    pub(crate) fn list(&self, reader: Option<u32>) -> io::Result<Vec<u32>> {
-        let mut list = match &self.members {
-            Members::Nobody => Vec::new(),
-            Members::All => return self.proc.numbers("."),
-            Members::Below(ancestor) => self.below(*ancestor)?,
-            Members::Told(membership) => {
-                let mut processes = Vec::new();
-                for pid in found(membership.list())?.unwrap_or_default() {
-                    if self.tgid_of(pid)? == Some(pid) {
-                        processes.push(pid);
-                    }
-                }
-                processes
-            }
-        };
-        list.extend(reader);
-        list.sort_unstable();
-        list.dedup();
-        Ok(list)
-    }
-
-    fn below(&self, ancestor: u32) -> io::Result<Vec<u32>> {
-        let all = self.proc.numbers(".")?;
-        let mut parents = HashMap::new();
-        for pid in &all {
-            let stat = found(self.proc.read(format!("{pid}/stat")))?;
-            if let Some(parent) = stat.and_then(|stat| parent_in(&stat)) {
-                parents.insert(*pid, parent);
-            }
-        }
-        let is_below = |pid: u32| {
-            let mut at = pid;
-            // The bound is for a line that changed meanwhile.
-            for _ in 0..=parents.len() {
-                match parents.get(&at) {
-                    _ if at == ancestor => return Ok(true),
-                    Some(0) => return Ok(false),
-                    Some(parent) => at = *parent,
-                    None => break,
-                }
-            }
-            Ok::<_, io::Error>(at != pid && self.is_below(pid, ancestor)?)
-        };
-        let mut below = Vec::new();
-        for pid in all {
-            if is_below(pid)? {
-                below.push(pid);
-            }
-        }
-        Ok(below)
     }
 
     /// Whether a process is `ancestor` or below it. Each process is asked once in its life.

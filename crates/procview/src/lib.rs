@@ -2,8 +2,9 @@
 //!
 //! A view shows the processes of one pid namespace, with their numbers there. There are
 //! two kinds. What a [`ProcessTable`] holds has no kernel behind it: every change passes through the table,
-//! so the kernel may keep whatever it was told, until it is told otherwise. The kernel's own
-//! processes are read from the kernel's /proc each time, for the kernel does not tell of their changes.
+//! so the kernel may keep whatever it was told, until it is told otherwise. Of the kernel's own
+//! processes it does not tell what changes: their files are [links](KernelFiles::Linked) to those of the kernel's
+//! /proc, or [read](KernelFiles::Served) from there each time.
 
 #![forbid(unsafe_code)]
 
@@ -27,3 +28,4 @@ pub use scenario::{FilledScenario, Scenario};
 pub use session::{ViewMountError, ViewServeError, ViewSession};
 pub use table::{ProcessTable, TableError};
 pub use task::{COMM_MAX_BYTES, Facts, State, Task, TaskIds};
+pub use view::{KERNEL_DIR, KernelFiles};

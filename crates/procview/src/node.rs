@@ -26,6 +26,16 @@ pub(crate) enum ViewNode {
     Snapshot(u32),
     /// A file of the kernel's that is no process's, by its place among the paths.
     Mirror(u32),
+    /// The directory of a process, or a thread, whose files lead on to the kernel's own.
+    LinkedDir(u32),
+    /// A link in it, by its place among the names.
+    LinkedFile(u32, u32),
+    /// A link to a file of the kernel's that is no process's, by its place among the names.
+    LinkedRoot(u32),
+    /// A link of a process, by its place among the targets that were read.
+    Target(u32),
+    /// Where the kernel's own /proc is mounted.
+    KernelRoot,
 }
 
 /// A file or directory of a process.
@@ -63,6 +73,12 @@ const THREAD_SELF_LINK: u64 = 4;
 const KERNEL: u64 = 5;
 const SNAPSHOT: u64 = 6;
 const MIRROR: u64 = 7;
+const LINKED_DIR: u64 = 8;
+const LINKED_FILE: u64 = 9;
+const LINKED_ROOT: u64 = 10;
+const TARGET: u64 = 11;
+
+const KERNEL_ROOT: u64 = 2;
 
 const FIRST_MACHINE_DIR: u64 = 16;
 const FIRST_MACHINE_FILE: u64 = 32;
@@ -90,6 +106,13 @@ impl ViewNode {
             Self::Kernel(slot, what) => tagged(KERNEL, of(slot, what)),
             Self::Snapshot(nth) => tagged(SNAPSHOT, nth.into()),
             Self::Mirror(path) => tagged(MIRROR, path.into()),
+            Self::LinkedDir(pid) => tagged(LINKED_DIR, pid.into()),
+            Self::LinkedFile(pid, name) => {
+                tagged(LINKED_FILE, u64::from(name & SERIAL_MAX) << SERIAL_SHIFT | u64::from(pid))
+            }
+            Self::LinkedRoot(name) => tagged(LINKED_ROOT, name.into()),
+            Self::Target(nth) => tagged(TARGET, nth.into()),
+            Self::KernelRoot => KERNEL_ROOT,
         }
     }
 
@@ -98,6 +121,7 @@ impl ViewNode {
         let low = low_half(rest);
         Some(match number >> TAG_SHIFT {
             FIXED if rest == FUSE_ROOT_ID => Self::Root,
+            FIXED if rest == KERNEL_ROOT => Self::KernelRoot,
             FIXED if rest >= FIRST_MACHINE_FILE => {
                 let at = usize::try_from(rest - FIRST_MACHINE_FILE).ok()?;
                 Self::MachineFile(*MachineFile::ALL.get(at)?)
@@ -113,6 +137,10 @@ impl ViewNode {
             KERNEL => Self::Kernel(low_half(rest >> SERIAL_SHIFT), What::from_bits(low)?),
             SNAPSHOT => Self::Snapshot(low),
             MIRROR => Self::Mirror(low),
+            LINKED_DIR => Self::LinkedDir(low),
+            LINKED_FILE => Self::LinkedFile(low, low_half(rest >> SERIAL_SHIFT)),
+            LINKED_ROOT => Self::LinkedRoot(low),
+            TARGET => Self::Target(low),
             _ => return None,
         })
     }
@@ -203,14 +231,16 @@ mod tests {
         for what in whats {
             nodes.extend([ViewNode::Task(SERIAL_MAX, what), ViewNode::Kernel(0, what)]);
         }
-        nodes.extend([ViewNode::Snapshot(3), ViewNode::Mirror(u32::MAX)]);
+        nodes.extend([ViewNode::Snapshot(3), ViewNode::Mirror(u32::MAX), ViewNode::KernelRoot]);
+        nodes.extend([ViewNode::LinkedDir(7), ViewNode::LinkedFile(7, 7), ViewNode::Target(7)]);
+        nodes.extend([ViewNode::LinkedFile(u32::MAX, SERIAL_MAX), ViewNode::LinkedRoot(7)]);
         let numbers: std::collections::HashSet<u64> =
             nodes.iter().map(|node| node.number()).collect();
         assert_eq!(numbers.len(), nodes.len());
         for node in nodes {
             assert_eq!(ViewNode::from_number(node.number()), Some(node));
         }
-        for wrong in [0, 2, 31, 1 << 20, u64::MAX, 1 << 60 | 200 << 24] {
+        for wrong in [0, 3, 31, 1 << 20, u64::MAX, 1 << 60 | 200 << 24] {
             assert_eq!(ViewNode::from_number(wrong), None, "{wrong:x}");
         }
     }

@@ -21,11 +21,11 @@ use pidns::PidNamespace;
 use slab::Slab;
 
 use crate::errno::ViewErrno;
-use crate::kernel::{Kernel, Members};
+use crate::kernel::{Kernel, ListedProcess, Members};
 use crate::node::{ViewNode, What};
 use crate::table::{ProcessTable, Watcher};
 use crate::task::Task;
-use crate::view::{Found, Keeping, View, ViewReader, entry};
+use crate::view::{Found, Keeping, KernelFiles, Listing, View, ViewReader, entry};
 use tell::Known;
 
 /// Room for one request; the kernel wants 8 KiB at least.
@@ -47,6 +47,9 @@ pub enum ViewMountError {
     /// The kernel refuses the file system.
     #[error("the view cannot be made: {0}")]
     Create(#[source] io::Error),
+    /// The kernel's /proc cannot be read, to which files are to be links.
+    #[error("/proc cannot be read: {0}")]
+    Links(#[source] io::Error),
 }
 
 /// Why serving ended other than by unmounting.
@@ -77,8 +80,15 @@ struct Shared {
 /// A file that is read without the kernel's cache.
 struct OpenFile {
     node: ViewNode,
-    /// What a reader has begun to read: it goes on in that.
-    text: Option<Arc<Vec<u8>>>,
+    begun: Begun,
+}
+
+/// What a reader has begun to read: it goes on in that.
+#[derive(Clone)]
+enum Begun {
+    Nothing,
+    Text(Arc<Vec<u8>>),
+    Processes(Arc<Vec<ListedProcess>>),
 }
 
 impl ViewSession {
@@ -98,7 +108,7 @@ impl ViewSession {
     }
 
     /// Makes a view of the kernel's processes that are `members`, and beside them of those in
-    /// `table`. Every answer is the present one, and none is kept.
+    /// `table`. Every answer is the present one, and none is kept but for the age that `files` may have.
     ///
     /// # Errors
     ///
@@ -106,11 +116,13 @@ impl ViewSession {
     pub fn of_kernel(
         table: Arc<ProcessTable>,
         members: Members,
+        files: KernelFiles,
         proc: ProcDir,
     ) -> Result<(Self, DetachedMount), ViewMountError> {
         let namespace = table.root().clone();
         let kernel = Kernel::new(proc, members);
-        Self::new(View::new(table, namespace, kernel, Keeping::Asked))
+        let view = View::new(table, namespace, kernel, Keeping::Asked);
+        Self::new(view.with(files).map_err(ViewMountError::Links)?)
     }
 
     fn new(view: View) -> Result<(Self, DetachedMount), ViewMountError> {
@@ -217,10 +229,7 @@ impl Shared {
                 let node = node(header)?;
                 self.known.ask(node);
                 let attr = self.view.attr(node)?;
-                let valid = match (is_kept, node) {
-                    (false, _) | (true, ViewNode::Kernel(..)) => Duration::ZERO,
-                    (true, _) => Duration::from_secs(1 << 30),
-                };
+                let (_, valid) = self.view.valid(node);
                 self.send(&reply::attr(unique, &attr, valid));
             }
             Operation::ReadLink => {
@@ -233,14 +242,9 @@ impl Shared {
                 return Err(ViewErrno::NoSys);
             }
             Operation::Open { .. } => {
-                let file = OpenFile { node: node(header)?, text: None };
-                let fh = self.files().insert(file) as u64;
-                self.send(&reply::open(
-                    unique,
-                    &OpenedFile { fh, flags: FOPEN_DIRECT_IO, backing_id: 0 },
-                ));
+                self.open(header, FOPEN_DIRECT_IO)?;
             }
-            Operation::OpenDir { .. } => self.send(&reply::open(unique, &OpenedFile::default())),
+            Operation::OpenDir { .. } => self.open(header, 0)?,
             Operation::Read(read) => self.read(header, &read, caller)?,
             Operation::ReadDir(read) => {
                 self.read_dir(header, &read, caller, room, Listing::Names)?
@@ -248,12 +252,12 @@ impl Shared {
             Operation::ReadDirPlus(read) => {
                 self.read_dir(header, &read, caller, room, Listing::Entries)?;
             }
-            Operation::Release(release) => {
+            Operation::Release(release) | Operation::ReleaseDir(release) => {
                 let fh = usize::try_from(release.fh).unwrap_or(usize::MAX);
                 self.files().try_remove(fh);
                 self.send(&reply::empty(unique));
             }
-            Operation::ReleaseDir(_) | Operation::Destroy => self.send(&reply::empty(unique)),
+            Operation::Destroy => self.send(&reply::empty(unique)),
             Operation::StatFs => {
                 let figures = StatFs { block_size: 4096, name_max: 255, ..StatFs::default() };
                 self.send(&reply::statfs(unique, &figures));
@@ -295,6 +299,9 @@ impl Shared {
                     | FUSE_NO_OPENDIR_SUPPORT
                     | FUSE_READDIRPLUS_AUTO
             }
+            Keeping::Asked if self.view.has_links() => {
+                FUSE_ASYNC_READ | FUSE_CACHE_SYMLINKS | FUSE_DO_READDIRPLUS | FUSE_READDIRPLUS_AUTO
+            }
             Keeping::Asked => FUSE_ASYNC_READ,
         };
         let wish = InitTerms {
@@ -331,7 +338,7 @@ impl Shared {
             // The kernel may remember that there is nothing, and never will be.
             None => Entry { entry_valid: Duration::from_secs(1 << 30), ..Entry::default() },
         };
-        if found.is_none() && self.view.keeping() == Keeping::Asked {
+        if found.is_none() && self.view.keeping() == Keeping::Asked && !self.view.has_links() {
             return Err(ViewErrno::NoEnt);
         }
         self.send(&reply::entry(header.unique, &answer));
@@ -362,21 +369,53 @@ impl Shared {
     /// The text of an open file: a reader that begins at the beginning gets a new one.
     fn open_text(&self, read: &Read, caller: ViewReader) -> Result<Arc<Vec<u8>>, ViewErrno> {
         let fh = usize::try_from(read.fh).unwrap_or(usize::MAX);
-        let (node, text) = match self.files().get(fh) {
-            Some(file) => (file.node, file.text.clone()),
-            None => return Err(ViewErrno::Inval),
-        };
-        if let Some(text) = text
+        let (node, begun) = self.begun(fh)?;
+        if let Begun::Text(text) = begun
             && read.offset > 0
         {
             return Ok(text);
         }
         // Not with the lock: the kernel may take its time.
         let text = self.view.text(node, caller)?;
-        if let Some(file) = self.files().get_mut(fh) {
-            file.text = Some(text.clone());
-        }
+        self.begin(fh, Begun::Text(text.clone()));
         Ok(text)
+    }
+
+    fn open(&self, header: &Header, flags: u32) -> Result<(), ViewErrno> {
+        let file = OpenFile { node: node(header)?, begun: Begun::Nothing };
+        let fh = self.files().insert(file) as u64;
+        self.send(&reply::open(header.unique, &OpenedFile { fh, flags, backing_id: 0 }));
+        Ok(())
+    }
+
+    fn begun(&self, fh: usize) -> Result<(ViewNode, Begun), ViewErrno> {
+        let files = self.files();
+        let file = files.get(fh).ok_or(ViewErrno::Inval)?;
+        Ok((file.node, file.begun.clone()))
+    }
+
+    fn begin(&self, fh: usize, begun: Begun) {
+        if let Some(file) = self.files().get_mut(fh) {
+            file.begun = begun;
+        }
+    }
+
+    /// The processes that a listing of the root has: one that begins at the beginning has those of now.
+    fn listed(
+        &self,
+        read: &Read,
+        caller: ViewReader,
+    ) -> Result<Arc<Vec<ListedProcess>>, ViewErrno> {
+        let fh = usize::try_from(read.fh).unwrap_or(usize::MAX);
+        if self.view.keeping() == Keeping::Asked
+            && read.offset > 0
+            && let (_, Begun::Processes(processes)) = self.begun(fh)?
+        {
+            return Ok(processes);
+        }
+        let processes = self.view.processes(caller)?;
+        self.begin(fh, Begun::Processes(processes.clone()));
+        Ok(processes)
     }
 
     fn read_dir(
@@ -391,7 +430,12 @@ impl Shared {
         self.known.ask(dir);
         room.resize((read.size as usize).min(usize::from(MAX_PAGES) * PAGE_BYTES), 0);
         let mut listed = DirentBuffer::new(room);
-        self.view.list(dir, read.offset, caller, &mut |found: Found, next, name| {
+        let processes = match dir {
+            ViewNode::Root => self.listed(read, caller)?,
+            _ => Arc::default(),
+        };
+        let processes = (listing, &**processes);
+        self.view.list(dir, read.offset, processes, &mut |found: Found, next, name| {
             let Found { node, attr, .. } = found;
             let pushed = match listing {
                 Listing::Names => listed.push(attr.ino, next, attr.mode, name),
@@ -400,7 +444,11 @@ impl Shared {
                     // What is another each time, or counts how often the kernel was told of it.
                     let is_fresh = matches!(
                         node,
-                        ViewNode::SelfLink(_) | ViewNode::ThreadSelfLink(_) | ViewNode::Kernel(..)
+                        ViewNode::SelfLink(_)
+                            | ViewNode::ThreadSelfLink(_)
+                            | ViewNode::Kernel(..)
+                            | ViewNode::LinkedFile(..)
+                            | ViewNode::LinkedRoot(_)
                     );
                     // Who lists threads mostly counts them.
                     let is_thread = matches!(node, ViewNode::Task(_, What::ThreadDir));
@@ -440,13 +488,6 @@ fn helper(
     run: impl FnOnce() + Send + 'static,
 ) -> Result<JoinHandle<()>, ViewServeError> {
     std::thread::Builder::new().name(name.into()).spawn(run).map_err(ViewServeError::Thread)
-}
-
-/// What is told of each entry of a directory.
-#[derive(Clone, Copy)]
-enum Listing {
-    Names,
-    Entries,
 }
 
 fn node(header: &Header) -> Result<ViewNode, ViewErrno> {

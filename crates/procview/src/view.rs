@@ -1,8 +1,10 @@
 //! What is at which name, as one namespace sees it.
 
 mod kernel_side;
+mod linked;
 mod table_side;
 
+use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -12,12 +14,14 @@ use pidns::PidNamespace;
 
 use crate::clock::Clock;
 use crate::errno::ViewErrno;
-use crate::kernel::{Kernel, number};
+use crate::kernel::{Kernel, ListedProcess, number};
 use crate::machine::{MachineDir, MachineFile};
 use crate::node::{FD_MAX, ViewNode, What};
 use crate::table::ProcessTable;
 use crate::task::Task;
 use kernel_side::{Mirror, Snapshots};
+use linked::KernelLinks;
+pub use linked::{KERNEL_DIR, KernelFiles};
 
 const S_IFMT: u32 = 0o170_000;
 const S_IFDIR: u32 = 0o040_000;
@@ -57,6 +61,13 @@ pub(crate) enum Keeping {
     Asked,
 }
 
+/// What is told of each entry of a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listing {
+    Names,
+    Entries,
+}
+
 /// A name and what is there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
@@ -75,6 +86,8 @@ pub(crate) struct View {
     namespace: Arc<PidNamespace<Task>>,
     kernel: Kernel,
     keeping: Keeping,
+    /// Of a view of the kernel's processes, if it has any.
+    links: Option<KernelLinks>,
     next_link: AtomicU32,
     snapshots: Mutex<Snapshots>,
     mirror: Mutex<Mirror>,
@@ -94,12 +107,27 @@ impl View {
             namespace,
             kernel,
             keeping,
+            links: None,
             next_link: AtomicU32::new(0),
             snapshots: Mutex::default(),
             mirror: Mutex::default(),
             last_text: Mutex::default(),
             clock: Clock::default(),
         }
+    }
+
+    /// The same with `files` of the kernel's processes.
+    pub(crate) fn with(self, files: KernelFiles) -> io::Result<Self> {
+        let links = match files {
+            KernelFiles::Served => None,
+            KernelFiles::Linked { age } => Some(KernelLinks::new(self.kernel.proc(), age)?),
+        };
+        Ok(Self { links, ..self })
+    }
+
+    /// Whether links are told with where they lead, which the kernel may keep.
+    pub(crate) fn has_links(&self) -> bool {
+        self.links.is_some()
     }
 
     pub(crate) fn keeping(&self) -> Keeping {
@@ -131,11 +159,16 @@ impl View {
             ViewNode::Task(serial, what) => self.lookup_of_task(serial, what, name),
             ViewNode::Kernel(slot, what) => self.lookup_of_kernel(slot, what, name, caller),
             ViewNode::Mirror(path) => self.lookup_mirror(Some(path), name).map(Some),
+            ViewNode::LinkedDir(pid) => self.lookup_of_linked(self.links()?, pid, name, caller),
+            ViewNode::KernelRoot => self.lookup_unmounted(name, caller).map(Some),
             ViewNode::MachineFile(_)
             | ViewNode::SelfLink(_)
             | ViewNode::ThreadSelfLink(_)
             | ViewNode::NsFile(..)
-            | ViewNode::Snapshot(_) => Err(ViewErrno::NotDir),
+            | ViewNode::Snapshot(_)
+            | ViewNode::LinkedFile(..)
+            | ViewNode::LinkedRoot(_)
+            | ViewNode::Target(_) => Err(ViewErrno::NotDir),
         }
     }
 
@@ -143,6 +176,9 @@ impl View {
         if let Some(nr) = process_number(name) {
             if let Some(task) = self.namespace.get_pid(nr) {
                 return Ok(Some(self.found_task(&task, What::Dir)));
+            }
+            if let Some(links) = &self.links {
+                return self.lookup_linked_process(links, nr, caller).map(Some);
             }
             let reader = self.kernel.tgid_of(caller.tid)?;
             if self.kernel.shows(nr, reader)? {
@@ -157,6 +193,11 @@ impl View {
                 self.kernel.adopt(reader.filter(|it| *it == nr).ok_or(ViewErrno::NoEnt)?)?;
             return self.found_of_kernel(process.slot, What::Dir, caller).map(Some);
         }
+        if let Some(links) = &self.links
+            && let Some(found) = self.lookup_linked_root(links, name)?
+        {
+            return Ok(Some(found));
+        }
         let fresh = || self.next_link.fetch_add(1, Ordering::Relaxed);
         match name {
             b"self" => Ok(Some(self.found(ViewNode::SelfLink(fresh()))?)),
@@ -165,6 +206,8 @@ impl View {
                 // Each reader's own, as in the kernel's.
                 Keeping::Kept if name == MOUNTS.as_bytes() => self.found(self.mounts()).map(Some),
                 Keeping::Kept => Ok(self.lookup_machine(None, name)),
+                // What the kernel does not have now it may have when a module has been loaded.
+                Keeping::Asked if self.has_links() => Err(ViewErrno::NoEnt),
                 Keeping::Asked if name == NET.name().as_bytes() => {
                     self.found(ViewNode::MachineDir(NET)).map(Some)
                 }
@@ -181,22 +224,36 @@ impl View {
         self.found(file.or(dir)?).ok()
     }
 
-    /// A node that belongs to no process, with its attributes and how long the kernel may keep them.
+    /// A node with its attributes, and how long the kernel may keep them.
     fn found(&self, node: ViewNode) -> Result<Found, ViewErrno> {
-        let valid = match (self.keeping, node) {
-            (Keeping::Asked, _) => (Duration::ZERO, Duration::ZERO),
-            (Keeping::Kept, ViewNode::SelfLink(_) | ViewNode::ThreadSelfLink(_)) => {
-                (Duration::ZERO, FOREVER)
-            }
+        Ok(Found { node, attr: self.attr(node)?, valid: self.valid(node) })
+    }
+
+    /// How long the kernel may keep the name of a node, and its attributes.
+    pub(crate) fn valid(&self, node: ViewNode) -> (Duration, Duration) {
+        match (self.keeping, node) {
+            (
+                Keeping::Kept,
+                ViewNode::SelfLink(_) | ViewNode::ThreadSelfLink(_) | ViewNode::Snapshot(_),
+            ) => (Duration::ZERO, FOREVER),
+            (Keeping::Kept, ViewNode::Kernel(..)) => (Duration::ZERO, Duration::ZERO),
             (Keeping::Kept, _) => (FOREVER, FOREVER),
-        };
-        Ok(Found { node, attr: self.attr(node)?, valid })
+            (Keeping::Asked, _) => match &self.links {
+                Some(links) => links.valid(node),
+                None => (Duration::ZERO, Duration::ZERO),
+            },
+        }
+    }
+
+    /// The links that a node is of.
+    fn links(&self) -> Result<&KernelLinks, ViewErrno> {
+        self.links.as_ref().ok_or(ViewErrno::NoEnt)
     }
 
     /// The attributes of a node, and how long they may be kept is the same as at its look-up.
     pub(crate) fn attr(&self, node: ViewNode) -> Result<Attr, ViewErrno> {
         let (mode, size) = match node {
-            ViewNode::Root | ViewNode::MachineDir(_) => (S_IFDIR | 0o555, 0),
+            ViewNode::Root | ViewNode::MachineDir(_) | ViewNode::KernelRoot => (S_IFDIR | 0o555, 0),
             ViewNode::MachineFile(_) => {
                 (S_IFREG | 0o444, self.size_of(self.kept_text(node)?.len()))
             }
@@ -208,6 +265,10 @@ impl View {
             ViewNode::Kernel(slot, what) => return self.attr_of_kernel(slot, what),
             ViewNode::Snapshot(nth) => return self.attr_of_snapshot(nth),
             ViewNode::Mirror(path) => return self.attr_of_mirror(path),
+            ViewNode::LinkedDir(_)
+            | ViewNode::LinkedFile(..)
+            | ViewNode::LinkedRoot(_)
+            | ViewNode::Target(_) => return self.attr_of_linked(self.links()?, node),
         };
         let ino = match node {
             ViewNode::NsFile(_, number) => number.into(),
@@ -260,7 +321,12 @@ impl View {
             ViewNode::Kernel(slot, what) => self.read_link_of_kernel(slot, what, caller),
             ViewNode::Mirror(path) => self.read_link_mirror(path),
             ViewNode::Snapshot(nth) => Ok(self.text_of_snapshot(nth)?.to_vec()),
+            ViewNode::LinkedFile(..) | ViewNode::LinkedRoot(_) | ViewNode::Target(_) => {
+                self.link_of_linked(self.links()?, node)
+            }
             ViewNode::Root
+            | ViewNode::KernelRoot
+            | ViewNode::LinkedDir(_)
             | ViewNode::MachineDir(_)
             | ViewNode::MachineFile(_)
             | ViewNode::NsFile(..) => Err(ViewErrno::Inval),
@@ -276,40 +342,49 @@ impl View {
     }
 
     /// Hands the entries of a directory from `offset` on to `push`, with the offset behind each,
-    /// until that says that it has no room.
+    /// until that says that it has no room. `processes` are the kernel's that a listing of the root has.
     pub(crate) fn list(
         &self,
         node: ViewNode,
         offset: u64,
-        caller: ViewReader,
+        (listing, processes): (Listing, &[ListedProcess]),
         push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
     ) -> Result<(), ViewErrno> {
+        // A name that lives as long as this call, with those of the links.
+        let shorter =
+            |(name, node): (&'static [u8], ViewNode)| -> (&[u8], ViewNode) { (name, node) };
         let mut fixed: Vec<(&[u8], ViewNode)> = vec![(b".", node), (b"..", ViewNode::Root)];
         match node {
             ViewNode::Root => {
                 fixed.push((b"self", ViewNode::SelfLink(u32::MAX)));
                 fixed.push((b"thread-self", ViewNode::ThreadSelfLink(u32::MAX)));
-                match self.keeping {
-                    Keeping::Kept => {
+                match (self.keeping, &self.links) {
+                    (_, Some(links)) => fixed.extend(Self::linked_entries(links)),
+                    (Keeping::Kept, None) => {
                         fixed.push((MOUNTS.as_bytes(), self.mounts()));
-                        fixed.extend(machine_entries(None));
+                        fixed.extend(machine_entries(None).map(shorter));
                     }
-                    Keeping::Asked => {
-                        fixed.push((NET.name().as_bytes(), ViewNode::MachineDir(NET)))
+                    (Keeping::Asked, None) => {
+                        fixed.push((NET.name().as_bytes(), ViewNode::MachineDir(NET)));
                     }
                 }
             }
-            ViewNode::MachineDir(dir) => fixed.extend(machine_entries(Some(dir))),
+            ViewNode::MachineDir(dir) => fixed.extend(machine_entries(Some(dir)).map(shorter)),
             ViewNode::Task(serial, what) => return self.list_of_task(serial, what, offset, push),
             ViewNode::Kernel(slot, what) => {
                 return self.list_of_kernel(slot, what, offset, push);
             }
             ViewNode::Mirror(path) => return self.list_mirror(Some(path), 0, offset, push),
+            ViewNode::LinkedDir(pid) => return self.list_linked(self.links()?, pid, offset, push),
+            ViewNode::KernelRoot => {}
             ViewNode::MachineFile(_)
             | ViewNode::SelfLink(_)
             | ViewNode::ThreadSelfLink(_)
             | ViewNode::NsFile(..)
-            | ViewNode::Snapshot(_) => return Err(ViewErrno::NotDir),
+            | ViewNode::Snapshot(_)
+            | ViewNode::LinkedFile(..)
+            | ViewNode::LinkedRoot(_)
+            | ViewNode::Target(_) => return Err(ViewErrno::NotDir),
         }
         for (at, (name, node)) in (1..).zip(&fixed) {
             if at > offset && !push(self.found(*node)?, at, name) {
@@ -319,7 +394,7 @@ impl View {
         if node != ViewNode::Root {
             return Ok(());
         }
-        if self.keeping == Keeping::Asked && offset < FIRST_NUMBER {
+        if self.keeping == Keeping::Asked && self.links.is_none() && offset < FIRST_NUMBER {
             let mut is_full = false;
             self.list_mirror(None, fixed.len() as u64, offset, &mut |found, at, name| {
                 is_full = !push(found, at, name);
@@ -329,35 +404,47 @@ impl View {
                 return Ok(());
             }
         }
-        self.list_processes(offset.saturating_sub(FIRST_NUMBER), caller, push)
+        let after = offset.saturating_sub(FIRST_NUMBER);
+        self.list_processes(after, (listing, processes), push)
+    }
+
+    /// The kernel's processes that a listing of the root has from now on.
+    pub(crate) fn processes(
+        &self,
+        caller: ViewReader,
+    ) -> Result<Arc<Vec<ListedProcess>>, ViewErrno> {
+        match self.keeping {
+            // The kernel keeps the listing for all readers: no process may be in it for one reader
+            // alone.
+            Keeping::Kept => Ok(Arc::default()),
+            Keeping::Asked => {
+                let age = self.links.as_ref().map_or(Duration::ZERO, |links| links.age);
+                Ok(self.kernel.list(self.kernel.tgid_of(caller.tid)?, age)?)
+            }
+        }
     }
 
     /// Lists the processes whose numbers are `after` or higher.
     fn list_processes(
         &self,
         after: u64,
-        caller: ViewReader,
+        (listing, processes): (Listing, &[ListedProcess]),
         push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
     ) -> Result<(), ViewErrno> {
         let first = u32::try_from(after).map_err(|_| ViewErrno::Inval)?.max(1);
-        let kernels = match self.keeping {
-            // The kernel keeps the listing for all readers: no process may be in it for one reader
-            // alone.
-            Keeping::Kept => Vec::new(),
-            Keeping::Asked => self.kernel.list(self.kernel.tgid_of(caller.tid)?)?,
-        };
-        let mut kernels = kernels.into_iter().skip_while(|nr| *nr < first).peekable();
+        let kernels = &processes[processes.partition_point(|it| it.pid < first)..];
+        let mut kernels = kernels.iter().peekable();
         let mut next = first;
         loop {
             let ours = self.next_process(next);
             let (nr, found) = match (ours, kernels.peek()) {
                 (Some(task), other)
-                    if other.is_none_or(|nr| task.nr_ns(&self.namespace) <= *nr) =>
+                    if other.is_none_or(|it| task.nr_ns(&self.namespace) <= it.pid) =>
                 {
                     (task.nr_ns(&self.namespace), self.found_task(&task, What::Dir))
                 }
-                (_, Some(&nr)) => match self.kernel_entry(nr) {
-                    Some(found) => (nr, found),
+                (_, Some(&&listed)) => match self.kernel_entry(listed, listing) {
+                    Some(found) => (listed.pid, found),
                     None => {
                         kernels.next();
                         continue;
@@ -370,7 +457,7 @@ impl View {
                 return Ok(());
             }
             next = nr + 1;
-            while kernels.peek().is_some_and(|it| *it <= nr) {
+            while kernels.peek().is_some_and(|it| it.pid <= nr) {
                 kernels.next();
             }
         }
@@ -398,7 +485,12 @@ impl View {
             | ViewNode::SelfLink(_)
             | ViewNode::ThreadSelfLink(_)
             | ViewNode::Task(..)
-            | ViewNode::Kernel(..) => Err(ViewErrno::Inval),
+            | ViewNode::Kernel(..)
+            | ViewNode::LinkedDir(_)
+            | ViewNode::LinkedFile(..)
+            | ViewNode::LinkedRoot(_)
+            | ViewNode::Target(_)
+            | ViewNode::KernelRoot => Err(ViewErrno::Inval),
         }
     }
 
@@ -416,6 +508,11 @@ impl View {
         match node {
             ViewNode::Kernel(slot, _) => self.kernel.forget(slot, lookups),
             ViewNode::Snapshot(nth) => drop(self.snapshots().remove(nth)),
+            ViewNode::Target(nth) => {
+                if let Some(links) = &self.links {
+                    links.targets().forget(nth, lookups);
+                }
+            }
             _ => {}
         }
     }

@@ -60,6 +60,10 @@ pub(crate) struct ProcviewRunOptions {
     #[command(flatten)]
     pub(crate) shown: ShownOptions,
 
+    /// Believe no name or listing of the kernel's processes that was told before, not for 100 ms
+    #[arg(long, conflicts_with = "scenario")]
+    pub(crate) fresh: bool,
+
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD",
           value_hint = ValueHint::CommandWithArguments)]

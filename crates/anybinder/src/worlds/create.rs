@@ -18,7 +18,7 @@ use super::registry::{self, Registry, RegistryLock, WorldDir, WorldRecord};
 use crate::cli::WorldOptions;
 use crate::failure::{Failure, failed};
 use crate::log;
-use crate::procview::{self, Shown};
+use crate::procview::{self, Freshness, Shown};
 use crate::world::{self, SupervisionChoice, World};
 
 /// When a world that is to be made ends by itself.
@@ -173,7 +173,11 @@ fn furnish(
 
     let namespaces = World::privacy_of(options.users())?;
     // Before the world, whose driver waits for the end of all processes that share its pipes.
-    let view = options.proc.then(|| Shown::Below(std::process::id()).serve_apart()).transpose()?;
+    let view = options.proc.then(|| {
+        let freshness = Freshness::of(options.fresh);
+        Shown::Below(std::process::id()).serve_apart(freshness)
+    });
+    let view = view.transpose()?;
     let driver_options = options.driver_options();
     let world = World::furnish(namespaces, &driver_options)?;
     let ring = options.ring();

@@ -13,17 +13,20 @@ use serde::Serialize;
 
 use crate::affinity::{self, Pin};
 use crate::error::{BenchError, failed};
-use crate::pids::likeness;
 use crate::pids::sleepers::SleepingFamilies;
+use crate::pids::{likeness, live};
 use crate::report::BenchReport;
 use crate::table::{self, TextTable as Printed};
 
 /// What reads /proc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Tool {
+pub(super) enum Tool {
+    /// `ps -e`.
     Ps,
+    PsAux,
     Pstree,
+    Lsof,
     Readdir,
 }
 
@@ -38,34 +41,43 @@ enum Source {
 /// What was there before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+pub(super) enum ShownState {
     /// Nothing: the first reader.
     Cold,
     /// Another reader.
     Warm,
     /// Another reader, and then a tenth of the processes ended and as many came.
     Changed,
+    /// Of a view of the kernel's own processes: nothing.
+    LiveFirst,
+    /// Another reader, of what may be believed for a stated age.
+    Live,
+    /// Another reader, of what may not.
+    LiveFresh,
 }
 
 /// A result. What is spent to serve counts, too.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Row {
+pub(super) struct ShownRow {
     tool: Tool,
     source: Source,
-    state: State,
+    state: ShownState,
     user_sys_s: f64,
     wall_s: f64,
 }
 
 const TOOLS: [Tool; 3] = [Tool::Ps, Tool::Pstree, Tool::Readdir];
 /// The most that each may cost over the view, as a multiple of the kernel's.
-const BARS: [(Tool, State, f64); 6] = [
-    (Tool::Ps, State::Warm, 0.6),
-    (Tool::Pstree, State::Warm, 0.6),
-    (Tool::Readdir, State::Warm, 0.25),
-    (Tool::Ps, State::Cold, 2.5),
-    (Tool::Pstree, State::Cold, 2.5),
-    (Tool::Readdir, State::Cold, 2.5),
+const BARS: [(Tool, ShownState, f64); 9] = [
+    (Tool::Ps, ShownState::Warm, 0.6),
+    (Tool::Pstree, ShownState::Warm, 0.6),
+    (Tool::Readdir, ShownState::Warm, 0.25),
+    (Tool::Ps, ShownState::Cold, 2.0),
+    (Tool::Pstree, ShownState::Cold, 2.0),
+    (Tool::Readdir, ShownState::Cold, 2.0),
+    (Tool::PsAux, ShownState::Live, 2.0),
+    (Tool::Lsof, ShownState::Live, 3.0),
+    (Tool::Readdir, ShownState::Live, 1.5),
 ];
 
 /// How many views are read for the first time, of which the median counts: the first process to
@@ -111,19 +123,20 @@ pub(super) fn run(
         }
         let stage = Stage::set(&proc)?;
         cold.take(tool, &stage)?;
-        rows.extend(cold.rows(tool, State::Cold));
+        rows.extend(cold.rows(tool, ShownState::Cold));
         let mut warm = Times::default();
         for _ in 0..runs {
             warm.take(tool, &stage)?;
         }
-        rows.extend(warm.rows(tool, State::Warm));
+        rows.extend(warm.rows(tool, ShownState::Warm));
         told.push(stage.replace(spare)?);
         let mut changed = Times::default();
         changed.take(tool, &stage)?;
-        rows.extend(changed.rows(tool, State::Changed));
+        rows.extend(changed.rows(tool, ShownState::Changed));
         stage.strike()?;
         sleepers.replace(spare).map_err(failed("replacing processes"))?;
     }
+    rows.extend(live::run(runs, &proc, report)?);
     drop(sleepers);
     for row in &rows {
         report.record(row)?;
@@ -138,7 +151,19 @@ pub(super) fn run(
     ))
 }
 
-fn print(rows: &[Row], report: &mut BenchReport<'_>) -> Result<(), BenchError> {
+/// The name of a variant, as `LiveFirst` in words.
+fn words(variant: &impl std::fmt::Debug) -> String {
+    let mut words = String::new();
+    for letter in format!("{variant:?}").chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
+}
+
+fn print(rows: &[ShownRow], report: &mut BenchReport<'_>) -> Result<(), BenchError> {
     let mut printed = Printed::new([
         "tool",
         "state",
@@ -153,13 +178,13 @@ fn print(rows: &[Row], report: &mut BenchReport<'_>) -> Result<(), BenchError> {
         rows.iter().find(|row| (row.tool, row.source, row.state) == (tool, source, state))
     };
     for ours in rows.iter().filter(|row| row.source == Source::Procview) {
-        let Row { tool, state, .. } = *ours;
+        let ShownRow { tool, state, .. } = *ours;
         let Some(kernels) = find(tool, Source::Kernel, state) else { continue };
         let bar = BARS.iter().find(|(of, at, _)| (*of, *at) == (tool, state));
         let ms = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
         printed.row([
-            format!("{tool:?}").to_lowercase(),
-            format!("{state:?}").to_lowercase(),
+            words(&tool),
+            words(&state),
             ms(ours.user_sys_s),
             ms(kernels.user_sys_s),
             table::times(Some(ours.user_sys_s / kernels.user_sys_s)),
@@ -174,25 +199,32 @@ fn print(rows: &[Row], report: &mut BenchReport<'_>) -> Result<(), BenchError> {
 /// What a tool took over our view and over the kernel's /proc, each time one after the other: whatever
 /// else the machine does hits both.
 #[derive(Default)]
-struct Times([Vec<(f64, f64)>; 2]);
+pub(super) struct Times([Vec<(f64, f64)>; 2]);
 
 impl Times {
-    fn take(&mut self, tool: Tool, stage: &Stage) -> Result<(), BenchError> {
+    pub(super) fn take(
+        &mut self,
+        tool: Tool,
+        view: &impl AsRef<DetachedMount>,
+    ) -> Result<(), BenchError> {
         let Self([procview, kernel]) = self;
-        stage.show()?;
+        let view = view.as_ref();
+        view.attach(Path::new("/proc")).map_err(failed("moving the view to /proc"))?;
         procview.push(time(tool)?);
-        stage.hide()?;
+        let aside = std::env::temp_dir();
+        view.attach(&aside).map_err(failed("moving the view away from /proc"))?;
         kernel.push(time(tool)?);
         Ok(())
     }
 
     /// The medians.
-    fn rows(self, tool: Tool, state: State) -> [Row; 2] {
+    pub(super) fn rows(self, tool: Tool, state: ShownState) -> [ShownRow; 2] {
         let [procview, kernel] = self.0.map(|mut times| {
             times.sort_by(|a, b| a.0.total_cmp(&b.0));
             times[times.len() / 2]
         });
-        let row = |source, (user_sys_s, wall_s)| Row { tool, source, state, user_sys_s, wall_s };
+        let row =
+            |source, (user_sys_s, wall_s)| ShownRow { tool, source, state, user_sys_s, wall_s };
         [row(Source::Procview, procview), row(Source::Kernel, kernel)]
     }
 }
@@ -214,25 +246,47 @@ fn cpu_time() -> Duration {
 }
 
 fn act(tool: Tool) -> Result<(), BenchError> {
-    let name = match tool {
-        Tool::Ps => "ps",
-        Tool::Pstree => "pstree",
-        Tool::Readdir => {
-            let entries = std::fs::read_dir("/proc").map_err(failed("listing /proc"))?;
-            std::hint::black_box(entries.count());
-            return Ok(());
-        }
-    };
-    let mut command = Command::new(name);
-    if tool == Tool::Ps {
-        command.arg("-e");
+    if tool == Tool::Readdir {
+        let entries = std::fs::read_dir("/proc").map_err(failed("listing /proc"))?;
+        std::hint::black_box(entries.count());
+        return Ok(());
     }
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
-    let status = status.map_err(failed(format!("starting {name}")))?;
-    if status.success() {
+    let name = tool.program();
+    let mut command = Command::new(name);
+    command.args(tool.arguments()).stdin(Stdio::null()).stdout(Stdio::null());
+    let status = command.status().map_err(failed(format!("starting {name}")))?;
+    // It tells so also that there was something that it was not asked for.
+    if status.success() || tool == Tool::Lsof {
         return Ok(());
     }
     Err(BenchError::Actor { actor: name.into(), reason: format!("it ended with {status}") })
+}
+
+impl Tool {
+    pub(super) fn program(self) -> &'static str {
+        match self {
+            Self::Ps | Self::PsAux => "ps",
+            Self::Pstree => "pstree",
+            Self::Lsof => "lsof",
+            Self::Readdir => "ls",
+        }
+    }
+
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Ps => &["-e"],
+            Self::PsAux => &["aux"],
+            // Without warnings, and without asking file servers.
+            Self::Lsof => &["-w", "-n", "-P"],
+            Self::Pstree | Self::Readdir => &[],
+        }
+    }
+
+    /// Whether this machine has it.
+    pub(super) fn is_installed(self) -> bool {
+        let dirs = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&dirs).any(|dir| dir.join(self.program()).exists())
+    }
 }
 
 /// A view that is at /proc, or aside.
@@ -244,6 +298,12 @@ struct Stage {
     mount: DetachedMount,
     /// The kernel's /proc is a new mount, too, which no process has read.
     is_fresh: bool,
+}
+
+impl AsRef<DetachedMount> for Stage {
+    fn as_ref(&self) -> &DetachedMount {
+        &self.mount
+    }
 }
 
 impl Stage {
@@ -262,15 +322,6 @@ impl Stage {
         // Without the right to, it is cold once.
         let is_fresh = namespaces::mount_proc(Path::new("/proc")).is_ok();
         Ok(Self { table, numbers, server, mount, is_fresh })
-    }
-
-    fn show(&self) -> Result<(), BenchError> {
-        self.mount.attach(Path::new("/proc")).map_err(failed("moving the view to /proc"))
-    }
-
-    fn hide(&self) -> Result<(), BenchError> {
-        let aside = std::env::temp_dir();
-        self.mount.attach(&aside).map_err(failed("moving the view away from /proc"))
     }
 
     /// Ends so many processes, and starts as many, with the kernel told of each; returns how long

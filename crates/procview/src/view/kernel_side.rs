@@ -1,6 +1,6 @@
 //! Processes of the kernel's, and what else its /proc tells.
 
-mod devices;
+pub(super) mod devices;
 mod seen;
 
 use std::collections::HashMap;
@@ -12,11 +12,12 @@ use binder_os::{ProcDir, ProcStat};
 use fuse_wire::{Attr, Timestamp};
 
 use super::{
-    FOREVER, Found, Keeping, MOUNTS, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, View, ViewReader,
+    Found, Keeping, Listing, MOUNTS, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, View, ViewReader,
     descriptor, process_number,
 };
 use crate::errno::{ViewErrno, found};
 use crate::files::{FileLink, NsKind, Text};
+use crate::kernel::ListedProcess;
 use crate::net::NetFile;
 use crate::node::{FD_MAX, ViewNode, What};
 use seen::SeenBy;
@@ -70,21 +71,16 @@ impl Snapshots {
 }
 
 impl View {
-    /// Nothing of the kernel's may be kept, but for what cannot change: a text that was taken down.
-    fn valid_for(node: ViewNode) -> (Duration, Duration) {
-        match node {
-            ViewNode::Snapshot(_) => (Duration::ZERO, FOREVER),
-            _ => (Duration::ZERO, Duration::ZERO),
-        }
-    }
-
     fn process_dir(&self, slot: u32) -> Result<(u32, Arc<ProcDir>), ViewErrno> {
         self.kernel.dir(slot)?.ok_or(ViewErrno::Srch)
     }
 
-    pub(super) fn kernel_entry(&self, nr: u32) -> Option<Found> {
-        // Listed, not looked up: the kernel learns no node of ours from it.
-        let stat = self.kernel.proc().stat(nr.to_string()).ok()?;
+    pub(super) fn kernel_entry(&self, listed: ListedProcess, listing: Listing) -> Option<Found> {
+        if let Some(links) = &self.links {
+            return self.linked_entry(links, listed, listing);
+        }
+        // ListedProcess, not looked up: the kernel learns no node of ours from it.
+        let stat = self.kernel.proc().stat(listed.pid.to_string()).ok()?;
         let node = ViewNode::Kernel(0, What::Dir);
         let attr = self.attr_from(stat, S_IFDIR | 0o555);
         Some(Found { node, attr, valid: (Duration::ZERO, Duration::ZERO) })
@@ -100,16 +96,19 @@ impl View {
             ViewErrno::Srch => ViewErrno::NoEnt,
             other => other,
         })?;
-        let is_dir = attr.mode & S_IFMT == S_IFDIR;
-        let node = match self.keeping {
-            Keeping::Kept if !is_dir => self.snapshot(slot, what, attr, caller)?,
-            Keeping::Kept | Keeping::Asked => ViewNode::Kernel(slot, what),
+        let kind = attr.mode & S_IFMT;
+        let node = match (self.keeping, &self.links) {
+            (Keeping::Kept, _) if kind != S_IFDIR => self.snapshot(slot, what, attr, caller)?,
+            (Keeping::Asked, Some(links)) if kind == S_IFLNK => {
+                return Ok(links.found_target(attr, self.read_link_of_kernel(slot, what, caller)));
+            }
+            (Keeping::Kept | Keeping::Asked, _) => ViewNode::Kernel(slot, what),
         };
         let attr = match node {
             ViewNode::Snapshot(nth) => self.attr_of_snapshot(nth)?,
             _ => attr,
         };
-        Ok(Found { node, attr, valid: Self::valid_for(node) })
+        Ok(Found { node, attr, valid: self.valid(node) })
     }
 
     pub(super) fn lookup_of_kernel(
@@ -182,7 +181,7 @@ impl View {
         Ok(self.attr_from(stat, mode))
     }
 
-    fn attr_from(&self, stat: ProcStat, mode: u32) -> Attr {
+    pub(super) fn attr_from(&self, stat: ProcStat, mode: u32) -> Attr {
         let ProcStat { uid, gid, inode: ino, links: nlink, size, changed_at, .. } = stat;
         let changed_at = match self.keeping {
             Keeping::Asked => changed_at,
@@ -211,7 +210,7 @@ impl View {
             What::Text(Text::Wchan) if is_reader => return Ok(b"0".to_vec()),
             _ => return Ok(bytes),
         };
-        let adopter = self.kernel.adopter();
+        let numbers = self.kernel.numbers();
         let tgid = self.kernel.tgid_of(caller.tid)?;
         // Group and session are mostly the same, and often the process's own.
         let mut seen_as = HashMap::from([(own, own)]);
@@ -234,8 +233,8 @@ impl View {
             false => SeenBy::Other,
         };
         let told = match text {
-            Text::Status => Some(seen::status(&bytes, reader, adopter, as_seen)),
-            _ => seen::stat(&bytes, reader, adopter, as_seen),
+            Text::Status => Some(seen::status(&bytes, reader, numbers, as_seen)),
+            _ => seen::stat(&bytes, reader, numbers, as_seen),
         };
         match failure {
             Some(error) => Err(error.into()),
@@ -250,20 +249,7 @@ impl View {
         caller: ViewReader,
     ) -> Result<Vec<u8>, ViewErrno> {
         let (_, dir) = self.process_dir(slot)?;
-        if !matches!(what, What::Link(_) | What::Fd(_) | What::Ns(_)) {
-            return Err(ViewErrno::Inval);
-        }
-        // Only the process's user may know where its links lead; the directory belongs to root for
-        // a process that others may not look into.
-        let owner = dir.stat("environ").map_err(|_| ViewErrno::NoEnt)?.uid;
-        if caller.uid != 0 && caller.uid != owner {
-            return Err(ViewErrno::Acces);
-        }
-        let target = dir.read_link(path_of(what))?;
-        Ok(match what {
-            What::Fd(fd) => devices::target_of(&dir, fd, target)?,
-            _ => target,
-        })
+        read_link_for(caller, &dir, what)
     }
 
     pub(super) fn list_of_kernel(
@@ -459,6 +445,28 @@ impl Mirror {
         self.by_path.insert(path, nth);
         nth
     }
+}
+
+/// Where a link of a process leads, if `caller` may know.
+pub(super) fn read_link_for(
+    caller: ViewReader,
+    dir: &ProcDir,
+    what: What,
+) -> Result<Vec<u8>, ViewErrno> {
+    if !matches!(what, What::Link(_) | What::Fd(_) | What::Ns(_)) {
+        return Err(ViewErrno::Inval);
+    }
+    // Only the process's user may know where its links lead; the directory belongs to root for
+    // a process that others may not look into.
+    let owner = dir.stat("environ").map_err(|_| ViewErrno::NoEnt)?.uid;
+    if caller.uid != 0 && caller.uid != owner {
+        return Err(ViewErrno::Acces);
+    }
+    let target = dir.read_link(path_of(what))?;
+    Ok(match what {
+        What::Fd(fd) => devices::target_of(dir, fd, target)?,
+        _ => target,
+    })
 }
 
 /// The directory of a process is there, and the process is not.

@@ -100,18 +100,18 @@ fn whether_a_process_is_below_another_is_asked_once_in_its_life() {
     (FIRST..=LAST).for_each(|pid| fake.add(pid, pid - 1));
     let view = fake.view(Members::Below(MAKER));
     fake.opened();
-    // Its parent and group are seen, its session is not.
-    assert!(stat_of(&view, LAST).starts_with("130 (a) R 129 101 0 0 -1 "));
+    // Its session is not seen.
+    assert!(stat_of(&view, LAST).starts_with("130 (a) R 129 101 7 0 -1 "));
     // Of each in the line its directory, to whom it belongs, and twice its parent; and what is read.
     let line = (LAST - MAKER + 1) as usize;
     let cold = fake.opened();
     assert!(cold <= 4 * line + 4, "{cold}");
-    assert!(stat_of(&view, LAST).starts_with("130 (a) R 129 101 0 0 -1 "));
+    assert!(stat_of(&view, LAST).starts_with("130 (a) R 129 101 7 0 -1 "));
     assert_eq!(fake.opened(), 1);
     // One more costs what is its own alone, and one who is gone leaves nothing.
     fake.add(131, LAST - 1);
     fake.opened();
-    assert!(stat_of(&view, 131).starts_with("131 (a) S 129 101 0 0 -1 "));
+    assert!(stat_of(&view, 131).starts_with("131 (a) S 129 101 7 0 -1 "));
     assert_eq!(fake.opened(), 5);
     fs::remove_dir_all(fake.dir.join("131")).unwrap();
     fake.add(131, 7);

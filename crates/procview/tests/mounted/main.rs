@@ -4,6 +4,7 @@
 
 mod changes;
 mod kernels;
+mod linked;
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 use binder_os::{ProcDir, namespaces};
 use pidns::PidNamespace;
-use procview::{Facts, Machine, Members, ProcessTable, Task, ViewSession};
+use procview::{Facts, KernelFiles, Machine, Members, ProcessTable, Task, ViewSession};
 
 const DIR: &str = "/mnt";
 
@@ -55,7 +56,8 @@ impl Mounted {
     fn of_kernel(members: Members) -> Self {
         let proc = ProcDir::open().unwrap();
         let machine = Machine::like_this_one(&proc, Duration::ZERO).unwrap();
-        Self::serve(ViewSession::of_kernel(ProcessTable::new(machine), members, proc).unwrap())
+        let table = ProcessTable::new(machine);
+        Self::serve(ViewSession::of_kernel(table, members, KernelFiles::Served, proc).unwrap())
     }
 
     fn serve((session, mount): (ViewSession, binder_os::DetachedMount)) -> Self {

@@ -13,7 +13,11 @@ use crate::errno::found;
 const DELETED: &[u8] = b" (deleted)";
 
 /// Where descriptor `fd` of a process leads, of which the kernel says `target`.
-pub(super) fn target_of(process: &ProcDir, fd: u32, target: Vec<u8>) -> io::Result<Vec<u8>> {
+pub(in crate::view) fn target_of(
+    process: &ProcDir,
+    fd: u32,
+    target: Vec<u8>,
+) -> io::Result<Vec<u8>> {
     let Some(path) = target.strip_suffix(DELETED) else { return Ok(target) };
     let is_device = found(is_device(process, fd, path))?.unwrap_or(false);
     Ok(if is_device { path.to_vec() } else { target })
