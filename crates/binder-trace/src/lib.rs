@@ -2,7 +2,7 @@
 //!
 //! A driver writes [`TraceRecord`]s, one for each thing that happens; `record` encodes and decodes them. `calls` puts
 //! calls together from them again: when each was sent, received, answered, and what went along. What is told of those
-//! is chosen by `filter`, named by `methods`, and written by `line`, `json`, `summary`, or in formats of other
+//! is chosen by `filter`, named by `methods`, decoded by `arguments`, and written by `line`, `json`, `summary`, or in formats of other
 //! programs by [`export`]. `recording` keeps records in files. Nothing here looks at the system.
 
 #![no_std]
@@ -10,6 +10,7 @@
 
 extern crate alloc;
 
+mod arguments;
 mod bytes;
 mod calls;
 mod checksum;
@@ -23,6 +24,9 @@ mod record;
 mod recording;
 mod summary;
 
+pub use arguments::{
+    DecodedEnd, DecodedParcel, DecodedReply, DecodedValue, decoded_reply, decoded_request,
+};
 pub use calls::{CallParty, CallStatus, CallTracker, TraceItem, TracedCall, TracedReply};
 pub use filter::TraceFilter;
 pub use histogram::LatencyHistogram;

@@ -25,7 +25,7 @@ const DATA_BYTES_MAX: i64 = 4096;
 Examples:
   anybinder trace -- ./my-client
   anybinder trace --manager -- ./my-service
-  anybinder trace --aidl src/aidl --interface IGreeter
+  anybinder trace --aidl src/aidl --interface IGreeter -- ./my-client
   anybinder trace -c --pid 4711                 count, until ^C
   anybinder trace --errors --json | jq .status
   anybinder trace record calls.abtrace -- ./my-client
@@ -43,11 +43,11 @@ pub(crate) struct TraceOptions {
     #[command(flatten)]
     pub(crate) report: TraceReportOptions,
 
-    /// Show so many bytes of the data of calls and replies, in hexadecimal. A binderfs that `anybinder mount` makes
-    /// tells them with --trace-data only
-    #[arg(long, value_name = "N", default_value_t = 0,
-          value_parser = clap::value_parser!(u32).range(0..=DATA_BYTES_MAX))]
-    pub(crate) max_bytes: u32,
+    /// Show so many bytes of the data of calls and replies: as arguments and results where --aidl tells their types,
+    /// in hexadecimal else. A binderfs that `anybinder mount` makes tells them with --trace-data only [default: 1024
+    /// where CMD has a world of its own and --aidl is given, else 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=DATA_BYTES_MAX))]
+    pub(crate) max_bytes: Option<u32>,
 
     /// Write to this file
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -108,7 +108,8 @@ pub(crate) struct TraceReportOptions {
     #[arg(long)]
     pub(crate) errors: bool,
 
-    /// Name methods as the AIDL sources below this directory do; may be repeated
+    /// Name methods, and decode what they send and return, as the AIDL sources below this directory tell; may be
+    /// repeated
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) aidl: Vec<PathBuf>,
 
@@ -168,9 +169,10 @@ pub(crate) struct TraceShowOptions {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Show so many bytes of the data of calls and replies, in hexadecimal
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) max_bytes: u32,
+    /// Show so many of the bytes that were recorded of calls and replies: as arguments and results where --aidl tells
+    /// their types, in hexadecimal else [default: 1024 with --aidl, else 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_bytes: Option<u32>,
 
     #[command(flatten)]
     pub(crate) report: TraceReportOptions,

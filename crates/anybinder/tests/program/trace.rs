@@ -81,6 +81,71 @@ fn a_soak_is_traced_call_by_call() {
     assert_eq!(of_kind(&traced, "death").len() as u64, told["deaths"].as_u64().unwrap());
 }
 
+/// What is called of the service manager by `service list`.
+const MANAGER_SOURCE: &str = "
+    package android.os;
+    interface IServiceManager {
+        Service checkService2(@utf8InCpp String name) = 3;
+        @utf8InCpp String[] listServices(int dumpPriority) = 5;
+        ServiceDebugInfo[] getServiceDebugInfo() = 15;
+    }
+    union Service { ServiceWithMetadata serviceWithMetadata; @nullable IBinder accessor; }
+    parcelable ServiceWithMetadata { @nullable IBinder service; boolean isLazyService; }
+    parcelable ServiceDebugInfo { @utf8InCpp String name; int debugPid; }
+";
+
+#[test]
+fn arguments_and_results_are_decoded_by_aidl_sources() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("IServiceManager.aidl"), MANAGER_SOURCE).unwrap();
+    let aidl = dir.path().to_str().unwrap();
+    let script = "$0 service list > /dev/null; exit 7";
+    let caller = Caller::all()[0];
+    let filters = ["--manager", "--aidl", aidl, "--interface", "IServiceManager"];
+    let outcome = traced(caller, &filters, script);
+    let values: Vec<_> = outcome
+        .stderr
+        .lines()
+        .filter_map(|line| line.split_once("  binder      ").map(|(_, words)| words))
+        .filter(|words| words.starts_with('(') || words.starts_with("->"))
+        .map(|words| words.replace(|it: char| it.is_ascii_digit(), ""))
+        .collect();
+    let expected = [
+        "()",
+        "-> ([ServiceDebugInfo{name: \"manager\", debugPid: }])",
+        "(dumpPriority: )",
+        "-> ([\"manager\"])",
+        "(name: \"manager\")",
+        "-> (Service{serviceWithMetadata: ServiceWithMetadata{service: object  as handle , \
+         isLazyService: false}})",
+    ];
+    assert_eq!(values, expected, "{outcome:?}");
+    assert!(!outcome.stderr.contains("  0000  "), "what is decoded is not shown as bytes");
+
+    let outcome = traced(caller, &[&filters[..], &["--json"]].concat(), script);
+    let calls = json_lines(&outcome.stderr);
+    let [_, list, check] = &calls[..] else { panic!("{outcome:?}") };
+    assert_eq!(list["arguments"], serde_json::json!({ "dumpPriority": 15 }));
+    assert_eq!(list["results"], serde_json::json!({ "return": ["manager"] }));
+    assert_eq!(check["arguments"]["name"], "manager");
+    let service = &check["results"]["return"]["serviceWithMetadata"];
+    assert_eq!(service["isLazyService"], false);
+    assert!(service["service"].as_str().unwrap().starts_with("object "), "{check}");
+    assert_eq!(check["results_end"], Value::Null);
+
+    // Of a few bytes as much is told as these are; of a binderfs nothing, unless it is asked for.
+    let outcome =
+        traced(caller, &[&filters[..], &["--json", "--max-bytes", "80"]].concat(), script);
+    let check = &json_lines(&outcome.stderr)[2];
+    assert_eq!(check["arguments"]["name"], "...", "{check}");
+    assert!(check["arguments_end"].as_str().unwrap().starts_with("cut"), "{check}");
+    let here = format!("$0 trace --here --aidl {aidl} -- $0 service list > /dev/null; exit 7");
+    let world = ["run", "--manager", "--", "sh", "-c", &here, PROGRAM];
+    let outcome = finish(&mut caller.command(&world));
+    assert!(outcome.stderr.contains(".listServices"), "{outcome:?}");
+    assert!(!outcome.stderr.contains("dumpPriority"), "{outcome:?}");
+}
+
 #[test]
 fn a_recording_tells_what_the_trace_would() {
     let dir = tempfile::tempdir().unwrap();
