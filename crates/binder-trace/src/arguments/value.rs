@@ -196,8 +196,13 @@ impl fmt::Display for Hex<'_> {
 impl Serialize for DecodedParcel {
     /// An object; what a method returns is its `return`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let named = |name| if name == "" { "return" } else { name };
-        serialize_map(self.values.iter().map(|(name, value)| (named(&**name), value)), serializer)
+        serialize_map(
+            self.values.iter().map(|(name, value)| match name.as_str() {
+                "" => ("return", value),
+                name => (name, value),
+            }),
+            serializer,
+        )
     }
 }
 
