@@ -1,5 +1,7 @@
 //! Bytes as the data of a call and of its reply, decoded by the types of methods.
 
+use std::sync::LazyLock;
+
 use binder_trace::{
     CallTracker, DecodedEnd, MethodNames, SendKind, SendStatus, SentRecord, TraceItem, TraceRecord,
     TracedCall, decoded_reply, decoded_request, to_json,
@@ -24,6 +26,12 @@ union Choice { Tree tree; byte[4] bytes; @nullable(heap=true) Choice inner; }
 /// The token of a call of `I`.
 const TOKEN: [u8; 20] = *b"\0\0\0\x80\xff\xff\xff\xffTSYS\x01\0\0\0I\0\0\0";
 
+static METHODS: LazyLock<MethodNames> = LazyLock::new(|| {
+    let (methods, mistakes) = MethodNames::of_aidl([("I.aidl".into(), SOURCE.into())]);
+    assert!(mistakes.is_empty(), "{mistakes:?}");
+    methods
+});
+
 /// Decodes the bytes behind the first, which says by which method and how many are known.
 ///
 /// # Panics
@@ -31,8 +39,7 @@ const TOKEN: [u8; 20] = *b"\0\0\0\x80\xff\xff\xff\xffTSYS\x01\0\0\0I\0\0\0";
 /// Panics if the decoder does, if it takes more values from bytes than there are, or forgets that it was cut short.
 pub fn check(bytes: &[u8]) {
     let Some((choice, data)) = bytes.split_first() else { return };
-    let (methods, mistakes) = MethodNames::of_aidl([("I.aidl".into(), SOURCE.into())]);
-    assert!(mistakes.is_empty(), "{mistakes:?}");
+    let methods = &*METHODS;
     let is_cut = choice & 0x80 != 0;
     let sent = |kind, id, within, data: Vec<u8>| SentRecord {
         at_ns: 1,
@@ -70,13 +77,13 @@ pub fn check(bytes: &[u8]) {
         });
     }
     let call = ended.expect("its reply was received");
-    let request = decoded_request(&call, &methods, 4096);
-    let reply = decoded_reply(&call, &methods, 4096);
+    let request = decoded_request(&call, methods, 4096);
+    let reply = decoded_reply(&call, methods, 4096);
     let results = reply.as_ref().and_then(|reply| reply.results());
     for parcel in request.iter().chain(results) {
         assert!(!is_cut || parcel.end != DecodedEnd::Whole, "{parcel}");
         // The longest that a word can become is the name of a type or field with its value.
         assert!(parcel.to_string().len() < 256 + 64 * data.len(), "{parcel}");
     }
-    assert!(!to_json(&call, &tracker, &methods, 4096).is_empty());
+    assert!(!to_json(&call, &tracker, methods, 4096).is_empty());
 }

@@ -145,7 +145,9 @@ pub fn note_to_json(note: &TraceRecord, tracker: &CallTracker) -> String {
         records: None,
     };
     to_line(&match note {
-        TraceRecord::Opened { at_ns, device, pid } => line("opened", *at_ns, &**device, *pid, None),
+        TraceRecord::Opened { at_ns, device, pid, .. } => {
+            line("opened", *at_ns, &**device, *pid, None)
+        }
         TraceRecord::Closed { at_ns, device, pid } => line("closed", *at_ns, device, *pid, None),
         TraceRecord::Died { at_ns, device, node, pid } => {
             line("death", *at_ns, device, *pid, Some(*node))

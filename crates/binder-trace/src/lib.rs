@@ -28,7 +28,7 @@ pub use arguments::{
     DecodedEnd, DecodedParcel, DecodedReply, DecodedValue, decoded_reply, decoded_request,
 };
 pub use calls::{CallParty, CallStatus, CallTracker, TraceItem, TracedCall, TracedReply};
-pub use filter::TraceFilter;
+pub use filter::{NewProcesses, TraceFilter};
 pub use histogram::LatencyHistogram;
 pub use json::{note_to_json, to_json};
 pub use line::LineWriter;

@@ -209,7 +209,7 @@ fn write_note(tracker: &CallTracker, note: &TraceRecord, out: &mut String) {
     let process = |pid: u32| party(tracker, CallParty { pid, tid: 0 });
     let head = |at_ns: u64, device: &str| head(tracker, at_ns, device, 0);
     match note {
-        TraceRecord::Opened { at_ns, device, pid } => {
+        TraceRecord::Opened { at_ns, device, pid, .. } => {
             line(out, format_args!("{}opened by {}", head(*at_ns, device), process(*pid)));
         }
         TraceRecord::Closed { at_ns, device, pid } => {

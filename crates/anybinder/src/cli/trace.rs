@@ -27,6 +27,7 @@ Examples:
   anybinder trace --manager -- ./my-service
   anybinder trace --aidl src/aidl --interface IGreeter -- ./my-client
   anybinder trace -c --pid 4711                 count, until ^C
+  anybinder trace --pid 4711 --follow           and all that it starts
   anybinder trace --errors --json | jq .status
   anybinder trace record calls.abtrace -- ./my-client
   anybinder trace export calls.abtrace --format perfetto -o calls.pftrace
@@ -88,6 +89,14 @@ pub(crate) struct TraceReportOptions {
     #[arg(short, long = "name", value_name = "TEXT")]
     pub(crate) names: Vec<String>,
 
+    /// With --pid or --name, also what processes send or receive that open a device while it is traced: those that
+    /// were started by a chosen one, or by one that such a process has started ("descendants", the default), or
+    /// all ("all"). A process that has a device open already, and one that uses its parent's open device, is not new.
+    /// Whose parent has ended before it opens a device is nobody's descendant
+    #[arg(long, value_name = "WHO", value_enum, num_args = 0..=1, require_equals = true,
+          default_missing_value = "descendants")]
+    pub(crate) follow: Option<FollowedProcesses>,
+
     /// Only what passes on these devices
     #[arg(long = "device", value_name = "NAME")]
     pub(crate) devices: Vec<String>,
@@ -116,6 +125,15 @@ pub(crate) struct TraceReportOptions {
     /// Name methods as this file does: a line for each, of an interface, a code and a name; may be repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) codes: Vec<PathBuf>,
+}
+
+/// Processes that are shown besides those that were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FollowedProcesses {
+    /// Those that come from a chosen one
+    Descendants,
+    /// All that open a device
+    All,
 }
 
 /// What to do with a recording.

@@ -4,13 +4,13 @@ use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
 use binder_trace::{
-    CallTracker, LineWriter, Summary, SummaryRow, TraceFilter, TraceItem, TraceRecord, TracedCall,
-    note_to_json, to_json,
+    CallTracker, LineWriter, NewProcesses, Summary, SummaryRow, TraceFilter, TraceItem,
+    TraceRecord, TracedCall, note_to_json, to_json,
 };
 
 use super::method_names;
 use super::stream::TraceSink;
-use crate::cli::TraceReportOptions;
+use crate::cli::{FollowedProcesses, TraceReportOptions};
 use crate::failure::{Failure, failed};
 use crate::inspect::RecordTable;
 use crate::log;
@@ -54,6 +54,12 @@ impl Report {
             methods: options.methods.clone(),
             least_ns: least.map(|least| u64::try_from(least.as_nanos()).unwrap_or(u64::MAX)),
             only_errors: options.errors,
+            follows: match options.follow {
+                None => NewProcesses::None,
+                Some(FollowedProcesses::Descendants) => NewProcesses::Descendants,
+                Some(FollowedProcesses::All) => NewProcesses::All,
+            },
+            ..TraceFilter::default()
         };
         let methods = method_names(&options.aidl, &options.codes)?;
         let max_data_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
@@ -121,6 +127,7 @@ impl TraceSink for Report {
             self.summary.dropped += records;
         }
         let Self { tracker, writer, summary, shape, text, .. } = self;
+        writer.filter.learn(&record, tracker);
         tracker.take(record, |tracker, item| match (*shape, &item) {
             (ReportForm::Lines, item) => writer.write(tracker, item, text),
             (_, TraceItem::Ended(call)) => {

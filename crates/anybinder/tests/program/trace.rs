@@ -63,6 +63,28 @@ fn filters_choose_and_a_count_counts() {
 }
 
 #[test]
+fn processes_that_a_chosen_one_starts_are_followed() {
+    // The shell has no device, and what it starts has.
+    for (options, is_seen) in [
+        ("--pid $$", false),
+        ("--pid $$ --follow", true),
+        ("--pid 999999999 --follow", false),
+        ("--pid 999999999 --follow=all", true),
+        ("--name nobody --follow=all", true),
+    ] {
+        let script = format!(
+            "$0 trace --here --json {options} -- sh -c '$0 service check manager; exit 0' $0; exit 7"
+        );
+        let world = ["run", "--manager", "--", "sh", "-c", &script, PROGRAM];
+        let outcome = finish(&mut Caller::all()[0].command(&world));
+        assert_eq!(outcome.code(), 7, "{outcome:?}");
+        let told = json_lines(&outcome.stderr);
+        let kinds = ["opened", "call", "closed"].map(|kind| !of_kind(&told, kind).is_empty());
+        assert_eq!(kinds, [is_seen; 3], "{options}: {outcome:?}");
+    }
+}
+
+#[test]
 fn a_soak_is_traced_call_by_call() {
     let script =
         "$0 bench soak --device /dev/binder --seconds 1 --clients 4 --kills-per-s 3 --json; exit 7";

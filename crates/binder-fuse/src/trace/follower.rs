@@ -196,7 +196,12 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_counted_and_told_in_its_place() {
         let mut follower = TraceFollower::new(sight(0, true));
-        let record = |pid| TraceRecord::Opened { at_ns: 1, device: "x".repeat(1000), pid };
+        let record = |pid| TraceRecord::Opened {
+            at_ns: 1,
+            device: "x".repeat(1000),
+            pid,
+            ancestors: Vec::new(),
+        };
         let sent = 5_000_u32;
         let kept = (0..sent).filter(|pid| follower.put(&record(*pid))).count();
         assert!(kept < sent as usize, "all found room");
