@@ -37,7 +37,8 @@ pub(crate) use procview::{
 };
 pub(crate) use trace::{
     FollowedProcesses, TraceAction, TraceExportOptions, TraceFormat, TraceOptions,
-    TraceRecordOptions, TraceReportOptions, TraceShowOptions, TraceStatsOptions, TracedCommand,
+    TraceRecordOptions, TraceReplayOptions, TraceReportOptions, TraceShowOptions,
+    TraceStatsOptions, TracedCommand,
 };
 pub(crate) use worlds::{
     CreateOptions, EnterOptions, ExecOptions, ListOptions, LogsOptions, RemoveOptions, StopOptions,

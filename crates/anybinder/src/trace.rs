@@ -1,10 +1,12 @@
 //! `anybinder trace`: every call, as it is made or was recorded.
 //!
 //! The driver writes records into a stream of its binderfs, and this only reads them: [`stream`] follows it, beside a
-//! command if there is one; [`report`] tells people or programs what comes; [`recording`] keeps it, and reads it again.
+//! command if there is one; [`report`] tells people or programs what comes; [`recording`] keeps it, and reads it again; [`replay`] makes its
+//! calls once more.
 
 mod export;
 mod recording;
+mod replay;
 mod report;
 mod stream;
 
@@ -36,6 +38,7 @@ pub(crate) fn run(options: &TraceOptions) -> Result<ExitCode, Failure> {
         Some(TraceAction::Show(options)) => recording::show(options),
         Some(TraceAction::Stats(options)) => recording::stats(options),
         Some(TraceAction::Export(options)) => export::run(options),
+        Some(TraceAction::Replay(options)) => replay::run(options),
         None => follow(options),
     }
 }

@@ -3,7 +3,8 @@
 //! A driver writes [`TraceRecord`]s, one for each thing that happens; `record` encodes and decodes them. `calls` puts
 //! calls together from them again: when each was sent, received, answered, and what went along. What is told of those
 //! is chosen by `filter`, named by `methods`, decoded by `arguments`, and written by `line`, `json`, `summary`, or in formats of other
-//! programs by [`export`]. `recording` keeps records in files. Nothing here looks at the system.
+//! programs by [`export`]. `recording` keeps records in files, and `replay`
+//! tells which calls of one can be made once more. Nothing here looks at the system.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -22,6 +23,7 @@ mod line;
 mod methods;
 mod record;
 mod recording;
+mod replay;
 mod summary;
 
 pub use arguments::{
@@ -37,4 +39,5 @@ pub use record::{
     BadRecord, CarriedObject, RecordStream, SendKind, SendStatus, SentRecord, TraceRecord,
 };
 pub use recording::{BadRecording, RecordingReader, recording_block, recording_head};
+pub use replay::{ReplayRefusal, have_same_answer, replayable, with_answer};
 pub use summary::{Summary, SummaryRow};

@@ -143,6 +143,7 @@ pub(crate) enum TraceAction {
     Show(TraceShowOptions),
     Stats(TraceStatsOptions),
     Export(TraceExportOptions),
+    Replay(TraceReplayOptions),
 }
 
 /// Record a trace in a file.
@@ -255,4 +256,52 @@ pub(crate) enum TraceFormat {
     Pcapng,
     /// A table, with a line for each call
     Csv,
+}
+
+/// Make the calls of a recording once more, and compare the replies.
+///
+/// The calls of the interface that the service has are made in their order, one after the other, by this program;
+/// one-ways among them are sent, with no reply to compare. Replies are equal if all their bytes are, or their status
+/// is. What has objects or descriptors, or was recorded in part, is refused and counted: record with --max-bytes 4096.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder trace record --max-bytes 4096 calls.abtrace
+  anybinder trace replay calls.abtrace --against com.example.IHello/default --aidl src/aidl
+  anybinder trace replay calls.abtrace --against com.example.IHello/default --method greet --limit 100
+
+Exit status: 0 if all replies are equal, 1 if not or if there is nothing to replay.")]
+pub(crate) struct TraceReplayOptions {
+    /// The recording
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+
+    /// The service, by its name at the service manager
+    #[arg(long, value_name = "NAME")]
+    pub(crate) against: String,
+
+    /// The device
+    #[arg(long, value_name = "PATH", default_value = "/dev/binder", value_hint = ValueHint::AnyPath)]
+    pub(crate) device: PathBuf,
+
+    /// Only calls of methods of this name or code
+    #[arg(short, long = "method", value_name = "NAME")]
+    pub(crate) methods: Vec<String>,
+
+    /// The first so many calls at most
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+
+    /// Print a JSON object for each call and for all together
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Name methods, and decode what they send and return, as the AIDL sources below this directory tell; may be
+    /// repeated
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) aidl: Vec<PathBuf>,
+
+    /// Name methods as this file does: a line for each, of an interface, a code and a name; may be repeated
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) codes: Vec<PathBuf>,
 }

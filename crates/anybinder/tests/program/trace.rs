@@ -199,6 +199,53 @@ fn a_recording_tells_what_the_trace_would() {
     assert!(torn.stdout.lines().filter(is_of("call")).count() >= 4, "{torn:?}");
 }
 
+#[test]
+fn a_recording_is_replayed_against_a_service() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("IServiceManager.aidl"), MANAGER_SOURCE).unwrap();
+    let aidl = dir.path().to_str().unwrap();
+    let [whole, bare] =
+        ["whole", "bare"].map(|name| dir.path().join(name).to_str().unwrap().to_owned());
+    for (file, bytes) in [(&whole, "4096"), (&bare, "0")] {
+        let record = ["trace", "record", "--manager", "--max-bytes", bytes, file];
+        let list = ["--", PROGRAM, "service", "list"];
+        let recorded = finish(Command::new(PROGRAM).args([&record[..], &list].concat()));
+        assert_eq!(recorded.code(), 0, "{recorded:?}");
+    }
+    let replay = |file: &str, options: &[&str]| {
+        let replay =
+            ["run", "--manager", "--", PROGRAM, "trace", "replay", file, "--against", "manager"];
+        finish(Command::new(PROGRAM).args([&replay[..], options].concat()))
+    };
+    // The new manager is another process, which its list of processes shows; objects are others each time.
+    let outcome = replay(&whole, &["--aidl", aidl]);
+    let (shown, counts) = outcome.stdout.trim_end().rsplit_once('\n').unwrap();
+    let refused = "1 refused (1 with objects in the reply); 0 one-ways sent";
+    assert_eq!((outcome.code(), counts), (1, &*format!("1 equal, 1 different, {refused}")));
+    assert!(shown.starts_with("different: android.os.IServiceManager.getServiceDebugInfo, call "));
+    for which in ["recorded", "replayed"] {
+        let debug = format!("  {which} -> ([ServiceDebugInfo{{name: \"manager\", debugPid: ");
+        assert!(shown.contains(&debug), "{shown}");
+    }
+    let outcome = replay(&whole, &["--aidl", aidl, "--method", "listServices", "--json"]);
+    let lines = json_lines(&outcome.stdout);
+    assert_eq!((outcome.code(), lines.len()), (0, 2), "{outcome:?}");
+    assert_eq!((&lines[0]["kind"], &lines[0]["code"]), (&"equal".into(), &6.into()));
+    assert_eq!((&lines[1]["kind"], &lines[1]["equal"]), (&"summary".into(), &1.into()));
+    let outcome = replay(&whole, &["--limit", "1"]);
+    assert!(outcome.stdout.contains("  replayed -> 40 bytes 0000000001"), "{outcome:?}");
+    assert!(outcome.stdout.ends_with("0 equal, 1 different, 0 refused; 0 one-ways sent\n"));
+
+    let outcome = replay(&bare, &[]);
+    assert_eq!(
+        outcome.stdout,
+        "0 equal, 0 different, 3 refused (3 recorded in part); 0 one-ways sent\n"
+    );
+    let outcome = replay(&whole, &["--method", "99"]);
+    assert_eq!((outcome.code(), &*outcome.stdout), (1, ""));
+    assert!(outcome.stderr.contains("it has no such call of android.os.IServiceManager"));
+}
+
 /// Records four calls, and exports them.
 fn exported(dir: &std::path::Path, format: &str) -> String {
     let [recording, file] =
