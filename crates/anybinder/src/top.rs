@@ -1,7 +1,9 @@
 //! `anybinder top`: who does what, as it changes.
 
+mod history;
 mod sample;
 mod screen;
+mod waits;
 
 use std::io::{IsTerminal, stdout};
 use std::process::ExitCode;
@@ -15,7 +17,9 @@ use serde::Serialize;
 use crate::cli::TopOptions;
 use crate::failure::{Failure, failed};
 use crate::inspect::{Binderfs, print};
-use crate::top::screen::{Screen, Step};
+use crate::top::history::RateHistory;
+use crate::top::screen::{Screen, Step, View};
+use crate::top::waits::WaitsPage;
 
 pub(crate) use sample::{ProcessRow, Sample};
 
@@ -51,21 +55,35 @@ fn show(
     let (mut before, mut now) = (first, Sample::take(binderfs)?);
     let mut next = Instant::now() + interval;
     let mut shown = 0;
+    let (mut history, mut waits) = (RateHistory::default(), WaitsPage::default());
+    history.note(&now.rows(&before));
     loop {
         let mut rows = now.rows(&before);
+        history.fill(&mut rows);
         screen.arrange(&mut rows);
-        let totals = now.totals(&before);
+        let totals = (&now.totals(&before), &*place);
+        let page = match screen.view {
+            View::Processes => "",
+            View::Waits => waits.text(),
+            View::Limits => now.limits(),
+        };
         terminal
-            .draw(|frame| screen.draw(frame, &rows, &totals, &place))
+            .draw(|frame| screen.draw(frame, &rows, page, totals))
             .map_err(failed("drawing"))?;
         let tried = "reading the terminal";
         let left = next.saturating_duration_since(Instant::now());
         if event::poll(left).map_err(failed(tried))? {
             let event = event::read().map_err(failed(tried))?;
+            let view = screen.view;
             if let Event::Key(key) = event
                 && screen.press(key) == Step::Quit
             {
                 return Ok(());
+            }
+            match (view, screen.view) {
+                (View::Waits, View::Waits) => {}
+                (_, View::Waits) => waits.look(binderfs)?,
+                (_, View::Processes | View::Limits) => waits.leave(),
             }
         }
         if Instant::now() < next {
@@ -74,6 +92,10 @@ fn show(
         next = Instant::now() + interval;
         if !screen.is_paused {
             before = std::mem::replace(&mut now, Sample::take(binderfs)?);
+            history.note(&now.rows(&before));
+            if screen.view == View::Waits {
+                waits.look(binderfs)?;
+            }
             shown += 1;
             if count.is_some_and(|count| shown >= count) {
                 return Ok(());

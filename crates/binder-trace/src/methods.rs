@@ -68,7 +68,9 @@ impl Naming<'_> {
 
 impl core::fmt::Display for Naming<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match (self.interface, self.method) {
+        // A recording may name an interface by anything, and this goes to terminals.
+        let interface = self.interface.map(|it| it.replace(char::is_control, ""));
+        match (interface, self.method) {
             (Some(interface), Some(method)) => write!(f, "{interface}.{method}"),
             (Some(interface), None) => write!(f, "{interface} code {}", self.code),
             (None, Some(method)) => f.write_str(method),
@@ -201,6 +203,11 @@ mod tests {
             of(&source[..end]);
         }
         of("interface I { = ) ( ; } } { @ (");
+    }
+
+    #[test]
+    fn a_name_does_not_act_on_the_terminal() {
+        assert_eq!(named(&MethodNames::default(), "a.\u{1b}[2JI", 7), "a.[2JI code 7");
     }
 
     #[test]

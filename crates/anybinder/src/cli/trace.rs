@@ -270,7 +270,7 @@ Examples:
   anybinder trace replay calls.abtrace --against com.example.IHello/default --aidl src/aidl
   anybinder trace replay calls.abtrace --against com.example.IHello/default --method greet --limit 100
 
-Exit status: 0 if all replies are equal, 1 if not or if there is nothing to replay.")]
+Exit status: 0 if all replies are equal, 1 if not or if no call could be made.")]
 pub(crate) struct TraceReplayOptions {
     /// The recording
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
