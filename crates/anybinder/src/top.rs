@@ -18,7 +18,7 @@ use crate::cli::TopOptions;
 use crate::failure::{Failure, failed};
 use crate::inspect::{Binderfs, print};
 use crate::top::history::RateHistory;
-use crate::top::screen::{Screen, Step, View};
+use crate::top::screen::{Screen, Step, TopView};
 use crate::top::waits::WaitsPage;
 
 pub(crate) use sample::{ProcessRow, Sample};
@@ -63,9 +63,9 @@ fn show(
         screen.arrange(&mut rows);
         let totals = (&now.totals(&before), &*place);
         let page = match screen.view {
-            View::Processes => "",
-            View::Waits => waits.text(),
-            View::Limits => now.limits(),
+            TopView::Processes => "",
+            TopView::Waits => waits.text(),
+            TopView::Limits => now.limits(),
         };
         terminal
             .draw(|frame| screen.draw(frame, &rows, page, totals))
@@ -81,9 +81,9 @@ fn show(
                 return Ok(());
             }
             match (view, screen.view) {
-                (View::Waits, View::Waits) => {}
-                (_, View::Waits) => waits.look(binderfs)?,
-                (_, View::Processes | View::Limits) => waits.leave(),
+                (TopView::Waits, TopView::Waits) => {}
+                (_, TopView::Waits) => waits.look(binderfs)?,
+                (_, TopView::Processes | TopView::Limits) => waits.leave(),
             }
         }
         if Instant::now() < next {
@@ -93,7 +93,7 @@ fn show(
         if !screen.is_paused {
             before = std::mem::replace(&mut now, Sample::take(binderfs)?);
             history.note(&now.rows(&before));
-            if screen.view == View::Waits {
+            if screen.view == TopView::Waits {
                 waits.look(binderfs)?;
             }
             shown += 1;

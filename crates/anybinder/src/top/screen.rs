@@ -172,7 +172,7 @@ pub(super) enum Step {
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum View {
+pub(super) enum TopView {
     Processes,
     Waits,
     Limits,
@@ -186,7 +186,7 @@ pub(super) struct Screen {
     filter: String,
     is_typing: bool,
     is_helping: bool,
-    pub(super) view: View,
+    pub(super) view: TopView,
     pub(super) is_paused: bool,
     first_row: usize,
 }
@@ -199,7 +199,7 @@ impl Default for Screen {
             filter: String::new(),
             is_typing: false,
             is_helping: false,
-            view: View::Processes,
+            view: TopView::Processes,
             is_paused: false,
             first_row: 0,
         }
@@ -225,9 +225,9 @@ impl Screen {
         }
         match key.code {
             KeyCode::Char('q') => return Step::Quit,
-            KeyCode::Char('w') => self.switch(View::Waits),
-            KeyCode::Char('l') => self.switch(View::Limits),
-            KeyCode::Esc if self.view != View::Processes => self.switch(self.view),
+            KeyCode::Char('w') => self.switch(TopView::Waits),
+            KeyCode::Char('l') => self.switch(TopView::Limits),
+            KeyCode::Esc if self.view != TopView::Processes => self.switch(self.view),
             KeyCode::Esc if self.filter.is_empty() => return Step::Quit,
             KeyCode::Esc => self.filter.clear(),
             KeyCode::Char('<') | KeyCode::Left => self.sort = self.sort.saturating_sub(1),
@@ -246,8 +246,8 @@ impl Screen {
     }
 
     /// Shows this, or processes again.
-    fn switch(&mut self, view: View) {
-        self.view = if self.view == view { View::Processes } else { view };
+    fn switch(&mut self, view: TopView) {
+        self.view = if self.view == view { TopView::Processes } else { view };
         self.first_row = 0;
     }
 
@@ -293,8 +293,8 @@ impl Screen {
         let [top, middle, bottom] = areas.areas(frame.area());
         frame.render_widget(Paragraph::new(totals.text(place, self.is_paused)), top);
         match self.view {
-            View::Processes => self.draw_rows(frame, middle, rows),
-            View::Waits | View::Limits => self.draw_page(frame, middle, page),
+            TopView::Processes => self.draw_rows(frame, middle, rows),
+            TopView::Waits | TopView::Limits => self.draw_page(frame, middle, page),
         }
         frame.render_widget(Paragraph::new(self.keys()), bottom);
         if self.is_helping {
