@@ -21,6 +21,11 @@ terminal new-session -d -x 118 -y 13 "'$anybinder' top --interval 0.5"
 sleep 8
 terminal capture-pane -p
 
+terminal send-keys c
+sleep 3
+echo
+terminal capture-pane -p | sed -e 's/[[:space:]]*$//' -e '/^$/d'
+
 kill -STOP "$manager"
 for _ in 1 2; do "$anybinder" service list > /dev/null & done
 terminal send-keys w

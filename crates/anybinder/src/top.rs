@@ -1,5 +1,6 @@
 //! `anybinder top`: who does what, as it changes.
 
+mod calls;
 mod history;
 mod sample;
 mod screen;
@@ -17,6 +18,7 @@ use serde::Serialize;
 use crate::cli::TopOptions;
 use crate::failure::{Failure, failed};
 use crate::inspect::{Binderfs, print};
+use crate::top::calls::CallsPage;
 use crate::top::history::RateHistory;
 use crate::top::screen::{Screen, Step, TopView};
 use crate::top::waits::WaitsPage;
@@ -56,6 +58,7 @@ fn show(
     let mut next = Instant::now() + interval;
     let mut shown = 0;
     let (mut history, mut waits) = (RateHistory::default(), WaitsPage::default());
+    let mut calls = CallsPage::default();
     history.note(&now.rows(&before));
     loop {
         let mut rows = now.rows(&before);
@@ -63,12 +66,13 @@ fn show(
         screen.arrange(&mut rows);
         let totals = (&now.totals(&before), &*place);
         let page = match screen.view {
-            TopView::Processes => "",
-            TopView::Waits => waits.text(),
-            TopView::Limits => now.limits(),
+            TopView::Processes => String::new(),
+            TopView::Waits => waits.text().to_owned(),
+            TopView::Limits => now.limits().to_owned(),
+            TopView::Calls => calls.text(),
         };
         terminal
-            .draw(|frame| screen.draw(frame, &rows, page, totals))
+            .draw(|frame| screen.draw(frame, &rows, &page, totals))
             .map_err(failed("drawing"))?;
         let tried = "reading the terminal";
         let left = next.saturating_duration_since(Instant::now());
@@ -80,10 +84,10 @@ fn show(
             {
                 return Ok(());
             }
-            match (view, screen.view) {
-                (TopView::Waits, TopView::Waits) => {}
-                (_, TopView::Waits) => waits.look(binderfs)?,
-                (_, TopView::Processes | TopView::Limits) => waits.leave(),
+            if view != screen.view {
+                waits.leave();
+                calls.leave();
+                look_at(screen.view, binderfs, &mut waits, &mut calls)?;
             }
         }
         if Instant::now() < next {
@@ -93,14 +97,26 @@ fn show(
         if !screen.is_paused {
             before = std::mem::replace(&mut now, Sample::take(binderfs)?);
             history.note(&now.rows(&before));
-            if screen.view == TopView::Waits {
-                waits.look(binderfs)?;
-            }
+            look_at(screen.view, binderfs, &mut waits, &mut calls)?;
             shown += 1;
             if count.is_some_and(|count| shown >= count) {
                 return Ok(());
             }
         }
+    }
+}
+
+/// Looks at what a view shows besides the samples.
+fn look_at(
+    view: TopView,
+    binderfs: &Binderfs,
+    waits: &mut WaitsPage,
+    calls: &mut CallsPage,
+) -> Result<(), Failure> {
+    match view {
+        TopView::Processes | TopView::Limits => Ok(()),
+        TopView::Waits => waits.look(binderfs),
+        TopView::Calls => calls.look(binderfs),
     }
 }
 

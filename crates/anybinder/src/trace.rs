@@ -27,6 +27,7 @@ use crate::log;
 use crate::run;
 use crate::trace::report::{Report, ReportForm};
 
+pub(crate) use report::latency_table;
 pub(crate) use stream::{TraceSink, TraceSource};
 
 /// Bytes of data that are decoded where types are known and no number is asked for.

@@ -156,6 +156,7 @@ const HELP: &str = "\
  r        reverse the order
  w        who waits for whom, and what does not end by itself; w again for processes
  l        what users have beside what they may have; l again for processes
+ c        how long calls take, by method, since then: they are traced while this is shown
  /        show only names, numbers or devices with a text; Esc takes it back
  p        pause, and go on
  up down  scroll
@@ -176,6 +177,7 @@ pub(super) enum TopView {
     Processes,
     Waits,
     Limits,
+    Calls,
 }
 
 /// What the user has chosen.
@@ -227,6 +229,7 @@ impl Screen {
             KeyCode::Char('q') => return Step::Quit,
             KeyCode::Char('w') => self.switch(TopView::Waits),
             KeyCode::Char('l') => self.switch(TopView::Limits),
+            KeyCode::Char('c') => self.switch(TopView::Calls),
             KeyCode::Esc if self.view != TopView::Processes => self.switch(self.view),
             KeyCode::Esc if self.filter.is_empty() => return Step::Quit,
             KeyCode::Esc => self.filter.clear(),
@@ -294,7 +297,9 @@ impl Screen {
         frame.render_widget(Paragraph::new(totals.text(place, self.is_paused)), top);
         match self.view {
             TopView::Processes => self.draw_rows(frame, middle, rows),
-            TopView::Waits | TopView::Limits => self.draw_page(frame, middle, page),
+            TopView::Waits | TopView::Limits | TopView::Calls => {
+                self.draw_page(frame, middle, page);
+            }
         }
         frame.render_widget(Paragraph::new(self.keys()), bottom);
         if self.is_helping {
@@ -364,7 +369,9 @@ impl Screen {
             "" => String::new(),
             filter => format!("  (only: {filter})"),
         };
-        format!("q quit  < > sort  r reverse  / filter  p pause  w waits  l limits  ? help{only}")
+        format!(
+            "q quit  < > sort  r reverse  / filter  p pause  w waits  l limits  c calls  ? help{only}"
+        )
     }
 }
 
@@ -523,7 +530,7 @@ mod tests {
 
     #[test]
     fn other_views_take_the_place_of_the_rows_and_give_it_back() {
-        for view in ['w', 'l'] {
+        for view in ['w', 'l', 'c'] {
             let mut screen = Screen::default();
             screen.press(key(KeyCode::Char(view)));
             let shown = drawn(&mut screen, &[4_000_001]);

@@ -170,8 +170,8 @@ fn put_call(
 
 /// Tables like those of strace, one by method and one by pair, and what is in neither.
 fn summary_text(summary: &Summary, pending: usize) -> String {
-    let by_method = table("METHOD", &summary.by_method());
-    let by_pair = table("FROM -> TO", &summary.by_pair());
+    let by_method = latency_table("METHOD", &summary.by_method());
+    let by_pair = latency_table("FROM -> TO", &summary.by_pair());
     let (calls, oneways, dropped) = (summary.calls(), summary.oneways(), summary.dropped);
     let mut text = format!("{by_method}\n{by_pair}\n{calls} calls, {oneways} one-ways");
     if pending > 0 {
@@ -184,7 +184,8 @@ fn summary_text(summary: &Summary, pending: usize) -> String {
     text
 }
 
-fn table(head: &str, rows: &[(&str, &SummaryRow)]) -> String {
+/// Calls, errors and times under these heads.
+pub(crate) fn latency_table(head: &str, rows: &[(&str, &SummaryRow)]) -> String {
     let heads =
         [">CALLS", ">ERRORS", ">TOTAL ms", ">MEAN us", ">P50 us", ">P99 us", ">BYTES", head];
     let mut table = RecordTable::new(heads);
