@@ -21,7 +21,8 @@ use binder_os::{FuseDevice, SteadyClock, descendants, proc_files};
 use binder_trace::{CarriedObject, SendKind, SendStatus, SentRecord, TraceRecord};
 
 use crate::client::Clients;
-use crate::events::{FollowerId, StreamRead};
+use crate::events::FollowerId;
+use crate::stream_reads::StreamRead;
 use follower::TraceFollower;
 
 pub(crate) use follower::Sight;

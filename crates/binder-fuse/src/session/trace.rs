@@ -9,8 +9,9 @@ use fuse_wire::{Header, Read};
 
 use super::{File, SessionShared};
 use crate::device::Device;
-use crate::events::{FollowerId, StreamRead};
+use crate::events::FollowerId;
 use crate::quota::Account;
+use crate::stream_reads::StreamRead;
 use crate::trace::{DataWanted, Sight};
 
 impl SessionShared {
