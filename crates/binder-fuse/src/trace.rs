@@ -106,8 +106,8 @@ pub(crate) struct TraceHub {
     inbox: Mutex<Inbox>,
     arrived: Condvar,
     followers: Mutex<Followers>,
-    /// Held while devices begin and end to be traced.
-    switch: Mutex<()>,
+    /// How devices are traced. Held while they begin and end to be.
+    switch: Mutex<Option<DataWanted>>,
 }
 
 impl TraceHub {
@@ -155,8 +155,8 @@ impl TraceHub {
         (!followers.by_id.is_empty()).then_some(wanted)
     }
 
-    /// Keeps others from beginning or ending to trace devices meanwhile.
-    pub(crate) fn switch(&self) -> MutexGuard<'_, ()> {
+    /// How devices are traced. Keeps others from beginning or ending to trace them meanwhile.
+    pub(crate) fn switch(&self) -> MutexGuard<'_, Option<DataWanted>> {
         self.switch.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
